@@ -15,6 +15,9 @@ _NAMES = (("client_to_server", "client → server"), ("server_to_client", "serve
 
 _LABELS = {
     "lost_segments_inferred": "lost segments (inferred)",
+    "lost_after_capture_segments": "lost behind the capture point",
+    "sack_blocks_beyond_sent": "SACK blocks of what was never sent",
+    "unacceptable_packets": "packets outside every window",
     "lost_segments_ipid": "lost before the capture point (by IP ID)",
     "lost_acknowledgements_ipid": "lost ACKs (by IP ID)",
     "spurious_segments": "unnecessary retransmissions",

@@ -460,3 +460,30 @@ fn times_years_apart_are_one_connection_and_overflow_nothing() {
         assert_eq!(analysis.connections.len(), 1, "{away_ms}");
     }
 }
+
+#[test]
+fn a_syn_ack_repeated_after_the_clients_reset_is_the_same_connection() {
+    let talk = Talk::new()
+        .client(0.0, syn())
+        .server(40.0, syn_ack())
+        .client(40.1, rst())
+        .server(1040.0, syn_ack())
+        .client(1040.1, rst())
+        .server(3040.0, syn_ack())
+        .client(3040.1, rst());
+    let summary = talk.summary();
+    assert_eq!((summary.close, summary.reset_by), (Close::Reset, Some(CLIENT as u8)));
+    let [client, server] = &summary.directions;
+    assert_eq!([client.packets, server.packets], [4, 3]);
+    assert_eq!([client.loss.syn, server.loss.syn], [0, 2]);
+}
+
+#[test]
+fn another_syn_after_such_a_reset_opens_another_connection() {
+    let talk = Talk::new().client(0.0, syn()).server(40.0, syn_ack()).client(40.1, rst()).server(1040.0, syn_ack());
+    let again = Talk::new().with_isn(900_000, 5_000_000).client(2000.0, syn()).server(2040.0, syn_ack());
+    let again = again.client(2040.1, ack(0));
+    let analysis = analysis_of(&merged(&[talk, again]), &Options::default());
+    let complete: Vec<bool> = analysis.connections.iter().map(|connection| connection.handshake_complete).collect();
+    assert_eq!(complete, [false, true]);
+}

@@ -107,6 +107,9 @@ pub(crate) const MOST_RETRANSMISSIONS: usize = 2048;
 /// Rule: docs/methods.md, "Jumps beyond any window".
 pub const FARTHEST_JUMP: u64 = 1 << 30;
 
+/// Numbers no farther than this from what was sent are believed, whatever window is advertised: a capture may miss some.
+pub(crate) const NEAR_BYTES: u32 = 1 << 16;
+
 /// Data that comes this soon after its acknowledgement, or behind a later segment beside the sender, was recorded out of
 /// order (docs/methods.md, section 2 rule 4).
 pub(crate) const RECORDING_DISORDER_NS: i64 = 2_000_000;

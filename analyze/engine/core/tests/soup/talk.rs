@@ -515,8 +515,71 @@ impl Talk {
         self.open(dice, kitchen, [true, byte % 8 != 5]);
     }
 
-    /// Numbers that no stack would send.
+    /// Numbers that no stack would send, and what devices on the way make of those that it did.
     fn odd(&mut self, side: usize, dice: &mut Dice, kitchen: &mut Kitchen) {
+        match dice.below(8) {
+            4 => self.strays(side, dice, kitchen),
+            5 => self.foreign_blocks(side, dice, kitchen),
+            6 => self.padded(side, dice, kitchen),
+            7 => self.miss(side, dice, kitchen),
+            _ => self.odd_numbers(side, dice, kitchen),
+        }
+    }
+
+    /// Packets far outside every window, which go on with each other or do not.
+    fn strays(&mut self, side: usize, dice: &mut Dice, kitchen: &mut Kitchen) {
+        let (off, shape, length) = (dice.word(), dice.byte(), u32::from(dice.byte()) * 4);
+        for number in 0..u32::from(shape % 5) + 1 {
+            let mut segment = self.segment(side, self.lanes[side].next, length, ACK);
+            let step = if shape / 8 % 2 == 0 { number * length } else { 0 };
+            segment.sequence = segment.sequence.wrapping_add(off).wrapping_add(step);
+            if shape / 16 % 4 == 3 {
+                segment.acknowledgement = segment.acknowledgement.wrapping_sub(off).wrapping_add(number);
+            }
+            self.record(side, kitchen, segment);
+            if shape / 64 == 3 {
+                self.acknowledge(side, kitchen, true);
+            }
+        }
+    }
+
+    /// Reports on numbers that a device has changed and left in the option.
+    fn foreign_blocks(&mut self, side: usize, dice: &mut Dice, kitchen: &mut Kitchen) {
+        let mut segment = self.segment(1 - side, self.lanes[1 - side].next, 0, ACK);
+        let (start, length) = (dice.word(), 1 + u32::from(dice.byte()) * 100);
+        segment.sack = vec![(start, start.wrapping_add(length))];
+        self.record(1 - side, kitchen, segment);
+    }
+
+    /// Zeros without PSH: padding, or, where the side counts them, data.
+    fn padded(&mut self, side: usize, dice: &mut Dice, kitchen: &mut Kitchen) {
+        let byte = dice.byte();
+        let length = 1 + u32::from(byte % 7);
+        let start = self.lanes[side].next;
+        let mut segment = self.segment(side, start, length, ACK);
+        segment.payload = vec![0; if byte / 8 % 4 == 3 { 0 } else { length as usize }];
+        if byte / 32 % 4 == 3 {
+            self.lanes[side].next += u64::from(length);
+            self.lanes[side].receive(start, start + u64::from(length));
+        }
+        self.record(side, kitchen, segment);
+    }
+
+    /// The capture misses any number of windows, of one side or of both.
+    fn miss(&mut self, side: usize, dice: &mut Dice, kitchen: &mut Kitchen) {
+        let (windows, shape) = (u64::from(dice.byte()) * 40_000, dice.byte());
+        for side in [side, 1 - side].into_iter().take(1 + usize::from(shape % 2)) {
+            let lane = &mut self.lanes[side];
+            let start = lane.next;
+            lane.next += windows;
+            let end = lane.next;
+            lane.receive(start, end);
+            lane.una = lane.una.max(lane.in_order());
+        }
+        self.run(side, dice, kitchen);
+    }
+
+    fn odd_numbers(&mut self, side: usize, dice: &mut Dice, kitchen: &mut Kitchen) {
         let length = u32::from(dice.byte()) * 8;
         let mut segment = self.segment(side, self.lanes[side].next, length, u16::from(dice.byte()) & !SYN);
         match dice.below(4) {

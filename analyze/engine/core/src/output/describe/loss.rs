@@ -19,6 +19,7 @@ const BURST_LENGTHS: [Key; 6] = [
 pub(super) fn loss(summary: &DirectionSummary, visitor: &mut impl Visitor) {
     visitor.object(key!("loss"), true);
     visitor.part(summary.loss.is_clean().then_some(Common::NoLoss), |visitor| loss_counters(summary, visitor));
+    visitor.integer(key!("lost_after_capture_segments"), summary.lost_behind());
     visitor.integer(key!("lost_segments_ipid"), summary.lost_by_identification.get());
     visitor.number(key!("retransmission_rate"), summary.retransmission_rate());
     visitor.number(key!("loss_rate"), summary.loss_rate());
@@ -29,7 +30,7 @@ pub(super) fn loss(summary: &DirectionSummary, visitor: &mut impl Visitor) {
 }
 
 fn loss_details(details: Option<&DirectionDetails>, summary: &DirectionSummary, visitor: &mut impl Visitor) {
-    let bursts = details.and_then(|details| details.bursts.as_ref());
+    let bursts = details.and_then(|details| details.bursts.as_ref()).filter(|_| summary.knows_losses());
     let events = bursts.filter(|_| summary.beside_sender).map(|bursts| bursts.events);
     visitor.integer(key!("loss_events", IfKnown), events.map(u64::from));
     visitor.number(
@@ -72,8 +73,11 @@ fn loss_counters(summary: &DirectionSummary, visitor: &mut impl Visitor) {
     visitor.integer(key!("probe"), count(counters.probes));
     visitor.integer(key!("unknown"), trigger(Trigger::Unknown));
     visitor.end();
-    visitor.integer(key!("spurious_segments"), count(counters.spurious));
+    let known = |value: u64| summary.knows_losses().then_some(value);
+    visitor.integer(key!("spurious_segments"), known(u64::from(counters.spurious)));
     visitor.integer(key!("reordered_segments"), count(counters.reordered));
     visitor.integer(key!("network_duplicates"), count(counters.network_duplicates));
-    visitor.integer(key!("lost_segments_inferred"), Some(summary.lost_inferred()));
+    visitor.integer(key!("lost_segments_inferred"), known(summary.lost_inferred()));
+    visitor.integer(key!("sack_blocks_beyond_sent"), count(counters.sacked_beyond_sent));
+    visitor.integer(key!("unacceptable_packets"), count(counters.unacceptable));
 }

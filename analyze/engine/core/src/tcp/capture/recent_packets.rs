@@ -179,6 +179,18 @@ impl RecentPackets {
         })
     }
 
+    /// Another packet has the same identification: it tells none from the other.
+    pub fn shares_number(&self, packet: &Packet) -> bool {
+        let is_other = |entry: &Passed| {
+            let offset = packet.sequence.wrapping_sub(entry.sequence);
+            let lies_apart = offset >= entry.payload_length && offset.wrapping_neg() >= packet.payload_length;
+            let says_other = entry.acknowledgement != packet.acknowledgement || offset != 0;
+            let is_empty = packet.payload_length == 0 && entry.payload_length == 0;
+            lies_apart && (!is_empty || says_other)
+        };
+        self.entries.iter().any(|entry| entry.ip_id == packet.ip_id && is_other(entry))
+    }
+
     /// Whether the packet is the head of a longer one.
     pub fn is_head_of_frame(&self, packet: &Packet) -> bool {
         let longer = |entry: &&Passed| entry.payload_length > packet.payload_length;

@@ -7,10 +7,12 @@ use crate::decode::options::SackBlocks;
 use crate::dns::DnsStreams;
 use crate::packet::{Packet, option_bits, tcp_flags};
 use crate::tcp::capture::two_taps::TwoPoints;
+use crate::tcp::connection::acceptable::Doubtful;
 use crate::tcp::connection::ending_log::EndingLog;
 use crate::tcp::connection::environment::{ClockStep, Environment};
 use crate::tcp::connection::handshake::Handshake;
 use crate::tcp::connection::packet_row::packet_row;
+use crate::tcp::connection::padding::{Padding, may_be_padded};
 use crate::tcp::connection::reset::Believed;
 use crate::tcp::connection::watchers::Watchers;
 use crate::tcp::direction::direction::{Half, half_and_peer};
@@ -88,6 +90,10 @@ pub struct Connection {
     pub(crate) other_syn_acks: Vec<OtherSynAck>,
     /// SYN, SYN-ACK were captured twice, far apart.
     pub(crate) openings_twice: [bool; 2],
+    /// Packets that no window allows, as long as what follows may show that the capture missed what lies between.
+    pub(crate) doubtful: Option<Box<Doubtful>>,
+    /// Packets that may have been padded.
+    pub(crate) padding: Option<Box<Padding>>,
     /// Number of the packet with which it was over.
     pub over_since: Option<u64>,
     /// Per-packet rows are wanted.
@@ -144,6 +150,8 @@ impl Connection {
             two_points: begins_in_mid_stream.then(Box::default),
             other_syn_acks: Vec::new(),
             openings_twice: [false; 2],
+            doubtful: None,
+            padding: None,
             over_since: None,
             detailed: false,
             over_but_for_rows: false,
@@ -205,7 +213,7 @@ impl Connection {
         shortest_gap_ns: i64,
         environment: &mut Environment,
     ) -> bool {
-        if self.is_watched(packet, SIDE, self.end_ns, shortest_gap_ns) {
+        if self.is_watched(packet, SIDE, self.end_ns, shortest_gap_ns) || !self.acknowledges_near(packet, SIDE) {
             return false;
         }
         let context = self.context(SIDE);
@@ -240,7 +248,7 @@ impl Connection {
         bytes: &[u8],
         environment: &mut Environment,
     ) -> bool {
-        if self.is_watched_answer(packet, SIDE) {
+        if self.is_watched_answer(packet, SIDE) || !self.acknowledges_near(packet, SIDE) {
             return false;
         }
         let [half, peer] = half_and_peer(&mut self.halves, SIDE);
@@ -269,10 +277,33 @@ impl Connection {
         true
     }
 
-    /// Takes a packet of this connection.
+    /// Takes a packet of this connection, unless its receiver would not.
     #[inline(never)]
     pub fn packet(&mut self, packet: &Packet, bytes: &[u8], from_client: bool, environment: &mut Environment) {
         let side = usize::from(!from_client);
+        if self.padding.is_some() {
+            self.check_padding(packet, side);
+        }
+        let stripped = may_be_padded(packet).then(|| self.without_padding(packet, bytes, side)).flatten();
+        let packet = stripped.as_ref().unwrap_or(packet);
+        let opens_or_resets = packet.flags & (tcp_flags::SYN | tcp_flags::RST) != 0;
+        let is_refused =
+            !opens_or_resets && self.is_far_ahead(packet, side) && self.refuses_ahead(packet, side, environment);
+        if !is_refused {
+            self.take_packet(packet, bytes, side, false, environment);
+        }
+    }
+
+    /// Takes a packet whose numbers lie not above every window. `is_believed`: nor below, or what follows shows that they are right.
+    pub(crate) fn take_packet(
+        &mut self,
+        packet: &Packet,
+        bytes: &[u8],
+        side: usize,
+        is_believed: bool,
+        environment: &mut Environment,
+    ) {
+        let from_client = side == 0;
         let before_ns = self.end_ns;
         self.end_ns = self.end_ns.max(packet.time_ns);
         self.note_silence(packet, side, before_ns);
@@ -300,6 +331,10 @@ impl Connection {
             Copied::Head(rest) => rest,
             Copied::All => return,
         };
+        if !is_believed && self.is_far_behind(packet, side) && self.refuses_behind(packet, side, environment) {
+            self.end_ns = before_ns;
+            return;
+        }
         if self.echo_loops.is_some() {
             self.seek_loops(packet, side);
         }

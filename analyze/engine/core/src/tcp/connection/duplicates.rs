@@ -9,11 +9,13 @@
 use crate::packet::{Packet, option_bits, tcp_flags};
 use crate::tcp::connection::connection::Connection;
 use crate::tcp::direction::direction::{Half, Live, half_and_peer};
+use crate::tcp::direction::on_ack::is_plain;
 use crate::tcp::events::copy::{Copied, Seen};
 use crate::tcp::kernel::{
     FASTEST_ANSWER, FLAGS_OF_ONE, LONGEST_DISTANCE_NS, LONGEST_NUMBERED_NS, LONGEST_WAY_NS, LONGEST_WITHOUT_NUMBERS_NS,
     SMALLEST_TIMEOUT_NS,
 };
+use crate::tcp::loss::asked::Asked;
 use crate::tcp::stats::sequence::{serial_difference, unwrap};
 
 impl Connection {
@@ -68,6 +70,8 @@ impl Connection {
             shortest_rtt_ns: self.shortest_rtt_ns(),
             // Most use SACK, and then an acknowledgement like the last is none for another segment (RFC 2018).
             sack: self.sack || !self.offers_are_known(),
+            is_numbered: packet.ip_id != 0 && !live.capture.recent.shares_number(packet),
+            is_asked_for: self.halves[1 - side].is_asked_for(packet),
             two_points: self.has_two_points(),
         };
         let same =
@@ -111,6 +115,15 @@ impl Connection {
 }
 
 impl Half {
+    /// The packet acknowledges nothing more of this data, which its receiver was asked to do.
+    fn is_asked_for(&self, packet: &Packet) -> bool {
+        let Some(live) = self.live.as_deref() else { return false };
+        let is_asked = |asked: &Asked| asked.may_be_answered(packet.time_ns, self.una);
+        packet.acknowledgement == self.una as u32
+            && is_plain(packet)
+            && live.loss.asked.as_deref().is_some_and(is_asked)
+    }
+
     /// What of a frame that also brings what has not passed before has. Only whole segments are joined, and the flags that end a
     /// write stand in the last.
     fn head_seen(&self, packet: &Packet) -> Option<Packet> {
@@ -159,6 +172,10 @@ struct Again<'a> {
     shortest_rtt_ns: Option<i64>,
     /// Both sides use SACK.
     sack: bool,
+    /// Its IP ID tells it from others.
+    is_numbered: bool,
+    /// It may be an acknowledgement of its own, though it says the same.
+    is_asked_for: bool,
     /// Everything passes two capture points, far apart, in frames that may be cut or joined between them.
     two_points: bool,
 }
@@ -167,13 +184,16 @@ impl Again<'_> {
     /// All of it is the same.
     fn is_copy_of_same(&self, age_ns: i64) -> bool {
         match self.packet {
-            Packet { ip_id: 1.., .. } => true,
+            _ if self.is_numbered => true,
             Packet { payload_length: 1.., .. } => {
                 (self.no_loss_shown_since(age_ns) || self.comes_before_answers(age_ns))
                     && (age_ns <= LONGEST_WITHOUT_NUMBERS_NS || !self.may_be_on_its_way_again())
             }
             // Of reports that were cut it cannot be told whether they say the same.
-            packet => (self.sack && packet.options & option_bits::CUT == 0) || packet.has(tcp_flags::FIN),
+            packet => {
+                let says_all = self.sack && packet.options & option_bits::CUT == 0;
+                (says_all && !self.is_asked_for) || packet.has(tcp_flags::FIN)
+            }
         }
     }
 

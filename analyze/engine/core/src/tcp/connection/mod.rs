@@ -8,12 +8,14 @@
 //! loops            beside which host the capture seems to be     clock_steps      of the capture's clock
 //! reset            which RST is believed, and what refutes it
 //! ending_log, ending_notes       repeated SYNs, resets, what was sent again
+//! acceptable       which numbers are believed           padding          zeros that are no data
 //! duplicates, at_two_taps, congestion_bits              what a packet is besides its data
 //! watchers, watching   pauses and rounds of a direction, and when they are asked
 //! rtt_by_echo, rtt_lengthened                           round trips that need both directions
 //! packet_row, payload_feed                              what goes to rows, to tls and to dns
 //! ```
 
+pub mod acceptable;
 pub mod at_two_taps;
 mod clock_steps;
 pub mod congestion_bits;
@@ -27,6 +29,7 @@ pub mod handshake;
 mod loops;
 pub mod open;
 pub mod packet_row;
+pub mod padding;
 pub mod payload_feed;
 pub mod reset;
 pub mod rtt_by_echo;

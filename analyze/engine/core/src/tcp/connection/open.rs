@@ -119,10 +119,11 @@ impl Connection {
                 self.halves[side].loss.capture_duplicates += 1;
                 return;
             }
-            let window_known = self.handshake.complete && self.offers_are_known();
-            if !self.handshake.complete || is_acceptable(packet, &self.halves[side], window_known) {
-                self.reset.get_or_insert_with(|| Believed::now(side, packet.time_ns, &self.halves));
+            if self.handshake.complete && !is_acceptable(packet, &self.halves[side], self.room_bytes(side)) {
+                self.halves[side].loss.unacceptable += 1;
+                return;
             }
+            self.reset.get_or_insert_with(|| Believed::now(side, packet.time_ns, &self.halves));
             environment.openings.reset(packet);
         }
         let repeated = syn && self.repeats(side) > 0;

@@ -4,11 +4,7 @@
 
 use crate::packet::{Packet, tcp_flags};
 use crate::tcp::direction::direction::Half;
-use crate::tcp::kernel::FARTHEST_JUMP;
 use crate::tcp::stats::sequence::unwrap;
-
-/// Numbers nearer than this to what was sent are believed, whatever window is advertised: a capture may miss some.
-const LEAST_WINDOW_BYTES: u64 = 1 << 16;
 
 /// What a host sends later than two round trips and this after an RST, it does not send for not having got it yet.
 const DELAY_NS: i64 = 5_000_000;
@@ -56,9 +52,7 @@ impl Believed {
     }
 }
 
-/// The number of an RST lies where its receiver may expect what `half` sends, as well as that is known. `window_known`: the scale of
-/// its window is.
-pub fn is_acceptable(packet: &Packet, half: &Half, window_known: bool) -> bool {
-    let window_bytes = half.window.extremes().filter(|_| window_known).map_or(FARTHEST_JUMP, |(_, _, most)| most);
-    !half.begun || unwrap(half.max, packet.sequence).abs_diff(half.max) <= window_bytes.max(LEAST_WINDOW_BYTES)
+/// The number of an RST lies where its receiver may expect what `half` sends: no farther than `room_bytes` from what it has sent.
+pub fn is_acceptable(packet: &Packet, half: &Half, room_bytes: u64) -> bool {
+    !half.begun || unwrap(half.max, packet.sequence).abs_diff(half.max) <= room_bytes
 }

@@ -10,6 +10,10 @@ use crate::tcp::stats::range_set::RangeSet;
 pub struct AckSigns {
     /// What the peer reported by SACK, above `una`.
     pub scoreboard: RangeSet,
+    /// Blocks of such reports, but for those of what cannot have been sent.
+    pub blocks: u32,
+    /// Everything sent when the first of it was acknowledged.
+    pub max_when_first_acknowledged: Option<u64>,
     /// The snap length has cut off blocks of reports on it.
     pub reports_are_cut: bool,
     /// Timestamp of the packet that reported the first of it; none if it had none.

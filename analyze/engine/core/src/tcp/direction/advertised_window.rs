@@ -104,6 +104,11 @@ impl AdvertisedWindow {
         self.zero_time_ns + open
     }
 
+    /// A window was advertised.
+    pub fn is_known(&self) -> bool {
+        self.count > 0
+    }
+
     /// Smallest, mean and largest window; none without advertisements.
     pub fn extremes(&self) -> Option<(u64, f64, u64)> {
         let (count, sum) = self.totals();

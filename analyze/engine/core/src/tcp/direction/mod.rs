@@ -8,6 +8,7 @@
 //!     retransmitted_unseen, before_capture (sent_before)  sent before, though seen first now
 //!     loss_trigger  why a segment was sent again
 //!     spurious_by_acks, spurious_timeout, paws_refused  needless retransmissions
+//! foreign_blocks   reports of what was never sent
 //! send_queue       segments not yet acknowledged        holes            stretches passed over
 //! fates            sizes acknowledged, and sizes that never were
 //! sizes, ack_signs  how large segments are, what ACKs have shown: the state behind segment_size and on_ack
@@ -24,6 +25,7 @@ pub mod byte_ledger;
 pub mod direction;
 pub mod fast_path;
 pub mod fates;
+pub mod foreign_blocks;
 pub mod holes;
 pub mod last_data;
 pub mod loss_trigger;

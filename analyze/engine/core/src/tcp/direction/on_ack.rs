@@ -127,6 +127,7 @@ impl Half {
         let Unmarked { newest, wire_segments, latest_time_ns } = live.segments.acknowledge_unmarked(position)?;
         self.una = position;
         self.last_data_ns = self.last_data_ns.max(packet.time_ns);
+        live.acks.max_when_first_acknowledged.get_or_insert(self.max);
         Some(if newest.time_ns < latest_time_ns {
             RoundTrip::Rejected(Rejected::LaterCovered, wire_segments)
         } else if packet.time_ns < newest.time_ns {
@@ -176,6 +177,8 @@ impl Half {
         if !live.acks.scoreboard.is_empty() {
             live.acks.scoreboard.remove_below(position);
         }
+        live.acks.max_when_first_acknowledged.get_or_insert(self.max);
+        live.take_asked(packet.time_ns, position);
         if live.loss.recovering.is_running() {
             live.check_recovery(position, self.max, packet.time_ns);
         }
@@ -216,17 +219,37 @@ impl Half {
     /// An acknowledgement of nothing more may answer a repeat of old data.
     fn answers_repeat(&mut self, packet: &Packet, context: &Context) {
         if let Some(live) = self.live.as_deref_mut()
-            && live.loss.unanswered.is_some()
-            && packet.payload_length == 0
-            && !packet.has(tcp_flags::FIN)
-            && packet.options & (option_bits::OTHERS | option_bits::CUT) == 0
+            && (live.loss.unanswered.is_some() || live.loss.asked.is_some())
+            && is_plain(packet)
         {
+            if let Some(asked) = &mut live.loss.asked {
+                asked.answered(packet.time_ns, self.una);
+            }
             live.answered_by_nothing_more(packet.time_ns, self.una, context, &mut self.loss);
         }
     }
 }
 
+/// It acknowledges, and says nothing else.
+pub(crate) fn is_plain(packet: &Packet) -> bool {
+    packet.payload_length == 0
+        && !packet.has(tcp_flags::FIN)
+        && packet.options & (option_bits::OTHERS | option_bits::CUT) == 0
+}
+
 impl Live {
+    /// Everything up to `position` is acknowledged: what waits for an acknowledgement of nothing more?
+    #[inline]
+    fn take_asked(&mut self, time_ns: i64, position: u64) {
+        let soonest_ns = self.soonest_answer_ns();
+        if let Some(asked) = &mut self.loss.asked {
+            asked.advanced(time_ns, position, soonest_ns);
+            if asked.is_empty() {
+                self.loss.asked = None;
+            }
+        }
+    }
+
     /// The round trip that an acknowledgement gives, if it is clean, or why it is not.
     #[inline]
     fn round_trip(&mut self, packet: &Packet, acknowledged: &Acknowledged, not_all_seen: bool) -> RoundTrip {
@@ -268,6 +291,7 @@ impl Live {
         self.holes.is_empty()
             && self.acks.scoreboard.is_empty()
             && !self.loss.recovering.is_running()
+            && self.loss.asked.is_none()
             && (context.sack || self.acks.duplicate_acknowledgements == 0)
     }
 

@@ -21,6 +21,12 @@ use crate::tcp::loss::ip_id::distance;
 use crate::tcp::loss::recovery::Evidence;
 use crate::tcp::stats::sequence::serial_difference;
 
+/// Duplicate acknowledgements that ask for a segment (RFC 5681 section 3.2).
+const ENOUGH_DUPLICATES: u32 = 3;
+
+/// No acknowledgement is delayed for longer (RFC 9293 section 3.8.6.3).
+const LONGEST_DELAYED_NS: i64 = 500_000_000;
+
 impl Half {
     /// Takes data of which at least the first byte lies below what was seen.
     #[cold]
@@ -28,6 +34,9 @@ impl Half {
         let &Placed { packet, start, end, segment_size, .. } = placed;
         if let Some(kind) = self.probe_kind(packet, start) {
             self.loss.probes += 1;
+            let loss = &mut Live::of(&mut self.live).loss;
+            loss.probes.sent(start);
+            loss.asked.get_or_insert_default().push(packet.time_ns, end, 1);
             return Arrived { kind, ..Arrived::default() };
         }
         let late_end = end.min(self.max);
@@ -101,7 +110,8 @@ impl Half {
         let tsval = placed.tsval().unwrap_or(0);
         let segments = wire_segments((end - start) as u32, segment_size);
         let live = Live::of(&mut self.live);
-        let seen_here = context.beside_receiver && repeats_seen && !live.reports_missing(self.una, start, end);
+        let never_arrived = live.reports_missing(self.una, start, end) || live.is_waited_for(placed, self.una);
+        let seen_here = context.beside_receiver && repeats_seen && !never_arrived;
         // Acknowledged just before, though not seen before: recorded behind its acknowledgement.
         let recorded_late = !context.beside_sender
             && exposure.is_some()
@@ -153,9 +163,11 @@ impl Half {
             spurious: reported_received,
             reported: false,
             on_loss_signs: matches!(trigger, Trigger::Fast | Trigger::Rack),
+            was_seen: repeats_seen,
         };
         let answers_tell = (!context.beside_receiver).then_some(exposure.is_some());
         live.remember_retransmission(&whole, segment_size, refused, answers_tell);
+        live.loss.asked.get_or_insert_default().push(packet.time_ns, end, segments);
         if live.size.uneven.may_hold_more((end - start) as u32) {
             live.size.uneven.remember((end - start) as u32, Some(trigger));
         }
@@ -215,6 +227,16 @@ impl Live {
 }
 
 impl Live {
+    /// The receiver has acknowledged nothing of it, for longer than any acknowledgement is delayed; or it repeats, at each segment
+    /// behind it, that it waits for this (RFC 5681 section 3.2).
+    fn is_waited_for(&self, placed: &Placed<'_>, una: u64) -> bool {
+        let sent = self.segments.recent(placed.start).filter(|_| una <= placed.start);
+        sent.is_some_and(|sent| {
+            let is_asked = una == placed.start && self.acks.duplicate_acknowledgements >= ENOUGH_DUPLICATES;
+            is_asked || placed.packet.time_ns.saturating_sub(sent.time_ns) >= LONGEST_DELAYED_NS
+        })
+    }
+
     /// Keeps each segment of `whole`, which was sent again, for what is still to tell whether it was needed. `refused`: of so many
     /// segments the receiver has refused the original. `answers_tell`: acknowledgements may ([`crate::tcp::direction::spurious_by_acks`]), of what
     /// filled a hole or did not.

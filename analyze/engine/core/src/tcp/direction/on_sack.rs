@@ -60,6 +60,7 @@ impl Half {
     /// Takes each block, the most recent first.
     fn take_blocks(&mut self, packet: &Packet, blocks: &[(u32, u32)], position: u64, context: &Context) -> Told {
         let (max, base, una, seen_data, fin) = (self.max, self.base, self.una, self.data_packets > 0, self.fin);
+        let foreign = self.foreign_blocks();
         let loss = &mut self.loss;
         let live = Live::of(&mut self.live);
         let highest_before = live.acks.scoreboard.highest().unwrap_or(0);
@@ -80,6 +81,11 @@ impl Half {
         // What seems to come late may have been told of where the snap length cut the blocks off.
         let tells_order = !live.acks.reports_are_cut;
         for (index, (start, end)) in blocks.iter().map(ranges).enumerate() {
+            if foreign.has(position, blocks[index]) {
+                loss.sacked_beyond_sent = loss.sacked_beyond_sent.saturating_add(1);
+                continue;
+            }
+            live.acks.blocks = live.acks.blocks.saturating_add(1);
             if start >= end || end > max || start < base.saturating_sub(1) {
                 continue;
             }
@@ -93,7 +99,8 @@ impl Half {
                 // A FIN takes a position and is no data.
                 let end = fin.map_or(end, |fin| end.min(fin));
                 // Of data that the capture has not seen it cannot be told who made the second copy.
-                if seen_data && start < end && live.holes.missing(start, end).0 == 0 {
+                let is_seen = seen_data && start < end && live.holes.missing(start, end).0 == 0;
+                if is_seen && !live.loss.probes.are_reported(start, end) {
                     retransmissions.duplicate_reported(start, end, live.size.segment_size.max(1), context, loss);
                 }
                 told.duplicates = true;
@@ -127,7 +134,8 @@ impl Half {
         let Some(live) = self.live.as_deref_mut().filter(|_| self.data_packets > 0) else { return };
         let segment_size = live.size.segment_size.max(1);
         let end = position.min(start + u64::from(segment_size));
-        if start >= self.base && start < end && live.holes.missing(start, end).0 == 0 {
+        let is_seen = start >= self.base && start < end && live.holes.missing(start, end).0 == 0;
+        if is_seen && !live.loss.probes.are_reported(start, end) {
             live.loss.retransmissions.duplicate_reported(start, end, segment_size, context, &mut self.loss);
         }
     }

@@ -45,4 +45,6 @@ pub struct Retransmission {
     pub reported_bytes: u32,
     /// Signs of loss triggered it, not a timer.
     pub on_loss_signs: bool,
+    /// All of it had passed the capture point before.
+    pub was_seen: bool,
 }

@@ -142,6 +142,15 @@ impl ConnectionSummary {
         Some(connection)
     }
 
+    /// The server, which has not got the client's reset, repeats its SYN-ACK.
+    pub(crate) fn is_answered_again_by(&self, packet: &Packet, from_client: bool) -> bool {
+        !from_client
+            && packet.has(tcp_flags::SYN | tcp_flags::ACK)
+            && self.openings_seen == [true; 2]
+            && packet.acknowledgement == self.client_isn.wrapping_add(1)
+            && packet.time_ns.saturating_sub(self.end_ns).saturating_abs() <= LONGEST_SYN_WAIT_NS
+    }
+
     /// The client's SYN was refused with a reset, and `packet`, of the same client, is that SYN again: the same attempt to
     /// connect (Windows tries so several times, half a second apart; so does who had to reset a connection of former times first,
     /// RFC 9293 section 3.5.1).

@@ -251,7 +251,7 @@ impl Shard {
                     slot.state = State::Live(connection);
                     return self.take(index, packet, bytes, from_client, order);
                 }
-                if packet.has(tcp_flags::SYN) {
+                if packet.has(tcp_flags::SYN) && !summary.is_answered_again_by(packet, from_client) {
                     return self.replace(index, packet, bytes, order);
                 }
                 if packet.has(tcp_flags::RST) {

@@ -4,8 +4,10 @@ use crate::tcp::events::acked::Acked;
 use crate::tcp::events::context::Context;
 use crate::tcp::events::observer::Observer;
 use crate::tcp::events::sent::{Numbering, Sent};
+use crate::tcp::loss::asked::Asked;
 use crate::tcp::loss::awaited::Unanswered;
 use crate::tcp::loss::ip_id::{Around, IpIdentifications};
+use crate::tcp::loss::probes::Probes;
 use crate::tcp::loss::recovery::Recovery;
 use crate::tcp::loss::refusals::Refusals;
 use crate::tcp::loss::retransmissions::RecentRetransmissions;
@@ -20,6 +22,10 @@ pub struct Loss {
     pub(crate) unanswered: Option<Box<Unanswered>>,
     /// Acknowledgements that tell of data which its receiver refused.
     pub(crate) refusals: Refusals,
+    /// Probes that may still be reported as duplicates.
+    pub(crate) probes: Probes,
+    /// What asks for acknowledgements of nothing more.
+    pub(crate) asked: Option<Box<Asked>>,
     /// Loss recovery in progress.
     pub recovery: Option<Recovery>,
     /// For how long losses have been repaired.

@@ -34,6 +34,12 @@ pub struct LossCounters {
     pub capture_duplicates: u32,
     /// Frames recorded out of the order in which they crossed the capture point.
     pub capture_reordered: u32,
+    /// Packets of the side whose numbers no window allows.
+    pub unacceptable: u32,
+    /// SACK blocks about the side's data that it cannot have sent.
+    pub sacked_beyond_sent: u32,
+    /// Of the retransmitted those that had passed the capture point and were lost behind it, when all is over.
+    pub lost_behind: u32,
 }
 
 impl Usual for LossCounters {
@@ -49,6 +55,9 @@ impl Usual for LossCounters {
         network_duplicates: 0,
         capture_duplicates: 0,
         capture_reordered: 0,
+        unacceptable: 0,
+        sacked_beyond_sent: 0,
+        lost_behind: 0,
     };
 }
 
@@ -88,6 +97,7 @@ pub struct RecentRetransmissions {
     list: VecDeque<Retransmission>,
     /// Of those that were forgotten.
     bursts: Option<Box<LossBursts>>,
+    forgotten_lost_behind: u32,
     pending: VecDeque<PendingDuplicate>,
 }
 
@@ -97,6 +107,7 @@ impl RecentRetransmissions {
         if self.list.len() >= MOST_RETRANSMISSIONS
             && let Some(oldest) = self.list.pop_front()
         {
+            self.forgotten_lost_behind += u32::from(is_lost_behind(&oldest));
             let list = &self.list;
             self.bursts
                 .get_or_insert_default()
@@ -111,6 +122,13 @@ impl RecentRetransmissions {
         self.list.iter().for_each(|known| bursts.add(known, || 0));
         bursts.finish();
         (bursts.events > 0).then_some(bursts)
+    }
+
+    /// Segments that passed the capture point, and were needed once more: what passed first got lost behind it.
+    ///
+    /// Rule: docs/methods.md, "Lost after the capture point".
+    pub fn lost_behind(&self) -> u32 {
+        self.forgotten_lost_behind + self.list.iter().filter(|known| is_lost_behind(known)).count() as u32
     }
 
     /// Remembers a data frame that was left out as a copy.
@@ -236,6 +254,10 @@ impl RecentRetransmissions {
         );
         stop
     }
+}
+
+fn is_lost_behind(known: &Retransmission) -> bool {
+    known.was_seen && !known.spurious
 }
 
 /// Reports cover the retransmission, as well as its borders are known: where the size of segments is a guess, they may lie a little

@@ -122,9 +122,10 @@ impl Ending {
         let place = |step: Option<(i64, u32)>| step.map(|(time_ns, frame)| Place { frame, time_ns });
         let handshake = &connection.handshake;
         let EndingLog { openings, resets, sent_again, times_again, closed, longest_closed_ns, resumed, oldest } = log;
+        let [syn, _, syn_ack, _, opened] = handshake.steps(connection.first_frame);
         let mut ending = Self {
             openings: [handshake.syn.count, handshake.syn_ack.count],
-            steps: handshake.steps(connection.first_frame).map(place),
+            steps: [syn, syn_ack, opened].map(place),
             last_openings_ns: [handshake.syn.newest_ns, handshake.syn_ack.newest_ns],
             reset: resets.iter().copied().find(|reset| last_word == Some((reset.side, reset.place.time_ns))),
             resets,

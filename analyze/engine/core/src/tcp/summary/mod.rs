@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! summary          the fields, and what follows from them alone
+//! shown            whether it was acknowledged, and where it was seen
 //! not_measured     why a number is none, and what makes loss numbers less than sure
 //! stragglers       packets that come after the end
 //! summarize        the state of a connection becomes its summary
@@ -15,6 +16,7 @@ pub mod capture_faults;
 pub mod decision;
 pub mod ending;
 pub mod not_measured;
+pub mod shown;
 mod stragglers;
 pub(crate) mod summarize;
 #[allow(clippy::module_inception, reason = "the room is named after its main type")]

@@ -1,10 +1,14 @@
 //! Why a direction is without a number, and what makes its loss numbers less than sure: keys, and what they mean.
 
 use crate::tcp::gaps::period::NoPeriod;
+use crate::tcp::summary::shown::Flights;
 use crate::tcp::summary::summary::DirectionSummary;
 
+/// Key of [`REASONS`] where reports are of other numbers.
+const FOREIGN_REPORTS: &str = "sack_blocks_beyond_sent";
+
 /// What the reasons of [`DirectionSummary::not_measured`] and [`DirectionSummary::caveat`] mean.
-pub const REASONS: [(&str, &str); 15] = [
+pub const REASONS: [(&str, &str); 18] = [
     ("no_data", "no data was seen in this direction"),
     ("no_acknowledgement", "no acknowledgement of the data was seen"),
     ("no_clean_sample", "no acknowledgement gives a clean sample, see rtt.rejected"),
@@ -17,11 +21,17 @@ pub const REASONS: [(&str, &str); 15] = [
     ("no_advertisement", "the receiver advertised no window within the capture"),
     ("no_time", "the file gives its packets no time"),
     ("one_moment", "all data passed at one moment"),
+    ("never_acknowledged", "none of the data was acknowledged within the capture: nothing shows that it arrived"),
+    ("one_flight", "all data was sent before any of it was acknowledged: a rate takes more than one flight"),
     ("one_data_packet", "fewer than two data packets"),
     ("acknowledged_first", "all data was recorded behind its acknowledgement"),
     ("few_stalls", "fewer than six stalls show no period"),
     ("no_period", "the stalls come at irregular intervals"),
     ("capture_loss", "the capture itself missed packets: loss numbers are upper bounds"),
+    (
+        FOREIGN_REPORTS,
+        "the receiver's SACK blocks are about numbers that were never sent (a device on the way changes sequence numbers): what was lost and what came twice cannot be known",
+    ),
     (
         "no_duplicate_reports",
         "without SACK the receiver does not report what came twice: fewer segments may have been lost, and more repeats unnecessary",
@@ -35,6 +45,9 @@ enum Missing {
     RoundTrip,
     Goodput,
     LostByIdentification,
+    Spurious,
+    LostInferred,
+    LossRate,
     Spacing,
     StallPeriod,
     Window,
@@ -43,11 +56,14 @@ enum Missing {
 
 impl Missing {
     /// In the order in which they are told, by number.
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 11] = [
         Self::AnyData,
         Self::RoundTrip,
         Self::Goodput,
         Self::LostByIdentification,
+        Self::Spurious,
+        Self::LostInferred,
+        Self::LossRate,
         Self::Spacing,
         Self::StallPeriod,
         Self::Window,
@@ -64,6 +80,9 @@ impl DirectionSummary {
             (Missing::RoundTrip, data && self.round_trips.is_none()),
             (Missing::Goodput, data && self.goodput_bps().is_none()),
             (Missing::LostByIdentification, data && self.lost_by_identification.get().is_none()),
+            (Missing::Spurious, data && !self.knows_losses()),
+            (Missing::LostInferred, data && !self.knows_losses()),
+            (Missing::LossRate, data && self.loss_rate().is_none()),
             (Missing::Spacing, data && self.spacing.durations.is_none()),
             (Missing::StallPeriod, self.stalls().is_some_and(|stalls| stalls.period_ns.is_err())),
             (Missing::Window, self.window.extremes.is_none()),
@@ -78,6 +97,14 @@ impl DirectionSummary {
         })
     }
 
+    fn why_no_goodput(&self) -> &'static str {
+        match self.shown.flights() {
+            Flights::NoneAcknowledged => "never_acknowledged",
+            Flights::One => "one_flight",
+            Flights::Several => "one_moment",
+        }
+    }
+
     /// The field that is none, and why.
     fn reason(&self, what: Missing) -> (&'static str, &'static str) {
         match what {
@@ -88,9 +115,12 @@ impl DirectionSummary {
             Missing::Flight if self.timeless => ("flight", "no_time"),
             Missing::RoundTrip if self.rejected.iter().any(|count| *count > 0) => ("rtt", "no_clean_sample"),
             Missing::RoundTrip => ("rtt", "no_acknowledgement"),
-            Missing::Goodput => ("goodput_bps", "one_moment"),
+            Missing::Goodput => ("goodput_bps", self.why_no_goodput()),
             Missing::LostByIdentification if self.beside_sender => ("loss.lost_segments_ipid", "beside_sender"),
             Missing::LostByIdentification => ("loss.lost_segments_ipid", "identification_unproven"),
+            Missing::Spurious => ("loss.spurious_segments", FOREIGN_REPORTS),
+            Missing::LostInferred => ("loss.lost_segments_inferred", FOREIGN_REPORTS),
+            Missing::LossRate => ("loss.loss_rate", FOREIGN_REPORTS),
             Missing::Spacing => ("spacing", "one_data_packet"),
             Missing::StallPeriod => {
                 let no_period = self.stalls().and_then(|stalls| stalls.period_ns.err());
@@ -106,7 +136,8 @@ impl DirectionSummary {
     /// acknowledgements that say nothing new tell (docs/methods.md, section 5).
     pub fn caveat(&self) -> Option<&'static str> {
         let untold = !self.sack && !self.beside_receiver && self.loss.spurious > 0;
-        self.loss_caveat().or(untold.then_some("no_duplicate_reports"))
+        let foreign = (!self.knows_losses()).then_some(FOREIGN_REPORTS);
+        self.loss_caveat().or(foreign).or(untold.then_some("no_duplicate_reports"))
     }
 
     /// A warning that belongs to the loss numbers: the capture missed more than a thousandth of the bytes, or more than a tenth

@@ -28,7 +28,10 @@ impl ConnectionSummary {
         }
         direction.packets += 1;
         direction.wire_bytes += u64::from(packet.wire_length);
-        if packet.has(tcp_flags::RST) {
+        if packet.has(tcp_flags::SYN) {
+            direction.loss.syn += 1;
+            direction.ledger.add_retransmission(packet, 0);
+        } else if packet.has(tcp_flags::RST) {
             self.reset_by.get_or_insert(side as u8);
             direction.ledger.add_first_transmission(packet);
         } else if packet.payload_length == 0 && packet.has(tcp_flags::FIN) {

@@ -18,6 +18,7 @@ use crate::tcp::rates::series::Series;
 use crate::tcp::rtt::covering::WithoutStalls;
 use crate::tcp::stats::compact::Measured;
 use crate::tcp::summary::ending::Ending;
+use crate::tcp::summary::shown::{Flights, Shown};
 use crate::tcp::summary::summary::{
     AcknowledgementLoss, ConnectionSummary, DirectionDetails, DirectionSummary, Durations, GapCauses, Judgement, Kept,
     SpacingSummary, WindowSummary,
@@ -237,6 +238,7 @@ struct Context {
     sack: bool,
     vantage_known: bool,
     peer_closed: bool,
+    peer_is_seen: bool,
 }
 
 impl Context {
@@ -252,6 +254,7 @@ impl Context {
             sack: connection.sack,
             vantage_known: captured_at != Side::Unknown,
             peer_closed: connection.halves[1 - side].fin.is_some(),
+            peer_is_seen: connection.halves[1 - side].packets > 0,
         }
     }
 }
@@ -280,12 +283,15 @@ fn summarise(
     summary.largest_payload = half.largest_payload;
     summary.segment_size = half.segment_size(&packet);
     summary.data_time_ns = data_time_ns.into();
+    half.loss.lost_behind = half.live.as_deref().map_or(0, |live| live.loss.retransmissions.lost_behind());
     summary.loss = (&half.loss).into();
     summary.ledger = half.ledger;
     summary.unseen_acknowledged_bytes = half.unseen_acknowledged_bytes(context.peer_closed);
     summary.beside_sender = context.beside_sender;
     summary.beside_receiver = context.beside_receiver;
     summary.sack = context.sack;
+    let behind_sender = context.vantage_known && !context.beside_sender;
+    summary.shown = Shown::new(flights(half, context), behind_sender, has_foreign_reports(half));
     summary.oversize_limit_is_fixed = context.fixed_limit_ns.is_some();
     summary.window = WindowSummary {
         scale: context.shift,
@@ -305,6 +311,23 @@ fn summarise(
         }
     }
     summarise_conversation(half, context, summary);
+}
+
+/// Was anything acknowledged, and was anything sent after that? Where nothing of the receiver was captured, nobody knows.
+fn flights(half: &Half, context: &Context) -> Flights {
+    let end = half.max - u64::from(half.fin.is_some_and(|fin| fin < half.max));
+    let first_sent = half.live.as_deref().and_then(|live| live.acks.max_when_first_acknowledged);
+    match first_sent {
+        None if context.peer_is_seen => Flights::NoneAcknowledged,
+        Some(sent) if end <= sent => Flights::One,
+        _ => Flights::Several,
+    }
+}
+
+/// More than a tenth of the reports on what was sent are about other numbers: too much is not known then.
+fn has_foreign_reports(half: &Half) -> bool {
+    let blocks = half.live.as_deref().map_or(0, |live| live.acks.blocks);
+    u64::from(half.loss.sacked_beyond_sent) * 10 > u64::from(blocks)
 }
 
 /// What a direction shows beyond its counters, if its connection was more than an opening.

@@ -24,6 +24,7 @@ use crate::tcp::stats::moments::{Moments, Statistics};
 use crate::tcp::stats::quantile_sketch::DurationSketch;
 use crate::tcp::summary::decision::Decision;
 use crate::tcp::summary::ending::{Ending, IcmpErrors};
+use crate::tcp::summary::shown::{Flights, Shown};
 use crate::tcp::token_bucket::bucket::TokenBucket;
 use crate::tls::{StreamBytes, TlsFacts};
 
@@ -191,6 +192,8 @@ pub struct DirectionSummary {
     pub beside_sender: bool,
     /// The capture stands beside the receiver (by its vantage point): behind all losses.
     pub beside_receiver: bool,
+    /// What else is known of it.
+    pub shown: Shown,
     /// Both sides use SACK, so that the receiver may report duplicates (RFC 2883).
     pub sack: bool,
     /// Its packets have no time: nothing that takes one was measured.
@@ -220,8 +223,25 @@ impl DirectionSummary {
         u64::from(self.loss.retransmitted.saturating_sub(self.loss.spurious))
     }
 
-    /// Application throughput: unique payload over the data time, bits per second.
+    /// Segments that passed the capture point and were lost behind it; none beside the sender, or where the place is not known.
+    pub fn lost_behind(&self) -> Option<u64> {
+        self.shown.has(Shown::BEHIND_SENDER).then_some(u64::from(self.loss.lost_behind))
+    }
+
+    /// Which retransmissions were needless can be known, and with that what was lost: the receiver's reports are of what was sent, or
+    /// nothing was retransmitted.
+    pub fn knows_losses(&self) -> bool {
+        !self.shown.has(Shown::FOREIGN_REPORTS) || self.beside_receiver || self.loss.retransmitted == 0
+    }
+
+    /// Application throughput: unique payload over the data time, bits per second. One flight has no rate: how long it took says how
+    /// long its sender wrote, or how long the path is.
+    ///
+    /// Rule: docs/methods.md, "Goodput".
     pub fn goodput_bps(&self) -> Option<f64> {
+        if self.shown.flights() != Flights::Several {
+            return None;
+        }
         let time_ns = self.data_time_ns.get().filter(|time| *time > 0)?;
         Some(self.unique_payload_bytes as f64 * 8e9 / time_ns as f64)
     }
@@ -246,10 +266,12 @@ impl DirectionSummary {
         if self.data_segments == 0 {
             return None;
         }
+        let behind = self.lost_behind().filter(|_| self.beside_receiver).unwrap_or(0);
         let inferred = self.lost_inferred();
         let is_all = |lost: &u64| self.loss_caveat().is_none() && (self.beside_receiver || *lost >= inferred);
         Some(match self.lost_by_identification.get().filter(is_all) {
-            Some(lost) => lost as f64 / (lost + self.data_segments) as f64,
+            Some(lost) => (lost + behind) as f64 / (lost + self.data_segments) as f64,
+            None if !self.knows_losses() => return None,
             None => inferred as f64 / self.data_segments as f64,
         })
     }

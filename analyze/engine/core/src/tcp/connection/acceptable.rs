@@ -1,0 +1,235 @@
+//! Packets whose sequence or acknowledgement number no window allows: old duplicates of a former connection, challenge ACKs,
+//! injected or damaged packets. Their receiver drops them (RFC 9293 section 3.10.7.4, RFC 5961 section 5), so they count and
+//! touch nothing else.
+//!
+//! A watcher knows the windows less well than the hosts do, and its capture may have missed what lies between. Such a packet is
+//! therefore held: it is believed after all as soon as the other side agrees with its numbers, or its own side goes on with them.
+//!
+//! Rule: docs/methods.md, "Numbers outside every window".
+
+use crate::packet::{Packet, option_bits, tcp_flags};
+use crate::tcp::connection::connection::Connection;
+use crate::tcp::connection::environment::Environment;
+use crate::tcp::direction::direction::Half;
+use crate::tcp::kernel::{FARTHEST_JUMP, NEAR_BYTES};
+use crate::tcp::stats::sequence::unwrap;
+
+/// Largest shift of a window (RFC 7323 section 2.3), assumed where the handshake was not captured.
+const LARGEST_SHIFT: u32 = 14;
+
+/// Data so many windows behind was sent long ago and delayed, or repeated by a sender that knows no better: it counts as that.
+const WINDOWS_BEHIND: u64 = 4;
+
+/// What a capture passes over between two packets of one side that it shows, at most, if both are to prove each other.
+const FARTHEST_STEP: u32 = 1 << 26;
+
+/// So many packets of one side that go on with each other, and none where it had been, are no strays.
+const ENOUGH_IN_ROW: u8 = 3;
+
+/// Nor are so many, though neither of their numbers is where it had been and the other side is silent.
+const MANY_IN_ROW: u8 = 16;
+
+/// The last packets of one side whose numbers lie outside every window.
+#[derive(Debug, Clone, Copy)]
+struct Held {
+    /// The first of them that the last one goes on with, and the last: without options and payload, which may be gone.
+    first: Packet,
+    last: Packet,
+    /// Those that go on with each other.
+    in_row: u8,
+    /// Packets of the side that were believed until then: if it sends another, these were strays.
+    believed: u64,
+}
+
+/// See [`Held`]; client, server.
+#[derive(Debug, Default)]
+pub(crate) struct Doubtful([Option<Held>; 2]);
+
+/// Which numbers of a packet lie outside.
+#[derive(Clone, Copy)]
+struct Outside {
+    sequence: bool,
+    acknowledgement: bool,
+}
+
+impl Outside {
+    fn any(self) -> bool {
+        self.sequence || self.acknowledgement
+    }
+}
+
+impl Connection {
+    /// A number of the packet lies so far above what was sent that a window may not allow it.
+    #[inline(always)]
+    pub(crate) fn is_far_ahead(&self, packet: &Packet, side: usize) -> bool {
+        let above = |number: u32, half: &Half| number.wrapping_sub(half.max as u32) as i32 > NEAR_BYTES as i32;
+        above(packet.sequence, &self.halves[side]) || above(packet.acknowledgement, &self.halves[1 - side])
+    }
+
+    /// A number of the packet lies so far below what was acknowledged that a window may not allow it.
+    #[inline(always)]
+    pub(crate) fn is_far_behind(&self, packet: &Packet, side: usize) -> bool {
+        let below = |number: u32, half: &Half| (number.wrapping_sub(lowest_near(half) as u32) as i32) < 0;
+        below(packet.sequence, &self.halves[side]) || below(packet.acknowledgement, &self.halves[1 - side])
+    }
+
+    /// What the packet acknowledges was seen, and is not far behind.
+    #[inline(always)]
+    pub(crate) fn acknowledges_near(&self, packet: &Packet, side: usize) -> bool {
+        let peer = &self.halves[1 - side];
+        let lowest = lowest_near(peer);
+        let room_bytes = (peer.max - lowest) as u32;
+        packet.acknowledgement.wrapping_sub(lowest as u32) <= room_bytes
+    }
+
+    /// Asked of what [`Self::is_far_ahead`]: no window allows its numbers, and nothing shows yet that the capture has missed what
+    /// lies between. It is counted then. If this packet shows it of earlier ones, those are taken now.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn refuses_ahead(&mut self, packet: &Packet, side: usize, environment: &mut Environment) -> bool {
+        let [half, peer] = [&self.halves[side], &self.halves[1 - side]];
+        let known = half.packets > 0 || half.opening_seen;
+        let above = |number: u32, half: &Half, room_bytes: u64| {
+            let position = unwrap(half.max, number);
+            position > half.max && position - half.max > room_bytes
+        };
+        let outside = Outside {
+            sequence: half.begun && known && above(packet.sequence, half, self.room_bytes(side)),
+            acknowledgement: self.hears_of(packet, side)
+                && above(packet.acknowledgement, peer, self.room_bytes(1 - side)),
+        };
+        outside.any() && !self.is_shown(packet, side, outside, environment)
+    }
+
+    /// Asked of what [`Self::is_far_behind`], and was not seen before: as [`Self::refuses_ahead`].
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn refuses_behind(&mut self, packet: &Packet, side: usize, environment: &mut Environment) -> bool {
+        let [half, peer] = [&self.halves[side], &self.halves[1 - side]];
+        // What passes two points, a second apart, is behind by more than a window.
+        if self.two_points.is_some() || half.unheard || peer.unheard {
+            return false;
+        }
+        let below = |position: u64, half: &Half, room_bytes: u64| {
+            let lowest = half.una.min(half.max).saturating_sub(room_bytes);
+            position < lowest || (half.opening_seen && position + 1 < half.base)
+        };
+        let is_data = packet.payload_length > 0;
+        let end = unwrap(half.max, packet.sequence) + u64::from(packet.payload_length);
+        let acknowledged = unwrap(peer.una, packet.acknowledgement);
+        let outside = Outside {
+            sequence: below(end, half, self.room_bytes(side) * if is_data { WINDOWS_BEHIND } else { 1 }),
+            acknowledgement: self.hears_of(packet, side) && below(acknowledged, peer, self.room_bytes(1 - side)),
+        };
+        outside.any() && !self.is_shown(packet, side, outside, environment)
+    }
+
+    /// The packet acknowledges, and something is known of what it may.
+    fn hears_of(&self, packet: &Packet, side: usize) -> bool {
+        let peer = &self.halves[1 - side];
+        // Of several SYN-ACKs the client has taken another one.
+        let takes_other = || self.other_syn_acks.iter().any(|other| other.base == packet.acknowledgement);
+        if side == 0 && !self.handshake.complete && takes_other() {
+            return false;
+        }
+        packet.has(tcp_flags::ACK) && peer.begun && (peer.packets > 0 || peer.opening_seen || peer.window.is_known())
+    }
+
+    /// How far from what is known of the data of `side` a number may lie: the largest window advertised for it, as well as that is
+    /// known.
+    pub(crate) fn room_bytes(&self, side: usize) -> u64 {
+        let half = &self.halves[side];
+        let scale_known = self.offers_are_known();
+        let room_bytes = match half.window.extremes() {
+            Some((_, _, most)) if scale_known => most,
+            Some((_, _, most)) => most << LARGEST_SHIFT,
+            // Of a window that nobody has advertised the handshake has said all, if it was captured.
+            None if half.opening_seen && self.halves[1 - side].packets > 0 => 0,
+            None if half.opening_seen && half.data_packets == 0 => 0,
+            None => FARTHEST_JUMP,
+        };
+        room_bytes.clamp(u64::from(NEAR_BYTES), FARTHEST_JUMP)
+    }
+
+    /// What passed before, of either side, and this packet have numbers that prove each other. Otherwise it is held, and counted.
+    fn is_shown(&mut self, packet: &Packet, side: usize, outside: Outside, environment: &mut Environment) -> bool {
+        let believed = self.halves.each_ref().map(|half| half.packets + half.together.packets());
+        let [own, other] = self.held(side, believed);
+        let goes_on = own.filter(|held| is_next(packet, &held.last));
+        let in_row = goes_on.map_or(0, |held| held.in_row) + 1;
+        let is_alone = self.halves[1 - side].packets == 0;
+        let one_outside = is_alone || !(outside.sequence && outside.acknowledgement);
+        let is_row = in_row >= if one_outside { ENOUGH_IN_ROW } else { MANY_IN_ROW };
+        let room_bytes = [self.room_bytes(side), self.room_bytes(1 - side)];
+        if is_row || other.is_some_and(|held| agree(packet, &held.last, room_bytes)) {
+            self.doubtful = None;
+            self.take_held(side, [goes_on, other], environment);
+            return true;
+        }
+        self.halves[side].loss.unacceptable += 1;
+        let is_repeated = own.is_some_and(|held| has_numbers_of(packet, &held.last));
+        if !is_repeated {
+            let last = Packet {
+                options: packet.options & option_bits::TIMESTAMPS,
+                options_captured: 0,
+                payload_captured: 0,
+                ..*packet
+            };
+            let first = goes_on.map_or(last, |held| if in_row > 2 { held.last } else { held.first });
+            let held = Held { first, last, in_row, believed: believed[side] };
+            self.doubtful.get_or_insert_default().0[side] = Some(held);
+        }
+        false
+    }
+
+    /// What is held of the side, and of the other one, if they have sent nothing since that is believed.
+    fn held(&self, side: usize, believed: [u64; 2]) -> [Option<Held>; 2] {
+        let doubtful = self.doubtful.as_deref();
+        [side, 1 - side]
+            .map(|side| doubtful.and_then(|doubtful| doubtful.0[side]).filter(|held| held.believed == believed[side]))
+    }
+
+    /// What was held is believed now: of the side, and of the other one.
+    fn take_held(&mut self, side: usize, held: [Option<Held>; 2], environment: &mut Environment) {
+        for (side, held) in [(1 - side, held[1]), (side, held[0])] {
+            let Some(Held { first, last, .. }) = held else { continue };
+            let only_one = has_numbers_of(&first, &last);
+            for packet in [first, last].iter().skip(usize::from(only_one)) {
+                let unacceptable = &mut self.halves[side].loss.unacceptable;
+                *unacceptable = unacceptable.saturating_sub(1);
+                self.take_packet(packet, &[], side, true, environment);
+            }
+        }
+    }
+}
+
+/// Numbers from here on are near what was sent.
+#[inline(always)]
+fn lowest_near(half: &Half) -> u64 {
+    half.una.saturating_sub(u64::from(NEAR_BYTES)).max(half.base.saturating_sub(1))
+}
+
+fn has_numbers_of(one: &Packet, other: &Packet) -> bool {
+    one.sequence == other.sequence
+        && one.acknowledgement == other.acknowledgement
+        && one.payload_length == other.payload_length
+}
+
+/// `packet` goes on where `before`, of the same side, was: neither number goes back, and one goes on.
+fn is_next(packet: &Packet, before: &Packet) -> bool {
+    let sequence = packet.sequence.wrapping_sub(before.sequence);
+    let acknowledgement = packet.acknowledgement.wrapping_sub(before.acknowledgement);
+    sequence <= FARTHEST_STEP && acknowledgement <= FARTHEST_STEP && (sequence > 0 || acknowledgement > 0)
+}
+
+/// Either side has, within its window, what the other one says. `room_bytes`: of the data of the side that sent `packet`, of the other.
+fn agree(packet: &Packet, other: &Packet, room_bytes: [u64; 2]) -> bool {
+    let near = |one: u32, other: u32, room_bytes: u64| {
+        u64::from((one.wrapping_sub(other) as i32).unsigned_abs()) <= room_bytes
+    };
+    let end = |packet: &Packet| packet.sequence.wrapping_add(packet.payload_length);
+    packet.has(tcp_flags::ACK)
+        && other.has(tcp_flags::ACK)
+        && near(end(packet), other.acknowledgement, room_bytes[0])
+        && near(packet.acknowledgement, end(other), room_bytes[1])
+}

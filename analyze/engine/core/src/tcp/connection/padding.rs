@@ -1,0 +1,103 @@
+//! Zeros that pad an Ethernet frame to its least length, and that a device on the way has counted into the IP length: a pure
+//! acknowledgement then seems to carry up to six bytes of data. They are left out at once. If what follows counts them as data,
+//! they are taken for that after all.
+//!
+//! Rule: docs/methods.md, "Padding counted as data".
+
+use crate::packet::{Packet, tcp_flags};
+use crate::tcp::connection::connection::Connection;
+use crate::tcp::stats::sequence::unwrap;
+
+/// An IP packet of this length or less is padded: an Ethernet frame has at least 60 bytes, 14 of them its header.
+const PADDED_BYTES: u32 = 46;
+
+/// Most that is padded, behind headers without options.
+const MOST_PADDING: u32 = 6;
+
+/// What is known of the padding of one side.
+#[derive(Debug, Default, Clone, Copy)]
+struct Side {
+    /// The last packet that was taken for padded, while its side may still go on behind these bytes: without its payload.
+    last: Option<Packet>,
+    /// The side went on at the number of one: they were padding.
+    is_proven: bool,
+    /// It went on behind one: it sends short segments of zeros.
+    is_data: bool,
+}
+
+/// See the module; client, server.
+#[derive(Debug, Default)]
+pub(crate) struct Padding([Side; 2]);
+
+/// The packet has the form of one: nothing pushes these bytes, and they make the frame as long as it has to be.
+#[inline(always)]
+pub(crate) fn may_be_padded(packet: &Packet) -> bool {
+    packet.payload_length.wrapping_sub(1) < MOST_PADDING
+        && packet.flags & (tcp_flags::PSH | tcp_flags::ACK) == tcp_flags::ACK
+}
+
+impl Connection {
+    /// The packet without its padding, if it [`may_be_padded`] and is.
+    #[cold]
+    pub(crate) fn without_padding(&mut self, packet: &Packet, bytes: &[u8], side: usize) -> Option<Packet> {
+        let half = &self.halves[side];
+        let known = self.padding.as_deref().map_or(Side::default(), |padding| padding.0[side]);
+        let headers = u32::from(packet.ip_header_length) + u32::from(packet.tcp_header_length);
+        let window_closed = half.live.as_deref().is_some_and(|live| live.acks.window_closed);
+        // The first byte of a capture that begins in mid-stream may be a keep-alive.
+        let is_next = if half.begun { packet.sequence == half.max as u32 } else { packet.payload_length > 1 };
+        // A FIN behind zeros has another number than one without.
+        let is_certain = known.is_proven || !packet.has(tcp_flags::FIN);
+        let is_padding = headers + packet.payload_length <= PADDED_BYTES
+            && is_next
+            && is_certain
+            && !window_closed
+            && !known.is_data
+            && is_all_zero(packet, bytes);
+        if !is_padding {
+            return None;
+        }
+        let last = Packet { payload_captured: 0, ..*packet };
+        if !packet.has(tcp_flags::FIN) {
+            self.padding.get_or_insert_default().0[side].last = Some(last);
+        }
+        Some(Packet { payload_length: 0, ..last })
+    }
+
+    /// What this packet shows of the last one that was taken for padded.
+    #[cold]
+    pub(crate) fn check_padding(&mut self, packet: &Packet, side: usize) {
+        let Some(padding) = self.padding.as_deref_mut() else { return };
+        for (of, known) in padding.0.iter_mut().enumerate() {
+            let (Some(last), half) = (known.last, &self.halves[of]) else { continue };
+            let is_over = half.max != unwrap(half.max, last.sequence);
+            let behind = last.sequence.wrapping_add(last.payload_length);
+            let number = if of == side { packet.sequence } else { packet.acknowledgement };
+            let is_told = of == side || packet.has(tcp_flags::ACK);
+            if is_over || (of == side && packet.sequence == last.sequence) {
+                *known = Side { last: None, is_proven: true, ..*known };
+            } else if is_told && number == behind {
+                *known = Side { last: None, is_data: true, ..*known };
+                return self.take_as_data(&last, of);
+            }
+        }
+    }
+
+    /// Its bytes are data. It has been counted as a packet.
+    fn take_as_data(&mut self, packet: &Packet, side: usize) {
+        let half = &mut self.halves[side];
+        half.settle_counters();
+        let ledger = half.ledger;
+        half.packets -= 1;
+        half.wire_bytes -= u64::from(packet.wire_length);
+        self.take_own(packet, &[], side);
+        self.halves[side].ledger = ledger;
+    }
+}
+
+/// As far as it was captured.
+fn is_all_zero(packet: &Packet, bytes: &[u8]) -> bool {
+    let from = packet.payload_offset as usize;
+    let captured = bytes.get(from..from + packet.payload_captured as usize);
+    captured.is_none_or(|bytes| bytes.iter().all(|&byte| byte == 0))
+}

@@ -1,0 +1,38 @@
+//! SACK blocks about what a side cannot have sent: a device on the way has changed sequence numbers and left those in options as
+//! they were. Senders ignore them (Linux, `tcp_is_sackblock_valid`), and so do the rules; what they should have said is lost.
+//!
+//! Rule: docs/methods.md, "SACK blocks of other numbers".
+
+use crate::tcp::direction::direction::Half;
+use crate::tcp::kernel::{FARTHEST_JUMP, NEAR_BYTES};
+use crate::tcp::stats::sequence::unwrap;
+
+/// Largest shift of a window (RFC 7323 section 2.3), where its scale is not known.
+const LARGEST_SHIFT: u32 = 14;
+
+/// Between what positions a block may lie.
+#[derive(Clone, Copy)]
+pub(crate) struct ForeignBlocks {
+    lowest: u64,
+    highest: u64,
+}
+
+impl ForeignBlocks {
+    /// A block of an acknowledgement of everything up to `position` lies outside.
+    pub(crate) fn has(self, position: u64, (left, right): (u32, u32)) -> bool {
+        unwrap(position, left) < self.lowest || unwrap(position, right) > self.highest
+    }
+}
+
+impl Half {
+    /// What its receiver may report now: a window below what is acknowledged, and above what was sent, since the capture may have
+    /// missed some of it.
+    pub(crate) fn foreign_blocks(&self) -> ForeignBlocks {
+        // Of a window that nobody has advertised the handshake has said all, if it was captured.
+        let (shift, unknown) = if self.opening_seen { (0, 0) } else { (LARGEST_SHIFT, FARTHEST_JUMP) };
+        let most = self.window.extremes().map_or(unknown, |(_, _, most)| most << shift);
+        let room_bytes = most.clamp(u64::from(NEAR_BYTES), FARTHEST_JUMP);
+        let first = if self.opening_seen { self.base.saturating_sub(1) } else { 0 };
+        ForeignBlocks { lowest: self.una.saturating_sub(room_bytes).max(first), highest: self.max + room_bytes }
+    }
+}
