@@ -8,6 +8,7 @@ use crate::output::fixed::thousandths;
 use crate::output::key::{Key, key};
 use crate::tcp::connection::environment::Environment;
 use crate::tcp::limits::summary::LimitsSummary;
+use crate::tcp::requests::summary::RequestSummary;
 use crate::tcp::summary::summary::{ConnectionSummary, SpacingSummary};
 
 /// Values of one column, none where something could not be measured.
@@ -229,6 +230,8 @@ impl Visitor for Collector {
     fn anomalies(&mut self, _spacing: Option<&SpacingSummary>) {}
 
     fn limits(&mut self, _limits: Option<&LimitsSummary>) {}
+
+    fn requests(&mut self, _requests: Option<&RequestSummary>) {}
 
     fn verdict(&mut self, summary: &ConnectionSummary) {
         let verdict = summary.verdict();

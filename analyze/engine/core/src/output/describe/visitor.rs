@@ -2,6 +2,7 @@
 
 use crate::output::key::Key;
 use crate::tcp::limits::summary::LimitsSummary;
+use crate::tcp::requests::summary::RequestSummary;
 use crate::tcp::summary::summary::{ConnectionSummary, SpacingSummary};
 
 /// Parts of a description that most connections have word for word in common.
@@ -59,6 +60,8 @@ pub trait Visitor {
     fn anomalies(&mut self, spacing: Option<&SpacingSummary>);
     /// What limited a direction.
     fn limits(&mut self, limits: Option<&LimitsSummary>);
+    /// Requests and responses.
+    fn requests(&mut self, requests: Option<&RequestSummary>);
     /// Why it was slow.
     fn verdict(&mut self, summary: &ConnectionSummary);
     /// A part told by `describe`. Given as [`Common`], it is the same for every connection that gives it so: the visitor may

@@ -3,12 +3,14 @@
 //!
 //! ```text
 //! connection       a packet goes to its direction       environment      what connections of a shard share
-//! open, handshake  SYN, SYN-ACK, RST: what is offered   vantage          where the capture stands
+//! open, handshake, crossing  SYN, SYN-ACK, RST: what is offered   vantage          where the capture stands
 //! loops            beside which host the capture seems to be     clock_steps      of the capture's clock
+//! nearer           who answered the SYN
 //! reset            which RST is believed, and what refutes it
 //! duplicates, at_two_taps, congestion_bits              what a packet is besides its data
 //! watchers, watching   pauses and rounds of a direction, and when they are asked
 //! rtt_by_echo, rtt_lengthened                           round trips that need both directions
+//! speaking         where the data changes its direction
 //! packet_row, payload_feed                              what goes to rows, to tls and to dns
 //! ```
 
@@ -17,16 +19,19 @@ mod clock_steps;
 pub mod congestion_bits;
 #[allow(clippy::module_inception, reason = "the room is named after its main type")]
 pub mod connection;
+pub mod crossing;
 pub mod duplicates;
 pub mod environment;
 pub mod handshake;
 mod loops;
+pub mod nearer;
 pub mod open;
 pub mod packet_row;
 pub mod payload_feed;
 pub mod reset;
 pub mod rtt_by_echo;
 pub mod rtt_lengthened;
+pub(crate) mod speaking;
 pub mod vantage;
 pub mod watchers;
 pub mod watching;

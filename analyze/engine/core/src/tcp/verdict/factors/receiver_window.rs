@@ -3,12 +3,16 @@
 //! Rule: docs/verdict.md, "Receiver's window".
 
 use crate::tcp::events::factor::Factor;
+use crate::tcp::events::offer::Scaling;
 use crate::tcp::limits::background::{Background, is_window_limited};
 use crate::tcp::limits::known::KnownRound;
 use crate::tcp::limits::rules::Condition;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally, saved_at_twice_the_rate_s};
 use crate::tcp::verdict::words::{bytes, seconds};
+
+/// A window without scaling that is nearly as large as the field allows (65,535 bytes) would be larger with it.
+const NEAR_LARGEST_UNSCALED: u64 = 49_152;
 
 /// See the module.
 pub const RULE: FactorRule = FactorRule {
@@ -37,11 +41,34 @@ fn because(case: &Case, tally: &Tally) -> String {
         );
     }
     let most = window.extremes.map_or(0, |(_, _, most)| most);
-    format!("The receiver's window of at most {} allowed no more than {}", bytes(most as f64), tally.rate())
+    let unscaled = match unscaled(case) {
+        Some(Scaling::OfferedNotAgreed) => {
+            " (window scaling was offered and not agreed, or a device on the path removed it: no window is larger than 64 KiB)"
+        }
+        Some(_) => " (the client offered no window scaling: no window is larger than 64 KiB)",
+        None => "",
+    };
+    format!("The receiver's window of at most {}{unscaled} allowed no more than {}", bytes(most as f64), tally.rate())
 }
 
-fn change(_case: &Case) -> Option<&'static str> {
-    Some("twice the receiver's window")
+/// What both sides made of window scaling, if that keeps the window as small as it is.
+///
+/// Rule: docs/verdict.md, "Window without scaling".
+fn unscaled(case: &Case) -> Option<Scaling> {
+    let most = case.direction.window.extremes.map_or(0, |(_, _, most)| most);
+    let scaling = case.connection.scaling;
+    let time_ns = case.limits.shares[Factor::ReceiverWindow as usize].time_ns;
+    let is_closed = case.direction.window.zero_time_ns * 2 > time_ns;
+    let is_unscaled = !is_closed && matches!(scaling, Scaling::OfferedNotAgreed | Scaling::NotOffered);
+    (is_unscaled && most >= NEAR_LARGEST_UNSCALED).then_some(scaling)
+}
+
+fn change(case: &Case) -> Option<&'static str> {
+    Some(if unscaled(case).is_some() {
+        "window scaling (RFC 7323) on both hosts and on the path"
+    } else {
+        "twice the receiver's window"
+    })
 }
 
 fn bounds(_case: &Case) -> Vec<Bound> {
