@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from analyze.document import Record
 from analyze.outcomes import detail_lines
+from analyze.request_lines import request_lines
 from analyze.units import ABSENT, count, instant, printable, ratio, seconds, share, si
 from analyze.verdict import remedies
 
@@ -69,7 +70,7 @@ def show(record: Record, reasons: Mapping[str, str], console: "Console") -> None
         if record.get(part):
             console.print()
             console.print(_pairs(heading, record[part], record.get("ledger") if part == "ledger" else None))
-    for line in (*_limit_lines(record), *_anomaly_lines(record), *_reasons(record, reasons)):
+    for line in (*request_lines(record), *_limit_lines(record), *_anomaly_lines(record), *_reasons(record, reasons)):
         console.print(Text(line), soft_wrap=True)
 
 
@@ -80,7 +81,10 @@ def _facts(record: Record) -> Iterator[str]:
     repeated = (("SYN", handshake["syn_retransmissions"]), ("SYN-ACK", handshake["syn_ack_retransmissions"]))
     repeats = " and ".join(f"{count(times)} {what}" for what, times in repeated if times is not None)
     repeats = f", {repeats} retransmitted" if repeats else ""
-    yield f"  handshake {state}, RTT {seconds(handshake['rtt_s'])}{repeats}"
+    nearer = (
+        "; answered by something nearer than the host that acknowledges data" if handshake["answered_nearer"] else ""
+    )
+    yield f"  handshake {state}, RTT {seconds(handshake['rtt_s'])}{nearer}{repeats}"
     side = vantage["side"]
     place = f"at the {side}" if side in ("client", "server") else f"{side}"
     yield f"  captured: {place} (confidence {share(vantage['confidence'])})"

@@ -8,6 +8,7 @@ from analyze.packet_series import ConnectionSeries
 from analyze.palette import LEDGER
 from analyze.report import events, judgement, lanes
 from analyze.report.host_lanes import host_lanes
+from analyze.request_lines import request_facts
 from analyze.units import ABSENT, count, instant, plural, printable, seconds, share, si
 
 Plain = dict[str, Any]
@@ -102,6 +103,7 @@ def facts(series: ConnectionSeries) -> list[list[str]]:
         ["captured at", str(record["vantage"]["side"])],
         ["TLS", printable(" ".join(str(tls[k]) for k in ("version", "cipher", "sni") if tls.get(k))) or "none seen"],
         ["close", str(record["close"])],
+        *request_facts(record),
     ]
 
 

@@ -30,7 +30,7 @@ TCP = (
     ("stats", "kernel"),
     ("events",),
     ("capture", "loss", "sender"),
-    ("rates", "rtt"),
+    ("rates", "requests", "rtt"),
     ("direction", "token_bucket", "rows"),
     ("gaps",),
     ("limits",),

@@ -28,7 +28,7 @@ fn connections(talk: &Talk) -> usize {
 #[test]
 fn both_fins_close_and_the_last_acknowledgement_ends_the_teardown() {
     let summary = whole().summary();
-    assert_eq!((summary.close, summary.reset_by, summary.teardown_ns), (Close::Fin, None, Some(ms(40.1))));
+    assert_eq!((summary.close, summary.reset_by, summary.teardown_ns()), (Close::Fin, None, Some(ms(40.1))));
 }
 
 #[test]
@@ -39,14 +39,14 @@ fn both_sides_may_close_at_once() {
         .client(110.1, ack(1))
         .server(140.0, ack(1));
     let summary = talk.summary();
-    assert_eq!((summary.close, summary.teardown_ns), (Close::Fin, Some(ms(40.0))));
+    assert_eq!((summary.close, summary.teardown_ns()), (Close::Fin, Some(ms(40.0))));
     assert_eq!(summary.directions.each_ref().map(|direction| direction.loss.fin), [0, 0]);
 }
 
 #[test]
 fn one_fin_alone_leaves_it_open() {
     let summary = Talk::seen_at_client(40.0).client(100.0, fin(0)).server(140.0, ack(1)).summary();
-    assert_eq!((summary.close, summary.teardown_ns), (Close::Open, None));
+    assert_eq!((summary.close, summary.teardown_ns()), (Close::Open, None));
 }
 
 #[test]
@@ -61,13 +61,13 @@ fn the_first_reset_tells_who_aborted() {
 #[test]
 fn a_reset_after_a_fin_ends_the_teardown() {
     let summary = Talk::seen_at_client(40.0).client(100.0, fin(0)).server(140.0, rst()).summary();
-    assert_eq!((summary.close, summary.teardown_ns), (Close::Reset, Some(ms(40.0))));
+    assert_eq!((summary.close, summary.teardown_ns()), (Close::Reset, Some(ms(40.0))));
 }
 
 #[test]
 fn a_fin_after_the_reset_begins_no_teardown() {
     let summary = Talk::seen_at_client(40.0).server(100.0, rst()).client(110.0, fin(0)).summary();
-    assert_eq!((summary.close, summary.teardown_ns), (Close::Reset, None));
+    assert_eq!((summary.close, summary.teardown_ns()), (Close::Reset, None));
 }
 
 #[test]

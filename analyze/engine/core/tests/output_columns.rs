@@ -71,7 +71,8 @@ fn same(one: &Value, other: &Value) -> bool {
 }
 
 /// Fields that the document leaves out where they would be null, zero or false.
-const LEFT_OUT: [&str; 28] = [
+const LEFT_OUT: [&str; 29] = [
+    "requests_reason",
     "rtt_delayed_acknowledgements",
     "loss_events",
     "loss_event_rate",
@@ -103,7 +104,8 @@ const LEFT_OUT: [&str; 28] = [
 ];
 
 /// Objects that the document leaves out as a whole.
-const OBJECTS_LEFT_OUT: [&str; 9] = [
+const OBJECTS_LEFT_OUT: [&str; 10] = [
+    "request_totals_",
     "verdict_",
     "tls_",
     "_peak_rate_bps_",

@@ -40,7 +40,7 @@ impl DnsStreams {
         let Some(lane) = self.lanes.get_mut(side) else { return };
         let bytes = captured.get(..length as usize).unwrap_or(captured);
         let blind_bytes = u64::from(length) - bytes.len() as u64;
-        let piece = Piece { bytes, blind_bytes, time_ns: exchange.time_ns, origin: Origin::Fresh };
+        let piece = Piece { bytes, blind_bytes, time_ns: exchange.time_ns, frame: 0, origin: Origin::Fresh };
         let Lane { order, buffer, lost } = lane;
         let lookups = &mut self.lookups;
         order.segment(stream_offset, piece, true, |_, piece| {

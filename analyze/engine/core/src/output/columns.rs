@@ -9,6 +9,7 @@ use crate::output::key::{Key, key};
 use crate::tcp::connection::environment::Environment;
 use crate::tcp::events::outcome_kind::OutcomeKind;
 use crate::tcp::limits::summary::LimitsSummary;
+use crate::tcp::requests::summary::RequestSummary;
 use crate::tcp::summary::ending::IcmpErrors;
 use crate::tcp::summary::summary::{ConnectionSummary, SpacingSummary};
 
@@ -247,6 +248,8 @@ impl Visitor for Collector {
         let count = errors.map_or(0, |errors| errors.list.len() as u64 + errors.not_listed);
         self.integer(key!("icmp_errors"), Some(count));
     }
+
+    fn requests(&mut self, _requests: Option<&RequestSummary>) {}
 
     fn verdict(&mut self, summary: &ConnectionSummary) {
         let verdict = summary.verdict();

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use crate::analysis::results::{Analysis, InputSummary, Summaries};
 use crate::output::describe::connection::connection;
 use crate::output::describe::endpoint::push_endpoint;
+use crate::output::describe::requests::server as describe_server;
 use crate::output::describe::visitor::{Common, Visitor};
 use crate::output::fixed::{push_fixed, push_float, push_signed, push_unsigned, rounded, thousandths};
 use crate::output::key::{Key, key};
@@ -13,6 +14,8 @@ use crate::tcp::events::factor::Factor;
 use crate::tcp::events::outcome_kind::OutcomeKind;
 use crate::tcp::limits::summary::LimitsSummary;
 use crate::tcp::outcome::groups::groups;
+use crate::tcp::requests::servers::Servers;
+use crate::tcp::requests::summary::RequestSummary;
 use crate::tcp::summary::ending::IcmpErrors;
 use crate::tcp::summary::not_measured::REASONS;
 use crate::tcp::summary::summary::{ConnectionSummary, SpacingSummary};
@@ -80,10 +83,35 @@ impl Analysis {
             json.close(b'}');
         }
         json.close(b']');
+        if header.only_connection.is_none() {
+            self.request_servers(&mut json);
+        }
         json.close(b'}');
         json.out.pop();
         json.out.push(b'\n');
         out.write_all(&json.out)
+    }
+}
+
+impl Analysis {
+    /// Servers that were asked; nothing where nobody was.
+    fn request_servers(&self, json: &mut Json) {
+        let mut servers = Servers::default();
+        for (place, summary) in self.connections.iter().enumerate() {
+            if let Ok(requests) = summary.requests() {
+                servers.add(summary.server_key(), place, requests);
+            }
+        }
+        let list = servers.into_list();
+        if list.is_empty() {
+            return;
+        }
+        json.array(key!("request_servers"), list.iter(), |json, server| {
+            if let Some(summary) = self.connections.get(server.first) {
+                json.endpoint(key!("server"), summary, 1);
+            }
+            describe_server(server, json);
+        });
     }
 }
 
@@ -461,6 +489,23 @@ impl Visitor for Json {
                 });
             });
         }
+    }
+
+    fn requests(&mut self, requests: Option<&RequestSummary>) {
+        let Some(requests) = requests else { return self.constant(key!("requests").texts().null) };
+        let seconds = |value_ns: u64| i64::try_from(value_ns).ok();
+        self.array(key!("requests"), requests.longest.list.iter(), |json, exchange| {
+            json.instant(key!("start_ns"), exchange.start.0);
+            json.integer(key!("request_bytes"), Some(exchange.request_bytes));
+            json.exact_seconds(key!("request_s"), seconds(exchange.request_ns));
+            json.exact_seconds(key!("first_byte_s"), seconds(exchange.first_byte_ns));
+            json.integer(key!("response_bytes"), Some(exchange.response_bytes));
+            json.exact_seconds(key!("duration_s"), seconds(exchange.duration_ns()));
+            let [first, last] = exchange.frames;
+            json.list(key!("frames"), [exchange.start.1, first, last].into_iter(), |json, frame| {
+                push_unsigned(&mut json.out, u64::from(frame), b',');
+            });
+        });
     }
 
     fn verdict(&mut self, summary: &ConnectionSummary) {

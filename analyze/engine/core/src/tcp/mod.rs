@@ -12,6 +12,7 @@
 //!     sender        what a sender knew and did: flight, window, pauses
 //!  4  rates         series, packet trains, peaks, time between packets
 //!     rtt           round trips, clean and not
+//!     requests      requests and responses: who spoke, how much, when
 //!  5  direction     what one side sends and its peer acknowledges
 //!     token_bucket  shapers and policers in a series
 //!     rows          a row for each packet, where wanted
@@ -39,6 +40,7 @@ pub mod limits;
 pub mod loss;
 pub mod outcome;
 pub mod rates;
+pub mod requests;
 pub mod rows;
 pub mod rtt;
 pub mod sender;

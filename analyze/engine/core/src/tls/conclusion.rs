@@ -162,6 +162,32 @@ pub(super) fn settle(client: Option<&mut Side>, server: Option<&mut Side>) {
 fn settle_as_application(side: &mut Side) {
     for record in side.undecided.take().unwrap_or_default() {
         side.tally.add_application(&record);
+        side.outbox.record(&record);
+    }
+}
+
+/// Sends out the records that are no handshake.
+fn send_out(side: &mut Side, records: &[Sealed], is_handshake: impl Fn(usize, &Sealed) -> bool) {
+    let messages = records.iter().enumerate().filter(|(index, record)| !is_handshake(*index, record));
+    messages.for_each(|(_, record)| side.outbox.record(record));
+}
+
+/// Sends out what is still not classified for good, as it stands. To be called once, when nothing follows.
+pub(super) fn finish(client: &mut Side, server: &mut Side) {
+    let context = Pair { client: Some(client), server: Some(server) }.context();
+    let Some(context) = context else {
+        [client, server].into_iter().for_each(settle_as_application);
+        return;
+    };
+    let mut outcome = client.client_outcome;
+    if let Some(undecided) = client.undecided.take() {
+        let (found, split) = fold_client(&undecided, &context, &mut Tally::default());
+        outcome.get_or_insert(found);
+        send_out(client, &undecided, |index, _| split.is_handshake(index));
+    }
+    if let Some(undecided) = server.undecided.take() {
+        let split = fold_server(&undecided, &outcome.unwrap_or_default(), &context, &mut Tally::default());
+        send_out(server, &undecided, |index, record| split.is_handshake(index, record, &context));
     }
 }
 
@@ -174,6 +200,7 @@ fn settle_client(client: &mut Side, context: &Context) {
     if split.settled || undecided.len() >= phase::MAX_RECORDS {
         client.tally = tally;
         client.client_outcome = Some(outcome);
+        send_out(client, &undecided, |index, _| split.is_handshake(index));
     } else {
         client.undecided = Some(undecided);
     }
@@ -184,8 +211,10 @@ fn settle_server(server: &mut Side, outcome: &ClientOutcome, context: &Context) 
         return;
     };
     let mut tally = server.tally;
-    if fold_server(&undecided, outcome, context, &mut tally).settled || undecided.len() >= phase::MAX_RECORDS {
+    let split = fold_server(&undecided, outcome, context, &mut tally);
+    if split.settled || undecided.len() >= phase::MAX_RECORDS {
         server.tally = tally;
+        send_out(server, &undecided, |index, record| split.is_handshake(index, record, context));
     } else {
         server.undecided = Some(undecided);
     }

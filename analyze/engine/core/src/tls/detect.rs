@@ -57,6 +57,7 @@ pub(super) struct Kept {
     /// Bit i: byte i crossed in a first transmission.
     fresh: u16,
     times_ns: [i64; PROBE_BYTES],
+    frames: [u32; PROBE_BYTES],
     length: u8,
 }
 
@@ -67,10 +68,11 @@ impl Kept {
 
     /// The kept bytes one by one as pieces.
     pub(super) fn pieces(&self) -> impl Iterator<Item = Piece<'_>> {
-        let bytes = self.bytes.chunks(1).zip(self.times_ns).enumerate().take(self.length());
-        bytes.map(move |(index, (bytes, time_ns))| {
+        let bytes =
+            self.bytes.chunks(1).zip(self.times_ns.into_iter().zip(self.frames)).enumerate().take(self.length());
+        bytes.map(move |(index, (bytes, (time_ns, frame)))| {
             let origin = if self.fresh >> index & 1 == 1 { Origin::Fresh } else { Origin::Repeated };
-            Piece { bytes, blind_bytes: 0, time_ns, origin }
+            Piece { bytes, blind_bytes: 0, time_ns, frame, origin }
         })
     }
 
@@ -78,6 +80,7 @@ impl Kept {
         let count = count.min(self.length());
         self.bytes.rotate_left(count);
         self.times_ns.rotate_left(count);
+        self.frames.rotate_left(count);
         self.fresh >>= count;
         self.length -= count as u8;
     }
@@ -90,6 +93,9 @@ impl Kept {
             };
             *slot = *byte;
             *time = piece.time_ns;
+            if let Some(frame) = self.frames.get_mut(index) {
+                *frame = piece.frame;
+            }
             let bit = 1 << index;
             self.fresh = if piece.origin == Origin::Fresh { self.fresh | bit } else { self.fresh & !bit };
             self.length += 1;

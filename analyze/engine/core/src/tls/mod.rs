@@ -10,6 +10,7 @@
 //! names        numbers             -> the words for versions, suites and alerts
 //! conclusion   both directions     -> settled classes
 //! reader, tally                    -> TlsFacts (facts), StreamBytes
+//! spoken       application data -> what each side has said
 //! tracker      all of it for one connection, which has two directions (direction)
 //! ```
 
@@ -27,6 +28,7 @@ pub(crate) mod phase;
 pub(crate) mod reader;
 pub(crate) mod record;
 pub(crate) mod side;
+pub(crate) mod spoken;
 pub(crate) mod stream;
 pub(crate) mod tally;
 pub(crate) mod tracker;
@@ -34,5 +36,6 @@ pub(crate) mod tracker;
 pub use crate::tls::certificate::{CertificateNames, certificate_names};
 pub use crate::tls::direction::Direction;
 pub use crate::tls::facts::{EarlyData, TlsFacts};
+pub use crate::tls::spoken::Spoken;
 pub use crate::tls::tally::StreamBytes;
 pub use crate::tls::tracker::TlsTracker;

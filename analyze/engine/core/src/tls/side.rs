@@ -7,6 +7,7 @@
 use crate::tls::handshake::Assembler;
 use crate::tls::phase;
 use crate::tls::record::{self, ContentType, RecordHeader};
+use crate::tls::spoken::Outbox;
 use crate::tls::stream::{Origin, Piece};
 use crate::tls::tally::{Sealed, Tally};
 
@@ -57,6 +58,7 @@ pub(super) struct Side {
     header_have: u8,
     header_fresh: u8,
     header_start_ns: i64,
+    header_frame: u32,
     open: Option<Open>,
     in_step: bool,
     pub(super) lost: Option<Lost>,
@@ -75,6 +77,8 @@ pub(super) struct Side {
     pub(super) records: u64,
     pub(super) alerts: Vec<Alert>,
     pub(super) last_application: Option<Sealed>,
+    /// Application data, for requests.
+    pub(super) outbox: Outbox,
     pub(super) tally: Tally,
     /// Application data records not yet classified; none once they are.
     pub(super) undecided: Option<Vec<Sealed>>,
@@ -89,6 +93,7 @@ impl Side {
             header_have: 0,
             header_fresh: 0,
             header_start_ns: start_ns,
+            header_frame: 0,
             open: None,
             in_step: true,
             lost: None,
@@ -102,6 +107,7 @@ impl Side {
             records: 0,
             alerts: Vec::new(),
             last_application: None,
+            outbox: Outbox::default(),
             tally: Tally::default(),
             undecided: Some(Vec::new()),
             client_outcome: None,
@@ -171,7 +177,7 @@ impl Side {
 
     fn header<'a>(&mut self, bytes: &'a [u8], piece: &Piece<'_>) -> &'a [u8] {
         if self.header_have == 0 {
-            self.header_start_ns = piece.time_ns;
+            (self.header_start_ns, self.header_frame) = (piece.time_ns, piece.frame);
         }
         let start = usize::from(self.header_have);
         let count = bytes.len().min(self.header.len() - start);
@@ -196,8 +202,10 @@ impl Side {
     }
 
     fn open_record(&mut self, content_type: ContentType, length: u16, header_bytes: u8, header_fresh: u8) {
-        let start_ns = self.header_start_ns;
-        let sealed = Sealed { length, header_bytes, header_fresh, start_ns, end_ns: start_ns, ..Sealed::default() };
+        let (start_ns, frame) = (self.header_start_ns, self.header_frame);
+        let of_header =
+            Sealed { start_ns, end_ns: start_ns, start_frame: frame, end_frame: frame, ..Sealed::default() };
+        let sealed = Sealed { length, header_bytes, header_fresh, ..of_header };
         if content_type == ContentType::Handshake {
             self.assembler.record_start(self.cipher_changed);
         }
@@ -308,8 +316,16 @@ impl Side {
         let undecided = self.undecided.as_mut().filter(|_| self.assembler.hello_begun);
         match undecided.filter(|undecided| undecided.len() < phase::MAX_RECORDS) {
             Some(undecided) => undecided.push(*sealed),
-            None => self.tally.add_application(sealed),
+            None => {
+                self.tally.add_application(sealed);
+                self.outbox.record(sealed);
+            }
         }
+    }
+
+    /// No record that has passed waits to be classified.
+    pub(super) fn is_settled(&self) -> bool {
+        self.undecided.is_none() || !self.assembler.hello_begun
     }
 }
 
@@ -320,5 +336,5 @@ fn pass(sealed: &mut Sealed, count: u16, piece: &Piece<'_>) {
     sealed.passed += count;
     sealed.tail_fresh = piece.origin == Origin::Fresh;
     sealed.body_fresh += if sealed.tail_fresh { count } else { 0 };
-    sealed.end_ns = piece.time_ns;
+    (sealed.end_ns, sealed.end_frame) = (piece.time_ns, piece.frame);
 }

@@ -26,6 +26,8 @@ pub(crate) struct Piece<'a> {
     pub(crate) blind_bytes: u64,
     /// When this stretch and all before it had passed, Unix nanoseconds.
     pub(crate) time_ns: i64,
+    /// The frame in which its last byte passed.
+    pub(crate) frame: u32,
     pub(crate) origin: Origin,
 }
 
@@ -40,6 +42,7 @@ struct Held {
     bytes: Box<[u8]>,
     blind_bytes: u64,
     time_ns: i64,
+    frame: u32,
     origin: Origin,
 }
 
@@ -48,13 +51,14 @@ struct Held {
 pub(crate) struct InOrder {
     next_offset: u64,
     clock_ns: i64,
+    clock_frame: u32,
     held_bytes: usize,
     held: Option<BTreeMap<u64, Held>>,
 }
 
 impl InOrder {
     pub(crate) fn new() -> Self {
-        Self { next_offset: 0, clock_ns: i64::MIN, held_bytes: 0, held: None }
+        Self { next_offset: 0, clock_ns: i64::MIN, clock_frame: 0, held_bytes: 0, held: None }
     }
 
     /// Offset of the first byte not yet delivered.
@@ -89,10 +93,12 @@ impl InOrder {
 
     /// Passes over the next bytes of the stream, which nobody wants; false if others are awaited or these are not the next.
     #[inline]
-    pub(super) fn pass(&mut self, offset: u64, length: u64, time_ns: i64) -> bool {
+    pub(super) fn pass(&mut self, offset: u64, length: u64, time_ns: i64, frame: u32) -> bool {
         let next = offset == self.next_offset && length > 0 && self.held.is_none();
         if next {
-            self.clock_ns = self.clock_ns.max(time_ns);
+            if time_ns >= self.clock_ns {
+                (self.clock_ns, self.clock_frame) = (time_ns, frame);
+            }
             self.next_offset = self.next_offset.saturating_add(length);
         }
         next
@@ -129,7 +135,8 @@ impl InOrder {
             return; // The caller broke its promise to pass each byte once: the first copy stays.
         }
         self.held_bytes += bytes.len();
-        let kept = Held { bytes: bytes.into(), blind_bytes, time_ns: piece.time_ns, origin: piece.origin };
+        let Piece { time_ns, frame, origin, .. } = piece;
+        let kept = Held { bytes: bytes.into(), blind_bytes, time_ns, frame, origin };
         held.insert(offset, kept);
     }
 
@@ -143,7 +150,8 @@ impl InOrder {
     fn deliver_hole(&mut self, up_to: u64, deliver: &mut impl FnMut(u64, Piece<'_>)) {
         let blind_bytes = up_to.saturating_sub(self.next_offset);
         if blind_bytes > 0 {
-            let piece = Piece { bytes: &[], blind_bytes, time_ns: self.clock_ns, origin: Origin::Unseen };
+            let (time_ns, frame) = (self.clock_ns, self.clock_frame);
+            let piece = Piece { bytes: &[], blind_bytes, time_ns, frame, origin: Origin::Unseen };
             self.deliver(self.next_offset, piece, deliver);
         }
     }
@@ -158,8 +166,8 @@ impl InOrder {
                 self.held = None;
             }
             self.held_bytes -= kept.bytes.len();
-            let Held { bytes, blind_bytes, time_ns, origin } = kept;
-            self.deliver(offset, Piece { bytes: &bytes, blind_bytes, time_ns, origin }, deliver);
+            let Held { bytes, blind_bytes, time_ns, frame, origin } = kept;
+            self.deliver(offset, Piece { bytes: &bytes, blind_bytes, time_ns, frame, origin }, deliver);
         }
     }
 
@@ -172,9 +180,12 @@ impl InOrder {
         let stale_bytes = stale.min(piece.bytes.len() as u64);
         let bytes = piece.bytes.get(stale_bytes as usize..).unwrap_or_default();
         let blind_bytes = piece.blind_bytes - (stale - stale_bytes);
-        self.clock_ns = self.clock_ns.max(piece.time_ns);
+        if piece.time_ns >= self.clock_ns {
+            (self.clock_ns, self.clock_frame) = (piece.time_ns, piece.frame);
+        }
         let start = self.next_offset;
-        let rest = Piece { bytes, blind_bytes, time_ns: self.clock_ns, origin: piece.origin };
+        let (time_ns, frame) = (self.clock_ns, self.clock_frame);
+        let rest = Piece { bytes, blind_bytes, time_ns, frame, origin: piece.origin };
         self.next_offset = self.next_offset.saturating_add(rest.length());
         deliver(start, rest);
     }
@@ -184,7 +195,7 @@ mod tests {
     use super::*;
 
     fn piece(bytes: &[u8], time_ns: i64) -> Piece<'_> {
-        Piece { bytes, blind_bytes: 0, time_ns, origin: Origin::Fresh }
+        Piece { bytes, blind_bytes: 0, time_ns, frame: 0, origin: Origin::Fresh }
     }
 
     #[test]

@@ -29,6 +29,8 @@ pub(super) struct Sealed {
     pub(super) tail_fresh: bool,
     pub(super) start_ns: i64,
     pub(super) end_ns: i64,
+    pub(super) start_frame: u32,
+    pub(super) end_frame: u32,
 }
 
 /// Sums over the records of one direction. "Fresh" bytes are those of first transmissions.

@@ -6,6 +6,7 @@ use crate::tls::direction::Direction;
 use crate::tls::facts::TlsFacts;
 use crate::tls::reader;
 use crate::tls::side::Side;
+use crate::tls::spoken::{Filter, Spoken};
 use crate::tls::stream::{InOrder, Origin, Piece};
 use crate::tls::tally::StreamBytes;
 
@@ -17,6 +18,12 @@ use crate::tls::tally::StreamBytes;
 #[derive(Debug)]
 pub struct TlsTracker {
     lanes: [Lane; 2],
+    /// The frame of the bytes that come next.
+    frame: u32,
+    /// Who has said application data last: the first or second lane, or nobody.
+    speaker: Option<usize>,
+    /// The other lane has said some since.
+    turned: bool,
 }
 
 #[derive(Debug)]
@@ -44,7 +51,7 @@ impl Default for TlsTracker {
 impl TlsTracker {
     /// A tracker that has seen nothing.
     pub fn new() -> Self {
-        Self { lanes: [Lane::new(), Lane::new()] }
+        Self { lanes: [Lane::new(), Lane::new()], frame: 0, speaker: None, turned: false }
     }
 
     /// Takes payload bytes of one direction, each byte of the stream at most once and in any order.
@@ -60,6 +67,7 @@ impl TlsTracker {
         time_ns: i64,
         by_retransmission: bool,
     ) {
+        let frame = self.frame;
         let lane = self.lane_mut(direction);
         lane.count(u64::from(length), by_retransmission);
         if matches!(lane.state, State::Plain) {
@@ -68,7 +76,7 @@ impl TlsTracker {
         let bytes = captured.get(..length as usize).unwrap_or(captured);
         let blind_bytes = u64::from(length) - bytes.len() as u64;
         let origin = if by_retransmission { Origin::Repeated } else { Origin::Fresh };
-        let piece = Piece { bytes, blind_bytes, time_ns, origin };
+        let piece = Piece { bytes, blind_bytes, time_ns, frame, origin };
         lane.segment(stream_offset, piece);
         self.after_change(direction);
     }
@@ -84,10 +92,11 @@ impl TlsTracker {
         length: u32,
         time_ns: i64,
     ) -> bool {
+        let frame = self.frame;
         let lane = self.lane_mut(direction);
         let bytes = captured.get(..length as usize).unwrap_or(captured);
         let nothing = matches!(&lane.state, State::Searching(search) if search.finds_nothing(stream_offset, bytes));
-        let passed = nothing && lane.order.pass(stream_offset, u64::from(length), time_ns);
+        let passed = nothing && lane.order.pass(stream_offset, u64::from(length), time_ns, frame);
         if passed {
             lane.count(u64::from(length), false);
         }
@@ -165,6 +174,82 @@ impl TlsTracker {
         unrecognised.then_some("TLS was recognised in one direction only")
     }
 
+    /// The bytes that come next are those of this frame.
+    #[inline]
+    pub fn at_frame(&mut self, frame: u32) {
+        self.frame = frame;
+    }
+
+    /// The side that had not spoken last has said application data: [`Self::take_spoken`] has it.
+    #[inline]
+    pub fn has_turned(&self) -> bool {
+        self.turned
+    }
+
+    /// Some records could not be read, so that what was said is not known.
+    #[inline]
+    pub fn has_lost_records(&self) -> bool {
+        self.lanes.iter().any(|lane| lane.side().is_some_and(|side| side.lost.is_some()))
+    }
+
+    /// What the two sides have said since this was asked last, with the lane of each, in order of time; without `finish` only once all
+    /// of it is classified.
+    pub fn take_spoken(&mut self, finish: bool) -> Vec<(usize, Spoken)> {
+        self.turned = false;
+        let http2 = self.offers_http2();
+        let negotiated = self.pair().negotiated();
+        let swapped = self.is_swapped();
+        let [first, second] = &mut self.lanes;
+        let (Some(first), Some(second)) = (first.side_mut(), second.side_mut()) else { return Vec::new() };
+        match (finish, swapped) {
+            (false, _) => {}
+            (true, false) => conclusion::finish(first, second),
+            (true, true) => conclusion::finish(second, first),
+        }
+        let filter = Filter {
+            overhead: negotiated.as_ref().and_then(Negotiated::overhead).map_or(0, |overhead| overhead.bytes),
+            hides_alerts: negotiated.as_ref().is_some_and(Negotiated::is_tls13),
+            http2,
+            settings_first: false,
+        };
+        let of_server = Filter { settings_first: http2, ..filter };
+        let filters = if swapped { [of_server, filter] } else { [filter, of_server] };
+        let mut spoken: Vec<(usize, Spoken)> = Vec::new();
+        for (lane, (side, filter)) in [first, second].into_iter().zip(filters).enumerate() {
+            spoken.extend(side.outbox.take(filter).into_iter().map(|spoken| (lane, spoken)));
+        }
+        spoken.sort_by_key(|(_, spoken)| spoken.start);
+        self.speaker = spoken.last().map(|(lane, _)| *lane).or(self.speaker);
+        spoken
+    }
+
+    /// HTTP/2 was chosen, or may have been: TLS 1.3 encrypts the choice.
+    fn offers_http2(&self) -> bool {
+        let Pair { client, server } = self.pair();
+        let chosen = server
+            .and_then(|side| side.assembler.messages.server_hello.as_ref())
+            .and_then(|hello| hello.alpn.as_deref());
+        let offered = client.and_then(|side| side.assembler.messages.client_hello.as_ref());
+        chosen.map_or_else(
+            || offered.is_some_and(|hello| hello.alpn.iter().any(|protocol| protocol == "h2")),
+            |protocol| protocol == "h2",
+        )
+    }
+
+    /// What both sides say is classified as it comes.
+    pub fn is_settled(&self) -> bool {
+        self.lanes.iter().all(|lane| lane.side().is_some_and(Side::is_settled))
+    }
+
+    fn note_turn(&mut self, direction: Direction) {
+        let lane = direction as usize;
+        if self.speaker == Some(lane) || self.turned {
+            return;
+        }
+        let speaks = self.lanes.get(lane).and_then(Lane::side).is_some_and(|side| !side.outbox.is_empty());
+        self.turned = speaks && self.is_settled();
+    }
+
     fn lane_mut(&mut self, direction: Direction) -> &mut Lane {
         let [client_lane, server_lane] = &mut self.lanes;
         match direction {
@@ -178,6 +263,7 @@ impl TlsTracker {
             self.give_up_together();
         } else {
             self.settle();
+            self.note_turn(direction);
         }
     }
 

@@ -2,6 +2,7 @@
 
 use crate::output::describe::direction;
 use crate::output::describe::ledger::ledger;
+use crate::output::describe::requests::requests;
 use crate::output::describe::tls::tls;
 use crate::output::describe::visitor::Visitor;
 use crate::output::fixed::thousandths;
@@ -35,6 +36,7 @@ pub fn connection(summary: &ConnectionSummary, visitor: &mut impl Visitor) {
         tls(summary.tls.as_deref(), visitor);
         visitor.end();
     }
+    requests(summary, visitor);
     ledger(summary, visitor);
     visitor.outcome(summary);
     visitor.icmp_errors(summary.icmp_errors.as_deref());
@@ -48,6 +50,8 @@ fn opening_and_closing(summary: &ConnectionSummary, visitor: &mut impl Visitor) 
     visitor.integer(key!("syn_retransmissions"), syn_retransmissions);
     visitor.integer(key!("syn_ack_retransmissions"), syn_ack_retransmissions);
     visitor.exact_seconds(key!("rtt_s"), summary.handshake_rtt_ns());
+    visitor.word(key!("window_scale"), Some(summary.scaling.name()));
+    visitor.flag(key!("answered_nearer"), summary.answered_nearer);
     visitor.exact_seconds(key!("client_loop_s", IfKnown), summary.handshake_loops_ns[0]);
     visitor.exact_seconds(key!("server_loop_s", IfKnown), summary.handshake_loops_ns[1]);
     visitor.end();
@@ -58,7 +62,7 @@ fn opening_and_closing(summary: &ConnectionSummary, visitor: &mut impl Visitor) 
     };
     visitor.word(key!("close"), Some(close));
     visitor.word(key!("reset_by", IfKnown), summary.reset_by.map(|side| if side == 0 { "client" } else { "server" }));
-    visitor.exact_seconds(key!("teardown_s", IfKnown), summary.teardown_ns);
+    visitor.exact_seconds(key!("teardown_s", IfKnown), summary.teardown_ns());
 }
 
 fn offload(summary: &ConnectionSummary, visitor: &mut impl Visitor) {

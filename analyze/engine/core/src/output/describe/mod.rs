@@ -2,7 +2,7 @@
 //! order of the fields; how they become text or columns is their visitor's.
 //!
 //! ```text
-//! connection      endpoint, ledger (where the bytes went), tls
+//! connection      endpoint, ledger (where the bytes went), tls, requests
 //!   direction     loss, round_trips, spacing
 //! visitor         takes it all: crate::output::json, crate::output::columns
 //! ```
@@ -12,6 +12,7 @@ pub mod direction;
 pub mod endpoint;
 pub mod ledger;
 pub mod loss;
+pub mod requests;
 pub mod round_trips;
 pub mod spacing;
 pub mod tls;

@@ -2,6 +2,7 @@
 
 use crate::output::key::Key;
 use crate::tcp::limits::summary::LimitsSummary;
+use crate::tcp::requests::summary::RequestSummary;
 use crate::tcp::summary::ending::IcmpErrors;
 use crate::tcp::summary::summary::{ConnectionSummary, SpacingSummary};
 
@@ -60,6 +61,8 @@ pub trait Visitor {
     fn anomalies(&mut self, spacing: Option<&SpacingSummary>);
     /// What limited a direction.
     fn limits(&mut self, limits: Option<&LimitsSummary>);
+    /// Requests and responses.
+    fn requests(&mut self, requests: Option<&RequestSummary>);
     /// Why it was slow.
     fn verdict(&mut self, summary: &ConnectionSummary);
     /// What became of it.

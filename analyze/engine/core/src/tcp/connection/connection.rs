@@ -26,6 +26,7 @@ use crate::tcp::events::openings::OtherSynAck;
 use crate::tcp::events::row::Seen;
 use crate::tcp::events::sent::{Arrived, Delivered, Kind};
 use crate::tcp::limits::rules::RoundRule;
+use crate::tcp::requests::talk::{NOBODY, Talk, Turn};
 use crate::tcp::rtt::echo_loop::EchoLoops;
 use crate::tls::TlsTracker;
 
@@ -88,6 +89,8 @@ pub struct Connection {
     pub(crate) two_points: Option<Box<TwoPoints>>,
     /// SYN-ACKs with other numbers that came before the last one: of a proxy and a host, or of two hosts.
     pub(crate) other_syn_acks: Vec<OtherSynAck>,
+    /// The last SYN-ACK that was left out as a copy of the one before.
+    pub(crate) copied_syn_ack: Option<Box<Packet>>,
     /// SYN, SYN-ACK were captured twice, far apart.
     pub(crate) openings_twice: [bool; 2],
     /// Packets that no window allows, as long as what follows may show that the capture missed what lies between.
@@ -100,6 +103,11 @@ pub struct Connection {
     pub detailed: bool,
     /// It is over but for the rows of what still comes: without them, only its summary would be left.
     pub over_but_for_rows: bool,
+    /// Whose data passed last, client (0) or server (1); see [`crate::tcp::connection::speaking`].
+    pub(crate) speaker: u8,
+    pub(crate) turn: Option<Turn>,
+    /// What they said to each other.
+    pub(crate) talk: Option<Box<Talk>>,
     /// Gaps wait to be judged.
     pub(crate) looking: bool,
     /// What happened besides its data.
@@ -149,12 +157,16 @@ impl Connection {
             suspected_step: None,
             two_points: begins_in_mid_stream.then(Box::default),
             other_syn_acks: Vec::new(),
+            copied_syn_ack: None,
             openings_twice: [false; 2],
             doubtful: None,
             padding: None,
             over_since: None,
             detailed: false,
             over_but_for_rows: false,
+            speaker: NOBODY,
+            turn: None,
+            talk: None,
             looking: false,
             ending: None,
         }
@@ -223,6 +235,9 @@ impl Connection {
         self.end_ns = self.end_ns.max(packet.time_ns);
         if ahead_ns != 0 {
             self.suspect_step(packet, SIDE, ahead_ns, environment);
+        }
+        if self.speaker != SIDE as u8 {
+            self.speaks(packet, bytes, SIDE);
         }
         if !self.tls_settled {
             self.feed_next_tls(packet, bytes, SIDE);
@@ -343,6 +358,9 @@ impl Connection {
         }
         let limit_ns = environment.fixed_spacing_limit_ns;
         let gap = self.watch(packet, bytes, side, before_ns, limit_ns);
+        if gap.is_some() {
+            self.note_resumption(packet, side);
+        }
         let last = self.halves[side].live().rates.spacing.last();
         if packet.payload_length > 0 {
             self.halves[side].keep_arrivals(packet);
@@ -352,8 +370,11 @@ impl Connection {
         {
             self.suspect_step(packet, side, ahead_ns, environment);
         }
-        if !self.handshake.complete && from_client {
-            self.complete_handshake(packet, environment);
+        if !self.handshake.complete {
+            match from_client {
+                true => self.complete_handshake(packet, environment),
+                false => self.complete_split(packet, environment),
+            }
         }
         self.note_oldest(packet, side);
         let arrived = self.take_own(packet, bytes, side);
@@ -418,6 +439,9 @@ impl Connection {
         if packet.has(tcp_flags::FIN) {
             self.take_fin(packet, side);
         }
+        if usize::from(self.speaker) != side && !delivered.ranges().is_empty() {
+            self.speaks(packet, bytes, side);
+        }
         if !self.tls_settled {
             self.feed_tls(packet, bytes, side, &delivered);
         }
@@ -431,6 +455,9 @@ impl Connection {
             return Answer::default();
         }
         let sender = 1 - side;
+        if self.copied_syn_ack.is_some() && side == 0 && packet.options & option_bits::OTHERS != 0 {
+            self.refute_copied_syn_ack(packet, bytes);
+        }
         if !self.sack && self.shows_sack(packet, bytes) {
             self.sack = true;
         }

@@ -3,15 +3,17 @@
 //!
 //! ```text
 //! connection       a packet goes to its direction       environment      what connections of a shard share
-//! open, handshake  SYN, SYN-ACK, RST: what is offered   vantage          where the capture stands
 //! without_data     acknowledgements alone, probes and FIN
+//! open, handshake, crossing  SYN, SYN-ACK, RST: what is offered   vantage          where the capture stands
 //! loops            beside which host the capture seems to be     clock_steps      of the capture's clock
+//! nearer           who answered the SYN
 //! reset            which RST is believed, and what refutes it
 //! ending_log, ending_notes       repeated SYNs, resets, what was sent again
 //! acceptable       which numbers are believed           padding          zeros that are no data
 //! duplicates, at_two_taps, congestion_bits              what a packet is besides its data
 //! watchers, watching   pauses and rounds of a direction, and when they are asked
 //! rtt_by_echo, rtt_lengthened                           round trips that need both directions
+//! speaking         where the data changes its direction
 //! packet_row, payload_feed                              what goes to rows, to tls and to dns
 //! ```
 
@@ -21,12 +23,14 @@ mod clock_steps;
 pub mod congestion_bits;
 #[allow(clippy::module_inception, reason = "the room is named after its main type")]
 pub mod connection;
+pub mod crossing;
 pub mod duplicates;
 pub mod ending_log;
 pub mod ending_notes;
 pub mod environment;
 pub mod handshake;
 mod loops;
+pub mod nearer;
 pub mod open;
 pub mod packet_row;
 pub mod padding;
@@ -34,6 +38,7 @@ pub mod payload_feed;
 pub mod reset;
 pub mod rtt_by_echo;
 pub mod rtt_lengthened;
+pub(crate) mod speaking;
 pub mod vantage;
 pub mod watchers;
 pub mod watching;

@@ -67,11 +67,16 @@ impl Connection {
     pub(crate) fn complete_handshake(&mut self, packet: &Packet, environment: &mut Environment) {
         self.take_acknowledged_syn_ack(packet);
         let server = &self.halves[1];
-        if !(packet.has(tcp_flags::ACK) && server.offer.seen && packet.acknowledgement == server.base as u32) {
-            return;
+        if packet.has(tcp_flags::ACK) && server.offer.seen && packet.acknowledgement == server.base as u32 {
+            self.opened(packet, environment);
         }
+    }
+
+    /// Both SYNs are acknowledged.
+    pub(crate) fn opened(&mut self, packet: &Packet, environment: &mut Environment) {
         self.handshake.completed(packet);
-        self.echo_loops = None;
+        // Echoes tell what the acknowledgement that was lost would have told.
+        self.echo_loops = self.handshake.acknowledgement_lost.then(Box::default);
         let loops = [self.handshake.client_loop_ns, self.handshake.server_loop_ns];
         for (side, measured) in loops.into_iter().enumerate() {
             if let Some(loop_ns) = measured {
@@ -105,15 +110,16 @@ impl Connection {
         environment: &mut Environment,
     ) {
         let syn = packet.has(tcp_flags::SYN);
+        let mut repeated = false;
         let mut seen = Seen {
             arrived: Arrived { kind: if syn { Kind::Syn } else { Kind::Rst }, ..Arrived::default() },
             ..Seen::default()
         };
         if syn {
-            if !self.take_syn(packet, bytes, side) {
-                return;
-            }
+            let Some(is_repeat) = self.take_syn(packet, bytes, side) else { return };
+            repeated = is_repeat;
             environment.openings.syn(packet, self.repeats(side) > 0);
+            self.complete_crossed(packet, side, environment);
         } else {
             if self.two_points.is_some() && self.has_passed_other_point(packet, bytes, side).is_some() {
                 self.halves[side].loss.capture_duplicates += 1;
@@ -126,7 +132,6 @@ impl Connection {
             self.reset.get_or_insert_with(|| Believed::now(side, packet.time_ns, &self.halves));
             environment.openings.reset(packet);
         }
-        let repeated = syn && self.repeats(side) > 0;
         if repeated {
             self.note_repeated_opening(packet, side);
         } else if !syn {
@@ -174,18 +179,19 @@ impl Connection {
         self.halves[side].loss.syn
     }
 
-    /// Returns false for a copy.
-    fn take_syn(&mut self, packet: &Packet, bytes: &[u8], side: usize) -> bool {
+    /// Whether it is a repeat; none for a copy.
+    fn take_syn(&mut self, packet: &Packet, bytes: &[u8], side: usize) -> Option<bool> {
         let asked_ns =
             (packet.has(tcp_flags::ACK) && self.handshake.syn.count > 1).then_some(self.handshake.syn.last_ns);
         let openings = if side == 0 { &mut self.handshake.syn } else { &mut self.handshake.syn_ack };
-        let repeated = openings.count > 0;
+        let repeated = openings.count > 0 && !openings.answers_crossing(packet);
         let before_ns = openings.last_ns;
         let newest_ns = openings.newest_ns;
         if !openings.add(packet, asked_ns.is_some_and(|asked_ns| asked_ns > newest_ns)) {
             self.halves[side].loss.capture_duplicates += 1;
             self.opening_passed_again(side, packet.time_ns.saturating_sub(before_ns));
-            return false;
+            self.keep_copied_syn_ack(packet, side);
+            return None;
         }
         self.agree_on_ecn(packet);
         let half = &mut self.halves[side];
@@ -207,8 +213,10 @@ impl Connection {
         let half = &mut self.halves[side];
         half.loss.syn += u32::from(repeated);
         if packet.has(tcp_flags::ACK) {
-            if !repeated {
-                self.handshake.answered(packet);
+            match side {
+                _ if repeated => {}
+                0 => self.handshake.answered_by_client(packet),
+                _ => self.handshake.answered(packet),
             }
             let client = &mut self.halves[1 - side];
             if !client.begun {
@@ -216,7 +224,7 @@ impl Connection {
                 self.watchers[1 - side] = Watchers::NONE;
             }
         }
-        true
+        Some(repeated)
     }
 
     /// Data in a SYN (RFC 7413): counted once; repeats of the SYN repeat it without being data retransmissions.

@@ -22,6 +22,7 @@ impl Connection {
         let start = end - u64::from(packet.payload_length);
         let passed = self.tls.as_mut().is_some_and(|tracker| {
             let (offset, length) = (half.stream_offset(start), packet.payload_length);
+            tracker.at_frame(packet.frame);
             tracker.pass(direction_of(side), offset, captured_payload(packet, bytes), length, packet.time_ns)
         });
         if !passed {
@@ -43,6 +44,7 @@ impl Connection {
             let length = (to - from) as u32;
             let rest = captured.get(skip..).unwrap_or_default();
             let part = rest.get(..length as usize).unwrap_or(rest);
+            tracker.at_frame(packet.frame);
             tracker.segment(direction, half.stream_offset(from), part, length, packet.time_ns, again);
         }
         if !tracker.is_watching() {
@@ -51,6 +53,7 @@ impl Connection {
                 self.tls = None;
             }
         }
+        self.follow_sealed(packet, side);
     }
 
     #[cold]
@@ -108,7 +111,7 @@ fn direction_of(side: usize) -> Direction {
 
 /// What of the payload was captured.
 #[inline]
-fn captured_payload<'a>(packet: &Packet, bytes: &'a [u8]) -> &'a [u8] {
+pub(crate) fn captured_payload<'a>(packet: &Packet, bytes: &'a [u8]) -> &'a [u8] {
     let offset = packet.payload_offset as usize;
     bytes.get(offset..offset + packet.payload_captured as usize).unwrap_or_default()
 }

@@ -22,9 +22,15 @@ impl Connection {
     /// Looks at a packet before it changes anything.
     #[cold]
     pub(crate) fn seek_loops(&mut self, packet: &Packet, side: usize) {
+        self.clock_client(packet, side);
         let Some(mut loops) = self.echo_loops.take() else { return };
         loops.packets += 1;
-        if loops.packets > MOST_PACKETS || packet.options & option_bits::TIMESTAMPS == 0 {
+        let is_stamped = packet.options & option_bits::TIMESTAMPS != 0;
+        if loops.packets > MOST_PACKETS || !(is_stamped || self.handshake.is_clocked()) {
+            return;
+        }
+        if !is_stamped {
+            self.echo_loops = Some(loops);
             return;
         }
         if packet.payload_length > 0
@@ -45,6 +51,23 @@ impl Connection {
         match (0..2).find(|&side| loops.sides[side].found >= ENOUGH) {
             Some(side) => self.sees_through_loop(side),
             None => self.echo_loops = Some(loops),
+        }
+    }
+
+    /// See [`crate::tcp::connection::handshake::Handshake::clock`].
+    fn clock_client(&mut self, packet: &Packet, side: usize) {
+        let client = &self.halves[0];
+        let goes_on = side == 0 && packet.payload_length > 0 && packet.sequence == client.max as u32;
+        let acknowledges_all = side == 1
+            && packet.has(tcp_flags::ACK)
+            && client.max > client.base
+            && packet.acknowledgement == client.max as u32;
+        if (goes_on || acknowledges_all)
+            && let Some(loop_ns) = self.handshake.clock(packet, acknowledges_all)
+        {
+            self.handshake_rtt_ns = self.handshake.rtt_ns();
+            self.set_loop(0, self.loops_ns[0].map_or(loop_ns, |known_ns| known_ns.min(loop_ns)));
+            self.sees_through_loop(0);
         }
     }
 

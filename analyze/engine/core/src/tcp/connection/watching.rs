@@ -180,7 +180,8 @@ impl Connection {
         let peer = &self.halves[1 - side];
         Around {
             peer_bytes: peer.stream_offset(peer.max),
-            handshake_rtt_ns: self.handshake_rtt_ns.and_then(|rtt| u64::try_from(rtt).ok()),
+            handshake_rtt_ns: self.path_rtt_ns().and_then(|rtt| u64::try_from(rtt).ok()),
+            answered_nearer: self.answered_nearer() == Some(true),
             beside_sender: self.beside[side],
             sack: self.sack,
             congestion_echoes: self.congestion_echoes(side),
@@ -272,11 +273,12 @@ impl Connection {
             }),
             handshake: self.handshake.steps(self.first_frame),
             frame: self.first_frame,
-            waited_for_timer: half.live.as_deref().is_some_and(|live| {
-                live.waited_for_timer(
-                    first_data_ns.saturating_sub(self.handshake.completed_ns.unwrap_or(first_data_ns)),
-                )
-            }),
+            waited_for_timer: self.handshake.waited_for_timer
+                || half.live.as_deref().is_some_and(|live| {
+                    live.waited_for_timer(
+                        first_data_ns.saturating_sub(self.handshake.completed_ns.unwrap_or(first_data_ns)),
+                    )
+                }),
         };
         let around = self.around(side);
         let watchers = &mut self.watchers[side];

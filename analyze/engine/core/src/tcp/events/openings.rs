@@ -1,12 +1,15 @@
 //! SYNs of one side, with their repeats (RFC 9293 section 3.5): which of them an answer answers.
 
-use crate::packet::{Packet, option_bits};
+use crate::packet::{Packet, option_bits, tcp_flags};
 use crate::tcp::events::offer::Offer;
 use crate::tcp::kernel::SMALLEST_TIMEOUT_NS;
 
 /// No stack sends a SYN again with the same TSval within most of the second that RFC 6298 section 2 has it wait, in which every clock of
 /// timestamps has a step (RFC 7323 section 5.4).
 const SOONEST_REPEAT_STAMPED_NS: i64 = 900_000_000;
+
+/// Identifications further apart count more than the packets of one connection.
+const MOST_NUMBERED_BETWEEN: u16 = 64;
 
 /// A SYN-ACK in the place of which another one came, before the client acknowledged either.
 #[derive(Debug, Clone, Copy)]
@@ -33,6 +36,8 @@ pub struct Openings {
     last_tsval: Option<u32>,
     last_identity: (u16, u16),
     last_sequence: u32,
+    /// One of them acknowledged the other side's SYN.
+    acknowledges: bool,
     /// The first of them, which were refused: nothing that comes later answers those.
     refused: u32,
 }
@@ -51,6 +56,13 @@ impl Openings {
     /// Takes a SYN (or SYN-ACK); false if it is the last one, captured again. `asked_since`: it answers a SYN that came since the
     /// last one, which it may equal if the server's clock has not gone on.
     pub fn add(&mut self, packet: &Packet, asked_since: bool) -> bool {
+        if self.answers_crossing(packet) {
+            // The SYN keeps its place as the first: that is what the other side answers.
+            (self.acknowledges, self.newest_ns) = (true, packet.time_ns);
+            (self.last_identity, self.last_sequence) = ((packet.ip_id, packet.checksum), packet.sequence);
+            self.last_tsval = packet.timestamp();
+            return true;
+        }
         let tsval = packet.timestamp();
         let identity = (packet.ip_id, packet.checksum);
         let longest_ns = if tsval.is_some() { SOONEST_REPEAT_STAMPED_NS } else { SMALLEST_TIMEOUT_NS };
@@ -68,10 +80,30 @@ impl Openings {
             self.first_ns = packet.time_ns;
             self.first_tsval = tsval;
         }
+        self.acknowledges |= packet.has(tcp_flags::ACK);
         self.count += 1;
         (self.last_ns, self.newest_ns, self.newest_frame) = (packet.time_ns, packet.time_ns, packet.frame);
         (self.last_tsval, self.last_identity, self.last_sequence) = (tsval, identity, packet.sequence);
         true
+    }
+
+    /// One of them acknowledged the other side's SYN.
+    pub(crate) fn acknowledges(&self) -> bool {
+        self.acknowledges
+    }
+
+    /// How many packets the side sent between its last SYN and `packet` by their IP identifications; none where they do not count the
+    /// packets of one connection.
+    pub(crate) fn packets_until(&self, packet: &Packet) -> Option<u16> {
+        let (first, next) = (self.last_identity.0, packet.ip_id);
+        let between = next.wrapping_sub(first).wrapping_sub(1);
+        (first != 0 && next != 0 && between < MOST_NUMBERED_BETWEEN).then_some(between)
+    }
+
+    /// The packet is the side's SYN with an acknowledgement, after SYNs without: no repeat, but its answer to the other side's SYN,
+    /// which crossed its own (RFC 9293 section 3.5, figure 7).
+    pub fn answers_crossing(&self, packet: &Packet) -> bool {
+        self.count > self.refused && !self.acknowledges && packet.has(tcp_flags::ACK)
     }
 
     /// When the one passed that `answer` answers; none if that cannot be told.

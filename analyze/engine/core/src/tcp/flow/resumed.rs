@@ -80,7 +80,8 @@ impl Connection {
         }
         if !own.offer.seen {
             let peer = &self.halves[usize::from(from_client)];
-            return own.begun && !(peer.offer.seen && own.packets == 0);
+            let is_awaited = self.awaits_syn(usize::from(!from_client));
+            return own.begun && !(peer.offer.seen && own.packets == 0) && !is_awaited;
         }
         let openings = if from_client { &self.handshake.syn } else { &self.handshake.syn_ack };
         let waited = packet.time_ns.saturating_sub(openings.last_ns);

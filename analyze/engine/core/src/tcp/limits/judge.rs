@@ -59,6 +59,13 @@ impl Limits {
         Self { meter, min_rtt_ns: handshake_rtt_ns, route, sack, ..Self::default() }
     }
 
+    /// The path is longer than the handshake's round trip, with which this began: something nearer had answered.
+    pub(crate) fn disown_shorter(&mut self, path_rtt_ns: u64) {
+        if self.min_rtt_ns.is_some_and(|least_ns| least_ns < path_rtt_ns) {
+            (self.min_rtt_ns, self.route) = (Some(path_rtt_ns), Route::new(Some(path_rtt_ns)));
+        }
+    }
+
     /// When the round in progress began.
     pub fn round_start_ns(&self) -> i64 {
         self.meter.time_ns

@@ -23,8 +23,10 @@ pub const FEWEST_DATA_PACKETS: u64 = 10;
 pub(crate) struct Around {
     /// Payload the other side has sent.
     pub(crate) peer_bytes: u64,
-    /// Round trip of the handshake, if it was measured.
+    /// Round trip of the path without a queue: the handshake's, if it was measured, or of data if something nearer answered that.
     pub(crate) handshake_rtt_ns: Option<u64>,
+    /// Something nearer answered the handshake.
+    pub(crate) answered_nearer: bool,
     /// The capture point is at the sender.
     pub(crate) beside_sender: bool,
     /// Both sides permit SACK.
@@ -104,6 +106,9 @@ pub(crate) fn close_round(
         return;
     }
     let limits = limits.get_or_insert_with(|| Limits::begin(first_data, around));
+    if let Some(path_rtt_ns) = around.handshake_rtt_ns.filter(|_| around.answered_nearer) {
+        limits.disown_shorter(path_rtt_ns);
+    }
     if time_ns.saturating_sub(limits.round_start_ns()) < limits.least_round_ns().max(SHORTEST_ROUND_NS) {
         live.view.begin_round(false);
         return;

@@ -131,6 +131,22 @@ impl DurationSketch {
         }
     }
 
+    /// Takes the samples of another.
+    pub fn merge(&mut self, other: &Self) {
+        other.exact.iter().for_each(|&value_ns| self.add(value_ns));
+        if other.counts.is_empty() {
+            return;
+        }
+        self.become_histogram();
+        for (index, &count) in other.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+            let bucket = other.first_bucket + index as u32;
+            self.count(bucket);
+            if let Some(own) = self.counts.get_mut((bucket - self.first_bucket) as usize) {
+                *own = own.saturating_add(count - 1);
+            }
+        }
+    }
+
     /// The same without some of its samples.
     pub fn without(&self, values_ns: &[u64]) -> Self {
         let mut rest = self.clone();
@@ -254,6 +270,22 @@ mod tests {
                 let high = values[(position + 1).min(values.len() - 1)] as f64 * 1.02;
                 prop_assert!(low <= estimate && estimate <= high, "{low} {estimate} {high}");
             }
+        }
+    }
+
+    #[test]
+    fn merged_sketches_are_as_one() {
+        let sketch = |from: u64, to: u64| {
+            let mut sketch = DurationSketch::default();
+            (from..to).for_each(|value| sketch.add(1000 * value));
+            sketch
+        };
+        for (middle, end) in [(3, 9), (3, 300), (150, 160), (150, 300)] {
+            let (mut merged, mut all) = (sketch(1, middle), sketch(1, end));
+            merged.merge(&sketch(middle, end));
+            merged.settle();
+            all.settle();
+            assert_eq!(merged.quantiles([0.1, 0.5, 0.9]), all.quantiles([0.1, 0.5, 0.9]));
         }
     }
 

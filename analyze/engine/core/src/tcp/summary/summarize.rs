@@ -3,10 +3,11 @@
 use crate::packet::Packet;
 use crate::tcp::connection::connection::Connection;
 use crate::tcp::connection::environment::Environment;
+use crate::tcp::connection::nearer::Nearer;
 use crate::tcp::connection::vantage::{Clues, Side, Vantage};
 use crate::tcp::direction::direction::{Half, Live, half_and_peer};
 use crate::tcp::events::ecn::{Echoes, Feedback};
-use crate::tcp::events::offer::Offer;
+use crate::tcp::events::offer::{Offer, Scaling};
 use crate::tcp::gaps::pauses::Pauses;
 use crate::tcp::gaps::totals::Gaps;
 use crate::tcp::limits::bucket::{full_shares, network_shares, resting_shares};
@@ -15,18 +16,20 @@ use crate::tcp::limits::runs::Run;
 use crate::tcp::limits::summary::LimitsSummary;
 use crate::tcp::loss::ip_id::numbers_connections_apart;
 use crate::tcp::rates::series::Series;
+use crate::tcp::requests::exchanges::Reason;
+use crate::tcp::requests::summary::RequestSummary;
 use crate::tcp::rtt::covering::WithoutStalls;
 use crate::tcp::stats::compact::Measured;
 use crate::tcp::summary::ending::Ending;
 use crate::tcp::summary::shown::{Flights, Shown};
 use crate::tcp::summary::summary::{
-    AcknowledgementLoss, ConnectionSummary, DirectionDetails, DirectionSummary, Durations, GapCauses, Judgement, Kept,
-    SpacingSummary, WindowSummary,
+    AcknowledgementLoss, ConnectionDetails, ConnectionSummary, DirectionDetails, DirectionSummary, Durations,
+    GapCauses, Judgement, Kept, SpacingSummary, WindowSummary,
 };
 use crate::tcp::token_bucket;
 use crate::tcp::token_bucket::bucket;
 use crate::tcp::token_bucket::bucket::{Delivered, TokenBucket};
-use crate::tls::Direction;
+use crate::tls::{Direction, StreamBytes, TlsFacts};
 
 impl ConnectionSummary {
     /// Ends a connection.
@@ -35,7 +38,9 @@ impl ConnectionSummary {
         let vantage = vantage(connection);
         let contexts = [0, 1].map(|side| Context::of(connection, side, vantage.side, fixed_limit_ns));
         let ending = Ending::of(connection);
-        let tls = connection.tls.take();
+        let facts = connection.tls.as_ref().and_then(|tracker| tracker.facts());
+        let stream = facts.is_some().then(|| stream_bytes(connection));
+        let requests = requests(connection, facts.as_ref());
         let kept = kept(connection);
         connection.judge_all(fixed_limit_ns);
         for half in &mut connection.halves {
@@ -45,7 +50,6 @@ impl ConnectionSummary {
             }
         }
         settle_copies(&mut connection.halves);
-        let facts = tls.as_ref().and_then(|tracker| tracker.facts());
         let judgement = judge(connection, facts.as_ref().and_then(|facts| facts.handshake_s), environment.round_rules);
         // Its place comes first, and nothing of it is moved once it stands: it is large.
         let place = Box::new_uninit();
@@ -64,14 +68,18 @@ impl ConnectionSummary {
                 openings_seen: [connection.handshake.syn.count > 0, connection.handshake.syn_ack.count > 0],
                 client_isn: (connection.halves[0].base as u32).wrapping_sub(1),
                 handshake_complete: connection.handshake.complete,
+                scaling: Scaling::of(&connection.halves[0].offer, &connection.halves[1].offer),
+                answered_nearer: connection.answered_nearer(),
                 handshake_loops_ns: [connection.handshake.client_loop_ns, connection.handshake.server_loop_ns],
                 close: connection.close(),
                 reset_by: connection.last_word().map(|(side, _)| side),
-                teardown_ns: teardown_ns(connection),
+                teardown: teardown_ns(connection).and_then(|ns| u64::try_from(ns).ok()).into(),
                 vantage,
                 directions: Default::default(),
                 judgement,
                 tls: facts.map(Box::new),
+                no_requests: requests.as_ref().err().copied().unwrap_or(Reason::NoExchange),
+                details: connection_details(connection.nearer(), requests.ok()),
                 lookups: connection.dns.take().map(|streams| Box::new(streams.into_lookups())),
                 ended_by: 0,
                 ended_by_ns: i64::MIN,
@@ -92,13 +100,38 @@ impl ConnectionSummary {
             }
             direction.details = details(half, peer, context, pauses, congestion[side]);
         }
-        if let Some(tracker) = tls.filter(|_| summary.tls.is_some()) {
-            for (side, direction) in [Direction::ClientToServer, Direction::ServerToClient].into_iter().enumerate() {
-                summary.directions[side].stream = Some(Box::new(tracker.stream_bytes(direction)));
+        if let Some(stream) = stream {
+            for (direction, bytes) in summary.directions.iter_mut().zip(stream) {
+                direction.stream = bytes.map(Box::new);
             }
         }
         summary
     }
+}
+
+/// What TLS made of the payload of both directions.
+fn stream_bytes(connection: &Connection) -> [Option<StreamBytes>; 2] {
+    let tracker = connection.tls.as_deref();
+    [Direction::ClientToServer, Direction::ServerToClient]
+        .map(|direction| tracker.map(|tracker| tracker.stream_bytes(direction)))
+}
+
+/// Requests and responses with what was waited for before the first; the TLS tracker is of no use afterwards.
+fn requests(connection: &mut Connection, tls: Option<&TlsFacts>) -> Result<RequestSummary, Reason> {
+    let found = connection.finish_requests(tls.is_some());
+    connection.tls = None;
+    let longest = found?;
+    let handshake = &connection.handshake;
+    let syn_ns = (handshake.syn.count > 0).then_some(handshake.syn.first_ns);
+    let opened_ns = syn_ns.zip(handshake.completed_ns).and_then(|(from_ns, to_ns)| u64::try_from(to_ns - from_ns).ok());
+    let tls_s = tls.and_then(|facts| facts.handshake_s).filter(|seconds| *seconds >= 0.0);
+    let server_loop_ns = connection.data_loop_ns(1).and_then(|loop_ns| u64::try_from(loop_ns).ok());
+    let tls_ns = tls_s.map(|seconds| (seconds * 1e9) as u64);
+    Ok(RequestSummary { longest, handshake_ns: opened_ns, tls_ns, server_loop_ns })
+}
+
+fn connection_details(nearer: Option<Nearer>, requests: Option<RequestSummary>) -> Option<Box<ConnectionDetails>> {
+    (nearer.is_some() || requests.is_some()).then(|| Box::new(ConnectionDetails { nearer, requests }))
 }
 
 /// Where the connection was captured.
@@ -247,7 +280,7 @@ impl Context {
         Self {
             end_ns: connection.end_ns,
             shift: connection.advertised_shift(1 - side),
-            min_rtt_ns: connection.handshake.rtt_ns().and_then(|rtt| u64::try_from(rtt).ok()),
+            min_rtt_ns: connection.path_rtt_ns().and_then(|rtt| u64::try_from(rtt).ok()),
             fixed_limit_ns,
             beside_sender: captured_at == sender,
             beside_receiver: captured_at == receiver,

@@ -7,15 +7,20 @@ use std::num::NonZeroU64;
 
 use crate::dns::Lookups;
 use crate::tcp::capture::recent_packets::RecentPackets;
+use crate::tcp::connection::nearer::Nearer;
 use crate::tcp::connection::vantage::Vantage;
 use crate::tcp::direction::byte_ledger::ByteLedger;
 use crate::tcp::events::close::{Close, Refused};
 use crate::tcp::events::ecn::{Echoes, Feedback};
+use crate::tcp::events::offer::Scaling;
 use crate::tcp::gaps::totals::{ByCause, CauseTotal, Gap, StallSummary};
 use crate::tcp::limits::summary::LimitsSummary;
 use crate::tcp::loss::bursts::LossBursts;
 use crate::tcp::loss::retransmissions::LossCounters;
 use crate::tcp::rates::peaks::Peaks;
+use crate::tcp::requests::exchanges::Reason;
+use crate::tcp::requests::servers::ServerKey;
+use crate::tcp::requests::summary::RequestSummary;
 use crate::tcp::rtt::covering::WithoutStalls;
 use crate::tcp::rtt::samples::RecoveryTrips;
 use crate::tcp::sender::nagle::NagleWaits;
@@ -323,6 +328,15 @@ pub struct Kept {
     pub refused: Option<Refused>,
 }
 
+/// What only some connections show.
+#[derive(Debug, Clone)]
+pub struct ConnectionDetails {
+    /// The opening was answered by something nearer than what acknowledges data.
+    pub nearer: Option<Nearer>,
+    /// Requests and responses.
+    pub requests: Option<RequestSummary>,
+}
+
 /// One connection.
 #[derive(Debug, Clone)]
 pub struct ConnectionSummary {
@@ -350,6 +364,10 @@ pub struct ConnectionSummary {
     pub client_isn: u32,
     /// SYN, SYN-ACK and the client's acknowledgement were seen.
     pub handshake_complete: bool,
+    /// What both sides made of window scaling.
+    pub scaling: Scaling,
+    /// The opening was answered by something nearer than what acknowledges data; none if too little is known.
+    pub answered_nearer: Option<bool>,
     /// Handshake round trips between the capture point and client, server.
     pub handshake_loops_ns: [Option<i64>; 2],
     /// How it ended.
@@ -357,7 +375,7 @@ pub struct ConnectionSummary {
     /// Client (0) or server (1) sent the first reset.
     pub reset_by: Option<u8>,
     /// First FIN to the acknowledgement of the last, or to the reset.
-    pub teardown_ns: Option<i64>,
+    pub teardown: Measured,
     /// Where the capture stands.
     pub vantage: Vantage,
     /// Client's data, server's data.
@@ -366,6 +384,10 @@ pub struct ConnectionSummary {
     pub judgement: Option<Box<Judgement>>,
     /// TLS, if it was recognised.
     pub tls: Option<Box<TlsFacts>>,
+    /// What only some connections show; none if that is nothing.
+    pub details: Option<Box<ConnectionDetails>>,
+    /// Why there are no requests in it, if there are none.
+    pub no_requests: Reason,
     /// Names looked up over it, until they are gathered.
     pub lookups: Option<Box<Lookups>>,
     /// Signature of the last packet since only this summary is kept.
@@ -388,9 +410,34 @@ impl ConnectionSummary {
 
     /// For a capture that gives its packets no time: they all have the same one then, from which nothing follows.
     pub fn forget_times(&mut self) {
-        (self.handshake_loops_ns, self.teardown_ns, self.judgement) = ([None; 2], None, None);
+        (self.handshake_loops_ns, self.teardown, self.judgement) = ([None; 2], Measured::NONE, None);
+        (self.answered_nearer, self.details, self.no_requests) = (None, None, Reason::NoTime);
         self.ending = None;
         self.directions.iter_mut().for_each(DirectionSummary::forget_times);
+    }
+
+    /// See [`Self::teardown`], nanoseconds.
+    pub fn teardown_ns(&self) -> Option<i64> {
+        self.teardown.get().and_then(|teardown_ns| i64::try_from(teardown_ns).ok())
+    }
+
+    /// Requests and responses, or why none are reported.
+    pub fn requests(&self) -> Result<&RequestSummary, Reason> {
+        self.details.as_deref().and_then(|details| details.requests.as_ref()).ok_or(self.no_requests)
+    }
+
+    /// What answered the opening, if that is nearer than what acknowledges data.
+    pub fn nearer(&self) -> Option<&Nearer> {
+        self.details.as_deref()?.nearer.as_ref()
+    }
+
+    /// The server's address, version and port.
+    pub fn server_key(&self) -> ServerKey {
+        let mut address = [0; 16];
+        let length = if self.ip_version == 4 { 4 } else { 16 };
+        let from = self.addresses.get(length..2 * length).unwrap_or_default();
+        address.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
+        (address, self.ip_version, self.ports[1])
     }
 
     /// Repeats of the SYN and of the SYN-ACK. None of what was opened before the capture began, or whose SYN it missed;

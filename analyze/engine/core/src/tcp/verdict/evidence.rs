@@ -11,6 +11,7 @@ use crate::tcp::limits::summary::LimitsSummary;
 use crate::tcp::summary::decision::Decision;
 use crate::tcp::verdict::case::{Case, Evidence};
 use crate::tcp::verdict::factors::rule;
+use crate::tcp::verdict::words::fine_seconds;
 
 /// Intervals named for a factor; two frames each.
 const MOST_INTERVALS: usize = 5;
@@ -23,7 +24,19 @@ const MOST_FRAMES: usize = 10;
 /// Evidence for the factor, and for the runner-up.
 pub fn evidence(case: &Case, decision: &Decision) -> Vec<Evidence> {
     let of_factors = decision.candidates().into_iter().filter_map(|factor| of_factor(case.limits, factor));
-    of_factors.chain(of_nagle(case, decision)).collect()
+    of_factors.chain(of_nagle(case, decision)).chain(of_nearer(case)).collect()
+}
+
+/// The handshake tells nothing of the path.
+fn of_nearer(case: &Case) -> Option<Evidence> {
+    let nearer = case.connection.nearer()?;
+    let text = format!(
+        "the SYN was answered by something nearer than the host that acknowledges data: after {} instead of at least {}; the \
+         handshake's round trip is not the path's",
+        fine_seconds(nearer.handshake_ns),
+        fine_seconds(nearer.data_ns)
+    );
+    Some(Evidence { text, frames: nearer.places.to_vec(), display_filter: display_filter(&nearer.places) })
 }
 
 /// What was in flight, its late acknowledgement, and the short segment that had waited for that.

@@ -7,6 +7,7 @@
 //! decide     which factor, which share, the runner-up, the confidence
 //! sentence   in one sentence
 //! evidence   the frames
+//! requests   which part of the time of requests dominates, in a sentence
 //! what_if    the throughput without it
 //! factors    what each factor declares: condition, words, remedy, bounds of confidence
 //! words      numbers in words
@@ -17,6 +18,7 @@ pub mod case;
 pub(crate) mod decide;
 pub(crate) mod evidence;
 pub mod factors;
+pub(crate) mod requests;
 pub(crate) mod sentence;
 pub(crate) mod what_if;
 pub(crate) mod words;

@@ -20,6 +20,17 @@ pub(crate) fn seconds(time_ns: u64) -> String {
     }
 }
 
+/// A length of time with three digits, for what is compared.
+pub(crate) fn fine_seconds(time_ns: u64) -> String {
+    match time_ns as f64 {
+        ns if ns >= 1e9 => format!("{:.2} s", ns / 1e9),
+        ns if ns >= 1e8 => format!("{:.0} ms", ns / 1e6),
+        ns if ns >= 1e7 => format!("{:.1} ms", ns / 1e6),
+        ns if ns >= 1e6 => format!("{:.2} ms", ns / 1e6),
+        ns => format!("{:.0} µs", (ns / 1e3).ceil()),
+    }
+}
+
 /// Bits per second with three digits.
 pub fn rate(bps: f64) -> String {
     let (value, unit) = match bps {
@@ -54,6 +65,10 @@ mod tests {
         assert_eq!(
             [40.0, 999.0, 1000.0, 12e6, 345e6].map(rate),
             ["40 bit/s", "999 bit/s", "1.0 kbit/s", "12.0 Mbit/s", "345 Mbit/s"]
+        );
+        assert_eq!(
+            [300, 20_000, 1_500_000, 12_340_000, 80_020_000, 235_000_000, 1_500_000_000].map(fine_seconds),
+            ["1 µs", "20 µs", "1.50 ms", "12.3 ms", "80.0 ms", "235 ms", "1.50 s"]
         );
         assert_eq!([0.0, 1e-6, 0.0123].map(fine_percent), ["0.00 %", "less than 0.01 %", "1.23 %"]);
     }

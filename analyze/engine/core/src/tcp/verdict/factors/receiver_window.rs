@@ -3,6 +3,7 @@
 //! Rule: docs/verdict.md, "Receiver's window".
 
 use crate::tcp::events::factor::Factor;
+use crate::tcp::events::offer::Scaling;
 use crate::tcp::limits::background::{Background, is_window_limited};
 use crate::tcp::limits::inferred_window::InferredWindow;
 use crate::tcp::limits::known::KnownRound;
@@ -13,6 +14,9 @@ use crate::tcp::verdict::factors::rule::{
     Bound, FactorRule, Tally, saved_at_reference_s, saved_at_twice_the_rate_s,
 };
 use crate::tcp::verdict::words::{bytes, seconds};
+
+/// A window without scaling that is nearly as large as the field allows (65,535 bytes) would be larger with it.
+const NEAR_LARGEST_UNSCALED: u64 = 49_152;
 
 /// See the module.
 pub const RULE: FactorRule = FactorRule {
@@ -45,7 +49,14 @@ fn because(case: &Case, tally: &Tally) -> String {
         return format!("The receiver's window of {most} (scale {scale} by the flight) allowed no more than {rate}");
     }
     let most = window.extremes.map_or(0, |(_, _, most)| most);
-    format!("The receiver's window of at most {} allowed no more than {}", bytes(most as f64), tally.rate())
+    let unscaled = match unscaled(case) {
+        Some(Scaling::OfferedNotAgreed) => {
+            " (window scaling was offered and not agreed, or a device on the path removed it: no window is larger than 64 KiB)"
+        }
+        Some(_) => " (the client offered no window scaling: no window is larger than 64 KiB)",
+        None => "",
+    };
+    format!("The receiver's window of at most {}{unscaled} allowed no more than {}", bytes(most as f64), tally.rate())
 }
 
 /// A receiver that does not read leaves no room in a window of any size.
@@ -53,9 +64,24 @@ fn is_closed_mostly(case: &Case, share: &Share) -> bool {
     case.direction.window.zero_time_ns * 2 > share.time_ns
 }
 
+/// What both sides made of window scaling, if that keeps the window as small as it is.
+///
+/// Rule: docs/verdict.md, "Window without scaling".
+fn unscaled(case: &Case) -> Option<Scaling> {
+    let most = case.direction.window.extremes.map_or(0, |(_, _, most)| most);
+    let scaling = case.connection.scaling;
+    let is_closed = is_closed_mostly(case, &case.limits.shares[Factor::ReceiverWindow as usize]);
+    let is_unscaled = !is_closed && matches!(scaling, Scaling::OfferedNotAgreed | Scaling::NotOffered);
+    (is_unscaled && most >= NEAR_LARGEST_UNSCALED).then_some(scaling)
+}
+
 fn change(case: &Case) -> Option<&'static str> {
-    let closed = is_closed_mostly(case, &case.limits.shares[Factor::ReceiverWindow as usize]);
-    Some(if closed { "a receiver that reads at once" } else { "twice the receiver's window" })
+    let is_closed = is_closed_mostly(case, &case.limits.shares[Factor::ReceiverWindow as usize]);
+    Some(match unscaled(case) {
+        _ if is_closed => "a receiver that reads at once",
+        Some(_) => "window scaling (RFC 7323) on both hosts and on the path",
+        None => "twice the receiver's window",
+    })
 }
 
 fn saved_s(case: &Case, share: &Share) -> f64 {

@@ -1,0 +1,112 @@
+//! Who answered the SYN: a SYN proxy, a load balancer or a NAT device may do so for a host that is farther away, and which alone
+//! acknowledges data. Then the handshake's round trip is not that of the path, and what data takes longer is no queue.
+//!
+//! How it works: the shortest round trip of bulk data is compared with the handshake's on the same side of the capture point. A queue
+//! of the transfer's own is not there yet when its first segments pass, and the SYN waited in those of others.
+//!
+//! Rule: docs/methods.md, "Answered by something nearer".
+
+use crate::tcp::connection::connection::Connection;
+use crate::tcp::direction::direction::Half;
+use crate::tcp::events::place::Place;
+
+/// Clean samples of data, and round trips that they must extend over.
+const FEWEST_SAMPLES: u64 = 8;
+
+const FEWEST_ROUND_TRIPS: i64 = 3;
+
+/// Segments in flight at once, below which acknowledgements may have been delayed (RFC 5681 section 4.2).
+const FEWEST_IN_FLIGHT: u64 = 4;
+
+/// The shortest round trip of data is so many times that of the handshake, and so much longer, where something nearer answered.
+const FARTHER: f64 = 2.5;
+
+const FARTHER_NS: u64 = 5_000_000;
+
+/// The mean lies no further above the shortest: else its own queue may never have been empty.
+const MOST_SPREAD: f64 = 3.0;
+
+/// What answered the SYN is nearer than what acknowledges data.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Nearer {
+    /// Round trip of the handshake between the capture point and that side.
+    pub handshake_ns: u64,
+    /// The shortest of data.
+    pub data_ns: u64,
+    /// SYN and SYN-ACK, or SYN-ACK and its acknowledgement.
+    pub places: [Place; 2],
+}
+
+impl Connection {
+    /// Whether the opening was answered by something nearer than what acknowledges data; none if too little is known.
+    pub(crate) fn answered_nearer(&self) -> Option<bool> {
+        let sides = [0, 1].map(|side| self.is_answered_nearer(side));
+        sides.into_iter().flatten().reduce(|one, other| one || other)
+    }
+
+    /// The same with its numbers, if it is so.
+    pub(crate) fn nearer(&self) -> Option<Nearer> {
+        let side = [1, 0].into_iter().find(|&side| self.is_answered_nearer(side) == Some(true))?;
+        let steps = self.handshake.steps(self.first_frame);
+        let place = |index: usize| steps.get(index).copied().flatten().map(|(time_ns, frame)| Place { frame, time_ns });
+        Some(Nearer {
+            handshake_ns: self.handshake_loop_ns(side)?,
+            data_ns: shortest_ns(&self.halves[1 - side])?,
+            places: [place(1 - side)?, place(2 - side)?],
+        })
+    }
+
+    /// The round trip of the path without a queue: the handshake's, but the shortest of data where something nearer answered that.
+    pub(crate) fn path_rtt_ns(&self) -> Option<i64> {
+        if self.answered_nearer() != Some(true) {
+            return self.handshake_rtt_ns;
+        }
+        let part_ns = |side: usize| {
+            let far_ns = shortest_ns(&self.halves[1 - side]).filter(|_| self.is_answered_nearer(side) == Some(true));
+            far_ns.or(self.handshake_loop_ns(side)).and_then(|part_ns| i64::try_from(part_ns).ok())
+        };
+        part_ns(0).zip(part_ns(1)).map(|(client_ns, server_ns)| client_ns.saturating_add(server_ns))
+    }
+
+    /// The shortest round trip to the host of `side` that acknowledges data, from the capture point.
+    pub(crate) fn data_loop_ns(&self, side: usize) -> Option<i64> {
+        if self.is_answered_nearer(side) == Some(true) {
+            return shortest_ns(&self.halves[1 - side]).and_then(|loop_ns| i64::try_from(loop_ns).ok());
+        }
+        self.loops_ns[side]
+    }
+
+    fn handshake_loop_ns(&self, side: usize) -> Option<u64> {
+        let loops_ns = [self.handshake.client_loop_ns, self.handshake.server_loop_ns];
+        loops_ns.get(side).copied().flatten().and_then(|loop_ns| u64::try_from(loop_ns).ok())
+    }
+
+    fn is_answered_nearer(&self, side: usize) -> Option<bool> {
+        let handshake_ns = self.handshake_loop_ns(side)?;
+        let half = &self.halves[1 - side];
+        let shortest_ns = shortest_ns(half)?;
+        let is_farther = shortest_ns >= handshake_ns.saturating_add(FARTHER_NS)
+            && shortest_ns as f64 >= FARTHER * handshake_ns as f64;
+        if !is_farther {
+            return (shortest_ns < handshake_ns.saturating_add(FARTHER_NS)).then_some(false);
+        }
+        is_telling(half, shortest_ns).then_some(true)
+    }
+}
+
+fn shortest_ns(half: &Half) -> Option<u64> {
+    half.live.as_deref()?.round_trips.moments.min()
+}
+
+/// Its samples are enough, of bulk data, and near the shortest.
+fn is_telling(half: &Half, shortest_ns: u64) -> bool {
+    let Some(live) = half.live.as_deref() else { return false };
+    let moments = &live.round_trips.moments;
+    let span_ns = half.last_data_ns.saturating_sub(half.first_data_ns.unwrap_or(half.last_data_ns));
+    let least_span_ns = i64::try_from(shortest_ns).unwrap_or(i64::MAX).saturating_mul(FEWEST_ROUND_TRIPS);
+    let least_flight = FEWEST_IN_FLIGHT * u64::from(live.size.segment_size.max(1));
+    moments.count >= FEWEST_SAMPLES
+        && span_ns >= least_span_ns
+        && moments.sum_ns as f64 <= MOST_SPREAD * shortest_ns as f64 * moments.count as f64
+        && live.view.flight_statistics().is_some_and(|(_, largest)| largest.get() >= least_flight)
+}

@@ -1,0 +1,170 @@
+//! Exchanges of a connection: each of the first few, of more the longest; all in totals and quantiles.
+
+use crate::tcp::requests::said::Moment;
+use crate::tcp::stats::quantile_sketch::DurationSketch;
+
+/// Exchanges that are listed one by one.
+pub const MOST_LISTED: usize = 16;
+
+/// A request with its response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Exchange {
+    /// The first byte of the request passed.
+    pub start: Moment,
+    /// From there to its last byte, nanoseconds.
+    pub request_ns: u64,
+    /// Bytes of the request.
+    pub request_bytes: u64,
+    /// From the last byte of the request to the first of the response, nanoseconds.
+    pub first_byte_ns: u64,
+    /// From the first byte of the response to its last, nanoseconds.
+    pub response_ns: u64,
+    /// Bytes of the response.
+    pub response_bytes: u64,
+    /// Frames of the response's first and last byte.
+    pub frames: [u32; 2],
+}
+
+impl Exchange {
+    /// From the first byte of the request to the last of the response.
+    pub fn duration_ns(&self) -> u64 {
+        self.request_ns.saturating_add(self.first_byte_ns).saturating_add(self.response_ns)
+    }
+}
+
+/// Sums over exchanges.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Totals {
+    /// Exchanges.
+    pub count: u64,
+    /// Bytes of all requests.
+    pub request_bytes: u64,
+    /// Bytes of all responses.
+    pub response_bytes: u64,
+    /// Time in which requests were sent.
+    pub request_ns: u64,
+    /// Time from request to response.
+    pub first_byte_ns: u64,
+    /// Time in which responses were sent.
+    pub response_ns: u64,
+}
+
+impl Totals {
+    /// Adds those of others.
+    pub fn add(&mut self, other: &Self) {
+        self.count += other.count;
+        self.request_bytes += other.request_bytes;
+        self.response_bytes += other.response_bytes;
+        self.request_ns = self.request_ns.saturating_add(other.request_ns);
+        self.first_byte_ns = self.first_byte_ns.saturating_add(other.first_byte_ns);
+        self.response_ns = self.response_ns.saturating_add(other.response_ns);
+    }
+}
+
+/// Quantiles to be of time to first byte and of duration.
+#[derive(Debug, Default, Clone)]
+pub struct Sketches {
+    /// Time to first byte.
+    pub first_byte: DurationSketch,
+    /// Duration.
+    pub duration: DurationSketch,
+}
+
+impl Sketches {
+    /// Takes an exchange.
+    pub fn add(&mut self, exchange: &Exchange) {
+        self.first_byte.add(exchange.first_byte_ns);
+        self.duration.add(exchange.duration_ns());
+    }
+}
+
+/// See the module.
+#[derive(Debug, Default, Clone)]
+pub struct Longest {
+    /// In order of time.
+    pub list: Vec<Exchange>,
+    /// Of all.
+    pub totals: Totals,
+    /// Of all, as soon as some are not listed.
+    pub sketches: Option<Box<Sketches>>,
+}
+
+impl Longest {
+    /// Takes the next exchange.
+    pub fn add(&mut self, exchange: Exchange) {
+        self.totals.add(&Totals {
+            count: 1,
+            request_bytes: exchange.request_bytes,
+            response_bytes: exchange.response_bytes,
+            request_ns: exchange.request_ns,
+            first_byte_ns: exchange.first_byte_ns,
+            response_ns: exchange.response_ns,
+        });
+        if self.list.len() < MOST_LISTED {
+            self.list.push(exchange);
+            return;
+        }
+        if self.sketches.is_none() {
+            self.sketches = Some(Box::new(self.all_listed()));
+        }
+        self.sketches.iter_mut().for_each(|sketches| sketches.add(&exchange));
+        self.replace_shortest(exchange);
+    }
+
+    /// Quantiles of all exchanges.
+    pub fn sketches(&self) -> Sketches {
+        self.sketches.as_deref().cloned().unwrap_or_else(|| self.all_listed())
+    }
+
+    fn all_listed(&self) -> Sketches {
+        let mut sketches = Sketches::default();
+        self.list.iter().for_each(|listed| sketches.add(listed));
+        sketches
+    }
+
+    fn replace_shortest(&mut self, exchange: Exchange) {
+        let shortest = self.list.iter().enumerate().min_by_key(|(_, listed)| listed.duration_ns());
+        if let Some((index, listed)) = shortest
+            && listed.duration_ns() < exchange.duration_ns()
+        {
+            self.list.remove(index);
+            self.list.push(exchange);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn lasting(number: u32, duration_ns: u64) -> Exchange {
+        Exchange {
+            start: (i64::from(number), number),
+            request_ns: 0,
+            request_bytes: 1,
+            first_byte_ns: duration_ns / 2,
+            response_ns: duration_ns - duration_ns / 2,
+            response_bytes: 2,
+            frames: [number; 2],
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_longest_are_listed_and_all_are_counted(durations_ns in proptest::collection::vec(0u64..1_000_000, 0..80)) {
+            let mut longest = Longest::default();
+            (0u32..).zip(&durations_ns).for_each(|(number, &duration_ns)| longest.add(lasting(number, duration_ns)));
+            let mut sorted = durations_ns.clone();
+            sorted.sort_unstable_by_key(|duration_ns| std::cmp::Reverse(*duration_ns));
+            let mut listed: Vec<u64> = longest.list.iter().map(Exchange::duration_ns).collect();
+            prop_assert!(longest.list.is_sorted_by_key(|listed| listed.start));
+            listed.sort_unstable_by_key(|duration_ns| std::cmp::Reverse(*duration_ns));
+            prop_assert_eq!(&listed[..], &sorted[..sorted.len().min(MOST_LISTED)]);
+            prop_assert_eq!(longest.totals.count, durations_ns.len() as u64);
+            let mut sketch = longest.sketches().duration;
+            sketch.settle();
+            prop_assert_eq!(sketch.buckets().map(|(_, _, count)| count).sum::<u64>(), durations_ns.len() as u64);
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! The first bytes of a message, where they were captured in the clear: what they reveal of the protocol.
+
+/// What a message begins with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Opening {
+    /// A request of HTTP/1.
+    HttpRequest,
+    /// Several of them in one packet: their responses come together.
+    HttpPipelined,
+    /// An interim response of HTTP/1 (100 Continue, 103 Early Hints).
+    HttpInterim,
+    /// HTTP/1 ends: 101 Switching Protocols.
+    HttpUpgraded,
+    /// HTTP/2 without TLS, whose requests go side by side.
+    Http2,
+    /// SSH, whose messages are no requests.
+    Ssh,
+    /// Anything else, or nothing was captured.
+    Other,
+}
+
+const METHODS: [&[u8]; 9] =
+    [b"GET ", b"POST ", b"PUT ", b"HEAD ", b"DELETE ", b"OPTIONS ", b"PATCH ", b"CONNECT ", b"TRACE "];
+
+/// Bytes of a packet that are searched for a second request.
+const MOST_SEARCHED: usize = 16 << 10;
+
+impl Opening {
+    /// By the captured beginning of a message.
+    pub fn of(bytes: &[u8]) -> Self {
+        match bytes {
+            [b'S', b'S', b'H', b'-', ..] => Self::Ssh,
+            [b'P', b'R', b'I', b' ', b'*', b' ', b'H', b'T', b'T', b'P', b'/', b'2', ..] => Self::Http2,
+            [b'H', b'T', b'T', b'P', b'/', b'1', b'.', _, b' ', b'1', b'0', b'1', ..] => Self::HttpUpgraded,
+            [b'H', b'T', b'T', b'P', b'/', b'1', b'.', _, b' ', b'1', ..] => Self::HttpInterim,
+            bytes if begins_request(bytes) && holds_another(bytes) => Self::HttpPipelined,
+            bytes if begins_request(bytes) => Self::HttpRequest,
+            _ => Self::Other,
+        }
+    }
+}
+
+fn begins_request(bytes: &[u8]) -> bool {
+    METHODS.iter().any(|method| bytes.starts_with(method))
+}
+
+/// Behind the empty line that ends a head without a body another request begins.
+fn holds_another(bytes: &[u8]) -> bool {
+    let searched = bytes.get(..MOST_SEARCHED).unwrap_or(bytes);
+    searched
+        .windows(4)
+        .enumerate()
+        .filter(|(_, window)| *window == b"\r\n\r\n")
+        .any(|(index, _)| searched.get(index + 4..).is_some_and(begins_request))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn messages_are_known_by_their_first_bytes() {
+        let known: [(&[u8], Opening); 8] = [
+            (b"GET / HTTP/1.1\r\nHost: a\r\n\r\n", Opening::HttpRequest),
+            (b"GET /1 HTTP/1.1\r\n\r\nGET /2 HTTP/1.1\r\n\r\n", Opening::HttpPipelined),
+            (b"HTTP/1.1 100 Continue\r\n\r\n", Opening::HttpInterim),
+            (b"HTTP/1.1 101 Switching Protocols\r\n", Opening::HttpUpgraded),
+            (b"HTTP/1.1 200 OK\r\n", Opening::Other),
+            (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", Opening::Http2),
+            (b"SSH-2.0-OpenSSH_9.2\r\n", Opening::Ssh),
+            (b"", Opening::Other),
+        ];
+        for (bytes, opening) in known {
+            assert_eq!(Opening::of(bytes), opening, "{}", String::from_utf8_lossy(bytes));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_something(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
+            let _ = Opening::of(&bytes);
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! What stays of a connection's requests, and which part of their time is the largest.
+
+use crate::tcp::requests::longest::Longest;
+
+/// Parts of the time that requests take, in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// The TCP handshake.
+    Handshake,
+    /// The TLS handshake.
+    Tls,
+    /// Sending requests.
+    Request,
+    /// From the last byte of a request to the first of its response.
+    FirstByte,
+    /// Sending responses.
+    Response,
+}
+
+impl Part {
+    /// The word in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Handshake => "handshake",
+            Self::Tls => "tls",
+            Self::Request => "request",
+            Self::FirstByte => "first_byte",
+            Self::Response => "response",
+        }
+    }
+}
+
+/// See the module.
+#[derive(Debug, Clone)]
+pub struct RequestSummary {
+    /// The exchanges.
+    pub longest: Longest,
+    /// First SYN to the end of the TCP handshake, nanoseconds; none if it was not captured.
+    pub handshake_ns: Option<u64>,
+    /// The TLS handshake, nanoseconds; none without one, or if it was not captured.
+    pub tls_ns: Option<u64>,
+    /// The shortest round trip from the capture point to the server: the part of each first byte that is the path's.
+    pub server_loop_ns: Option<u64>,
+}
+
+impl RequestSummary {
+    /// Each part with its time, nanoseconds.
+    pub fn parts(&self) -> [(Part, u64); 5] {
+        let totals = &self.longest.totals;
+        [
+            (Part::Handshake, self.handshake_ns.unwrap_or(0)),
+            (Part::Tls, self.tls_ns.unwrap_or(0)),
+            (Part::Request, totals.request_ns),
+            (Part::FirstByte, totals.first_byte_ns),
+            (Part::Response, totals.response_ns),
+        ]
+    }
+
+    /// All parts together; what passed between exchanges is in none.
+    pub fn time_ns(&self) -> u64 {
+        self.parts().iter().fold(0u64, |sum, (_, time_ns)| sum.saturating_add(*time_ns))
+    }
+
+    /// The part that took more than half of the time.
+    ///
+    /// Rule: docs/methods.md, "The largest part of requests".
+    pub fn largest(&self) -> Option<(Part, u64)> {
+        let half_ns = self.time_ns() / 2;
+        self.parts().into_iter().find(|(_, time_ns)| *time_ns > half_ns)
+    }
+
+    /// Of the time to first byte, what the path took: one round trip for each exchange.
+    pub fn path_ns(&self) -> Option<u64> {
+        let totals = &self.longest.totals;
+        self.server_loop_ns.map(|loop_ns| loop_ns.saturating_mul(totals.count).min(totals.first_byte_ns))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::requests::longest::Exchange;
+
+    fn summary(request_ns: u64, first_byte_ns: u64, response_ns: u64) -> RequestSummary {
+        let mut longest = Longest::default();
+        longest.add(Exchange {
+            start: (0, 1),
+            request_ns,
+            request_bytes: 10,
+            first_byte_ns,
+            response_ns,
+            response_bytes: 20,
+            frames: [2, 3],
+        });
+        RequestSummary { longest, handshake_ns: Some(100), tls_ns: None, server_loop_ns: Some(30) }
+    }
+
+    #[test]
+    fn a_part_dominates_with_more_than_half_of_the_time() {
+        let largest = |summary: &RequestSummary| summary.largest().map(|(part, _)| part);
+        assert_eq!(largest(&summary(0, 400, 100)), Some(Part::FirstByte));
+        assert_eq!(largest(&summary(0, 10, 10)), Some(Part::Handshake));
+        assert_eq!(largest(&summary(200, 300, 100)), None);
+    }
+
+    #[test]
+    fn the_path_takes_no_more_of_a_first_byte_than_there_is() {
+        assert_eq!([summary(0, 400, 0).path_ns(), summary(0, 20, 0).path_ns()], [Some(30), Some(20)]);
+    }
+}

@@ -1,0 +1,34 @@
+//! What a connection knows of the turn in progress, and of those before.
+
+use crate::tcp::requests::exchanges::Exchanges;
+use crate::tcp::requests::opening::Opening;
+use crate::tcp::requests::said::Moment;
+
+/// Nobody: the next data packet is looked at, whoever sends it.
+pub(crate) const NOBODY: u8 = 2;
+
+/// What is known of the turn in progress when it begins.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Turn {
+    pub(crate) side: u8,
+    /// Packets of it that were looked at.
+    pub(crate) looked_at: u8,
+    pub(crate) informed: bool,
+    /// The capture began within it.
+    pub(crate) partial: bool,
+    pub(crate) opening: Opening,
+    pub(crate) start: Moment,
+    /// Position of its first byte.
+    pub(crate) position: u64,
+}
+
+/// Everything a connection knows of requests.
+#[derive(Debug, Default)]
+pub(crate) struct Talk {
+    /// By the directions of data.
+    pub(crate) plain: Exchanges,
+    /// By records of TLS.
+    pub(crate) sealed: Exchanges,
+    /// Records of TLS could not be read from some point on.
+    pub(crate) unread: bool,
+}

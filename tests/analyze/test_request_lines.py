@@ -1,0 +1,51 @@
+"""Requests of a connection in words."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analyze.request_lines import request_facts, request_lines
+from analyze.trace import read
+from tests.analyze.talks import Talk
+
+
+@pytest.fixture
+def slow_server() -> dict[str, Any]:
+    """Four requests, each answered after 900 ms, 20 ms away."""
+    talk = Talk().open(0.02)
+    for index in range(4):
+        start = 0.03 + index * 0.93
+        talk.client(start, 400).server(start + 0.92, 1200)
+    record: dict[str, Any] = read(talk.capture()).json()["connections"][0]
+    return record
+
+
+def test_the_server_is_named_where_its_time_dominates(slow_server: dict[str, Any]) -> None:
+    text = "\n".join(request_lines(slow_server))
+    assert "requests: 4, 1.60 kB asked, 4.80 kB answered" in text
+    assert "From request to first byte took 3.68 s of 3.70 s of 4 requests: 80.0 ms of it are round trips" in text
+    assert text.count("first byte after 920 ms") == 4
+    assert [name for name, _ in request_facts(slow_server)] == ["requests", "time to first byte", "longest part"]
+
+
+def test_a_connection_without_requests_has_no_lines() -> None:
+    record = read(Talk().open(0.02).client(0.03, 400).capture()).json()["connections"][0]
+    assert (list(request_lines(record)), request_facts(record)) == ([], [])
+    assert record["requests"] is None
+
+
+def test_a_reason_is_given_where_both_sides_spoke() -> None:
+    record = {"requests": None, "requests_reason": "overlapping"}
+    assert "which response belongs to which request is open" in "\n".join(request_lines(record))
+
+
+def test_servers_are_summed_up_over_their_connections(tmp_path: Path) -> None:
+    talk = Talk()
+    for port, wait in ((40_001, 0.1), (40_002, 0.3), (40_003, 0.5)):
+        talk.port = port
+        talk.open(0.02).client(0.03, 400).server(0.03 + wait, 1200)
+    document = read(talk.capture()).json()
+    (server,) = document["request_servers"]
+    assert (server["connections"], server["count"]) == (3, 3)
+    assert server["first_byte_median_s"] == pytest.approx(0.3)
