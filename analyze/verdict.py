@@ -27,4 +27,18 @@ def remedies(record: Record) -> list[str]:
     direction = record[verdict["direction"]]
     time_s = sum(limit["time_s"] for limit in direction["limits"])
     now = f" instead of {si(direction['unique_payload_bytes'] * 8 / time_s, 'bit/s')}" if time_s > 0 else ""
-    return [f"with {printable(one['change'])}: {si(one['goodput_bps'], 'bit/s')}{now}" for one in verdict["what_if"]]
+    return [f"with {printable(one['change'])}: {_predicted(one, now)}" for one in verdict["what_if"]]
+
+
+def _predicted(one: Record, now: str) -> str:
+    if one["goodput_bps"] is None:
+        return f"not predicted, {printable(one.get('reason') or 'the reason is not known')}"
+    return f"{si(one['goodput_bps'], 'bit/s')}{interval_words(one.get('low_bps'), one.get('high_bps'))}{now}"
+
+
+def interval_words(low_bps: float | None, high_bps: float | None) -> str:
+    """An interval of a prediction in brackets, with a space before it; nothing where none is known."""
+    if low_bps is None:
+        return ""
+    low = si(low_bps, "bit/s")
+    return f" (at least {low})" if high_bps is None else f" (between {low} and {si(high_bps, 'bit/s')})"

@@ -420,7 +420,13 @@ impl Visitor for Json {
         });
         self.array(key!("what_if"), verdict.what_if.iter(), |json, what_if| {
             json.text(key!("change"), Some(what_if.change));
-            json.integer(key!("goodput_bps"), Some(what_if.goodput_bps as u64));
+            let predicted = what_if.predicted.as_ref();
+            let known = predicted.ok();
+            json.integer(key!("goodput_bps"), known.map(|known| known.goodput_bps as u64));
+            json.integer(key!("low_bps"), known.map(|known| known.low_bps as u64));
+            json.integer(key!("high_bps"), known.and_then(|known| known.high_bps).map(|bps| bps as u64));
+            json.word(key!("bound"), known.map(|known| known.bound.name()));
+            json.word(key!("reason"), predicted.err().map(|why| why.reason()));
         });
         self.list(key!("undetermined_between"), verdict.undetermined_between.iter(), |json, factor| {
             json.word_item(factor.name());

@@ -37,6 +37,7 @@ pub mod kernel;
 pub mod limits;
 pub mod loss;
 pub mod rates;
+pub mod replay;
 pub mod rows;
 pub mod rtt;
 pub mod sender;

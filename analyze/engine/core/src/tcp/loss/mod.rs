@@ -15,5 +15,6 @@ pub mod ip_id;
 #[allow(clippy::module_inception, reason = "the room is named after its main type")]
 pub mod loss;
 pub mod recovery;
+pub mod reductions;
 pub mod refusals;
 pub mod retransmissions;
