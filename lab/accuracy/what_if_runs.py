@@ -25,6 +25,7 @@ from lab.transfer import Kind, NotDoneError, Transfer
 
 NO_LOSS = "no loss"
 WINDOW = "twice the receiver's window"
+READS = "a receiver that reads at once"
 BUFFER = "twice the send buffer"
 BANDWIDTH = "twice the path's bandwidth"
 NO_BUCKET = "no token bucket"
@@ -127,15 +128,24 @@ def _window(dice: random.Random, name: str) -> Pair:
 
 def _reader(dice: random.Random, name: str) -> Pair:
     """A reader that pauses: its window closes, and a larger one changes little."""
+    base = _pausing_reader(dice, name)
+    more = replace(base.transfer, receive_buffer_bytes=2 * base.transfer.receive_buffer_bytes)
+    return Pair(name, WINDOW, base, replace(base, transfer=more))
+
+
+def _reading(dice: random.Random, name: str) -> Pair:
+    """The same reader, without its pauses."""
+    base = _pausing_reader(dice, name)
+    return Pair(name, READS, base, replace(base, transfer=replace(base.transfer, read_pauses=())))
+
+
+def _pausing_reader(dice: random.Random, name: str) -> Scenario:
     rtt_s, rate_bps = dice.uniform(0.01, 0.06), dice.uniform(15e6, 40e6)
     payload_bytes = rate_bps / 8 * 2
     pauses = tuple((round(payload_bytes * at / 4), dice.uniform(0.5, 0.9)) for at in range(1, 4))
     path = _path(rtt_s, rate_bps, _queue_bytes(dice, rate_bps, rtt_s))
     buffer_bytes = dice.choice((32_768, 65_536, 131_072))
-    transfer = _bulk(payload_bytes, receive_buffer_bytes=buffer_bytes, read_pauses=pauses)
-    base = _scenario(name, transfer, path, dice)
-    more = replace(transfer, receive_buffer_bytes=2 * buffer_bytes)
-    return Pair(name, WINDOW, base, replace(base, transfer=more))
+    return _scenario(name, _bulk(payload_bytes, receive_buffer_bytes=buffer_bytes, read_pauses=pauses), path, dice)
 
 
 def _buffer(dice: random.Random, name: str) -> Pair:
@@ -212,7 +222,7 @@ def _stalls(dice: random.Random, name: str) -> Pair:
 
 _MAKERS: tuple[Callable[[random.Random, str], Pair], ...] = (
     _loss_cubic, _loss_reno, _loss_long, _loss_bbr, _window, _reader, _buffer, _bandwidth, _bucket, _pieces, _pauses,
-    _turns, _warm, _stalls,
+    _turns, _warm, _stalls, _reading,
 )  # fmt: skip
 
 

@@ -1,8 +1,8 @@
 """Predictions of a change, beside what happened when the change was made: part `what-if` of `make accuracy`.
 
-A prediction is a hit where the median of the changed transfers lies in its interval, and near where its middle is within
-30 % of that. A verdict that offers another change says nothing of this one; so does one that gives a reason instead of a
-rate. Where a change is not offered though it would have brought much, that is counted, too.
+A prediction is a hit where the median of the changed transfers lies in its interval, and near where its middle is
+within 30 % of that. A verdict that offers another change says nothing of this one; so does one that gives a reason
+instead of a rate. Where a change is not offered though it would have brought much, that is counted, too.
 """
 
 from __future__ import annotations
@@ -164,8 +164,8 @@ def _story(judged: list[Judged]) -> str:
         f"wrong by more than a factor of two: {', '.join(far)}" if far else "none wrong by more than a factor of two"
     )
     return (
-        f"{len(given)} of {len(judged)} predicted; {inside} inside the interval ({_share(inside, given)}), middle within"
-        f" 30 % in {near} ({_share(near, given)}), {wrong}."
+        f"{len(given)} of {len(judged)} predicted; {inside} inside the interval ({_share(inside, given)}), middle"
+        f" within 30 % in {near} ({_share(near, given)}), {wrong}."
     )
 
 

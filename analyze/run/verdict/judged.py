@@ -90,7 +90,7 @@ def of_record(verdict: dict[str, Any], side: str, all_s: float, payload_bytes: i
         WhatIf(
             one["change"],
             one["goodput_bps"],
-            min(1.0, payload_bytes * 8 / one["goodput_bps"] / all_s),
+            _time_share(one, payload_bytes * 8 / all_s),
             one.get("low_bps"),
             one.get("high_bps"),
         )
@@ -111,6 +111,11 @@ def of_record(verdict: dict[str, Any], side: str, all_s: float, payload_bytes: i
         agreement="one_side",
         said=(Said(side, verdict["factor"], verdict["confidence"], verdict["sentence"]),),
     )
+
+
+def _time_share(one: dict[str, Any], all_bps: float) -> float:
+    """Of the transfer's time, what is left with a change; `all_bps` stands in where the time is not known."""
+    return float(min(1.0, (one.get("now_bps") or all_bps) / one["goodput_bps"]))
 
 
 def of_json(kept: str | None) -> Judged | None:

@@ -258,7 +258,8 @@ def _what_if(
         if vote.transfer.transfer.streams == 1:  # of several streams one says nothing of the others' time
             for one in vote.found.what_if:
                 left.setdefault(one.change, {})[id(vote.transfer)] = one
-    made = [one for change, found in left.items() if (one := _predicted(transfers, change, found)) is not None]
+    changes = (_predicted(transfers, change, found) for change, found in left.items())
+    made = [change for change in changes if change is not None]
     return tuple(sorted(made, key=lambda one: (one.change != first, -one.goodput_bps))[:_MOST_CHANGES])
 
 

@@ -425,6 +425,7 @@ impl Visitor for Json {
             json.integer(key!("goodput_bps"), known.map(|known| known.goodput_bps as u64));
             json.integer(key!("low_bps"), known.map(|known| known.low_bps as u64));
             json.integer(key!("high_bps"), known.and_then(|known| known.high_bps).map(|bps| bps as u64));
+            json.integer(key!("now_bps"), known.map(|known| known.now_bps as u64));
             json.word(key!("bound"), known.map(|known| known.bound.name()));
             json.word(key!("reason"), predicted.err().map(|why| why.reason()));
         });

@@ -24,6 +24,9 @@ const FASTER_THAN_PACED: f64 = 2.0;
 /// Long trains that are so much faster than what passed while the path was full show that it was not full all the time.
 const PAUSED: f64 = 1.2;
 
+/// Those that are faster still come from a host that had stood still.
+const MISLED: f64 = 4.0;
+
 /// Share of the time in which a factor limited that shows its rate.
 const TELLING_TIME: f64 = 0.04;
 
@@ -87,8 +90,9 @@ impl Path {
 
 /// The path's rate, and whether it is no more than what was reached.
 fn rate(seen: &Seen) -> Option<(Interval, bool)> {
-    let faster =
-        |full: f64| seen.trains.and_then(|trains| trains.long_bytes_s).is_some_and(|long| long >= PAUSED * full);
+    let faster = |full: f64| {
+        seen.trains.and_then(|trains| trains.long_bytes_s).is_some_and(|long| (PAUSED..MISLED).contains(&(long / full)))
+    };
     // Pauses that the full path was taken for make it slow: trains show that.
     if let Some(full) = rate_under(seen, Factor::BottleneckBandwidth).filter(|full| !faster(*full)) {
         return Some(([0.97 * full, full, 1.05 * full], false));
