@@ -6,7 +6,7 @@
 //! The numbers of each transfer are those that the engine had of its capture; the truth is the median of the changed transfers.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use vmtrace_core::tcp::limits::factor::Factor;
+use vmtrace_core::tcp::events::factor::Factor;
 use vmtrace_core::tcp::limits::runs::Run;
 use vmtrace_core::tcp::loss::reductions::Reduction;
 use vmtrace_core::tcp::rates::ack_trains::TrainRates;

@@ -35,6 +35,14 @@ const GROWN: f64 = 1.3;
 
 const FILLED: f64 = 0.6;
 
+/// A window that limited when it was by so much smaller than its largest is one of the beginning.
+const OUTGROWN: f64 = 2.0;
+
+/// Recoveries that begin with fewer segments in flight leave no bursts that are trains.
+const BURST_SEGMENTS: f64 = 16.0;
+
+const FASTER_THAN_REACHED: f64 = 1.5;
+
 /// A queue that nothing has filled holds what the path does in so much time.
 const USUAL_QUEUE_S: f64 = 0.03;
 
@@ -66,8 +74,10 @@ impl Path {
         let (rate_bytes_s, rate_is_reached) = rate(seen)?;
         let bound = |rate: f64| seen.allowed_bytes_s.map_or(rate, |allowed| rate.min(allowed));
         let limited = WindowLimited::of(seen).filter(|window| window.time_s >= TELLING_TIME * seen.total_s);
-        let by_window = limited.map(|window| window.bytes_s).filter(|bytes_s| *bytes_s > 0.0);
         let [least, most] = seen.window_bytes.unwrap_or([0.0; 2]);
+        // A window that was small at first and has grown since limits no more.
+        let is_small = |bytes_s: f64| OUTGROWN * bytes_s * seen.round_trip_s < most;
+        let by_window = limited.map(|window| window.bytes_s).filter(|bytes_s| *bytes_s > 0.0 && !is_small(*bytes_s));
         let known = seen.window_bytes.is_some();
         let unfilled = seen.largest_flight_bytes < FILLED * most;
         let grows = known && by_window.is_none() && (most >= GROWN * least || unfilled);
@@ -99,7 +109,7 @@ fn rate(seen: &Seen) -> Option<(Interval, bool)> {
     }
     let reached = seen.reference_bytes_s.unwrap_or(0.0);
     let Some(trains) = seen.trains else { return (reached > 0.0).then_some(([reached; 3], true)) };
-    if is_application_paced(seen, trains.short_bytes_s) {
+    if is_application_paced(seen, trains.short_bytes_s) || is_without_bursts(seen, trains.short_bytes_s, reached) {
         return Some(([reached; 3], true));
     }
     let short = trains.short_bytes_s;
@@ -125,4 +135,12 @@ fn rate_under(seen: &Seen, factor: Factor) -> Option<f64> {
     let (bytes, time_ns) = runs.fold((0, 0), |(bytes, time_ns), run| (bytes + run.bytes, time_ns + run.duration_ns()));
     let time_s = time_ns as f64 / 1e9;
     (time_s >= TELLING_TIME * seen.total_s && time_s > 0.0).then(|| bytes as f64 / time_s)
+}
+
+/// So few segments are in flight that no train fits into a burst: trains show how often bursts came.
+fn is_without_bursts(seen: &Seen, short_bytes_s: f64, reached_bytes_s: f64) -> bool {
+    let mut flights: Vec<u32> = seen.reductions.iter().map(|one| one.flight_bytes).collect();
+    flights.sort_unstable();
+    let is_small = |flight: &u32| f64::from(*flight) < BURST_SEGMENTS * seen.segment_bytes;
+    flights.get(flights.len() / 2).is_some_and(is_small) && short_bytes_s < FASTER_THAN_REACHED * reached_bytes_s
 }

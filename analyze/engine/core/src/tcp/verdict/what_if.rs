@@ -8,6 +8,7 @@ use crate::tcp::replay::seen::Seen;
 use crate::tcp::summary::decision::Decision;
 use crate::tcp::token_bucket::bucket::Kind;
 use crate::tcp::verdict::case::{Case, WhatIf};
+use crate::tcp::verdict::factors::receiver_window::TWICE_THE_WINDOW;
 use crate::tcp::verdict::factors::rule;
 use crate::tcp::verdict::factors::rule::NO_LOSS;
 
@@ -15,8 +16,8 @@ use crate::tcp::verdict::factors::rule::NO_LOSS;
 const CHANGES: [(&str, Change); 12] = [
     (NO_LOSS, Change::NoLoss),
     ("no marks of congestion", Change::NoLoss),
-    ("twice the receiver's window", Change::TwiceWindow),
-    ("a receiver that reads at once", Change::ReadsAtOnce),
+    (TWICE_THE_WINDOW, Change::TwiceWindow),
+    (READS_AT_ONCE, Change::ReadsAtOnce),
     ("twice the send buffer", Change::TwiceBuffer),
     ("twice the path's bandwidth", Change::TwiceBandwidth),
     ("no token bucket", Change::NoBucket),
@@ -27,11 +28,16 @@ const CHANGES: [(&str, Change); 12] = [
     ("a congestion window that grows at once", Change::WindowAtOnce),
 ];
 
+/// What helps where the window is full because nobody reads. Only the replay shows which of both it is.
+const READS_AT_ONCE: &str = "a receiver that reads at once";
+
 /// What would help against the factor and against the runner-up. They may have the same remedy, which is said once. What would
 /// bring next to nothing is not said.
 pub fn what_if(case: &Case, decision: &Decision) -> Vec<WhatIf> {
     let mut found: Vec<WhatIf> = Vec::new();
-    for change in decision.candidates().into_iter().filter_map(|factor| (rule(factor).change)(case)) {
+    let changes = decision.candidates().into_iter().filter_map(|factor| (rule(factor).change)(case));
+    let with_reader = |change| [Some(change), (change == TWICE_THE_WINDOW).then_some(READS_AT_ONCE)];
+    for change in changes.flat_map(with_reader).flatten() {
         let known = CHANGES.iter().find(|(words, _)| *words == change).map(|(_, change)| *change);
         let Some(known) = known.filter(|_| found.iter().all(|other| other.change != change)) else { continue };
         let predicted = predict(&seen(case), known);

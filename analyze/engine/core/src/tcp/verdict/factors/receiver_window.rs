@@ -7,12 +7,12 @@ use crate::tcp::limits::background::{Background, is_window_limited};
 use crate::tcp::limits::inferred_window::InferredWindow;
 use crate::tcp::limits::known::KnownRound;
 use crate::tcp::limits::rules::Condition;
-use crate::tcp::limits::share::Share;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::{
-    Bound, FactorRule, Tally, saved_at_reference_s, saved_at_twice_the_rate_s,
-};
+use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally};
 use crate::tcp::verdict::words::{bytes, seconds};
+
+/// What helps where the window is too small.
+pub(crate) const TWICE_THE_WINDOW: &str = "twice the receiver's window";
 
 /// See the module.
 pub const RULE: FactorRule = FactorRule {
@@ -24,7 +24,6 @@ pub const RULE: FactorRule = FactorRule {
     blames_loss: false,
     because,
     change,
-    saved_s,
     bounds,
 };
 
@@ -48,18 +47,9 @@ fn because(case: &Case, tally: &Tally) -> String {
     format!("The receiver's window of at most {} allowed no more than {}", bytes(most as f64), tally.rate())
 }
 
-/// A receiver that does not read leaves no room in a window of any size.
-fn is_closed_mostly(case: &Case, share: &Share) -> bool {
-    case.direction.window.zero_time_ns * 2 > share.time_ns
-}
-
-fn change(case: &Case) -> Option<&'static str> {
-    let closed = is_closed_mostly(case, &case.limits.shares[Factor::ReceiverWindow as usize]);
-    Some(if closed { "a receiver that reads at once" } else { "twice the receiver's window" })
-}
-
-fn saved_s(case: &Case, share: &Share) -> f64 {
-    if is_closed_mostly(case, share) { saved_at_reference_s(case, share) } else { saved_at_twice_the_rate_s(case, share) }
+/// Whether it is the window that is too small, or its reader too slow, only the replay shows.
+fn change(_case: &Case) -> Option<&'static str> {
+    Some(TWICE_THE_WINDOW)
 }
 
 fn bounds(case: &Case) -> Vec<Bound> {
