@@ -102,7 +102,7 @@ def _limits(arguments: argparse.Namespace) -> int:
 
 def _what_if(arguments: argparse.Namespace) -> int:
     pairs = what_if_runs.draw(arguments.seed, arguments.each + 1)
-    out = arguments.out / "what-if"
+    out = _folder(arguments, "what-if")
     measured = what_ifs.measure(pairs, out, arguments.seed, arguments.times, no_runs=arguments.no_runs)
     count = f"{measured.transfers} pairs, seed {arguments.seed}, each change made {arguments.times} times"
     _write_document("what-if", "\n".join([_where(count, arguments, "what-if"), *what_ifs.sections(measured)]))
@@ -113,8 +113,9 @@ def _folder(arguments: argparse.Namespace, part: str) -> Path:
     """Where the transfers of a part are; emptied of this seed's unless they are to be kept."""
     folder: Path = arguments.out / part
     if not arguments.keep and not arguments.no_runs:
-        for made in folder.glob(f"*-seed{arguments.seed}/made.json"):
-            made.unlink()
+        for kept in ("made.json", "*/done.json"):
+            for made in folder.glob(f"*-seed{arguments.seed}/{kept}"):
+                made.unlink()
     return folder
 
 
