@@ -6,6 +6,7 @@
 //! retransmissions  counters, and those that may still prove needless
 //! recovery         a recovery in progress               bursts           losses that belong together
 //! awaited          what came back for each              refusals         data that a receiver refused (PAWS)
+//! reductions       where recoveries began, and with how much in flight
 //! ip_id            losses before the capture point, by missing identifications
 //! ```
 
