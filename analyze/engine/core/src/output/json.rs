@@ -420,14 +420,14 @@ impl Visitor for Json {
         });
         self.array(key!("what_if"), verdict.what_if.iter(), |json, what_if| {
             json.text(key!("change"), Some(what_if.change));
-            let predicted = what_if.predicted.as_ref();
-            let known = predicted.ok();
-            json.integer(key!("goodput_bps"), known.map(|known| known.goodput_bps as u64));
-            json.integer(key!("low_bps"), known.map(|known| known.low_bps as u64));
+            let known = what_if.predicted.as_ref().ok();
+            let rates = known.map(|known| [known.goodput_bps, known.low_bps, known.now_bps].map(|bps| bps as u64));
+            json.integer(key!("goodput_bps"), rates.map(|[middle, ..]| middle));
+            json.integer(key!("low_bps"), rates.map(|[_, low, _]| low));
             json.integer(key!("high_bps"), known.and_then(|known| known.high_bps).map(|bps| bps as u64));
-            json.integer(key!("now_bps"), known.map(|known| known.now_bps as u64));
+            json.integer(key!("now_bps"), rates.map(|[.., now]| now));
             json.word(key!("bound"), known.map(|known| known.bound.name()));
-            json.word(key!("reason"), predicted.err().map(|why| why.reason()));
+            json.word(key!("reason"), what_if.predicted.as_ref().err().map(|why| why.reason()));
         });
         self.list(key!("undetermined_between"), verdict.undetermined_between.iter(), |json, factor| {
             json.word_item(factor.name());

@@ -13,6 +13,8 @@ pub enum Change {
     TwiceWindow,
     /// The receiver takes what it has got at once.
     ReadsAtOnce,
+    /// The receiving application lets twice as much be outstanding.
+    TwiceApplicationWindow,
     /// The send buffer is twice as large.
     TwiceBuffer,
     /// The path's narrowest place lets twice as much pass.
@@ -32,8 +34,20 @@ pub enum Change {
 }
 
 impl Change {
-    /// Whether what happened at a position of the stream happens still.
-    pub(crate) fn keeps(self, event: &Event, policed: bool) -> bool {
+    /// What becomes of something that happened; none if it does not happen then.
+    pub(crate) fn event(self, event: Event, policed: bool) -> Option<Event> {
+        let what = match event.what {
+            What::Pace(holder @ Holder::PeerApplication, until_bytes, bytes_s)
+                if self == Self::TwiceApplicationWindow =>
+            {
+                What::Pace(holder, until_bytes, 2.0 * bytes_s)
+            }
+            what => what,
+        };
+        self.keeps(&event, policed).then_some(Event { what, ..event })
+    }
+
+    fn keeps(self, event: &Event, policed: bool) -> bool {
         match event.what {
             What::Loss(_) | What::Timeout(_) => !self.removes_losses(policed),
             What::Pause(holder, _) | What::Pace(holder, ..) => !self.removes(holder, event.at_bytes, policed),
@@ -53,7 +67,7 @@ impl Change {
             Holder::Stall => self == Self::NoStalls,
             Holder::Timeout => self.removes_losses(policed),
             Holder::Bucket => self == Self::NoBucket,
-            Holder::Unknown => false,
+            Holder::Unknown | Holder::PeerApplication => false,
         }
     }
 

@@ -165,8 +165,8 @@ impl Model<'_> {
 
     /// Times of the changed transfer: the likeliest first, then with what else may be true of path, sender and window.
     fn changed_s(&self, change: Change, fitting: &[Fitting]) -> Option<Vec<f64>> {
-        let kept: Vec<Event> =
-            self.events.iter().copied().filter(|event| change.keeps(event, self.seen.policed)).collect();
+        let changed = |event: &Event| change.event(*event, self.seen.policed);
+        let kept: Vec<Event> = self.events.iter().filter_map(changed).collect();
         let [low, middle, high] = self.path.rate_bytes_s;
         let mut times_s = Vec::new();
         for fitting in fitting {

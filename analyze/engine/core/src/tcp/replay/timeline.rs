@@ -29,6 +29,8 @@ pub enum Holder {
     Stall,
     /// A timer after a loss.
     Timeout,
+    /// The window of the receiving application.
+    PeerApplication,
     /// A token bucket.
     Bucket,
     /// Nobody knows.
@@ -162,6 +164,7 @@ fn holder_of(factor: Factor) -> Option<Holder> {
         Factor::ReceiverWindow => Some(Holder::Reader),
         Factor::HostStall => Some(Holder::Stall),
         Factor::TimeoutWait => Some(Holder::Timeout),
+        Factor::ApplicationWindow => Some(Holder::PeerApplication),
         Factor::TokenBucket => Some(Holder::Bucket),
         Factor::Unknown => Some(Holder::Unknown),
         _ => None,

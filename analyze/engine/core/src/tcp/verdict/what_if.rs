@@ -13,11 +13,12 @@ use crate::tcp::verdict::factors::rule;
 use crate::tcp::verdict::factors::rule::NO_LOSS;
 
 /// Changes by the words that the factors have for their remedies.
-const CHANGES: [(&str, Change); 12] = [
+const CHANGES: [(&str, Change); 13] = [
     (NO_LOSS, Change::NoLoss),
     ("no marks of congestion", Change::NoLoss),
     (TWICE_THE_WINDOW, Change::TwiceWindow),
     (READS_AT_ONCE, Change::ReadsAtOnce),
+    ("twice the application's window", Change::TwiceApplicationWindow),
     ("twice the send buffer", Change::TwiceBuffer),
     ("twice the path's bandwidth", Change::TwiceBandwidth),
     ("no token bucket", Change::NoBucket),
