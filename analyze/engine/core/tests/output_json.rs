@@ -249,7 +249,6 @@ proptest! {
         let analysis = Talk::new().client(0.0, syn()).analysis();
         let header = JsonHeader {
             vmtrace_version: version.clone(), input_paths: vec![path.clone()], only_connection: None,
-            with_intervals: None,
         };
         let text = written(&analysis, &header);
         prop_assert!(!text.bytes().any(|byte| byte < b' ' && byte != b'\n'), "no raw control characters");
