@@ -107,7 +107,7 @@ def _verdict_lines(record: Record) -> Iterator[str]:
         yield f"    {evidence['display_filter']}"
     helps = remedies(record)
     if helps:
-        yield "  what would help, over all of its time (goodput leaves out the handshake and the end):"
+        yield "  what would help, from the first packet to the last data (goodput leaves out the handshake):"
     yield from (f"    {remedy}" for remedy in helps)
 
 

@@ -20,11 +20,22 @@ def is_on_the_clients_data(client_unique_bytes: int, server_unique_bytes: int) -
 def remedies(record: Record) -> list[str]:
     """What would help the connection of this record, with the throughput then and now.
 
-    Both are over all the time that `limits` shares out. `goodput_bps` leaves out the opening and the end, so that a
+    Both are over the time from the first packet to the last data. `goodput_bps` leaves out the opening, so that a
     remedy may look as if it made the transfer slower beside it.
     """
-    verdict = record["verdict"]
-    direction = record[verdict["direction"]]
-    time_s = sum(limit["time_s"] for limit in direction["limits"])
-    now = f" instead of {si(direction['unique_payload_bytes'] * 8 / time_s, 'bit/s')}" if time_s > 0 else ""
-    return [f"with {printable(one['change'])}: {si(one['goodput_bps'], 'bit/s')}{now}" for one in verdict["what_if"]]
+    return [f"with {printable(one['change'])}: {_predicted(one)}" for one in record["verdict"]["what_if"]]
+
+
+def _predicted(one: Record) -> str:
+    if one["goodput_bps"] is None:
+        return f"not predicted, {printable(one.get('reason') or 'the reason is not known')}"
+    now = f" instead of {si(one['now_bps'], 'bit/s')}" if one.get("now_bps") else ""
+    return f"{si(one['goodput_bps'], 'bit/s')}{interval_words(one.get('low_bps'), one.get('high_bps'))}{now}"
+
+
+def interval_words(low_bps: float | None, high_bps: float | None) -> str:
+    """An interval of a prediction in brackets, with a space before it; nothing where none is known."""
+    if low_bps is None:
+        return ""
+    low = si(low_bps, "bit/s")
+    return f" (at least {low})" if high_bps is None else f" (between {low} and {si(high_bps, 'bit/s')})"

@@ -18,7 +18,7 @@ from analyze import _engine
 from analyze.trace import version
 from corpus.engine import document, header_of, parsed, rows, written
 from corpus.errors import CorpusError
-from corpus.folder import Folder, folder
+from corpus.folder import Folder, LocalFolder, folder
 from corpus.joining import checked
 from corpus.splitting import Manifest, manifests
 
@@ -121,7 +121,8 @@ def _put_table(out: Folder, name: str, analysis: _engine.Analysis) -> tuple[str,
             some = list(range(first, min(first + _ROWS_AT_ONCE, len(analysis))))
             piece = pa.table(analysis.connections(rows=some))
             if writer is None:
-                options = pa.ipc.IpcWriteOptions(compression="lz4")
+                # On a disk of this machine packing would cost more than it saves.
+                options = pa.ipc.IpcWriteOptions(compression=None if isinstance(out, LocalFolder) else "lz4")
                 writer = pa.ipc.new_stream(file, piece.schema, options=options)
             writer.write_table(piece)
         if writer is not None:

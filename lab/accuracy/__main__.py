@@ -1,11 +1,12 @@
 """`make accuracy`: lab transfers, their truth, and what vmtrace, tshark and tcptrace read from their captures.
 
-Four parts, each with tables of its own in docs/accuracy.md:
+Five parts, each with tables of its own in docs/accuracy.md:
 * `numbers`: every ready scenario, judged by `lab.accuracy.demands`;
 * `causes`: pauses whose causes are known (`lab.accuracy.gap_causes`);
 * `stalls`: stalls longer than the probe, and transfers of many kinds without any (`lab.accuracy.gap_stalls`);
-* `limits`: verdicts, limiting factors over time and token buckets (`lab.accuracy.verdicts`).
-The parameters of the last three are drawn by a seed, which is the day unless it is given: no rule was made for it.
+* `limits`: verdicts, limiting factors over time and token buckets (`lab.accuracy.verdicts`);
+* `what-if`: predictions, beside transfers with exactly that change (`lab.accuracy.what_ifs`).
+The parameters of the last four are drawn by a seed, which is the day unless it is given: no rule was made for it.
 """
 
 from __future__ import annotations
@@ -23,7 +24,18 @@ from dataclasses import replace
 from pathlib import Path
 
 from lab import namespaces
-from lab.accuracy import confusion, demands, gap_causes, gap_stalls, readings, tables, verdict_runs, verdicts
+from lab.accuracy import (
+    confusion,
+    demands,
+    gap_causes,
+    gap_stalls,
+    readings,
+    tables,
+    verdict_runs,
+    verdicts,
+    what_if_runs,
+    what_ifs,
+)
 from lab.accuracy.tables import Row
 from lab.hosts import ADDRESSES
 from lab.ready_scenarios import SCENARIOS
@@ -88,12 +100,22 @@ def _limits(arguments: argparse.Namespace) -> int:
     return 1 if any(measured.tally(place).wrong_and_sure for place in verdicts.PLACES) else 0
 
 
+def _what_if(arguments: argparse.Namespace) -> int:
+    pairs = what_if_runs.draw(arguments.seed, arguments.each + 1)
+    out = _folder(arguments, "what-if")
+    measured = what_ifs.measure(pairs, out, arguments.seed, arguments.times, no_runs=arguments.no_runs)
+    count = f"{measured.transfers} pairs, seed {arguments.seed}, each change made {arguments.times} times"
+    _write_document("what-if", "\n".join([_where(count, arguments, "what-if"), *what_ifs.sections(measured)]))
+    return 1 if any(one.is_far for one in measured.judged["sender"] if one.middle_bps is not None) else 0
+
+
 def _folder(arguments: argparse.Namespace, part: str) -> Path:
     """Where the transfers of a part are; emptied of this seed's unless they are to be kept."""
     folder: Path = arguments.out / part
     if not arguments.keep and not arguments.no_runs:
-        for made in folder.glob(f"*-seed{arguments.seed}/made.json"):
-            made.unlink()
+        for kept in ("made.json", "*/done.json"):
+            for made in folder.glob(f"*-seed{arguments.seed}/{kept}"):
+                made.unlink()
     return folder
 
 
@@ -102,6 +124,7 @@ PARTS: dict[str, Callable[[argparse.Namespace], int]] = {
     "causes": _causes,
     "stalls": _stalls,
     "limits": _limits,
+    "what-if": _what_if,
 }
 
 
@@ -118,6 +141,7 @@ def _arguments() -> argparse.Namespace:
         default=4,
         help="transfers of each kind of limit, and with a stalled guest at either end (4)",
     )
+    parser.add_argument("--times", type=int, default=3, help="how often each change of a what-if is made (3)")
     parser.add_argument("names", nargs="*", metavar="NAME", help="these scenarios only, and print only")
     parser.add_argument("--quick", action="store_true", help="six scenarios, print only: for CI")
     parser.add_argument("--repeat", type=int, default=1, help="runs of each scenario, with other dice each (1)")

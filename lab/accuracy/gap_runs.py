@@ -71,6 +71,8 @@ class StalledGuest:
     seed: int
     seconds: float = 8.0
     guest_receives: bool = False
+    payload_bytes: int = 1 << 40
+    """The transfer ends earlier once so much was sent."""
 
 
 def run_stalled_guest(wanted: StalledGuest, folder: Path) -> Made:
@@ -83,7 +85,9 @@ def run_stalled_guest(wanted: StalledGuest, folder: Path) -> Made:
     emulator = EmulatorSettings(*ways, wanted.seed)
     settings = {"sender": HostSettings(), "receiver": HostSettings()}
     transfer = Transfer(
-        Kind.DOWNLOAD if wanted.guest_receives else Kind.UPLOAD, payload_bytes=1 << 40, seconds=wanted.seconds
+        Kind.DOWNLOAD if wanted.guest_receives else Kind.UPLOAD,
+        payload_bytes=wanted.payload_bytes,
+        seconds=wanted.seconds,
     )
     with joined_hosts(Topology.GUEST, 4, 1500, settings, emulator, folder) as path:
         outside = path.hosts["receiver"]

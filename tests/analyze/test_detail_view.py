@@ -147,7 +147,9 @@ def test_the_verdict_comes_first_and_the_limits_with_what_they_cost(record: dict
         "evidence": [
             {"text": "the window", "frames": [3, 9], "times_ns": [5, 6], "display_filter": "frame.number in {3, 9}"}
         ],
-        "what_if": [{"change": "twice the window", "goodput_bps": 2e6}],
+        "what_if": [
+            {"change": "twice the window", "goodput_bps": 2e6, "low_bps": 1.5e6, "high_bps": 2.5e6, "now_bps": 1.2e6}
+        ],
         "undetermined_between": [],
     }
     limit = {"factor": "receiver_window", "time_s": 3.0, "fraction": 0.75, "lost_bytes": 5_000_000}
@@ -157,8 +159,9 @@ def test_the_verdict_comes_first_and_the_limits_with_what_they_cost(record: dict
     why = lines.index("  why: The window was small.")
     assert lines[why + 1] == "  confidence 80.0 %, then slow start"
     assert lines[why + 2 : why + 4] == ["  evidence: the window", "    frame.number in {3, 9}"]
-    assert "over all of its time" in lines[why + 4]
-    assert lines[why + 5] == "    with twice the window: 2.00 Mbit/s instead of 1.20 Mbit/s"
+    assert "from the first packet to the last data" in lines[why + 4]
+    interval = "between 1.50 Mbit/s and 2.50 Mbit/s"
+    assert lines[why + 5] == f"    with twice the window: 2.00 Mbit/s ({interval}) instead of 1.20 Mbit/s"
     told = lines.index("what limited it, client → server:")
     assert lines[told + 1].split() == ["receiver", "window", "3.00", "s", "75.0", "%,", "cost", "5.00", "MB"]
     assert lines[told + 2].split()[-2:] == ["75.0", "%"]

@@ -14,6 +14,7 @@ from analyze.run.human import show
 from analyze.run.page.answer import answer
 from analyze.run.page.verdict import run_verdict_part
 from analyze.run.results import RunResults
+from analyze.run.verdict.judged import WhatIf
 from analyze.run.verdict.of_pair import pair_verdicts
 from analyze.run.verdict.of_run import run_verdict, run_verdicts
 from analyze.schema import load
@@ -115,8 +116,24 @@ def test_what_would_help_is_predicted_over_the_run_and_what_it_says_nothing_of_s
     (change,) = found.what_if
     assert (change.change, change.transfers) == ("twice the receiver's window", 2)
     assert change.goodput_bps == pytest.approx(8e6 * 16 / 15), "two of sixteen transfers take half as long"
+    assert change.low_bps == pytest.approx(change.goodput_bps), "no ends are known"
+    assert change.high_bps is None
     several = with_verdicts(results, verdicts, duration_s=1.0, streams=2)  # type: ignore[arg-type]
     assert run_verdict(several).what_if == ()
+
+
+def test_a_prediction_over_the_run_has_all_transfers_at_one_end_of_their_intervals(results: RunResults) -> None:
+    one = WhatIf("no loss", 2e6, 0.5, low_bps=1.25e6, high_bps=4e6)
+    run = with_verdicts(
+        results,
+        {(1, "data"): judged(LOSS, what_if=(one,))},
+        duration_s=1.0,
+        bytes=1_000_000,
+    )
+    (change,) = run_verdict(run).what_if
+    assert change.goodput_bps == pytest.approx(8e6 * 16 / 15.5), "one of sixteen transfers takes half as long"
+    assert change.low_bps == pytest.approx(8e6 * 16 / 15.8)
+    assert change.high_bps == pytest.approx(8e6 * 16 / 15.25)
 
 
 def test_what_would_help_against_the_factor_comes_first_though_another_change_would_bring_more(

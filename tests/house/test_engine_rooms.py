@@ -34,7 +34,7 @@ TCP = (
     ("direction", "token_bucket", "rows"),
     ("gaps",),
     ("limits",),
-    ("connection",),
+    ("connection", "replay"),
     ("summary",),
     ("verdict",),
     ("flow", "outcome"),

@@ -63,13 +63,15 @@ def _spread(run: RunResults) -> list[str]:
 def _what_if(found: RunVerdict) -> tuple[Block, ...]:
     if not found.what_if:
         return ()
-    head = ("what if", "throughput of the run", "times as fast", "transfers faster")
+    head = ("what if", "throughput of the run", "between", "and", "times as fast", "transfers faster")
     now_bps = found.goodput_bps
     rows = [
         (
             [
                 one.change,
                 si(one.goodput_bps, "bit/s"),
+                si(one.low_bps, "bit/s"),
+                si(one.high_bps, "bit/s"),
                 number_text(one.goodput_bps / now_bps if now_bps else None),
                 count(one.transfers),
             ],

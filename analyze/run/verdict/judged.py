@@ -32,6 +32,13 @@ class WhatIf:
     goodput_bps: float
     time_share: float
     """Of the transfer's time, what would still pass."""
+    low_bps: float | None = None
+    """Ends of the interval; None where it has none, or is not known."""
+    high_bps: float | None = None
+
+    def time_share_at(self, goodput_bps: float | None) -> float:
+        """The same at an end of the interval, 0 to 1; where there is no end, what the prediction says."""
+        return min(1.0, self.time_share * self.goodput_bps / goodput_bps) if goodput_bps else self.time_share
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +87,13 @@ class Judged:
 def of_record(verdict: dict[str, Any], side: str, all_s: float, payload_bytes: int) -> Judged:
     """The engine's verdict on a connection; `all_s` is the time that its limits are of."""
     what_if = tuple(
-        WhatIf(one["change"], one["goodput_bps"], min(1.0, payload_bytes * 8 / one["goodput_bps"] / all_s))
+        WhatIf(
+            one["change"],
+            one["goodput_bps"],
+            _time_share(one, payload_bytes * 8 / all_s),
+            one.get("low_bps"),
+            one.get("high_bps"),
+        )
         for one in verdict["what_if"]
         if all_s > 0 and one["goodput_bps"]
     )
@@ -98,6 +111,11 @@ def of_record(verdict: dict[str, Any], side: str, all_s: float, payload_bytes: i
         agreement="one_side",
         said=(Said(side, verdict["factor"], verdict["confidence"], verdict["sentence"]),),
     )
+
+
+def _time_share(one: dict[str, Any], all_bps: float) -> float:
+    """Of the transfer's time, what is left with a change; `all_bps` stands in where the time is not known."""
+    return float(min(1.0, (one.get("now_bps") or all_bps) / one["goodput_bps"]))
 
 
 def of_json(kept: str | None) -> Judged | None:

@@ -9,7 +9,7 @@ Rule: docs/verdict.md, "Verdict on a run".
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -21,9 +21,9 @@ from analyze.run.limits import lost_and_time
 from analyze.run.results import RunResults
 from analyze.run.transfers.transfers import MeasuredTransfer
 from analyze.run.verdict.evidence import Evidence, distinct, judged, of_transfers
-from analyze.run.verdict.judged import Judged
+from analyze.run.verdict.judged import Judged, WhatIf
 from analyze.units import plural, share, si
-from analyze.verdict import is_open
+from analyze.verdict import interval_words, is_open
 
 Scope = Literal["all", "probe", "data"]
 SCOPES: tuple[Scope, ...] = ("all", *ROLES)
@@ -65,6 +65,10 @@ class Predicted:
     goodput_bps: float
     transfers: int
     """That it would make faster."""
+    low_bps: float | None
+    """With all of these at the lower ends of their intervals."""
+    high_bps: float | None
+    """With all at the upper ends; None where one of them has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,17 +253,26 @@ def _what_if(
     """That against the factor itself first, the others by what they bring."""
     against = Counter(vote.found.what_if[0].change for vote in votes if vote.factor == leader and vote.found.what_if)
     first = max(against, key=lambda change: against[change], default=None)
-    left: dict[str, dict[int, float]] = {}
+    left: dict[str, dict[int, WhatIf]] = {}
     for vote in votes:
         if vote.transfer.transfer.streams == 1:  # of several streams one says nothing of the others' time
             for one in vote.found.what_if:
-                left.setdefault(one.change, {})[id(vote.transfer)] = one.time_share
-    made = [
-        Predicted(change, goodput_bps, len(shares))
-        for change, shares in left.items()
-        if (goodput_bps := _goodput_bps(transfers, shares)) is not None
-    ]
+                left.setdefault(one.change, {})[id(vote.transfer)] = one
+    changes = (_predicted(transfers, change, found) for change, found in left.items())
+    made = [change for change in changes if change is not None]
     return tuple(sorted(made, key=lambda one: (one.change != first, -one.goodput_bps))[:_MOST_CHANGES])
+
+
+def _predicted(transfers: Sequence[MeasuredTransfer], change: str, found: Mapping[int, WhatIf]) -> Predicted | None:
+    """One change over the run; None where that has no rate."""
+    goodput_bps = _goodput_bps(transfers, {place: one.time_share for place, one in found.items()})
+    if goodput_bps is None:
+        return None
+    low = {place: one.time_share_at(one.low_bps) for place, one in found.items()}
+    high = {place: one.time_share_at(one.high_bps) for place, one in found.items()}
+    unbounded = any(one.high_bps is None for one in found.values())
+    high_bps = None if unbounded else _goodput_bps(transfers, high)
+    return Predicted(change, goodput_bps, len(found), _goodput_bps(transfers, low), high_bps)
 
 
 def _goodput_bps(transfers: Sequence[MeasuredTransfer], time_shares: dict[int, float]) -> float | None:
@@ -304,7 +317,8 @@ def _more(found: RunVerdict) -> list[str]:
         )
     if found.what_if and found.goodput_bps is not None:
         best = found.what_if[0]
-        instead = f"{si(best.goodput_bps, 'bit/s')} instead of {si(found.goodput_bps, 'bit/s')}"
+        interval = interval_words(best.low_bps, best.high_bps)
+        instead = f"{si(best.goodput_bps, 'bit/s')}{interval} instead of {si(found.goodput_bps, 'bit/s')}"
         lines.append(f"With {best.change} the run would have reached {instead}.")
     return lines
 

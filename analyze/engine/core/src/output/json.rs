@@ -521,7 +521,14 @@ impl Visitor for Json {
         self.evidence(&verdict.evidence);
         self.array(key!("what_if"), verdict.what_if.iter(), |json, what_if| {
             json.text(key!("change"), Some(what_if.change));
-            json.integer(key!("goodput_bps"), Some(what_if.goodput_bps as u64));
+            let known = what_if.predicted.as_ref().ok();
+            let rates = known.map(|known| [known.goodput_bps, known.low_bps, known.now_bps].map(|bps| bps as u64));
+            json.integer(key!("goodput_bps"), rates.map(|[middle, ..]| middle));
+            json.integer(key!("low_bps"), rates.map(|[_, low, _]| low));
+            json.integer(key!("high_bps"), known.and_then(|known| known.high_bps).map(|bps| bps as u64));
+            json.integer(key!("now_bps"), rates.map(|[.., now]| now));
+            json.word(key!("bound"), known.map(|known| known.bound.name()));
+            json.word(key!("reason"), what_if.predicted.as_ref().err().map(|why| why.reason()));
         });
         self.list(key!("undetermined_between"), verdict.undetermined_between.iter(), |json, factor| {
             json.word_item(factor.name());

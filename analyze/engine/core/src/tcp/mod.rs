@@ -18,6 +18,7 @@
 //!     rows          a row for each packet, where wanted
 //!  6  gaps          why no data passed for a while; reads both directions
 //!  7  limits        what limited a direction, round by round; reads both directions
+//!     replay        what a change would have brought: a model of sender, path and receiver
 //!  8  connection    both directions, handshake, capture point; owns the watchers of gaps and limits
 //!  9  summary       what stays of a connection that is over
 //! 10  verdict       why a transfer was slow; the limiting factors, a file each
@@ -40,6 +41,7 @@ pub mod limits;
 pub mod loss;
 pub mod outcome;
 pub mod rates;
+pub mod replay;
 pub mod requests;
 pub mod rows;
 pub mod rtt;

@@ -285,7 +285,7 @@ pub fn analysis_in_small_chunks(files: &[Vec<u8>], options: &Options) -> Analysi
 
 pub fn json_of(analysis: &Analysis) -> String {
     let mut out = Vec::new();
-    let header = JsonHeader { vmtrace_version: "0".to_owned(), input_paths: Vec::new(), only_connection: None };
+    let header = JsonHeader { vmtrace_version: "0".to_owned(), input_paths: Vec::new(), ..JsonHeader::default() };
     analysis.write_json(&mut out, &header).unwrap();
     String::from_utf8(out).unwrap()
 }

@@ -9,6 +9,7 @@ use crate::tcp::direction::direction::Live;
 use crate::tcp::events::retransmission::Trigger;
 use crate::tcp::kernel::SMALLEST_TIMEOUT_NS;
 use crate::tcp::loss::recovery::{Evidence, Recovery, TIMER_SLACK, is_long_timeout};
+use crate::tcp::loss::reductions::Reduction;
 
 /// Acknowledgement and answer are one event within this time (timer and capture jitter).
 const SAME_INSTANT_NS: i64 = 2_000_000;
@@ -41,22 +42,29 @@ impl Live {
             // All has arrived: there is nothing to recover, and no acknowledgement that would end it.
             _ if evidence.una >= evidence.max => {}
             Trigger::Rto if self.loss.recovery.is_none_or(|recovery| recovery.trigger != Trigger::Rto) => {
-                self.loss.recovering.start(evidence.time_ns);
-                self.loss.recovery = Some(Recovery::begin(trigger, evidence));
+                self.begin_recovery(trigger, evidence);
                 self.segments.mark_all_lost();
             }
             Trigger::Fast | Trigger::Rack if self.loss.recovery.is_none() => {
-                self.loss.recovering.start(evidence.time_ns);
-                self.loss.recovery = Some(Recovery::begin(Trigger::Fast, evidence));
+                self.begin_recovery(Trigger::Fast, evidence);
             }
             // It repairs what was reported missing, whatever made it do so now.
             Trigger::Unknown if beside_sender && self.loss.recovery.is_none() && self.sees_loss() => {
-                self.loss.recovering.start(evidence.time_ns);
-                self.loss.recovery = Some(Recovery::begin(trigger, evidence));
+                self.begin_recovery(trigger, evidence);
             }
             _ => {}
         }
         trigger
+    }
+
+    fn begin_recovery(&mut self, trigger: Trigger, evidence: &Evidence) {
+        self.loss.recovering.start(evidence.time_ns);
+        self.loss.recovery = Some(Recovery::begin(trigger, evidence));
+        self.loss.reductions.push(Reduction {
+            position: evidence.una.saturating_add(self.acks.scoreboard.total()),
+            flight_bytes: u32::try_from(self.view.round_max_flight()).unwrap_or(u32::MAX),
+            by_timeout: trigger == Trigger::Rto,
+        });
     }
 
     fn sees_loss(&self) -> bool {

@@ -278,6 +278,7 @@ impl Limits {
             window_rounds: self.window_rounds,
             buffer_rounds: self.buffer_rounds,
             marks: self.marks.into_list(),
+            shortest_ns,
             ..LimitsSummary::default()
         };
         summary.take_filled(shortest_ns.unwrap_or(0));

@@ -7,6 +7,8 @@ use crate::tcp::limits::runs::{Run, Runs};
 use crate::tcp::limits::setup::{Opening, move_to_setup};
 use crate::tcp::limits::share::{Share, Shares};
 use crate::tcp::limits::tally::{BufferRounds, WindowRounds};
+use crate::tcp::loss::reductions::Reductions;
+use crate::tcp::rates::ack_trains::TrainRates;
 
 /// What [`crate::tcp::limits::judge::Limits`] comes to.
 #[derive(Debug, Clone, Default)]
@@ -39,6 +41,12 @@ pub struct LimitsSummary {
     pub buffer_rounds: BufferRounds,
     /// Frames along it, in time order.
     pub marks: Vec<Mark>,
+    /// What the path carries by trains of acknowledgements.
+    pub trains: Option<TrainRates>,
+    /// Round trip without a queue, nanoseconds.
+    pub shortest_ns: Option<u64>,
+    /// Recoveries, by offset in the stream.
+    pub reductions: Reductions,
 }
 
 /// One entry of the result.

@@ -65,7 +65,10 @@ pub(crate) fn finish(
     let frame = half.live.as_ref().map_or(0, |live| live.rates.spacing.last().map_or(0, |(_, frame)| frame));
     half.live.as_deref_mut()?.view.begin_round(false);
     close_round(limits, half, (last_ns, frame), around, rules);
-    let mut summary = limits.take()?.finish(opening, rules);
+    let base = half.base;
+    let live = half.live.as_deref_mut()?;
+    let (trains, reductions) = (live.rates.ack_trains.rates(), std::mem::take(&mut live.loss.reductions).since(base));
+    let mut summary = LimitsSummary { trains, reductions, ..limits.take()?.finish(opening, rules) };
     if let Some(ending) = Ending::of(half, frame, end_ns) {
         summary.take_ending(&ending);
     }

@@ -9,6 +9,7 @@ use crate::tcp::loss::awaited::Unanswered;
 use crate::tcp::loss::ip_id::{Around, IpIdentifications};
 use crate::tcp::loss::probes::Probes;
 use crate::tcp::loss::recovery::Recovery;
+use crate::tcp::loss::reductions::Reductions;
 use crate::tcp::loss::refusals::Refusals;
 use crate::tcp::loss::retransmissions::RecentRetransmissions;
 use crate::tcp::stats::stopwatch::Stopwatch;
@@ -30,6 +31,8 @@ pub struct Loss {
     pub recovery: Option<Recovery>,
     /// For how long losses have been repaired.
     pub recovering: Stopwatch,
+    /// Recoveries so far.
+    pub reductions: Reductions,
     /// A tail loss probe was sent and nothing new acknowledged since.
     pub probe_outstanding: bool,
     /// Position of a new byte that was sent to probe a closed window.

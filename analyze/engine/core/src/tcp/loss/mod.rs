@@ -7,6 +7,7 @@
 //! recovery         a recovery in progress               bursts           losses that belong together
 //! probes           bytes that probe, and their reports  asked            what asks for an ACK of nothing more
 //! awaited          what came back for each              refusals         data that a receiver refused (PAWS)
+//! reductions       where recoveries began, and with how much in flight
 //! ip_id            losses before the capture point, by missing identifications
 //! ```
 
@@ -18,5 +19,6 @@ pub mod ip_id;
 pub mod loss;
 pub mod probes;
 pub mod recovery;
+pub mod reductions;
 pub mod refusals;
 pub mod retransmissions;

@@ -5,9 +5,10 @@
 //! rates            all of it together, a record of each direction
 //! series           delivered, lost, measured by bin     peaks            the most within 1, 10, 100 ms
 //! spacing          time between data packets            packet_trains    what a path carries where no queue stands
-//! syn_series       connections opened each second
+//! syn_series       connections opened each second        ack_trains       the same by trains of a few acknowledgements
 //! ```
 
+pub mod ack_trains;
 pub(crate) mod packet_trains;
 pub mod peaks;
 #[allow(clippy::module_inception, reason = "the room is named after its main type")]

@@ -1,9 +1,10 @@
 //! What passed of a direction in which time: spacing, peaks, the series of bins, and trains of packets.
 
-use crate::tcp::events::acked::{Acked, RoundTrip};
+use crate::tcp::events::acked::{Acked, Rejected, RoundTrip};
 use crate::tcp::events::context::Context;
 use crate::tcp::events::observer::Observer;
 use crate::tcp::events::sent::Sent;
+use crate::tcp::rates::ack_trains::AckTrains;
 use crate::tcp::rates::packet_trains::{Arrivals, Passed, Trains};
 use crate::tcp::rates::peaks::PeakRates;
 use crate::tcp::rates::series::RateSeries;
@@ -22,6 +23,8 @@ pub struct Rates {
     pub arrivals: Arrivals,
     /// The same by its acknowledgements.
     pub answers: Trains,
+    /// What the path carries, by trains of its acknowledgements, of whatever length.
+    pub ack_trains: AckTrains,
 }
 
 impl Rates {
@@ -45,8 +48,16 @@ impl Observer for Rates {
                 self.series.receiver_loop(newest.until(packet));
                 let (time_ns, bytes) = (packet.time_ns, packet.acknowledgement);
                 self.answers.add(Passed { time_ns, bytes, sent_ns: newest.time_ns });
+                self.ack_trains.add(time_ns, bytes);
             }
-            Some(RoundTrip::Rejected(..)) => self.answers.interrupt(),
+            Some(RoundTrip::Rejected(why, _)) => {
+                self.answers.interrupt();
+                if why == Rejected::LaterCovered {
+                    self.ack_trains.add(packet.time_ns, packet.acknowledgement);
+                } else {
+                    self.ack_trains.interrupt();
+                }
+            }
             Some(RoundTrip::None) | None => {}
         }
     }

@@ -5,6 +5,7 @@ use crate::tcp::events::place::Place;
 use crate::tcp::limits::runs::Run;
 use crate::tcp::limits::share::{Share, Shares};
 use crate::tcp::limits::summary::LimitsSummary;
+use crate::tcp::replay::predict::{Predicted, Unpredicted};
 use crate::tcp::summary::summary::{ConnectionSummary, DirectionSummary};
 use crate::tcp::token_bucket::bucket::Kind;
 
@@ -27,8 +28,8 @@ pub struct Evidence {
 pub struct WhatIf {
     /// The change.
     pub change: &'static str,
-    /// Throughput of the transfer with it, bits/s.
-    pub goodput_bps: f64,
+    /// Throughput of the transfer with it; or why that cannot be said.
+    pub predicted: Result<Predicted, Unpredicted>,
 }
 
 /// See the module.

@@ -1,34 +1,78 @@
-//! The throughput with one limit removed: its time passes at the reference rate instead, or at twice its own rate where the
-//! reference says nothing of it. Never more than is known to be allowed.
+//! The throughput with one limit removed: the transfer is replayed with that change ([`crate::tcp::replay`]).
 //!
 //! Rule: docs/verdict.md, "What if".
 
-use crate::tcp::events::factor::Factor;
+use crate::tcp::replay::change::Change;
+use crate::tcp::replay::predict::{Unpredicted, predict};
+use crate::tcp::replay::seen::Seen;
 use crate::tcp::summary::decision::Decision;
+use crate::tcp::token_bucket::bucket::Kind;
 use crate::tcp::verdict::case::{Case, WhatIf};
+use crate::tcp::verdict::factors::receiver_window::{TWICE_THE_WINDOW, WINDOW_SCALING};
 use crate::tcp::verdict::factors::rule;
 use crate::tcp::verdict::factors::rule::NO_LOSS;
 
-/// What would help against the factor and against the runner-up. They may have the same remedy, which is said once.
+/// Changes by the words that the factors have for their remedies.
+const CHANGES: [(&str, Change); 14] = [
+    (NO_LOSS, Change::NoLoss),
+    ("no marks of congestion", Change::NoLoss),
+    (TWICE_THE_WINDOW, Change::TwiceWindow),
+    (WINDOW_SCALING, Change::TwiceWindow),
+    (READS_AT_ONCE, Change::ReadsAtOnce),
+    ("twice the application's window", Change::TwiceApplicationWindow),
+    ("twice the send buffer", Change::TwiceBuffer),
+    ("twice the path's bandwidth", Change::TwiceBandwidth),
+    ("no token bucket", Change::NoBucket),
+    ("no stalls", Change::NoStalls),
+    ("an application that always has data to send", Change::BusyApplication),
+    ("a connection that is open already", Change::OpenAlready),
+    ("a connection that is used again, past slow start", Change::Warm),
+    ("a congestion window that grows at once", Change::WindowAtOnce),
+];
+
+/// What helps where the window is full because nobody reads. Only the replay shows which of both it is.
+const READS_AT_ONCE: &str = "a receiver that reads at once";
+
+/// What would help against the factor and against the runner-up. They may have the same remedy, which is said once. What would
+/// bring next to nothing is not said.
 pub fn what_if(case: &Case, decision: &Decision) -> Vec<WhatIf> {
     let mut found: Vec<WhatIf> = Vec::new();
-    for what_if in decision.candidates().into_iter().filter_map(|factor| without(case, factor)) {
-        if found.iter().all(|other| other.change != what_if.change) {
-            found.push(what_if);
+    let changes = decision.candidates().into_iter().filter_map(|factor| (rule(factor).change)(case));
+    let with_reader = |change| [Some(change), (change == TWICE_THE_WINDOW).then_some(READS_AT_ONCE)];
+    for change in changes.flat_map(with_reader).flatten() {
+        let known = CHANGES.iter().find(|(words, _)| *words == change).map(|(_, change)| *change);
+        let Some(known) = known.filter(|_| found.iter().all(|other| other.change != change)) else { continue };
+        let predicted = predict(&seen(case), known);
+        if predicted != Err(Unpredicted::RuledOut) {
+            found.push(WhatIf { change, predicted });
         }
     }
     found
 }
 
-fn without(case: &Case, factor: Factor) -> Option<WhatIf> {
-    let change = (rule(factor).change)(case)?;
-    let of_loss = [Factor::LossRecovery, Factor::TimeoutWait, Factor::CongestionWindow];
-    let removed: &[Factor] = if change == NO_LOSS { &of_loss } else { std::slice::from_ref(&factor) };
-    let all_s = case.limits.time_ns().saturating_sub(case.limits.after_data_ns) as f64 / 1e9;
-    let shares = case.blame();
-    let saved_s: f64 = removed.iter().map(|&factor| (rule(factor).saved_s)(case, &shares[factor as usize])).sum();
-    let bytes = case.direction.unique_payload_bytes as f64;
-    let rest_s =
-        (all_s - saved_s).max(case.limits.allowed_bytes_s.map_or(0.0, |allowed_bytes_s| bytes / allowed_bytes_s));
-    (rest_s > 0.0 && rest_s < all_s).then(|| WhatIf { change, goodput_bps: bytes * 8.0 / rest_s })
+/// What the replay needs of a case.
+fn seen<'a>(case: &Case<'a>) -> Seen<'a> {
+    let Case { direction, limits, .. } = *case;
+    let trips = direction.round_trips.as_ref();
+    let (least_ns, long_ns) = trips.map_or((0.0, 0.0), |trips| (trips.moments.min_ns as f64, trips.quantiles_ns[2]));
+    let round_trip_ns = limits.shortest_ns.unwrap_or(0) as f64;
+    Seen {
+        runs: &limits.runs,
+        reductions: limits.reductions.list(),
+        recoveries: limits.reductions.count(),
+        bytes: direction.unique_payload_bytes as f64,
+        segment_bytes: f64::from(direction.segment_size.max(1)),
+        total_s: limits.time_ns() as f64 / 1e9,
+        round_trip_s: round_trip_ns / 1e9,
+        behind_s: (round_trip_ns - least_ns).max(0.0) / 1e9,
+        sender_opens: case.side == 0,
+        queue_s: (long_ns - least_ns) / 1e9,
+        trains: limits.trains,
+        reference_bytes_s: limits.reference_bytes_s,
+        allowed_bytes_s: limits.allowed_bytes_s,
+        window_bytes: direction.window.extremes.map(|(least, _, most)| [least as f64, most as f64]),
+        closed_window_s: direction.window.zero_time_ns as f64 / 1e9,
+        largest_flight_bytes: direction.flight.map_or(0.0, |(_, most)| most.get() as f64),
+        policed: direction.token_bucket.as_deref().is_some_and(|bucket| bucket.kind == Kind::Policer),
+    }
 }

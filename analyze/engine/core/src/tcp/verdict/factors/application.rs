@@ -6,7 +6,7 @@ use crate::tcp::events::factor::Factor;
 use crate::tcp::limits::application::{is_application_limited, pauses_by_itself};
 use crate::tcp::limits::rules::Condition;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally, saved_at_reference_s};
+use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally};
 
 /// See the module.
 pub const RULE: FactorRule = FactorRule {
@@ -21,7 +21,6 @@ pub const RULE: FactorRule = FactorRule {
     blames_loss: false,
     because,
     change,
-    saved_s: saved_at_reference_s,
     bounds,
 };
 

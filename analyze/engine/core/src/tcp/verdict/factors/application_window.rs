@@ -6,7 +6,7 @@ use crate::tcp::events::factor::Factor;
 use crate::tcp::limits::credit::waits_for_credit;
 use crate::tcp::limits::rules::Condition;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally, saved_at_twice_the_rate_s};
+use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally};
 use crate::tcp::verdict::words::bytes;
 
 /// See the module.
@@ -19,7 +19,6 @@ pub const RULE: FactorRule = FactorRule {
     blames_loss: false,
     because,
     change,
-    saved_s: saved_at_twice_the_rate_s,
     bounds,
 };
 

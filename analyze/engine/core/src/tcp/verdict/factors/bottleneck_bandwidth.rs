@@ -7,7 +7,7 @@ use crate::tcp::limits::summary::LimitsSummary;
 use crate::tcp::limits::bottleneck::{is_bottleneck_limited, is_full_behind_window};
 use crate::tcp::limits::rules::Condition;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally, saved_at_twice_the_path_s};
+use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally};
 
 /// See the module.
 pub const RULE: FactorRule = FactorRule {
@@ -22,7 +22,6 @@ pub const RULE: FactorRule = FactorRule {
     blames_loss: false,
     because,
     change,
-    saved_s: saved_at_twice_the_path_s,
     bounds,
 };
 

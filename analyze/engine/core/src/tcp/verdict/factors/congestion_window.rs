@@ -5,7 +5,7 @@
 use crate::tcp::events::factor::Factor;
 use crate::tcp::limits::rules::Condition;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally, saved_at_reference_s};
+use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally};
 use crate::tcp::verdict::factors::rule::{ENOUGH_ROUNDS, NO_LOSS, OPEN_CONFIDENCE, nothing_reduced_it, share_lost};
 
 /// See the module.
@@ -18,7 +18,6 @@ pub const RULE: FactorRule = FactorRule {
     blames_loss: true,
     because,
     change,
-    saved_s: saved_at_reference_s,
     bounds,
 };
 

@@ -6,7 +6,7 @@ use crate::tcp::events::factor::Factor;
 use crate::tcp::summary::summary::DirectionSummary;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::rule::HIGHEST_CONFIDENCE;
-use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally, saved_at_reference_s};
+use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally};
 use crate::tcp::verdict::words::seconds;
 
 /// See the module.
@@ -19,7 +19,6 @@ pub const RULE: FactorRule = FactorRule {
     blames_loss: false,
     because,
     change,
-    saved_s: saved_at_reference_s,
     bounds,
 };
 

@@ -4,7 +4,7 @@
 
 use crate::tcp::events::factor::Factor;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally, saved_at_reference_s};
+use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally};
 use crate::tcp::verdict::factors::rule::{NO_LOSS, share_lost};
 
 /// See the module.
@@ -17,7 +17,6 @@ pub const RULE: FactorRule = FactorRule {
     blames_loss: true,
     because,
     change,
-    saved_s: saved_at_reference_s,
     bounds,
 };
 

@@ -10,13 +10,15 @@ use crate::tcp::limits::known::KnownRound;
 use crate::tcp::limits::rules::Condition;
 use crate::tcp::limits::share::Share;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::{
-    Bound, FactorRule, Tally, saved_at_reference_s, saved_at_twice_the_rate_s,
-};
+use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally};
 use crate::tcp::verdict::words::{bytes, seconds};
 
 /// A window without scaling that is nearly as large as the field allows (65,535 bytes) would be larger with it.
 const NEAR_LARGEST_UNSCALED: u64 = 49_152;
+/// What helps where scaling was not agreed.
+pub(crate) const WINDOW_SCALING: &str = "window scaling (RFC 7323) on both hosts and on the path";
+/// What helps where the window is too small.
+pub(crate) const TWICE_THE_WINDOW: &str = "twice the receiver's window";
 
 /// See the module.
 pub const RULE: FactorRule = FactorRule {
@@ -28,7 +30,6 @@ pub const RULE: FactorRule = FactorRule {
     blames_loss: false,
     because,
     change,
-    saved_s,
     bounds,
 };
 
@@ -38,7 +39,7 @@ fn is_full(rounds: &[KnownRound], index: usize, _background: &Background) -> boo
 
 fn because(case: &Case, tally: &Tally) -> String {
     let window = &case.direction.window;
-    if is_closed_mostly(case, &tally.share) {
+    if case.direction.window.zero_time_ns * 2 > tally.share.time_ns {
         return format!(
             "The receiver closed its window for {}: its application read too slowly",
             seconds(window.zero_time_ns)
@@ -75,17 +76,9 @@ fn unscaled(case: &Case) -> Option<Scaling> {
     (is_unscaled && most >= NEAR_LARGEST_UNSCALED).then_some(scaling)
 }
 
+/// Whether it is the window that is too small, or its reader too slow, only the replay shows.
 fn change(case: &Case) -> Option<&'static str> {
-    let is_closed = is_closed_mostly(case, &case.limits.shares[Factor::ReceiverWindow as usize]);
-    Some(match unscaled(case) {
-        _ if is_closed => "a receiver that reads at once",
-        Some(_) => "window scaling (RFC 7323) on both hosts and on the path",
-        None => "twice the receiver's window",
-    })
-}
-
-fn saved_s(case: &Case, share: &Share) -> f64 {
-    if is_closed_mostly(case, share) { saved_at_reference_s(case, share) } else { saved_at_twice_the_rate_s(case, share) }
+    Some(if unscaled(case).is_some() { WINDOW_SCALING } else { TWICE_THE_WINDOW })
 }
 
 fn bounds(case: &Case) -> Vec<Bound> {

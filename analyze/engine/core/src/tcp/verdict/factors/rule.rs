@@ -37,8 +37,6 @@ pub struct FactorRule {
     pub because: fn(&Case, &Tally) -> String,
     /// What would help; none if nothing can be changed.
     pub change: fn(&Case) -> Option<&'static str>,
-    /// Seconds that would not have passed without it, of its share of the time.
-    pub saved_s: fn(&Case, &Share) -> f64,
     /// What bounds the confidence in it beside what bounds that of all factors.
     pub bounds: fn(&Case) -> Vec<Bound>,
 }
@@ -106,33 +104,4 @@ pub(crate) fn share_lost(case: &Case) -> String {
 /// No loss and no mark of congestion shows why the window was no larger.
 pub(crate) fn nothing_reduced_it(case: &Case) -> bool {
     case.direction.lost_inferred() == 0 && case.direction.congestion_events() == 0
-}
-
-/// Its bytes would have passed at the reference rate.
-pub(crate) fn saved_at_reference_s(case: &Case, share: &Share) -> f64 {
-    (seconds_of(share) - at_reference_s(case, share)).max(0.0)
-}
-
-/// Twice the window is twice the rate, up to what the path was seen to carry, if it was seen to carry more.
-pub(crate) fn saved_at_twice_the_rate_s(case: &Case, share: &Share) -> f64 {
-    let time_s = seconds_of(share);
-    let reference = case.limits.reference_bytes_s.unwrap_or(0.0);
-    let own_rate = if time_s > 0.0 { share.bytes as f64 / time_s } else { 0.0 };
-    let most = if reference > 1.2 * own_rate { reference.min(2.0 * own_rate) } else { 2.0 * own_rate };
-    if most > 0.0 { (time_s - share.bytes as f64 / most).max(0.0) } else { time_s }
-}
-
-/// At the reference rate or, where that was hardly more, at twice its own.
-pub(crate) fn saved_at_twice_the_path_s(case: &Case, share: &Share) -> f64 {
-    let time_s = seconds_of(share);
-    if at_reference_s(case, share) >= 0.8 * time_s { time_s / 2.0 } else { saved_at_reference_s(case, share) }
-}
-
-fn seconds_of(share: &Share) -> f64 {
-    share.time_ns as f64 / 1e9
-}
-
-fn at_reference_s(case: &Case, share: &Share) -> f64 {
-    let reference = case.limits.reference_bytes_s.unwrap_or(0.0);
-    if reference > 0.0 { share.bytes as f64 / reference } else { seconds_of(share) }
 }

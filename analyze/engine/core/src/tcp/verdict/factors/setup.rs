@@ -5,7 +5,7 @@
 use crate::tcp::events::factor::Factor;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::words::seconds;
-use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally, saved_at_reference_s};
+use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally};
 
 /// See the module.
 pub const RULE: FactorRule = FactorRule {
@@ -17,7 +17,6 @@ pub const RULE: FactorRule = FactorRule {
     blames_loss: false,
     because,
     change,
-    saved_s: saved_at_reference_s,
     bounds,
 };
 

@@ -6,7 +6,7 @@ use crate::tcp::events::retransmission::Trigger;
 use crate::tcp::events::factor::Factor;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::rule::NO_LOSS;
-use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally, saved_at_reference_s};
+use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally};
 
 /// See the module.
 pub const RULE: FactorRule = FactorRule {
@@ -18,7 +18,6 @@ pub const RULE: FactorRule = FactorRule {
     blames_loss: true,
     because,
     change,
-    saved_s: saved_at_reference_s,
     bounds,
 };
 

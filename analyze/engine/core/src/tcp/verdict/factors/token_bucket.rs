@@ -4,7 +4,7 @@
 
 use crate::tcp::events::factor::Factor;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally, saved_at_twice_the_path_s};
+use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally};
 
 /// See the module.
 pub const RULE: FactorRule = FactorRule {
@@ -16,7 +16,6 @@ pub const RULE: FactorRule = FactorRule {
     blames_loss: false,
     because,
     change,
-    saved_s: saved_at_twice_the_path_s,
     bounds,
 };
 

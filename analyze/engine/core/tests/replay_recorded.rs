@@ -1,0 +1,225 @@
+//! What the replay predicts of transfers that were done again with exactly that change, in the lab.
+//!
+//! Subjects: `tcp/replay/predict.rs`, `tcp/replay/model.rs`, `tcp/replay/control.rs`, `tcp/replay/timeline.rs`,
+//! `tcp/replay/path.rs`, `tcp/replay/change.rs`, `tcp/replay/window.rs`, `tcp/replay/seen.rs`.
+//!
+//! The numbers of each transfer are those that the engine had of its capture; the truth is the median of the changed transfers.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use vmtrace_core::tcp::events::factor::Factor;
+use vmtrace_core::tcp::limits::runs::Run;
+use vmtrace_core::tcp::loss::reductions::Reduction;
+use vmtrace_core::tcp::rates::ack_trains::TrainRates;
+use vmtrace_core::tcp::replay::change::Change;
+use vmtrace_core::tcp::replay::predict::{Bound, Predicted, Unpredicted, predict};
+use vmtrace_core::tcp::replay::seen::Seen;
+
+const PAIRS: &str = include_str!("replay/pairs.txt");
+
+struct Pair {
+    name: String,
+    change: Change,
+    true_bps: f64,
+    runs: Vec<Run>,
+    reductions: Vec<Reduction>,
+    numbers: Vec<f64>,
+    sender_opens: bool,
+    policed: bool,
+}
+
+impl Pair {
+    fn of(line: &str) -> Self {
+        let [head, runs, reductions] = line.split('|').collect::<Vec<_>>().try_into().unwrap();
+        let fields: Vec<&str> = head.split_whitespace().collect();
+        let numbers = fields[3..].iter().map(|field| field.parse().unwrap_or(0.0)).collect();
+        let rows = |text: &str| -> Vec<Vec<String>> {
+            let rows = text.split(';').map(|row| row.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
+            rows.filter(|row| !row.is_empty()).collect()
+        };
+        Self {
+            name: format!("{} at the {}", fields[0], fields[1]),
+            change: change_of(fields[2]),
+            true_bps: fields[4].parse().unwrap(),
+            runs: rows(runs).iter().map(|row| run_of(row)).collect(),
+            reductions: rows(reductions).iter().map(|row| reduction_of(row)).collect(),
+            numbers,
+            sender_opens: fields[10] == "true",
+            policed: fields[19] == "true",
+        }
+    }
+
+    fn seen(&self) -> Seen<'_> {
+        let number = |at: usize| self.numbers[at];
+        let some = |at: usize| Some(number(at)).filter(|value| *value > 0.0);
+        Seen {
+            runs: &self.runs,
+            reductions: &self.reductions,
+            recoveries: self.reductions.len() as u64,
+            bytes: number(2),
+            segment_bytes: number(3),
+            total_s: number(4),
+            round_trip_s: number(5),
+            behind_s: number(6),
+            sender_opens: self.sender_opens,
+            queue_s: number(8),
+            trains: some(9).map(|short_bytes_s| TrainRates { short_bytes_s, long_bytes_s: some(10) }),
+            reference_bytes_s: some(11),
+            allowed_bytes_s: None,
+            window_bytes: Some([number(12), number(13)]).filter(|[least, _]| *least >= 0.0),
+            closed_window_s: number(14),
+            largest_flight_bytes: number(15),
+            policed: self.policed,
+        }
+    }
+}
+
+fn change_of(name: &str) -> Change {
+    match name {
+        "NoLoss" => Change::NoLoss,
+        "TwiceWindow" => Change::TwiceWindow,
+        "TwiceBuffer" => Change::TwiceBuffer,
+        "TwiceBandwidth" => Change::TwiceBandwidth,
+        "NoBucket" => Change::NoBucket,
+        "NoStalls" => Change::NoStalls,
+        "BusyApplication" => Change::BusyApplication,
+        "Warm" => Change::Warm,
+        other => panic!("no change {other}"),
+    }
+}
+
+fn run_of(row: &[String]) -> Run {
+    let factor = Factor::ALL.into_iter().find(|factor| factor.name() == row[0]).unwrap();
+    let number = |at: usize| row[at].parse::<i64>().unwrap();
+    Run { start_ns: number(1), end_ns: number(2), factor, bytes: number(3) as u64, frames: [0; 2] }
+}
+
+fn reduction_of(row: &[String]) -> Reduction {
+    let number = |at: usize| row[at].parse::<u64>().unwrap();
+    Reduction { position: number(0), flight_bytes: number(1) as u32, by_timeout: number(2) == 1 }
+}
+
+fn pairs() -> Vec<Pair> {
+    PAIRS.lines().filter(|line| !line.starts_with('#')).map(Pair::of).collect()
+}
+
+fn predicted() -> Vec<(Pair, Predicted)> {
+    pairs().into_iter().filter_map(|pair| predict(&pair.seen(), pair.change).ok().map(|found| (pair, found))).collect()
+}
+
+#[test]
+fn most_transfers_are_predicted_and_none_wrong_by_a_factor_of_two() {
+    let (all, given) = (pairs().len(), predicted());
+    assert!(all > 60 && 4 * given.len() >= 3 * all, "{} of {all}", given.len());
+    for (pair, found) in &given {
+        let ratio = found.goodput_bps / pair.true_bps;
+        assert!((0.5..2.0).contains(&ratio), "{}: {ratio:.2} of the truth", pair.name);
+    }
+}
+
+#[test]
+fn nine_of_ten_truths_lie_in_their_interval_and_near_its_middle() {
+    let given = predicted();
+    let inside = |(pair, found): &&(Pair, Predicted)| {
+        found.low_bps <= pair.true_bps && found.high_bps.is_none_or(|high| pair.true_bps <= high)
+    };
+    let near = |(pair, found): &&(Pair, Predicted)| (found.goodput_bps / pair.true_bps - 1.0).abs() <= 0.3;
+    let [inside, near] = [given.iter().filter(inside).count(), given.iter().filter(near).count()];
+    let wanted = given.len() * 9 / 10;
+    assert!(inside >= wanted && near >= wanted, "{inside} inside, {near} near, of {}", given.len());
+}
+
+#[test]
+fn the_middle_lies_in_the_interval_and_above_what_was() {
+    for (pair, found) in predicted() {
+        assert!(found.low_bps <= found.goodput_bps, "{}", pair.name);
+        assert!(found.high_bps.is_none_or(|high| found.goodput_bps <= high), "{}", pair.name);
+        assert!(found.goodput_bps > found.now_bps, "{}", pair.name);
+        assert_eq!(found.high_bps.is_none(), found.bound == Bound::AtLeast, "{}", pair.name);
+    }
+}
+
+/// A transfer over a path of 5 MB/s and 50 ms: what limited it in 4 s, and how much passed.
+fn limited(factor: Factor, bytes: u64) -> Vec<Run> {
+    let run = |start_ns, end_ns, factor, bytes| Run { start_ns, end_ns, factor, bytes, frames: [0; 2] };
+    vec![run(0, 50_000_000, Factor::Setup, 0), run(50_000_000, 4_050_000_000, factor, bytes)]
+}
+
+fn seen(runs: &[Run]) -> Seen<'_> {
+    Seen {
+        runs,
+        reductions: &[],
+        recoveries: 0,
+        bytes: runs.iter().map(|run| run.bytes).sum::<u64>() as f64,
+        segment_bytes: 1448.0,
+        total_s: 4.05,
+        round_trip_s: 0.05,
+        behind_s: 0.0,
+        sender_opens: true,
+        queue_s: 0.0,
+        trains: Some(TrainRates { short_bytes_s: 5e6, long_bytes_s: Some(5e6) }),
+        reference_bytes_s: None,
+        allowed_bytes_s: None,
+        window_bytes: Some([65_535.0, 65_535.0]),
+        closed_window_s: 0.0,
+        largest_flight_bytes: 65_535.0,
+        policed: false,
+    }
+}
+
+#[test]
+fn twice_the_window_is_twice_the_rate_and_never_more_than_the_path() {
+    let runs = limited(Factor::ReceiverWindow, 5_000_000);
+    let twice = predict(&seen(&runs), Change::TwiceWindow).unwrap();
+    assert!((1.8..2.1).contains(&(twice.goodput_bps / twice.now_bps)), "{twice:?}");
+    let narrow = Seen { trains: Some(TrainRates { short_bytes_s: 1.5e6, long_bytes_s: Some(1.5e6) }), ..seen(&runs) };
+    let capped = predict(&narrow, Change::TwiceWindow).unwrap();
+    assert!(capped.goodput_bps < 1.25 * capped.now_bps, "{capped:?}");
+}
+
+#[test]
+fn a_larger_window_is_no_advice_where_the_reader_does_not_read() {
+    let runs = limited(Factor::ReceiverWindow, 5_000_000);
+    let closed = Seen { closed_window_s: 3.0, ..seen(&runs) };
+    assert_eq!(predict(&closed, Change::TwiceWindow), Err(Unpredicted::RuledOut));
+    let read = predict(&closed, Change::ReadsAtOnce).unwrap();
+    assert!(read.goodput_bps > 2.0 * read.now_bps, "{read:?}");
+}
+
+#[test]
+fn what_a_policer_drops_is_no_loss_to_do_without() {
+    let runs = limited(Factor::LossRecovery, 5_000_000);
+    assert_eq!(predict(&Seen { policed: true, ..seen(&runs) }, Change::NoLoss), Err(Unpredicted::RuledOut));
+}
+
+#[test]
+fn a_transfer_that_the_model_does_not_reproduce_is_not_predicted() {
+    // 4 s for what slow start delivers in a quarter of a second, and nothing that held it up.
+    let runs = limited(Factor::CongestionWindow, 200_000);
+    let free = Seen { window_bytes: None, ..seen(&runs) };
+    assert_eq!(predict(&free, Change::NoLoss), Err(Unpredicted::NotReproduced));
+}
+
+#[test]
+fn without_round_trip_or_rate_nothing_is_predicted() {
+    let runs = limited(Factor::ReceiverWindow, 5_000_000);
+    for nothing in [Seen { round_trip_s: 0.0, ..seen(&runs) }, Seen { trains: None, ..seen(&runs) }] {
+        assert_eq!(predict(&nothing, Change::TwiceWindow), Err(Unpredicted::PathUnknown));
+    }
+    let reached = Seen { trains: None, reference_bytes_s: Some(2e6), ..seen(&runs) };
+    assert_eq!(predict(&reached, Change::TwiceWindow), Err(Unpredicted::RateUnknown));
+}
+
+#[test]
+fn an_allowance_bounds_every_prediction() {
+    let runs = limited(Factor::ReceiverWindow, 5_000_000);
+    let allowed = Seen { allowed_bytes_s: Some(1.5e6), ..seen(&runs) };
+    let found = predict(&allowed, Change::TwiceWindow).unwrap();
+    assert!(found.goodput_bps <= 8.0 * 1.5e6, "{found:?}");
+}
+
+#[test]
+fn more_round_trips_than_can_be_replayed_are_not() {
+    let runs = limited(Factor::ReceiverWindow, 5_000_000);
+    let endless = Seen { bytes: 1e15, ..seen(&runs) };
+    assert_eq!(predict(&endless, Change::TwiceWindow), Err(Unpredicted::TooLong));
+}
