@@ -43,10 +43,16 @@ impl AdvertisedWindow {
         if window_bytes == self.last_bytes {
             self.repeats += 1;
         } else {
-            // Only the scale has become known.
-            self.count += 1;
-            self.sum += window_bytes;
+            self.add_scaled(window_bytes);
         }
+    }
+
+    /// Nothing but the scale has changed.
+    #[cold]
+    #[inline(never)]
+    fn add_scaled(&mut self, window_bytes: u64) {
+        self.count += 1;
+        self.sum += window_bytes;
     }
 
     /// Takes one advertisement: as it stands in the header, and in bytes.
