@@ -248,7 +248,7 @@ proptest! {
     fn any_text_reads_back(version in ".*", path in "[\\x00-\\x7f\u{80}-\u{2fff}]*") {
         let analysis = Talk::new().client(0.0, syn()).analysis();
         let header = JsonHeader {
-            vmtrace_version: version.clone(), input_paths: vec![path.clone()], only_connection: None,
+            vmtrace_version: version.clone(), input_paths: vec![path.clone()], ..JsonHeader::default()
         };
         let text = written(&analysis, &header);
         prop_assert!(!text.bytes().any(|byte| byte < b' ' && byte != b'\n'), "no raw control characters");
