@@ -248,6 +248,7 @@ proptest! {
     fn any_text_reads_back(version in ".*", path in "[\\x00-\\x7f\u{80}-\u{2fff}]*") {
         let analysis = Talk::new().client(0.0, syn()).analysis();
         let header = JsonHeader {
+            with_intervals: None,
             vmtrace_version: version.clone(), input_paths: vec![path.clone()], only_connection: None,
         };
         let text = written(&analysis, &header);
