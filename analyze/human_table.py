@@ -297,6 +297,10 @@ def trouble(header: Row) -> Iterator[str]:
             yield f"capture loss: {capture[name]:,} {text}"
     if capture.get("unseen_acked_bytes"):
         yield f"capture loss: {si(capture['unseen_acked_bytes'], 'B')} were acknowledged but are not in the capture"
+    if capture.get("one_direction_connections"):
+        one_way = plural(capture["one_direction_connections"], "connection")
+        yield f"only one direction of {one_way} is in the capture: the other takes another way"
+    yield from time_order(header)
     if capture.get("packets_without_time"):
         timeless = capture["packets_without_time"]
         those = "no packet has" if timeless == header["packets"] else f"{plural(timeless, 'packet')} without"
@@ -311,6 +315,22 @@ def trouble(header: Row) -> Iterator[str]:
             yield f"{what} (taken away)"
         else:
             yield f"{what}: times and retransmissions are wrong; save the capture as a file, which can be read twice"
+
+
+def time_order(header: Row) -> Iterator[str]:
+    """Records out of the order of their times, and capture points whose clocks differ."""
+    disorder = header.get("out_of_time_order") or {}
+    if disorder.get("records"):
+        what = f"{plural(disorder['records'], 'record')} stored out of time order"
+        put = "" if disorder["left"] else " (put in order)"
+        left = f"; {disorder['left']:,} came too late to be put in order" if disorder["left"] else ""
+        yield f"{what}{put}, by up to {seconds(disorder['largest_step_s'])}{left}"
+    capture = header.get("capture") or {}
+    if capture.get("clock_offset_s") is not None:
+        ahead_s = capture["clock_offset_s"]
+        direction = "ahead" if ahead_s > 0 else "behind"
+        missed = "; some copies are too far apart to be found" if capture.get("copies_may_be_missed") else ""
+        yield f"two capture points, the other one's clock {seconds(abs(ahead_s))} {direction} (left out){missed}"
 
 
 def unmeasured(trace: "Trace") -> Iterator[str]:

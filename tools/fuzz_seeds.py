@@ -76,6 +76,9 @@ def decode_frame() -> Seeds:
     yield "qinq", frames(0, ethernet(0x88A8, b"\0\x05\x81\0\0\x06\x08\0" + PACKET))
     yield "ipv6", frames(0, ethernet(0x86DD, ipv6(6, SEGMENT)))
     yield "ipv6_hop_by_hop", frames(0, ethernet(0x86DD, ipv6(0, b"\x06\0\x01\x04\0\0\0\0" + SEGMENT)))
+    mirrored = FRAME[:60]
+    yield "cut_in_vxlan", frames(0, ethernet(0x0800, ipv4(17, udp(4789, b"\x08\0\0\0\0\0\x0b\0" + mirrored))))
+    yield "cut_in_erspan", frames(0, ethernet(0x0800, ipv4(47, b"\0\0\x88\xbe" + mirrored)))
     first, rest = SEGMENT[:24], SEGMENT[24:]
     yield "fragments", frames(0, *(ethernet(0x0800, p) for p in (ipv4(6, first, 0x2000), ipv4(6, rest, 3))))
     yield (
@@ -107,12 +110,15 @@ def decode_frame() -> Seeds:
 # --- files ---
 
 
-def pcap(magic: bytes = PCAP_MAGICS[0], contents: tuple[bytes, ...] = (FRAME, FRAME)) -> bytes:
-    """A pcap file of Ethernet frames, 1 s apart."""
+def pcap(
+    magic: bytes = PCAP_MAGICS[0], contents: tuple[bytes, ...] = (FRAME, FRAME), times_s: tuple[float, ...] = ()
+) -> bytes:
+    """A pcap file of Ethernet frames, 1 s apart unless their times are given."""
     order = "<" if magic[0] in {0xD4, 0x4D} else ">"
     records = (
-        struct.pack(f"{order}IIII", 1_700_000_000 + number, 5, len(frame), len(frame)) + frame
-        for number, frame in enumerate(contents)
+        struct.pack(f"{order}IIII", 1_700_000_000 + int(time_s), 5 + int(time_s % 1 * 1e6), len(frame), len(frame))
+        + frame
+        for time_s, frame in zip(times_s or range(len(contents)), contents, strict=True)
     )
     return magic + struct.pack(f"{order}HHIIII", 2, 4, 0, 0, 65535, 1) + b"".join(records)
 
@@ -344,9 +350,43 @@ def fast_path() -> Seeds:
     yield "two_connections", bytes([0x60]) + bytes(8) + bytes([0, 0, 0, 11, 0, 0, 1, 0, 0, 11, 0, 0]) * 12
 
 
+def transfer() -> tuple[bytes, ...]:
+    """Ten segments of port 40000, each acknowledged by port 443."""
+
+    def frame(forth: bool, sequence: int, acknowledged: int, payload: bytes) -> bytes:
+        ports, ends = ((40000, 443), (1, 2)) if forth else ((443, 40000), (2, 1))
+        segment = struct.pack(">HHIIBBHHH", *ports, sequence, acknowledged, 5 << 4, 0x10, 502, 0, 0) + payload
+        addresses = bytes([10, 0, 0, ends[0], 10, 0, 0, ends[1]])
+        number = sequence if forth else acknowledged
+        return ethernet(
+            0x0800, struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(segment), number, 0, 64, 6, 0) + addresses + segment
+        )
+
+    pairs = ((frame(True, n * 9, 5, b"some data"), frame(False, 5, n * 9 + 9, b"")) for n in range(1, 11))
+    return tuple(one for pair in pairs for one in pair)
+
+
 def whole_analysis() -> Seeds:
     """Whole files, the samples among them."""
     yield "pcap", pcap()
+    frames_ = transfer()
+    times_s = tuple(n / 100 for n in range(len(frames_)))
+    late = tuple(time_s + n % 3 * 0.02 for n, time_s in enumerate(times_s))
+    yield "stored_out_of_order", pcap(contents=frames_, times_s=late)
+    yield "clock_set_back", pcap(contents=frames_, times_s=tuple(t - 0.08 * (n > 9) for n, t in enumerate(times_s)))
+    for name, ahead_s in (("ahead", 5.0), ("behind", -0.4), ("hours_ahead", 7200.0)):
+        both = sorted(
+            [
+                *zip(times_s, frames_, strict=True),
+                *((t + ahead_s, one) for t, one in zip(times_s, frames_, strict=True)),
+            ]
+        )
+        yield (
+            f"second_point_{name}",
+            pcap(contents=tuple(one for _, one in both), times_s=tuple(t + 1 for t, _ in both)),
+        )
+    yield "points_one_behind_the_other", pcap(contents=frames_ * 2, times_s=times_s + times_s)
+    yield "one_direction", pcap(contents=frames_[::2])
     yield "pcapng", pcapng()
     yield "snoop", snoop()
     yield "gzip", gzip.compress(pcap(), mtime=0)

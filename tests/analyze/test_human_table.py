@@ -68,6 +68,18 @@ def test_damage_and_what_was_not_analysed_is_told(transfer: Any) -> None:
         ({"dropped_by_interface": 5}, "capture loss: 5 packets dropped by the interface"),
         ({"unseen_acked_bytes": 2_900}, "capture loss: 2.90 kB were acknowledged but are not in the capture"),
         ({"duplicates": 1}, "1 packet captured twice (left out of the analysis)"),
+        (
+            {"one_direction_connections": 2, "unseen_acked_bytes": None},
+            "only one direction of 2 connections is in the capture: the other takes another way",
+        ),
+        ({"clock_offset_s": 0.3}, "two capture points, the other one's clock 300 ms ahead (left out)"),
+        (
+            {"clock_offset_s": -7200.0, "copies_may_be_missed": True},
+            (
+                "two capture points, the other one's clock 2h00m behind (left out);"
+                " some copies are too far apart to be found"
+            ),
+        ),
         ({"clock_steps": 2}, "2 steps of the capture's clock"),
         ({"lag_s": 0.02, "lag_removed": True}, "one side was recorded 20.0 ms late (taken away)"),
         (
@@ -83,6 +95,18 @@ def test_what_was_wrong_with_a_capture_is_told(capture: dict[str, Any], line: st
     harmless = {"dropped_by_kernel": None, "dropped_by_interface": 0, "unseen_acked_bytes": 0, "lag_s": None}
     assert list(trouble({"capture": harmless})) == []
     assert list(trouble({"capture": harmless | capture})) == [line]
+
+
+def test_records_out_of_time_order_are_shown() -> None:
+    disorder = {"records": 0, "largest_step_s": None, "left": 0}
+    assert list(trouble({"out_of_time_order": disorder})) == []
+    disorder = {"records": 1_160, "largest_step_s": 0.00025, "left": 0}
+    assert list(trouble({"out_of_time_order": disorder})) == [
+        "1,160 records stored out of time order (put in order), by up to 250 µs"
+    ]
+    assert list(trouble({"out_of_time_order": disorder | {"left": 7}})) == [
+        "1,160 records stored out of time order, by up to 250 µs; 7 came too late to be put in order"
+    ]
 
 
 def test_damage_is_told_by_its_first_place() -> None:

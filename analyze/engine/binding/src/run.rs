@@ -190,7 +190,7 @@ fn packets_of_groups(groups: Vec<Group>, options: &mut Options, known: Vec<Known
         if !connections.is_empty() {
             (options.known_connections, options.lags) = (connections, lags);
             let open = std::mem::take(&mut group.open);
-            all.append_packets(analysis::analyze(open, options, watch)?, first_input);
+            all.append_packets(group.analyze(open, options, watch)?, first_input);
         }
         first_input = first_input.saturating_add(inputs);
         watch.next_group();

@@ -1,17 +1,21 @@
 //! A whole capture file through everything: reading, decoding, TCP and TLS analysis, columns and JSON; once more as if the
-//! first client had been recorded late.
+//! first client had been recorded late, and once as a file that can be read again, which what is out of order, and captures of two
+//! points, are.
 #![no_main]
 
 use std::io::Cursor;
 
 use libfuzzer_sys::fuzz_target;
-use vmtrace_core::analysis::{Analysis, NoObserver, Options, analyze};
+use vmtrace_core::analysis::{Analysis, NoObserver, Options, analyze, analyze_in_parts};
 use vmtrace_core::output::json::JsonHeader;
 use vmtrace_core::tcp::capture::lag::{Host, Lag};
 
 fuzz_target!(|data: &[u8]| {
     let mut options = Options { threads: 1, detail_connections: vec![0], ..Options::default() };
     let Some(analysis) = analyzed(data, &options) else { return };
+    let open = || vec![Box::new(Cursor::new(data.to_vec())) as _];
+    let again = analyze_in_parts(open(), &|| Ok(open()), &Options::default(), &NoObserver).expect("it was read before");
+    assert_eq!(again.inputs[0].facts.packets, analysis.inputs[0].facts.packets);
     options.lags = analysis.lags;
     if let Some(first) = analysis.connections.first() {
         let host = Host::of_side(&first.addresses, first.ip_version, 0);

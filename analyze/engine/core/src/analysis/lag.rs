@@ -66,10 +66,6 @@ impl LaggedSource {
             let start = record.offset as usize;
             let frame = self.read.bytes.get(start..start + record.captured_length as usize).unwrap_or(&[]).to_vec();
             let mut record = *record;
-            if record.time_ns == Record::NO_TIME {
-                self.keep(self.latest_ns, true, record, frame);
-                continue;
-            }
             self.latest_ns = self.latest_ns.max(record.time_ns);
             let lag_ns = self.lag_ns(&record);
             record.time_ns = (record.time_ns - lag_ns).max(-Record::FARTHEST_TIME_NS);

@@ -7,6 +7,8 @@
 //! ```text
 //! whole, parts  all of it in one reading, or as many as memory or a lag asks for (part: a range of flows)
 //!   reading    one reading, what it leaves, and how several become one result
+//!     time_order records in order of their times (held: what waits for that; set_back: a clock that was set is no disorder)
+//!     two_clocks captures of both hosts put together (one_point: the packets of one of them)
 //!     lag      a host that was recorded late, put right in another reading
 //!     serial   one reading in one loop
 //!     parallel the same on several threads
@@ -17,8 +19,10 @@
 //! ```
 
 pub mod failure;
+pub(crate) mod held;
 pub(crate) mod icmp_errors;
 pub(crate) mod lag;
+pub(crate) mod one_point;
 pub mod options;
 pub(crate) mod parallel;
 pub mod part;
@@ -26,8 +30,11 @@ pub(crate) mod parts;
 pub(crate) mod reading;
 pub mod results;
 pub(crate) mod serial;
+pub(crate) mod set_back;
 pub mod slices;
 pub(crate) mod stage;
+pub mod time_order;
+pub(crate) mod two_clocks;
 pub mod whole;
 
 // For those outside the crate.

@@ -3,10 +3,13 @@
 //! The result is that of a single reading: packets are numbered over all connections, whatever part is taken.
 
 use crate::analysis::failure::Failure;
+use crate::analysis::one_point::OnePoint;
 use crate::analysis::options::{Observer, Options};
 use crate::analysis::part::{ALL, NARROWEST, Part};
 use crate::analysis::reading::Reading;
 use crate::analysis::results::Analysis;
+use crate::analysis::time_order::Patience;
+use crate::analysis::two_clocks;
 use crate::read::chunk_source::Input;
 use crate::read::merge::open;
 use crate::read::read_error::ReadError;
@@ -34,7 +37,21 @@ pub fn analyze_in_parts(
     // To find connections by their numbers all are needed; those that are known are few.
     let is_endless = !options.detail().is_empty();
     let room = if is_endless { Room::ANY } else { Room::of(options.room_bytes.unwrap_or(ROOM_BYTES)) };
-    let (whole, is_overfull) = Reading::of_part(open(inputs), options, &Part::whole(room), observer)?;
+    let again = || again().map_err(|error| Failure::Read(vec![error]));
+    let part = Part::whole(room);
+    let mut patience = Patience::Little;
+    let (mut whole, mut is_overfull) = Reading::of_part(open(inputs), options, &part, observer, patience)?;
+    if let Some(step_ns) = whole.too_late_ns().filter(|_| !whole.interrupted) {
+        patience = Patience::ForSteps(step_ns);
+        (whole, is_overfull) = Reading::of_part(open(again()?), options, &part, observer, patience)?;
+    }
+    if !is_overfull && !whole.interrupted && whole.may_be_of_two_points() {
+        let reopened = || again().map(open);
+        if let Some(clocks) = two_clocks::find(&reopened, observer)? {
+            let one = Box::new(OnePoint::new(reopened()?, clocks));
+            (whole, is_overfull) = Reading::of_part(one, options, &part, observer, patience)?;
+        }
+    }
     if !is_overfull {
         return Ok(whole.conclude(options));
     }
@@ -45,9 +62,9 @@ pub fn analyze_in_parts(
         let (results, whole_bytes) =
             together.as_ref().map_or((0, 0), |reading| (reading.connections.len(), reading.consumed_bytes));
         let part = Part::new(from, width, room.beside(results));
-        let inputs = again().map_err(|error| Failure::Read(vec![error]))?;
+        let inputs = again()?;
         let progress = PartProgress { observer, before_bytes: share(whole_bytes, from), width };
-        let (reading, is_overfull) = Reading::of_part(open(inputs), options, &part, &progress)?;
+        let (reading, is_overfull) = Reading::of_part(open(inputs), options, &part, &progress, patience)?;
         if is_overfull && !reading.interrupted {
             width = (width / PARTS).max(NARROWEST);
             continue;

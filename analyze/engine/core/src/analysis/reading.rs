@@ -1,5 +1,7 @@
 //! What one reading of the inputs leaves, and how several become one result.
 
+use std::collections::HashSet;
+
 use crate::analysis::failure::Failure;
 use crate::analysis::icmp_errors::Gathered;
 use crate::analysis::lag::LaggedSource;
@@ -7,6 +9,7 @@ use crate::analysis::options::{Observer, Options};
 use crate::analysis::part::Part;
 use crate::analysis::results::{Analysis, InputSummary, Summaries};
 use crate::analysis::stage::{Collected, InputTally, Intake};
+use crate::analysis::time_order::{Patience, TimeOrder};
 use crate::analysis::{parallel, serial};
 use crate::dns::lookups::Lookups;
 use crate::read::chunk_source::ChunkSource;
@@ -16,6 +19,7 @@ use crate::tcp::capture::lag::Lag;
 use crate::tcp::connection::environment::ClockStep;
 use crate::tcp::flow::table::{Shard, Shared};
 use crate::tcp::outcome;
+use crate::tcp::summary::summary::{ConnectionSummary, DirectionSummary};
 
 /// See the module.
 #[derive(Default)]
@@ -49,8 +53,10 @@ impl Reading {
         options: &Options,
         part: &Part,
         observer: &dyn Observer,
+        patience: Patience,
     ) -> Result<(Self, bool), Failure> {
-        let mut intake = Intake::new(Self::corrected(source, options), options.filter.as_deref(), observer);
+        let source = Self::corrected(source, options, patience);
+        let mut intake = Intake::new(source, options.filter.as_deref(), observer);
         let run = if options.threads <= 1 { serial::run } else { parallel::run };
         let Collected { shards, tallies, lookups, icmp, is_overfull } = run(&mut intake, options, part);
         let mut reading = Self::of_frames(intake, tallies, lookups)?;
@@ -60,8 +66,9 @@ impl Reading {
         Ok((reading, is_overfull))
     }
 
-    /// `source`, with the hosts that were recorded late put right.
-    pub fn corrected(source: Box<dyn ChunkSource>, options: &Options) -> Box<dyn ChunkSource> {
+    /// `source` in order of time, with the hosts that were recorded late put right.
+    pub fn corrected(source: Box<dyn ChunkSource>, options: &Options, patience: Patience) -> Box<dyn ChunkSource> {
+        let source = Box::new(TimeOrder::new(source, patience));
         if options.lags.is_empty() { source } else { Box::new(LaggedSource::new(source, &options.lags)) }
     }
 
@@ -89,6 +96,28 @@ impl Reading {
         let (connections, shared) = gather(vec![shard]);
         let facts = vec![InputFacts::default(); inputs];
         Self { connections, shared, interrupted, is_timeless, open_bytes, facts, ..Self::default() }
+    }
+
+    /// Most of a connection came twice, or was sent again, or a connection is there twice: captures of two points may have been put
+    /// together.
+    pub fn may_be_of_two_points(&self) -> bool {
+        let are_behind_one_another = self.facts.iter().any(|facts| facts.clock_steps_back > 0);
+        are_behind_one_another || self.connections.iter().any(|one| came_twice(one)) || self.has_one_connection_twice()
+    }
+
+    /// The ports and the number of the SYN, if it was seen, are those of another connection. Of very many a sample is looked at.
+    fn has_one_connection_twice(&self) -> bool {
+        let stride = self.connections.len() / CONNECTIONS_LOOKED_AT + 1;
+        let mut known = HashSet::new();
+        let looked_at = self.connections.iter().filter(|one| usize::from(one.ports[0]).is_multiple_of(stride));
+        looked_at.into_iter().any(|one| !known.insert((one.addresses, one.ports, one.client_isn)))
+    }
+
+    /// The largest step back in time of records that came too late to be put into order; none if there are none.
+    pub fn too_late_ns(&self) -> Option<i64> {
+        let disorder = self.facts.iter().map(|facts| facts.out_of_time_order);
+        let is_left = disorder.clone().any(|disorder| disorder.left > 0);
+        is_left.then(|| disorder.map(|disorder| disorder.largest_step_ns).max()).flatten()
     }
 
     /// Adds the connections of another part of the same inputs. What is said of frames is the same in both.
@@ -151,6 +180,14 @@ impl Reading {
     }
 }
 
+fn came_twice(connection: &ConnectionSummary) -> bool {
+    let again = |direction: &DirectionSummary| {
+        let again = u64::from(direction.loss.retransmitted) + u64::from(direction.loss.capture_duplicates);
+        4 * again >= direction.packets && again >= FEWEST_AGAIN
+    };
+    connection.directions.iter().all(|direction| direction.loss.syn > 0) || connection.directions.iter().any(again)
+}
+
 /// The shards' connections, and what they share.
 fn gather(shards: Vec<Shard>) -> (Summaries, Shared) {
     let mut all = Summaries::new();
@@ -178,17 +215,24 @@ fn input_summary(
     let longest = |lags: &[Lag]| lags.iter().filter(|lag| usize::from(lag.input) == index).map(|lag| lag.lag_ns).max();
     let removed_ns = longest(removed);
     InputSummary {
-        tcp_packets: tally.tcp_packets,
+        tcp_packets: tally.tcp_packets + facts.left_out,
         undecoded: tally.undecoded(),
         clock_steps: facts.clock_steps_back.max(distinct_steps(&shared.environment.clock_steps, index)),
+        duplicates: faults.duplicates + facts.left_out,
         facts,
-        unseen_acked_bytes: faults.unseen_acked_bytes,
-        duplicates: faults.duplicates,
+        unseen_acked_bytes: faults.unseen_acked_bytes(),
         reordered: faults.reordered,
         lag_ns: removed_ns.or_else(|| longest(shared.faults.lags())),
         lag_removed: removed_ns.is_some(),
+        one_direction_connections: faults.one_direction_connections,
     }
 }
+
+/// Connections that are looked at for one that is there twice, about.
+const CONNECTIONS_LOOKED_AT: usize = 4096;
+
+/// So many packets that came again make a second look worth while.
+const FEWEST_AGAIN: u64 = 8;
 
 /// Steps within this time are the same.
 const SAME_STEP_NS: i64 = 1_000_000_000;

@@ -22,8 +22,8 @@ pub struct InputSummary {
     pub tcp_packets: u64,
     /// Frames without one, by reason.
     pub undecoded: Vec<(String, u64)>,
-    /// Bytes acknowledged but never captured.
-    pub unseen_acked_bytes: u64,
+    /// Bytes acknowledged but never captured; none where one direction alone is there.
+    pub unseen_acked_bytes: Option<u64>,
     /// Frames captured twice.
     pub duplicates: u64,
     /// Frames recorded out of order.
@@ -34,6 +34,8 @@ pub struct InputSummary {
     pub lag_ns: Option<i64>,
     /// That was taken away before the analysis.
     pub lag_removed: bool,
+    /// Connections of which one direction alone is in the capture.
+    pub one_direction_connections: u64,
 }
 
 /// All results.

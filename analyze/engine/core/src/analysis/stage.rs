@@ -11,7 +11,7 @@ use crate::filter::Program;
 use crate::filter::loopback::Loopback;
 use crate::read::chunk_source::ChunkSource;
 use crate::read::read_error::ReadError;
-use crate::read::record::{Chunk, Record};
+use crate::read::record::Chunk;
 use crate::tcp::flow::table::Shard;
 
 /// The observer is asked once in so many chunks.
@@ -24,7 +24,6 @@ pub struct Intake<'a> {
     filter: Option<Filter<'a>>,
     observer: &'a dyn Observer,
     chunks: u64,
-    last_time_ns: Option<i64>,
     /// The observer ended the run.
     pub interrupted: bool,
     /// Inputs that could not be read.
@@ -42,16 +41,7 @@ impl<'a> Intake<'a> {
     ) -> Self {
         let filter =
             filter.map(|compiler| Filter { compiler, programs: HashMap::new(), loopback: Loopback::default() });
-        Self {
-            source,
-            filter,
-            observer,
-            chunks: 0,
-            last_time_ns: None,
-            interrupted: false,
-            errors: Vec::new(),
-            filter_error: None,
-        }
+        Self { source, filter, observer, chunks: 0, interrupted: false, errors: Vec::new(), filter_error: None }
     }
 
     /// Reads the next chunk; false at the end. Returns how many frames the filter left out through `filtered`.
@@ -66,7 +56,6 @@ impl<'a> Intake<'a> {
                 Err(error) => self.errors.push(error),
             }
         }
-        self.fill_times(chunk);
         self.chunks += 1;
         if self.chunks % CHUNKS_BETWEEN_REPORTS == 1 {
             self.interrupted = self.observer.progress(self.source.consumed_bytes());
@@ -78,26 +67,6 @@ impl<'a> Intake<'a> {
             return false;
         }
         true
-    }
-
-    /// Order and bytes of frames without a time still tell something: they get the time of the frame before (the reader
-    /// counts them). Done here, where frames pass in order whatever the number of threads.
-    fn fill_times(&mut self, chunk: &mut Chunk) {
-        // Without leaving early, which would cost more than it saves.
-        if chunk.records.iter().fold(false, |any, record| any | (record.time_ns == Record::NO_TIME)) {
-            // Before the first time there is: that one.
-            let mut last_ns = self.last_time_ns.unwrap_or_else(|| {
-                let timed = chunk.records.iter().find(|record| record.time_ns != Record::NO_TIME);
-                timed.map_or(0, |record| record.time_ns)
-            });
-            for record in &mut chunk.records {
-                if record.time_ns == Record::NO_TIME {
-                    record.time_ns = last_ns;
-                }
-                last_ns = record.time_ns;
-            }
-        }
-        self.last_time_ns = chunk.records.last().map(|record| record.time_ns).or(self.last_time_ns);
     }
 }
 

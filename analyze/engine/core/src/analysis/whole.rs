@@ -5,6 +5,7 @@ use crate::analysis::options::{Observer, Options};
 use crate::analysis::part::Part;
 use crate::analysis::reading::Reading;
 use crate::analysis::results::Analysis;
+use crate::analysis::time_order::Patience;
 use crate::read::chunk_source::{ChunkSource, Input};
 use crate::read::merge::open;
 use crate::tcp::flow::memory_budget::Room;
@@ -26,5 +27,6 @@ pub fn analyze_source(
     options: &Options,
     observer: &dyn Observer,
 ) -> Result<Analysis, Failure> {
-    Reading::of_part(source, options, &Part::whole(Room::ANY), observer).map(|(reading, _)| reading.conclude(options))
+    Reading::of_part(source, options, &Part::whole(Room::ANY), observer, Patience::Once)
+        .map(|(reading, _)| reading.conclude(options))
 }

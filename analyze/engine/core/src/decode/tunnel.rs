@@ -22,14 +22,24 @@ pub(super) fn protocol(view: &mut View<'_>, number: u8) -> Result<Option<Layer>,
     match number {
         protocol::TCP => Ok(None),
         protocol::IPV4 | protocol::IPV6 => Ok(Some(Layer::Ip)),
-        protocol::GRE => gre(view).map(Some),
-        protocol::UDP => udp(view).map(Some),
+        protocol::GRE => entered(view, gre).map(Some),
+        protocol::UDP => entered(view, udp).map(Some),
         protocol::AUTHENTICATION => ip::authentication(view).map(Some),
         protocol::MPLS => Ok(Some(Layer::Mpls)),
         protocol::ETHERNET => Ok(Some(Layer::Ethernet)),
         protocol::ESP => Err(Undecoded::EncryptedIpsec),
         _ => Err(Undecoded::NotTcp),
     }
+}
+
+/// What a tunnel carries may have been cut before.
+fn entered<'a>(
+    view: &mut View<'a>,
+    read: impl FnOnce(&mut View<'a>) -> Result<Layer, Undecoded>,
+) -> Result<Layer, Undecoded> {
+    let inner = read(view)?;
+    view.enter_tunnel();
+    Ok(inner)
 }
 
 /// GRE header bits (RFC 1701, RFC 2890; acknowledgement: RFC 2637).

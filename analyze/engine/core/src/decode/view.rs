@@ -43,13 +43,16 @@ pub(super) struct View<'a> {
     pub(super) wire: u32,
     /// `wire` comes from a header and not from the frame's own length.
     declared: bool,
+    /// It stands in a tunnel.
+    tunnelled: bool,
 }
 
 impl<'a> View<'a> {
     /// The whole frame but its frame check sequence. Empty if the record lies outside of `bytes`.
     pub(super) fn of_frame(bytes: &'a [u8], record: &Record) -> Self {
         let frame = bytes.get(record.offset as usize..).and_then(|rest| rest.get(..record.captured_length as usize));
-        let mut view = Self { data: frame.unwrap_or_default(), offset: record.offset, wire: 0, declared: false };
+        let mut view =
+            Self { data: frame.unwrap_or_default(), offset: record.offset, wire: 0, declared: false, tunnelled: false };
         view.wire = record.original_length.max(record.captured_length);
         view.drop_tail(u32::from(record.fcs_length));
         view
@@ -85,6 +88,21 @@ impl<'a> View<'a> {
     pub(super) fn declare(&mut self, wire: u32) {
         self.clip(if self.declared { wire.min(self.wire) } else { wire });
         self.declared = true;
+    }
+
+    /// What comes next stands in a tunnel. It may have been cut before it was put there, as by mirrors of traffic: how long it
+    /// was, its own header says.
+    ///
+    /// Rule: docs/methods.md, "Cut before it was wrapped".
+    pub(super) fn enter_tunnel(&mut self) {
+        (self.declared, self.tunnelled) = (false, true);
+    }
+
+    /// Length of the frame on the wire, had nothing been cut off within a tunnel. `record` is the one it was made of.
+    pub(super) fn frame_length(&self, record: &Record) -> u32 {
+        let length = record.original_length.max(record.captured_length);
+        let before = self.offset.wrapping_sub(record.offset);
+        if self.tunnelled { length.max(before.saturating_add(self.wire)) } else { length }
     }
 
     fn clip(&mut self, wire: u32) {

@@ -101,7 +101,7 @@ fn walk<'a>(mut view: View<'a>, first: Layer, record: &Record) -> Result<Found<'
 fn segment<'a>(view: &View<'_>, header: &IpHeader<'_>, record: &Record) -> Result<Found<'a>, Undecoded> {
     let mut packet = tcp::read(view, header)?;
     packet.time_ns = record.time_ns;
-    packet.wire_length = record.original_length.max(record.captured_length);
+    packet.wire_length = view.frame_length(record);
     packet.frame = record.frame;
     packet.input = record.input;
     Ok(Found::Tcp(packet))

@@ -123,22 +123,15 @@ fn input_object(json: &mut Json, input: &InputSummary, path: &str) {
     json.list(key!("link_types"), facts.link_types.iter(), |json, &link_type| {
         json.text_item(&link_type_name(link_type))
     });
-    json.exact_seconds(
-        key!("time_resolution_s"),
-        i64::try_from(facts.time_resolution_ns).ok().filter(|_| facts.time_resolution_ns > 0),
-    );
+    let resolution_ns = i64::try_from(facts.time_resolution_ns).ok().filter(|ns| *ns > 0);
+    json.exact_seconds(key!("time_resolution_s"), resolution_ns);
     json.integer(key!("packets"), Some(facts.packets));
     json.integer(key!("tcp_packets"), Some(input.tcp_packets));
     json.integer(key!("captured_bytes"), Some(facts.captured_bytes));
     json.integer(key!("wire_bytes"), Some(facts.wire_bytes));
     json.integer(key!("snap_length_bytes"), facts.snap_length.map(u64::from));
-    for (key, value) in [(key!("start_ns"), facts.start_ns), (key!("end_ns"), facts.end_ns)] {
-        json.key(key);
-        match value {
-            Some(value) => push_signed(&mut json.out, value, b','),
-            None => json.out.extend_from_slice(b"null,"),
-        }
-    }
+    json.known_instant(key!("start_ns"), facts.start_ns);
+    json.known_instant(key!("end_ns"), facts.end_ns);
     json.object(key!("undecoded_packets"), true);
     for (reason, count) in &input.undecoded {
         json.string_key(reason);
@@ -150,16 +143,26 @@ fn input_object(json: &mut Json, input: &InputSummary, path: &str) {
         json.integer(key!("skipped_bytes"), Some(damage.skipped_bytes));
         json.text(key!("what"), Some(&damage.what));
     });
+    let disorder = facts.out_of_time_order;
+    json.object(key!("out_of_time_order"), true);
+    json.integer(key!("records"), Some(disorder.records));
+    json.exact_seconds(key!("largest_step_s"), (disorder.records > 0).then_some(disorder.largest_step_ns));
+    json.integer(key!("left"), Some(disorder.left));
+    json.end();
     json.object(key!("capture"), true);
     json.integer(key!("dropped_by_kernel"), facts.dropped_by_kernel);
     json.integer(key!("dropped_by_interface"), facts.dropped_by_interface);
     json.integer(key!("packets_without_time"), Some(facts.packets_without_time));
-    json.integer(key!("unseen_acked_bytes"), Some(input.unseen_acked_bytes));
+    json.integer(key!("unseen_acked_bytes"), input.unseen_acked_bytes);
+    let one_direction = Some(input.one_direction_connections).filter(|count| *count > 0);
+    json.integer(key!("one_direction_connections", IfKnown), one_direction);
     json.integer(key!("duplicates"), Some(input.duplicates));
     json.integer(key!("reordered"), Some(input.reordered));
     json.integer(key!("clock_steps"), Some(input.clock_steps));
     json.exact_seconds(key!("lag_s", IfKnown), input.lag_ns);
     json.flag(key!("lag_removed", IfKnown), input.lag_ns.map(|_| input.lag_removed));
+    json.exact_seconds(key!("clock_offset_s", IfKnown), facts.clock_offset_ns);
+    json.flag(key!("copies_may_be_missed", IfKnown), facts.copies_may_be_missed.then_some(true));
     json.end();
 }
 

@@ -11,6 +11,19 @@ pub struct Damage {
     pub what: String,
 }
 
+/// Records of one input that are not stored in the order of their times.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct OutOfTimeOrder {
+    /// Records earlier than one that stands before them.
+    pub records: u64,
+    /// By how much at most, nanoseconds.
+    pub largest_step_ns: i64,
+    /// Those of them that came too late to be put into order.
+    pub left: u64,
+    /// Steps back of the clock of up to a second.
+    pub clock_steps: u64,
+}
+
 /// What reading learnt of one input, apart from its packets.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct InputFacts {
@@ -42,6 +55,14 @@ pub struct InputFacts {
     pub packets_without_time: u64,
     /// Steps back in time of more than a second between consecutive records of one interface.
     pub clock_steps_back: u64,
+    /// Records out of the order of their times.
+    pub out_of_time_order: OutOfTimeOrder,
+    /// It holds packets of another capture point as well, which are left out: its clock was ahead by so much.
+    pub clock_offset_ns: Option<i64>,
+    /// So many.
+    pub left_out: u64,
+    /// So far apart that not all could be told from others.
+    pub copies_may_be_missed: bool,
     /// TLS key log text of pcapng decryption secrets blocks.
     pub tls_key_log: Vec<u8>,
     /// Blocks of unknown type that were passed over, by type number (bounded: what is beyond is under [`u32::MAX`]).

@@ -8,6 +8,7 @@ use crate::analysis::reading::Reading;
 use crate::analysis::results::Analysis;
 use crate::analysis::slices::piece::PieceWriter;
 use crate::analysis::stage::{Intake, Tallies};
+use crate::analysis::time_order::Patience;
 use crate::decode::batch::Batch;
 use crate::decode::fragments::Reassembler;
 use crate::decode::hash;
@@ -50,7 +51,8 @@ pub fn split(
     observer: &dyn Observer,
     sink: Sink<'_>,
 ) -> Result<Split, Failure> {
-    let mut intake = Intake::new(Reading::corrected(source, options), options.filter.as_deref(), observer);
+    let source = Reading::corrected(source, options, Patience::Once);
+    let mut intake = Intake::new(source, options.filter.as_deref(), observer);
     let mut slices = Slices::new(buckets.max(1), room_bytes);
     let (mut tallies, mut lookups, mut reassembler) = (Tallies::default(), Lookups::default(), Reassembler::new());
     let (mut chunk, mut batch, mut filtered) = (Chunk::default(), Batch::default(), Vec::new());

@@ -81,8 +81,17 @@ impl Host {
 
     /// The host that sent a packet, if its address was captured.
     pub fn sender_of(packet: &Packet, bytes: &[u8]) -> Option<Self> {
+        Self::at(packet, bytes, 0)
+    }
+
+    /// The host that it was sent to.
+    pub fn receiver_of(packet: &Packet, bytes: &[u8]) -> Option<Self> {
+        Self::at(packet, bytes, 1)
+    }
+
+    fn at(packet: &Packet, bytes: &[u8], place: usize) -> Option<Self> {
         let length = if packet.ip_version == 4 { 4 } else { 16 };
-        let start = packet.address_offset as usize;
+        let start = packet.address_offset as usize + place * length;
         let mut address = [0; 16];
         address[..length].copy_from_slice(bytes.get(start..start + length)?);
         Some(Self { address, ip_version: packet.ip_version })

@@ -7,12 +7,23 @@ use crate::tcp::summary::summary::ConnectionSummary;
 /// What was found in the connections of one input.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Faults {
-    /// Bytes acknowledged but never captured.
-    pub unseen_acked_bytes: u64,
+    /// Bytes acknowledged but never captured, of connections of which both directions are there.
+    unseen_acked_bytes: u64,
+    /// Connections of which one direction alone is in the capture, and others.
+    pub one_direction_connections: u64,
+    other_connections: u64,
     /// Frames captured twice.
     pub duplicates: u64,
     /// Frames recorded out of order.
     pub reordered: u64,
+}
+
+impl Faults {
+    /// Bytes acknowledged but never captured; none where of all connections one direction alone is there.
+    pub fn unseen_acked_bytes(&self) -> Option<u64> {
+        let is_known = self.one_direction_connections == 0 || self.other_connections > 0;
+        is_known.then_some(self.unseen_acked_bytes)
+    }
 }
 
 /// Faults by the number of the input.
@@ -40,8 +51,11 @@ impl CaptureFaults {
     /// Counts what a connection that is over shows.
     pub fn count(&mut self, summary: &ConnectionSummary) {
         let faults = self.at(summary.input);
+        let one_direction = is_one_direction(summary);
+        faults.one_direction_connections += u64::from(one_direction);
+        faults.other_connections += u64::from(!one_direction);
         for direction in &summary.directions {
-            faults.unseen_acked_bytes += direction.unseen_acknowledged_bytes;
+            faults.unseen_acked_bytes += if one_direction { 0 } else { direction.unseen_acknowledged_bytes };
             faults.duplicates += u64::from(direction.loss.capture_duplicates);
             faults.reordered += u64::from(direction.loss.capture_reordered);
         }
@@ -64,10 +78,27 @@ impl CaptureFaults {
         for (input, more) in (0..).zip(&other.by_input) {
             let faults = self.at(input);
             faults.unseen_acked_bytes += more.unseen_acked_bytes;
+            faults.one_direction_connections += more.one_direction_connections;
+            faults.other_connections += more.other_connections;
             faults.duplicates += more.duplicates;
             faults.reordered += more.reordered;
         }
     }
+}
+
+/// More than a sender sends before it must have heard something: RFC 6928 section 2, and as much again.
+const MOST_UNHEARD_SEGMENTS: u64 = 20;
+
+/// Nothing of one side is there, though the other has certainly heard of it: both directions go different ways, and one passes
+/// the capture.
+///
+/// Rule: docs/methods.md, "One direction only".
+fn is_one_direction(summary: &ConnectionSummary) -> bool {
+    (0..2).any(|side| {
+        let [missing, there] = [&summary.directions[side], &summary.directions[1 - side]];
+        let has_heard = missing.unseen_acknowledged_bytes > 0 || there.data_segments > MOST_UNHEARD_SEGMENTS;
+        missing.packets == 0 && there.packets > 0 && has_heard
+    })
 }
 
 #[cfg(test)]
