@@ -1,6 +1,7 @@
 """What limits transfers of known kinds, drawn at random with the truth at hand, beside controls of another cause."""
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -79,6 +80,22 @@ def test_a_flight_that_stands_at_a_long_round_trip_is_the_senders_own_limit(tmp_
     )
     factor, confidence = verdict(slowly.capture().connection(tmp_path))
     assert factor != "send_buffer" or confidence <= SURE
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_what_leaves_at_a_fixed_clock_is_not_surely_a_send_buffer(tmp_path: Path, seed: int) -> None:
+    random, round_trip_s, _ = drawn(seed)
+    window = random.randint(40, 80)
+    jitter = partial(random.expovariate, 10 / round_trip_s)
+    # A shaper at the sender's own interface: the kernel is never short of data, and its window never full.
+    clock_s = 2 * round_trip_s / window
+    shaped = Bulk(40 * window, round_trip_s, growing(window), jitter_s=jitter, clock_s=clock_s)
+    factor, confidence = verdict(shaped.capture().connection(tmp_path))
+    assert factor != "send_buffer" or confidence <= 0.6
+    # The control: acknowledgements alone let segments go, as a send buffer does.
+    free = replace(shaped, clock_s=2e-6)
+    factor, confidence = verdict(free.capture().connection(tmp_path))
+    assert factor == "send_buffer" and confidence > 0.6
 
 
 @pytest.mark.parametrize("syns_s", [(0.0, 1.0), (0.0, 1.0, 3.0)])

@@ -122,6 +122,10 @@ class Bulk:
     """Its round trip, if that is another."""
     at_sender: bool = True
     syns_s: tuple[float, ...] = (0.0,)
+    jitter_s: Callable[[], float] = lambda: 0.0
+    """What an acknowledgement takes more."""
+    clock_s: float = 2e-6
+    """Least distance of two segments that leave the sender, as a queueing discipline of its host has it."""
 
     def capture(self) -> Capture:
         capture = Capture()
@@ -136,13 +140,13 @@ class Bulk:
             # The window is what lets the segment go: how many must be acknowledged before.
             while done < number and self.window(done) <= number - done:
                 done += 1
-            now_s = max(now_s + 2e-6, acknowledged_s[done - 1] + 1e-5 if done else start_s)
+            now_s = max(now_s + self.clock_s, acknowledged_s[done - 1] + 1e-5 if done else start_s)
             sent_s.append(now_s)
             free_s = max(free_s, now_s + way_s) + self.service_s
-            acknowledged_s.append(free_s + way_s)
+            acknowledged_s.append(max([free_s + way_s + self.jitter_s(), *acknowledged_s[-1:]]))
         shift_s = 0.0 if self.at_sender else way_s
         for number, (at_s, back_s) in enumerate(zip(sent_s, acknowledged_s, strict=True)):
-            arrived_s = back_s - way_s
+            arrived_s = max(at_s, back_s - way_s)
             stamp = (1000 + round(at_s * 1000), 9000 + round(self._heard_s(acknowledged_s, at_s) * 1000))
             seen_s = at_s if self.at_sender else arrived_s
             sequence = 1000 + number * SEGMENT

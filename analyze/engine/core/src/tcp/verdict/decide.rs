@@ -36,6 +36,12 @@ const EVEN_SPACING: f64 = 3.0;
 
 const EVEN_MEDIAN: f64 = 0.5;
 
+/// They leave at a fixed clock where one of a hundred comes no later than so many times the mean, and half of them as late as this
+/// share of it.
+const CLOCK_SPACING: f64 = 1.5;
+
+const CLOCK_MEDIAN: f64 = 0.85;
+
 /// Pauses tell something where they take such a part of the time, one in so many.
 const TELLING_PAUSES: u64 = 10;
 
@@ -255,13 +261,20 @@ fn may_be_the_path(case: &Case, factor: Factor) -> bool {
 }
 
 /// Beside the sender most pauses end with what its kernel had handed down before: a queueing discipline of its own kept that back, which
-/// paces, or shapes what leaves the host, as a narrow path would.
+/// paces, or shapes what leaves the host, as a narrow path would. So does one that lets packets leave at a fixed clock, whatever
+/// acknowledgements do: those come in bursts, and a send buffer lets go what they make room for.
 fn may_be_the_hosts_own_queue(case: &Case, factor: Factor) -> bool {
     let BufferRounds { time_ns, pauses: Pauses { paused_ns, waited_ns, .. } } = case.limits.buffer_rounds;
-    factor == Factor::SendBuffer
-        && is_beside_sender(case)
-        && paused_ns >= time_ns / TELLING_PAUSES
-        && waited_ns > paused_ns / 2
+    let has_waited = paused_ns >= time_ns / TELLING_PAUSES && waited_ns > paused_ns / 2;
+    factor == Factor::SendBuffer && is_beside_sender(case) && (has_waited || leaves_at_a_clock(case))
+}
+
+/// Nearly all packets leave at the same distance.
+fn leaves_at_a_clock(case: &Case) -> bool {
+    case.direction.spacing.durations.as_ref().is_some_and(|durations| {
+        let ([median_ns, late_ns], mean_ns) = (durations.quantiles_ns, durations.moments.mean_ns());
+        mean_ns > 0.0 && median_ns >= CLOCK_MEDIAN * mean_ns && late_ns <= CLOCK_SPACING * mean_ns
+    })
 }
 
 /// A vantage point that is known at all costs no more confidence than this.
