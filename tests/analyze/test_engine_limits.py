@@ -96,6 +96,8 @@ def test_what_leaves_at_a_fixed_clock_is_not_surely_a_send_buffer(tmp_path: Path
     free = replace(shaped, clock_s=2e-6)
     factor, confidence = verdict(free.capture().connection(tmp_path))
     assert factor == "send_buffer" and confidence > 0.6
+    assert factor == "send_buffer"
+    assert confidence > 0.6
 
 
 @pytest.mark.parametrize("syns_s", [(0.0, 1.0), (0.0, 1.0, 3.0)])

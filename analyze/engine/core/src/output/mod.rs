@@ -4,6 +4,7 @@
 //! describe/  a connection, field by field (key: a field's name and when it is in the JSON)
 //! json       the document, written as a stream (fixed: numbers as text; link_names)
 //! columns    one value for each connection, packet (packets), second or looked-up name (lookups)
+//! made_up_factor_tests  a limiting factor of the tests alone, in the JSON
 //! ```
 
 pub mod columns;

@@ -29,7 +29,7 @@ impl Connection {
         }
         if self.handshake.crossed {
             self.opened(packet, environment);
-        } else if self.handshake.syn_ack.count == 0 {
+        } else if self.handshake.syn_ack.count == 0 && self.halves[1].packets == 0 && packet.payload_length == 0 {
             // It acknowledges the SYN and sends its own later.
             self.handshake.answered(packet);
         }

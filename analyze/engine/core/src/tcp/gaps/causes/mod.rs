@@ -6,6 +6,13 @@
 //! a host stall is only told where nothing else explains the gap.
 //!
 //! A rule is a function of the file of its idea, and a line of [`RULES`].
+//!
+//! ```text
+//! capture, probes                   what the capture did; probes and timers that say what they wait for
+//! held_back                         data or acknowledgements that had been made earlier
+//! stalled_sender, stalled_receiver  a host that did not run
+//! window, waiting, application      a full window; acknowledgements on time; nothing to send
+//! ```
 
 mod application;
 mod capture;
