@@ -9,6 +9,7 @@
 
 use crate::packet::{Packet, option_bits, tcp_flags};
 use crate::tcp::connection::connection::Connection;
+use crate::tcp::connection::doubtful::{Held, agree, has_numbers_of, is_next};
 use crate::tcp::connection::environment::Environment;
 use crate::tcp::direction::direction::Half;
 use crate::tcp::kernel::{FARTHEST_JUMP, NEAR_BYTES};
@@ -20,30 +21,11 @@ const LARGEST_SHIFT: u32 = 14;
 /// Data so many windows behind was sent long ago and delayed, or repeated by a sender that knows no better: it counts as that.
 const WINDOWS_BEHIND: u64 = 4;
 
-/// What a capture passes over between two packets of one side that it shows, at most, if both are to prove each other.
-const FARTHEST_STEP: u32 = 1 << 26;
-
 /// So many packets of one side that go on with each other, and none where it had been, are no strays.
 const ENOUGH_IN_ROW: u8 = 3;
 
 /// Nor are so many, though neither of their numbers is where it had been and the other side is silent.
 const MANY_IN_ROW: u8 = 16;
-
-/// The last packets of one side whose numbers lie outside every window.
-#[derive(Debug, Clone, Copy)]
-struct Held {
-    /// The first of them that the last one goes on with, and the last: without options and payload, which may be gone.
-    first: Packet,
-    last: Packet,
-    /// Those that go on with each other.
-    in_row: u8,
-    /// Packets of the side that were believed until then: if it sends another, these were strays.
-    believed: u64,
-}
-
-/// See [`Held`]; client, server.
-#[derive(Debug, Default)]
-pub(crate) struct Doubtful([Option<Held>; 2]);
 
 /// Which numbers of a packet lie outside.
 #[derive(Clone, Copy)]
@@ -207,29 +189,4 @@ impl Connection {
 #[inline(always)]
 fn lowest_near(half: &Half) -> u64 {
     half.una.saturating_sub(u64::from(NEAR_BYTES)).max(half.base.saturating_sub(1))
-}
-
-fn has_numbers_of(one: &Packet, other: &Packet) -> bool {
-    one.sequence == other.sequence
-        && one.acknowledgement == other.acknowledgement
-        && one.payload_length == other.payload_length
-}
-
-/// `packet` goes on where `before`, of the same side, was: neither number goes back, and one goes on.
-fn is_next(packet: &Packet, before: &Packet) -> bool {
-    let sequence = packet.sequence.wrapping_sub(before.sequence);
-    let acknowledgement = packet.acknowledgement.wrapping_sub(before.acknowledgement);
-    sequence <= FARTHEST_STEP && acknowledgement <= FARTHEST_STEP && (sequence > 0 || acknowledgement > 0)
-}
-
-/// Either side has, within its window, what the other one says. `room_bytes`: of the data of the side that sent `packet`, of the other.
-fn agree(packet: &Packet, other: &Packet, room_bytes: [u64; 2]) -> bool {
-    let near = |one: u32, other: u32, room_bytes: u64| {
-        u64::from((one.wrapping_sub(other) as i32).unsigned_abs()) <= room_bytes
-    };
-    let end = |packet: &Packet| packet.sequence.wrapping_add(packet.payload_length);
-    packet.has(tcp_flags::ACK)
-        && other.has(tcp_flags::ACK)
-        && near(end(packet), other.acknowledgement, room_bytes[0])
-        && near(packet.acknowledgement, end(other), room_bytes[1])
 }

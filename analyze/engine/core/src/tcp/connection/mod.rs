@@ -9,7 +9,7 @@
 //! nearer           who answered the SYN
 //! reset            which RST is believed, and what refutes it
 //! ending_log, ending_notes       repeated SYNs, resets, what was sent again
-//! acceptable       which numbers are believed           padding          zeros that are no data
+//! acceptable       which numbers are believed (doubtful)  padding        zeros that are no data (padded)
 //! duplicates, at_two_taps, congestion_bits              what a packet is besides its data
 //! watchers, watching   pauses and rounds of a direction, and when they are asked
 //! rtt_by_echo, rtt_lengthened                           round trips that need both directions
@@ -24,6 +24,7 @@ pub mod congestion_bits;
 #[allow(clippy::module_inception, reason = "the room is named after its main type")]
 pub mod connection;
 pub mod crossing;
+pub mod doubtful;
 pub mod duplicates;
 pub mod ending_log;
 pub mod ending_notes;
@@ -33,6 +34,7 @@ mod loops;
 pub mod nearer;
 pub mod open;
 pub mod packet_row;
+pub mod padded;
 pub mod padding;
 pub mod payload_feed;
 pub mod reset;

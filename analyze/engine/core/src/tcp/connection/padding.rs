@@ -6,35 +6,11 @@
 
 use crate::packet::{Packet, tcp_flags};
 use crate::tcp::connection::connection::Connection;
+use crate::tcp::connection::padded::Side;
 use crate::tcp::stats::sequence::unwrap;
 
 /// An IP packet of this length or less is padded: an Ethernet frame has at least 60 bytes, 14 of them its header.
 const PADDED_BYTES: u32 = 46;
-
-/// Most that is padded, behind headers without options.
-const MOST_PADDING: u32 = 6;
-
-/// What is known of the padding of one side.
-#[derive(Debug, Default, Clone, Copy)]
-struct Side {
-    /// The last packet that was taken for padded, while its side may still go on behind these bytes: without its payload.
-    last: Option<Packet>,
-    /// The side went on at the number of one: they were padding.
-    is_proven: bool,
-    /// It went on behind one: it sends short segments of zeros.
-    is_data: bool,
-}
-
-/// See the module; client, server.
-#[derive(Debug, Default)]
-pub(crate) struct Padding([Side; 2]);
-
-/// The packet has the form of one: nothing pushes these bytes, and they make the frame as long as it has to be.
-#[inline(always)]
-pub(crate) fn may_be_padded(packet: &Packet) -> bool {
-    packet.payload_length.wrapping_sub(1) < MOST_PADDING
-        && packet.flags & (tcp_flags::PSH | tcp_flags::ACK) == tcp_flags::ACK
-}
 
 impl Connection {
     /// The packet without its padding, if it [`may_be_padded`] and is.
