@@ -2,24 +2,23 @@
 
 use std::io::{self, Write};
 
-use crate::analysis::results::{Analysis, InputSummary, Summaries};
+use crate::analysis::results::{Analysis, InputSummary};
 use crate::output::describe::connection::connection;
 use crate::output::describe::endpoint::push_endpoint;
 use crate::output::describe::requests::server as describe_server;
 use crate::output::describe::visitor::{Common, Visitor};
 use crate::output::fixed::{push_fixed, push_float, push_signed, push_unsigned, rounded, thousandths};
+use crate::output::json_writer::Json;
 use crate::output::key::{Key, key};
 use crate::output::link_names::link_type_name;
+use crate::output::outcomes::{write_icmp_errors, write_outcome, write_outcomes};
 use crate::tcp::events::factor::Factor;
-use crate::tcp::events::outcome_kind::OutcomeKind;
 use crate::tcp::limits::summary::LimitsSummary;
-use crate::tcp::outcome::groups::groups;
 use crate::tcp::requests::servers::Servers;
 use crate::tcp::requests::summary::RequestSummary;
 use crate::tcp::summary::ending::IcmpErrors;
 use crate::tcp::summary::not_measured::REASONS;
 use crate::tcp::summary::summary::{ConnectionSummary, SpacingSummary};
-use crate::tcp::verdict::case::Evidence;
 
 /// The contract's name.
 pub const SCHEMA: &str = "vmtrace.analysis/1";
@@ -164,189 +163,6 @@ fn input_object(json: &mut Json, input: &InputSummary, path: &str) {
     json.exact_seconds(key!("clock_offset_s", IfKnown), facts.clock_offset_ns);
     json.flag(key!("copies_may_be_missed", IfKnown), facts.copies_may_be_missed.then_some(true));
     json.end();
-}
-
-/// What became of all connections, by kind and by server.
-fn write_outcomes(json: &mut Json, connections: &Summaries) {
-    let found = groups(connections.iter().map(|summary| &**summary));
-    json.array(key!("outcomes"), found.iter(), |json, group| {
-        let [servers, connections] = group.not_listed;
-        json.word(key!("kind"), Some(group.kind.name()));
-        json.integer(key!("connections"), Some(group.connections));
-        json.array(key!("servers"), group.servers.iter(), |json, server| {
-            json.endpoint(key!("server"), server.first, 1);
-            json.integer(key!("connections"), Some(server.connections));
-            json.list(key!("ids"), server.ids.iter(), |json, &id| push_unsigned(&mut json.out, u64::from(id), b','));
-            let outcome = server.first.outcome();
-            json.text(key!("sentence"), outcome.as_ref().map(|outcome| outcome.sentence.as_str()));
-        });
-        json.integer(key!("servers_not_listed"), Some(servers));
-        json.integer(key!("connections_not_listed"), Some(connections));
-    });
-}
-
-/// What became of one connection.
-fn write_outcome(json: &mut Json, summary: &ConnectionSummary) {
-    let outcome = summary.outcome_kind().and_then(|_| summary.outcome());
-    let present = json.object(key!("outcome"), outcome.is_some());
-    let Some(outcome) = outcome.filter(|_| present) else { return };
-    json.word(key!("kind"), Some(OutcomeKind::name(outcome.kind)));
-    json.text(key!("sentence"), Some(&outcome.sentence));
-    json.number(key!("confidence"), Some(thousandths(outcome.confidence)));
-    json.evidence(&outcome.evidence);
-    json.text(key!("remedy"), Some(&outcome.remedy));
-    json.end();
-}
-
-/// ICMP errors about one connection.
-fn write_icmp_errors(json: &mut Json, errors: Option<&IcmpErrors>) {
-    let list = errors.map_or(&[][..], |errors| &errors.list);
-    json.array(key!("icmp_errors"), list.iter(), |json, error| {
-        json.instant(key!("time_ns"), error.time_ns);
-        json.integer(key!("type"), Some(u64::from(error.kind)));
-        json.integer(key!("code"), Some(u64::from(error.code)));
-        json.text(key!("from"), Some(&error.from.to_string()));
-        json.integer(key!("frame"), Some(u64::from(error.frame)));
-        json.integer(key!("mtu"), error.mtu.map(u64::from));
-    });
-    json.integer(key!("icmp_errors_not_listed", IfSet), errors.map(|errors| errors.not_listed));
-}
-
-/// Nothing in it has to be escaped.
-fn is_plain(text: &str) -> bool {
-    let plain = |byte: u8| (b' '..=b'~').contains(&byte) && !matches!(byte, b'"' | b'\\' | b'<' | b'>' | b'&');
-    text.bytes().all(plain)
-}
-
-/// A JSON document being written. Every member and item ends with a comma; the brace or bracket that closes takes the
-/// place of the last one.
-struct Json {
-    out: Vec<u8>,
-    /// Texts of the parts that connections have in common; empty until the first of them was written.
-    common: [Vec<u8>; Common::COUNT],
-    /// Limits are told run by run, too.
-    with_runs: bool,
-}
-
-impl Json {
-    #[inline]
-    fn key(&mut self, key: Key) {
-        self.constant(key.texts().quoted);
-    }
-
-    fn string_key(&mut self, key: &str) {
-        self.string(key);
-        self.out.push(b':');
-    }
-
-    /// Text that needs no escapes.
-    #[inline(always)]
-    fn constant(&mut self, text: &'static str) {
-        self.out.extend_from_slice(text.as_bytes());
-    }
-
-    /// A key with what `push` makes of its value, or nothing or null if there is none. `unset` is the whole member if the value is
-    /// zero or false.
-    #[inline(always)]
-    fn member<T>(&mut self, key: Key, value: Option<T>, unset: Option<&'static str>, push: impl FnOnce(&mut Self, T)) {
-        match (value, unset) {
-            (None, _) if key.is_written(false, false) => self.constant(key.texts().null),
-            (Some(_), Some(text)) if key.is_written(true, false) => self.constant(text),
-            (Some(value), None) => {
-                self.key(key);
-                push(self, value);
-            }
-            _ => {}
-        }
-    }
-
-    /// Closes an object or a list.
-    #[inline]
-    fn close(&mut self, bracket: u8) {
-        match self.out.last_mut() {
-            Some(last) if *last == b',' => *last = bracket,
-            _ => self.out.push(bracket),
-        }
-        self.out.push(b',');
-    }
-
-    /// A string from a file or a peer: control characters, quotes and what HTML could take for markup are escaped.
-    fn string(&mut self, text: &str) {
-        self.out.push(b'"');
-        if is_plain(text) {
-            self.out.extend_from_slice(text.as_bytes());
-        } else {
-            self.escaped(text);
-        }
-        self.out.push(b'"');
-    }
-
-    fn escaped(&mut self, text: &str) {
-        const HEX: &[u8; 16] = b"0123456789abcdef";
-        for character in text.chars() {
-            match character {
-                '"' => self.out.extend_from_slice(b"\\\""),
-                '\\' => self.out.extend_from_slice(b"\\\\"),
-                '\0'..='\u{1f}' | '\u{7f}' | '<' | '>' | '&' => {
-                    let code = character as usize;
-                    self.out.extend_from_slice(&[b'\\', b'u', b'0', b'0', HEX[code >> 4], HEX[code & 15]]);
-                }
-                '\u{2028}' => self.out.extend_from_slice(b"\\u2028"),
-                '\u{2029}' => self.out.extend_from_slice(b"\\u2029"),
-                _ => self.out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes()),
-            }
-        }
-    }
-
-    /// A word of our own, which needs no escapes.
-    #[inline]
-    fn word_item(&mut self, word: &'static str) {
-        debug_assert!(is_plain(word), "{word}");
-        self.out.push(b'"');
-        self.out.extend_from_slice(word.as_bytes());
-        self.out.extend_from_slice(b"\",");
-    }
-
-    fn text_item(&mut self, text: &str) {
-        self.string(text);
-        self.out.push(b',');
-    }
-
-    /// A list; `item` writes one, with its comma.
-    fn list<T>(&mut self, key: Key, items: impl Iterator<Item = T>, mut item: impl FnMut(&mut Self, T)) {
-        self.key(key);
-        self.out.push(b'[');
-        for value in items {
-            item(self, value);
-        }
-        self.close(b']');
-    }
-
-    /// Frames that show something, for a verdict or an outcome.
-    fn evidence(&mut self, evidence: &[Evidence]) {
-        self.array(key!("evidence"), evidence.iter(), |json, evidence| {
-            json.text(key!("text"), Some(&evidence.text));
-            json.list(key!("frames"), evidence.frames.iter(), |json, place| {
-                push_unsigned(&mut json.out, u64::from(place.frame), b',');
-            });
-            json.list(key!("times_ns"), evidence.frames.iter(), |json, place| {
-                push_signed(&mut json.out, place.time_ns, b',');
-            });
-            json.text(key!("display_filter"), Some(&evidence.display_filter));
-        });
-    }
-
-    /// A list of objects; `members` writes those of one.
-    fn array<T>(&mut self, key: Key, items: impl Iterator<Item = T>, mut members: impl FnMut(&mut Self, T)) {
-        self.key(key);
-        self.out.push(b'[');
-        for value in items {
-            self.out.push(b'{');
-            members(self, value);
-            self.close(b'}');
-        }
-        self.close(b']');
-    }
 }
 
 impl Visitor for Json {

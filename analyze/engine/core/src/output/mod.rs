@@ -3,6 +3,7 @@
 //! ```text
 //! describe/  a connection, field by field (key: a field's name and when it is in the JSON)
 //! json       the document, written as a stream (fixed: numbers as text; link_names)
+//! json_writer  brackets, lists, strings         outcomes  what became of connections
 //! columns    one value for each connection, packet (packets), second or looked-up name (lookups)
 //! made_up_factor_tests  a limiting factor of the tests alone, in the JSON
 //! ```
@@ -11,9 +12,11 @@ pub mod columns;
 pub mod describe;
 pub mod fixed;
 pub mod json;
+mod json_writer;
 pub mod key;
 pub mod link_names;
 mod lookups;
 #[cfg(test)]
 mod made_up_factor_tests;
+mod outcomes;
 pub mod packets;

@@ -1,5 +1,6 @@
 //! What became of the last segments of a direction: which sizes were acknowledged, and which never were.
 
+use crate::tcp::direction::send_queue::SegmentQueue;
 use crate::tcp::events::place::Place;
 use crate::tcp::events::segment::{Segment, state};
 
@@ -32,6 +33,18 @@ impl Fates {
             reported: open.iter().filter(is_reported).map(Segment::wire_segments).sum(),
             oldest: lost().min_by_key(|segment| segment.time_ns).map(place),
         }
+    }
+}
+
+impl SegmentQueue {
+    /// What became of those on record.
+    pub fn fates(&self) -> Fates {
+        Fates::of(self.list.get(..self.front).unwrap_or_default(), self.open())
+    }
+
+    /// The first that is not done with.
+    pub fn first(&self) -> Option<&Segment> {
+        self.open().first()
     }
 }
 

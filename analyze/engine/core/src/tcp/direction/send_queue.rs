@@ -4,7 +4,6 @@
 //! arithmetic). Acknowledgements take records off the front; retransmissions and SACK split them where they must.
 //! Bulk transfers without loss only push at the back and pop at the front.
 
-use crate::tcp::direction::fates::Fates;
 use crate::tcp::direction::tsval_history::{Stamp, Stamps};
 use crate::tcp::events::segment::{Acknowledged, Reported, Retransmitted, Sampled, Segment, Unmarked, state};
 use crate::tcp::stats::reuse::room_of;
@@ -14,8 +13,8 @@ use crate::tcp::stats::reuse::room_of;
 pub struct SegmentQueue {
     /// Those before `front` are done with. The oldest are moved away now and then, which costs less for each segment than a
     /// ring costs, and every search has one slice.
-    list: Vec<Segment>,
-    front: usize,
+    pub(super) list: Vec<Segment>,
+    pub(super) front: usize,
     stamps: Stamps,
     lost_bytes: u64,
     resent_bytes: u64,
@@ -70,23 +69,13 @@ impl SegmentQueue {
 
     /// Those not done with, in order.
     #[inline]
-    fn open(&self) -> &[Segment] {
+    pub(super) fn open(&self) -> &[Segment] {
         self.list.get(self.front..).unwrap_or_default()
     }
 
     /// What is not acknowledged and ends at or below `position`.
     pub fn unacknowledged_below(&self, position: u64) -> impl Iterator<Item = &Segment> {
         self.open().iter().take_while(move |segment| segment.end() <= position)
-    }
-
-    /// What became of those on record.
-    pub fn fates(&self) -> Fates {
-        Fates::of(self.list.get(..self.front).unwrap_or_default(), self.open())
-    }
-
-    /// The first that is not done with.
-    pub fn first(&self) -> Option<&Segment> {
-        self.open().first()
     }
 
     /// The last record.

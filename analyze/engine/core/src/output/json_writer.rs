@@ -1,0 +1,149 @@
+//! A JSON document being written: keys, brackets, lists and strings. What stands in it is said in `json`.
+
+use crate::output::describe::visitor::{Common, Visitor};
+use crate::output::fixed::{push_signed, push_unsigned};
+use crate::output::key::{Key, key};
+use crate::tcp::verdict::case::Evidence;
+
+/// Nothing in it has to be escaped.
+fn is_plain(text: &str) -> bool {
+    let plain = |byte: u8| (b' '..=b'~').contains(&byte) && !matches!(byte, b'"' | b'\\' | b'<' | b'>' | b'&');
+    text.bytes().all(plain)
+}
+
+/// A JSON document being written. Every member and item ends with a comma; the brace or bracket that closes takes the
+/// place of the last one.
+pub(super) struct Json {
+    pub(super) out: Vec<u8>,
+    /// Texts of the parts that connections have in common; empty until the first of them was written.
+    pub(super) common: [Vec<u8>; Common::COUNT],
+    /// Limits are told run by run, too.
+    pub(super) with_runs: bool,
+}
+
+impl Json {
+    #[inline]
+    pub(super) fn key(&mut self, key: Key) {
+        self.constant(key.texts().quoted);
+    }
+
+    pub(super) fn string_key(&mut self, key: &str) {
+        self.string(key);
+        self.out.push(b':');
+    }
+
+    /// Text that needs no escapes.
+    #[inline(always)]
+    pub(super) fn constant(&mut self, text: &'static str) {
+        self.out.extend_from_slice(text.as_bytes());
+    }
+
+    /// A key with what `push` makes of its value, or nothing or null if there is none. `unset` is the whole member if the value is
+    /// zero or false.
+    #[inline(always)]
+    pub(super) fn member<T>(
+        &mut self,
+        key: Key,
+        value: Option<T>,
+        unset: Option<&'static str>,
+        push: impl FnOnce(&mut Self, T),
+    ) {
+        match (value, unset) {
+            (None, _) if key.is_written(false, false) => self.constant(key.texts().null),
+            (Some(_), Some(text)) if key.is_written(true, false) => self.constant(text),
+            (Some(value), None) => {
+                self.key(key);
+                push(self, value);
+            }
+            _ => {}
+        }
+    }
+
+    /// Closes an object or a list.
+    #[inline]
+    pub(super) fn close(&mut self, bracket: u8) {
+        match self.out.last_mut() {
+            Some(last) if *last == b',' => *last = bracket,
+            _ => self.out.push(bracket),
+        }
+        self.out.push(b',');
+    }
+
+    /// A string from a file or a peer: control characters, quotes and what HTML could take for markup are escaped.
+    pub(super) fn string(&mut self, text: &str) {
+        self.out.push(b'"');
+        if is_plain(text) {
+            self.out.extend_from_slice(text.as_bytes());
+        } else {
+            self.escaped(text);
+        }
+        self.out.push(b'"');
+    }
+
+    fn escaped(&mut self, text: &str) {
+        const HEX: &[u8; 16] = b"0123456789abcdef";
+        for character in text.chars() {
+            match character {
+                '"' => self.out.extend_from_slice(b"\\\""),
+                '\\' => self.out.extend_from_slice(b"\\\\"),
+                '\0'..='\u{1f}' | '\u{7f}' | '<' | '>' | '&' => {
+                    let code = character as usize;
+                    self.out.extend_from_slice(&[b'\\', b'u', b'0', b'0', HEX[code >> 4], HEX[code & 15]]);
+                }
+                '\u{2028}' => self.out.extend_from_slice(b"\\u2028"),
+                '\u{2029}' => self.out.extend_from_slice(b"\\u2029"),
+                _ => self.out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes()),
+            }
+        }
+    }
+
+    /// A word of our own, which needs no escapes.
+    #[inline]
+    pub(super) fn word_item(&mut self, word: &'static str) {
+        debug_assert!(is_plain(word), "{word}");
+        self.out.push(b'"');
+        self.out.extend_from_slice(word.as_bytes());
+        self.out.extend_from_slice(b"\",");
+    }
+
+    pub(super) fn text_item(&mut self, text: &str) {
+        self.string(text);
+        self.out.push(b',');
+    }
+
+    /// A list; `item` writes one, with its comma.
+    pub(super) fn list<T>(&mut self, key: Key, items: impl Iterator<Item = T>, mut item: impl FnMut(&mut Self, T)) {
+        self.key(key);
+        self.out.push(b'[');
+        for value in items {
+            item(self, value);
+        }
+        self.close(b']');
+    }
+
+    /// Frames that show something, for a verdict or an outcome.
+    pub(super) fn evidence(&mut self, evidence: &[Evidence]) {
+        self.array(key!("evidence"), evidence.iter(), |json, evidence| {
+            json.text(key!("text"), Some(&evidence.text));
+            json.list(key!("frames"), evidence.frames.iter(), |json, place| {
+                push_unsigned(&mut json.out, u64::from(place.frame), b',');
+            });
+            json.list(key!("times_ns"), evidence.frames.iter(), |json, place| {
+                push_signed(&mut json.out, place.time_ns, b',');
+            });
+            json.text(key!("display_filter"), Some(&evidence.display_filter));
+        });
+    }
+
+    /// A list of objects; `members` writes those of one.
+    pub(super) fn array<T>(&mut self, key: Key, items: impl Iterator<Item = T>, mut members: impl FnMut(&mut Self, T)) {
+        self.key(key);
+        self.out.push(b'[');
+        for value in items {
+            self.out.push(b'{');
+            members(self, value);
+            self.close(b'}');
+        }
+        self.close(b']');
+    }
+}
