@@ -16,7 +16,7 @@ fn the_round_trip_is_the_sum_of_both_loops_wherever_the_capture_stands() {
         let summary = Talk::new().open(server_loop, client_loop).summary();
         assert!(summary.handshake_complete);
         assert_eq!(summary.handshake_rtt_ns(), Some(ms(server_loop) + ms(client_loop)));
-        assert_eq!(summary.handshake_loops_ns, [Some(ms(client_loop)), Some(ms(server_loop))]);
+        assert_eq!(summary.handshake_loops_ns(), [Some(ms(client_loop)), Some(ms(server_loop))]);
     }
 }
 
@@ -25,8 +25,8 @@ fn without_timestamps_a_repeated_syn_hides_which_one_was_answered() {
     let talk = Talk::new().client(0.0, syn()).client(1000.0, syn()).server(1040.0, syn_ack()).client(1040.1, ack(0));
     let summary = talk.summary();
     assert!(summary.handshake_complete);
-    assert_eq!((summary.handshake_rtt_ns(), summary.handshake_loops_ns[1]), (None, None));
-    assert_eq!(summary.handshake_loops_ns[0], Some(ms(0.1)), "the answer to the only SYN-ACK");
+    assert_eq!((summary.handshake_rtt_ns(), summary.handshake_loops_ns()[1]), (None, None));
+    assert_eq!(summary.handshake_loops_ns()[0], Some(ms(0.1)), "the answer to the only SYN-ACK");
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn with_timestamps_the_echo_tells_which_syn_was_answered() {
             .server(1040.0, syn_ack().tsecr(echo))
             .client(1040.1, ack(0))
             .summary()
-            .handshake_loops_ns[1]
+            .handshake_loops_ns()[1]
     };
     assert_eq!(opened(1_001_000), Some(ms(40.0)), "the second");
     assert_eq!(opened(1_000_000), Some(ms(1040.0)), "the first");
@@ -50,7 +50,7 @@ fn with_timestamps_the_echo_tells_which_syn_was_answered() {
 fn a_repeated_syn_ack_hides_the_clients_loop() {
     let talk = Talk::new().client(0.0, syn()).server(0.1, syn_ack()).server(1000.0, syn_ack()).client(1040.0, ack(0));
     let summary = talk.summary();
-    assert_eq!((summary.handshake_rtt_ns(), summary.handshake_loops_ns), (None, [None, Some(ms(0.1))]));
+    assert_eq!((summary.handshake_rtt_ns(), summary.handshake_loops_ns()), (None, [None, Some(ms(0.1))]));
 }
 
 #[test]

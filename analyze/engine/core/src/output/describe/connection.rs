@@ -52,8 +52,8 @@ fn opening_and_closing(summary: &ConnectionSummary, visitor: &mut impl Visitor) 
     visitor.exact_seconds(key!("rtt_s"), summary.handshake_rtt_ns());
     visitor.word(key!("window_scale"), Some(summary.scaling.name()));
     visitor.flag(key!("answered_nearer"), summary.answered_nearer);
-    visitor.exact_seconds(key!("client_loop_s", IfKnown), summary.handshake_loops_ns[0]);
-    visitor.exact_seconds(key!("server_loop_s", IfKnown), summary.handshake_loops_ns[1]);
+    visitor.exact_seconds(key!("client_loop_s", IfKnown), summary.handshake_loops_ns()[0]);
+    visitor.exact_seconds(key!("server_loop_s", IfKnown), summary.handshake_loops_ns()[1]);
     visitor.end();
     let close = match summary.close {
         Close::Fin => "fin",

@@ -330,16 +330,7 @@ impl Connection {
         {
             (self.reset, self.over_since, self.over_but_for_rows) = (None, None, false);
         }
-        let acknowledged_first = self.halves[side].begun;
-        if !acknowledged_first {
-            self.halves[side].begin(packet.sequence);
-        }
-        if self.halves[side].live.is_none() {
-            self.halves[side].live = environment.live();
-        }
-        if self.halves[side].packets == 0 && !self.halves[side].opening_seen {
-            self.begin_in_mid_stream(packet, side, acknowledged_first, environment);
-        }
+        self.begin_side(packet, side, environment);
         let copied = self.copied(packet, bytes, side);
         let packet = match &copied {
             Copied::Nothing => packet,
@@ -389,6 +380,21 @@ impl Connection {
             let seen = Seen { arrived, window_bytes: answer.window_bytes, round_trip: answer.round_trip };
             let directions = [&self.halves[side], &self.halves[1 - side]];
             environment.rows.push(&packet_row(self.id, packet, side, directions, &seen));
+        }
+    }
+
+    /// What the first packet of a side begins.
+    #[inline(always)]
+    fn begin_side(&mut self, packet: &Packet, side: usize, environment: &mut Environment) {
+        let acknowledged_first = self.halves[side].begun;
+        if !acknowledged_first {
+            self.halves[side].begin(packet.sequence);
+        }
+        if self.halves[side].live.is_none() {
+            self.halves[side].live = environment.live();
+        }
+        if self.halves[side].packets == 0 && !self.halves[side].opening_seen {
+            self.begin_in_mid_stream(packet, side, acknowledged_first, environment);
         }
     }
 

@@ -6,7 +6,8 @@
 //! shown            whether it was acknowledged, and where it was seen
 //! not_measured     why a number is none, and what makes loss numbers less than sure
 //! stragglers       packets that come after the end
-//! summarize        the state of a connection becomes its summary
+//! direction_rates  rates and shares of a direction
+//! summarize, summarize_direction   the state of a connection and of its directions becomes its summary
 //! decision         what made it slow, as `verdict` decides
 //! ending           how a connection opened and ended, where that is not plain
 //! capture_faults   what connections show to be wrong with their captures, by input
@@ -14,10 +15,12 @@
 
 pub mod capture_faults;
 pub mod decision;
+mod direction_rates;
 pub mod ending;
 pub mod not_measured;
 pub mod shown;
 mod stragglers;
 pub(crate) mod summarize;
+mod summarize_direction;
 #[allow(clippy::module_inception, reason = "the room is named after its main type")]
 pub mod summary;
