@@ -116,7 +116,7 @@ pub struct Connection {
 
 /// What the rules for the data of `side` ask of the other side.
 #[inline(always)]
-fn peer_of<'a>(side: usize, half: &'a Half, handshake: &'a Handshake) -> Peer<'a> {
+pub(super) fn peer_of<'a>(side: usize, half: &'a Half, handshake: &'a Handshake) -> Peer<'a> {
     let openings = if side == 0 { &handshake.syn_ack } else { &handshake.syn };
     Peer { half, openings, is_client: side == 1 }
 }
@@ -170,126 +170,6 @@ impl Connection {
             looking: false,
             ending: None,
         }
-    }
-
-    /// Open, and nothing of the opening is awaited: packets without SYN, FIN and RST leave it so.
-    #[inline]
-    pub fn is_steady(&self) -> bool {
-        let opened = self.handshake.complete || !self.halves[1].offer.seen;
-        opened
-            && self.first_fin_ns.is_none()
-            && self.reset.is_none()
-            && self.over_since.is_none()
-            && !self.detailed
-            && self.echo_loops.is_none()
-            && self.two_points.is_none()
-    }
-
-    /// Packets with one of these bits want a look of their own: where both sides agreed on marks of congestion, those that tell of
-    /// them, too.
-    #[inline]
-    pub fn telling_bits(&self) -> u16 {
-        let of_marks = if self.ecn.is_some() { ecn::BITS } else { 0 };
-        tcp_flags::SYN | tcp_flags::FIN | tcp_flags::RST | of_marks
-    }
-
-    /// Takes a packet without [`Self::telling_bits`] while the connection [`Self::is_steady`]. The two kinds that bulk transfers
-    /// are made of, next data and pure acknowledgements, go a short way to the same result.
-    ///
-    /// `SIDE` sent it, known when this is compiled: nothing has to be looked up by it.
-    #[inline(always)]
-    pub fn steady_packet<const SIDE: usize>(
-        &mut self,
-        packet: &Packet,
-        bytes: &[u8],
-        shortest_gap_ns: i64,
-        environment: &mut Environment,
-    ) {
-        let taken = if packet.payload_length > 0 {
-            self.steady_data::<SIDE>(packet, bytes, shortest_gap_ns, environment)
-        } else {
-            self.steady_acknowledgement::<SIDE>(packet, bytes, environment)
-        };
-        if !taken {
-            self.packet(packet, bytes, SIDE == 0, environment);
-        }
-    }
-
-    /// The next data in order. False if it is something else; then nothing has changed.
-    // Apart from the other kind of packet: both in one function want more registers than there are.
-    #[inline(never)]
-    fn steady_data<const SIDE: usize>(
-        &mut self,
-        packet: &Packet,
-        bytes: &[u8],
-        shortest_gap_ns: i64,
-        environment: &mut Environment,
-    ) -> bool {
-        if self.is_watched(packet, SIDE, self.end_ns, shortest_gap_ns) || !self.acknowledges_near(packet, SIDE) {
-            return false;
-        }
-        let context = self.context(SIDE);
-        let [half, peer] = half_and_peer(&mut self.halves, SIDE);
-        let peer = peer_of(SIDE, peer, &self.handshake);
-        let Some(ahead_ns) = half.next_data(packet, bytes, &context, peer) else { return false };
-        self.end_ns = self.end_ns.max(packet.time_ns);
-        if ahead_ns != 0 {
-            self.suspect_step(packet, SIDE, ahead_ns, environment);
-        }
-        if self.speaker != SIDE as u8 {
-            self.speaks(packet, bytes, SIDE);
-        }
-        if !self.tls_settled {
-            self.feed_next_tls(packet, bytes, SIDE);
-        }
-        let window_shift = self.shifts[SIDE];
-        let is_repeated = packet.has(tcp_flags::ACK) && self.halves[1 - SIDE].repeated_while_idle(packet, window_shift);
-        let rtt_ns = if is_repeated {
-            self.pass_tls_holes(packet, 1 - SIDE);
-            None
-        } else {
-            self.take_acknowledgement(packet, bytes, SIDE).rtt_ns()
-        };
-        self.answered(packet, SIDE, rtt_ns);
-        self.check_round(packet, SIDE, environment.round_rules);
-        true
-    }
-
-    /// A pure acknowledgement. False if it is something else; then nothing has changed.
-    #[inline(never)]
-    fn steady_acknowledgement<const SIDE: usize>(
-        &mut self,
-        packet: &Packet,
-        bytes: &[u8],
-        environment: &mut Environment,
-    ) -> bool {
-        if self.is_watched_answer(packet, SIDE) || !self.acknowledges_near(packet, SIDE) {
-            return false;
-        }
-        let [half, peer] = half_and_peer(&mut self.halves, SIDE);
-        let Some((ahead_ns, position)) = half.pure_acknowledgement(packet, bytes, peer) else { return false };
-        let is_more = position > peer.una;
-        self.end_ns = self.end_ns.max(packet.time_ns);
-        if ahead_ns != 0 {
-            self.suspect_step(packet, SIDE, ahead_ns, environment);
-        }
-        let context = self.context(1 - SIDE);
-        let window_shift = self.shifts[SIDE];
-        let answer = (is_more && packet.has(tcp_flags::ACK))
-            .then(|| self.halves[1 - SIDE].more_acknowledged(packet, position, window_shift, &context))
-            .flatten();
-        let rtt_ns = match answer {
-            Some(answer) => {
-                self.note_window(packet, SIDE);
-                self.take_round_trip(answer, SIDE);
-                self.pass_tls_holes(packet, 1 - SIDE);
-                answer.rtt_ns()
-            }
-            None => self.take_acknowledgement(packet, bytes, SIDE).rtt_ns(),
-        };
-        self.answered(packet, SIDE, rtt_ns);
-        self.check_round(packet, SIDE, environment.round_rules);
-        true
     }
 
     /// Takes a packet of this connection, unless its receiver would not.
@@ -400,7 +280,7 @@ impl Connection {
 
     /// Is a round over for the data that the packet acknowledges, or is?
     #[inline(always)]
-    fn check_round(&mut self, packet: &Packet, side: usize, rules: &[RoundRule]) {
+    pub(super) fn check_round(&mut self, packet: &Packet, side: usize, rules: &[RoundRule]) {
         let is_over = |half: &Half| half.live.as_deref().is_some_and(|live| live.view.round_is_over());
         if is_over(&self.halves[1 - side]) {
             self.close_round(packet, 1 - side, false, rules);
@@ -456,7 +336,7 @@ impl Connection {
 
     /// The other direction: what the packet says of data received.
     #[inline(never)]
-    fn take_acknowledgement(&mut self, packet: &Packet, bytes: &[u8], side: usize) -> Answer {
+    pub(super) fn take_acknowledgement(&mut self, packet: &Packet, bytes: &[u8], side: usize) -> Answer {
         if !packet.has(tcp_flags::ACK) || self.only_waits_for_copies(packet) {
             return Answer::default();
         }
@@ -477,14 +357,14 @@ impl Connection {
 
     /// A capture that begins in mid-stream learns from the first report that both sides use SACK.
     #[inline]
-    fn shows_sack(&self, packet: &Packet, bytes: &[u8]) -> bool {
+    pub(super) fn shows_sack(&self, packet: &Packet, bytes: &[u8]) -> bool {
         packet.options & option_bits::OTHERS != 0
             && !self.offers_are_known()
             && !SackBlocks::of_packet(packet, bytes).as_slice().is_empty()
     }
 
     /// Both sides have closed it; it is there still since all comes twice, and nothing else that comes tells of it.
-    fn only_waits_for_copies(&self, packet: &Packet) -> bool {
+    pub(super) fn only_waits_for_copies(&self, packet: &Packet) -> bool {
         let is_kept = self.over_since.is_some() && self.two_points.is_some();
         is_kept && packet.payload_length == 0 && self.both_have_closed()
     }
@@ -495,7 +375,7 @@ impl Connection {
 
     /// Until the TLS handshake is over, every acknowledgement may tell that it waits in vain for data of `sender`.
     #[inline(always)]
-    fn pass_tls_holes(&mut self, packet: &Packet, sender: usize) {
+    pub(super) fn pass_tls_holes(&mut self, packet: &Packet, sender: usize) {
         if !self.tls_settled && self.tls.is_some() {
             self.skip_tls_holes(packet, sender);
         }

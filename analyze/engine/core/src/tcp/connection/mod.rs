@@ -2,6 +2,7 @@
 //! `limits`); rules that need one direction alone are in `direction`.
 //!
 //! ```text
+//! steady           the short way of bulk transfers
 //! connection       a packet goes to its direction       environment      what connections of a shard share
 //! without_data     acknowledgements alone, probes and FIN
 //! open, handshake, crossing  SYN, SYN-ACK, RST: what is offered   vantage          where the capture stands
@@ -41,6 +42,7 @@ pub mod reset;
 pub mod rtt_by_echo;
 pub mod rtt_lengthened;
 pub(crate) mod speaking;
+mod steady;
 pub mod vantage;
 pub mod watchers;
 pub mod watching;
