@@ -98,7 +98,7 @@ def test_what_was_wrong_with_a_capture_is_told(capture: dict[str, Any], line: st
 
 
 def test_records_out_of_time_order_are_shown() -> None:
-    disorder = {"records": 0, "largest_step_s": None, "left": 0}
+    disorder: dict[str, Any] = {"records": 0, "largest_step_s": None, "left": 0}
     assert list(trouble({"out_of_time_order": disorder})) == []
     disorder = {"records": 1_160, "largest_step_s": 0.00025, "left": 0}
     assert list(trouble({"out_of_time_order": disorder})) == [
