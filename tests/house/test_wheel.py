@@ -14,7 +14,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
-ROOMS = ("analyze", "capture", "cloudwatch", "lab", "providers", "receiver", "sender", "vmtrace")
+ROOMS = ("analyze", "capture", "cloudwatch", "corpus", "lab", "providers", "receiver", "sender", "vmtrace")
 # The aim is 15 s on an idle machine; where these tests run there are other guests, and a registry to ask.
 MOST_S = 240.0
 

@@ -3,7 +3,7 @@
 //! The fuzz target `fast_path` runs the same comparison on bytes that coverage leads (docs/fuzzing.md). `short_ways.rs` compares
 //! what is written of whole captures.
 //!
-//! Subjects: `tcp/direction/fast_path.rs`,
+//! Subjects: `tcp/direction/fast_path.rs`, `tcp/connection/steady.rs`,
 //! `tcp/direction/observers.rs`, `tcp/direction/placed.rs`, `tcp/events/context.rs`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 

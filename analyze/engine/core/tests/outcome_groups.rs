@@ -1,7 +1,8 @@
 //! Outcomes of a whole capture by kind and server, the bounds of what is kept, and ICMP errors on their way to connections.
 //!
 //! Subjects: `tcp/outcome/groups.rs`, `tcp/summary/ending.rs`, `tcp/connection/ending_log.rs`, `tcp/events/ending.rs`,
-//! `tcp/events/place.rs`, `tcp/events/outcome_kind.rs`, `tcp/connection/ending_notes.rs`, `analysis/icmp_errors.rs`.
+//! `tcp/events/place.rs`, `tcp/events/outcome_kind.rs`, `tcp/connection/ending_notes.rs`, `analysis/icmp_errors.rs`,
+//! `output/outcomes.rs`.
 
 mod playbook;
 

@@ -3,7 +3,7 @@
 //! Subjects: `output/describe/connection.rs`, `output/describe/endpoint.rs`, `output/describe/direction.rs`,
 //! `output/describe/loss.rs`, `output/describe/round_trips.rs`, `output/describe/spacing.rs`, `output/describe/tls.rs`,
 //! `output/describe/ledger.rs`, `output/key.rs`, `output/link_names.rs`,
-//! `tcp/summary/not_measured.rs`.
+//! `tcp/summary/not_measured.rs`, `output/json_writer.rs`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod playbook;

@@ -1,6 +1,6 @@
 //! Goodput takes more than one flight, and data that was acknowledged; otherwise there is none, with its reason.
 //!
-//! Subjects: `tcp/summary/summary.rs`.
+//! Subjects: `tcp/summary/summary.rs`, `tcp/summary/direction_rates.rs`.
 
 mod playbook;
 

@@ -1,6 +1,6 @@
 //! Segments that passed the capture point and were lost behind it: in the receiving host, or on the path behind a middle point.
 //!
-//! Subjects: `tcp/summary/summarize.rs`.
+//! Subjects: `tcp/summary/summarize.rs`, `tcp/summary/summarize_direction.rs`.
 
 mod playbook;
 
