@@ -76,7 +76,7 @@ FIELDS = (
         "goodput",
         1,
         lambda row, d: si(row.get(f"{d}_goodput_bps"), "bit/s"),
-        absent="no data, or all of it at one moment",
+        absent="no data, none of it acknowledged, or all in one flight",
     ),
     Field("why", 0, lambda row, _: why(row), left=True, absent="too little was seen for a verdict"),
     Field(
