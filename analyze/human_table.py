@@ -13,6 +13,7 @@ from analyze.connection_order import NOTABLE, ordered
 from analyze.human_causes import cause_lines, why
 from analyze.outcomes import outcome_lines
 from analyze.path_rtt import median_of_path_s, path_rtt_min_s
+from analyze.request_lines import server_lines
 from analyze.short_names import short_names
 from analyze.units import ABSENT, count, instant, plural, printable, ratio, seconds, share, si
 from analyze.verdict import is_on_the_clients_data
@@ -163,6 +164,8 @@ def show(trace: "Trace", console: "Console", *, limit: int, sort: str = NOTABLE)
         for number, line in enumerate(outcome_lines(trace.header().get("outcomes", ()), total)):
             console.print(Text(line if number else f"\n{line}", "yellow"), soft_wrap=True)
         for number, line in enumerate(cause_lines(trace, rows)):
+            console.print(Text(line if number else f"\n{line}"))
+        for number, line in enumerate(server_lines(trace.header().get("request_servers", ()))):
             console.print(Text(line if number else f"\n{line}"))
         dashes = list(_dashes(fields))
     for line in (*dashes, *unmeasured(trace)):

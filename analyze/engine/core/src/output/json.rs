@@ -82,7 +82,8 @@ impl Analysis {
             json.close(b'}');
         }
         json.close(b']');
-        if header.only_connection.is_none() {
+        // Connections are numbered from 1: that of none asks for the document without them.
+        if header.only_connection.is_none_or(|only| only == 0) {
             self.request_servers(&mut json);
         }
         json.close(b'}');
