@@ -48,17 +48,16 @@ def request_lines(record: Record) -> Iterator[str]:
 
 
 def server_lines(servers: Iterable[Record]) -> Iterator[str]:
-    """A line for each server at which waiting for the first byte took most of the time of its requests, the longest first.
+    """A line for each server whose requests waited most of their time for the first byte, the longest first.
 
     `servers` are the `request_servers` of the document. Short waits are no reason to look.
     """
     waited = [one for one in servers if _waits_most(one)]
     for one in sorted(waited, key=lambda one: -one["first_byte_s"])[:_SERVERS_SHOWN]:
         whole_s = sum(one[key] for key in ("request_s", "first_byte_s", "response_s"))
-        yield (
-            f"{plural(one['count'], 'request')} to {printable(one['server'])}: {seconds(one['first_byte_s'])} of {seconds(whole_s)} went from request "
-            f"to first byte (median {seconds(one['first_byte_median_s'])})"
-        )
+        asked = f"{plural(one['count'], 'request')} to {printable(one['server'])}"
+        waits = f"{seconds(one['first_byte_s'])} of {seconds(whole_s)} went from request to first byte"
+        yield f"{asked}: {waits} (median {seconds(one['first_byte_median_s'])})"
 
 
 def _waits_most(server: Record) -> bool:
