@@ -148,6 +148,7 @@ def analyze_slices(
     *,
     inputs: int,
     timeless: bool = False,
+    end_ns: int | None = None,
     room_bytes: int | None = None,
     oversize_abs_ns: int | None = None,
     allowed_bps: float | None = None,

@@ -104,7 +104,10 @@ def _analysis(
     headers = [header for one in ordered for header in one.header]
     timeless = all(header["packets"] == header["capture"]["packets_without_time"] for header in headers)
     room = int(task.memory_bytes * _ROOM_SHARE)
-    return _engine.analyze_slices(slices, inputs=len(numbers), timeless=timeless, room_bytes=room, progress=progress)
+    end_ns = max((one.end_ns for one in ordered if one.end_ns is not None), default=None)
+    return _engine.analyze_slices(
+        slices, inputs=len(numbers), timeless=timeless, end_ns=end_ns, room_bytes=room, progress=progress
+    )
 
 
 def _top_level(analysis: _engine.Analysis, names: Sequence[str]) -> dict[str, Any]:

@@ -67,15 +67,17 @@ pub fn split(
 /// Finds the connections of a bucket in its `slices`, in order: each is an input, the number of packets before its run, and
 /// the numbers that the inputs of its run have among all `inputs`.
 ///
-/// Connections that take more than `room_bytes` are taken in parts. `timeless` says that no frame of any input has a time.
+/// Connections that take more than `room_bytes` are taken in parts. `timeless` says that no frame of any input has a time, `end_ns`
+/// when the last one passed.
 #[expect(clippy::too_many_arguments, reason = "Python gives them by name")]
 #[pyfunction]
-#[pyo3(signature = (slices, *, inputs, timeless = false, room_bytes = None, oversize_abs_ns = None, allowed_bps = None, progress = None))]
+#[pyo3(signature = (slices, *, inputs, timeless = false, end_ns = None, room_bytes = None, oversize_abs_ns = None, allowed_bps = None, progress = None))]
 pub fn analyze_slices(
     py: Python<'_>,
     slices: Vec<(Input, u64, Vec<u16>)>,
     inputs: usize,
     timeless: bool,
+    end_ns: Option<i64>,
     room_bytes: Option<usize>,
     oversize_abs_ns: Option<u64>,
     allowed_bps: Option<f64>,
@@ -94,7 +96,7 @@ pub fn analyze_slices(
             };
             slices.iter().map(open_slice).collect::<io::Result<Vec<_>>>()
         };
-        bucket::analyze_slices(&open, Inputs { count: inputs, timeless }, &options, &*observed)
+        bucket::analyze_slices(&open, Inputs { count: inputs, timeless, end_ns }, &options, &*observed)
     };
     match on_own_thread(py, &watch, progress.as_ref(), work)? {
         Ok(result) if result.interrupted => Err(PyKeyboardInterrupt::new_err(())),

@@ -25,8 +25,8 @@ fn opened(files: &[Vec<u8>]) -> Vec<Input> {
     files.iter().map(|file| Box::new(Cursor::new(file.clone())) as Input).collect()
 }
 
-/// Slices, their packets, and whether no frame has a time.
-fn slices_of(files: &[Vec<u8>], buckets: u32) -> (Slices, u64, bool) {
+/// Slices, their packets, whether no frame has a time, and when the last one passed.
+fn slices_of(files: &[Vec<u8>], buckets: u32) -> (Slices, u64, bool, Option<i64>) {
     let mut slices = Slices::new();
     let mut sink = |bucket: u32, piece: Vec<u8>| {
         slices.entry(bucket).or_default().extend_from_slice(&piece);
@@ -35,19 +35,20 @@ fn slices_of(files: &[Vec<u8>], buckets: u32) -> (Slices, u64, bool) {
     let found = split(read::open(opened(files)), buckets, 1, &Options::default(), &NoObserver, &mut sink).unwrap();
     assert!(found.analysis.connections.is_empty());
     let timeless = found.analysis.inputs.iter().all(|input| input.facts.is_timeless());
-    (slices, found.packets, timeless)
+    let end_ns = found.analysis.inputs.iter().filter_map(|input| input.facts.end_ns).max();
+    (slices, found.packets, timeless, end_ns)
 }
 
 /// The connections of all buckets of one run or several, in the order of their first packets.
 fn in_buckets(runs: &[&[Vec<u8>]], buckets: u32, room_bytes: Option<usize>) -> Vec<(u64, Vec<Column>)> {
-    let split_runs: Vec<(Slices, u64, bool)> = runs.iter().map(|run| slices_of(run, buckets)).collect();
+    let split_runs: Vec<_> = runs.iter().map(|run| slices_of(run, buckets)).collect();
     let options = Options { room_bytes, ..Options::default() };
     let mut found = Vec::new();
     for bucket in 0..buckets {
         let open = || {
             let (mut before, mut first_input) = (0, 0);
             let mut slices = Vec::new();
-            for ((bytes, packets, _), run) in split_runs.iter().zip(runs) {
+            for ((bytes, packets, ..), run) in split_runs.iter().zip(runs) {
                 let reader = Box::new(Cursor::new(bytes.get(&bucket).cloned().unwrap_or_default()));
                 let inputs = (first_input..first_input + run.len() as u16).collect();
                 slices.push(Slice { reader, first_place: before, inputs });
@@ -56,8 +57,9 @@ fn in_buckets(runs: &[&[Vec<u8>]], buckets: u32, room_bytes: Option<usize>) -> V
             }
             Ok(slices)
         };
-        let timeless = split_runs.iter().all(|(.., timeless)| *timeless);
-        let inputs = Inputs { count: runs.iter().map(|run| run.len()).sum(), timeless };
+        let timeless = split_runs.iter().all(|(.., timeless, _)| *timeless);
+        let end_ns = split_runs.iter().filter_map(|(.., end_ns)| *end_ns).max();
+        let inputs = Inputs { count: runs.iter().map(|run| run.len()).sum(), timeless, end_ns };
         found.extend(by_first_packet(&analyze_slices(&open, inputs, &options, &NoObserver).unwrap()));
     }
     found.sort_by_key(|(order, _)| *order);
@@ -130,7 +132,7 @@ fn a_slice_that_is_cut_short_is_refused() {
     let cut = slices[&0].split_last_chunk::<7>().unwrap().0.to_vec();
     let open =
         || Ok(vec![Slice { reader: Box::new(Cursor::new(cut.clone())) as Input, first_place: 0, inputs: vec![0] }]);
-    let inputs = Inputs { count: 1, timeless: false };
+    let inputs = Inputs { count: 1, timeless: false, end_ns: None };
     let failure = analyze_slices(&open, inputs, &Options::default(), &NoObserver).unwrap_err();
     assert!(failure.to_string().contains("damaged slice"), "{failure}");
     let gone = || Err(Error::other("gone"));

@@ -125,16 +125,19 @@ fn what_has_waited_in_a_queue_says_nothing_of_the_application() {
 }
 
 #[test]
-fn uneven_sends_that_answer_nothing_may_be_the_application_s() {
+fn uneven_sends_that_answer_nothing_may_be_the_application_s_and_those_at_a_clock_a_shaper_s() {
     // A flight that hardly varies, as a send buffer makes it, or pacing; but pacing is even, and a buffer is filled with acknowledgements.
     let uneven = |at: usize| 1.17 * at as f64 + 3.9 * (at / 25) as f64;
-    let even = |at: usize| 1.36 * at as f64;
+    let even = |at: usize| 1.28 * at as f64 + 0.9 * (at / 10) as f64;
+    let at_a_clock = |at: usize| 1.36 * at as f64;
     let sends = Sends { count: 4000, pushed: false, ..Sends::default() };
     let verdict = |begins_ms: &dyn Fn(usize) -> f64| Sends { begins_ms, ..sends }.verdict(true).expect("long enough");
     let (factor, confidence) = verdict(&even);
     assert!(factor == Factor::SendBuffer && confidence > 0.8, "{factor:?} {confidence}");
-    let (factor, confidence) = verdict(&uneven);
-    assert!(factor == Factor::SendBuffer && confidence <= 0.5, "{factor:?} {confidence}");
+    for open in [&uneven as &dyn Fn(usize) -> f64, &at_a_clock] {
+        let (factor, confidence) = verdict(open);
+        assert!(factor == Factor::SendBuffer && confidence <= 0.5, "{factor:?} {confidence}");
+    }
 }
 
 #[test]

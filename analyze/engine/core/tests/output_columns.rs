@@ -48,6 +48,10 @@ fn flat(object: &Value) -> BTreeMap<String, Value> {
                 let prefix = if path.is_empty() { String::new() } else { format!("{path}_") };
                 members.iter().for_each(|(key, value)| add(flat, &format!("{prefix}{key}"), value));
             }
+            // A column says how many there are; the document lists them.
+            Value::Array(items) if path == "icmp_errors" => {
+                flat.insert(path.to_owned(), items.len().into());
+            }
             Value::Array(items) => {
                 let texts: Vec<&str> = items.iter().filter_map(Value::as_str).collect();
                 flat.insert(path.to_owned(), if texts.is_empty() { Value::Null } else { texts.join(", ").into() });
@@ -104,7 +108,8 @@ const LEFT_OUT: [&str; 29] = [
 ];
 
 /// Objects that the document leaves out as a whole.
-const OBJECTS_LEFT_OUT: [&str; 10] = [
+const OBJECTS_LEFT_OUT: [&str; 11] = [
+    "outcome_",
     "request_totals_",
     "verdict_",
     "tls_",

@@ -178,7 +178,7 @@ fn an_acknowledgement_far_beyond_the_data_is_nonsense() {
 }
 
 #[test]
-fn data_far_beyond_the_stream_is_nonsense() {
+fn data_far_beyond_the_stream_is_counted_and_touches_nothing_else() {
     let talk = Talk::seen_at_client(40.0)
         .client(50.0, data(0, 1000))
         .client(51.0, data(1_500_000_000, 1000))
@@ -186,7 +186,7 @@ fn data_far_beyond_the_stream_is_nonsense() {
         .server(92.0, ack(2000));
     let direction = client(&talk);
     assert_eq!((direction.unseen_acknowledged_bytes, direction.unique_payload_bytes), (0, 2000));
-    assert_eq!((direction.loss.retransmitted, direction.payload_bytes), (0, 3000));
+    assert_eq!((direction.loss.unacceptable, direction.loss.retransmitted, direction.payload_bytes), (1, 0, 2000));
 }
 
 #[test]
@@ -199,7 +199,9 @@ fn data_farther_behind_than_any_window_is_no_repeat() {
         .each(0..10_i64, |talk, n| talk.client(60_000.0 + n as f64, data(2_500_000_000 + 1000 * n, 1000)));
     let direction = client(&far);
     assert_eq!((direction.loss.retransmitted, direction.loss.spurious, direction.loss.reordered), (0, 0, 0));
-    assert_eq!((direction.payload_bytes, direction.unique_payload_bytes), (13_000, 3000));
+    // Three that go on with each other are believed; the tenth is alone.
+    assert_eq!((direction.loss.unacceptable, direction.loss.capture_duplicates), (1, 0));
+    assert_eq!((direction.payload_bytes, direction.unique_payload_bytes), (12_000, 3000));
 }
 
 #[test]

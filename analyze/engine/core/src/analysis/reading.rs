@@ -34,6 +34,8 @@ pub struct Reading {
     pub open_bytes: usize,
     /// No frame of any input has a time.
     is_timeless: bool,
+    /// Time of the last frame, where frames were read in another run.
+    end_ns: Option<i64>,
     shared: Shared,
     lookups: Lookups,
     icmp: Gathered,
@@ -91,11 +93,11 @@ impl Reading {
     }
 
     /// The connections of packets that were read before, in another run ([`crate::analysis::slices`]).
-    pub fn of_slices(shard: Shard, inputs: usize, is_timeless: bool, interrupted: bool) -> Self {
+    pub fn of_slices(shard: Shard, inputs: usize, is_timeless: bool, end_ns: Option<i64>, interrupted: bool) -> Self {
         let open_bytes = shard.open_bytes();
         let (connections, shared) = gather(vec![shard]);
         let facts = vec![InputFacts::default(); inputs];
-        Self { connections, shared, interrupted, is_timeless, open_bytes, facts, ..Self::default() }
+        Self { connections, shared, interrupted, is_timeless, end_ns, open_bytes, facts, ..Self::default() }
     }
 
     /// Most of a connection came twice, or was sent again, or a connection is there twice: captures of two points may have been put
@@ -140,6 +142,7 @@ impl Reading {
 
     /// The result: connections in order of their first packets, and numbered.
     pub fn conclude(self, options: &Options) -> Analysis {
+        let known_end_ns = self.end_ns;
         let Self {
             mut connections, interrupted, is_timeless, shared, mut lookups, icmp, facts, tallies, errors, ..
         } = self;
@@ -152,7 +155,7 @@ impl Reading {
         }
         lookups.merge(over_tcp.into_iter().map(|lookups| *lookups));
         icmp.join(&mut connections);
-        let end_ns = facts.iter().filter_map(|facts| facts.end_ns).max();
+        let end_ns = facts.iter().filter_map(|facts| facts.end_ns).chain(known_end_ns).max();
         outcome::settle(&mut connections, end_ns);
         if is_timeless {
             connections.iter_mut().for_each(|connection| connection.forget_times());

@@ -25,10 +25,12 @@ pub(super) fn file_order_is_right<'a>(
     before: impl Iterator<Item = (&'a Record, &'a [u8])>,
     behind: impl Iterator<Item = (&'a Record, &'a [u8])>,
 ) -> bool {
-    let mut last = HashMap::new();
+    let (mut last, mut last_data) = (HashMap::new(), HashMap::new());
     for (record, bytes) in before.take(LOOKED_BACK) {
-        if let Decoded::Tcp(packet) = decode(bytes, record) {
-            last.entry(flow_of(&packet)).or_insert(packet);
+        let Decoded::Tcp(packet) = decode(bytes, record) else { continue };
+        last.entry(flow_of(&packet)).or_insert(packet);
+        if packet.payload_length > 0 {
+            last_data.entry(flow_of(&packet)).or_insert(packet);
         }
     }
     let (mut forth, mut back) = (0usize, 0usize);
@@ -36,8 +38,8 @@ pub(super) fn file_order_is_right<'a>(
     let mut is_certain = fewest == 1;
     for (record, bytes) in behind {
         let Decoded::Tcp(packet) = decode(bytes, record) else { continue };
-        let later = |flow: Flow| last.get(&flow).filter(|last: &&Packet| last.time_ns > packet.time_ns);
-        if let Some(last) = later(flow_of(&packet)) {
+        let is_later = |before: &&Packet| before.time_ns > packet.time_ns;
+        if let Some(last) = last.get(&flow_of(&packet)).filter(is_later) {
             let by_clock = by_clock(last, &packet);
             let progress = if by_clock == 0 { by_numbers(last, &packet) } else { by_clock };
             if progress > 0 {
@@ -47,13 +49,13 @@ pub(super) fn file_order_is_right<'a>(
             forth += usize::from(progress > 0);
             back += usize::from(progress < 0);
         }
-        // Nobody acknowledges what has not come.
-        if let Some(last) = later(opposite(flow_of(&packet))) {
-            let is_causal = acknowledges(&packet, last);
-            is_certain |= is_causal;
-            forth += if is_causal { fewest } else { 0 };
-            back += if acknowledges(last, &packet) { fewest } else { 0 };
-        }
+        // Nobody acknowledges what has not come: neither the last data of the other side, nor its last packet this one.
+        let flow = opposite(flow_of(&packet));
+        let is_causal = last_data.get(&flow).filter(is_later).is_some_and(|data| acknowledges(&packet, data));
+        is_certain |= is_causal;
+        forth += if is_causal { fewest } else { 0 };
+        let is_acknowledged = last.get(&flow).filter(is_later).is_some_and(|last| acknowledges(last, &packet));
+        back += if is_acknowledged { fewest } else { 0 };
     }
     // What was sent again goes back in its numbers: those of one sender alone may mislead.
     (is_certain || directions.len() > 1) && forth >= fewest && forth > MOSTLY * back

@@ -42,6 +42,8 @@ pub struct Inputs {
     pub count: usize,
     /// No frame has a time.
     pub timeless: bool,
+    /// Time of the last frame of all: how long the capture goes on behind a connection.
+    pub end_ns: Option<i64>,
 }
 
 /// Analyses the slices that `open` gives.
@@ -107,7 +109,7 @@ fn one_part(
             }
         }
     }
-    Ok(Some(Reading::of_slices(run.shard, inputs.count, inputs.timeless, interrupted)))
+    Ok(Some(Reading::of_slices(run.shard, inputs.count, inputs.timeless, inputs.end_ns, interrupted)))
 }
 
 /// The shard that takes pieces, and what it reuses from piece to piece.

@@ -211,7 +211,9 @@ impl Connection {
             (self.reset, self.over_since, self.over_but_for_rows) = (None, None, false);
         }
         self.begin_side(packet, side, environment);
-        let copied = self.copied(packet, bytes, side);
+        // What was held because it lies far behind is remembered, and no copy of itself.
+        let was_held = is_believed && self.is_far_behind(packet, side);
+        let copied = if was_held { Copied::Nothing } else { self.copied(packet, bytes, side) };
         let packet = match &copied {
             Copied::Nothing => packet,
             Copied::Head(rest) => rest,

@@ -47,12 +47,14 @@ impl Connection {
     /// The same with its numbers, if it is so.
     pub(crate) fn nearer(&self) -> Option<Nearer> {
         let side = [1, 0].into_iter().find(|&side| self.is_answered_nearer(side) == Some(true))?;
-        let steps = self.handshake.steps(self.first_frame);
-        let place = |index: usize| steps.get(index).copied().flatten().map(|(time_ns, frame)| Place { frame, time_ns });
+        // Between SYN, SYN-ACK and acknowledgement stand what was sent again of them.
+        let [syn, _, syn_ack, _, acknowledgement] = self.handshake.steps(self.first_frame);
+        let answered = [syn_ack, syn][side & 1].zip([acknowledgement, syn_ack][side & 1]);
+        let place = |(time_ns, frame): (i64, u32)| Place { frame, time_ns };
         Some(Nearer {
             handshake_ns: self.handshake_loop_ns(side)?,
             data_ns: shortest_ns(&self.halves[1 - side])?,
-            places: [place(1 - side)?, place(2 - side)?],
+            places: answered.map(|(first, answer)| [place(first), place(answer)])?,
         })
     }
 
