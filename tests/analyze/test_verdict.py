@@ -24,11 +24,14 @@ def test_a_verdict_of_unknown_confidence_is_open() -> None:
     assert is_open(None)
 
 
-def test_one_remedy_for_two_factors_is_said_once() -> None:
+def test_losses_are_one_cause_and_what_comes_next_has_another_remedy() -> None:
     [connection] = vmtrace.read(SAMPLES / "lossy-receiver.pcap").json()["connections"]
     verdict = connection["verdict"]
-    assert {verdict["factor"], verdict["runner_up"]} == {"congestion_window", "loss_recovery"}
-    assert [what_if["change"] for what_if in verdict["what_if"]] == ["no loss"]
+    lost_bytes = {limit["factor"]: limit["lost_bytes"] for limit in connection["client_to_server"]["limits"]}
+    assert (verdict["factor"], verdict["runner_up"]) == ("congestion_window", "slow_start")
+    assert lost_bytes["loss_recovery"] > lost_bytes["slow_start"]
+    changes = [what_if["change"] for what_if in verdict["what_if"]]
+    assert changes == ["no loss", "a connection that is used again, past slow start"]
 
 
 def test_no_remedy_makes_a_transfer_slower_than_it_was() -> None:
