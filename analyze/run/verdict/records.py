@@ -58,7 +58,9 @@ def _of_run(one: RunVerdict) -> Record:
 
 
 def _of_pair(one: PairVerdict) -> Record:
-    what_if = [_without(asdict(change), ("time_share",)) for change in one.what_if]
+    what_if = [
+        {name: value for name, value in asdict(change).items() if name != "time_share"} for change in one.what_if
+    ]
     lists = {"undetermined_between": list(one.undetermined_between), "evidence": _evidence(one.evidence)}
     return asdict(one) | lists | {"what_if": what_if}
 
