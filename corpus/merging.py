@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corpus.engine import Digits, Record
+from corpus.outcomes import merged_outcomes
 from corpus.splitting import Manifest
 
 _SAME_STEP_NS = 1_000_000_000
@@ -91,6 +92,10 @@ def merged_top(buckets: Sequence[Record], ids: Sequence[Ids]) -> Record:
                 merged[key] = renamed
             elif key not in {"schema", "vmtrace", "reasons"}:
                 merged[key] = _sum(merged[key], renamed)
+    if "outcomes" in merged:
+        merged["outcomes"] = merged_outcomes(
+            [(bucket["top"]["outcomes"], numbers) for bucket, numbers in zip(buckets, ids, strict=True)]
+        )
     return merged
 
 

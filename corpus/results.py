@@ -121,13 +121,9 @@ def _put_table(out: Folder, name: str, rows: list[dict[str, Any]], schema: pa.Sc
 def header(runs: Sequence[Manifest], records: Sequence[Record], ids: Sequence[Ids]) -> Record:
     """The document without its connections."""
     top = merged_top(records, ids)
-    merged: Record = {}
-    for key, value in top.items():
-        merged[key] = value
-        if key == "reasons":
-            merged["inputs"] = merged_header(runs, records)
-            merged["connections"] = []
-    return merged
+    before = {key: top.pop(key) for key in ("schema", "vmtrace", "interrupted", "reasons")}
+    outcomes = {"outcomes": top.pop("outcomes")}
+    return before | {"inputs": merged_header(runs, records)} | outcomes | {"connections": []} | top
 
 
 def write_document(out: Folder, document: Record, ids: Sequence[Ids]) -> None:

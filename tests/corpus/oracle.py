@@ -48,6 +48,12 @@ def document(trace: Trace) -> bytes:
     return out.getvalue()
 
 
+def without_request_servers(text: bytes) -> bytes:
+    """Quantiles over connections cannot be merged: a corpus leaves them out (docs/corpus.md)."""
+    before, found, _ = text.rpartition(b',"request_servers":[')
+    return before + b"}\n" if found else text
+
+
 def plain(table: pa.Table) -> pa.Table:
     """Texts as texts, whatever names their categories have."""
     fields = [
@@ -65,7 +71,7 @@ def connections(out: Path) -> pa.Table:
 def assert_same(out: Path, names: list[str]) -> Trace:
     """The results are those of one process: document byte by byte, tables value by value."""
     trace = one_process(names)
-    found, expected = (out / "analysis.json").read_bytes(), document(trace)
+    found, expected = (out / "analysis.json").read_bytes(), without_request_servers(document(trace))
     if found != expected:
         first, second = json.loads(found), json.loads(expected)
         assert first["inputs"] == second["inputs"]
