@@ -217,7 +217,11 @@ impl Connection {
         let packet = match &copied {
             Copied::Nothing => packet,
             Copied::Head(rest) => rest,
-            Copied::All => return,
+            Copied::All => {
+                // Recorded twice, the last packet ends the connection once.
+                self.end_ns = before_ns;
+                return;
+            }
         };
         if !is_believed && self.is_far_behind(packet, side) && self.refuses_behind(packet, side, environment) {
             self.end_ns = before_ns;
