@@ -1,8 +1,8 @@
 """Names of objects: what is a URL, and its parts. Imports nothing heavy, since every command asks."""
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 SCHEMES = ("s3", "gs", "az", "http", "https")
 _URL = re.compile(r"^(s3|gs|az|https?)://", re.IGNORECASE)
@@ -13,9 +13,8 @@ class PlaceError(ValueError):
     """A name that is no object's; the text says what is wrong."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """An object, a prefix or a pattern."""
+class Place(NamedTuple):
+    """An object, a prefix or a pattern. No dataclass: importing those takes longer than all else here."""
 
     root: str
     """The URL of the store: `s3://bucket`, `https://host`."""
