@@ -5,6 +5,7 @@
 //! `tcp/outcome/kinds/handshake_incomplete.rs`, `tcp/outcome/kinds/large_segments_lost.rs`,
 //! `tcp/outcome/kinds/receiver_stopped_reading.rs`, `tcp/outcome/kinds/silent.rs`,
 //! `tcp/outcome/kinds/idle_then_reset.rs`, `tcp/outcome/kinds/reset.rs`.
+#![allow(clippy::unwrap_used)]
 
 mod playbook;
 

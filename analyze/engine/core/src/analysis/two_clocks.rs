@@ -218,7 +218,7 @@ impl Memory {
 /// first.
 fn key_of(packet: &Packet, sequence: u32, ip_id: u16, bytes: &[u8]) -> u64 {
     let flags =
-        packet.flags & (tcp_flags::SYN | tcp_flags::FIN * u16::from(packet.payload_length == 0) | tcp_flags::RST);
+        packet.flags & (tcp_flags::SYN | (tcp_flags::FIN * u16::from(packet.payload_length == 0)) | tcp_flags::RST);
     let stamped = packet.options & option_bits::TIMESTAMPS != 0;
     let stamps = if stamped { u64::from(packet.tsval) << 32 | u64::from(packet.tsecr) } else { 0 };
     let words = [

@@ -138,7 +138,7 @@ impl Connection {
             self.take_sealed(false, |is_last| !is_last || has_all);
         } else if tracker.has_lost_records() && !self.talk.as_deref().is_some_and(|talk| talk.unread) {
             // From here on the directions of data must do: what this turn has said before was the handshake.
-            *self.talk.get_or_insert_default() = Box::new(Talk { unread: true, ..Talk::default() });
+            **self.talk.get_or_insert_default() = Talk { unread: true, ..Talk::default() };
             self.turn.iter_mut().for_each(|turn| turn.partial = turn.side == 0);
         }
     }

@@ -27,7 +27,7 @@ impl Fates {
         let arrived = acknowledged.iter().chain(open.iter().filter(is_reported));
         let place = |segment: &Segment| Place { frame: segment.frame, time_ns: segment.time_ns };
         Self {
-            largest_acknowledged: arrived.map(|segment| largest_packet(segment)).max().unwrap_or(0),
+            largest_acknowledged: arrived.map(largest_packet).max().unwrap_or(0),
             smallest_lost: lost().map(smallest_packet).min().unwrap_or(0),
             first_lost: lost().next().map_or(0, largest_packet),
             reported: open.iter().filter(is_reported).map(Segment::wire_segments).sum(),

@@ -51,8 +51,8 @@ pub fn settle(connections: &mut [Box<ConnectionSummary>], capture_end_ns: Option
     if one_sided == 0 {
         return;
     }
-    let both_sided = |connection: &&Box<ConnectionSummary>| connection.directions.iter().all(|side| side.packets > 0);
-    if one_sided > connections.iter().filter(both_sided).count() {
+    let both_sided = |connection: &ConnectionSummary| connection.directions.iter().all(|side| side.packets > 0);
+    if one_sided > connections.iter().filter(|connection| both_sided(connection)).count() {
         connections.iter_mut().filter(|connection| may_be_unseen(connection)).for_each(|one| one.ending = None);
     }
 }

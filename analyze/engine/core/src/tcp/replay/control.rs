@@ -111,12 +111,13 @@ impl Control {
     }
 
     fn slow_start(&mut self, round: &RoundTrip) {
-        if self.kind == Kind::Cubic && self.window >= HYSTART_SEGMENTS {
-            if let Some(window) = self.hystart(round) {
-                self.window = window.min(self.threshold);
-                self.end_slow_start();
-                return;
-            }
+        if self.kind == Kind::Cubic
+            && self.window >= HYSTART_SEGMENTS
+            && let Some(window) = self.hystart(round)
+        {
+            self.window = window.min(self.threshold);
+            self.end_slow_start();
+            return;
         }
         self.window = (self.window + round.segments).min(self.threshold);
         if !self.is_slow_start() {
