@@ -24,7 +24,9 @@ pub fn sentence(case: &Case, decision: &Decision) -> String {
 
 /// The handshake's round trip is not the path's.
 fn answered_nearer(case: &Case) -> String {
-    case.limits.answered_nearer_ns.map_or_else(String::new, |both_ns| {
+    // Limits that begin with data's round trip know nothing of the handshake's.
+    let by_handshake = || case.connection.nearer().map(|nearer| [nearer.handshake_ns, nearer.data_ns]);
+    case.limits.answered_nearer_ns.or_else(by_handshake).map_or_else(String::new, |both_ns| {
         let [handshake, data] = both_ns.map(seconds);
         format!("; the SYN was answered by something nearer ({handshake}) than what acknowledges data ({data})")
     })
