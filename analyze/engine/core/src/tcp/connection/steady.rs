@@ -5,6 +5,7 @@
 use crate::packet::{Packet, tcp_flags};
 use crate::tcp::connection::connection::{Connection, peer_of};
 use crate::tcp::connection::environment::Environment;
+use crate::tcp::connection::padded::may_be_padded;
 use crate::tcp::direction::direction::half_and_peer;
 use crate::tcp::events::ecn;
 
@@ -20,6 +21,7 @@ impl Connection {
             && !self.detailed
             && self.echo_loops.is_none()
             && self.two_points.is_none()
+            && self.padding.is_none()
     }
 
     /// Packets with one of these bits want a look of their own: where both sides agreed on marks of congestion, those that tell of
@@ -62,9 +64,11 @@ impl Connection {
         shortest_gap_ns: i64,
         environment: &mut Environment,
     ) -> bool {
-        if self.is_watched(packet, SIDE, self.end_ns, shortest_gap_ns) || !self.acknowledges_near(packet, SIDE) {
+        let is_watched = self.is_watched(packet, SIDE, self.end_ns, shortest_gap_ns);
+        if is_watched || !self.acknowledges_near(packet, SIDE) || may_be_padded(packet) {
             return false;
         }
+        self.note_silence(packet, SIDE, self.end_ns);
         let context = self.context(SIDE);
         let [half, peer] = half_and_peer(&mut self.halves, SIDE);
         let peer = peer_of(SIDE, peer, &self.handshake);
@@ -103,6 +107,7 @@ impl Connection {
         if self.is_watched_answer(packet, SIDE) || !self.acknowledges_near(packet, SIDE) {
             return false;
         }
+        self.note_silence(packet, SIDE, self.end_ns);
         let [half, peer] = half_and_peer(&mut self.halves, SIDE);
         let Some((ahead_ns, position)) = half.pure_acknowledgement(packet, bytes, peer) else { return false };
         let is_more = position > peer.una;
