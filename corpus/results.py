@@ -123,6 +123,7 @@ def header(runs: Sequence[Manifest], records: Sequence[Record], ids: Sequence[Id
     top = merged_top(records, ids)
     before = {key: top.pop(key) for key in ("schema", "vmtrace", "interrupted", "reasons")}
     outcomes = {"outcomes": top.pop("outcomes")}
+    top.pop("request_servers", None)  # quantiles of parts cannot be merged
     return before | {"inputs": merged_header(runs, records)} | outcomes | {"connections": []} | top
 
 

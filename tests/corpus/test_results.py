@@ -30,7 +30,8 @@ def test_a_table_has_the_numbers_that_it_is_given(tmp_path: Path) -> None:
 
 
 def test_the_header_stands_in_the_order_of_one_process(tmp_path: Path) -> None:
-    record = {"top": {"schema": "s", "vmtrace": "v", "interrupted": False, "reasons": {}, "more": []}, "header": []}
+    top = {"schema": "s", "vmtrace": "v", "interrupted": False, "reasons": {}, "more": [], "outcomes": []}
+    record = {"top": {**top, "request_servers": []}, "header": []}
     assert list(header([], [record], [np.empty(0, np.uint32)])) == [
-        *("schema", "vmtrace", "interrupted", "reasons", "inputs", "connections", "more")
+        *("schema", "vmtrace", "interrupted", "reasons", "inputs", "outcomes", "connections", "more")
     ]
