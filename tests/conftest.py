@@ -24,9 +24,17 @@ os.environ.setdefault("EVENTLET_NO_GREENDNS", "yes")
 hypothesis.settings.register_profile("vmtrace", deadline=None, print_blob=True)
 hypothesis.settings.load_profile("vmtrace")
 
-# What a shell starts in the background ignores Ctrl-C, and so would the programs whose Ctrl-C is tested.
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+def _hear_ctrl_c() -> None:
+    """What a shell starts in the background ignores Ctrl-C, and so would the programs whose Ctrl-C is tested.
+
+    Workers that run side by side ignore it, too, and libraries put back what they found.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+_hear_ctrl_c()
 
 
 def traces_folder() -> Path | None:
@@ -125,6 +133,7 @@ def _is_capture(path: Path) -> bool:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """A test marked `root` is skipped for others, before anything is made for it. Not one that asks for the right to
     capture, which others may have."""
+    _hear_ctrl_c()
     names = getattr(item, "fixturenames", ())
     if item.get_closest_marker("root") is not None and "may_capture" not in names and os.geteuid() != 0:
         pytest.skip("needs root, for network namespaces or to record packets (try sudo)")

@@ -37,6 +37,7 @@ def test_a_service_whose_sdk_knows_no_parts_is_refused(memory: Memory, tmp_path:
     assert "its SDK does not upload in parts: no sweep plan" in end.error
 
 
+@pytest.mark.alone
 def test_a_sweep_of_s3_has_its_connections_its_parts_and_its_costs(
     swift_service: Server, client_of: Callable[[Server], None], tmp_path: Path
 ) -> None:
