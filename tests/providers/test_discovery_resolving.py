@@ -87,7 +87,7 @@ def test_thousands_of_questions_use_no_more_memory_than_hundreds() -> None:
 
     peak_bytes(50)  # what libraries load at first
     few, many = peak_bytes(1200), peak_bytes(9600)
-    # The names themselves, and 512 questions under way on a busy machine; a kept reply would be over a kilobyte for each.
+    # The names, and 512 questions under way on a busy machine; a kept reply would be over a kilobyte for each.
     assert many < few + 8400 * 400 + 512 * 4096
 
 
