@@ -135,11 +135,12 @@ def _check(capture: Capture, answer: Path) -> list[str]:
 
 
 def _connections(answer: Path) -> Iterator[dict[str, Any]]:
-    """The connections of a JSON document of vmtrace, which stand on a line each."""
+    """The connections of a JSON document of vmtrace: each begins a line, what follows the last ends its line."""
+    decoder = json.JSONDecoder()
     with answer.open() as lines:
         for line in lines:
             if line.startswith('{"id":'):
-                yield json.loads(line.rstrip().removesuffix("]}").removesuffix(","))
+                yield decoder.raw_decode(line)[0]
 
 
 def _where(arguments: argparse.Namespace) -> str:
