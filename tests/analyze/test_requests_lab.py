@@ -7,14 +7,9 @@ records. The client measures each request around its own calls; the packets must
 from __future__ import annotations
 
 import json
-import os
 import random
-import signal
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +18,7 @@ import pytest
 
 from analyze.trace import read
 from lab.namespaces import missing_requirement
+from tests.analyze.on_loopback import namespace, recorded, started
 from tests.busy_machine import too_busy
 
 pytestmark = [
@@ -32,9 +28,6 @@ pytestmark = [
 
 WITHIN_S = 0.05
 """How far the client's own clock may lie from the packets on a busy machine."""
-
-RECORDED_S = 2.0
-"""After so long the recorder has read what passed: its buffer is emptied every second."""
 
 SERVER = r"""
 import ssl, sys, time
@@ -107,36 +100,6 @@ class Truth:
     duration_s: float
 
 
-@contextmanager
-def namespace() -> Iterator[list[str]]:
-    """A network namespace with loopback alone; the words that run a program in it."""
-    name = f"vmtreq{os.getpid()}-{random.randrange(10**6)}"
-    subprocess.run(["ip", "netns", "add", name], check=True)
-    try:
-        subprocess.run(["ip", "-n", name, "link", "set", "lo", "up"], check=True)
-        yield ["ip", "netns", "exec", name]
-    finally:
-        subprocess.run(["ip", "netns", "delete", name], check=False)
-
-
-@contextmanager
-def started(words: list[str], ready: str) -> Iterator[None]:
-    """A program, from the line on that contains `ready`."""
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as program:
-        try:
-            assert program.stdout is not None
-            for line in program.stdout:
-                if ready in line:
-                    break
-            yield
-        finally:
-            program.send_signal(signal.SIGINT)
-            try:
-                program.wait(10)
-            except subprocess.TimeoutExpired:
-                program.kill()
-
-
 def exchanged(folder: Path, jobs: list[tuple[float, int, int]], tls: str | None) -> tuple[list[Truth], dict[str, Any]]:
     """What the client measured, and the record of its connection."""
     capture, port = folder / "lo.pcap", 18_080
@@ -144,14 +107,10 @@ def exchanged(folder: Path, jobs: list[tuple[float, int, int]], tls: str | None)
     with (
         namespace() as inside,
         started([*inside, sys.executable, "-c", SERVER, str(port), *secure], "ready"),
-        started(
-            [*inside, "tcpdump", "-i", "lo", "-U", "--immediate-mode", "-B", "65536", "-w", str(capture), "tcp"],
-            "listening",
-        ),
+        recorded(inside, capture),
     ):
         words = [*inside, sys.executable, "-c", CLIENT, str(port), "tls" if tls else "plain", json.dumps(jobs)]
         done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=True)
-        time.sleep(RECORDED_S)
     measured = [json.loads(line) for line in done.stdout.splitlines()]
     truths = [Truth(*job, *times) for job, times in zip(jobs, measured, strict=True)]
     (record,) = read(capture).json()["connections"]
