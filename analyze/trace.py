@@ -175,6 +175,16 @@ class Trace:
         return self._result.lookups_not_kept
 
     @property
+    def echoes(self) -> Columns:
+        """One row for each ICMP echo request in the capture, with its reply and round trip; never anonymised."""
+        return self._result.echoes()
+
+    @property
+    def echoes_not_kept(self) -> int:
+        """Requests beyond those that `echoes` has room for."""
+        return self._result.echoes_not_kept
+
+    @property
     def syns(self) -> Columns:
         """One row for each second of the capture, with its SYNs and their fate."""
         return self._result.syns()

@@ -1,11 +1,11 @@
-"""Round trips of a run to each address: TCP handshakes measured by the engine from the packets, ICMP by the clock.
+"""Round trips of a run to each address: TCP handshakes and ICMP echoes measured by the engine from the packets.
 
-Where a round has no capture, or one that lost packets, its handshakes are those of the program's clock, which waits
+Where a round has no capture, or one that lost packets, its round trips are those of the program's clock, which waits
 for its own scheduling, too; `source` says which it is.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +14,7 @@ from analyze.discovery.records import DiscoveryRun
 from analyze.discovery.run_folder import captures_of
 from analyze.grouping import Grouping
 from analyze.records.fields import endpoint
-from analyze.trace import Options, TraceError, read
+from analyze.trace import Options, Trace, TraceError, read
 
 ICMP, TCP = "icmp", "tcp"
 PACKETS, CLOCK = "packets", "clock"
@@ -44,10 +44,10 @@ def round_trips(run: DiscoveryRun, problems: list[str], progress: Progress | Non
     by_clock: dict[tuple[str, str], list[float | None]] = defaultdict(list)
     for echo in run.echoes:
         by_clock[echo.address, echo.method].append(echo.rtt_s)
-    measured = handshakes(run, problems, progress)
+    measured = from_packets(run, problems, progress)
     rows = []
     for (address, method), times in sorted(by_clock.items()):
-        found = measured.get(address, []) if method == TCP else []
+        found = measured.get((address, method), [])
         lost = sum(one is None for one in times)
         # The capture has it all, or the clock is what there is.
         complete = bool(found) and len(found) >= len(times) - lost
@@ -56,23 +56,43 @@ def round_trips(run: DiscoveryRun, problems: list[str], progress: Progress | Non
     return rows
 
 
-def handshakes(run: DiscoveryRun, problems: list[str], progress: Progress | None = None) -> dict[str, list[float]]:
-    """SYN to ACK of each connection in the captures, by the server's address; retransmitted SYNs give none."""
-    found: dict[str, list[float]] = defaultdict(list)
+Measured = dict[tuple[str, str], list[float]]
+"""Round trips by address and method, seconds."""
+
+
+def from_packets(run: DiscoveryRun, problems: list[str], progress: Progress | None = None) -> Measured:
+    """What the captures show of the run's handshakes and echoes; nothing if one of them lost packets."""
     captures = captures_of(run)
     if not captures or any(one.dropped for one in run.captures):
-        return found
+        return {}
     try:
         trace = read(*captures, options=Options(grouping=Grouping.SEPARATE), progress=progress)
     except (OSError, TraceError, ValueError) as error:
         problems.append(f"{run.folder}: packets cannot be read ({error}): round trips are those of the clock")
-        return found
+        return {}
+    found: Measured = defaultdict(list)
+    for address, rtt_s in _handshakes(trace, run.port):
+        found[address, TCP].append(rtt_s)
+    for address, rtt_s in _echoes(trace):
+        found[address, ICMP].append(rtt_s)
+    return dict(found)
+
+
+def _handshakes(trace: Trace, port: int) -> Iterator[tuple[str, float]]:
+    """SYN to ACK of each connection, by the server's address; retransmitted SYNs give none."""
     rows = trace.true_values(("server", "handshake_rtt_s", "handshake_syn_retransmissions"))
     for server, rtt_s, retransmissions in zip(*rows, strict=True):
         where = _endpoint(str(server))
-        if where is not None and where[1] == run.port and isinstance(rtt_s, float) and not retransmissions:
-            found[where[0]].append(rtt_s)
-    return found
+        if where is not None and where[1] == port and isinstance(rtt_s, float) and not retransmissions:
+            yield where[0], rtt_s
+
+
+def _echoes(trace: Trace) -> Iterator[tuple[str, float]]:
+    """Request to reply, by the address that was asked; none where it is open which request was replied to."""
+    columns = trace.echoes
+    for server, round_trip_ns in zip(columns.values("server"), columns.values("round_trip_ns"), strict=True):
+        if round_trip_ns is not None:
+            yield server, round_trip_ns / 1e9
 
 
 def least_by_address(rows: Iterable[RoundTrips]) -> dict[str, float]:

@@ -110,6 +110,11 @@ impl Analysis {
         py.detach(|| Columns::new(self.inner.lookup_columns()))
     }
 
+    /// One row for each ICMP echo request in the capture, in their order.
+    fn echoes(&self, py: Python<'_>) -> PyResult<Columns> {
+        py.detach(|| Columns::new(self.inner.echo_columns()))
+    }
+
     /// For each connection the number of its first packet among all packets: little-endian numbers of 64 bits.
     fn orders<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         let orders: Vec<u8> = self.inner.connections.iter().flat_map(|summary| summary.order.to_le_bytes()).collect();
@@ -133,6 +138,12 @@ impl Analysis {
     #[getter]
     fn lookups_not_kept(&self) -> u64 {
         self.inner.lookups.not_kept()
+    }
+
+    /// ICMP echo requests beyond those kept.
+    #[getter]
+    fn echoes_not_kept(&self) -> u64 {
+        self.inner.echoes.not_kept()
     }
 
     /// One row for each second of the capture, with its SYNs and their fate.

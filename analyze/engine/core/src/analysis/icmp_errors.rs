@@ -5,10 +5,11 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 
+use crate::analysis::echoes::Echoes;
 use crate::analysis::results::Summaries;
 use crate::decode::batch::Batch;
 use crate::decode::icmp::IcmpError;
-use crate::decode::walk::icmp_error;
+use crate::decode::walk::{Icmp, icmp_message};
 use crate::read::record::Chunk;
 use crate::tcp::summary::summary::ConnectionSummary;
 
@@ -25,6 +26,8 @@ const LATEST_NS: i64 = 130_000_000_000;
 #[derive(Debug, Default)]
 pub struct Gathered {
     list: Vec<IcmpError>,
+    /// Echoes, which are about no connection.
+    pub echoes: Echoes,
 }
 
 type Endpoint = (IpAddr, u16);
@@ -33,8 +36,13 @@ impl Gathered {
     /// Takes those of a decoded chunk.
     pub fn chunk(&mut self, chunk: &Chunk, batch: &Batch) {
         let records = batch.icmp.iter().filter_map(|&index| chunk.records.get(index as usize));
-        let room = MOST_ERRORS.saturating_sub(self.list.len());
-        self.list.extend(records.filter_map(|record| icmp_error(&chunk.bytes, record)).take(room));
+        for message in records.filter_map(|record| icmp_message(&chunk.bytes, record)) {
+            match message {
+                Icmp::Error(error) if self.list.len() < MOST_ERRORS => self.list.push(error),
+                Icmp::Error(_) => {}
+                Icmp::Echo(echo) => self.echoes.add(echo),
+            }
+        }
     }
 
     /// Gives each to the connection that it quotes: of several with these addresses and ports, the last that had begun.

@@ -12,12 +12,13 @@
 //!     lag      a host that was recorded late, put right in another reading
 //!     serial   one reading in one loop
 //!     parallel the same on several threads
-//!       icmp_errors  on their way to the connections that they quote
+//!       icmp_errors  on their way to the connections that they quote; echoes: pings and their replies
 //!       stage  what both share: chunks taken in, filtered, counted by input
 //! slices       in two runs, on as many processes as there are: packets to slices, slices to connections
 //! options, results, failure   what the caller gives and gets
 //! ```
 
+pub mod echoes;
 pub mod failure;
 pub(crate) mod held;
 pub(crate) mod icmp_errors;

@@ -144,7 +144,16 @@ impl Reading {
     pub fn conclude(self, options: &Options) -> Analysis {
         let known_end_ns = self.end_ns;
         let Self {
-            mut connections, interrupted, is_timeless, shared, mut lookups, icmp, facts, tallies, errors, ..
+            mut connections,
+            interrupted,
+            is_timeless,
+            shared,
+            mut lookups,
+            mut icmp,
+            facts,
+            tallies,
+            errors,
+            ..
         } = self;
         // Each summary is somewhere else in memory: looked at once.
         connections.sort_by_cached_key(|summary| summary.order);
@@ -154,6 +163,7 @@ impl Reading {
             over_tcp.extend(summary.lookups.take());
         }
         lookups.merge(over_tcp.into_iter().map(|lookups| *lookups));
+        let echoes = std::mem::take(&mut icmp.echoes);
         icmp.join(&mut connections);
         let end_ns = facts.iter().filter_map(|facts| facts.end_ns).chain(known_end_ns).max();
         outcome::settle(&mut connections, end_ns);
@@ -175,6 +185,7 @@ impl Reading {
             clock_steps: shared.environment.clock_steps,
             openings: shared.environment.openings,
             lookups,
+            echoes,
             lags: if options.lags.is_empty() { shared.faults.lags().to_vec() } else { Vec::new() },
             lags_removed: options.lags.clone(),
             rows: shared.environment.rows.finish(),

@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use crate::analysis::echoes::Echoes;
 use crate::dns::lookups::Lookups;
 use crate::read::input_facts::InputFacts;
 use crate::read::read_error::ReadError;
@@ -53,6 +54,8 @@ pub struct Analysis {
     pub openings: OpeningSeries,
     /// Names looked up, with the addresses answered.
     pub lookups: Lookups,
+    /// ICMP echo requests and their replies.
+    pub echoes: Echoes,
     /// Packets of the connections asked for.
     pub rows: Rows,
     /// Inputs that could not be read (to their end).
@@ -81,6 +84,7 @@ impl Analysis {
         let steps = next.clock_steps.into_iter();
         self.clock_steps.extend(steps.map(|step| ClockStep { input: step.input.saturating_add(inputs), ..step }));
         self.lookups.merge([next.lookups.moved(inputs)]);
+        self.echoes.append(next.echoes, inputs);
         self.rows.append(next.rows, connections, inputs);
         self.errors.extend(next.errors.into_iter().map(|error| error.moved(inputs)));
         let moved = |lag: Lag| Lag { input: lag.input.saturating_add(inputs), ..lag };

@@ -28,7 +28,7 @@ pub struct Batch {
     pub counts: CountsByInput,
     /// Indices in [`Chunk::records`] of datagrams of port 53.
     pub dns: Vec<u32>,
-    /// Indices in [`Chunk::records`] of ICMP errors about TCP segments.
+    /// Indices in [`Chunk::records`] of ICMP errors about TCP segments, and of echoes.
     pub icmp: Vec<u32>,
 }
 

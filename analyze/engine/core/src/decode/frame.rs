@@ -38,7 +38,7 @@ pub enum Outcome {
     Fragment,
     /// No TCP segment but a datagram of port 53: [`walk::dns_datagram`] gives it. Counted as [`Undecoded::NotTcp`].
     Dns,
-    /// No TCP segment but an ICMP error about one: [`walk::icmp_error`] gives it. Counted as [`Undecoded::NotTcp`].
+    /// No TCP segment but an ICMP error about one, or an echo: [`walk::icmp_message`] gives it. Counted as [`Undecoded::NotTcp`].
     Icmp,
     /// No TCP segment, and why.
     None(Undecoded),

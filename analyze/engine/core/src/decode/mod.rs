@@ -6,7 +6,7 @@
 //!   frame                  one frame, by the first way that can read it:
 //!     fixed                the commonest frame: every field at a constant place
 //!     fast                 the common frame (Ethernet, IP, TCP) in one step (hash: of its flow)
-//!     walk                 every other frame, layer by layer: link, ethernet, ppp, mpls, wifi, ip, tunnel, tcp, dns, icmp
+//!     walk                 every other frame, layer by layer: link, ethernet, ppp, mpls, wifi, ip, tunnel, tcp, dns, icmp, echo
 //!       view, layer        the rest of the frame, and what it is (ip_header: what is kept of IP; numbers: of protocols)
 //!   fragments              chunk after chunk in file order: IP fragments to datagrams
 //! reason                   why a frame gave no packet, counted
@@ -18,6 +18,7 @@
 
 pub(crate) mod batch;
 pub(crate) mod dns;
+pub mod echo;
 pub(crate) mod ethernet;
 pub(crate) mod fast;
 pub(crate) mod fixed;

@@ -5,13 +5,14 @@
 //! recurses and one bound on the steps bounds the work, whatever a frame claims.
 
 use crate::decode::dns::DnsDatagram;
+use crate::decode::echo::Echo;
 use crate::decode::icmp::IcmpError;
 use crate::decode::ip_header::{Fragment, IpHeader};
 use crate::decode::layer::Layer;
 use crate::decode::numbers::protocol;
 use crate::decode::reason::Undecoded;
 use crate::decode::view::View;
-use crate::decode::{dns, ethernet, icmp, ip, ip_header, link, mpls, ppp, tcp, tunnel, wifi};
+use crate::decode::{dns, echo, ethernet, icmp, ip, ip_header, link, mpls, ppp, tcp, tunnel, wifi};
 use crate::packet::Packet;
 use crate::read::record::Record;
 
@@ -24,13 +25,22 @@ pub fn dns_datagram<'a>(bytes: &'a [u8], record: &Record) -> Option<DnsDatagram<
     }
 }
 
-/// The ICMP error of a frame that [`crate::decode::frame::decode_into`] called one.
+/// What [`crate::decode::frame::decode_into`] called ICMP: an error about a TCP segment, an echo request or a reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Icmp {
+    /// An error.
+    Error(IcmpError),
+    /// A request or a reply.
+    Echo(Echo),
+}
+
+/// The ICMP message of a frame that [`crate::decode::frame::decode_into`] called one.
 #[must_use]
-pub fn icmp_error(bytes: &[u8], record: &Record) -> Option<IcmpError> {
+pub fn icmp_message(bytes: &[u8], record: &Record) -> Option<Icmp> {
+    let Record { time_ns, frame: number, input, .. } = *record;
     match frame(bytes, record) {
-        Ok(Found::Icmp(error)) => {
-            Some(IcmpError { time_ns: record.time_ns, frame: record.frame, input: record.input, ..error })
-        }
+        Ok(Found::Icmp(Icmp::Error(error))) => Some(Icmp::Error(IcmpError { time_ns, frame: number, input, ..error })),
+        Ok(Found::Icmp(Icmp::Echo(echo))) => Some(Icmp::Echo(Echo { time_ns, frame: number, input, ..echo })),
         _ => None,
     }
 }
@@ -47,7 +57,7 @@ pub(super) enum Found<'a> {
     Tcp(Packet),
     Fragment(Fragment<'a>),
     Dns(DnsDatagram<'a>),
-    Icmp(IcmpError),
+    Icmp(Icmp),
 }
 
 /// Decodes one frame completely.
@@ -86,7 +96,10 @@ fn walk<'a>(mut view: View<'a>, first: Layer, record: &Record) -> Result<Found<'
                 return Ok(Found::Dns(found));
             }
             Layer::Protocol(number @ (protocol::ICMP | protocol::ICMP_V6)) => {
-                return icmp::read(&view, number, header.as_ref()).map(Found::Icmp).ok_or(Undecoded::NotTcp);
+                let (view, header) = (&view, header.as_ref());
+                let error = icmp::read(view, number, header).map(Icmp::Error);
+                let found = error.or_else(|| echo::read(view, number, header).map(Icmp::Echo));
+                return found.map(Found::Icmp).ok_or(Undecoded::NotTcp);
             }
             Layer::Protocol(protocol) => match (tunnel::protocol(&mut view, protocol)?, &header) {
                 (Some(inner), _) => inner,
