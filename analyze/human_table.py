@@ -6,7 +6,7 @@ that comes from a capture goes through `printable`, because names in it may hold
 
 import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from analyze.connection_order import NOTABLE, ordered
@@ -33,6 +33,9 @@ _INTERRUPTED = "interrupted: the numbers are about the part that was read"
 _LINKS = {"EN10MB": "Ethernet", "RAW": "raw IP", "LINUX_SLL": "Linux cooked", "LINUX_SLL2": "Linux cooked v2"}
 _EXPENDABLE = ("bytes", "client", "file")
 """Of the columns that are always there, those that a very narrow terminal leaves out, in this order."""
+
+_SORTED_BY = {"goodput": "goodput", "time": "time", "rtt": "RTT min", "retrans": "retrans"}
+"""The columns that show an order; those of the other orders are always there."""
 
 Row = dict[str, Any]
 
@@ -156,7 +159,7 @@ def show(trace: "Trace", console: "Console", *, limit: int, sort: str = NOTABLE)
     if total:
         console.print()
         rows = ordered(trace, sort, limit)
-        fields = connection_fields(trace, rows, console.width)
+        fields = connection_fields(trace, rows, console.width, sort)
         console.print(_table(trace, rows, fields))
         if limit < total:
             text = f"{plural(total - limit, 'more connection')} not shown (--limit {total} shows all)"
@@ -179,10 +182,11 @@ def _dashes(fields: dict[Field, list[str]]) -> Iterator[str]:
         yield f"{ABSENT} means: {'; '.join(meant)}."
 
 
-def connection_fields(trace: "Trace", rows: Sequence[int], width: int) -> dict[Field, list[str]]:
-    """These connections, in the columns that fit."""
+def connection_fields(trace: "Trace", rows: Sequence[int], width: int, sort: str = NOTABLE) -> dict[Field, list[str]]:
+    """These connections, in the columns that fit; that of the order is always there."""
     read = [trace.row(index) for index in rows]
-    fields = _with_file(trace)
+    by = _SORTED_BY.get(sort)
+    fields = [replace(field, rank=0) if field.title == by else field for field in _with_file(trace)]
     cells = {f: [f.text(row, main_direction(row)) for row in read] for f in fields}
     cells = {f: texts for f, texts in cells.items() if f.rank <= 2 or any(t not in (ABSENT, "0") for t in texts)}
     return fitting(cells, width)

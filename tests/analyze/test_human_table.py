@@ -4,7 +4,16 @@ from typing import Any
 
 import pytest
 
-from analyze.human_table import FIELDS, fitting, inputs_lines, main_direction, summary_html, summary_text, trouble
+from analyze.human_table import (
+    FIELDS,
+    connection_fields,
+    fitting,
+    inputs_lines,
+    main_direction,
+    summary_html,
+    summary_text,
+    trouble,
+)
 from analyze.trace import read
 from analyze.units import ABSENT
 
@@ -244,3 +253,13 @@ def test_a_narrow_terminal_shortens_addresses_before_it_loses_a_column(width: in
     fields = fitting(cells, width)
     assert {"id", "client", "server", "bytes"} <= {field.title for field in fields}
     assert sum(max(len(field.title), *map(len, texts)) + 2 for field, texts in fields.items()) - 2 <= width
+
+
+@pytest.mark.parametrize(("sort", "title"), [("goodput", "goodput"), ("rtt", "RTT min"), ("retrans", "retrans")])
+def test_the_column_of_the_order_is_there_however_narrow_the_terminal_is(
+    two_transfers: Any, sort: str, title: str
+) -> None:
+    trace = read(two_transfers.bytes())
+    narrow = [field.title for field in connection_fields(trace, [0, 1], 60)]
+    assert title not in narrow
+    assert title in [field.title for field in connection_fields(trace, [0, 1], 60, sort)]
