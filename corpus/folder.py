@@ -6,6 +6,7 @@ readable by their owner alone (captures hold other people's traffic).
 
 import os
 import shutil
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -141,29 +142,25 @@ def _aside(path: Path) -> Iterator[Any]:
 
 
 class _LocalSlices:
-    """A file for each bucket, in a folder that gets its name when it is whole."""
+    """A file for each bucket, in a folder that gets its name when it is whole.
+
+    No file stays open between its pieces, which are long: there may be more buckets than a process may open files.
+    """
 
     def __init__(self, root: Path, below: str) -> None:
         self._root, self._below = root, below
         make_folder((root / below).parent)
         self._aside = root / f"{below}.{os.getpid()}-{os.urandom(4).hex()}.part"
         make_folder(self._aside)
-        self._files: dict[int, Any] = {}
+        self._sizes: Counter[int] = Counter()
 
     def write(self, bucket: int, piece: bytes) -> None:
-        if bucket not in self._files:
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-            descriptor = os.open(self._aside / f"{bucket:05}", flags, 0o600)
-            self._files[bucket] = os.fdopen(descriptor, "wb", buffering=0)
-        rest = memoryview(piece)
-        while rest:
-            rest = rest[self._files[bucket].write(rest) :]
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+        with os.fdopen(os.open(self._aside / f"{bucket:05}", flags, 0o600), "wb") as file:
+            file.write(piece)
+        self._sizes[bucket] += len(piece)
 
     def finish(self) -> Slices:
-        sizes = {}
-        for bucket, file in sorted(self._files.items()):
-            sizes[bucket] = [(f"{self._below}/{bucket:05}", file.tell())]
-            file.close()
         try:
             self._aside.rename(self._root / self._below)
         except OSError:
@@ -171,7 +168,7 @@ class _LocalSlices:
             shutil.rmtree(self._aside, ignore_errors=True)
             if not (self._root / self._below).is_dir():
                 raise
-        return sizes
+        return {bucket: [(f"{self._below}/{bucket:05}", size)] for bucket, size in sorted(self._sizes.items())}
 
 
 class StoreFolder:

@@ -1,5 +1,6 @@
 """What is written to a folder or a prefix appears whole, once, and readable by its owner alone."""
 
+import resource
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -50,6 +51,20 @@ def test_slices_are_what_was_written_bucket_by_bucket(place: Folder, monkeypatch
         found = {bucket: b"".join(place.get(name) or b"" for name, _ in pieces) for bucket, pieces in slices.items()}
         assert found == {0: b"zero!", 1: b"oneand more of one"}
         assert all(len(place.get(name) or b"") == size for pieces in slices.values() for name, size in pieces)
+
+
+def test_there_may_be_more_slices_than_open_files(tmp_path: Path) -> None:
+    few, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(few, 256), most))
+    try:
+        writer = LocalFolder(tmp_path).slices("slices/key")
+        for bucket in [*range(400), *range(400)]:
+            writer.write(bucket, b"piece")
+        slices = writer.finish()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (few, most))
+    assert {size for [(_, size)] in slices.values()} == {10}
+    assert len(slices) == len(list((tmp_path / "slices/key").iterdir())) == 400
 
 
 def test_files_of_a_folder_are_the_owners_alone(tmp_path: Path) -> None:
