@@ -7,7 +7,7 @@ Datagrams whose fragments lie in two captures are not put together by one proces
 of a run, they take room from those of the next ones.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from corpus.errors import CorpusError
 from corpus.splitting import Manifest
@@ -34,11 +34,12 @@ def current(found: Sequence[Manifest]) -> list[Manifest]:
                     f" split/{seen[name].key}.json and split/{one.key}.json"
                 )
             seen[name] = one
-    return sorted(kept, key=_place)
+    return in_time_order(kept)
 
 
-def _place(one: Manifest) -> tuple[int, tuple[str, ...]]:
-    return one.start_ns if one.start_ns is not None else -(1 << 63), one.names
+def in_time_order(found: Iterable[Manifest]) -> list[Manifest]:
+    """Earliest first. Before all others what has no time: it takes that of the frames before it."""
+    return sorted(found, key=lambda one: (one.start_ns if one.start_ns is not None else -(1 << 63), one.names))
 
 
 def runs_to_join(ordered: Sequence[Manifest], *, lagging: bool = False) -> list[list[Manifest]]:

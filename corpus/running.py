@@ -16,7 +16,7 @@ from corpus.buckets import BucketTask, analyze_bucket
 from corpus.engine import Record
 from corpus.folder import Folder, folder
 from corpus.inputs import Found
-from corpus.joining import checked, runs_to_join
+from corpus.joining import checked, in_time_order, runs_to_join
 from corpus.merging import lags_of
 from corpus.planning import Plan, joined, keep, planned, resumed
 from corpus.results import TableTask, write_table
@@ -103,7 +103,7 @@ class Run:
             ]
             self._do("split", split, tasks, [task.input_bytes for task in tasks])
             found = manifests(settings.out, settings.endpoint_url, [task.manifest_name for task in tasks])
-            together = runs_to_join(sorted(found, key=_in_time_order), lagging=bool(lags))
+            together = runs_to_join(in_time_order(found), lagging=bool(lags))
             if len(together) == len(found):
                 return [one for some in together for one in some], plan
             plan = joined(plan, [[name for one in some for name in one.names] for some in together])
@@ -169,10 +169,6 @@ def manifest_of_run(done: Done) -> Record:
         "buckets": done.buckets,
         "answer": list(done.answer),
     }
-
-
-def _in_time_order(one: Manifest) -> tuple[int, tuple[str, ...]]:
-    return one.start_ns if one.start_ns is not None else -(1 << 63), one.names
 
 
 def _bucket_bytes(runs: Sequence[Manifest], bucket: int) -> int:
