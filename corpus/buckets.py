@@ -18,15 +18,21 @@ from analyze import _engine
 from analyze.trace import version
 from corpus.engine import document, header_of, parsed, rows, written
 from corpus.errors import CorpusError
-from corpus.folder import Folder, LocalFolder, folder
+from corpus.folder import PARTS, Folder, LocalFolder, folder
 from corpus.joining import checked
 from corpus.splitting import Manifest, manifests
 
 _ROWS_AT_ONCE = 1 << 12
 FEW_CONNECTIONS = 100
 """Up to so many the JSON document has the limits of each connection interval by interval."""
+LINES, LINES_WITH_INTERVALS = ".jsonl", "-intervals.jsonl"
 _ROOM_SHARE = 0.6
 """Of a worker's memory, for connections."""
+
+
+def part_name(bucket: int, ending: str) -> str:
+    """Where a part of what a bucket leaves lies."""
+    return f"{PARTS}/{bucket:05}{ending}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +51,7 @@ class BucketTask:
     @property
     def record_name(self) -> str:
         """What is written last."""
-        return f"buckets/{self.bucket:05}.json"
+        return part_name(self.bucket, ".json")
 
 
 def analyze_bucket(task: BucketTask, progress: Callable[[int], object] | None = None) -> str:
@@ -60,13 +66,14 @@ def analyze_bucket(task: BucketTask, progress: Callable[[int], object] | None = 
         return task.record_name
     analysis = _analysis(task, ordered, progress)
     names = names_of(ordered)
-    parts = dict([_put_table(out, f"buckets/{task.bucket:05}.arrow", analysis)])
+    orders = analysis.orders()
+    out.put(part_name(task.bucket, ".orders"), orders)
+    parts = _put_table(out, task.bucket, analysis) | {part_name(task.bucket, ".orders"): len(orders)}
     if task.json:
-        parts |= _put_lines(out, f"buckets/{task.bucket:05}", analysis, names)
-    out.put(f"buckets/{task.bucket:05}.orders", analysis.orders())
+        parts |= _put_lines(out, task.bucket, analysis, names)
     record = {
         "of": of,
-        "parts": parts | {f"buckets/{task.bucket:05}.orders": 8 * len(analysis)},
+        "parts": parts,
         "vmtrace": version(),
         "connections": len(analysis),
         "header": header_of(analysis, names),
@@ -116,8 +123,9 @@ def _top_level(analysis: _engine.Analysis, names: Sequence[str]) -> dict[str, An
     return {key: value for key, value in whole.items() if key not in {"inputs", "connections"}}
 
 
-def _put_table(out: Folder, name: str, analysis: _engine.Analysis) -> tuple[str, int]:
+def _put_table(out: Folder, bucket: int, analysis: _engine.Analysis) -> dict[str, int]:
     """The connection table, quick to write and to read: the merged one is written from it. Its name and size."""
+    name = part_name(bucket, ".arrow")
     with tempfile.NamedTemporaryFile(prefix="vmtrace-") as file:
         writer = None
         for first in range(0, max(len(analysis), 1), _ROWS_AT_ONCE):
@@ -132,20 +140,21 @@ def _put_table(out: Folder, name: str, analysis: _engine.Analysis) -> tuple[str,
             writer.close()
         file.flush()
         out.put(name, Path(file.name))
-        return name, file.tell()
+        return {name: file.tell()}
 
 
-def _put_lines(out: Folder, name: str, analysis: _engine.Analysis, names: Sequence[str]) -> dict[str, int]:
+def _put_lines(out: Folder, bucket: int, analysis: _engine.Analysis, names: Sequence[str]) -> dict[str, int]:
     """Each connection's JSON in a line; of few connections also with the limits of each interval. Names and sizes."""
     sizes = {}
-    for suffix, intervals in (("", False), ("-intervals", True)):
+    for ending, intervals in ((LINES, False), (LINES_WITH_INTERVALS, True)):
         if intervals and len(analysis) > FEW_CONNECTIONS:
             continue
         whole = io.BytesIO()
         analysis.write_json(whole.write, vmtrace_version=version(), input_paths=names, with_intervals=intervals)
         lines = connections_of(whole.getvalue())
-        out.put(f"{name}{suffix}.jsonl", lines)
-        sizes[f"{name}{suffix}.jsonl"] = len(lines)
+        name = part_name(bucket, ending)
+        out.put(name, lines)
+        sizes[name] = len(lines)
     return sizes
 
 

@@ -15,8 +15,8 @@ from typing import Any, Protocol
 from analyze.atomic import make_folder, writing
 from analyze.stores.place import is_url, parsed
 
-_PARTS = "buckets/"
-"""What can be made again need not be safe on the disk before the next is made."""
+PARTS = "buckets"
+"""What buckets leave to be merged. It can be made again, so that it need not be safe on the disk at once."""
 _HELD_BYTES = 64 << 20
 """Of slices on their way to a store."""
 
@@ -85,7 +85,7 @@ class LocalFolder:
         """See `Folder`."""
         path = self.path / name
         make_folder(path.parent)
-        with _aside(path) if name.startswith(_PARTS) else writing(path) as out:
+        with _aside(path) if name.startswith(f"{PARTS}/") else writing(path) as out:
             if isinstance(content, bytes):
                 out.write(content)
             else:

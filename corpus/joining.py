@@ -31,7 +31,7 @@ def current(found: Sequence[Manifest]) -> list[Manifest]:
             if name in seen and seen[name] is not one:
                 raise CorpusError(
                     f"{name}: it was split twice, in runs or versions that differ; use another folder, or remove one of"
-                    f" split/{seen[name].key}.json and split/{one.key}.json"
+                    f" {seen[name].name} and {one.name}"
                 )
             seen[name] = one
     return in_time_order(kept)

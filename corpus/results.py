@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from analyze.trace import version
-from corpus.buckets import FEW_CONNECTIONS
+from corpus.buckets import FEW_CONNECTIONS, LINES, LINES_WITH_INTERVALS, part_name
 from corpus.engine import Record, parsed, written
 from corpus.folder import Folder, folder
 from corpus.merging import Ids, merged_header, merged_lookups, merged_syns, merged_top, numbered
@@ -38,12 +38,11 @@ class TableTask:
     @property
     def name(self) -> str:
         """The table's."""
-        return f"{CONNECTIONS}/part-{self.bucket:05}.parquet"
+        return _table_name(self.bucket)
 
-    @property
-    def ids_name(self) -> str:
-        """Where the numbers lie."""
-        return f"buckets/{self.bucket:05}.ids"
+
+def _table_name(bucket: int) -> str:
+    return f"{CONNECTIONS}/part-{bucket:05}.parquet"
 
 
 def write_table(task: TableTask, progress: object = None) -> str:  # noqa: ARG001 - the tasks of all stages have it
@@ -51,13 +50,13 @@ def write_table(task: TableTask, progress: object = None) -> str:  # noqa: ARG00
     from pyarrow.parquet import ParquetWriter
 
     out = folder(task.out, task.endpoint_url)
-    done = f"buckets/{task.bucket:05}.table"
+    done = part_name(task.bucket, ".table")
     if out.get(done) == task.of.encode():
         return task.name
-    ids = np.frombuffer(out.get(task.ids_name) or b"", dtype="<u4")
+    ids = np.frombuffer(out.get(part_name(task.bucket, ".ids")) or b"", dtype="<u4")
     metadata = {"vmtrace.schema": "vmtrace.analysis/1", "vmtrace.vmtrace": version()}
     with tempfile.TemporaryDirectory(prefix="vmtrace-") as within:
-        source = out.local(f"buckets/{task.bucket:05}.arrow", Path(within))
+        source = out.local(part_name(task.bucket, ".arrow"), Path(within))
         target = Path(within, "table.parquet")
         with pa.memory_map(str(source)) as file, pa.ipc.open_stream(file) as reader:
             first = 0
@@ -87,14 +86,14 @@ def _groups(reader: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
 
 def records_of(out: Folder, buckets: int) -> list[Record]:
     """What each bucket left to be merged."""
-    return [parsed(out.get(f"buckets/{bucket:05}.json") or b"{}") for bucket in range(buckets)]
+    return [parsed(out.get(part_name(bucket, ".json")) or b"{}") for bucket in range(buckets)]
 
 
 def number(out: Folder, records: Sequence[Record]) -> list[Ids]:
     """The numbers of all connections, also put where the tables find them."""
-    ids = numbered([out.get(f"buckets/{bucket:05}.orders") or b"" for bucket in range(len(records))])
+    ids = numbered([out.get(part_name(bucket, ".orders")) or b"" for bucket in range(len(records))])
     for bucket, numbers in enumerate(ids):
-        out.put(f"buckets/{bucket:05}.ids", numbers.astype("<u4").tobytes())
+        out.put(part_name(bucket, ".ids"), numbers.astype("<u4").tobytes())
     return ids
 
 
@@ -129,13 +128,11 @@ def header(runs: Sequence[Manifest], records: Sequence[Record], ids: Sequence[Id
 
 def write_document(out: Folder, document: Record, ids: Sequence[Ids]) -> None:
     """The JSON document of one process, with all connections in the order of their numbers."""
-    few = sum(map(len, ids)) <= FEW_CONNECTIONS
-    suffix = "-intervals.jsonl" if few else ".jsonl"
+    ending = LINES_WITH_INTERVALS if sum(map(len, ids)) <= FEW_CONNECTIONS else LINES
     with tempfile.TemporaryDirectory(prefix="vmtrace-") as within:
         path = Path(within, "document.json")
         lines = [
-            _lines(out.local(f"buckets/{bucket:05}{suffix}", Path(within)), numbers)
-            for bucket, numbers in enumerate(ids)
+            _lines(out.local(part_name(bucket, ending), Path(within)), numbers) for bucket, numbers in enumerate(ids)
         ]
         before, after = _around(document)
         with path.open("wb") as file:
@@ -181,7 +178,7 @@ def _tables(out: Folder, buckets: int, within: Path) -> Iterator[pa.Table]:
     from pyarrow.parquet import ParquetFile
 
     for bucket in range(buckets):
-        with ParquetFile(out.local(f"{CONNECTIONS}/part-{bucket:05}.parquet", within)) as file:
+        with ParquetFile(out.local(_table_name(bucket), within)) as file:
             for batch in file.iter_batches(_ROWS_AT_ONCE, columns=list(COLUMNS)):
                 yield pa.Table.from_batches([batch])
 

@@ -14,13 +14,13 @@ from typing import Any, Protocol
 from corpus import results
 from corpus.buckets import BucketTask, analyze_bucket
 from corpus.engine import Record
-from corpus.folder import Folder, folder
+from corpus.folder import PARTS, Folder, folder
 from corpus.inputs import Found
 from corpus.joining import checked, in_time_order, runs_to_join
 from corpus.merging import lags_of
 from corpus.planning import Plan, joined, keep, planned, resumed
 from corpus.results import TableTask, write_table
-from corpus.splitting import Manifest, SplitTask, manifests, split
+from corpus.splitting import MANIFESTS, SLICES, Manifest, SplitTask, manifests, split
 from corpus.workers import Workers
 
 
@@ -111,7 +111,7 @@ class Run:
 
     def _analyze(self, runs: Sequence[Manifest], buckets: int, split_url: str) -> list[Record]:
         settings = self._settings
-        names = tuple(f"split/{one.key}.json" for one in runs)
+        names = tuple(one.name for one in runs)
         tasks = [
             BucketTask(
                 split=split_url,
@@ -142,7 +142,7 @@ class Run:
         done = Done(overview.answer(), header, sum(map(len, ids)), input_bytes, slice_bytes, len(runs), len(records))
         results.put_manifest(out, manifest_of_run(done))
         if not settings.keep_slices:
-            for below in ("slices", "buckets", "split"):
+            for below in (SLICES, PARTS, MANIFESTS):
                 out.remove(below)
         return done
 

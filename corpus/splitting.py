@@ -18,6 +18,7 @@ from corpus.inputs import Input, check_unchanged
 
 FORMAT = 1
 MANIFESTS = "split"
+SLICES = "slices"
 _ROOM_SHARE = 8
 """Of a worker's memory, for slices that grow."""
 
@@ -43,7 +44,7 @@ class SplitTask:
     @property
     def manifest_name(self) -> str:
         """Where its manifest lies."""
-        return f"{MANIFESTS}/{self.key}.json"
+        return _manifest_name(self.key)
 
     @property
     def input_bytes(self) -> int:
@@ -66,6 +67,11 @@ class Manifest:
     lookups: tuple[dict[str, Any], ...]
     lookups_not_kept: int
     problems: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """Where it lies."""
+        return _manifest_name(self.key)
 
     @property
     def start_ns(self) -> int | None:
@@ -94,7 +100,7 @@ def split(task: SplitTask, progress: Callable[[int], object] | None = None) -> s
     if _is_done(target, task.manifest_name):
         return task.manifest_name
     check_unchanged(task.inputs)
-    writer = target.slices(f"slices/{task.key}")
+    writer = target.slices(f"{SLICES}/{task.key}")
     numbers = {one.name: number for number, one in enumerate(task.inputs)}
     analysis, packets, fragments, open_datagrams = _engine.split(
         [(one.engine_input, one.name) for one in task.inputs],
@@ -123,6 +129,10 @@ def split(task: SplitTask, progress: Callable[[int], object] | None = None) -> s
     }
     target.put(task.manifest_name, written(content).encode())
     return task.manifest_name
+
+
+def _manifest_name(key: str) -> str:
+    return f"{MANIFESTS}/{key}.json"
 
 
 def _is_done(target: Folder, name: str) -> bool:
