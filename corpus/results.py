@@ -23,6 +23,8 @@ CONNECTIONS = "connections"
 DOCUMENT = "analysis.json"
 _GROUP_ROWS = 1 << 14
 _ROWS_AT_ONCE = 1 << 13
+_READ_BYTES = 64 << 10
+"""Of each bucket's lines at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,10 +157,22 @@ def _around(document: Record) -> tuple[bytes, bytes]:
 
 def _lines(path: Path, numbers: Ids) -> Iterator[tuple[int, bytes]]:
     """Connections with their numbers among all."""
-    with path.open("rb") as file:
-        for line, number_ in zip(file, numbers, strict=True):
-            behind = line.rstrip(b"\n").partition(b",")[2]
-            yield int(number_), b'{"id":%d,' % number_ + behind
+    for line, number_ in zip(_lines_of(path), numbers, strict=True):
+        behind = line.rstrip(b"\n").partition(b",")[2]
+        yield int(number_), b'{"id":%d,' % number_ + behind
+
+
+def _lines_of(path: Path) -> Iterator[bytes]:
+    """The lines of a file that is not kept open: all buckets are merged at once, and may be more than can be open."""
+    at = 0
+    while True:
+        with path.open("rb") as file:
+            file.seek(at)
+            some = file.readlines(_READ_BYTES)
+            at = file.tell()
+        if not some:
+            return
+        yield from some
 
 
 def write_page(out: Folder, document: Record, buckets: int) -> Overview:

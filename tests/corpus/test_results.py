@@ -1,13 +1,16 @@
 """Tables are written with the numbers among all, also those without rows."""
 
+import json
+import resource
 from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
 
 from analyze.trace import connection_columns
+from corpus.buckets import LINES, part_name
 from corpus.folder import folder
-from corpus.results import TableTask, header, records_of, write_table
+from corpus.results import TableTask, header, records_of, write_document, write_table
 from tests.corpus.oracle import run
 from tests.corpus.test_commands import files_in
 
@@ -27,6 +30,20 @@ def test_a_table_has_the_numbers_that_it_is_given(tmp_path: Path) -> None:
     none = pq.read_table(tmp_path / f"out/connections/part-{empty:05}.parquet")
     assert none.num_rows == 0
     assert none.schema.names == table.schema.names
+
+
+def test_there_may_be_more_buckets_than_open_files(tmp_path: Path) -> None:
+    out, last = folder(str(tmp_path)), 300
+    for bucket in range(last):
+        out.put(part_name(bucket, LINES), b'{"id":1,"bucket":%d}\n' % bucket)
+    few, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(few, 256), most))
+    try:
+        write_document(out, {"connections": []}, [np.array([last - bucket], np.uint32) for bucket in range(last)])
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (few, most))
+    written = json.loads(out.get("analysis.json") or b"")["connections"]
+    assert written == [{"id": number, "bucket": last - number} for number in range(1, last + 1)]
 
 
 def test_the_header_stands_in_the_order_of_one_process(tmp_path: Path) -> None:
