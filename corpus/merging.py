@@ -14,12 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corpus.engine import Digits, Record
-from corpus.outcomes import merged_outcomes
 from corpus.splitting import Manifest
 
 _SAME_STEP_NS = 1_000_000_000
 """Steps of the clock within this time are the same (docs/methods.md)."""
 _SYN_COUNTS = ("syn", "syn_ack", "syn_retransmissions", "established", "reset")
+_THE_SAME = frozenset({"schema", "vmtrace", "reasons"})
+"""In all buckets."""
+_LEFT_OUT = frozenset({"outcomes", "request_servers"})
+"""Outcomes have a rule of their own (`corpus.outcomes`), and quantiles of parts cannot be merged."""
 
 Ids = NDArray[np.uint32]
 
@@ -37,12 +40,14 @@ def numbered(orders: Sequence[bytes]) -> list[Ids]:
 def merged_header(runs: Sequence[Manifest], buckets: Sequence[Record]) -> list[Record]:
     """What is said of the captures, in the order of their numbers."""
     of_frames = {name: header for run in runs for name, header in zip(run.names, run.header, strict=True)}
+    steps_ns: dict[int, list[int]] = {}
+    for number, time_ns in (step for bucket in buckets for step in bucket["clock_steps"]):
+        steps_ns.setdefault(number, []).append(time_ns)
     merged = []
     for number, name in enumerate(sorted(of_frames)):
         header = dict(of_frames[name])
         shown = [bucket["header"][number]["capture"] for bucket in buckets]
-        steps = [time for bucket in buckets for input_, time in bucket["clock_steps"] if input_ == number]
-        header["capture"] = _merged_capture(header["capture"], shown, steps)
+        header["capture"] = _merged_capture(header["capture"], shown, steps_ns.get(number, ()))
         merged.append(header)
     return merged
 
@@ -87,15 +92,10 @@ def merged_top(buckets: Sequence[Record], ids: Sequence[Ids]) -> Record:
     merged: Record = {}
     for bucket, numbers in zip(buckets, ids, strict=True):
         for key, value in bucket["top"].items():
+            if key in _LEFT_OUT or (key in merged and key in _THE_SAME):
+                continue
             renamed = _renumbered(value, numbers)
-            if key not in merged:
-                merged[key] = renamed
-            elif key not in {"schema", "vmtrace", "reasons"}:
-                merged[key] = _sum(merged[key], renamed)
-    if "outcomes" in merged:
-        merged["outcomes"] = merged_outcomes(
-            [(bucket["top"]["outcomes"], numbers) for bucket, numbers in zip(buckets, ids, strict=True)]
-        )
+            merged[key] = _sum(merged[key], renamed) if key in merged else renamed
     return merged
 
 

@@ -16,6 +16,7 @@ from corpus.buckets import FEW_CONNECTIONS, LINES, LINES_WITH_INTERVALS, part_na
 from corpus.engine import Record, parsed, written
 from corpus.folder import Folder, folder
 from corpus.merging import Ids, merged_header, merged_lookups, merged_syns, merged_top, numbered
+from corpus.outcomes import merged_outcomes
 from corpus.overview import COLUMNS, Overview, overview_of
 from corpus.splitting import Manifest
 
@@ -123,9 +124,10 @@ def header(runs: Sequence[Manifest], records: Sequence[Record], ids: Sequence[Id
     """The document without its connections."""
     top = merged_top(records, ids)
     before = {key: top.pop(key) for key in ("schema", "vmtrace", "interrupted", "reasons")}
-    outcomes = {"outcomes": top.pop("outcomes")}
-    top.pop("request_servers", None)  # quantiles of parts cannot be merged
-    return before | {"inputs": merged_header(runs, records)} | outcomes | {"connections": []} | top
+    outcomes = merged_outcomes(
+        (record["top"]["outcomes"], numbers) for record, numbers in zip(records, ids, strict=True)
+    )
+    return before | {"inputs": merged_header(runs, records), "outcomes": outcomes, "connections": []} | top
 
 
 def write_document(out: Folder, document: Record, ids: Sequence[Ids]) -> None:

@@ -48,7 +48,7 @@ def test_there_may_be_more_buckets_than_open_files(tmp_path: Path) -> None:
 
 def test_the_header_stands_in_the_order_of_one_process(tmp_path: Path) -> None:
     top = {"schema": "s", "vmtrace": "v", "interrupted": False, "reasons": {}, "more": [], "outcomes": []}
-    record = {"top": {**top, "request_servers": []}, "header": []}
+    record = {"top": {**top, "request_servers": []}, "header": [], "clock_steps": []}
     assert list(header([], [record], [np.empty(0, np.uint32)])) == [
         *("schema", "vmtrace", "interrupted", "reasons", "inputs", "outcomes", "connections", "more")
     ]
