@@ -266,11 +266,3 @@ class _StoreSlices:
         name = f"{self._below}/{bucket:05}.{len(written):04}"
         self._target.put(name, content)
         written.append((name, len(content)))
-
-
-def all_of(where: Folder, below: str) -> Iterator[tuple[str, bytes]]:
-    """The files of a folder with their contents."""
-    for name in where.names(below):
-        content = where.get(name)
-        if content is not None:
-            yield name, content

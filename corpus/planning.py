@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from corpus.errors import CorpusError
 from corpus.folder import Folder
@@ -80,12 +80,7 @@ def resumed(out: Folder, plan: Plan, *, buckets_given: bool) -> Plan:
 
 def keep(out: Folder, plan: Plan) -> None:
     """Write it down."""
-    inputs = [
-        {"name": i.name, "size_bytes": i.size_bytes, "version": i.version, "endpoint_url": i.endpoint_url}
-        for i in plan.inputs
-    ]
-    record = {"inputs": inputs, "runs": plan.runs, "buckets": plan.buckets}
-    out.put(PLAN, json.dumps(record).encode())
+    out.put(PLAN, json.dumps(asdict(plan)).encode())
 
 
 def joined(plan: Plan, groups: Sequence[Sequence[str]]) -> Plan:

@@ -65,7 +65,6 @@ class Manifest:
     open_datagrams: int
     slices: Slices
     lookups: tuple[dict[str, Any], ...]
-    lookups_not_kept: int
     problems: tuple[str, ...]
 
     @property
@@ -124,7 +123,6 @@ def split(task: SplitTask, progress: Callable[[int], object] | None = None) -> s
         "open_datagrams": open_datagrams,
         "slices": {str(bucket): [list(piece) for piece in pieces] for bucket, pieces in writer.finish().items()},
         "lookups": rows(analysis.lookups()),
-        "lookups_not_kept": analysis.lookups_not_kept,
         "problems": [str(error) for error in analysis.errors],
     }
     target.put(task.manifest_name, written(content).encode())
@@ -159,7 +157,6 @@ def manifest_of(content: bytes) -> Manifest:
         open_datagrams=record["open_datagrams"],
         slices={int(bucket): [(name, size) for name, size in pieces] for bucket, pieces in record["slices"].items()},
         lookups=tuple(record["lookups"]),
-        lookups_not_kept=record["lookups_not_kept"],
         problems=tuple(record["problems"]),
     )
 

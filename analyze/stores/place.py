@@ -4,7 +4,6 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-SCHEMES = ("s3", "gs", "az", "http", "https")
 _URL = re.compile(r"^(s3|gs|az|https?)://", re.IGNORECASE)
 _PATH_OF_URL = re.compile(r"^(s3|gs|az|https?):/(?!/)", re.IGNORECASE)
 
@@ -29,10 +28,6 @@ class Place(NamedTuple):
     def is_pattern(self) -> bool:
         """True if the key has wildcards. A web server has no list to look them up in."""
         return not self.root.startswith("http") and any(letter in self.key for letter in "*?[")
-
-    def at(self, name: str) -> "Place":
-        """An object below this prefix."""
-        return Place(self.root, f"{self.key.rstrip('/')}/{name}".lstrip("/"))
 
 
 def is_url(name: object) -> bool:

@@ -1,8 +1,7 @@
 """Results to a store: made in a temporary folder, then put there, each object whole or not at all."""
 
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 from analyze.stores import store
@@ -26,7 +25,7 @@ def put(url: str, content: bytes | Path, endpoint_url: str | None = None) -> Non
         obstore.put(store.opened(place.root, endpoint_url), place.key, content)
 
 
-def write_to(url: str, write: Callable[[Path], None], endpoint_url: str | None = None) -> None:
+def write_to(url: str, write: Callable[[Path], object], endpoint_url: str | None = None) -> None:
     """Have a file or a folder made and put it at `url`: a folder's files lie below it. Raises `OSError`."""
     check_writable(url)
     with tempfile.TemporaryDirectory(prefix="vmtrace-") as folder:
@@ -36,13 +35,3 @@ def write_to(url: str, write: Callable[[Path], None], endpoint_url: str | None =
             if file.is_file():
                 below = f"/{file.relative_to(local).as_posix()}" if local.is_dir() else ""
                 put(url.rstrip("/") + below, file, endpoint_url)
-
-
-@contextmanager
-def writing(url: str, endpoint_url: str | None = None) -> Iterator[Callable[[bytes], object]]:
-    """What writes bytes to an object, which is there when the block ends well."""
-    check_writable(url)
-    with tempfile.NamedTemporaryFile(prefix="vmtrace-") as out:
-        yield out.write
-        out.flush()
-        put(url, Path(out.name), endpoint_url)

@@ -175,11 +175,12 @@ def test_a_web_server_is_read_and_not_written(objects: ObjectStore, capsys: pyte
 
 
 def test_an_object_is_written_whole(objects: ObjectStore) -> None:
-    with upload.writing("s3://bucket/a/b.bin") as write:
-        write(b"one")
-        write(b"two")
-    assert (objects.folder / "bucket/a/b.bin").read_bytes() == b"onetwo"
-    with suppress(RuntimeError), upload.writing("s3://bucket/a/c.bin") as write:
-        write(b"one")
+    def half(local: Path) -> None:
+        local.write_bytes(b"one")
         raise RuntimeError
+
+    upload.write_to("s3://bucket/a/b.bin", lambda local: local.write_bytes(b"onetwo"))
+    assert (objects.folder / "bucket/a/b.bin").read_bytes() == b"onetwo"
+    with suppress(RuntimeError):
+        upload.write_to("s3://bucket/a/c.bin", half)
     assert not (objects.folder / "bucket/a/c.bin").exists()

@@ -25,7 +25,6 @@ def manifest(name: str, start_ns: int | None, end_ns: int | None, **more: Any) -
         "open_datagrams": 0,
         "slices": {},
         "lookups": (),
-        "lookups_not_kept": 0,
         "problems": (),
     }
     return Manifest(names=names, header=(header,) * len(names), **(values | more))
