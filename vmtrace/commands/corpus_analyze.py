@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from vmtrace.commands.corpus_options import MOST_BUCKETS, StageDisplay, add_common, whole_from
+from capture.options import whole
+from vmtrace.commands.corpus_options import MOST_BUCKETS, StageDisplay, add_common
 from vmtrace.errors import CommandError, Exit, UsageError, complain
 
 if TYPE_CHECKING:
@@ -34,14 +35,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     who.add_argument(
         "--workers",
         metavar="N",
-        type=whole_from(1, _MOST_WORKERS),
+        type=whole(1, _MOST_WORKERS),
         default=1,
         help="processes to use on this machine (default: 1)",
     )
     add(
         "--buckets",
         metavar="B",
-        type=whole_from(1, MOST_BUCKETS),
+        type=whole(1, MOST_BUCKETS),
         help="parts in which connections are analysed (default: by the size of the corpus)",
     )
     add("--json", action="store_true", help="write analysis.json, too: the document of one process, byte by byte")

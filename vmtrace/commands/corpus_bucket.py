@@ -5,7 +5,8 @@ Exit status: 0 it is analysed; 1 it could not be.
 
 import argparse
 
-from vmtrace.commands.corpus_options import MOST_BUCKETS, add_common, whole_from
+from capture.options import whole
+from vmtrace.commands.corpus_options import MOST_BUCKETS, add_common
 from vmtrace.errors import Exit
 
 NAME = "bucket"
@@ -19,7 +20,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of the subcommand."""
     add = parser.add_argument
     add("split", metavar="URL", help="where vmtrace corpus split has put slices")
-    add("--bucket", metavar="N", type=whole_from(0, MOST_BUCKETS - 1), required=True, help="which, from 0 on")
+    add("--bucket", metavar="N", type=whole(0, MOST_BUCKETS - 1), required=True, help="which, from 0 on")
     add("--out", metavar="URL", required=True, help="folder or prefix for the results, the same for all buckets")
     add("--json", action="store_true", help="write what analysis.json needs, too")
     add_common(parser)

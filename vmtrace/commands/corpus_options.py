@@ -1,31 +1,23 @@
 """Options of the subcommands of `vmtrace corpus`, and how their progress is shown."""
 
 import argparse
-import re
 import sys
 import time
 
 from capture.live_display import Bar, LiveDisplay, amount_bytes, live_display
+from capture.quantities import size_bytes
 from vmtrace.commands.options import add_endpoint_url
 
-_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 _LEAST_MEMORY = 128 << 20
 MOST_BUCKETS = 65_536
 
 
-def whole_from(least: int, most: int) -> "argparse._ActionType":
-    """A whole number within bounds."""
-    from capture.options import whole
-
-    return whole(least, most)
-
-
 def memory(text: str) -> int:
-    """Bytes of `1.5GiB`, `512M`, `2g`."""
-    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([kmg]?)(?:i?b)?", text.strip().lower())
-    if found is None:
-        raise argparse.ArgumentTypeError(f"{text}: give it as 1GiB or 512MiB")
-    size = int(float(found[1]) * _UNITS[found[2]])
+    """Bytes of `1.5GiB`, `512MiB`."""
+    try:
+        size = size_bytes(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
     if size < _LEAST_MEMORY:
         raise argparse.ArgumentTypeError(f"{text}: at least 128MiB")
     return size
@@ -38,7 +30,6 @@ def add_common(parser: argparse.ArgumentParser) -> None:
     )
     add_endpoint_url(parser)
     parser.add_argument("--quiet", "-q", action="store_true", help="print only what went wrong")
-    parser.add_argument("--debug", action="store_true", help="on an error, print where in the program it happened")
 
 
 class StageDisplay:

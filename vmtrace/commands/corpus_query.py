@@ -22,7 +22,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("question", metavar="SQL", help="the question; columns are those of docs/tables.md")
     add("--format", choices=("table", "csv", "json"), default="table", help="how to print the rows (default: table)")
     add_endpoint_url(parser)
-    parser.add_argument("--debug", action="store_true", help="on an error, print where in the program it happened")
 
 
 def run(arguments: argparse.Namespace) -> int:

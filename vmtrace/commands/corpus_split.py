@@ -5,7 +5,8 @@ Exit status: 0 it is split; 1 it could not be.
 
 import argparse
 
-from vmtrace.commands.corpus_options import MOST_BUCKETS, add_common, whole_from
+from capture.options import whole
+from vmtrace.commands.corpus_options import MOST_BUCKETS, add_common
 from vmtrace.errors import CommandError, Exit, complain
 
 NAME = "split"
@@ -19,7 +20,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of the subcommand."""
     add = parser.add_argument
     add("files", metavar="FILE", nargs="+", help="captures that are read as one run: files, folders, patterns, URLs")
-    add("--buckets", metavar="B", type=whole_from(1, MOST_BUCKETS), required=True, help="slices to make of each run")
+    add("--buckets", metavar="B", type=whole(1, MOST_BUCKETS), required=True, help="slices to make of each run")
     add("--to", metavar="URL", required=True, help="folder or prefix for slices, the same for all runs")
     add_common(parser)
 
