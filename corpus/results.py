@@ -92,6 +92,12 @@ def records_of(out: Folder, buckets: int) -> list[Record]:
     return [parsed(out.get(part_name(bucket, ".json")) or b"{}") for bucket in range(buckets)]
 
 
+def table_bytes(record: Record, bucket: int) -> int:
+    """Of a bucket's connections before they have their numbers among all."""
+    size: int = record["parts"][part_name(bucket, ".arrow")]
+    return size
+
+
 def number(out: Folder, records: Sequence[Record]) -> list[Ids]:
     """The numbers of all connections, also put where the tables find them."""
     ids = numbered([out.get(part_name(bucket, ".orders")) or b"" for bucket in range(len(records))])

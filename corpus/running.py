@@ -132,7 +132,7 @@ class Run:
         ids = results.number(out, records)
         of = ",".join(one.key for one in runs)
         tables = [TableTask(settings.out, bucket, of, settings.endpoint_url) for bucket in range(len(records))]
-        self._do("tables", write_table, tables, [len(numbers) for numbers in ids])
+        self._do("tables", write_table, tables, list(map(results.table_bytes, records, range(len(records)))))
         results.write_small_tables(out, runs, records)
         header = results.header(runs, records, ids)
         if settings.json:

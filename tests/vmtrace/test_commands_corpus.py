@@ -1,10 +1,13 @@
 """Options of `vmtrace corpus` and its progress. What the commands do is tested in `tests/corpus/test_commands.py`."""
 
 import argparse
+import io
+from contextlib import closing
 
 import pytest
 
-from vmtrace.commands.corpus_options import memory
+from capture import live_display
+from vmtrace.commands.corpus_options import StageDisplay, memory
 
 
 @pytest.mark.parametrize(
@@ -18,3 +21,24 @@ def test_memory_is_written_as_sizes_are_everywhere(text: str, size_bytes: int) -
 def test_memory_that_is_too_little_or_no_size_is_refused(text: str) -> None:
     with pytest.raises(argparse.ArgumentTypeError, match=r"at least 128MiB|no size"):
         memory(text)
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_stage_moves_with_what_is_read_and_with_what_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(live_display, "Every", lambda _seconds: lambda: True)
+    monkeypatch.setattr("capture.live_display.importlib.util.find_spec", lambda _name: None)
+    monkeypatch.setattr("sys.stderr", terminal)
+    with closing(StageDisplay(wanted=True)) as display:
+        display.stage("split", 3_000_000)
+        display.reading(500_000)
+        display.done(1_000_000)
+        display.reading(500_000)
+        # A bucket that does not fit into memory is read more than once.
+        display.reading(9_000_000)
+    shares = [line.split(",")[0].strip() for line in terminal.getvalue().split("\r") if "%" in line]
+    assert shares == ["split 17%", "split 33%", "split 50%", "split 100%"]

@@ -5,7 +5,7 @@ Exit status: 0 done (what is no capture was left out and reported); 1 it could n
 
 import argparse
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
 from capture.options import whole
@@ -71,19 +71,15 @@ def run(arguments: argparse.Namespace) -> int:
         json=arguments.json,
         keep_slices=arguments.keep_slices,
     )
-    display = StageDisplay(wanted=not arguments.quiet)
-    try:
-        with _workers(arguments) as workers:
-            done = Run(settings, workers, display).of(found)
-    finally:
-        display.close()
+    with closing(StageDisplay(wanted=not arguments.quiet)) as display, _workers(arguments, display) as workers:
+        done = Run(settings, workers, display).of(found)
     if not arguments.quiet:
         print_done(done, arguments.out)
     return Exit.DONE
 
 
 @contextmanager
-def _workers(arguments: argparse.Namespace) -> "Iterator[Workers]":
+def _workers(arguments: argparse.Namespace, display: StageDisplay) -> "Iterator[Workers]":
     from corpus import workers
 
     if arguments.scheduler is not None:
@@ -93,7 +89,7 @@ def _workers(arguments: argparse.Namespace) -> "Iterator[Workers]":
         with workers.local_cluster(arguments.workers, arguments.memory) as cluster:
             yield cluster
     else:
-        yield workers.ThisProcess()
+        yield workers.ThisProcess(display.reading)
 
 
 def print_done(done: "Done", out: str) -> None:

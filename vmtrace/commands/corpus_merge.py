@@ -4,6 +4,7 @@ Exit status: 0 done; 1 it could not be.
 """
 
 import argparse
+from contextlib import closing
 
 from vmtrace.commands.corpus_analyze import print_done
 from vmtrace.commands.corpus_options import StageDisplay, add_common
@@ -37,11 +38,8 @@ def run(arguments: argparse.Namespace) -> int:
         json=arguments.json,
         keep_slices=True,
     )
-    display = StageDisplay(wanted=not arguments.quiet)
-    try:
-        done = Run(settings, ThisProcess(), display).of_split(arguments.split)
-    finally:
-        display.close()
+    with closing(StageDisplay(wanted=not arguments.quiet)) as display:
+        done = Run(settings, ThisProcess(display.reading), display).of_split(arguments.split)
     if not arguments.quiet:
         print_done(done, arguments.out)
     return Exit.DONE

@@ -1,7 +1,6 @@
 """Options of the subcommands of `vmtrace corpus`, and how their progress is shown."""
 
 import argparse
-import sys
 import time
 
 from capture.live_display import Bar, LiveDisplay, amount_bytes, live_display
@@ -44,21 +43,28 @@ class StageDisplay:
         """A stage begins."""
         self._end_stage()
         self._name, self._total, self._done, self._started_s = name, total_bytes, 0, time.monotonic()
-        if self._live is not None and sys.stderr.isatty():
+        if self._live is not None:
             self._bar = self._live.bar(name, total_bytes or None)
 
     def done(self, bytes_read: int) -> None:
         """More of it is done."""
         self._done += bytes_read
-        if self._bar is not None:
-            words = amount_bytes(self._done, self._total, time.monotonic() - self._started_s)
-            self._bar.show(done=self._done, words=words)
+        self._show(self._done)
+
+    def reading(self, bytes_read: int) -> None:
+        """So much of a task that is not done yet has been read."""
+        self._show(min(self._done + bytes_read, self._total))
 
     def close(self) -> None:
         """The run is over."""
         self._end_stage()
         if self._live is not None:
             self._live.close()
+
+    def _show(self, done_bytes: int) -> None:
+        if self._bar is not None:
+            words = amount_bytes(done_bytes, self._total, time.monotonic() - self._started_s)
+            self._bar.show(done=done_bytes, words=words)
 
     def _end_stage(self) -> None:
         elapsed_s = time.monotonic() - self._started_s
