@@ -191,11 +191,12 @@ class StoreFolder:
         """See `Folder`."""
         from analyze.stores.listing import head
         from analyze.stores.reader import get_range
+        from analyze.stores.store import NO_BUCKET
 
         try:
             found = head(f"{self.url}/{name}", self._endpoint_url)
         except FileNotFoundError as error:
-            if "bucket" in str(error.strerror):
+            if error.strerror == NO_BUCKET:
                 raise
             return None
         return bytes(get_range(found, 0, found.size_bytes)) if found.size_bytes else b""

@@ -67,9 +67,9 @@ def get_range(url: ObjectUrl, start: int, end: int) -> Any:
             if len(found) == end - start:
                 return found
             problem = store.StoreError(f"{url}: the store sent {len(found):,} bytes of {end - start:,}")
+        except store.ChangedError:
+            raise
         except store.StoreError as error:
-            if "changed while" in str(error):
-                raise
             problem = error
         if not left:
             raise problem
@@ -87,5 +87,5 @@ def _got(client: Any, key: str, url: ObjectUrl, start: int, end: int) -> Any:
     answer = obstore.get(client, key, options=options)
     # Some stores take no notice of the condition.
     if url.etag is not None and answer.meta["e_tag"] not in (None, url.etag):
-        raise store.StoreError(f"{url}: it was changed while it was read: analyse a copy of it, or read it again")
+        raise store.changed(url)
     return answer.bytes()

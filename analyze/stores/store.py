@@ -20,6 +20,14 @@ class StoreError(OSError):
     """A store did not do what it was asked; the text names the object and says what to do."""
 
 
+class ChangedError(StoreError):
+    """An object is another one than was seen first: to ask again would not help."""
+
+
+NO_BUCKET, NO_OBJECT = "no such bucket", "no such object"
+"""What `FileNotFoundError` has for its reason."""
+
+
 @lru_cache(maxsize=64)
 def opened(root: str, endpoint_url: str | None = None) -> Any:
     """The client of a store. Raises `StoreError` if it cannot be made; nothing is asked of the store yet."""
@@ -76,6 +84,11 @@ def _s3_options(endpoint_url: str | None) -> dict[str, Any]:
     return options
 
 
+def changed(url: str) -> ChangedError:
+    """The error for an object that has changed. Not made by its class, since workers send errors as their texts."""
+    return ChangedError(f"{url}: it was changed while it was read: analyse a copy of it, or read it again")
+
+
 @contextmanager
 def errors_of(url: str) -> Iterator[None]:
     """Turn the client's exceptions into `StoreError`, `FileNotFoundError` and `PermissionError` of one line each."""
@@ -85,20 +98,18 @@ def errors_of(url: str) -> Iterator[None]:
 
     try:
         yield
-    except exceptions.NotFoundError as error:
-        raise FileNotFoundError(errno.ENOENT, _what_is_missing(str(error)), url) from None
-    except FileNotFoundError as error:
+    except (exceptions.NotFoundError, FileNotFoundError) as error:
         raise FileNotFoundError(errno.ENOENT, _what_is_missing(str(error)), url) from None
     except (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError) as error:
         raise PermissionError(errno.EACCES, _explained(f"403 forbidden {error}"), url) from None
     except exceptions.PreconditionError:
-        raise StoreError(f"{url}: it was changed while it was read: analyse a copy of it, or read it again") from None
+        raise changed(url) from None
     except exceptions.BaseError as error:
         raise StoreError(f"{url}: {_explained(str(error))}") from None
 
 
 def _what_is_missing(text: str) -> str:
-    return "no such bucket" if "NoSuchBucket" in text else "no such object"
+    return NO_BUCKET if "NoSuchBucket" in text else NO_OBJECT
 
 
 def _explained(text: str) -> str:
@@ -112,7 +123,7 @@ def _explained(text: str) -> str:
     if "redirect" in low or "permanentredirect" in low or "authorizationheadermalformed" in low or "301" in low:
         return "the bucket is in another region: set AWS_REGION to its region"
     if "nosuchbucket" in low:
-        return "no such bucket"
+        return NO_BUCKET
     if "connect" in low or "dns" in low:
         return "cannot connect to the store: check the endpoint and the network"
     return _first_line(text)
