@@ -29,32 +29,35 @@ def read_run_of(
     command: str, schema: str, folder: str | os.PathLike[str], make: Callable[[Path, Fields], _Record]
 ) -> _Record:
     """What `make` makes of a folder and its `run.json`, of runs of one command; raises as `read_run`."""
-    path = Path(folder)
-    if not path.is_dir():
-        raise RunFolderError(f"{path}: {'not a folder' if path.exists() else 'no such run folder'}")
-    try:
-        record = parse(read_content(path, "run.json"), "run.json")
+
+    def checked(path: Path, record: Fields) -> _Record:
         found = record.text("schema")
         if found != schema:
             raise RunFolderError(f"{path}: not a run of {command} ({'it has no schema' if found is None else found})")
         return make(path, record)
-    except FileNotFoundError:
-        raise RunFolderError(f"{path}: not a run folder (it has no run.json)") from None
-    except FieldError as error:
-        raise RunFolderError(f"{path}: {error}") from None
+
+    return _read(folder, checked)
 
 
 def read_run(folder: str | os.PathLike[str]) -> Run:
     """Read one run folder; `RunFolderError` if it is none, `OSError` if it cannot be read."""
+    return _read(folder, _run)
+
+
+def _read(folder: str | os.PathLike[str], make: Callable[[Path, Fields], _Record]) -> _Record:
     path = Path(folder)
     if not path.is_dir():
         raise RunFolderError(f"{path}: {'not a folder' if path.exists() else 'no such run folder'}")
     try:
-        record = run_record(parse(read_content(path, "run.json"), "run.json"))
+        return make(path, parse(read_content(path, "run.json"), "run.json"))
     except FileNotFoundError:
         raise RunFolderError(f"{path}: not a run folder (it has no run.json)") from None
     except FieldError as error:
         raise RunFolderError(f"{path}: {error}") from None
+
+
+def _run(path: Path, fields: Fields) -> Run:
+    record = run_record(fields)
     problems: list[str] = []
     pairs = _in_order(read_lines(path, "pairs.jsonl", pair_record, problems), problems)
     echoes: list[Echo] = read_lines(path, "ping.jsonl", echo_record, problems)
