@@ -216,6 +216,7 @@ def _by_location(campaigns: Sequence[Labelled]) -> Chart:
 
 
 def _surge(campaigns: Sequence[Labelled], name: str, title: str, *, combined: bool) -> Chart:
+    every_host = all_hosts([one for _, one in campaigns]) if combined else []
     panels = []
     for direction in reversed(DIRECTIONS):
         drawn = []
@@ -225,7 +226,7 @@ def _surge(campaigns: Sequence[Labelled], name: str, title: str, *, combined: bo
             heights = _floats([row.combined_bps if combined else row.per_thread_bps for row in rows])
             n = sum(row.n for row in rows)
             drawn.append(Series(f"{label}, {one.host} (n={n})", threads, heights, _colour(number), "line"))
-        together = [row for row in all_hosts([one for _, one in campaigns]) if combined and row.direction == direction]
+        together = [row for row in every_host if row.direction == direction]
         if together:
             threads = _floats([float(row.threads) for row in together])
             heights = _floats([row.combined_bps for row in together])
