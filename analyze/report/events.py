@@ -129,13 +129,14 @@ def retransmissions(series: ConnectionSeries, rows: Rows, limit: int) -> tuple[l
 
 def outcome_events(outcome: Plain | None) -> list[Plain]:
     """The frames that show what became of a connection, each once; none for one that opened and ended."""
-    evidence = outcome["evidence"] if outcome is not None else ()
-    frames = {frame["frame"]: (one["text"], frame) for one in evidence for frame in one["frames"]}
+    if outcome is None:
+        return []
+    frames = {frame["frame"]: (one["text"], frame) for one in outcome["evidence"] for frame in one["frames"]}
     return [
         {
             "kind": "outcome",
             "time_s": frame["time_s"],
-            "label": outcome["name"] if outcome is not None else "",
+            "label": outcome["name"],
             "cause": text,
             "frames": [number],
             "row": frame["row"],
