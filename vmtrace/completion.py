@@ -21,16 +21,15 @@ def answer_shell(line: str) -> None:
 
 
 class _Values(BaseCompleter):
-    """The values of options that have names; of all others, files."""
+    """The values of options that have names, of one command or of all; of all others, files."""
 
     def __call__(
         self, *, prefix: str, action: argparse.Action, parser: argparse.ArgumentParser, parsed_args: argparse.Namespace
     ) -> Iterable[str]:
         del parsed_args
-        storage = " storage" in parser.prog
-        command = parser.prog.split()[-1] if action.dest == "fail_if" else "storage" if storage else ""
-        name = f"{action.dest} of {command}" if command else action.dest
-        names = _NAMES[name]() if name in _NAMES else ()
+        command = (*parser.prog.split(), "")[1]
+        found = _NAMES.get(f"{action.dest} of {command}") or _NAMES.get(action.dest)
+        names = found() if found is not None else ()
         # A plan is a name or a file.
         return names if names and action.dest != "plan" else [*names, *FilesCompleter()(prefix)]
 
@@ -53,8 +52,20 @@ def _storage_plans() -> Iterable[str]:
     return BUILT_IN
 
 
+def _queue_plans() -> Iterable[str]:
+    from providers.queues.plans import BUILT_IN
+
+    return BUILT_IN
+
+
 def _providers() -> Iterable[str]:
     from providers.registry import names
+
+    return names()
+
+
+def _queue_providers() -> Iterable[str]:
+    from providers.queues.registry import names
 
     return names()
 
@@ -81,7 +92,9 @@ _NAMES: Mapping[str, Callable[[], Iterable[str]]] = {
     "profile": _profiles,
     "plan": _plans,
     "plan of storage": _storage_plans,
+    "plan of queue": _queue_plans,
     "provider of storage": _providers,
+    "provider of queue": _queue_providers,
     "instance_type": _instance_types,
     "fail_if of analyze": _thresholds,
     "interface": _interfaces,
