@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 
 from analyze.connection_order import NOTABLE, SORTS
+from analyze.outcomes import SHORT_NAMES as OUTCOMES
 from capture.options import whole
 from vmtrace.commands.options import add_display, add_endpoint_url, add_file, add_json, add_oversize_abs, new_parser
 from vmtrace.commands.request import Request
@@ -13,11 +14,11 @@ _MOST_ROWS = 1_000_000_000
 _EXAMPLES = """\
   vmtrace analyze trace.pcap                            a line for each connection, and what limited it
   vmtrace analyze traces/ --report page.html            a page to open in a browser, and to send to others
+  vmtrace analyze 's3://bucket/2026/*.pcap.gz'          captures where they lie
   vmtrace analyze trace.pcap --connection 3             all that is known of connection 3
   vmtrace analyze trace.pcap --json - | jq .            everything measured, for programs
   vmtrace analyze traces/ --filter 'tcp port 443' --sort goodput --limit 10
   vmtrace analyze trace.pcap --fail-if 'loss_rate>0.01'    for scripts: exit status 3 if it holds
-  vmtrace analyze 's3://bucket/2026/*.pcap.gz'          captures where they lie
   vmtrace analyze trace.pcap --fail-if outcome             the same if a connection did not open or end well
   vmtrace analyze trace.pcap --fail-if 'outcome=syn_unanswered or outcome=syn_refused'
   tcpdump -w - -c 10000 tcp | vmtrace analyze -         from another program
@@ -28,9 +29,7 @@ _FAIL_IF_HELP = (
     " lost_segments, rtt_min_s, rtt_mean_s, rtt_median_s, rtt_p99_s, goodput_bps, zero_windows, window_limited,"
     " oversize, oversize_time_s, spacing_max_s (either direction); duration_s, handshake_rtt_s, syn_retransmissions,"
     " tls_handshake_s, overhead_ratio; or any column of connections.csv. 'outcome' holds for a connection that did not"
-    " open, move its data or end well, 'outcome=KIND' for one kind of that: syn_unanswered, syn_refused,"
-    " handshake_incomplete, reset_by_client, reset_by_server, reset_by_middlebox, idle_then_reset, idle_then_silent,"
-    " peer_silent, receiver_stopped_reading, large_segments_lost, one_direction_only"
+    f" open, move its data or end well, 'outcome=KIND' for one kind of that: {', '.join(OUTCOMES)}"
 )
 
 
