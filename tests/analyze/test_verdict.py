@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import vmtrace
-from analyze.units import si
+from analyze.units import share, si
 from analyze.verdict import interval_words, is_open, remedies
 
 SAMPLES = Path(__file__).parents[2] / "samples"
@@ -22,6 +22,23 @@ def test_a_verdict_is_open_where_the_engine_names_candidates() -> None:
 
 def test_a_verdict_of_unknown_confidence_is_open() -> None:
     assert is_open(None)
+
+
+def test_the_example_of_the_document_is_what_the_sample_shows() -> None:
+    [connection] = vmtrace.read(SAMPLES / "lossy-sender.pcap").json()["connections"]
+    verdict = connection["verdict"]
+    frames = ", ".join(map(str, verdict["evidence"][0]["frames"][:3]))
+    cells = [
+        f"| sentence | {verdict['sentence'].rstrip('.')} |",
+        f"| confidence | {share(verdict['confidence'])} |",
+        f"| evidence | frames {frames} |",
+        f"| what would help | {remedies(connection)[0]} |",
+        f"| goodput ({si(connection['client_to_server']['goodput_bps'], 'bit/s')}) |",
+        f"| now, of a remedy ({si(verdict['what_if'][0]['now_bps'], 'bit/s')}) |",
+        f"| predicted ({si(verdict['what_if'][0]['goodput_bps'], 'bit/s')}) |",
+    ]
+    document = (SAMPLES.parent / "docs/verdict.md").read_text()
+    assert [cell for cell in cells if cell not in document] == []
 
 
 def test_losses_are_one_cause_and_what_comes_next_has_another_remedy() -> None:
