@@ -107,7 +107,7 @@ struct Losses {
 
 impl Losses {
     fn of(case: &Case, weight: impl Fn(Factor) -> f64) -> Self {
-        let is_of_loss = |factor: &Factor| (rule(*factor).change)(case) == Some(NO_LOSS);
+        let is_of_loss = |factor: &Factor| (rule(*factor).remedies)(case).contains(&NO_LOSS);
         let of_loss: Vec<Factor> = Factor::ALL.into_iter().filter(is_of_loss).collect();
         let heaviest = of_loss.iter().copied().max_by(|one, other| weight(*one).total_cmp(&weight(*other)));
         let weight = of_loss.iter().map(|factor| weight(*factor)).sum();

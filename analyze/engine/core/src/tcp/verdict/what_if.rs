@@ -2,49 +2,25 @@
 //!
 //! Rule: docs/verdict.md, "What if".
 
-use crate::tcp::replay::change::Change;
 use crate::tcp::replay::predict::{Unpredicted, predict};
 use crate::tcp::replay::seen::Seen;
 use crate::tcp::summary::decision::Decision;
 use crate::tcp::token_bucket::bucket::Kind;
 use crate::tcp::verdict::case::{Case, WhatIf};
-use crate::tcp::verdict::factors::receiver_window::{TWICE_THE_WINDOW, WINDOW_SCALING};
 use crate::tcp::verdict::factors::rule;
-use crate::tcp::verdict::factors::rule::NO_LOSS;
-
-/// Changes by the words that the factors have for their remedies.
-const CHANGES: [(&str, Change); 14] = [
-    (NO_LOSS, Change::NoLoss),
-    ("no marks of congestion", Change::NoLoss),
-    (TWICE_THE_WINDOW, Change::TwiceWindow),
-    (WINDOW_SCALING, Change::TwiceWindow),
-    (READS_AT_ONCE, Change::ReadsAtOnce),
-    ("twice the application's window", Change::TwiceApplicationWindow),
-    ("twice the send buffer", Change::TwiceBuffer),
-    ("twice the path's bandwidth", Change::TwiceBandwidth),
-    ("no token bucket", Change::NoBucket),
-    ("no stalls", Change::NoStalls),
-    ("an application that always has data to send", Change::BusyApplication),
-    ("a connection that is open already", Change::OpenAlready),
-    ("a connection that is used again, past slow start", Change::Warm),
-    ("a congestion window that grows at once", Change::WindowAtOnce),
-];
-
-/// What helps where the window is full because nobody reads. Only the replay shows which of both it is.
-const READS_AT_ONCE: &str = "a receiver that reads at once";
 
 /// What would help against the factor and against the runner-up. They may have the same remedy, which is said once. What would
 /// bring next to nothing is not said.
 pub fn what_if(case: &Case, decision: &Decision) -> Vec<WhatIf> {
+    let seen = seen(case);
     let mut found: Vec<WhatIf> = Vec::new();
-    let changes = decision.candidates().into_iter().filter_map(|factor| (rule(factor).change)(case));
-    let with_reader = |change| [Some(change), (change == TWICE_THE_WINDOW).then_some(READS_AT_ONCE)];
-    for change in changes.flat_map(with_reader).flatten() {
-        let known = CHANGES.iter().find(|(words, _)| *words == change).map(|(_, change)| *change);
-        let Some(known) = known.filter(|_| found.iter().all(|other| other.change != change)) else { continue };
-        let predicted = predict(&seen(case), known);
+    for remedy in decision.candidates().into_iter().flat_map(|factor| (rule(factor).remedies)(case)) {
+        if found.iter().any(|other| other.change == remedy.words) {
+            continue;
+        }
+        let predicted = predict(&seen, remedy.change);
         if predicted != Err(Unpredicted::RuledOut) {
-            found.push(WhatIf { change, predicted });
+            found.push(WhatIf { change: remedy.words, predicted });
         }
     }
     found

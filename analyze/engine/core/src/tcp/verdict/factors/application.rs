@@ -5,8 +5,11 @@
 use crate::tcp::events::factor::Factor;
 use crate::tcp::limits::application::{is_application_limited, pauses_by_itself};
 use crate::tcp::limits::rules::Condition;
+use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally};
+use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Remedy, Tally};
+
+const REMEDY: Remedy = Remedy { words: "an application that always has data to send", change: Change::BusyApplication };
 
 /// See the module.
 pub const RULE: FactorRule = FactorRule {
@@ -20,16 +23,12 @@ pub const RULE: FactorRule = FactorRule {
     sets_the_rate: true,
     blames_loss: false,
     because,
-    change,
+    remedies: |_| &[REMEDY],
     bounds,
 };
 
 fn because(_case: &Case, tally: &Tally) -> String {
     format!("The sending application gave too little to send: the connection waited {} for it", tally.time())
-}
-
-fn change(_case: &Case) -> Option<&'static str> {
-    Some("an application that always has data to send")
 }
 
 fn bounds(_case: &Case) -> Vec<Bound> {

@@ -5,9 +5,12 @@
 use crate::tcp::events::factor::Factor;
 use crate::tcp::limits::credit::waits_for_credit;
 use crate::tcp::limits::rules::Condition;
+use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally};
+use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Remedy, Tally};
 use crate::tcp::verdict::words::bytes;
+
+const REMEDY: Remedy = Remedy { words: "twice the application's window", change: Change::TwiceApplicationWindow };
 
 /// See the module.
 pub const RULE: FactorRule = FactorRule {
@@ -18,7 +21,7 @@ pub const RULE: FactorRule = FactorRule {
     sets_the_rate: true,
     blames_loss: false,
     because,
-    change,
+    remedies: |_| &[REMEDY],
     bounds,
 };
 
@@ -30,10 +33,6 @@ fn because(case: &Case, tally: &Tally) -> String {
         bytes(most),
         tally.rate()
     )
-}
-
-fn change(_case: &Case) -> Option<&'static str> {
-    Some("twice the application's window")
 }
 
 fn bounds(_case: &Case) -> Vec<Bound> {

@@ -6,8 +6,11 @@ use crate::tcp::events::factor::Factor;
 use crate::tcp::limits::summary::LimitsSummary;
 use crate::tcp::limits::bottleneck::{is_bottleneck_limited, is_full_behind_window};
 use crate::tcp::limits::rules::Condition;
+use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally};
+use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Remedy, Tally};
+
+const REMEDY: Remedy = Remedy { words: "twice the path's bandwidth", change: Change::TwiceBandwidth };
 
 /// See the module.
 pub const RULE: FactorRule = FactorRule {
@@ -21,16 +24,12 @@ pub const RULE: FactorRule = FactorRule {
     sets_the_rate: true,
     blames_loss: false,
     because,
-    change,
+    remedies: |_| &[REMEDY],
     bounds,
 };
 
 fn because(_case: &Case, tally: &Tally) -> String {
     format!("The path's bandwidth was the limit: the transfer filled it with {}", tally.reference())
-}
-
-fn change(_case: &Case) -> Option<&'static str> {
-    Some("twice the path's bandwidth")
 }
 
 fn bounds(case: &Case) -> Vec<Bound> {

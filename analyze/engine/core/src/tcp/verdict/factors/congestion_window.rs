@@ -4,9 +4,14 @@
 
 use crate::tcp::events::factor::Factor;
 use crate::tcp::limits::rules::Condition;
+use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally};
+use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Remedy, Tally};
 use crate::tcp::verdict::factors::rule::{ENOUGH_ROUNDS, NO_LOSS, OPEN_CONFIDENCE, nothing_reduced_it, share_lost};
+
+const NO_MARKS: Remedy = Remedy { words: "no marks of congestion", change: Change::NoLoss };
+
+const GROWS_AT_ONCE: Remedy = Remedy { words: "a congestion window that grows at once", change: Change::WindowAtOnce };
 
 /// See the module.
 pub const RULE: FactorRule = FactorRule {
@@ -17,7 +22,7 @@ pub const RULE: FactorRule = FactorRule {
     sets_the_rate: true,
     blames_loss: true,
     because,
-    change,
+    remedies,
     bounds,
 };
 
@@ -44,12 +49,12 @@ fn possible(tally: &Tally) -> String {
     }
 }
 
-fn change(case: &Case) -> Option<&'static str> {
-    Some(match case.direction {
-        direction if direction.lost_inferred() > 0 => NO_LOSS,
-        direction if direction.congestion_events() > 0 => "no marks of congestion",
-        _ => "a congestion window that grows at once",
-    })
+fn remedies(case: &Case) -> &'static [Remedy] {
+    match case.direction {
+        direction if direction.lost_inferred() > 0 => &[NO_LOSS],
+        direction if direction.congestion_events() > 0 => &[NO_MARKS],
+        _ => &[GROWS_AT_ONCE],
+    }
 }
 
 fn bounds(case: &Case) -> Vec<Bound> {

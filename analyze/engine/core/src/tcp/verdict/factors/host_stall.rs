@@ -4,10 +4,13 @@
 
 use crate::tcp::events::factor::Factor;
 use crate::tcp::summary::summary::DirectionSummary;
+use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::rule::HIGHEST_CONFIDENCE;
-use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally};
+use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Remedy, Tally};
 use crate::tcp::verdict::words::seconds;
+
+const REMEDY: Remedy = Remedy { words: "no stalls", change: Change::NoStalls };
 
 /// See the module.
 pub const RULE: FactorRule = FactorRule {
@@ -18,7 +21,7 @@ pub const RULE: FactorRule = FactorRule {
     sets_the_rate: false,
     blames_loss: false,
     because,
-    change,
+    remedies: |_| &[REMEDY],
     bounds,
 };
 
@@ -39,10 +42,6 @@ fn stalled_round_trips(direction: &DirectionSummary) -> String {
         }
         _ => String::new(),
     }
-}
-
-fn change(_case: &Case) -> Option<&'static str> {
-    Some("no stalls")
 }
 
 fn bounds(case: &Case) -> Vec<Bound> {

@@ -15,16 +15,12 @@ pub const RULE: FactorRule = FactorRule {
     sets_the_rate: false,
     blames_loss: false,
     because,
-    change,
+    remedies: |_| &[],
     bounds,
 };
 
 fn because(_case: &Case, tally: &Tally) -> String {
     format!("The direction waited {} for the other side", tally.time())
-}
-
-fn change(_case: &Case) -> Option<&'static str> {
-    None
 }
 
 fn bounds(_case: &Case) -> Vec<Bound> {

@@ -16,16 +16,12 @@ pub const RULE: FactorRule = FactorRule {
     sets_the_rate: false,
     blames_loss: true,
     because,
-    change,
+    remedies: |_| &[NO_LOSS],
     bounds,
 };
 
 fn because(case: &Case, tally: &Tally) -> String {
     format!("Repairing losses held the transfer back for {}{}", tally.time(), share_lost(case))
-}
-
-fn change(_case: &Case) -> Option<&'static str> {
-    Some(NO_LOSS)
 }
 
 fn bounds(_case: &Case) -> Vec<Bound> {

@@ -3,11 +3,14 @@
 
 use crate::tcp::events::factor::Factor;
 use crate::tcp::limits::rules::Condition;
+use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally};
+use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Remedy, Tally};
 
 /// Of no round of any other test.
 pub const SEGMENT_SIZE: u16 = 1357;
+
+const REMEDY: Remedy = Remedy { words: "less made up", change: Change::TwiceBandwidth };
 
 /// See the module.
 pub const RULE: FactorRule = FactorRule {
@@ -22,16 +25,12 @@ pub const RULE: FactorRule = FactorRule {
     sets_the_rate: true,
     blames_loss: false,
     because,
-    change,
+    remedies: |_| &[REMEDY],
     bounds,
 };
 
 fn because(_case: &Case, tally: &Tally) -> String {
     format!("What was made up took {}", tally.time())
-}
-
-fn change(_case: &Case) -> Option<&'static str> {
-    Some("less made up")
 }
 
 fn bounds(_case: &Case) -> Vec<Bound> {

@@ -9,16 +9,23 @@ use crate::tcp::limits::inferred_window::InferredWindow;
 use crate::tcp::limits::known::KnownRound;
 use crate::tcp::limits::rules::Condition;
 use crate::tcp::limits::share::Share;
+use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally};
+use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Remedy, Tally};
 use crate::tcp::verdict::words::{bytes, seconds};
 
 /// A window without scaling that is nearly as large as the field allows (65,535 bytes) would be larger with it.
 const NEAR_LARGEST_UNSCALED: u64 = 49_152;
+
 /// What helps where scaling was not agreed.
-pub(crate) const WINDOW_SCALING: &str = "window scaling (RFC 7323) on both hosts and on the path";
+const WINDOW_SCALING: Remedy =
+    Remedy { words: "window scaling (RFC 7323) on both hosts and on the path", change: Change::TwiceWindow };
+
 /// What helps where the window is too small.
-pub(crate) const TWICE_THE_WINDOW: &str = "twice the receiver's window";
+const TWICE_THE_WINDOW: Remedy = Remedy { words: "twice the receiver's window", change: Change::TwiceWindow };
+
+/// What helps where it is full because nobody reads.
+const READS_AT_ONCE: Remedy = Remedy { words: "a receiver that reads at once", change: Change::ReadsAtOnce };
 
 /// See the module.
 pub const RULE: FactorRule = FactorRule {
@@ -29,7 +36,7 @@ pub const RULE: FactorRule = FactorRule {
     sets_the_rate: true,
     blames_loss: false,
     because,
-    change,
+    remedies,
     bounds,
 };
 
@@ -76,9 +83,8 @@ fn unscaled(case: &Case) -> Option<Scaling> {
     (is_unscaled && most >= NEAR_LARGEST_UNSCALED).then_some(scaling)
 }
 
-/// Whether it is the window that is too small, or its reader too slow, only the replay shows.
-fn change(case: &Case) -> Option<&'static str> {
-    Some(if unscaled(case).is_some() { WINDOW_SCALING } else { TWICE_THE_WINDOW })
+fn remedies(case: &Case) -> &'static [Remedy] {
+    if unscaled(case).is_some() { &[WINDOW_SCALING] } else { &[TWICE_THE_WINDOW, READS_AT_ONCE] }
 }
 
 fn bounds(case: &Case) -> Vec<Bound> {

@@ -3,6 +3,7 @@
 use crate::tcp::events::factor::Factor;
 use crate::tcp::limits::rules::Condition;
 use crate::tcp::limits::share::Share;
+use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::words::{fine_percent, rate, seconds};
 
@@ -16,7 +17,7 @@ pub(crate) const OPEN_CONFIDENCE: f64 = 0.5;
 pub(crate) const ENOUGH_ROUNDS: u64 = 8;
 
 /// The remedy that all factors which come from losses have in common.
-pub(crate) const NO_LOSS: &str = "no loss";
+pub(crate) const NO_LOSS: Remedy = Remedy { words: "no loss", change: Change::NoLoss };
 
 /// A limiting factor: when it limits a round, and what the verdict says of it. All of them stand in [`crate::tcp::verdict::factors::RULES`].
 pub struct FactorRule {
@@ -35,8 +36,8 @@ pub struct FactorRule {
     pub blames_loss: bool,
     /// The first half of the sentence.
     pub because: fn(&Case, &Tally) -> String,
-    /// What would help; none if nothing can be changed.
-    pub change: fn(&Case) -> Option<&'static str>,
+    /// What would help; none if nothing can be changed. Which of several it is, only the replay shows.
+    pub remedies: fn(&Case) -> &'static [Remedy],
     /// What bounds the confidence in it beside what bounds that of all factors.
     pub bounds: fn(&Case) -> Vec<Bound>,
 }
@@ -46,6 +47,15 @@ impl FactorRule {
     pub fn holds_back(&self) -> bool {
         self.least_share.is_finite() || self.sets_the_rate
     }
+}
+
+/// What would help.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Remedy {
+    /// As a noun.
+    pub words: &'static str,
+    /// The transfer is replayed with it.
+    pub change: Change,
 }
 
 /// No more confidence than this, and what would give more.

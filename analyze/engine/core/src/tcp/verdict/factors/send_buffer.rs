@@ -5,9 +5,12 @@
 use crate::tcp::events::factor::Factor;
 use crate::tcp::limits::rules::Condition;
 use crate::tcp::limits::send_buffer::is_send_buffer_limited;
+use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally};
+use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Remedy, Tally};
 use crate::tcp::verdict::words::bytes;
+
+const REMEDY: Remedy = Remedy { words: "twice the send buffer", change: Change::TwiceBuffer };
 
 /// See the module.
 pub const RULE: FactorRule = FactorRule {
@@ -18,7 +21,7 @@ pub const RULE: FactorRule = FactorRule {
     sets_the_rate: true,
     blames_loss: false,
     because,
-    change,
+    remedies: |_| &[REMEDY],
     bounds,
 };
 
@@ -29,10 +32,6 @@ fn because(case: &Case, tally: &Tally) -> String {
         bytes(flight),
         tally.rate()
     )
-}
-
-fn change(_case: &Case) -> Option<&'static str> {
-    Some("twice the send buffer")
 }
 
 fn bounds(_case: &Case) -> Vec<Bound> {

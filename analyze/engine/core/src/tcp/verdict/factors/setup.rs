@@ -3,9 +3,12 @@
 //! Rule: docs/verdict.md, "Setup".
 
 use crate::tcp::events::factor::Factor;
+use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::words::seconds;
-use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally};
+use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Remedy, Tally};
+
+const REMEDY: Remedy = Remedy { words: "a connection that is open already", change: Change::OpenAlready };
 
 /// See the module.
 pub const RULE: FactorRule = FactorRule {
@@ -16,7 +19,7 @@ pub const RULE: FactorRule = FactorRule {
     sets_the_rate: false,
     blames_loss: false,
     because,
-    change,
+    remedies: |_| &[REMEDY],
     bounds,
 };
 
@@ -31,10 +34,6 @@ fn because(case: &Case, tally: &Tally) -> String {
     };
     let after = case.limits.syn_retransmitted_ns.map_or_else(String::new, |after_ns| format!(" after {}", seconds(after_ns)));
     format!("{lost}{after}: opening the connection took {} before data could flow", tally.time())
-}
-
-fn change(_case: &Case) -> Option<&'static str> {
-    Some("a connection that is open already")
 }
 
 fn bounds(_case: &Case) -> Vec<Bound> {

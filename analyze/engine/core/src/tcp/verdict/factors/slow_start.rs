@@ -3,8 +3,11 @@
 //! Rule: docs/verdict.md, "Slow start".
 
 use crate::tcp::events::factor::Factor;
+use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally};
+use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Remedy, Tally};
+
+const REMEDY: Remedy = Remedy { words: "a connection that is used again, past slow start", change: Change::Warm };
 
 /// See the module.
 pub const RULE: FactorRule = FactorRule {
@@ -15,16 +18,12 @@ pub const RULE: FactorRule = FactorRule {
     sets_the_rate: false,
     blames_loss: false,
     because,
-    change,
+    remedies: |_| &[REMEDY],
     bounds,
 };
 
 fn because(_case: &Case, tally: &Tally) -> String {
     format!("The transfer was over before slow start had found the path's rate ({} of growing)", tally.time())
-}
-
-fn change(_case: &Case) -> Option<&'static str> {
-    Some("a connection that is used again, past slow start")
 }
 
 fn bounds(_case: &Case) -> Vec<Bound> {

@@ -17,7 +17,7 @@ pub const RULE: FactorRule = FactorRule {
     sets_the_rate: false,
     blames_loss: true,
     because,
-    change,
+    remedies: |_| &[NO_LOSS],
     bounds,
 };
 
@@ -29,10 +29,6 @@ fn because(case: &Case, tally: &Tally) -> String {
         segments => format!(" ({segments} segments sent again by timers)"),
     };
     format!("The sender waited {} for timeouts after losses{by_timers}", tally.time())
-}
-
-fn change(_case: &Case) -> Option<&'static str> {
-    Some(NO_LOSS)
 }
 
 fn bounds(_case: &Case) -> Vec<Bound> {

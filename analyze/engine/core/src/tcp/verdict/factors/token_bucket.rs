@@ -3,8 +3,11 @@
 //! Rule: docs/verdict.md, "Token bucket".
 
 use crate::tcp::events::factor::Factor;
+use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally};
+use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Remedy, Tally};
+
+const REMEDY: Remedy = Remedy { words: "no token bucket", change: Change::NoBucket };
 
 /// See the module.
 pub const RULE: FactorRule = FactorRule {
@@ -15,16 +18,12 @@ pub const RULE: FactorRule = FactorRule {
     sets_the_rate: true,
     blames_loss: false,
     because,
-    change,
+    remedies: |_| &[REMEDY],
     bounds,
 };
 
 fn because(_case: &Case, tally: &Tally) -> String {
     format!("A token bucket ran empty and held the transfer at {}", tally.rate())
-}
-
-fn change(_case: &Case) -> Option<&'static str> {
-    Some("no token bucket")
 }
 
 fn bounds(_case: &Case) -> Vec<Bound> {

@@ -16,16 +16,12 @@ pub const RULE: FactorRule = FactorRule {
     sets_the_rate: false,
     blames_loss: false,
     because,
-    change,
+    remedies: |_| &[],
     bounds,
 };
 
 fn because(_case: &Case, _tally: &Tally) -> String {
     "What limited the transfer cannot be told".to_owned()
-}
-
-fn change(_case: &Case) -> Option<&'static str> {
-    None
 }
 
 fn bounds(_case: &Case) -> Vec<Bound> {
