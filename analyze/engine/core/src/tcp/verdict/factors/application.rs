@@ -7,7 +7,7 @@ use crate::tcp::limits::application::{is_application_limited, pauses_by_itself};
 use crate::tcp::limits::rules::Condition;
 use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Remedy, Tally};
+use crate::tcp::verdict::factors::rule::{FactorRule, Remedy, Tally};
 
 const REMEDY: Remedy = Remedy { words: "an application that always has data to send", change: Change::BusyApplication };
 
@@ -24,13 +24,9 @@ pub const RULE: FactorRule = FactorRule {
     blames_loss: false,
     because,
     remedies: |_| &[REMEDY],
-    bounds,
+    bounds: |_| Vec::new(),
 };
 
 fn because(_case: &Case, tally: &Tally) -> String {
     format!("The sending application gave too little to send: the connection waited {} for it", tally.time())
-}
-
-fn bounds(_case: &Case) -> Vec<Bound> {
-    Vec::new()
 }

@@ -4,7 +4,7 @@
 
 use crate::tcp::events::factor::Factor;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally};
+use crate::tcp::verdict::factors::rule::{FactorRule, Tally};
 
 /// See the module.
 pub const RULE: FactorRule = FactorRule {
@@ -16,13 +16,9 @@ pub const RULE: FactorRule = FactorRule {
     blames_loss: false,
     because,
     remedies: |_| &[],
-    bounds,
+    bounds: |_| Vec::new(),
 };
 
 fn because(_case: &Case, tally: &Tally) -> String {
     format!("The direction waited {} for the other side", tally.time())
-}
-
-fn bounds(_case: &Case) -> Vec<Bound> {
-    Vec::new()
 }

@@ -4,7 +4,7 @@
 
 use crate::tcp::events::factor::Factor;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally};
+use crate::tcp::verdict::factors::rule::{FactorRule, Tally};
 use crate::tcp::verdict::factors::rule::{NO_LOSS, share_lost};
 
 /// See the module.
@@ -17,13 +17,9 @@ pub const RULE: FactorRule = FactorRule {
     blames_loss: true,
     because,
     remedies: |_| &[NO_LOSS],
-    bounds,
+    bounds: |_| Vec::new(),
 };
 
 fn because(case: &Case, tally: &Tally) -> String {
     format!("Repairing losses held the transfer back for {}{}", tally.time(), share_lost(case))
-}
-
-fn bounds(_case: &Case) -> Vec<Bound> {
-    Vec::new()
 }

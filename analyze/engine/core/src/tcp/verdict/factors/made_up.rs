@@ -5,7 +5,7 @@ use crate::tcp::events::factor::Factor;
 use crate::tcp::limits::rules::Condition;
 use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Remedy, Tally};
+use crate::tcp::verdict::factors::rule::{FactorRule, Remedy, Tally};
 
 /// Of no round of any other test.
 pub const SEGMENT_SIZE: u16 = 1357;
@@ -26,13 +26,9 @@ pub const RULE: FactorRule = FactorRule {
     blames_loss: false,
     because,
     remedies: |_| &[REMEDY],
-    bounds,
+    bounds: |_| Vec::new(),
 };
 
 fn because(_case: &Case, tally: &Tally) -> String {
     format!("What was made up took {}", tally.time())
-}
-
-fn bounds(_case: &Case) -> Vec<Bound> {
-    Vec::new()
 }

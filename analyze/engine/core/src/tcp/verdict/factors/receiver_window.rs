@@ -46,7 +46,7 @@ fn is_full(rounds: &[KnownRound], index: usize, _background: &Background) -> boo
 
 fn because(case: &Case, tally: &Tally) -> String {
     let window = &case.direction.window;
-    if case.direction.window.zero_time_ns * 2 > tally.share.time_ns {
+    if is_closed_mostly(case, &tally.share) {
         return format!(
             "The receiver closed its window for {}: its application read too slowly",
             seconds(window.zero_time_ns)

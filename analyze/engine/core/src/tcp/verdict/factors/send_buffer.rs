@@ -7,7 +7,7 @@ use crate::tcp::limits::rules::Condition;
 use crate::tcp::limits::send_buffer::is_send_buffer_limited;
 use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Remedy, Tally};
+use crate::tcp::verdict::factors::rule::{FactorRule, Remedy, Tally};
 use crate::tcp::verdict::words::bytes;
 
 const REMEDY: Remedy = Remedy { words: "twice the send buffer", change: Change::TwiceBuffer };
@@ -22,7 +22,7 @@ pub const RULE: FactorRule = FactorRule {
     blames_loss: false,
     because,
     remedies: |_| &[REMEDY],
-    bounds,
+    bounds: |_| Vec::new(),
 };
 
 fn because(case: &Case, tally: &Tally) -> String {
@@ -32,8 +32,4 @@ fn because(case: &Case, tally: &Tally) -> String {
         bytes(flight),
         tally.rate()
     )
-}
-
-fn bounds(_case: &Case) -> Vec<Bound> {
-    Vec::new()
 }

@@ -6,7 +6,7 @@ use crate::tcp::events::factor::Factor;
 use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::words::seconds;
-use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Remedy, Tally};
+use crate::tcp::verdict::factors::rule::{FactorRule, Remedy, Tally};
 
 const REMEDY: Remedy = Remedy { words: "a connection that is open already", change: Change::OpenAlready };
 
@@ -20,7 +20,7 @@ pub const RULE: FactorRule = FactorRule {
     blames_loss: false,
     because,
     remedies: |_| &[REMEDY],
-    bounds,
+    bounds: |_| Vec::new(),
 };
 
 fn because(case: &Case, tally: &Tally) -> String {
@@ -34,8 +34,4 @@ fn because(case: &Case, tally: &Tally) -> String {
     };
     let after = case.limits.syn_retransmitted_ns.map_or_else(String::new, |after_ns| format!(" after {}", seconds(after_ns)));
     format!("{lost}{after}: opening the connection took {} before data could flow", tally.time())
-}
-
-fn bounds(_case: &Case) -> Vec<Bound> {
-    Vec::new()
 }

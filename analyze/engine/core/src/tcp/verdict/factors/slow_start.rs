@@ -5,7 +5,7 @@
 use crate::tcp::events::factor::Factor;
 use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Remedy, Tally};
+use crate::tcp::verdict::factors::rule::{FactorRule, Remedy, Tally};
 
 const REMEDY: Remedy = Remedy { words: "a connection that is used again, past slow start", change: Change::Warm };
 
@@ -19,13 +19,9 @@ pub const RULE: FactorRule = FactorRule {
     blames_loss: false,
     because,
     remedies: |_| &[REMEDY],
-    bounds,
+    bounds: |_| Vec::new(),
 };
 
 fn because(_case: &Case, tally: &Tally) -> String {
     format!("The transfer was over before slow start had found the path's rate ({} of growing)", tally.time())
-}
-
-fn bounds(_case: &Case) -> Vec<Bound> {
-    Vec::new()
 }

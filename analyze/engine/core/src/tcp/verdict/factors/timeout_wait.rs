@@ -6,7 +6,7 @@ use crate::tcp::events::retransmission::Trigger;
 use crate::tcp::events::factor::Factor;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::rule::NO_LOSS;
-use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally};
+use crate::tcp::verdict::factors::rule::{FactorRule, Tally};
 
 /// See the module.
 pub const RULE: FactorRule = FactorRule {
@@ -18,7 +18,7 @@ pub const RULE: FactorRule = FactorRule {
     blames_loss: true,
     because,
     remedies: |_| &[NO_LOSS],
-    bounds,
+    bounds: |_| Vec::new(),
 };
 
 fn because(case: &Case, tally: &Tally) -> String {
@@ -29,8 +29,4 @@ fn because(case: &Case, tally: &Tally) -> String {
         segments => format!(" ({segments} segments sent again by timers)"),
     };
     format!("The sender waited {} for timeouts after losses{by_timers}", tally.time())
-}
-
-fn bounds(_case: &Case) -> Vec<Bound> {
-    Vec::new()
 }
