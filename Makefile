@@ -35,6 +35,9 @@ ELASTICMQ_JARS := build/elasticmq/elasticmq-server_3-1.7.1.jar
 # What the bench is given, e.g. BENCH="--quick" or BENCH="--packets 1000000".
 BENCH ?=
 
+# What macros declare as modules, cargo fmt does not find by itself.
+MODULES_OF_MACROS := $(wildcard analyze/engine/core/src/tcp/verdict/factors/*.rs)
+
 PYTHON_SOURCES := $(wildcard analyze vmtrace lab bench tools tests)
 RUST_SOURCES := $(shell find analyze/engine -name '*.rs' -not -path '*/fuzz/*' -o -name Cargo.toml -not -path '*/fuzz/*') \
     Cargo.toml Cargo.lock
@@ -80,13 +83,13 @@ install: $(STAMPS)/install ## build and install vmtrace into .venv (editable)
 
 lint: $(STAMPS)/install-dev ## rustfmt, clippy, ruff
 	@echo '== lint'
-	@tools/cargo-part fmt fmt --all --check
+	@tools/cargo-part fmt fmt --all --check -- $(MODULES_OF_MACROS)
 	@tools/cargo-part clippy clippy --workspace --all-targets --locked --quiet -- -D warnings
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
 
 format: $(STAMPS)/install-dev ## write the code as rustfmt and ruff want it
-	@cargo fmt --all
+	@cargo fmt --all -- $(MODULES_OF_MACROS)
 	@$(BIN)/ruff check --fix
 	@$(BIN)/ruff format
 

@@ -3,9 +3,9 @@
 //! Rule: docs/verdict.md, "Bottleneck bandwidth".
 
 use crate::tcp::events::factor::Factor;
-use crate::tcp::limits::summary::LimitsSummary;
 use crate::tcp::limits::bottleneck::{is_bottleneck_limited, is_full_behind_window};
 use crate::tcp::limits::rules::Condition;
+use crate::tcp::limits::summary::LimitsSummary;
 use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Remedy, Tally};

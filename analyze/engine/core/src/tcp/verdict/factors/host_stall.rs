@@ -3,8 +3,8 @@
 //! Rule: docs/verdict.md, "Host stall".
 
 use crate::tcp::events::factor::Factor;
-use crate::tcp::summary::summary::DirectionSummary;
 use crate::tcp::replay::change::Change;
+use crate::tcp::summary::summary::DirectionSummary;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::rule::HIGHEST_CONFIDENCE;
 use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Remedy, Tally};

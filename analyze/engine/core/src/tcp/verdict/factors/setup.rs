@@ -5,8 +5,8 @@
 use crate::tcp::events::factor::Factor;
 use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::words::seconds;
 use crate::tcp::verdict::factors::rule::{FactorRule, Remedy, Tally};
+use crate::tcp::verdict::words::seconds;
 
 const REMEDY: Remedy = Remedy { words: "a connection that is open already", change: Change::OpenAlready };
 
@@ -32,6 +32,7 @@ fn because(case: &Case, tally: &Tally) -> String {
         (1, _) => "The SYN was lost or not answered, and sent again".to_owned(),
         (times, _) => format!("The SYN was lost or not answered, and sent again {times} times"),
     };
-    let after = case.limits.syn_retransmitted_ns.map_or_else(String::new, |after_ns| format!(" after {}", seconds(after_ns)));
+    let after =
+        case.limits.syn_retransmitted_ns.map_or_else(String::new, |after_ns| format!(" after {}", seconds(after_ns)));
     format!("{lost}{after}: opening the connection took {} before data could flow", tally.time())
 }

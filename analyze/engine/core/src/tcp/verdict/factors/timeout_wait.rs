@@ -2,8 +2,8 @@
 //!
 //! Rule: docs/verdict.md, "Timeout wait".
 
-use crate::tcp::events::retransmission::Trigger;
 use crate::tcp::events::factor::Factor;
+use crate::tcp::events::retransmission::Trigger;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::rule::NO_LOSS;
 use crate::tcp::verdict::factors::rule::{FactorRule, Tally};
