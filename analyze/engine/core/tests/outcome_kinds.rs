@@ -54,7 +54,7 @@ fn syns_without_an_answer_are_counted_and_timed() {
     let found = outcome(&syns(&[0.0, 1000.0, 3000.0, 7000.0])).unwrap();
     assert_eq!(found.kind, OutcomeKind::SynUnanswered);
     assert_eq!(found.sentence, "No answer to 4 SYNs in 7 s: filtered, or no such host.");
-    assert_eq!(found.evidence[0].display_filter, "frame.number in {1, 2, 3, 4}");
+    assert_eq!(found.evidence[0].display_filter(), "frame.number in {1, 2, 3, 4}");
     assert_eq!(outcome(&syns(&[0.0])), None, "the capture ends with it");
 }
 

@@ -33,7 +33,7 @@ fn a_verdict_names_frames_a_filter_and_what_would_help() {
     let evidence = &verdict.evidence[0];
     assert!((3..=10).contains(&evidence.frames.len()), "{:?}", evidence.frames);
     let list: Vec<String> = evidence.frames.iter().map(|place| place.frame.to_string()).collect();
-    assert_eq!(evidence.display_filter, format!("frame.number in {{{}}}", list.join(", ")));
+    assert_eq!(evidence.display_filter(), format!("frame.number in {{{}}}", list.join(", ")));
     assert_eq!(verdict.what_if[0].change, "twice the receiver's window");
     let now_bps = window_limited().summary().directions[CLIENT].goodput_bps().expect("it took time");
     let predicted = verdict.what_if[0].predicted.as_ref().expect("a rate");

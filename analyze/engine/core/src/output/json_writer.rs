@@ -131,7 +131,7 @@ impl Json {
             json.list(key!("times_ns"), evidence.frames.iter(), |json, place| {
                 push_signed(&mut json.out, place.time_ns, b',');
             });
-            json.text(key!("display_filter"), Some(&evidence.display_filter));
+            json.text(key!("display_filter"), Some(&evidence.display_filter()));
         });
     }
 

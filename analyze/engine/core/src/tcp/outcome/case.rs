@@ -5,7 +5,7 @@ use crate::tcp::events::ending::{Reset, Sent};
 use crate::tcp::events::outcome_kind::OutcomeKind;
 use crate::tcp::events::place::Place;
 use crate::tcp::events::sent::Kind;
-use crate::tcp::outcome::words::{capitalised, display_filter, icmp_in_words};
+use crate::tcp::outcome::words::{capitalised, icmp_in_words};
 use crate::tcp::summary::ending::{Ending, Side};
 use crate::tcp::summary::summary::ConnectionSummary;
 use crate::tcp::verdict::case::Evidence;
@@ -50,10 +50,7 @@ impl Finding {
             (icmp_in_words(case.summary, error), vec![Place { frame: error.frame, time_ns: error.time_ns }])
         });
         let shown = self.shown.into_iter().chain(errors.take(3)).filter(|(_, places)| !places.is_empty());
-        let evidence = shown.map(|(text, places)| {
-            let frames = spread(places);
-            Evidence { text, display_filter: display_filter(&frames), frames }
-        });
+        let evidence = shown.map(|(text, places)| Evidence { text, frames: spread(places) });
         Outcome {
             kind: self.kind,
             sentence: format!("{}.", capitalised(&self.sentence)),

@@ -5,7 +5,7 @@
 //! ```text
 //! case     what an outcome is made from, and what it is made of
 //! kinds    a file for each kind: when it holds, its words, its remedy
-//! words    numbers in words, and lists of frames
+//! words    numbers, sides and ICMP errors in words
 //! groups   outcomes of a whole capture, counted by kind and server
 //! ```
 

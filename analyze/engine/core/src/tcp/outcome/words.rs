@@ -1,7 +1,6 @@
-//! The words of outcomes: times, sides, counted things, ICMP errors, and display filters.
+//! The words of outcomes: times, sides, counted things, and ICMP errors.
 
 use crate::decode::icmp::{IcmpError, Meaning};
-use crate::tcp::events::place::Place;
 use crate::tcp::summary::summary::ConnectionSummary;
 
 /// Client (0) or server (1).
@@ -60,12 +59,6 @@ pub(crate) fn ordinal(count: u64) -> String {
 pub(crate) fn capitalised(sentence: &str) -> String {
     let mut letters = sentence.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
-}
-
-/// A display filter of Wireshark's that shows these frames.
-pub(crate) fn display_filter(frames: &[Place]) -> String {
-    let list = frames.iter().map(|place| place.frame.to_string()).collect::<Vec<_>>().join(", ");
-    format!("frame.number in {{{list}}}")
 }
 
 /// What an error says.

@@ -19,8 +19,14 @@ pub struct Evidence {
     pub text: String,
     /// At most ten.
     pub frames: Vec<Place>,
-    /// A display filter of Wireshark's that shows them.
-    pub display_filter: String,
+}
+
+impl Evidence {
+    /// A display filter of Wireshark's that shows its frames.
+    pub fn display_filter(&self) -> String {
+        let list = self.frames.iter().map(|place| place.frame.to_string()).collect::<Vec<_>>().join(", ");
+        format!("frame.number in {{{list}}}")
+    }
 }
 
 /// What a change would bring.

@@ -36,7 +36,7 @@ fn of_nearer(case: &Case) -> Option<Evidence> {
         fine_seconds(nearer.handshake_ns),
         fine_seconds(nearer.data_ns)
     );
-    Some(Evidence { text, frames: nearer.places.to_vec(), display_filter: display_filter(&nearer.places) })
+    Some(Evidence { text, frames: nearer.places.to_vec() })
 }
 
 /// What was in flight, its late acknowledgement, and the short segment that had waited for that.
@@ -48,12 +48,7 @@ fn of_nagle(case: &Case, decision: &Decision) -> Option<Evidence> {
         waits.count,
         waits.time_ns as f64 / 1e9
     );
-    Some(Evidence { text, frames: waits.places.clone(), display_filter: display_filter(&waits.places) })
-}
-
-fn display_filter(frames: &[Place]) -> String {
-    let list = frames.iter().map(|place| place.frame.to_string()).collect::<Vec<_>>().join(", ");
-    format!("frame.number in {{{list}}}")
+    Some(Evidence { text, frames: waits.places.clone() })
 }
 
 fn of_factor(limits: &LimitsSummary, factor: Factor) -> Option<Evidence> {
@@ -80,8 +75,7 @@ fn of_factor(limits: &LimitsSummary, factor: Factor) -> Option<Evidence> {
         },
         if frames.len() < FEWEST_FRAMES { "; the connection has no more packets that show it" } else { "" },
     );
-    let display_filter = display_filter(&frames);
-    Some(Evidence { text, frames, display_filter })
+    Some(Evidence { text, frames })
 }
 
 /// Three to ten frames in the order of the capture; fewer where there are no more.
