@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::tcp::events::outcome_kind::OutcomeKind;
+use crate::tcp::requests::servers::ServerKey;
 use crate::tcp::summary::summary::ConnectionSummary;
 
 /// Servers that are listed of one kind, those of most connections first: a scan asks for thousands of ports.
@@ -38,16 +39,14 @@ pub struct KindGroup<'a> {
     pub not_listed: [u64; 2],
 }
 
-type Server = ([u8; 16], u16);
-
 /// Those of all connections, most connections first.
 pub fn groups<'a>(connections: impl Iterator<Item = &'a ConnectionSummary>) -> Vec<KindGroup<'a>> {
-    let mut by_kind: BTreeMap<OutcomeKind, (u64, u64, HashMap<Server, ServerGroup<'a>>)> = BTreeMap::new();
+    let mut by_kind: BTreeMap<OutcomeKind, (u64, u64, HashMap<ServerKey, ServerGroup<'a>>)> = BTreeMap::new();
     for connection in connections {
         let Some(kind) = connection.outcome_kind() else { continue };
         let (all, uncounted, servers) = by_kind.entry(kind).or_default();
         *all += 1;
-        let server = server_of(connection);
+        let server = connection.server_key();
         if servers.len() >= MOST_COUNTED && !servers.contains_key(&server) {
             *uncounted += 1;
             continue;
@@ -71,20 +70,13 @@ fn listed<'a>(
     kind: OutcomeKind,
     connections: u64,
     uncounted: u64,
-    servers: HashMap<Server, ServerGroup<'a>>,
+    servers: HashMap<ServerKey, ServerGroup<'a>>,
 ) -> KindGroup<'a> {
     let mut servers: Vec<ServerGroup> = servers.into_values().collect();
     servers.sort_by_key(|group| (std::cmp::Reverse(group.connections), group.first.id));
     let rest = servers.split_off(MOST_SERVERS.min(servers.len()));
     let more = rest.iter().map(|group| group.connections).sum::<u64>() + uncounted;
     KindGroup { kind, connections, servers, not_listed: [rest.len() as u64 + uncounted, more] }
-}
-
-fn server_of(connection: &ConnectionSummary) -> Server {
-    let length = if connection.ip_version == 4 { 4 } else { 16 };
-    let mut address = [0; 16];
-    address[..length].copy_from_slice(&connection.addresses[length..2 * length]);
-    (address, connection.ports[1])
 }
 
 impl ConnectionSummary {
