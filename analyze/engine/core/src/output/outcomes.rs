@@ -31,7 +31,7 @@ pub(super) fn write_outcomes(json: &mut Json, connections: &Summaries) {
 
 /// What became of one connection.
 pub(super) fn write_outcome(json: &mut Json, summary: &ConnectionSummary) {
-    let outcome = summary.outcome_kind().and_then(|_| summary.outcome());
+    let outcome = summary.outcome();
     let present = json.object(key!("outcome"), outcome.is_some());
     let Some(outcome) = outcome.filter(|_| present) else { return };
     json.word(key!("kind"), Some(OutcomeKind::name(outcome.kind)));

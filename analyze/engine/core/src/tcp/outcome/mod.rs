@@ -15,7 +15,7 @@ pub mod kinds;
 pub(crate) mod words;
 
 use crate::tcp::events::outcome_kind::OutcomeKind;
-use crate::tcp::outcome::case::{Case, Outcome};
+use crate::tcp::outcome::case::{Case, Finding, Outcome};
 use crate::tcp::outcome::kinds::RULES;
 use crate::tcp::summary::summary::ConnectionSummary;
 
@@ -23,19 +23,23 @@ impl ConnectionSummary {
     /// What became of it; none where it opened, moved its data and ended, or where that cannot be said.
     pub fn outcome(&self) -> Option<Outcome> {
         let case = Case::of(self)?;
-        RULES.iter().find_map(|rule| rule(&case)).map(|finding| finding.outcome(&case))
+        found(&case).map(|finding| finding.outcome(&case))
     }
 
     /// Decides it, now that all is known of the capture, which ended at `capture_end_ns`.
     pub fn settle_outcome(&mut self, capture_end_ns: Option<i64>) {
         let Some(ending) = &mut self.ending else { return };
         ending.capture_end_ns = capture_end_ns.unwrap_or(self.end_ns).max(self.end_ns);
-        let kind = self.outcome().map(|outcome| outcome.kind);
+        let kind = Case::of(self).and_then(|case| found(&case)).map(|finding| finding.kind);
         match (kind, &mut self.ending) {
             (Some(kind), Some(ending)) => ending.kind = Some(kind),
             _ => self.ending = None,
         }
     }
+}
+
+fn found(case: &Case) -> Option<Finding> {
+    RULES.iter().find_map(|rule| rule(case))
 }
 
 /// Decides all of them; the capture ended at `capture_end_ns`. In a capture that shows mostly one direction, a single SYN may have been
