@@ -12,7 +12,7 @@ use crate::tcp::kernel::LONG_IDLE_NS;
 use crate::tcp::stats::sequence::unwrap;
 
 /// Places of one kind that are kept for one side: evidence has at most ten frames.
-const MOST_PLACES: usize = 10;
+pub(crate) const MOST_PLACES: usize = 10;
 
 /// Resets that are kept of a connection.
 const MOST_RESETS: usize = 6;

@@ -2,6 +2,7 @@
 //!
 //! Rule: docs/outcome.md, "Peer silent".
 
+use crate::tcp::connection::ending_notes::MOST_PLACES;
 use crate::tcp::events::ending::Sent;
 use crate::tcp::events::outcome_kind::OutcomeKind;
 use crate::tcp::events::place::Place;
@@ -20,9 +21,6 @@ const LEAST_AFTER_ONE_NS: i64 = 3_000_000_000;
 
 /// Keep-alive probes in vain from which on a side is gone.
 const FEWEST_PROBES: usize = 3;
-
-/// With so many listed there may be more.
-const MOST_LISTED: usize = 10;
 
 /// What one side sent in vain.
 struct Silence {
@@ -88,18 +86,17 @@ fn of_sender(case: &Case, sender: usize) -> Option<Silence> {
     let heard_ns = case.last_ns(1 - sender).filter(|_| case.side(1 - sender).packets > 0)?;
     let spoke =
         case.ending.resets.iter().any(|reset| usize::from(reset.side) != sender && reset.place.time_ns > heard_ns);
-    let probes = case.sent_again(sender, heard_ns, &[Kind::KeepAlive]);
-    let again = case.sent_again(sender, heard_ns, &[Kind::Retransmission, Kind::Fin, Kind::WindowProbe]);
     let of_probes = side.outstanding_bytes == 0;
-    let (again, times_again) = match of_probes {
-        true if probes.len() < MOST_LISTED => (probes.clone(), probes.len() as u64),
-        true => (probes.clone(), u64::from(side.times_again)),
-        false => (again, u64::from(side.times_again)),
+    let (kinds, fewest): (&[Kind], usize) = match of_probes {
+        true => (&[Kind::KeepAlive], FEWEST_PROBES),
+        false => (&[Kind::Retransmission, Kind::Fin, Kind::WindowProbe], 1),
     };
-    let is_enough = if of_probes { again.len() >= FEWEST_PROBES } else { !again.is_empty() };
+    let again = case.sent_again(sender, heard_ns, kinds);
+    let are_all_known = of_probes && again.len() < MOST_PLACES;
+    let times_again = if are_all_known { again.len() as u64 } else { u64::from(side.times_again) };
     // Where packets of the peer are missing from the capture, it is the capture that is silent.
     let is_seen = case.side(1 - sender).missing_bytes == 0;
-    if spoke || !is_enough || !is_seen || side.closed.is_some() {
+    if spoke || again.len() < fewest || !is_seen || side.closed.is_some() {
         return None;
     }
     let since = if of_probes { again.first()?.place } else { side.oldest.or(again.first().map(|sent| sent.place))? };
