@@ -23,8 +23,6 @@ pub struct IcmpError {
     pub time_ns: i64,
     /// Its frame.
     pub frame: u32,
-    /// Number of the input file.
-    pub input: u16,
     /// Type of ICMP or, where the addresses are of IPv6, of ICMPv6.
     pub kind: u8,
     /// What of that type.
@@ -75,7 +73,7 @@ impl IcmpError {
     }
 }
 
-/// The error that `view` is at, if it is one and quotes a TCP segment; time, frame and input are left to the caller.
+/// The error that `view` is at, if it is one and quotes a TCP segment; time and frame are left to the caller.
 pub(super) fn read(view: &View<'_>, number: u8, header: Option<&IpHeader<'_>>) -> Option<IcmpError> {
     let [kind, code] = [view.byte(0)?, view.byte(1)?];
     let is_error = match number {
@@ -99,8 +97,8 @@ pub(super) fn read(view: &View<'_>, number: u8, header: Option<&IpHeader<'_>>) -
         Addresses::V6(source, _) => (*source).into(),
     };
     let (addresses, ports, sequence) = quote(view.data.get(ICMP_HEADER_BYTES..)?)?;
-    let (time_ns, frame, input, mtu) = (0, 0, 0, mtu.filter(|mtu| *mtu > 0));
-    Some(IcmpError { time_ns, frame, input, kind, code, from, mtu, addresses, ports, sequence })
+    let (time_ns, frame, mtu) = (0, 0, mtu.filter(|mtu| *mtu > 0));
+    Some(IcmpError { time_ns, frame, kind, code, from, mtu, addresses, ports, sequence })
 }
 
 type Quote = ([IpAddr; 2], [u16; 2], Option<u32>);

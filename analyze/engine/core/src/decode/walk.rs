@@ -39,7 +39,7 @@ pub enum Icmp {
 pub fn icmp_message(bytes: &[u8], record: &Record) -> Option<Icmp> {
     let Record { time_ns, frame: number, input, .. } = *record;
     match frame(bytes, record) {
-        Ok(Found::Icmp(Icmp::Error(error))) => Some(Icmp::Error(IcmpError { time_ns, frame: number, input, ..error })),
+        Ok(Found::Icmp(Icmp::Error(error))) => Some(Icmp::Error(IcmpError { time_ns, frame: number, ..error })),
         Ok(Found::Icmp(Icmp::Echo(echo))) => Some(Icmp::Echo(Echo { time_ns, frame: number, input, ..echo })),
         _ => None,
     }

@@ -63,7 +63,6 @@ impl Connection {
             ip_id_ahead: half.live.as_deref().and_then(|live| live.loss.identifications.regular_step(packet.ip_id)),
             acknowledges: packet.has(tcp_flags::ACK),
             outstanding_bytes: [0, 1].map(|of| self.outstanding_behind(packet, side, of)),
-            after_data_ns: (half.last_data_ns > 0).then(|| packet.time_ns.saturating_sub(half.last_data_ns)),
         };
         let log = self.ending_log();
         if log.resets.len() >= MOST_RESETS {

@@ -22,8 +22,6 @@ pub struct Reset {
     pub acknowledges: bool,
     /// What client and server had sent that was not acknowledged.
     pub outstanding_bytes: [u64; 2],
-    /// So long after the last data of its sender, or the last acknowledgement of that.
-    pub after_data_ns: Option<i64>,
 }
 
 /// A silence of both sides with nothing outstanding, and what ended it.

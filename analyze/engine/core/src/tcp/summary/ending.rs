@@ -78,8 +78,6 @@ pub struct Side {
     pub missing_since_ns: Option<i64>,
     /// Largest payload of one packet seen.
     pub largest_payload: u32,
-    /// TTL of its first packet.
-    pub ttl: u8,
 }
 
 /// See the module.
@@ -99,8 +97,6 @@ pub struct Ending {
     pub resets: Vec<Reset>,
     /// The last long silence with nothing outstanding.
     pub resumed: Option<Resumed>,
-    /// Both sides permit SACK.
-    pub sack: bool,
     /// Shortest round trip, nanoseconds.
     pub rtt_ns: Option<i64>,
     /// When the capture ended.
@@ -130,7 +126,6 @@ impl Ending {
             reset: resets.iter().copied().find(|reset| last_word == Some((reset.side, reset.place.time_ns))),
             resets,
             resumed,
-            sack: connection.sack,
             rtt_ns: connection.shortest_rtt_ns(),
             ..Self::default()
         };
@@ -170,7 +165,6 @@ impl Side {
             missing_bytes: live.map_or(0, |live| live.holes.bytes_below(half.max)),
             missing_since_ns: hole.map(|hole| hole.exposure.time_ns),
             largest_payload: half.largest_payload,
-            ttl: half.ttl,
             ..self
         }
     }
