@@ -3,7 +3,7 @@
 //!
 //! [`crate::analysis::two_clocks`] says which records are of which point.
 
-use crate::analysis::two_clocks::{Point, TwoClocks};
+use crate::analysis::two_clocks::TwoClocks;
 use crate::read::chunk_source::ChunkSource;
 use crate::read::input_facts::InputFacts;
 use crate::read::read_error::ReadError;
@@ -32,7 +32,7 @@ impl OnePoint {
         let (bytes, clocks, left_out) = (&chunk.bytes, &self.clocks, &mut self.left_out);
         chunk.records.retain(|record| {
             let point = clocks.point_of(record, bytes);
-            let is_kept = point.is_none_or(|point: Point| point == clocks.kept);
+            let is_kept = point.is_none_or(|point| point == clocks.kept);
             if !is_kept {
                 let index = usize::from(record.input);
                 left_out.resize(left_out.len().max(index + 1), 0);

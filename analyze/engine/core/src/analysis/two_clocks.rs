@@ -62,8 +62,8 @@ pub(crate) enum Point {
 /// What was found.
 #[derive(Debug)]
 pub(crate) struct TwoClocks {
-    /// By input and frame: 1 of the first point, 2 of the second.
-    frames: Vec<Vec<u8>>,
+    /// By input and frame, as far as frames were told apart.
+    frames: Vec<Vec<Option<Point>>>,
     /// By input and interface: frames of each point.
     interfaces: HashMap<(u16, u16), [u64; 2]>,
     /// The point at which each host is.
@@ -80,10 +80,8 @@ impl TwoClocks {
     /// The point that a record is of; none if it is no TCP.
     pub(crate) fn point_of(&self, record: &Record, bytes: &[u8]) -> Option<Point> {
         let label = self.frames.get(usize::from(record.input)).and_then(|frames| frames.get(record.frame as usize));
-        match label {
-            Some(1) => return Some(Point::First),
-            Some(2) => return Some(Point::Second),
-            _ => {}
+        if let Some(Some(point)) = label {
+            return Some(*point);
         }
         let Decoded::Tcp(packet) = decode(bytes, record) else { return None };
         // An interface, or a file, that is of one point alone.
@@ -108,15 +106,11 @@ impl TwoClocks {
             return;
         }
         if frames.len() <= frame {
-            frames.resize(frame + 1, 0);
+            frames.resize(frame + 1, None);
         }
-        let number = match point {
-            Point::First => 1,
-            Point::Second => 2,
-        };
-        if frames[frame] == 0 {
-            frames[frame] = number;
-            self.interfaces.entry((place.input, place.interface)).or_default()[usize::from(number - 1)] += 1;
+        if frames[frame].is_none() {
+            frames[frame] = Some(point);
+            self.interfaces.entry((place.input, place.interface)).or_default()[point as usize] += 1;
         }
     }
 }
@@ -128,10 +122,10 @@ pub(crate) fn find<E>(
 ) -> Result<Option<TwoClocks>, E> {
     let mut measured = Measured::default();
     each_packet(open()?, observer, &mut |record, packet, bytes| measured.take(record, packet, bytes));
-    let Some(mut found) = measured.conclude() else { return Ok(None) };
+    let Some((mut found, usual)) = measured.conclude() else { return Ok(None) };
     let mut pairs = Pairs::default();
     each_packet(open()?, observer, &mut |record, packet, bytes| {
-        pairs.take(record, packet, bytes, &measured.usual, &mut found);
+        pairs.take(record, packet, bytes, &usual, &mut found);
         true
     });
     found.is_incomplete |= pairs.memory.forgot;
@@ -271,11 +265,9 @@ struct Measured {
     /// All, and those since the first that was there twice.
     order: u64,
     packets: usize,
-    usual: Usual,
 }
 
 /// How the copies of a packet usually lie.
-#[derive(Default)]
 struct Usual {
     /// So long after the first, by sender.
     after_ns: HashMap<Host, i64>,
@@ -332,10 +324,9 @@ impl Measured {
     }
 
     /// Two points with clocks of their own, where nothing is told apart yet.
-    fn conclude(&mut self) -> Option<TwoClocks> {
-        self.memory = Memory::default();
+    fn conclude(mut self) -> Option<(TwoClocks, Usual)> {
         let mut hosts: Vec<(Host, Vec<i64>)> =
-            self.after_ns.drain().filter(|(_, all)| all.len() >= FEWEST_TWICE).collect();
+            self.after_ns.into_iter().filter(|(_, all)| all.len() >= FEWEST_TWICE).collect();
         let twice: usize = hosts.iter().map(|(_, after_ns)| after_ns.len()).sum();
         hosts.iter_mut().for_each(|(_, after_ns)| after_ns.sort_unstable());
         hosts.sort_by_key(|(_, after_ns)| share_of(after_ns, 50));
@@ -356,7 +347,7 @@ impl Measured {
         let nearest = self.after_packets.first().copied().unwrap_or(0);
         let farthest = self.after_packets.last().copied().unwrap_or(0);
         let stand_behind_one_another = 4 * apart >= self.order && 5 * nearest >= 4 * farthest;
-        self.usual = Usual {
+        let usual = Usual {
             after_ns: hosts.iter().map(|(host, after_ns)| (*host, share_of(after_ns, 50))).collect(),
             middle_ns,
             fewest_packets: if stand_behind_one_another { apart / 2 } else { 0 },
@@ -365,14 +356,15 @@ impl Measured {
         let hosts: HashMap<Host, Point> = hosts.iter().map(|(host, after_ns)| (*host, point(after_ns))).collect();
         let sent_most = hosts.iter().max_by_key(|(host, _)| (self.sent_bytes.get(host).copied(), **host));
         let kept = sent_most.map_or(Point::First, |(_, point)| *point);
-        Some(TwoClocks {
+        let found = TwoClocks {
             frames: Vec::new(),
             interfaces: HashMap::new(),
             hosts,
             kept,
             offset_ns: if kept == Point::First { offset_ns } else { -offset_ns },
             is_incomplete: false,
-        })
+        };
+        Some((found, usual))
     }
 }
 
