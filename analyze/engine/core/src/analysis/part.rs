@@ -30,4 +30,9 @@ impl Part {
         let room = if width > NARROWEST { room } else { Room::ANY };
         Self { hashes: from as u32..=last as u32, room }
     }
+
+    /// How many hashes.
+    pub(crate) fn width(&self) -> u64 {
+        u64::from(*self.hashes.end()) - u64::from(*self.hashes.start()) + 1
+    }
 }

@@ -43,11 +43,15 @@ pub fn analyze_in_parts(
     let (mut whole, mut is_overfull) = Reading::of_part(open(inputs), options, &part, observer, patience)?;
     if let Some(step_ns) = whole.too_late_ns().filter(|_| !whole.interrupted) {
         patience = Patience::ForSteps(step_ns);
-        (whole, is_overfull) = Reading::of_part(open(again()?), options, &part, observer, patience)?;
+        if !is_overfull {
+            drop(whole);
+            (whole, is_overfull) = Reading::of_part(open(again()?), options, &part, observer, patience)?;
+        }
     }
     if !is_overfull && !whole.interrupted && whole.may_be_of_two_points() {
         let reopened = || again().map(open);
         if let Some(clocks) = two_clocks::find(&reopened, observer)? {
+            drop(whole);
             let one = Box::new(OnePoint::new(reopened()?, clocks));
             (whole, is_overfull) = Reading::of_part(one, options, &part, observer, patience)?;
         }
@@ -56,19 +60,31 @@ pub fn analyze_in_parts(
         return Ok(whole.conclude(options));
     }
     drop(whole);
-    let (mut from, mut width) = (0, ALL / PARTS);
+    part_by_part(room, ALL / PARTS, options, &|part, before| {
+        let before_bytes = before.map_or(0, |before| share(before.consumed_bytes, u64::from(*part.hashes.start())));
+        let progress = PartProgress { observer, before_bytes, width: part.width() };
+        let (reading, is_overfull) = Reading::of_part(open(again()?), options, part, &progress, patience)?;
+        Ok((reading.interrupted || !is_overfull).then_some(reading))
+    })
+}
+
+/// Takes connections in parts, the first of so many hashes. `read` reads a part, given those before it; none if it has no room for
+/// it: then narrower ones follow.
+pub(super) fn part_by_part(
+    room: Room,
+    mut width: u64,
+    options: &Options,
+    read: &dyn Fn(&Part, Option<&Reading>) -> Result<Option<Reading>, Failure>,
+) -> Result<Analysis, Failure> {
+    let mut from = 0;
     let mut together: Option<Reading> = None;
     while from < ALL {
-        let (results, whole_bytes) =
-            together.as_ref().map_or((0, 0), |reading| (reading.connections.len(), reading.consumed_bytes));
+        let results = together.as_ref().map_or(0, |reading| reading.connections.len());
         let part = Part::new(from, width, room.beside(results));
-        let inputs = again()?;
-        let progress = PartProgress { observer, before_bytes: share(whole_bytes, from), width };
-        let (reading, is_overfull) = Reading::of_part(open(inputs), options, &part, &progress, patience)?;
-        if is_overfull && !reading.interrupted {
+        let Some(reading) = read(&part, together.as_ref())? else {
             width = (width / PARTS).max(NARROWEST);
             continue;
-        }
+        };
         let (interrupted, open_bytes) = (reading.interrupted, reading.open_bytes);
         match &mut together {
             Some(together) => together.add(reading)?,

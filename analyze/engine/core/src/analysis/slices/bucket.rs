@@ -8,7 +8,8 @@ use std::ops::RangeInclusive;
 
 use crate::analysis::failure::Failure;
 use crate::analysis::options::{Observer, Options};
-use crate::analysis::part::{ALL, NARROWEST, Part};
+use crate::analysis::part::{ALL, Part};
+use crate::analysis::parts::part_by_part;
 use crate::analysis::reading::Reading;
 use crate::analysis::results::Analysis;
 use crate::analysis::slices::piece::Piece;
@@ -32,9 +33,6 @@ pub struct Slice {
 /// Opens the slices of a bucket, in order; asked again where they are read more than once.
 pub type Open<'a> = &'a dyn Fn() -> std::io::Result<Vec<Slice>>;
 
-/// A part that proves too large is cut into so many.
-const PARTS: u64 = 4;
-
 /// What is known of all inputs.
 #[derive(Debug, Clone, Copy)]
 pub struct Inputs {
@@ -57,26 +55,7 @@ pub fn analyze_slices(
     observer: &dyn Observer,
 ) -> Result<Analysis, Failure> {
     let room = options.room_bytes.map_or(Room::ANY, Room::of);
-    let (mut from, mut width) = (0, ALL);
-    let mut together: Option<Reading> = None;
-    while from < ALL {
-        let results = together.as_ref().map_or(0, |reading| reading.connections.len());
-        let part = Part::new(from, width, room.beside(results));
-        let Some(reading) = one_part(open, inputs, &part, options, observer)? else {
-            width = (width / PARTS).max(NARROWEST);
-            continue;
-        };
-        let interrupted = reading.interrupted;
-        match &mut together {
-            Some(together) => together.add(reading)?,
-            nothing => *nothing = Some(reading),
-        }
-        if interrupted {
-            break;
-        }
-        from += width;
-    }
-    Ok(together.map(|reading| reading.conclude(options)).unwrap_or_default())
+    part_by_part(room, ALL, options, &|part, _| one_part(open, inputs, part, options, observer))
 }
 
 /// The connections of a part; none if there was no room for them.
