@@ -149,7 +149,7 @@ macro_rules! adder {
                 let name = self.path.iter().copied().chain([key]).map(Key::name).collect::<Vec<_>>().join("_");
                 self.columns.push(Column { name, values: ColumnValues::$variant(Vec::new()) });
             }
-            if self.wanted.get(self.cursor) != Some(&false)
+            if self.is_wanted(0)
                 && let ColumnValues::$variant(values) = &mut self.columns[self.cursor].values
             {
                 values.push(value);
@@ -165,6 +165,11 @@ impl Collector {
     adder!(add_float, F64, f64);
     adder!(add_flag, Bool, bool);
     adder!(add_text, Text, String);
+
+    /// The column so many places behind the cursor is kept.
+    fn is_wanted(&self, place: usize) -> bool {
+        self.wanted.get(self.cursor + place) != Some(&false)
+    }
 }
 
 impl Visitor for Collector {
@@ -235,8 +240,7 @@ impl Visitor for Collector {
 
     fn outcome(&mut self, summary: &ConnectionSummary) {
         // Words are made where they are wanted: of a scan there may be a million.
-        let is_wanted = |place: usize| self.wanted.get(self.cursor + place) != Some(&false);
-        let outcome = if is_wanted(1) || is_wanted(2) { summary.outcome() } else { None };
+        let outcome = if self.is_wanted(1) || self.is_wanted(2) { summary.outcome() } else { None };
         self.object(key!("outcome"), true);
         self.word(key!("kind"), summary.outcome_kind().map(OutcomeKind::name));
         self.number(key!("confidence"), outcome.as_ref().map(|outcome| thousandths(outcome.confidence)));
@@ -252,13 +256,13 @@ impl Visitor for Collector {
     fn requests(&mut self, _requests: Option<&RequestSummary>) {}
 
     fn verdict(&mut self, summary: &ConnectionSummary) {
-        let verdict = summary.verdict();
-        let known = verdict.as_ref();
+        let decision = summary.decision();
         self.object(key!("verdict"), true);
-        self.word(key!("factor"), known.map(|verdict| verdict.factor.name()));
-        self.number(key!("share"), known.map(|verdict| thousandths(verdict.share)));
-        self.number(key!("confidence"), known.map(|verdict| thousandths(verdict.confidence)));
-        self.text(key!("sentence"), known.map(|verdict| verdict.sentence.as_str()));
+        self.word(key!("factor"), decision.map(|decision| decision.factor.name()));
+        self.number(key!("share"), decision.map(|decision| thousandths(decision.share)));
+        self.number(key!("confidence"), decision.map(|decision| thousandths(decision.confidence)));
+        let sentence = if self.is_wanted(0) { summary.verdict_sentence() } else { None };
+        self.text(key!("sentence"), sentence.as_deref());
         self.end();
     }
 }

@@ -23,6 +23,7 @@ pub(crate) mod sentence;
 pub(crate) mod what_if;
 pub(crate) mod words;
 
+use crate::tcp::summary::decision::Decision;
 use crate::tcp::summary::summary::ConnectionSummary;
 use crate::tcp::verdict::case::{Case, LEAST_CONFIDENCE, Verdict};
 
@@ -35,9 +36,21 @@ impl ConnectionSummary {
         self.judgement.iter_mut().for_each(|judgement| judgement.decision = decision);
     }
 
-    /// The decision in words, with its proof; none if the transfer was too short to judge, or nothing is decided yet.
+    /// What is decided; none if the transfer was too short to judge, or nothing is decided yet.
+    pub fn decision(&self) -> Option<&Decision> {
+        self.judgement.as_deref()?.decision.as_ref()
+    }
+
+    /// The decision in one sentence.
+    pub fn verdict_sentence(&self) -> Option<String> {
+        let decision = self.decision()?;
+        let case = self.case(usize::from(decision.side))?;
+        Some(sentence::sentence(&case, decision))
+    }
+
+    /// The decision in words, with its proof and with what would help, for which the transfer is replayed.
     pub fn verdict(&self) -> Option<Verdict> {
-        let decision = self.judgement.as_deref()?.decision.as_ref()?;
+        let decision = self.decision()?;
         let side = usize::from(decision.side);
         let case = self.case(side)?;
         let undetermined = decision.confidence < LEAST_CONFIDENCE;
