@@ -145,14 +145,11 @@ impl Control {
 
     fn cubic(&mut self, round: &RoundTrip) {
         self.friendly += FRIENDLY_GROWTH * round.segments / self.window;
-        let inflection_s = ((self.origin - self.window_at_loss()).max(0.0) / CUBIC_C).cbrt();
+        // What the loss had left is the threshold.
+        let inflection_s = ((self.origin - self.threshold).max(0.0) / CUBIC_C).cbrt();
         let target = self.origin + CUBIC_C * (self.since_s + round.base_s - inflection_s).powi(3);
         let most = CUBIC_MOST_GROWTH * self.window;
         self.window = target.max(self.friendly).clamp(self.window, most);
-    }
-
-    fn window_at_loss(&self) -> f64 {
-        self.threshold
     }
 
     /// So many segments are in flight in truth, whatever the model makes of it.

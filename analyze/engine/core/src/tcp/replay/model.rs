@@ -2,7 +2,7 @@
 
 use crate::tcp::replay::control::{Control, Kind, RoundTrip};
 use crate::tcp::replay::path::Path;
-use crate::tcp::replay::timeline::{Event, Holder, What};
+use crate::tcp::replay::timeline::{Event, What};
 
 /// Steps of a replay at most; a transfer of more is replayed no further.
 const MOST_STEPS: usize = 200_000;
@@ -45,8 +45,8 @@ struct Replay<'a> {
     time_s: f64,
     /// Where the receiver adapts its window: what it advertises.
     adapted_bytes: f64,
-    /// The pace in force, and up to where.
-    pace: Option<(Holder, f64, f64)>,
+    /// Up to where a pace is in force, and the pace.
+    pace: Option<(f64, f64)>,
 }
 
 /// Seconds that the transfer takes; none if that is more than can be replayed.
@@ -80,7 +80,7 @@ impl Replay<'_> {
                     self.control.on_idle(time_s, self.setting.path.round_trip_s);
                 }
             }
-            What::Pace(holder, until_bytes, bytes_s) => self.pace = Some((holder, until_bytes, bytes_s)),
+            What::Pace(_, until_bytes, bytes_s) => self.pace = Some((until_bytes, bytes_s)),
             What::Loss(flight_bytes) => {
                 self.control.anchor(segments(flight_bytes));
                 self.control.on_loss();
@@ -95,8 +95,7 @@ impl Replay<'_> {
     /// A round trip, or what is left up to a position; all is acknowledged there if nothing follows at once.
     fn step(&mut self, until_bytes: f64, drains: bool) {
         let Setting { segment_bytes, rate_bytes_s, path, .. } = self.setting;
-        if let Some((_, end_bytes, bytes_s)) = self.pace.filter(|(_, end_bytes, _)| *end_bytes > self.done_bytes + 1.0)
-        {
+        if let Some((end_bytes, bytes_s)) = self.pace.filter(|(end_bytes, _)| *end_bytes > self.done_bytes + 1.0) {
             let bytes = end_bytes.min(until_bytes).max(self.done_bytes + 1.0) - self.done_bytes;
             self.time_s += bytes / bytes_s.min(*rate_bytes_s);
             self.done_bytes += bytes;

@@ -90,7 +90,7 @@ impl Path {
             rate_bytes_s: rate_bytes_s.map(bound),
             rate_is_reached,
             round_trip_s: seen.round_trip_s,
-            queue_s: if seen.queue_s > 0.0 { seen.queue_s } else { 0.0 }.max(USUAL_QUEUE_S),
+            queue_s: seen.queue_s.max(USUAL_QUEUE_S),
             window_bytes,
             largest_window_bytes: Some(most).filter(|_| grows),
             buffer_bytes: rate_under(seen, Factor::SendBuffer).map(in_flight),
