@@ -11,20 +11,27 @@ use crate::tcp::events::place::Place;
 /// See the module.
 #[derive(Debug, Default)]
 pub struct EndingLog {
-    /// SYNs of the client and SYN-ACKs of the server after the first of each.
-    pub openings: [Vec<Place>; 2],
+    /// Client, server.
+    pub sides: [SideLog; 2],
     /// Resets, of either side: the first ones and the last.
     pub resets: Vec<Reset>,
-    /// What each side sent again, and its probes, the last ones.
-    pub sent_again: [VecDeque<Sent>; 2],
-    /// How often each side did so, since its oldest byte outstanding was sent first.
-    pub times_again: [u32; 2],
-    /// Since when the window for the data of each side has been closed, and the last packet that said so.
-    pub closed: [Option<[Place; 2]>; 2],
-    /// The longest time before that it was closed, nanoseconds.
-    pub longest_closed_ns: [i64; 2],
-    /// What was outstanding longest when each side last began to send again.
-    pub oldest: [Option<Sent>; 2],
     /// The last long silence of both sides, and what ended it.
     pub resumed: Option<Resumed>,
+}
+
+/// What happened to one side.
+#[derive(Debug, Default)]
+pub struct SideLog {
+    /// SYNs of the client or SYN-ACKs of the server after the first.
+    pub openings: Vec<Place>,
+    /// What it sent again, and its probes, the last ones.
+    pub sent_again: VecDeque<Sent>,
+    /// How often it did so, since its oldest byte outstanding was sent first.
+    pub times_again: u32,
+    /// Since when the window for its data has been closed, and the last packet that said so.
+    pub closed: Option<[Place; 2]>,
+    /// The longest time before that it was closed, nanoseconds.
+    pub longest_closed_ns: i64,
+    /// What was outstanding longest when it last began to send again.
+    pub oldest: Option<Sent>,
 }

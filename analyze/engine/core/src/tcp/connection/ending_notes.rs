@@ -3,7 +3,7 @@
 
 use crate::packet::{Packet, tcp_flags};
 use crate::tcp::connection::connection::Connection;
-use crate::tcp::connection::ending_log::EndingLog;
+use crate::tcp::connection::ending_log::{EndingLog, SideLog};
 use crate::tcp::events::ending::{Reset, Resumed, Sent};
 use crate::tcp::events::place::Place;
 use crate::tcp::events::segment::Segment;
@@ -42,7 +42,7 @@ impl Connection {
     /// A SYN or a SYN-ACK that is not the first.
     #[cold]
     pub(crate) fn note_repeated_opening(&mut self, packet: &Packet, side: usize) {
-        let places = &mut self.ending_log().openings[side];
+        let places = &mut self.ending_log().sides[side].openings;
         if places.len() < MOST_PLACES {
             places.push(Place::of(packet));
         } else if let Some(last) = places.last_mut() {
@@ -93,7 +93,7 @@ impl Connection {
         let Some(first) = first.filter(Segment::was_sent_once) else { return };
         let place = Place { frame: first.frame, time_ns: first.time_ns };
         let oldest = Sent { place, start: first.start, length: first.length, kind: Kind::Data };
-        let known = &mut self.ending_log().oldest[side];
+        let known = &mut self.ending_log().sides[side].oldest;
         if known.is_none_or(|known| known.start < oldest.start) {
             *known = Some(oldest);
         }
@@ -116,8 +116,7 @@ impl Connection {
     fn note_again(&mut self, packet: &Packet, side: usize, kind: Kind) {
         let (start, una) = (unwrap(self.halves[side].max, packet.sequence), self.halves[side].una);
         let sent = Sent { place: Place::of(packet), start, length: packet.payload_length, kind };
-        let log = self.ending_log();
-        let (times, places) = (&mut log.times_again[side], &mut log.sent_again[side]);
+        let SideLog { times_again: times, sent_again: places, .. } = &mut self.ending_log().sides[side];
         if places.front().is_some_and(|first| first.kind != kind || first.is_done(una)) {
             places.clear();
             *times = 0;
@@ -133,7 +132,7 @@ impl Connection {
     /// `side` says how much room it has for the data of the other.
     #[inline]
     pub(crate) fn note_window(&mut self, packet: &Packet, side: usize) {
-        if packet.window == 0 || self.ending.as_deref().is_some_and(|log| log.closed[1 - side].is_some()) {
+        if packet.window == 0 || self.ending.as_deref().is_some_and(|log| log.sides[1 - side].closed.is_some()) {
             self.note_closed_window(packet, 1 - side);
         }
     }
@@ -141,14 +140,14 @@ impl Connection {
     #[cold]
     fn note_closed_window(&mut self, packet: &Packet, sender: usize) {
         let place = Place::of(packet);
-        let log = self.ending_log();
-        match (&mut log.closed[sender], packet.window) {
+        let log = &mut self.ending_log().sides[sender];
+        match (&mut log.closed, packet.window) {
             (Some([_, last]), 0) => *last = place,
             (nothing @ None, 0) => *nothing = Some([place; 2]),
             (closed, _) => {
                 if let Some([first, _]) = closed.take() {
                     let lasted_ns = place.time_ns.saturating_sub(first.time_ns);
-                    log.longest_closed_ns[sender] = log.longest_closed_ns[sender].max(lasted_ns);
+                    log.longest_closed_ns = log.longest_closed_ns.max(lasted_ns);
                 }
             }
         }

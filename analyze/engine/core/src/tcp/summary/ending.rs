@@ -3,7 +3,7 @@
 
 use crate::decode::icmp::IcmpError;
 use crate::tcp::connection::connection::Connection;
-use crate::tcp::connection::ending_log::EndingLog;
+use crate::tcp::connection::ending_log::{EndingLog, SideLog};
 use crate::tcp::direction::direction::Half;
 use crate::tcp::direction::fates::Fates;
 use crate::tcp::events::close::Close;
@@ -36,7 +36,7 @@ impl IcmpErrors {
 }
 
 /// One side when the last packet had passed.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Side {
     /// Packets of all kinds.
     pub packets: u64,
@@ -81,7 +81,7 @@ pub struct Side {
 }
 
 /// See the module.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Ending {
     /// Client, server.
     pub sides: [Side; 2],
@@ -117,9 +117,13 @@ impl Ending {
         let last_word = connection.last_word();
         let place = |step: Option<(i64, u32)>| step.map(|(time_ns, frame)| Place { frame, time_ns });
         let handshake = &connection.handshake;
-        let EndingLog { openings, resets, sent_again, times_again, closed, longest_closed_ns, resumed, oldest } = log;
+        let EndingLog { sides: [client, server], resets, resumed } = log;
         let [syn, _, syn_ack, _, opened] = handshake.steps(connection.first_frame);
-        let mut ending = Self {
+        let timestamps = connection.halves.iter().all(|half| half.offer.timestamps);
+        let header_bytes = if connection.ip_version == 6 { 60 } else { 40 } + if timestamps { 12 } else { 0 };
+        let [client_half, server_half] = &connection.halves;
+        Some(Box::new(Self {
+            sides: [Side::of(client, client_half, header_bytes), Side::of(server, server_half, header_bytes)],
             openings: [handshake.syn.count, handshake.syn_ack.count],
             steps: [syn, syn_ack, opened].map(place),
             last_openings_ns: [handshake.syn.newest_ns, handshake.syn_ack.newest_ns],
@@ -127,26 +131,16 @@ impl Ending {
             resets,
             resumed,
             rtt_ns: connection.shortest_rtt_ns(),
-            ..Self::default()
-        };
-        let timestamps = connection.halves.iter().all(|half| half.offer.timestamps);
-        let header_bytes = if connection.ip_version == 6 { 60 } else { 40 } + if timestamps { 12 } else { 0 };
-        let logged =
-            openings.into_iter().zip(sent_again).zip(closed).zip(longest_closed_ns).zip(oldest).zip(times_again);
-        for (side, (((((openings, again), closed), longest_closed_ns), oldest), times_again)) in logged.enumerate() {
-            let half = &connection.halves[side];
-            let oldest = oldest.filter(|oldest| oldest.start <= half.una).map(|oldest| oldest.place);
-            let sent_again = again.into_iter().filter(|sent| !sent.is_done(half.una));
-            let known =
-                Side { openings, closed, longest_closed_ns, oldest, times_again, header_bytes, ..Side::default() };
-            ending.sides[side] = Side { sent_again: sent_again.collect(), ..known.with(half) };
-        }
-        Some(Box::new(ending))
+            capture_end_ns: connection.end_ns,
+            kind: None,
+        }))
     }
 }
 
 impl Side {
-    fn with(self, half: &Half) -> Self {
+    fn of(log: SideLog, half: &Half, header_bytes: u32) -> Self {
+        let SideLog { openings, sent_again, times_again, closed, longest_closed_ns, oldest } = log;
+        let oldest = oldest.filter(|oldest| oldest.start <= half.una).map(|oldest| oldest.place);
         let live = half.live.as_deref();
         let fates = live.map_or_else(Fates::default, |live| live.segments.fates());
         let hole = live.and_then(|live| live.holes.first());
@@ -156,7 +150,9 @@ impl Side {
             acknowledged_bytes: half.una.saturating_sub(half.base),
             sent_bytes: half.max.saturating_sub(half.base),
             outstanding_bytes: half.max.saturating_sub(half.una),
-            oldest: self.oldest.or(fates.oldest),
+            oldest: oldest.or(fates.oldest),
+            sent_again: sent_again.into_iter().filter(|sent| !sent.is_done(half.una)).collect(),
+            times_again,
             fates,
             last_data: live.and_then(|live| live.rates.spacing.last()).map(|(time_ns, frame)| Place { frame, time_ns }),
             last_ns: live.and_then(|live| live.capture.recent.newest_ns()),
@@ -165,7 +161,10 @@ impl Side {
             missing_bytes: live.map_or(0, |live| live.holes.bytes_below(half.max)),
             missing_since_ns: hole.map(|hole| hole.exposure.time_ns),
             largest_payload: half.largest_payload,
-            ..self
+            openings,
+            closed,
+            longest_closed_ns,
+            header_bytes,
         }
     }
 }
