@@ -113,6 +113,11 @@ impl Packet {
         (self.options & option_bits::TIMESTAMPS != 0).then_some(self.tsval)
     }
 
+    /// Of which direction of which connection it is, by hash and ports, and the opposite direction.
+    pub fn flows(&self) -> [(u32, u32); 2] {
+        [(self.flow_hash, self.ports), (self.flow_hash, self.ports.rotate_left(16))]
+    }
+
     /// Sequence space the segment takes: payload plus one each for SYN and FIN (RFC 9293 section 3.4).
     #[inline]
     pub fn sequence_length(&self) -> u32 {

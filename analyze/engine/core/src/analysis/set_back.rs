@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::decode::frame::{Decoded, decode};
-use crate::packet::{Packet, option_bits, tcp_flags};
+use crate::packet::{Packet, tcp_flags};
 use crate::read::record::Record;
 use crate::tcp::stats::sequence::{serial_difference, serial_difference_16};
 
@@ -28,9 +28,10 @@ pub(super) fn file_order_is_right<'a>(
     let (mut last, mut last_data) = (HashMap::new(), HashMap::new());
     for (record, bytes) in before.take(LOOKED_BACK) {
         let Decoded::Tcp(packet) = decode(bytes, record) else { continue };
-        last.entry(flow_of(&packet)).or_insert(packet);
+        let [flow, _] = packet.flows();
+        last.entry(flow).or_insert(packet);
         if packet.payload_length > 0 {
-            last_data.entry(flow_of(&packet)).or_insert(packet);
+            last_data.entry(flow).or_insert(packet);
         }
     }
     let (mut forth, mut back) = (0usize, 0usize);
@@ -38,38 +39,27 @@ pub(super) fn file_order_is_right<'a>(
     let mut is_certain = fewest == 1;
     for (record, bytes) in behind {
         let Decoded::Tcp(packet) = decode(bytes, record) else { continue };
+        let [flow, opposite] = packet.flows();
         let is_later = |before: &&Packet| before.time_ns > packet.time_ns;
-        if let Some(last) = last.get(&flow_of(&packet)).filter(is_later) {
+        if let Some(last) = last.get(&flow).filter(is_later) {
             let by_clock = by_clock(last, &packet);
             let progress = if by_clock == 0 { by_numbers(last, &packet) } else { by_clock };
             if progress > 0 {
-                directions.insert(flow_of(&packet));
+                directions.insert(flow);
             }
             is_certain |= by_clock > 0;
             forth += usize::from(progress > 0);
             back += usize::from(progress < 0);
         }
         // Nobody acknowledges what has not come: neither the last data of the other side, nor its last packet this one.
-        let flow = opposite(flow_of(&packet));
-        let is_causal = last_data.get(&flow).filter(is_later).is_some_and(|data| acknowledges(&packet, data));
+        let is_causal = last_data.get(&opposite).filter(is_later).is_some_and(|data| acknowledges(&packet, data));
         is_certain |= is_causal;
         forth += if is_causal { fewest } else { 0 };
-        let is_acknowledged = last.get(&flow).filter(is_later).is_some_and(|last| acknowledges(last, &packet));
+        let is_acknowledged = last.get(&opposite).filter(is_later).is_some_and(|last| acknowledges(last, &packet));
         back += if is_acknowledged { fewest } else { 0 };
     }
     // What was sent again goes back in its numbers: those of one sender alone may mislead.
     (is_certain || directions.len() > 1) && forth >= fewest && forth > MOSTLY * back
-}
-
-/// The direction of a connection.
-type Flow = (u32, u32);
-
-fn flow_of(packet: &Packet) -> Flow {
-    (packet.flow_hash, packet.ports)
-}
-
-fn opposite((hash, ports): Flow) -> Flow {
-    (hash, ports.rotate_left(16))
 }
 
 /// It acknowledges the last byte of the data.
@@ -81,8 +71,7 @@ fn acknowledges(packet: &Packet, data: &Packet) -> bool {
 
 /// Positive if `then` was sent after `first` by the clock of their sender, negative if before, 0 if that does not show it.
 fn by_clock(first: &Packet, then: &Packet) -> i32 {
-    let are_stamped = first.options & then.options & option_bits::TIMESTAMPS != 0;
-    if are_stamped { serial_difference(then.tsval, first.tsval) } else { 0 }
+    first.timestamp().zip(then.timestamp()).map_or(0, |(first, then)| serial_difference(then, first))
 }
 
 /// The same by the numbers in them.

@@ -213,8 +213,7 @@ impl Memory {
 fn key_of(packet: &Packet, sequence: u32, ip_id: u16, bytes: &[u8]) -> u64 {
     let flags =
         packet.flags & (tcp_flags::SYN | (tcp_flags::FIN * u16::from(packet.payload_length == 0)) | tcp_flags::RST);
-    let stamped = packet.options & option_bits::TIMESTAMPS != 0;
-    let stamps = if stamped { u64::from(packet.tsval) << 32 | u64::from(packet.tsecr) } else { 0 };
+    let stamps = packet.timestamp().map_or(0, |tsval| u64::from(tsval) << 32 | u64::from(packet.tsecr));
     let words = [
         packet.address_key,
         u64::from(packet.ports) << 32 | u64::from(sequence),
@@ -238,12 +237,7 @@ fn key_of(packet: &Packet, sequence: u32, ip_id: u16, bytes: &[u8]) -> u64 {
 
 /// What is sent again looks different.
 fn is_numbered(packet: &Packet) -> bool {
-    packet.ip_id != 0 || packet.options & option_bits::TIMESTAMPS != 0
-}
-
-/// Direction of a connection, and the opposite one.
-fn flows(packet: &Packet) -> [(u32, u32); 2] {
-    [(packet.flow_hash, packet.ports), (packet.flow_hash, packet.ports.rotate_left(16))]
+    packet.ip_id != 0 || packet.timestamp().is_some()
 }
 
 /// The first look: are there two points, and how long after the first does the second see a packet of each host?
@@ -284,7 +278,7 @@ impl Measured {
         self.packets += usize::from(!self.after_ns.is_empty());
         let place = Place::of(record, packet, self.order);
         let key = key_of(packet, packet.sequence, packet.ip_id, bytes);
-        let [own, opposite] = flows(packet);
+        let [own, opposite] = packet.flows();
         let is_far = |first: &Place| {
             first.packets_before(&place) >= NEAR_PACKETS || first.ns_before(&place).saturating_abs() >= NEAR_NS
         };
