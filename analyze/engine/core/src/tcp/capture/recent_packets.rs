@@ -21,7 +21,7 @@ const REMEMBERED: usize = 16;
 /// What makes a packet that packet, and when it passed. In the order of [`Packet`], so that neighbours are copied together.
 #[derive(Debug, Default, Clone, Copy)]
 struct Passed {
-    pub(crate) time_ns: i64,
+    time_ns: i64,
     sequence: u32,
     acknowledgement: u32,
     /// TSval and whatever else the options say.
@@ -148,13 +148,13 @@ impl RecentPackets {
         is_another
     }
 
-    /// The place of the oldest, which the next one takes.
-    #[inline(always)]
     /// When the newest of them passed; none if there is none.
     pub fn newest_ns(&self) -> Option<i64> {
         self.entries.iter().map(|entry| entry.time_ns).max().filter(|time_ns| *time_ns > 0)
     }
 
+    /// The place of the oldest, which the next one takes.
+    #[inline(always)]
     fn next_entry(&mut self) -> &mut Passed {
         let index = usize::from(self.next) % REMEMBERED;
         self.next = (self.next + 1) % REMEMBERED as u8;
