@@ -15,9 +15,6 @@ use crate::tcp::direction::direction::Half;
 use crate::tcp::kernel::{FARTHEST_JUMP, NEAR_BYTES};
 use crate::tcp::stats::sequence::unwrap;
 
-/// Largest shift of a window (RFC 7323 section 2.3), assumed where the handshake was not captured.
-const LARGEST_SHIFT: u32 = 14;
-
 /// Data so many windows behind was sent long ago and delayed, or repeated by a sender that knows no better: it counts as that.
 const WINDOWS_BEHIND: u64 = 4;
 
@@ -121,16 +118,9 @@ impl Connection {
     /// known.
     pub(crate) fn room_bytes(&self, side: usize) -> u64 {
         let half = &self.halves[side];
-        let scale_known = self.offers_are_known();
-        let room_bytes = match half.window.extremes() {
-            Some((_, _, most)) if scale_known => most,
-            Some((_, _, most)) => most << LARGEST_SHIFT,
-            // Of a window that nobody has advertised the handshake has said all, if it was captured.
-            None if half.opening_seen && self.halves[1 - side].packets > 0 => 0,
-            None if half.opening_seen && half.data_packets == 0 => 0,
-            None => FARTHEST_JUMP,
-        };
-        room_bytes.clamp(u64::from(NEAR_BYTES), FARTHEST_JUMP)
+        // Of a window that nobody has advertised the handshake has said all, if it was captured.
+        let has_said_all = half.opening_seen && (self.halves[1 - side].packets > 0 || half.data_packets == 0);
+        half.window.room_bytes(self.offers_are_known(), if has_said_all { 0 } else { FARTHEST_JUMP })
     }
 
     /// What passed before, of either side, and this packet have numbers that prove each other. Otherwise it is held, and counted.

@@ -2,7 +2,9 @@
 //!
 //! Rule: docs/methods.md, "Advertised window".
 
+use crate::decode::options::MAXIMUM_WINDOW_SHIFT;
 use crate::packet::{Packet, option_bits};
+use crate::tcp::kernel::{FARTHEST_JUMP, NEAR_BYTES};
 
 /// Advertised windows of one direction's receiver.
 #[derive(Debug, Default, Clone, Copy)]
@@ -115,6 +117,17 @@ impl AdvertisedWindow {
         self.count > 0
     }
 
+    /// How far from what is known of the data a number may lie, bytes: the largest window, by the largest scale where its own is not
+    /// known. `unknown_bytes`: without advertisements.
+    pub fn room_bytes(&self, is_scale_known: bool, unknown_bytes: u64) -> u64 {
+        let most = match (self.is_known(), is_scale_known) {
+            (false, _) => unknown_bytes,
+            (true, true) => self.max,
+            (true, false) => self.max << MAXIMUM_WINDOW_SHIFT,
+        };
+        most.clamp(u64::from(NEAR_BYTES), FARTHEST_JUMP)
+    }
+
     /// Smallest, mean and largest window; none without advertisements.
     pub fn extremes(&self) -> Option<(u64, f64, u64)> {
         let (count, sum) = self.totals();
@@ -145,6 +158,15 @@ mod tests {
         window.add_repeated(1000);
         window.add_repeated(4000);
         assert_eq!(window.extremes(), Some((400, 9800.0 / 8.0, 1000)));
+    }
+
+    #[test]
+    fn numbers_may_lie_a_window_away_by_the_largest_scale_unless_that_is_known() {
+        let mut window = AdvertisedWindow::default();
+        assert_eq!([0, 1 << 40].map(|unknown| window.room_bytes(true, unknown)), [1 << 16, 1 << 30]);
+        window.add(50_000, 100_000, 0);
+        window.add(10_000, 20_000, 0);
+        assert_eq!([true, false].map(|is_known| window.room_bytes(is_known, 0)), [100_000, 1 << 30]);
     }
 
     #[test]

@@ -4,11 +4,8 @@
 //! Rule: docs/methods.md, "SACK blocks of other numbers".
 
 use crate::tcp::direction::direction::Half;
-use crate::tcp::kernel::{FARTHEST_JUMP, NEAR_BYTES};
+use crate::tcp::kernel::FARTHEST_JUMP;
 use crate::tcp::stats::sequence::unwrap;
-
-/// Largest shift of a window (RFC 7323 section 2.3), where its scale is not known.
-const LARGEST_SHIFT: u32 = 14;
 
 /// Between what positions a block may lie.
 #[derive(Clone, Copy)]
@@ -29,9 +26,8 @@ impl Half {
     /// missed some of it.
     pub(crate) fn foreign_blocks(&self) -> ForeignBlocks {
         // Of a window that nobody has advertised the handshake has said all, if it was captured.
-        let (shift, unknown) = if self.opening_seen { (0, 0) } else { (LARGEST_SHIFT, FARTHEST_JUMP) };
-        let most = self.window.extremes().map_or(unknown, |(_, _, most)| most << shift);
-        let room_bytes = most.clamp(u64::from(NEAR_BYTES), FARTHEST_JUMP);
+        let unknown_bytes = if self.opening_seen { 0 } else { FARTHEST_JUMP };
+        let room_bytes = self.window.room_bytes(self.opening_seen, unknown_bytes);
         let first = if self.opening_seen { self.base.saturating_sub(1) } else { 0 };
         ForeignBlocks { lowest: self.una.saturating_sub(room_bytes).max(first), highest: self.max + room_bytes }
     }

@@ -3,8 +3,7 @@
 //!
 //! Rule: docs/verdict.md, "A window scale from the flight".
 
-/// The largest scale (RFC 7323 section 2.3).
-const LARGEST_SCALE: u8 = 14;
+use crate::decode::options::MAXIMUM_WINDOW_SHIFT;
 
 /// By how many segments the flight may stay below the window: no further one fits, or no two.
 const SEGMENTS_BELOW: u64 = 2;
@@ -34,7 +33,9 @@ impl InferredWindow {
             let below = bytes.saturating_sub(flight);
             flight <= bytes && below <= SEGMENTS_BELOW * segment && below as f64 <= MOST_BELOW * bytes as f64
         };
-        (0..=LARGEST_SCALE).map(|scale| Self { scale, bytes: largest << scale }).find(|window| fits(window.bytes))
+        (0..=MAXIMUM_WINDOW_SHIFT)
+            .map(|scale| Self { scale, bytes: largest << scale })
+            .find(|window| fits(window.bytes))
     }
 }
 
