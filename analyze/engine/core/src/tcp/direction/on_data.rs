@@ -51,9 +51,7 @@ impl Half {
             Arrived { first_transmission_bytes: packet.payload_length, ..Arrived::default() }
         };
         if packet.ip_version == 4 && end < self.max && !recovering {
-            let live = Live::of(&mut self.live);
-            live.size.segment_size = segment_size;
-            live.note_unseen_tail(&placed, self.una, self.max);
+            Live::of(&mut self.live).note_unseen_tail(&placed, self.una, self.max);
         }
         let is_short = is_short(packet.payload_length, segment_size);
         let (highest, kind) = (self.max, arrived.kind);
