@@ -58,7 +58,7 @@ impl Connection {
 
     #[inline(never)]
     fn copy(&self, packet: &Packet, bytes: &[u8], side: usize) -> Option<Seen> {
-        let half = &self.halves[side];
+        let [half, peer] = [&self.halves[side], &self.halves[1 - side]];
         let live = half.live.as_deref()?;
         let numbered = packet.ip_id != 0 && (packet.ttl != half.ttl || live.loss.identifications.looks_rising());
         let longest_ns = if numbered { LONGEST_NUMBERED_NS } else { LONGEST_DISTANCE_NS };
@@ -66,12 +66,11 @@ impl Connection {
         let again = Again {
             packet,
             live,
+            peer,
             start,
             shortest_rtt_ns: self.shortest_rtt_ns(),
             // Most use SACK, and then an acknowledgement like the last is none for another segment (RFC 2018).
             sack: self.sack || !self.offers_are_known(),
-            is_numbered: packet.ip_id != 0 && !live.capture.recent.shares_number(packet),
-            is_asked_for: self.halves[1 - side].is_asked_for(packet),
             two_points: self.has_two_points(),
         };
         let same =
@@ -166,16 +165,13 @@ struct Beside {
 struct Again<'a> {
     packet: &'a Packet,
     live: &'a Live,
+    peer: &'a Half,
     /// Position of its first byte.
     start: u64,
     /// The shortest round trip of the connection so far, if its handshake was measured.
     shortest_rtt_ns: Option<i64>,
     /// Both sides use SACK.
     sack: bool,
-    /// Its IP ID tells it from others.
-    is_numbered: bool,
-    /// It may be an acknowledgement of its own, though it says the same.
-    is_asked_for: bool,
     /// Everything passes two capture points, far apart, in frames that may be cut or joined between them.
     two_points: bool,
 }
@@ -184,7 +180,7 @@ impl Again<'_> {
     /// All of it is the same.
     fn is_copy_of_same(&self, age_ns: i64) -> bool {
         match self.packet {
-            _ if self.is_numbered => true,
+            _ if self.is_numbered() => true,
             Packet { payload_length: 1.., .. } => {
                 (self.no_loss_shown_since(age_ns) || self.comes_before_answers(age_ns))
                     && (age_ns <= LONGEST_WITHOUT_NUMBERS_NS || !self.may_be_on_its_way_again())
@@ -192,9 +188,15 @@ impl Again<'_> {
             // Of reports that were cut it cannot be told whether they say the same.
             packet => {
                 let says_all = self.sack && packet.options & option_bits::CUT == 0;
-                (says_all && !self.is_asked_for) || packet.has(tcp_flags::FIN)
+                // What was asked for is an acknowledgement of its own, though it says the same.
+                (says_all && !self.peer.is_asked_for(packet)) || packet.has(tcp_flags::FIN)
             }
         }
+    }
+
+    /// Its IP ID tells it from others.
+    fn is_numbered(&self) -> bool {
+        self.packet.ip_id != 0 && !self.live.capture.recent.shares_number(self.packet)
     }
 
     /// What filled a hole may have been sent again before it came, and look alike if it has no timestamps.
