@@ -178,7 +178,9 @@ impl Half {
             live.acks.scoreboard.remove_below(position);
         }
         live.acks.max_when_first_acknowledged.get_or_insert(self.max);
-        live.take_asked(packet.time_ns, position);
+        if live.loss.asked.is_some() {
+            live.take_asked(packet.time_ns, position);
+        }
         if live.loss.recovering.is_running() {
             live.check_recovery(position, self.max, packet.time_ns);
         }
