@@ -340,6 +340,18 @@ impl Connection {
         arrived
     }
 
+    /// Takes the data of a packet that was counted without it: as a packet, and its bytes by purpose.
+    pub(crate) fn take_data_of_counted(&mut self, packet: &Packet, bytes: &[u8], side: usize) -> Arrived {
+        let half = &mut self.halves[side];
+        half.settle_counters();
+        let ledger = half.ledger;
+        half.packets -= 1;
+        half.wire_bytes -= u64::from(packet.wire_length);
+        let arrived = self.take_own(packet, bytes, side);
+        self.halves[side].ledger = ledger;
+        arrived
+    }
+
     /// The other direction: what the packet says of data received.
     #[inline(never)]
     pub(super) fn take_acknowledgement(&mut self, packet: &Packet, bytes: &[u8], side: usize) -> Answer {

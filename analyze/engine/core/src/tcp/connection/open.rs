@@ -232,11 +232,6 @@ impl Connection {
         if self.repeats(side) > 0 {
             return Arrived { kind: Kind::Syn, ..Arrived::default() };
         }
-        let ledger = self.halves[side].ledger;
-        self.halves[side].packets -= 1;
-        self.halves[side].wire_bytes -= u64::from(packet.wire_length);
-        let arrived = self.take_own(packet, bytes, side);
-        self.halves[side].ledger = ledger;
-        Arrived { kind: Kind::Syn, ..arrived }
+        Arrived { kind: Kind::Syn, ..self.take_data_of_counted(packet, bytes, side) }
     }
 }

@@ -54,20 +54,10 @@ impl Connection {
                 *known = Side { last: None, is_proven: true, ..*known };
             } else if is_told && number == behind {
                 *known = Side { last: None, is_data: true, ..*known };
-                return self.take_as_data(&last, of);
+                self.take_data_of_counted(&last, &[], of);
+                return;
             }
         }
-    }
-
-    /// Its bytes are data. It has been counted as a packet.
-    fn take_as_data(&mut self, packet: &Packet, side: usize) {
-        let half = &mut self.halves[side];
-        half.settle_counters();
-        let ledger = half.ledger;
-        half.packets -= 1;
-        half.wire_bytes -= u64::from(packet.wire_length);
-        self.take_own(packet, &[], side);
-        self.halves[side].ledger = ledger;
     }
 }
 
