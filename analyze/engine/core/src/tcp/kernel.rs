@@ -114,6 +114,9 @@ pub(crate) const NEAR_BYTES: u32 = 1 << 16;
 /// order (docs/methods.md, section 2 rule 4).
 pub(crate) const RECORDING_DISORDER_NS: i64 = 2_000_000;
 
+/// Numbers missing before the first data that tell of data: a single one may be that of an acknowledgement.
+pub(crate) const FEWEST_OF_A_FLIGHT: u16 = 2;
+
 /// A retransmission cannot answer a hole sooner than this share of the round trip.
 pub(crate) const FASTEST_ANSWER: f64 = 0.8;
 

@@ -7,10 +7,7 @@
 
 use crate::packet::{Packet, tcp_flags};
 use crate::tcp::events::openings::Openings;
-use crate::tcp::kernel::SMALLEST_TIMEOUT_NS;
-
-/// Numbers missing before the first data that tell of data: a single one may be that of the acknowledgement.
-const FEWEST_OF_A_FLIGHT: u16 = 2;
+use crate::tcp::kernel::{FEWEST_OF_A_FLIGHT, SMALLEST_TIMEOUT_NS};
 
 /// The handshake of a connection.
 #[derive(Debug, Default, Clone, Copy)]

@@ -12,7 +12,7 @@ use crate::tcp::events::context::Context;
 use crate::tcp::events::retransmission::{Retransmission, Trigger};
 use crate::tcp::events::segment::state;
 use crate::tcp::events::sent::{Arrived, Delivered, Kind};
-use crate::tcp::kernel::{FASTEST_ANSWER, RECORDING_DISORDER_NS, SMALLEST_TIMEOUT_NS};
+use crate::tcp::kernel::{FASTEST_ANSWER, FEWEST_OF_A_FLIGHT, RECORDING_DISORDER_NS, SMALLEST_TIMEOUT_NS};
 use crate::tcp::loss::ip_id::numbers_connections_apart;
 use crate::tcp::stats::sequence::serial_difference;
 
@@ -93,9 +93,6 @@ impl Half {
     }
 }
 
-/// Numbers missing before the first data that tell of data: a single one may be that of an acknowledgement.
-const FEWEST_OF_A_FLIGHT: u64 = 2;
-
 impl Half {
     /// The first data of all. A sender begins with its first byte: if that passes only after others of its packets were lost, a timer
     /// has repeated it (a black hole of large packets, RFC 4821, which take their first flight and some repeats).
@@ -108,7 +105,7 @@ impl Half {
         }
         let Some(live) = self.live.as_deref_mut() else { return };
         let missing = live.loss.identifications.missing_before(packet.ip_id);
-        live.loss.begins_with_repeat = missing.is_some_and(|missing| missing >= FEWEST_OF_A_FLIGHT);
+        live.loss.begins_with_repeat = missing.is_some_and(|missing| missing >= u64::from(FEWEST_OF_A_FLIGHT));
     }
 }
 
