@@ -22,17 +22,6 @@ pub struct Offer {
 }
 
 impl Offer {
-    /// Nothing was seen.
-    pub const NONE: Self = Self {
-        seen: false,
-        cut: false,
-        maximum_segment_size: 0,
-        window_scale: None,
-        sack_permitted: false,
-        timestamps: false,
-        multipath: false,
-    };
-
     /// Whether it scales windows, and by what, is known.
     pub fn tells_scale(&self) -> bool {
         self.seen && (!self.cut || self.window_scale.is_some())
@@ -95,7 +84,7 @@ mod tests {
     use super::*;
 
     fn offer(window_scale: Option<u8>) -> Offer {
-        Offer { seen: true, window_scale, ..Offer::NONE }
+        Offer { seen: true, window_scale, ..Offer::default() }
     }
 
     #[test]
@@ -110,7 +99,7 @@ mod tests {
     #[test]
     fn what_was_not_captured_is_concluded_only_where_one_syn_is_enough() {
         let word = |client: &Offer, server: &Offer| Scaling::of(client, server).name();
-        let (with, without, unseen) = (offer(Some(7)), offer(None), Offer::NONE);
+        let (with, without, unseen) = (offer(Some(7)), offer(None), Offer::default());
         assert_eq!([word(&unseen, &with), word(&without, &unseen)], ["agreed", "not_offered"]);
         assert_eq!([word(&with, &unseen), word(&unseen, &without), word(&unseen, &unseen)], ["unknown"; 3]);
         let cut = Offer { cut: true, ..without };
