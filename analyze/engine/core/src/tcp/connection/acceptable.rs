@@ -125,7 +125,7 @@ impl Connection {
 
     /// What passed before, of either side, and this packet have numbers that prove each other. Otherwise it is held, and counted.
     fn is_shown(&mut self, packet: &Packet, side: usize, outside: Outside, environment: &mut Environment) -> bool {
-        let believed = self.halves.each_ref().map(|half| half.packets + half.together.packets());
+        let believed = self.halves.each_ref().map(|half| half.packets_so_far());
         let [own, other] = self.held(side, believed);
         let goes_on = own.filter(|held| is_next(packet, &held.last));
         let in_row = goes_on.map_or(0, |held| held.in_row) + 1;

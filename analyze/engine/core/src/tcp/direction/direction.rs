@@ -268,6 +268,11 @@ impl Half {
         (wire_segments(packet.payload_length, size), size)
     }
 
+    /// All packets but those captured twice, those included that are not in the counters yet.
+    pub fn packets_so_far(&self) -> u64 {
+        self.packets + self.together.packets()
+    }
+
     /// Packets with payload, those included that are not in the counters yet.
     pub fn data_packets_so_far(&self) -> u64 {
         self.data_packets + self.together.packets()

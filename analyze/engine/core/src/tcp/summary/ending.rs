@@ -108,7 +108,7 @@ pub struct Ending {
 impl Ending {
     /// Of a connection that is over; none if it opened and ended as connections do, and nothing needs words.
     pub(crate) fn of(connection: &mut Connection) -> Option<Box<Self>> {
-        let both_sent = connection.halves.iter().all(|half| half.packets + half.together.packets() > 0);
+        let both_sent = connection.halves.iter().all(|half| half.packets_so_far() > 0);
         let closed = connection.close() == Close::Fin && (connection.handshake.complete || both_sent);
         if closed && connection.handshake.syn.count < MANY_SYNS {
             return None;
@@ -145,7 +145,7 @@ impl Side {
         let fates = live.map_or_else(Fates::default, |live| live.segments.fates());
         let hole = live.and_then(|live| live.holes.first());
         Self {
-            packets: half.packets + half.together.packets(),
+            packets: half.packets_so_far(),
             data_packets: half.data_packets_so_far(),
             acknowledged_bytes: half.una.saturating_sub(half.base),
             sent_bytes: half.max.saturating_sub(half.base),
