@@ -200,9 +200,9 @@ impl Connection {
     ) {
         let from_client = side == 0;
         let before_ns = self.end_ns;
-        self.end_ns = self.end_ns.max(packet.time_ns);
         self.note_silence(packet, side, before_ns);
         if packet.flags & (tcp_flags::SYN | tcp_flags::RST) != 0 {
+            self.end_ns = self.end_ns.max(packet.time_ns);
             return self.opening_or_reset(packet, bytes, side, environment);
         }
         if let Some(reset) = &self.reset
@@ -217,16 +217,13 @@ impl Connection {
         let packet = match &copied {
             Copied::Nothing => packet,
             Copied::Head(rest) => rest,
-            Copied::All => {
-                // Recorded twice, the last packet ends the connection once.
-                self.end_ns = before_ns;
-                return;
-            }
+            Copied::All => return,
         };
         if !is_believed && self.is_far_behind(packet, side) && self.refuses_behind(packet, side, environment) {
-            self.end_ns = before_ns;
             return;
         }
+        // Recorded twice, the last packet ends the connection once; what is refused does not at all.
+        self.end_ns = self.end_ns.max(packet.time_ns);
         if self.echo_loops.is_some() {
             self.seek_loops(packet, side);
         }
