@@ -117,10 +117,19 @@ impl ConnectionSummary {
     /// up.
     fn answered_by(&self, packet: &Packet) -> Option<&Refused> {
         let refused = self.kept.as_ref()?.refused.as_ref()?;
-        let is_answer = packet.has(tcp_flags::SYN | tcp_flags::ACK)
+        self.may_be_answered_by(packet).then_some(refused)
+    }
+
+    /// The packet is a SYN-ACK for the client's SYN, which does not come too late.
+    fn may_be_answered_by(&self, packet: &Packet) -> bool {
+        packet.has(tcp_flags::SYN | tcp_flags::ACK)
             && packet.acknowledgement == self.client_isn.wrapping_add(1)
-            && packet.time_ns.saturating_sub(self.end_ns).saturating_abs() <= LONGEST_SYN_WAIT_NS;
-        is_answer.then_some(refused)
+            && self.ends_near(packet)
+    }
+
+    /// No more time lies between its end and the packet than a SYN waits.
+    fn ends_near(&self, packet: &Packet) -> bool {
+        packet.time_ns.saturating_sub(self.end_ns).saturating_abs() <= LONGEST_SYN_WAIT_NS
     }
 
     /// The connection that goes on with `packet` though it seemed to be over, if that is so.
@@ -145,11 +154,7 @@ impl ConnectionSummary {
 
     /// The server, which has not got the client's reset, repeats its SYN-ACK.
     pub(crate) fn is_answered_again_by(&self, packet: &Packet, from_client: bool) -> bool {
-        !from_client
-            && packet.has(tcp_flags::SYN | tcp_flags::ACK)
-            && self.openings_seen == [true; 2]
-            && packet.acknowledgement == self.client_isn.wrapping_add(1)
-            && packet.time_ns.saturating_sub(self.end_ns).saturating_abs() <= LONGEST_SYN_WAIT_NS
+        !from_client && self.openings_seen == [true; 2] && self.may_be_answered_by(packet)
     }
 
     /// The client's SYN was refused with a reset, and `packet`, of the same client, is that SYN again: the same attempt to
@@ -163,6 +168,6 @@ impl ConnectionSummary {
             && self.openings_seen[0]
             && self.client_isn == packet.sequence
             && self.directions.iter().all(|direction| direction.payload_bytes == 0)
-            && packet.time_ns.saturating_sub(self.end_ns).saturating_abs() <= LONGEST_SYN_WAIT_NS
+            && self.ends_near(packet)
     }
 }
