@@ -92,9 +92,7 @@ impl Host {
     fn at(packet: &Packet, bytes: &[u8], place: usize) -> Option<Self> {
         let length = if packet.ip_version == 4 { 4 } else { 16 };
         let start = packet.address_offset as usize + place * length;
-        let mut address = [0; 16];
-        address[..length].copy_from_slice(bytes.get(start..start + length)?);
-        Some(Self { address, ip_version: packet.ip_version })
+        Self::of_bytes(bytes.get(start..start + length)?)
     }
 }
 
