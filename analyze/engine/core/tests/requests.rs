@@ -1,4 +1,4 @@
-//! Requests and responses as packets show them, in the clear (docs/requests.md; inside TLS: `requests_in_tls.rs`).
+//! Requests and responses as packets show them, in the clear (docs/requests.md; inside TLS: `tls/spoken.rs`).
 //!
 //! Subjects: `tcp/connection/speaking.rs`, `output/describe/requests.rs`, `tcp/requests/exchanges.rs`.
 

@@ -2,7 +2,8 @@
 //! those that acknowledge nothing more and report what came behind a loss. Neither proves more of its own direction than that, so the
 //! rules for what is late, repeated or doubtful need not be asked.
 //!
-//! The result must be that of the general rules; `tests/short_ways.rs` compares them.
+//! What else may stand in the way of that is asked in `connection/steady.rs`. The result must be that of the general rules:
+//! `tests/fast_path.rs` compares the state after every packet, `tests/short_ways.rs` what is written of whole captures.
 
 use crate::packet::{Packet, option_bits};
 use crate::tcp::direction::byte_ledger::Together;
