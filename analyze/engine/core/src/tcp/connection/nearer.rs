@@ -59,13 +59,19 @@ impl Connection {
     }
 
     /// The round trip of the path without a queue: the handshake's, but the shortest of data where something nearer answered that.
-    pub(crate) fn path_rtt_ns(&self) -> Option<i64> {
-        if self.answered_nearer() != Some(true) {
-            return self.handshake_rtt_ns;
+    pub(crate) fn path_rtt_ns(&self) -> Option<u64> {
+        self.farther_rtt_ns().or_else(|| self.handshake_rtt_ns.and_then(|rtt_ns| u64::try_from(rtt_ns).ok()))
+    }
+
+    /// The shortest round trip of data, where something nearer answered the opening.
+    pub(crate) fn farther_rtt_ns(&self) -> Option<u64> {
+        let is_nearer = [0, 1].map(|side| self.is_answered_nearer(side) == Some(true));
+        if is_nearer == [false; 2] {
+            return None;
         }
         let part_ns = |side: usize| {
-            let far_ns = shortest_ns(&self.halves[1 - side]).filter(|_| self.is_answered_nearer(side) == Some(true));
-            far_ns.or(self.handshake_loop_ns(side)).and_then(|part_ns| i64::try_from(part_ns).ok())
+            let far_ns = shortest_ns(&self.halves[1 - side]).filter(|_| is_nearer[side]);
+            far_ns.or(self.handshake_loop_ns(side))
         };
         part_ns(0).zip(part_ns(1)).map(|(client_ns, server_ns)| client_ns.saturating_add(server_ns))
     }

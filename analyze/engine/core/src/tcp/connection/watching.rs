@@ -180,8 +180,8 @@ impl Connection {
         let peer = &self.halves[1 - side];
         Around {
             peer_bytes: peer.stream_offset(peer.max),
-            handshake_rtt_ns: self.path_rtt_ns().and_then(|rtt| u64::try_from(rtt).ok()),
-            answered_nearer: self.answered_nearer() == Some(true),
+            handshake_rtt_ns: self.handshake_rtt_ns.and_then(|rtt| u64::try_from(rtt).ok()),
+            farther_rtt_ns: self.farther_rtt_ns(),
             beside_sender: self.beside[side],
             sack: self.sack,
             congestion_echoes: self.congestion_echoes(side),

@@ -54,9 +54,8 @@ pub struct Limits {
 
 impl Limits {
     /// Begins with the first data.
-    pub fn new(meter: Meter, handshake_rtt_ns: Option<u64>, sack: bool) -> Self {
-        let route = Route::new(handshake_rtt_ns);
-        Self { meter, min_rtt_ns: handshake_rtt_ns, route, sack, ..Self::default() }
+    pub fn new(meter: Meter, path_rtt_ns: Option<u64>, sack: bool) -> Self {
+        Self { meter, min_rtt_ns: path_rtt_ns, route: Route::new(path_rtt_ns), sack, ..Self::default() }
     }
 
     /// The path is longer than the handshake's round trip, with which this began: something nearer had answered.
@@ -83,10 +82,6 @@ impl Limits {
         if let Some(rtt_ns) = round.rtt_ns {
             self.min_rtt_ns = Some(self.min_rtt_ns.map_or(rtt_ns, |least| least.min(rtt_ns)));
             self.route.seen(rtt_ns);
-        }
-        if seen.at_sender {
-            self.route.seen_at_sender(&round);
-            self.min_rtt_ns = self.route.answered_nearer().map(|[_, data_ns]| data_ns).or(self.min_rtt_ns);
         }
         self.rounds.push(round.into());
         self.slow_start.take(&mut self.rounds);
@@ -271,7 +266,6 @@ impl Limits {
             underlying: self.underlying,
             reference_bytes_s: self.rates.reference_bytes_s(),
             allowed_bytes_s: None,
-            answered_nearer_ns: self.route.answered_nearer(),
             runs: self.runs.into_list(),
             rounds,
             timed_rounds: self.timed_rounds,

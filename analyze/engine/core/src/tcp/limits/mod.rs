@@ -6,7 +6,7 @@
 //!         a gap has a cause ─┐          │  known   what the rules ask of it (background: of the rounds around it)
 //!                            └──> judge ── rules  which factor (application, credit, bottleneck, send_buffer; before them slow_start)
 //!                                          │
-//!                                          route  the round trip without a queue (nearer: a handshake that says nothing of it)
+//!                                          route  the round trip without a queue
 //!                                          plateau  a send buffer after a loss, which takes long to tell
 //!                                          runs   one factor after another, for the report
 //!                                          marks  frames along it, for evidence
@@ -34,7 +34,6 @@ pub mod judge;
 pub mod known;
 pub mod marks;
 pub(crate) mod moves;
-pub(crate) mod nearer;
 pub(crate) mod plateau;
 pub(crate) mod rates;
 pub mod round;

@@ -64,8 +64,6 @@ pub struct Seen {
     pub least_sample_ns: Option<u64>,
     /// Longest time between two of its data packets; none beside the sender, where it says nothing of the path.
     pub longest_gap_ns: Option<u64>,
-    /// The capture point is at the sender.
-    pub at_sender: bool,
 }
 
 /// See the module.

@@ -13,7 +13,6 @@
 //! Rule: docs/verdict.md, "A longer path".
 
 use crate::tcp::limits::background::{STANDING_RATIO, queued_from_ns};
-use crate::tcp::limits::nearer::Nearer;
 use crate::tcp::limits::round::Round;
 
 /// For so long no round trip near the shortest was seen.
@@ -81,14 +80,13 @@ struct Without {
 #[derive(Debug, Default)]
 pub struct Route {
     shortest_ns: Option<u64>,
-    nearer: Nearer,
     without: Option<Box<Without>>,
 }
 
 impl Route {
-    /// Begins with the handshake's.
+    /// Begins with the one of the path, as far as that is known.
     pub fn new(shortest_ns: Option<u64>) -> Self {
-        Self { shortest_ns, nearer: Nearer::new(shortest_ns), without: None }
+        Self { shortest_ns, without: None }
     }
 
     /// The round trip without a queue, as far as is known.
@@ -99,23 +97,6 @@ impl Route {
     /// A round trip was seen.
     pub fn seen(&mut self, round_trip_ns: u64) {
         self.shortest_ns = Some(self.shortest_ns.map_or(round_trip_ns, |least| least.min(round_trip_ns)));
-    }
-
-    /// Data was acknowledged in a round, seen at its sender.
-    pub fn seen_at_sender(&mut self, round: &Round) {
-        let was_nearer = self.nearer.data_ns().is_some();
-        self.nearer.take(round);
-        match self.nearer.data_ns() {
-            // What was answered by something else says nothing of the way that data goes.
-            Some(data_ns) => self.shortest_ns = Some(data_ns),
-            None if was_nearer => self.shortest_ns = self.nearer.shortest_ns(),
-            None => {}
-        }
-    }
-
-    /// Round trips of the handshake and of the data, where the SYN was answered by something nearer than what acknowledges data.
-    pub fn answered_nearer(&self) -> Option<[u64; 2]> {
-        self.nearer.both_ns()
     }
 
     /// A round, of which it is known by now whether a host stood still in it.

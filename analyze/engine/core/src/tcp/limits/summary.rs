@@ -23,8 +23,6 @@ pub struct LimitsSummary {
     pub allowed_bytes_s: Option<f64>,
     /// From the first SYN to the last of its retransmissions; none if it was sent once.
     pub syn_retransmitted_ns: Option<u64>,
-    /// Round trips of the handshake and of the data, where the SYN was answered by something nearer than what acknowledges data.
-    pub answered_nearer_ns: Option<[u64; 2]>,
     /// Time after the last data, to the end of the connection, in which nothing held it back.
     pub after_data_ns: u64,
     /// The receiver's window, where only the flight shows its scale.

@@ -23,10 +23,10 @@ pub const FEWEST_DATA_PACKETS: u64 = 10;
 pub(crate) struct Around {
     /// Payload the other side has sent.
     pub(crate) peer_bytes: u64,
-    /// Round trip of the path without a queue: the handshake's, if it was measured, or of data if something nearer answered that.
+    /// Round trip of the handshake, if it was measured.
     pub(crate) handshake_rtt_ns: Option<u64>,
-    /// Something nearer answered the handshake.
-    pub(crate) answered_nearer: bool,
+    /// The shortest of data, where something nearer answered the handshake.
+    pub(crate) farther_rtt_ns: Option<u64>,
     /// The capture point is at the sender.
     pub(crate) beside_sender: bool,
     /// Both sides permit SACK.
@@ -77,7 +77,7 @@ pub(crate) fn finish(
 
 impl Limits {
     fn begin(first_data: Meter, around: &Around) -> Box<Self> {
-        Box::new(Self::new(first_data, around.handshake_rtt_ns, around.sack))
+        Box::new(Self::new(first_data, around.farther_rtt_ns.or(around.handshake_rtt_ns), around.sack))
     }
 }
 
@@ -109,8 +109,8 @@ pub(crate) fn close_round(
         return;
     }
     let limits = limits.get_or_insert_with(|| Limits::begin(first_data, around));
-    if let Some(path_rtt_ns) = around.handshake_rtt_ns.filter(|_| around.answered_nearer) {
-        limits.disown_shorter(path_rtt_ns);
+    if let Some(farther_rtt_ns) = around.farther_rtt_ns {
+        limits.disown_shorter(farther_rtt_ns);
     }
     if time_ns.saturating_sub(limits.round_start_ns()) < limits.least_round_ns().max(SHORTEST_ROUND_NS) {
         live.view.begin_round(false);
@@ -145,7 +145,6 @@ pub(crate) fn close_round(
     let least_sample_ns = live.round_trips.take_least();
     let longest_gap_ns = Some(live.rates.spacing.take_longest()).filter(|_| !around.beside_sender);
     let max_flight = live.view.round_max_flight();
-    let at_sender = around.beside_sender;
-    limits.close_round(meter, &Seen { max_flight, near_loop_ns, least_sample_ns, longest_gap_ns, at_sender }, rules);
+    limits.close_round(meter, &Seen { max_flight, near_loop_ns, least_sample_ns, longest_gap_ns }, rules);
     live.view.begin_round(true);
 }

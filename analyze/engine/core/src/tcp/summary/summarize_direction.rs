@@ -81,7 +81,7 @@ pub(super) struct Context {
     end_ns: i64,
     /// Of the windows that limit the direction; none if it is not known.
     shift: Option<u8>,
-    /// Of the handshake.
+    /// Of the path without a queue.
     min_rtt_ns: Option<u64>,
     pub(super) fixed_limit_ns: Option<u64>,
     beside_sender: bool,
@@ -98,7 +98,7 @@ impl Context {
         Self {
             end_ns: connection.end_ns,
             shift: connection.advertised_shift(1 - side),
-            min_rtt_ns: connection.path_rtt_ns().and_then(|rtt| u64::try_from(rtt).ok()),
+            min_rtt_ns: connection.path_rtt_ns(),
             fixed_limit_ns,
             beside_sender: captured_at == sender,
             beside_receiver: captured_at == receiver,

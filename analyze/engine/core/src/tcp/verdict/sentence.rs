@@ -24,10 +24,8 @@ pub fn sentence(case: &Case, decision: &Decision) -> String {
 
 /// The handshake's round trip is not the path's.
 fn answered_nearer(case: &Case) -> String {
-    // Limits that begin with data's round trip know nothing of the handshake's.
-    let by_handshake = || case.connection.nearer().map(|nearer| [nearer.handshake_ns, nearer.data_ns]);
-    case.limits.answered_nearer_ns.or_else(by_handshake).map_or_else(String::new, |both_ns| {
-        let [handshake, data] = both_ns.map(seconds);
+    case.connection.nearer().map_or_else(String::new, |nearer| {
+        let [handshake, data] = [nearer.handshake_ns, nearer.data_ns].map(seconds);
         format!("; the SYN was answered by something nearer ({handshake}) than what acknowledges data ({data})")
     })
 }
