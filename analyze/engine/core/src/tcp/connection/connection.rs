@@ -200,7 +200,9 @@ impl Connection {
     ) {
         let from_client = side == 0;
         let before_ns = self.end_ns;
-        self.note_silence(packet, side, before_ns);
+        if self.ends_long_silence(packet) {
+            self.note_long_silence(packet, side);
+        }
         if packet.flags & (tcp_flags::SYN | tcp_flags::RST) != 0 {
             self.end_ns = self.end_ns.max(packet.time_ns);
             return self.opening_or_reset(packet, bytes, side, environment);

@@ -22,19 +22,17 @@ impl Connection {
         self.ending.get_or_insert_default()
     }
 
-    /// Nothing passed from `before_ns` on until `packet`.
-    #[inline]
-    pub(crate) fn note_silence(&mut self, packet: &Packet, side: usize, before_ns: i64) {
-        if packet.time_ns.saturating_sub(before_ns) >= LONG_IDLE_NS {
-            self.note_long_silence(packet, side, before_ns);
-        }
+    /// Nothing has passed for long before `packet`.
+    #[inline(always)]
+    pub(crate) fn ends_long_silence(&self, packet: &Packet) -> bool {
+        packet.time_ns.saturating_sub(self.end_ns) >= LONG_IDLE_NS
     }
 
-    /// A silence in which something is outstanding is none of the application's.
+    /// `packet` [`Self::ends_long_silence`]. One in which something is outstanding is none of the application's.
     #[cold]
-    fn note_long_silence(&mut self, packet: &Packet, side: usize, before_ns: i64) {
+    pub(crate) fn note_long_silence(&mut self, packet: &Packet, side: usize) {
         if self.halves.iter().all(|half| half.all_acknowledged()) {
-            let resumed = Resumed { from_ns: before_ns, to: Place::of(packet), side: side as u8 };
+            let resumed = Resumed { from_ns: self.end_ns, to: Place::of(packet), side: side as u8 };
             self.ending_log().resumed = Some(resumed);
         }
     }

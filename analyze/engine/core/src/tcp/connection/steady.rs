@@ -64,11 +64,10 @@ impl Connection {
         shortest_gap_ns: i64,
         environment: &mut Environment,
     ) -> bool {
-        let is_watched = self.is_watched(packet, SIDE, self.end_ns, shortest_gap_ns);
+        let is_watched = self.is_watched(packet, SIDE, self.end_ns, shortest_gap_ns) || self.ends_long_silence(packet);
         if is_watched || !self.acknowledges_near(packet, SIDE) || may_be_padded(packet) {
             return false;
         }
-        self.note_silence(packet, SIDE, self.end_ns);
         let context = self.context(SIDE);
         let [half, peer] = half_and_peer(&mut self.halves, SIDE);
         let peer = peer_of(SIDE, peer, &self.handshake);
@@ -104,10 +103,10 @@ impl Connection {
         bytes: &[u8],
         environment: &mut Environment,
     ) -> bool {
-        if self.is_watched_answer(packet, SIDE) || !self.acknowledges_near(packet, SIDE) {
+        let is_watched = self.is_watched_answer(packet, SIDE) || self.ends_long_silence(packet);
+        if is_watched || !self.acknowledges_near(packet, SIDE) {
             return false;
         }
-        self.note_silence(packet, SIDE, self.end_ns);
         let [half, peer] = half_and_peer(&mut self.halves, SIDE);
         let Some((ahead_ns, position)) = half.pure_acknowledgement(packet, bytes, peer) else { return false };
         let is_more = position > peer.una;
