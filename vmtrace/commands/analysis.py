@@ -214,12 +214,15 @@ def _print_traceback() -> None:
 
 def _judge(trace: Trace, text: str, condition: "Condition") -> bool:
     """Tell of the first connection in which the expression holds; true if there is one."""
+    from analyze.fail_if import OUTCOME
+
     trace.load(condition.columns())
     columns = {name: trace.values(name) for name in condition.columns()}
     crossings = list(condition.crossings(columns))
     if not crossings:
         unknown = [name for name, values in columns.items() if len(trace) and all(v is None for v in values)]
-        if len(unknown) == len(columns):
+        # A connection without an outcome was judged: nothing went wrong with it.
+        if len(unknown) == len(columns) and OUTCOME not in unknown:
             complain(f"--fail-if {text}: could not be judged, {', '.join(unknown)} was not measured in any connection")
         return False
     first = crossings[0]
