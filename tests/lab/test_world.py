@@ -223,7 +223,7 @@ def test_a_small_world_is_found_and_located(tmp_path: Path) -> None:
                 assert truth is not None
                 expected_s = 2 * world.one_way_s(trip["vantage"], world.site(truth.site).place)
                 assert expected_s <= trip["min_s"] <= expected_s + 0.02
-                assert trip["source"] == ("packets" if trip["method"] == "tcp" else "clock")
+                assert trip["source"] == "packets"
 
 
 def test_a_machine_that_cannot_is_one_line(
