@@ -35,7 +35,7 @@ impl Connection {
     /// Takes a packet without [`Self::telling_bits`] while the connection [`Self::is_steady`]. The two kinds that bulk transfers
     /// are made of, next data and pure acknowledgements, go a short way to the same result.
     ///
-    /// `SIDE` sent it, known when this is compiled: nothing has to be looked up by it.
+    /// `SIDE` sent it, known when this is compiled: nothing has to be looked up by it. False if the connection is steady no more.
     #[inline(always)]
     pub fn steady_packet<const SIDE: usize>(
         &mut self,
@@ -43,7 +43,7 @@ impl Connection {
         bytes: &[u8],
         shortest_gap_ns: i64,
         environment: &mut Environment,
-    ) {
+    ) -> bool {
         let taken = if packet.payload_length > 0 {
             self.steady_data::<SIDE>(packet, bytes, shortest_gap_ns, environment)
         } else {
@@ -52,6 +52,7 @@ impl Connection {
         if !taken {
             self.packet(packet, bytes, SIDE == 0, environment);
         }
+        taken || self.is_steady()
     }
 
     /// The next data in order. False if it is something else; then nothing has changed.

@@ -189,13 +189,15 @@ impl Shard {
                 while let Some(packet) = packets.get(link.index())
                     && packet.flags & telling_bits == 0
                 {
-                    match link.is_reverse() != line.from_client {
-                        true => connection.steady_packet::<0>(packet, bytes, shortest_ns, &mut self.shared.environment),
-                        false => {
-                            connection.steady_packet::<1>(packet, bytes, shortest_ns, &mut self.shared.environment)
-                        }
-                    }
+                    let environment = &mut self.shared.environment;
+                    let is_steady = match link.is_reverse() != line.from_client {
+                        true => connection.steady_packet::<0>(packet, bytes, shortest_ns, environment),
+                        false => connection.steady_packet::<1>(packet, bytes, shortest_ns, environment),
+                    };
                     link = lines.after(link);
+                    if !is_steady {
+                        break;
+                    }
                 }
             }
             let Some(packet) = packets.get(link.index()) else { return };
