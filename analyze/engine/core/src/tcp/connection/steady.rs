@@ -13,7 +13,8 @@ impl Connection {
     /// Open, and nothing of the opening is awaited: packets without SYN, FIN and RST leave it so.
     #[inline]
     pub fn is_steady(&self) -> bool {
-        let opened = self.handshake.complete || !self.halves[1].offer.seen;
+        let awaits_no_syn_ack = !self.halves[1].offer.seen && self.other_syn_acks.is_empty();
+        let opened = self.handshake.complete || awaits_no_syn_ack;
         opened
             && self.first_fin_ns.is_none()
             && self.reset.is_none()
