@@ -251,12 +251,12 @@ proptest! {
         download in downloads(), from in 0usize..8, windows in 1i64..2000, begun_later in any::<bool>(),
     ) {
         // What is missing in the middle may be any number of windows.
-        let half = download.rounds / 2;
+        let direction = download.rounds / 2;
         let skipped = windows * 100_000;
-        let talk = (0..half).fold(download.opened(), |talk, round| download.round(talk, round));
+        let talk = (0..direction).fold(download.opened(), |talk, round| download.round(talk, round));
         let later = Download { rounds: 40, ..download };
         let talk = (0..30).fold(talk, |talk, round| {
-            let (at_ms, first) = (download.round_ms(half + round), later.first_of(half + round) + skipped);
+            let (at_ms, first) = (download.round_ms(direction + round), later.first_of(direction + round) + skipped);
             let talk = talk.each(0..download.segments, |talk, number| {
                 talk.server(at_ms + 0.1 * number as f64, data(first + number * i64::from(FULL), FULL).acking(300))
             });

@@ -100,5 +100,5 @@ fn an_original_from_before_the_first_packet_was_overtaken_by_it() {
 fn bytes_from_before_do_not_go_into_the_stream() {
     let sent = Talk::new().with_timestamps().open(0.1, RTT).client(100.0, data(0, 1000)).server(100.1, ack(1000));
     let late = sent.client(103.0, data(2000, 1000)).client(150.0, data(1500, 1000)).server(150.1, ack(3000));
-    assert_eq!(counts(&late.starting_at(OPENING + 2)), (1, 0, 0, 1500), "the second half had come");
+    assert_eq!(counts(&late.starting_at(OPENING + 2)), (1, 0, 0, 1500), "the second direction had come");
 }

@@ -57,8 +57,8 @@ fn a_renewed_direction_is_as_new_whatever_was_in_it() {
             if number < 10 + round % 60 {
                 return;
             }
-            let lives = shard.in_progress().flat_map(|connection| connection.halves.iter_mut());
-            for live in lives.filter_map(|half| half.live.as_deref_mut()) {
+            let lives = shard.in_progress().flat_map(|connection| connection.directions.iter_mut());
+            for live in lives.filter_map(|direction| direction.live.as_deref_mut()) {
                 let before = fields(live);
                 dirty.borrow_mut().extend(before.into_iter().filter(|(name, text)| new.get(name) != Some(text)));
                 live.renew();

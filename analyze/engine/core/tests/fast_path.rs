@@ -51,18 +51,18 @@ fn each_step_between_steady_runs_leaves_the_same_state() {
 fn a_planted_difference_is_found_and_named() {
     let soup = soup_of(&STEADY);
     assert_eq!(compare(&soup, nothing_planted), Ok(()));
-    let plant = |change: fn(&mut vmtrace_core::tcp::direction::direction::Half)| {
+    let plant = |change: fn(&mut vmtrace_core::tcp::direction::direction::Direction)| {
         let planted = |number: u64, shard: &mut Shard| {
             if number == 12 {
-                shard.in_progress().for_each(|connection| change(&mut connection.halves[1]));
+                shard.in_progress().for_each(|connection| change(&mut connection.directions[1]));
             }
         };
         compare(&soup, planted).unwrap_err()
     };
-    assert!(plant(|half| half.packets += 1).contains("packets: "));
-    assert!(plant(|half| half.live().size.short_packets += 1).contains("short_packets: "));
-    assert!(plant(|half| half.live().acks.last_advance_ns = None).contains("last_advance_ns: "));
-    assert!(plant(|half| half.last_data_ns -= 1).contains("last_data_ns: "));
+    assert!(plant(|direction| direction.packets += 1).contains("packets: "));
+    assert!(plant(|direction| direction.live().size.short_packets += 1).contains("short_packets: "));
+    assert!(plant(|direction| direction.live().acks.last_advance_ns = None).contains("last_advance_ns: "));
+    assert!(plant(|direction| direction.last_data_ns -= 1).contains("last_data_ns: "));
 }
 
 /// The soup has what it is said to have: most of it is steady traffic, and everything else comes up.

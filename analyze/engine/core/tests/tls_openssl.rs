@@ -15,7 +15,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use support::Segment;
-use vmtrace_core::tls::{Direction, EarlyData, StreamBytes, TlsFacts};
+use vmtrace_core::tls::{EarlyData, StreamBytes, StreamDirection, TlsFacts};
 
 /// A folder with a key and a certificate that goes with the test.
 struct Workplace(PathBuf);
@@ -97,8 +97,9 @@ impl Server {
         let near = relay.accept().unwrap().0;
         let far = self.connect();
         let (sender, receiver) = channel();
-        let up = pump(near.try_clone().unwrap(), far.try_clone().unwrap(), Direction::ClientToServer, sender.clone());
-        let down = pump(far, near, Direction::ServerToClient, sender);
+        let up =
+            pump(near.try_clone().unwrap(), far.try_clone().unwrap(), StreamDirection::ClientToServer, sender.clone());
+        let down = pump(far, near, StreamDirection::ServerToClient, sender);
         let mut stdin = client.stdin.take().unwrap();
         for line in lines {
             thread::sleep(Duration::from_millis(250));
@@ -124,7 +125,7 @@ impl Drop for Server {
 fn pump(
     mut from: TcpStream,
     mut to: TcpStream,
-    direction: Direction,
+    direction: StreamDirection,
     sender: Sender<Segment>,
 ) -> thread::JoinHandle<()> {
     thread::spawn(move || {
@@ -215,7 +216,7 @@ fn write_pcap(path: &Path, segments: &[Segment]) {
     }
     let mut next = [1_u32; 2];
     for segment in segments {
-        let from = usize::from(segment.direction == Direction::ServerToClient);
+        let from = usize::from(segment.direction == StreamDirection::ServerToClient);
         let ports: [u16; 2] = [50_000, 443];
         let length = (40 + segment.captured.len()) as u16;
         let mut packet = vec![0x45, 0];

@@ -9,7 +9,7 @@ mod support;
 
 use proptest::prelude::*;
 use support::{DIRECTIONS, Segment};
-use vmtrace_core::tls::Direction::{self, ClientToServer, ServerToClient};
+use vmtrace_core::tls::StreamDirection::{self, ClientToServer, ServerToClient};
 use vmtrace_core::tls::{StreamBytes, TlsFacts, TlsTracker};
 
 fn record(kind: u8, body: &[u8]) -> Vec<u8> {
@@ -54,7 +54,7 @@ fn sealed(plain_bytes: usize) -> Vec<u8> {
 }
 
 /// A stretch of one stream that crossed at one time.
-type Flight = (Direction, Vec<u8>);
+type Flight = (StreamDirection, Vec<u8>);
 
 /// TLS 1.3 as stacks speak it: one record a message, two tickets, a request of 100 bytes and an answer of 40000.
 fn tls13() -> Vec<Flight> {
@@ -178,7 +178,7 @@ fn tls12_bytes_are_sorted_by_type() {
 
 #[test]
 fn tls_may_begin_after_a_dialogue() {
-    let dialogues: [&[(Direction, &[u8])]; 5] = [
+    let dialogues: [&[(StreamDirection, &[u8])]; 5] = [
         &[(ClientToServer, b"CONNECT h:443 HTTP/1.1\r\nHost: h\r\n\r\n"), (ServerToClient, b"HTTP/1.1 200 OK\r\n\r\n")],
         &[
             (ClientToServer, &[5, 1, 0]),

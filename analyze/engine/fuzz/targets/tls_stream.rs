@@ -4,9 +4,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use vmtrace_core::tls::{Direction, TlsTracker};
+use vmtrace_core::tls::{StreamDirection, TlsTracker};
 
-const DIRECTIONS: [Direction; 2] = [Direction::ClientToServer, Direction::ServerToClient];
+const DIRECTIONS: [StreamDirection; 2] = [StreamDirection::ClientToServer, StreamDirection::ServerToClient];
 
 /// Offset, captured bytes, length on the wire.
 type Segment<'a> = (u64, &'a [u8], u32);

@@ -2,12 +2,12 @@
 
 use crate::tls::conclusion::{self, Negotiated, Pair};
 use crate::tls::detect::{Candidate, Found, Search};
-use crate::tls::direction::Direction;
 use crate::tls::facts::TlsFacts;
 use crate::tls::reader;
 use crate::tls::side::Side;
 use crate::tls::spoken::{Filter, Spoken};
 use crate::tls::stream::{InOrder, Origin, Piece};
+use crate::tls::stream_direction::StreamDirection;
 use crate::tls::tally::StreamBytes;
 
 /// Follows TLS in the two byte streams of one connection.
@@ -60,7 +60,7 @@ impl TlsTracker {
     /// shorter if the snap length cut it; `by_retransmission` says that they crossed in a retransmitted segment.
     pub fn segment(
         &mut self,
-        direction: Direction,
+        direction: StreamDirection,
         stream_offset: u64,
         captured: &[u8],
         length: u32,
@@ -86,7 +86,7 @@ impl TlsTracker {
     #[inline]
     pub fn pass(
         &mut self,
-        direction: Direction,
+        direction: StreamDirection,
         stream_offset: u64,
         captured: &[u8],
         length: u32,
@@ -109,7 +109,7 @@ impl TlsTracker {
     }
 
     /// Says that bytes before `up_to_offset` which have not come were never captured (acknowledged, but unseen).
-    pub fn skip_hole(&mut self, direction: Direction, up_to_offset: u64) {
+    pub fn skip_hole(&mut self, direction: StreamDirection, up_to_offset: u64) {
         self.lane_mut(direction).skip(up_to_offset);
         self.after_change(direction);
     }
@@ -124,11 +124,11 @@ impl TlsTracker {
     }
 
     /// Bytes of one direction passed so far in first transmissions, by what they are.
-    pub fn stream_bytes(&self, direction: Direction) -> StreamBytes {
+    pub fn stream_bytes(&self, direction: StreamDirection) -> StreamBytes {
         let [client_lane, server_lane] = &self.lanes;
         let (lane, first) = match direction {
-            Direction::ClientToServer => (client_lane, true),
-            Direction::ServerToClient => (server_lane, false),
+            StreamDirection::ClientToServer => (client_lane, true),
+            StreamDirection::ServerToClient => (server_lane, false),
         };
         let pair = self.pair();
         if pair.client.is_none() && pair.server.is_none() {
@@ -241,7 +241,7 @@ impl TlsTracker {
         self.lanes.iter().all(|lane| lane.side().is_some_and(Side::is_settled))
     }
 
-    fn note_turn(&mut self, direction: Direction) {
+    fn note_turn(&mut self, direction: StreamDirection) {
         let lane = direction as usize;
         if self.speaker == Some(lane) || self.turned {
             return;
@@ -250,15 +250,15 @@ impl TlsTracker {
         self.turned = speaks && self.is_settled();
     }
 
-    fn lane_mut(&mut self, direction: Direction) -> &mut Lane {
+    fn lane_mut(&mut self, direction: StreamDirection) -> &mut Lane {
         let [client_lane, server_lane] = &mut self.lanes;
         match direction {
-            Direction::ClientToServer => client_lane,
-            Direction::ServerToClient => server_lane,
+            StreamDirection::ClientToServer => client_lane,
+            StreamDirection::ServerToClient => server_lane,
         }
     }
 
-    fn after_change(&mut self, direction: Direction) {
+    fn after_change(&mut self, direction: StreamDirection) {
         if matches!(self.lane_mut(direction).state, State::Plain) {
             self.give_up_together();
         } else {
@@ -400,7 +400,7 @@ mod tests {
             let (mut taking, mut passing) = (TlsTracker::new(), TlsTracker::new());
             let mut offsets = [0, 0];
             for (time_ns, &(captured, cut, side)) in (0..).zip(&lengths) {
-                let direction = if side == 0 { Direction::ClientToServer } else { Direction::ServerToClient };
+                let direction = if side == 0 { StreamDirection::ClientToServer } else { StreamDirection::ServerToClient };
                 let offset = offsets[usize::from(side)];
                 let piece = bytes.iter().cycle().skip(offset).take(captured.min(bytes.len())).copied().collect::<Vec<u8>>();
                 let length = captured as u32 + cut;
@@ -413,7 +413,7 @@ mod tests {
                 prop_assert_eq!(taking.is_watching(), passing.is_watching());
             }
             prop_assert_eq!(format!("{:?}", taking.facts()), format!("{:?}", passing.facts()));
-            for direction in [Direction::ClientToServer, Direction::ServerToClient] {
+            for direction in [StreamDirection::ClientToServer, StreamDirection::ServerToClient] {
                 prop_assert_eq!(
                     format!("{:?}", taking.stream_bytes(direction)),
                     format!("{:?}", passing.stream_bytes(direction))

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use vmtrace_core::tcp::connection::connection::Connection;
 use vmtrace_core::tcp::direction::byte_ledger::Together;
-use vmtrace_core::tcp::direction::direction::Half;
+use vmtrace_core::tcp::direction::direction::Direction;
 use vmtrace_core::tcp::flow::table::Shard;
 
 /// Everything that connections and what they share hold, in the order of the table.
@@ -32,11 +32,11 @@ fn write_value(value: &impl std::fmt::Debug, out: &mut String) {
 /// `together`, and brought into the counters later. Here it is counted for the text alone; the connection stays as it was,
 /// or the comparison would change the way it takes.
 fn write_connection(connection: &mut Connection, out: &mut String) {
-    let before = connection.halves.each_ref().map(Counters::of);
-    connection.halves.iter_mut().for_each(Half::settle_counters);
+    let before = connection.directions.each_ref().map(Counters::of);
+    connection.directions.iter_mut().for_each(Direction::settle_counters);
     write_value(connection, out);
-    for (half, counters) in connection.halves.iter_mut().zip(before) {
-        counters.put_back(half);
+    for (direction, counters) in connection.directions.iter_mut().zip(before) {
+        counters.put_back(direction);
     }
 }
 
@@ -53,17 +53,17 @@ struct Counters {
 }
 
 impl Counters {
-    fn of(half: &Half) -> Self {
-        let &Half { together, packets, wire_bytes, data_packets, data_segments, payload_bytes, .. } = half;
-        let (unique_payload_bytes, ledger) = (half.unique_payload_bytes, half.ledger);
+    fn of(direction: &Direction) -> Self {
+        let &Direction { together, packets, wire_bytes, data_packets, data_segments, payload_bytes, .. } = direction;
+        let (unique_payload_bytes, ledger) = (direction.unique_payload_bytes, direction.ledger);
         Self { together, packets, wire_bytes, data_packets, data_segments, payload_bytes, unique_payload_bytes, ledger }
     }
 
-    fn put_back(self, half: &mut Half) {
-        (half.together, half.ledger) = (self.together, self.ledger);
-        (half.packets, half.wire_bytes) = (self.packets, self.wire_bytes);
-        (half.data_packets, half.data_segments) = (self.data_packets, self.data_segments);
-        (half.payload_bytes, half.unique_payload_bytes) = (self.payload_bytes, self.unique_payload_bytes);
+    fn put_back(self, direction: &mut Direction) {
+        (direction.together, direction.ledger) = (self.together, self.ledger);
+        (direction.packets, direction.wire_bytes) = (self.packets, self.wire_bytes);
+        (direction.data_packets, direction.data_segments) = (self.data_packets, self.data_segments);
+        (direction.payload_bytes, direction.unique_payload_bytes) = (self.payload_bytes, self.unique_payload_bytes);
     }
 }
 

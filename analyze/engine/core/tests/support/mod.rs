@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use vmtrace_core::tls::{Direction, StreamBytes, TlsFacts, TlsTracker};
+use vmtrace_core::tls::{StreamBytes, StreamDirection, TlsFacts, TlsTracker};
 
-pub const DIRECTIONS: [Direction; 2] = [Direction::ClientToServer, Direction::ServerToClient];
+pub const DIRECTIONS: [StreamDirection; 2] = [StreamDirection::ClientToServer, StreamDirection::ServerToClient];
 
 /// Path of a trace; none, with the reason printed, if it is not at hand.
 pub fn trace(name: &str) -> Option<PathBuf> {
@@ -41,7 +41,7 @@ pub fn tshark(path: &Path, options: &[&str], filter: &str, fields: &[&str]) -> V
 /// A payload segment of a connection.
 #[derive(Debug, Clone)]
 pub struct Segment {
-    pub direction: Direction,
+    pub direction: StreamDirection,
     pub offset: u64,
     pub captured: Vec<u8>,
     pub length: u32,
@@ -164,7 +164,7 @@ pub fn track(segments: &[Segment]) -> TlsTracker {
     let mut ends = [0_u64; 2];
     for s in segments {
         tracker.segment(s.direction, s.offset, &s.captured, s.length, s.time_ns, s.retransmitted);
-        let end = &mut ends[usize::from(s.direction == Direction::ServerToClient)];
+        let end = &mut ends[usize::from(s.direction == StreamDirection::ServerToClient)];
         *end = (*end).max(s.offset + u64::from(s.length));
     }
     for (direction, end) in DIRECTIONS.into_iter().zip(ends) {

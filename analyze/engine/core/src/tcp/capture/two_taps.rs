@@ -25,7 +25,7 @@ pub(crate) struct Passed {
 
 /// The packets of one direction.
 #[derive(Debug, Default)]
-pub(crate) struct Direction {
+pub(crate) struct PassedTwice {
     /// By what their sender says in them.
     pub(crate) passed: HashMap<u64, Passed>,
     in_order: VecDeque<(i64, u64)>,
@@ -39,7 +39,7 @@ pub(crate) struct Direction {
     once: u32,
 }
 
-impl Direction {
+impl PassedTwice {
     pub(crate) fn remember(&mut self, identity: u64, time_ns: i64) {
         self.passed.insert(identity, Passed { time_ns, twice: false });
         self.in_order.push_back((time_ns, identity));
@@ -81,7 +81,7 @@ impl Direction {
 /// See the module.
 #[derive(Debug, Default)]
 pub struct TwoPoints {
-    pub(crate) directions: [Direction; 2],
+    pub(crate) directions: [PassedTwice; 2],
     /// That there are two is certain.
     pub(crate) are_certain: bool,
 }

@@ -11,7 +11,7 @@ use crate::packet::{Packet, option_bits, tcp_flags};
 use crate::tcp::connection::connection::Connection;
 use crate::tcp::connection::doubtful::{Held, agree, has_numbers_of, is_next};
 use crate::tcp::connection::environment::Environment;
-use crate::tcp::direction::direction::Half;
+use crate::tcp::direction::direction::Direction;
 use crate::tcp::kernel::{FARTHEST_JUMP, NEAR_BYTES};
 use crate::tcp::stats::sequence::unwrap;
 
@@ -41,21 +41,23 @@ impl Connection {
     /// A number of the packet lies so far above what was sent that a window may not allow it.
     #[inline(always)]
     pub(crate) fn is_far_ahead(&self, packet: &Packet, side: usize) -> bool {
-        let above = |number: u32, half: &Half| number.wrapping_sub(half.max as u32) as i32 > NEAR_BYTES as i32;
-        above(packet.sequence, &self.halves[side]) || above(packet.acknowledgement, &self.halves[1 - side])
+        let above =
+            |number: u32, direction: &Direction| number.wrapping_sub(direction.max as u32) as i32 > NEAR_BYTES as i32;
+        above(packet.sequence, &self.directions[side]) || above(packet.acknowledgement, &self.directions[1 - side])
     }
 
     /// A number of the packet lies so far below what was acknowledged that a window may not allow it.
     #[inline(always)]
     pub(crate) fn is_far_behind(&self, packet: &Packet, side: usize) -> bool {
-        let below = |number: u32, half: &Half| (number.wrapping_sub(lowest_near(half) as u32) as i32) < 0;
-        below(packet.sequence, &self.halves[side]) || below(packet.acknowledgement, &self.halves[1 - side])
+        let below =
+            |number: u32, direction: &Direction| (number.wrapping_sub(lowest_near(direction) as u32) as i32) < 0;
+        below(packet.sequence, &self.directions[side]) || below(packet.acknowledgement, &self.directions[1 - side])
     }
 
     /// What the packet acknowledges was seen, and is not far behind.
     #[inline(always)]
     pub(crate) fn acknowledges_near(&self, packet: &Packet, side: usize) -> bool {
-        let peer = &self.halves[1 - side];
+        let peer = &self.directions[1 - side];
         let lowest = lowest_near(peer);
         let room_bytes = (peer.max - lowest) as u32;
         packet.acknowledgement.wrapping_sub(lowest as u32) <= room_bytes
@@ -66,14 +68,14 @@ impl Connection {
     #[cold]
     #[inline(never)]
     pub(crate) fn refuses_ahead(&mut self, packet: &Packet, side: usize, environment: &mut Environment) -> bool {
-        let [half, peer] = [&self.halves[side], &self.halves[1 - side]];
-        let known = half.packets > 0 || half.opening_seen;
-        let above = |number: u32, half: &Half, room_bytes: u64| {
-            let position = unwrap(half.max, number);
-            position > half.max && position - half.max > room_bytes
+        let [direction, peer] = [&self.directions[side], &self.directions[1 - side]];
+        let known = direction.packets > 0 || direction.opening_seen;
+        let above = |number: u32, direction: &Direction, room_bytes: u64| {
+            let position = unwrap(direction.max, number);
+            position > direction.max && position - direction.max > room_bytes
         };
         let outside = Outside {
-            sequence: half.begun && known && above(packet.sequence, half, self.room_bytes(side)),
+            sequence: direction.begun && known && above(packet.sequence, direction, self.room_bytes(side)),
             acknowledgement: self.hears_of(packet, side)
                 && above(packet.acknowledgement, peer, self.room_bytes(1 - side)),
         };
@@ -84,20 +86,20 @@ impl Connection {
     #[cold]
     #[inline(never)]
     pub(crate) fn refuses_behind(&mut self, packet: &Packet, side: usize, environment: &mut Environment) -> bool {
-        let [half, peer] = [&self.halves[side], &self.halves[1 - side]];
+        let [direction, peer] = [&self.directions[side], &self.directions[1 - side]];
         // What passes two points, a second apart, is behind by more than a window.
-        if self.two_points.is_some() || half.unheard || peer.unheard {
+        if self.two_points.is_some() || direction.unheard || peer.unheard {
             return false;
         }
-        let below = |position: u64, half: &Half, room_bytes: u64| {
-            let lowest = half.una.min(half.max).saturating_sub(room_bytes);
-            position < lowest || (half.opening_seen && position + 1 < half.base)
+        let below = |position: u64, direction: &Direction, room_bytes: u64| {
+            let lowest = direction.una.min(direction.max).saturating_sub(room_bytes);
+            position < lowest || (direction.opening_seen && position + 1 < direction.base)
         };
         let is_data = packet.payload_length > 0;
-        let end = unwrap(half.max, packet.sequence) + u64::from(packet.payload_length);
+        let end = unwrap(direction.max, packet.sequence) + u64::from(packet.payload_length);
         let acknowledged = unwrap(peer.una, packet.acknowledgement);
         let outside = Outside {
-            sequence: below(end, half, self.room_bytes(side) * if is_data { WINDOWS_BEHIND } else { 1 }),
+            sequence: below(end, direction, self.room_bytes(side) * if is_data { WINDOWS_BEHIND } else { 1 }),
             acknowledgement: self.hears_of(packet, side) && below(acknowledged, peer, self.room_bytes(1 - side)),
         };
         outside.any() && !self.is_shown(packet, side, outside, environment)
@@ -105,7 +107,7 @@ impl Connection {
 
     /// The packet acknowledges, and something is known of what it may.
     fn hears_of(&self, packet: &Packet, side: usize) -> bool {
-        let peer = &self.halves[1 - side];
+        let peer = &self.directions[1 - side];
         // Of several SYN-ACKs the client has taken another one.
         let takes_other = || self.other_syn_acks.iter().any(|other| other.base == packet.acknowledgement);
         if side == 0 && !self.handshake.complete && takes_other() {
@@ -117,19 +119,20 @@ impl Connection {
     /// How far from what is known of the data of `side` a number may lie: the largest window advertised for it, as well as that is
     /// known.
     pub(crate) fn room_bytes(&self, side: usize) -> u64 {
-        let half = &self.halves[side];
+        let direction = &self.directions[side];
         // Of a window that nobody has advertised the handshake has said all, if it was captured.
-        let has_said_all = half.opening_seen && (self.halves[1 - side].packets > 0 || half.data_packets == 0);
-        half.window.room_bytes(self.offers_are_known(), if has_said_all { 0 } else { FARTHEST_JUMP })
+        let has_said_all =
+            direction.opening_seen && (self.directions[1 - side].packets > 0 || direction.data_packets == 0);
+        direction.window.room_bytes(self.offers_are_known(), if has_said_all { 0 } else { FARTHEST_JUMP })
     }
 
     /// What passed before, of either side, and this packet have numbers that prove each other. Otherwise it is held, and counted.
     fn is_shown(&mut self, packet: &Packet, side: usize, outside: Outside, environment: &mut Environment) -> bool {
-        let believed = self.halves.each_ref().map(|half| half.packets_so_far());
+        let believed = self.directions.each_ref().map(|direction| direction.packets_so_far());
         let [own, other] = self.held(side, believed);
         let goes_on = own.filter(|held| is_next(packet, &held.last));
         let in_row = goes_on.map_or(0, |held| held.in_row) + 1;
-        let is_alone = self.halves[1 - side].packets == 0;
+        let is_alone = self.directions[1 - side].packets == 0;
         let one_outside = is_alone || !(outside.sequence && outside.acknowledgement);
         let is_row = in_row >= if one_outside { ENOUGH_IN_ROW } else { MANY_IN_ROW };
         let room_bytes = [self.room_bytes(side), self.room_bytes(1 - side)];
@@ -138,7 +141,7 @@ impl Connection {
             self.take_held(side, [goes_on, other], environment);
             return true;
         }
-        self.halves[side].loss.unacceptable += 1;
+        self.directions[side].loss.unacceptable += 1;
         let is_repeated = own.is_some_and(|held| has_numbers_of(packet, &held.last));
         if !is_repeated {
             let last = Packet {
@@ -167,7 +170,7 @@ impl Connection {
             let Some(Held { first, last, .. }) = held else { continue };
             let only_one = has_numbers_of(&first, &last);
             for packet in [first, last].iter().skip(usize::from(only_one)) {
-                let unacceptable = &mut self.halves[side].loss.unacceptable;
+                let unacceptable = &mut self.directions[side].loss.unacceptable;
                 *unacceptable = unacceptable.saturating_sub(1);
                 self.take_packet(packet, &[], side, true, environment);
             }
@@ -177,6 +180,6 @@ impl Connection {
 
 /// Numbers from here on are near what was sent.
 #[inline(always)]
-fn lowest_near(half: &Half) -> u64 {
-    half.una.saturating_sub(u64::from(NEAR_BYTES)).max(half.base.saturating_sub(1))
+fn lowest_near(direction: &Direction) -> u64 {
+    direction.una.saturating_sub(u64::from(NEAR_BYTES)).max(direction.base.saturating_sub(1))
 }

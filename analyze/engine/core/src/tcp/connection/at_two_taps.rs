@@ -13,7 +13,7 @@
 
 use crate::packet::{Packet, option_bits, tcp_flags};
 use crate::tcp::capture::recent_packets::identity;
-use crate::tcp::capture::two_taps::{Direction, Passed, SHORTEST_WAY_NS, TwoPoints};
+use crate::tcp::capture::two_taps::{Passed, PassedTwice, SHORTEST_WAY_NS, TwoPoints};
 use crate::tcp::connection::connection::Connection;
 use crate::tcp::events::copy::Seen;
 use crate::tcp::kernel::{FASTEST_ANSWER, LONGEST_WAY_NS};
@@ -55,7 +55,7 @@ impl Connection {
         points.are_certain |= points.directions.iter().all(|direction| direction.twice >= FEWEST_TWICE);
         let seen = if points.are_certain { Seen::AtOnce } else { Seen::Late };
         let is_sought = points.are_certain || self.echo_loops.is_some();
-        let given_up = !is_sought || points.directions.iter().any(Direction::is_mostly_once);
+        let given_up = !is_sought || points.directions.iter().any(PassedTwice::is_mostly_once);
         self.two_points = Some(points).filter(|_| !given_up);
         is_same.then_some(seen)
     }
@@ -67,7 +67,7 @@ impl Connection {
         packet: &Packet,
         side: usize,
         before: &Passed,
-        direction: &Direction,
+        direction: &PassedTwice,
         rtt_ns: i64,
     ) -> bool {
         let age_ns = packet.time_ns.saturating_sub(before.time_ns);
@@ -75,7 +75,7 @@ impl Connection {
         if (age_ns as f64) < answered_after_ns || packet.has(tcp_flags::RST) {
             return true;
         }
-        let Some(live) = self.halves[side].live.as_deref() else { return false };
+        let Some(live) = self.directions[side].live.as_deref() else { return false };
         let others_stamped =
             || live.capture.clock.newest().is_some_and(|newest| serial_difference(packet.tsval, newest) < 0);
         let would_stamp = || live.capture.clock.tick_ns().is_some_and(|tick_ns| 2.0 * tick_ns < age_ns as f64);

@@ -26,7 +26,7 @@ impl Connection {
     #[inline(never)]
     pub(crate) fn take_congestion_bits(&mut self, packet: &Packet, side: usize) {
         let Some(ecn) = self.ecn.as_deref_mut().filter(|_| self.handshake.complete) else { return };
-        let data = &self.halves[1 - side];
+        let data = &self.directions[1 - side];
         let position = unwrap(data.una, packet.acknowledgement);
         // What was overtaken tells of times gone by.
         if packet.has(tcp_flags::ACK) && position >= data.una {
@@ -41,7 +41,7 @@ impl Connection {
             }
         }
         if ecn.feedback == Feedback::Classic && packet.has(tcp_flags::CWR) && packet.payload_length > 0 {
-            ecn.sides[side].reduce(unwrap(self.halves[side].max, packet.sequence));
+            ecn.sides[side].reduce(unwrap(self.directions[side].max, packet.sequence));
         }
     }
 

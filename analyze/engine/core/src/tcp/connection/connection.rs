@@ -1,7 +1,7 @@
-//! One TCP connection while its packets pass: which half a packet belongs to, and what each part of it says.
+//! One TCP connection while its packets pass: which direction a packet belongs to, and what each part of it says.
 //!
-//! The client's data is half 0, the server's half 1. A packet is first compared with what was captured just before
-//! (copies are left out), then its data goes to its own half and its acknowledgement to the other.
+//! The client's data is direction 0, the server's direction 1. A packet is first compared with what was captured just before
+//! (copies are left out), then its data goes to its own direction and its acknowledgement to the other.
 
 use crate::decode::options::SackBlocks;
 use crate::dns::DnsStreams;
@@ -15,7 +15,7 @@ use crate::tcp::connection::packet_row::packet_row;
 use crate::tcp::connection::padded::{Padding, may_be_padded};
 use crate::tcp::connection::reset::Believed;
 use crate::tcp::connection::watchers::Watchers;
-use crate::tcp::direction::direction::{Half, half_and_peer};
+use crate::tcp::direction::direction::{Direction, direction_and_peer};
 use crate::tcp::direction::placed::Peer;
 use crate::tcp::events::acked::Answer;
 use crate::tcp::events::copy::Copied;
@@ -52,7 +52,7 @@ pub struct Connection {
     /// Time of the last packet.
     pub end_ns: i64,
     /// Data of the client, data of the server.
-    pub halves: [Half; 2],
+    pub directions: [Direction; 2],
     /// What watches the client's data, the server's data.
     pub(crate) watchers: [Watchers; 2],
     /// Opening.
@@ -116,9 +116,9 @@ pub struct Connection {
 
 /// What the rules for the data of `side` ask of the other side.
 #[inline(always)]
-pub(super) fn peer_of<'a>(side: usize, half: &'a Half, handshake: &'a Handshake) -> Peer<'a> {
+pub(super) fn peer_of<'a>(side: usize, direction: &'a Direction, handshake: &'a Handshake) -> Peer<'a> {
     let openings = if side == 0 { &handshake.syn_ack } else { &handshake.syn };
-    Peer { half, openings, is_client: side == 1 }
+    Peer { direction, openings, is_client: side == 1 }
 }
 
 impl Connection {
@@ -136,7 +136,7 @@ impl Connection {
             ports,
             start_ns: packet.time_ns,
             end_ns: packet.time_ns,
-            halves: Default::default(),
+            directions: Default::default(),
             watchers: [Watchers::NONE; 2],
             handshake: Handshake::default(),
             first_fin_ns: None,
@@ -208,7 +208,7 @@ impl Connection {
             return self.opening_or_reset(packet, bytes, side, environment);
         }
         if let Some(reset) = &self.reset
-            && reset.is_refuted_by(packet, side, &self.halves, self.shortest_rtt_ns())
+            && reset.is_refuted_by(packet, side, &self.directions, self.shortest_rtt_ns())
         {
             (self.reset, self.over_since, self.over_but_for_rows) = (None, None, false);
         }
@@ -237,12 +237,12 @@ impl Connection {
         if gap.is_some() {
             self.note_resumption(packet, side);
         }
-        let last = self.halves[side].live().rates.spacing.last();
+        let last = self.directions[side].live().rates.spacing.last();
         if packet.payload_length > 0 {
-            self.halves[side].keep_arrivals(packet);
+            self.directions[side].keep_arrivals(packet);
         }
         if packet.options & option_bits::TIMESTAMPS != 0
-            && let Some(ahead_ns) = self.halves[side].live().capture.clock.add(packet.time_ns, packet.tsval)
+            && let Some(ahead_ns) = self.directions[side].live().capture.clock.add(packet.time_ns, packet.tsval)
         {
             self.suspect_step(packet, side, ahead_ns, environment);
         }
@@ -263,7 +263,7 @@ impl Connection {
         self.check_round(packet, side, environment.round_rules);
         if self.detailed {
             let seen = Seen { arrived, window_bytes: answer.window_bytes, round_trip: answer.round_trip };
-            let directions = [&self.halves[side], &self.halves[1 - side]];
+            let directions = [&self.directions[side], &self.directions[1 - side]];
             environment.rows.push(&packet_row(self.id, packet, side, directions, &seen));
         }
     }
@@ -271,14 +271,14 @@ impl Connection {
     /// What the first packet of a side begins.
     #[inline(always)]
     fn begin_side(&mut self, packet: &Packet, side: usize, environment: &mut Environment) {
-        let acknowledged_first = self.halves[side].begun;
+        let acknowledged_first = self.directions[side].begun;
         if !acknowledged_first {
-            self.halves[side].begin(packet.sequence);
+            self.directions[side].begin(packet.sequence);
         }
-        if self.halves[side].live.is_none() {
-            self.halves[side].live = environment.live();
+        if self.directions[side].live.is_none() {
+            self.directions[side].live = environment.live();
         }
-        if self.halves[side].packets == 0 && !self.halves[side].opening_seen {
+        if self.directions[side].packets == 0 && !self.directions[side].opening_seen {
             self.begin_in_mid_stream(packet, side, acknowledged_first, environment);
         }
     }
@@ -286,11 +286,11 @@ impl Connection {
     /// Is a round over for the data that the packet acknowledges, or is?
     #[inline(always)]
     pub(super) fn check_round(&mut self, packet: &Packet, side: usize, rules: &[RoundRule]) {
-        let is_over = |half: &Half| half.live.as_deref().is_some_and(|live| live.view.round_is_over());
-        if is_over(&self.halves[1 - side]) {
+        let is_over = |direction: &Direction| direction.live.as_deref().is_some_and(|live| live.view.round_is_over());
+        if is_over(&self.directions[1 - side]) {
             self.close_round(packet, 1 - side, false, rules);
         }
-        if packet.payload_length > 0 && is_over(&self.halves[side]) {
+        if packet.payload_length > 0 && is_over(&self.directions[side]) {
             self.close_round(packet, side, true, rules);
         }
     }
@@ -298,19 +298,19 @@ impl Connection {
     /// Bookkeeping that every packet gets which is no copy.
     #[inline]
     pub(crate) fn count(&mut self, packet: &Packet, side: usize) {
-        let half = &mut self.halves[side];
-        if half.ttl == 0 {
-            half.ttl = packet.ttl;
+        let direction = &mut self.directions[side];
+        if direction.ttl == 0 {
+            direction.ttl = packet.ttl;
         }
-        half.packets += 1;
-        half.wire_bytes += u64::from(packet.wire_length);
+        direction.packets += 1;
+        direction.wire_bytes += u64::from(packet.wire_length);
     }
 
     /// The packet's own direction: data, FIN, probe or nothing.
     #[inline]
     pub(crate) fn take_own(&mut self, packet: &Packet, bytes: &[u8], side: usize) -> Arrived {
         if packet.payload_length > 0 || packet.has(tcp_flags::FIN) {
-            self.halves[side].keep_steps(packet);
+            self.directions[side].keep_steps(packet);
         }
         self.count(packet, side);
         if packet.payload_length == 0 {
@@ -318,14 +318,14 @@ impl Connection {
         }
         let mut delivered = Delivered::default();
         let context = self.context(side);
-        let [half, peer] = half_and_peer(&mut self.halves, side);
-        let arrived = half.data(packet, &context, peer_of(side, peer, &self.handshake), &mut delivered);
+        let [direction, peer] = direction_and_peer(&mut self.directions, side);
+        let arrived = direction.data(packet, &context, peer_of(side, peer, &self.handshake), &mut delivered);
         match arrived.kind {
-            Kind::Data => half.ledger.add_first_transmission(packet),
+            Kind::Data => direction.ledger.add_first_transmission(packet),
             Kind::Reordered if arrived.first_transmission_bytes == packet.payload_length => {
-                half.ledger.add_first_transmission(packet)
+                direction.ledger.add_first_transmission(packet)
             }
-            _ => half.ledger.add_retransmission(packet, arrived.first_transmission_bytes),
+            _ => direction.ledger.add_retransmission(packet, arrived.first_transmission_bytes),
         }
         if packet.has(tcp_flags::FIN) {
             self.take_fin(packet, side);
@@ -341,13 +341,13 @@ impl Connection {
 
     /// Takes the data of a packet that was counted without it: as a packet, and its bytes by purpose.
     pub(crate) fn take_data_of_counted(&mut self, packet: &Packet, bytes: &[u8], side: usize) -> Arrived {
-        let half = &mut self.halves[side];
-        half.settle_counters();
-        let ledger = half.ledger;
-        half.packets -= 1;
-        half.wire_bytes -= u64::from(packet.wire_length);
+        let direction = &mut self.directions[side];
+        direction.settle_counters();
+        let ledger = direction.ledger;
+        direction.packets -= 1;
+        direction.wire_bytes -= u64::from(packet.wire_length);
         let arrived = self.take_own(packet, bytes, side);
-        self.halves[side].ledger = ledger;
+        self.directions[side].ledger = ledger;
         arrived
     }
 
@@ -365,7 +365,7 @@ impl Connection {
             self.sack = true;
         }
         let context = self.context(sender);
-        let answer = self.halves[sender].acknowledgement(packet, bytes, self.shifts[side], &context);
+        let answer = self.directions[sender].acknowledgement(packet, bytes, self.shifts[side], &context);
         self.note_window(packet, side);
         self.take_round_trip(answer, side);
         self.pass_tls_holes(packet, sender);
@@ -387,7 +387,7 @@ impl Connection {
     }
 
     pub(crate) fn offers_are_known(&self) -> bool {
-        self.halves.iter().all(|half| half.offer.seen && !half.offer.cut)
+        self.directions.iter().all(|direction| direction.offer.seen && !direction.offer.cut)
     }
 
     /// Until the TLS handshake is over, every acknowledgement may tell that it waits in vain for data of `sender`.

@@ -13,7 +13,8 @@ use crate::tcp::connection::environment::Environment;
 impl Connection {
     /// A SYN passed: where both crossed, the second SYN-ACK completes the opening.
     pub(crate) fn complete_crossed(&mut self, packet: &Packet, side: usize, environment: &mut Environment) {
-        let acknowledges = packet.has(tcp_flags::ACK) && packet.acknowledgement == self.halves[1 - side].base as u32;
+        let acknowledges =
+            packet.has(tcp_flags::ACK) && packet.acknowledgement == self.directions[1 - side].base as u32;
         let answered = [self.handshake.crossed, self.handshake.syn_ack.acknowledges()];
         if !self.handshake.complete && acknowledges && self.handshake.crossed && answered[1 - side] {
             self.opened(packet, environment);
@@ -23,13 +24,13 @@ impl Connection {
     /// The server acknowledges a SYN of the client, who has acknowledged the server's with a SYN-ACK of its own.
     #[cold]
     pub(crate) fn complete_split(&mut self, packet: &Packet, environment: &mut Environment) {
-        let client = &self.halves[0];
+        let client = &self.directions[0];
         if !client.offer.seen || !packet.has(tcp_flags::ACK) || packet.acknowledgement != client.base as u32 {
             return;
         }
         if self.handshake.crossed {
             self.opened(packet, environment);
-        } else if self.handshake.syn_ack.count == 0 && self.halves[1].packets == 0 && packet.payload_length == 0 {
+        } else if self.handshake.syn_ack.count == 0 && self.directions[1].packets == 0 && packet.payload_length == 0 {
             // It acknowledges the SYN and sends its own later.
             self.handshake.answered(packet);
         }
@@ -38,12 +39,12 @@ impl Connection {
     /// The SYN of `side` is what the other side's SYN still waits for: that was only acknowledged, or a former connection's host
     /// has spoken.
     pub(crate) fn awaits_syn(&self, side: usize) -> bool {
-        let opener = &self.halves[1 - side];
+        let opener = &self.directions[1 - side];
         side == 1
             && opener.offer.seen
             && !self.handshake.complete
             && self.reset.is_none()
-            && self.halves.iter().all(|half| half.data_packets == 0 && half.fin.is_none())
+            && self.directions.iter().all(|direction| direction.data_packets == 0 && direction.fin.is_none())
     }
 
     /// A SYN-ACK looks like one captured twice, which its receiver may yet report to have come twice.
@@ -56,7 +57,7 @@ impl Connection {
     /// The client reports (D-SACK) that the SYN-ACK came twice: it was no copy that the capture made.
     #[cold]
     pub(crate) fn refute_copied_syn_ack(&mut self, packet: &Packet, bytes: &[u8]) {
-        let server = &self.halves[1];
+        let server = &self.directions[1];
         let behind_syn = server.base as u32;
         let reported = SackBlocks::of_packet(packet, bytes).as_slice().first().copied();
         if reported.is_none_or(|(start, end)| start != behind_syn.wrapping_sub(1) || end != behind_syn) {
@@ -65,7 +66,7 @@ impl Connection {
         let Some(again) = self.copied_syn_ack.take() else { return };
         self.openings_twice[1] = false;
         self.count(&again, 1);
-        let server = &mut self.halves[1];
+        let server = &mut self.directions[1];
         server.loss.capture_duplicates = server.loss.capture_duplicates.saturating_sub(1);
         server.loss.syn += 1;
         server.ledger.add_retransmission(&again, 0);

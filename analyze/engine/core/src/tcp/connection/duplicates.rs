@@ -8,7 +8,7 @@
 
 use crate::packet::{Packet, option_bits, tcp_flags};
 use crate::tcp::connection::connection::Connection;
-use crate::tcp::direction::direction::{Half, Live, half_and_peer};
+use crate::tcp::direction::direction::{Direction, Live, direction_and_peer};
 use crate::tcp::direction::on_ack::is_plain;
 use crate::tcp::events::copy::{Copied, Seen};
 use crate::tcp::kernel::{
@@ -28,15 +28,15 @@ impl Connection {
             self.leave_out(packet, side, seen);
             return Copied::All;
         }
-        let [half, peer] = half_and_peer(&mut self.halves, side);
+        let [direction, peer] = direction_and_peer(&mut self.directions, side);
         let nothing_new = if packet.sequence_length() > 0 {
-            unwrap(half.max, packet.sequence) < half.max
+            unwrap(direction.max, packet.sequence) < direction.max
         } else {
             !peer.begun || unwrap(peer.una, packet.acknowledgement) <= peer.una
         };
         let copied = if nothing_new { self.seen_before(packet, bytes, side) } else { Copied::Nothing };
         if !matches!(copied, Copied::All) {
-            self.halves[side].live().capture.recent.remember(packet, bytes);
+            self.directions[side].live().capture.recent.remember(packet, bytes);
         }
         copied
     }
@@ -50,19 +50,19 @@ impl Connection {
         if packet.payload_length == 0 {
             return Copied::Nothing;
         }
-        let Some(head) = self.halves[side].head_seen(packet) else { return Copied::Nothing };
+        let Some(head) = self.directions[side].head_seen(packet) else { return Copied::Nothing };
         let Some(seen) = self.copy(&head, bytes, side) else { return Copied::Nothing };
         self.count_copy(&head, side, seen);
-        Copied::Head(self.halves[side].behind(packet, &head))
+        Copied::Head(self.directions[side].behind(packet, &head))
     }
 
     #[inline(never)]
     fn copy(&self, packet: &Packet, bytes: &[u8], side: usize) -> Option<Seen> {
-        let [half, peer] = [&self.halves[side], &self.halves[1 - side]];
-        let live = half.live.as_deref()?;
-        let numbered = packet.ip_id != 0 && (packet.ttl != half.ttl || live.loss.identifications.looks_rising());
+        let [direction, peer] = [&self.directions[side], &self.directions[1 - side]];
+        let live = direction.live.as_deref()?;
+        let numbered = packet.ip_id != 0 && (packet.ttl != direction.ttl || live.loss.identifications.looks_rising());
         let longest_ns = if numbered { LONGEST_NUMBERED_NS } else { LONGEST_DISTANCE_NS };
-        let start = unwrap(half.max, packet.sequence);
+        let start = unwrap(direction.max, packet.sequence);
         let again = Again {
             packet,
             live,
@@ -81,39 +81,44 @@ impl Connection {
         let beside = Beside { sender: self.beside[side], receiver: self.beside[1 - side] };
         let end = start + u64::from(packet.payload_length);
         // Of what came first only in part there may be a head that is a copy, no more.
-        if start == end || end > half.max || live.missing(start, end).0 > 0 {
+        if start == end || end > direction.max || live.missing(start, end).0 > 0 {
             return None;
         }
-        let parts = live.capture.recent.age_of_whole_or_parts_ns(packet, bytes, longest_ns, half.full_segments(packet));
+        let parts =
+            live.capture.recent.age_of_whole_or_parts_ns(packet, bytes, longest_ns, direction.full_segments(packet));
         if let Some(age_ns) = parts.filter(|age_ns| again.is_copy_of_parts(*age_ns)) {
             return Some(Seen::after(age_ns));
         }
         let seen = if again.two_points { Seen::AtOnce } else { Seen::Late };
-        again.comes_late(beside, end == half.max).then_some(seen)
+        again.comes_late(beside, end == direction.max).then_some(seen)
     }
 
     #[cold]
     fn leave_out(&mut self, packet: &Packet, side: usize, copy: Seen) {
         if packet.payload_length > 0 {
-            self.halves[side].learn_size_from_head(packet);
+            self.directions[side].learn_size_from_head(packet);
         }
         self.count_copy(packet, side, copy);
     }
 
     #[cold]
     fn count_copy(&mut self, packet: &Packet, side: usize, copy: Seen) {
-        let half = &mut self.halves[side];
-        half.loss.capture_duplicates += 1;
-        half.live().capture.late_copies += u32::from(copy == Seen::Late);
+        let direction = &mut self.directions[side];
+        direction.loss.capture_duplicates += 1;
+        direction.live().capture.late_copies += u32::from(copy == Seen::Late);
         if packet.payload_length > 0 {
-            let start = unwrap(half.max, packet.sequence);
-            let (segments, _) = half.wire_segments_of(packet);
-            half.live().loss.retransmissions.push_duplicate(start, start + u64::from(packet.payload_length), segments);
+            let start = unwrap(direction.max, packet.sequence);
+            let (segments, _) = direction.wire_segments_of(packet);
+            direction.live().loss.retransmissions.push_duplicate(
+                start,
+                start + u64::from(packet.payload_length),
+                segments,
+            );
         }
     }
 }
 
-impl Half {
+impl Direction {
     /// The packet acknowledges nothing more of this data, which its receiver was asked to do.
     fn is_asked_for(&self, packet: &Packet) -> bool {
         let Some(live) = self.live.as_deref() else { return false };
@@ -165,7 +170,7 @@ struct Beside {
 struct Again<'a> {
     packet: &'a Packet,
     live: &'a Live,
-    peer: &'a Half,
+    peer: &'a Direction,
     /// Position of its first byte.
     start: u64,
     /// The shortest round trip of the connection so far, if its handshake was measured.

@@ -31,7 +31,7 @@ impl Connection {
     /// `packet` [`Self::ends_long_silence`]. One in which something is outstanding is none of the application's.
     #[cold]
     pub(crate) fn note_long_silence(&mut self, packet: &Packet, side: usize) {
-        if self.halves.iter().all(|half| half.all_acknowledged()) {
+        if self.directions.iter().all(|direction| direction.all_acknowledged()) {
             let resumed = Resumed { from_ns: self.end_ns, to: Place::of(packet), side: side as u8 };
             self.ending_log().resumed = Some(resumed);
         }
@@ -51,14 +51,17 @@ impl Connection {
     /// A reset, believed or not.
     #[cold]
     pub(crate) fn note_reset(&mut self, packet: &Packet, side: usize) {
-        let half = &self.halves[side];
+        let direction = &self.directions[side];
         let reset = Reset {
             place: Place::of(packet),
             side: side as u8,
             ttl: packet.ttl,
-            ttl_of_host: if half.packets > 0 { half.ttl } else { 0 },
+            ttl_of_host: if direction.packets > 0 { direction.ttl } else { 0 },
             ip_id: (packet.ip_version == 4).then_some(packet.ip_id),
-            ip_id_ahead: half.live.as_deref().and_then(|live| live.loss.identifications.regular_step(packet.ip_id)),
+            ip_id_ahead: direction
+                .live
+                .as_deref()
+                .and_then(|live| live.loss.identifications.regular_step(packet.ip_id)),
             acknowledges: packet.has(tcp_flags::ACK),
             outstanding_bytes: [0, 1].map(|of| self.outstanding_behind(packet, side, of)),
         };
@@ -71,23 +74,23 @@ impl Connection {
 
     /// What `of` has sent that is not acknowledged, not even by the reset of `side`.
     fn outstanding_behind(&self, reset: &Packet, side: usize, of: usize) -> u64 {
-        let half = &self.halves[of];
-        let by_reset = unwrap(half.una, reset.acknowledgement);
-        let counts = of != side && reset.has(tcp_flags::ACK) && by_reset <= half.max;
-        half.max.saturating_sub(if counts { half.una.max(by_reset) } else { half.una })
+        let direction = &self.directions[of];
+        let by_reset = unwrap(direction.una, reset.acknowledgement);
+        let counts = of != side && reset.has(tcp_flags::ACK) && by_reset <= direction.max;
+        direction.max.saturating_sub(if counts { direction.una.max(by_reset) } else { direction.una })
     }
 
     /// A packet with data that may have been sent before: when that was, before its record says something else.
     #[inline]
     pub(crate) fn note_oldest(&mut self, packet: &Packet, side: usize) {
-        if packet.payload_length > 0 && packet.sequence != self.halves[side].max as u32 {
+        if packet.payload_length > 0 && packet.sequence != self.directions[side].max as u32 {
             self.note_oldest_sent(side);
         }
     }
 
     #[cold]
     fn note_oldest_sent(&mut self, side: usize) {
-        let first = self.halves[side].live.as_deref().and_then(|live| live.segments.first()).copied();
+        let first = self.directions[side].live.as_deref().and_then(|live| live.segments.first()).copied();
         let Some(first) = first.filter(Segment::was_sent_once) else { return };
         let place = Place { frame: first.frame, time_ns: first.time_ns };
         let oldest = Sent { place, start: first.start, length: first.length, kind: Kind::Data };
@@ -102,7 +105,7 @@ impl Connection {
     pub(crate) fn note_sent_again(&mut self, packet: &Packet, side: usize, arrived: &Arrived) {
         let is_again = match arrived.kind {
             Kind::Retransmission | Kind::WindowProbe | Kind::KeepAlive => true,
-            Kind::Fin => self.halves[side].loss.fin > 0,
+            Kind::Fin => self.directions[side].loss.fin > 0,
             _ => false,
         };
         if is_again {
@@ -112,7 +115,7 @@ impl Connection {
 
     #[cold]
     fn note_again(&mut self, packet: &Packet, side: usize, kind: Kind) {
-        let (start, una) = (unwrap(self.halves[side].max, packet.sequence), self.halves[side].una);
+        let (start, una) = (unwrap(self.directions[side].max, packet.sequence), self.directions[side].una);
         let sent = Sent { place: Place::of(packet), start, length: packet.payload_length, kind };
         let SideLog { times_again: times, sent_again: places, .. } = &mut self.ending_log().sides[side];
         if places.front().is_some_and(|first| first.kind != kind || first.is_done(una)) {

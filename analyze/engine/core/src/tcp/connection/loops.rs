@@ -36,7 +36,7 @@ impl Connection {
         for (near, was_beside) in before.into_iter().enumerate() {
             // A handshake that was held up on one side makes the capture seem to be beside the other one.
             if let (true, false, Some(near_ns)) = (was_beside, self.beside[near], self.loops_ns[near])
-                && let Some(live) = self.halves[near].live.as_deref_mut()
+                && let Some(live) = self.directions[near].live.as_deref_mut()
             {
                 live.view.set_loop(near_ns);
             }
@@ -54,7 +54,7 @@ impl Connection {
             return self.is_near(near, far);
         }
         // A loop that was measured often is shorter than one that was measured once, by no more than what hosts take.
-        let ttl = [self.halves[0].ttl, self.halves[1].ttl];
+        let ttl = [self.directions[0].ttl, self.directions[1].ttl];
         match (Clues { ttl, ..Clues::default() }.vantage().side, self.handshake.loops_ns()) {
             (Side::Client, _) => side == 0,
             (Side::Server, _) => side == 1,

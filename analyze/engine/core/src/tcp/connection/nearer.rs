@@ -7,7 +7,7 @@
 //! Rule: docs/methods.md, "Answered by something nearer".
 
 use crate::tcp::connection::connection::Connection;
-use crate::tcp::direction::direction::Half;
+use crate::tcp::direction::direction::Direction;
 use crate::tcp::events::place::Place;
 
 /// Clean samples of data, and round trips that they must extend over.
@@ -53,7 +53,7 @@ impl Connection {
         let place = |(time_ns, frame): (i64, u32)| Place { frame, time_ns };
         Some(Nearer {
             handshake_ns: self.handshake_loop_ns(side)?,
-            data_ns: shortest_ns(&self.halves[1 - side])?,
+            data_ns: shortest_ns(&self.directions[1 - side])?,
             places: answered.map(|(first, answer)| [place(first), place(answer)])?,
         })
     }
@@ -70,7 +70,7 @@ impl Connection {
             return None;
         }
         let part_ns = |side: usize| {
-            let far_ns = shortest_ns(&self.halves[1 - side]).filter(|_| is_nearer[side]);
+            let far_ns = shortest_ns(&self.directions[1 - side]).filter(|_| is_nearer[side]);
             far_ns.or(self.handshake_loop_ns(side))
         };
         part_ns(0).zip(part_ns(1)).map(|(client_ns, server_ns)| client_ns.saturating_add(server_ns))
@@ -79,7 +79,7 @@ impl Connection {
     /// The shortest round trip to the host of `side` that acknowledges data, from the capture point.
     pub(crate) fn data_loop_ns(&self, side: usize) -> Option<i64> {
         if self.is_answered_nearer(side) == Some(true) {
-            return shortest_ns(&self.halves[1 - side]).and_then(|loop_ns| i64::try_from(loop_ns).ok());
+            return shortest_ns(&self.directions[1 - side]).and_then(|loop_ns| i64::try_from(loop_ns).ok());
         }
         self.loops_ns[side]
     }
@@ -91,26 +91,26 @@ impl Connection {
 
     fn is_answered_nearer(&self, side: usize) -> Option<bool> {
         let handshake_ns = self.handshake_loop_ns(side)?;
-        let half = &self.halves[1 - side];
-        let shortest_ns = shortest_ns(half)?;
+        let direction = &self.directions[1 - side];
+        let shortest_ns = shortest_ns(direction)?;
         let is_farther = shortest_ns >= handshake_ns.saturating_add(FARTHER_NS)
             && shortest_ns as f64 >= FARTHER * handshake_ns as f64;
         if !is_farther {
             return (shortest_ns < handshake_ns.saturating_add(FARTHER_NS)).then_some(false);
         }
-        is_telling(half, shortest_ns).then_some(true)
+        is_telling(direction, shortest_ns).then_some(true)
     }
 }
 
-fn shortest_ns(half: &Half) -> Option<u64> {
-    half.live.as_deref()?.round_trips.moments.min()
+fn shortest_ns(direction: &Direction) -> Option<u64> {
+    direction.live.as_deref()?.round_trips.moments.min()
 }
 
 /// Its samples are enough, of bulk data, and near the shortest.
-fn is_telling(half: &Half, shortest_ns: u64) -> bool {
-    let Some(live) = half.live.as_deref() else { return false };
+fn is_telling(direction: &Direction, shortest_ns: u64) -> bool {
+    let Some(live) = direction.live.as_deref() else { return false };
     let moments = &live.round_trips.moments;
-    let span_ns = half.last_data_ns.saturating_sub(half.first_data_ns.unwrap_or(half.last_data_ns));
+    let span_ns = direction.last_data_ns.saturating_sub(direction.first_data_ns.unwrap_or(direction.last_data_ns));
     let least_span_ns = i64::try_from(shortest_ns).unwrap_or(i64::MAX).saturating_mul(FEWEST_ROUND_TRIPS);
     let least_flight = FEWEST_IN_FLIGHT * u64::from(live.size.segment_size.max(1));
     moments.count >= FEWEST_SAMPLES

@@ -29,13 +29,13 @@ impl Connection {
         environment: &mut Environment,
     ) {
         let start_ns = self.start_ns;
-        let half = &mut self.halves[side];
-        let position = unwrap(half.max, packet.sequence);
-        if position.abs_diff(half.max) > FARTHEST_JUMP {
+        let direction = &mut self.directions[side];
+        let position = unwrap(direction.max, packet.sequence);
+        if position.abs_diff(direction.max) > FARTHEST_JUMP {
             return;
         }
-        half.unheard = !acknowledged_first;
-        let newer = half.begin_at(position, packet, start_ns);
+        direction.unheard = !acknowledged_first;
+        let newer = direction.begin_at(position, packet, start_ns);
         if self.detailed {
             environment.rows.shift_acknowledgements(self.id, side, newer);
         }
@@ -43,7 +43,7 @@ impl Connection {
 
     /// Shift of the windows `side` advertises; none if it is not known (RFC 7323 section 2.2: both must offer).
     pub fn advertised_shift(&self, side: usize) -> Option<u8> {
-        let (own, peer) = (&self.halves[side].offer, &self.halves[1 - side].offer);
+        let (own, peer) = (&self.directions[side].offer, &self.directions[1 - side].offer);
         match (own.tells_scale(), peer.tells_scale()) {
             (true, true) => Some(own.window_scale.filter(|_| peer.window_scale.is_some()).unwrap_or(0)),
             // A SYN-ACK has the option only if the SYN had it.
@@ -57,7 +57,7 @@ impl Connection {
     fn take_acknowledged_syn_ack(&mut self, packet: &Packet) {
         let acknowledged = self.other_syn_acks.iter().find(|other| other.base == packet.acknowledgement).copied();
         if let Some(OtherSynAck { base, offer }) = acknowledged.filter(|_| packet.has(tcp_flags::ACK)) {
-            self.halves[1].begin(base);
+            self.directions[1].begin(base);
             self.watchers[1] = Watchers::NONE;
             self.offers(1, offer);
         }
@@ -66,7 +66,7 @@ impl Connection {
     #[cold]
     pub(crate) fn complete_handshake(&mut self, packet: &Packet, environment: &mut Environment) {
         self.take_acknowledged_syn_ack(packet);
-        let server = &self.halves[1];
+        let server = &self.directions[1];
         if packet.has(tcp_flags::ACK) && server.offer.seen && packet.acknowledgement == server.base as u32 {
             self.opened(packet, environment);
         }
@@ -87,11 +87,11 @@ impl Connection {
         self.handshake_rtt_ns = rtt_ns;
         for (side, own_loop) in loops.into_iter().enumerate() {
             let away = !self.beside[side];
-            let half = &mut self.halves[side];
-            if half.live.is_none() {
-                half.live = environment.live();
+            let direction = &mut self.directions[side];
+            if direction.live.is_none() {
+                direction.live = environment.live();
             }
-            let live = half.live();
+            let live = direction.live();
             if let Some(rtt_ns) = rtt_ns {
                 live.round_trips.smooth(rtt_ns as f64);
             }
@@ -122,14 +122,14 @@ impl Connection {
             self.complete_crossed(packet, side, environment);
         } else {
             if self.two_points.is_some() && self.has_passed_other_point(packet, bytes, side).is_some() {
-                self.halves[side].loss.capture_duplicates += 1;
+                self.directions[side].loss.capture_duplicates += 1;
                 return;
             }
-            if self.handshake.complete && !is_acceptable(packet, &self.halves[side], self.room_bytes(side)) {
-                self.halves[side].loss.unacceptable += 1;
+            if self.handshake.complete && !is_acceptable(packet, &self.directions[side], self.room_bytes(side)) {
+                self.directions[side].loss.unacceptable += 1;
                 return;
             }
-            self.reset.get_or_insert_with(|| Believed::now(side, packet.time_ns, &self.halves));
+            self.reset.get_or_insert_with(|| Believed::now(side, packet.time_ns, &self.directions));
             environment.openings.reset(packet);
         }
         if repeated {
@@ -138,7 +138,7 @@ impl Connection {
             self.note_reset(packet, side);
         }
         self.count(packet, side);
-        let ledger = &mut self.halves[side].ledger;
+        let ledger = &mut self.directions[side].ledger;
         if repeated {
             ledger.add_retransmission(packet, 0)
         } else {
@@ -148,35 +148,36 @@ impl Connection {
             seen.arrived = self.take_fast_open_data(packet, bytes, side);
         }
         if self.detailed {
-            let directions = [&self.halves[side], &self.halves[1 - side]];
+            let directions = [&self.directions[side], &self.directions[1 - side]];
             environment.rows.push(&packet_row(self.id, packet, side, directions, &seen));
         }
     }
 
     /// Takes what a side offers.
     pub(crate) fn offers(&mut self, side: usize, offer: Offer) {
-        self.halves[side].offer = offer;
-        self.halves.iter_mut().for_each(|half| half.opening_seen = true);
+        self.directions[side].offer = offer;
+        self.directions.iter_mut().for_each(|direction| direction.opening_seen = true);
         self.offers_changed();
     }
 
     /// Draws the conclusions from what both sides offer.
     fn offers_changed(&mut self) {
         self.shifts = [self.advertised_shift(0), self.advertised_shift(1)];
-        self.sack = self.halves.iter().all(|half| half.offer.sack_permitted);
-        let largest = self.halves.iter().map(|half| half.offer.maximum_segment_size).filter(|size| *size > 0).min();
-        let [of_client, of_server] = [0, 1].map(|side| self.halves[side].offer.maximum_segment_size);
-        for (half, accepted) in self.halves.iter_mut().zip([of_server, of_client]) {
+        self.sack = self.directions.iter().all(|direction| direction.offer.sack_permitted);
+        let largest =
+            self.directions.iter().map(|direction| direction.offer.maximum_segment_size).filter(|size| *size > 0).min();
+        let [of_client, of_server] = [0, 1].map(|side| self.directions[side].offer.maximum_segment_size);
+        for (direction, accepted) in self.directions.iter_mut().zip([of_server, of_client]) {
             // What was cut into segments of another size is a row of its own.
-            half.settle_counters();
-            half.offered_segment_size = largest.unwrap_or(0);
-            half.accepted_segment_size = accepted;
-            half.sent_segment_size = 0;
+            direction.settle_counters();
+            direction.offered_segment_size = largest.unwrap_or(0);
+            direction.accepted_segment_size = accepted;
+            direction.sent_segment_size = 0;
         }
     }
 
     fn repeats(&self, side: usize) -> u32 {
-        self.halves[side].loss.syn
+        self.directions[side].loss.syn
     }
 
     /// Whether it is a repeat; none for a copy.
@@ -188,37 +189,37 @@ impl Connection {
         let before_ns = openings.last_ns;
         let newest_ns = openings.newest_ns;
         if !openings.add(packet, asked_ns.is_some_and(|asked_ns| asked_ns > newest_ns)) {
-            self.halves[side].loss.capture_duplicates += 1;
+            self.directions[side].loss.capture_duplicates += 1;
             self.opening_passed_again(side, packet.time_ns.saturating_sub(before_ns));
             self.keep_copied_syn_ack(packet, side);
             return None;
         }
         self.agree_on_ecn(packet);
-        let half = &mut self.halves[side];
-        let isn_changed = half.begun && half.base as u32 != packet.sequence.wrapping_add(1);
+        let direction = &mut self.directions[side];
+        let isn_changed = direction.begun && direction.base as u32 != packet.sequence.wrapping_add(1);
         // What has been acknowledged stands: of two servers (or proxies) that answer, the client talks to the first.
-        let may_change = half.payload_bytes == 0 && !self.handshake.complete;
-        let begins = !half.begun || (isn_changed && may_change);
+        let may_change = direction.payload_bytes == 0 && !self.handshake.complete;
+        let begins = !direction.begun || (isn_changed && may_change);
         if begins && isn_changed && packet.has(tcp_flags::ACK) && self.other_syn_acks.len() < MOST_SYN_ACKS {
-            self.other_syn_acks.push(OtherSynAck { base: half.base as u32, offer: half.offer });
+            self.other_syn_acks.push(OtherSynAck { base: direction.base as u32, offer: direction.offer });
         }
         if begins {
-            half.begin(packet.sequence.wrapping_add(1));
+            direction.begin(packet.sequence.wrapping_add(1));
             self.watchers[side] = Watchers::NONE;
         }
         // What answers it may have been recorded before it.
-        if begins || (!half.offer.seen && !isn_changed) {
+        if begins || (!direction.offer.seen && !isn_changed) {
             self.offers(side, Offer::of(&Options::of_packet(packet, bytes)));
         }
-        let half = &mut self.halves[side];
-        half.loss.syn += u32::from(repeated);
+        let direction = &mut self.directions[side];
+        direction.loss.syn += u32::from(repeated);
         if packet.has(tcp_flags::ACK) {
             match side {
                 _ if repeated => {}
                 0 => self.handshake.answered_by_client(packet),
                 _ => self.handshake.answered(packet),
             }
-            let client = &mut self.halves[1 - side];
+            let client = &mut self.directions[1 - side];
             if !client.begun {
                 client.begin(packet.acknowledgement);
                 self.watchers[1 - side] = Watchers::NONE;

@@ -1,14 +1,14 @@
 //! The row of a packet, for those who want the packets of a connection one by one: what its connection knows of it.
 
 use crate::packet::{Packet, option_bits, tcp_flags};
-use crate::tcp::direction::direction::Half;
+use crate::tcp::direction::direction::Direction;
 use crate::tcp::events::row::Seen;
 use crate::tcp::rows::rows::{Field, Row};
 use crate::tcp::rtt::covering::Lengthened;
 use crate::tcp::stats::sequence::unwrap;
 
 /// The row of a packet of connection `id`, sent by `side`, which has been taken: `own` is the direction of that side.
-pub(crate) fn packet_row(id: u32, packet: &Packet, side: usize, [own, peer]: [&Half; 2], seen: &Seen) -> Row {
+pub(crate) fn packet_row(id: u32, packet: &Packet, side: usize, [own, peer]: [&Direction; 2], seen: &Seen) -> Row {
     let sends = packet.payload_length > 0;
     let flight = if sends { own } else { peer };
     let position = unwrap(own.max, packet.sequence.wrapping_add(u32::from(packet.has(tcp_flags::SYN))));

@@ -16,12 +16,12 @@ impl Connection {
     /// The packet without its padding, if it [`may_be_padded`] and is.
     #[cold]
     pub(crate) fn without_padding(&mut self, packet: &Packet, bytes: &[u8], side: usize) -> Option<Packet> {
-        let half = &self.halves[side];
+        let direction = &self.directions[side];
         let known = self.padding.as_deref().map_or(Side::default(), |padding| padding.0[side]);
         let headers = u32::from(packet.ip_header_length) + u32::from(packet.tcp_header_length);
-        let window_closed = half.live.as_deref().is_some_and(|live| live.acks.window_closed);
+        let window_closed = direction.live.as_deref().is_some_and(|live| live.acks.window_closed);
         // The first byte of a capture that begins in mid-stream may be a keep-alive.
-        let is_next = if half.begun { packet.sequence == half.max as u32 } else { packet.payload_length > 1 };
+        let is_next = if direction.begun { packet.sequence == direction.max as u32 } else { packet.payload_length > 1 };
         // A FIN behind zeros has another number than one without.
         let is_certain = known.is_proven || !packet.has(tcp_flags::FIN);
         let is_padding = headers + packet.payload_length <= PADDED_BYTES
@@ -45,8 +45,8 @@ impl Connection {
     pub(crate) fn check_padding(&mut self, packet: &Packet, side: usize) {
         let Some(padding) = self.padding.as_deref_mut() else { return };
         for (of, known) in padding.0.iter_mut().enumerate() {
-            let (Some(last), half) = (known.last, &self.halves[of]) else { continue };
-            let is_over = half.max != unwrap(half.max, last.sequence);
+            let (Some(last), direction) = (known.last, &self.directions[of]) else { continue };
+            let is_over = direction.max != unwrap(direction.max, last.sequence);
             let behind = last.sequence.wrapping_add(last.payload_length);
             let number = if of == side { packet.sequence } else { packet.acknowledgement };
             let is_told = of == side || packet.has(tcp_flags::ACK);

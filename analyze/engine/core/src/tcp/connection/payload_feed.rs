@@ -9,7 +9,7 @@ use crate::packet::{Packet, tcp_flags};
 use crate::tcp::connection::connection::Connection;
 use crate::tcp::events::sent::Delivered;
 use crate::tcp::stats::sequence::unwrap;
-use crate::tls::{Direction, TlsTracker};
+use crate::tls::{StreamDirection, TlsTracker};
 
 /// A hole in the stream that is acknowledged is given up after this time (capture disorder is over by then).
 const HOLE_PATIENCE_NS: i64 = 5_000_000;
@@ -17,13 +17,13 @@ const HOLE_PATIENCE_NS: i64 = 5_000_000;
 impl Connection {
     #[inline(never)]
     pub(crate) fn feed_next_tls(&mut self, packet: &Packet, bytes: &[u8], side: usize) {
-        let half = &self.halves[side];
-        let end = half.max;
+        let direction = &self.directions[side];
+        let end = direction.max;
         let start = end - u64::from(packet.payload_length);
         let passed = self.tls.as_mut().is_some_and(|tracker| {
-            let (offset, length) = (half.stream_offset(start), packet.payload_length);
+            let (offset, length) = (direction.stream_offset(start), packet.payload_length);
             tracker.at_frame(packet.frame);
-            tracker.pass(direction_of(side), offset, captured_payload(packet, bytes), length, packet.time_ns)
+            tracker.pass(stream_of(side), offset, captured_payload(packet, bytes), length, packet.time_ns)
         });
         if !passed {
             self.feed_tls(packet, bytes, side, &Delivered::Range((start, end, false)));
@@ -34,10 +34,10 @@ impl Connection {
         if self.ports[1] == dns::PORT {
             return self.feed_dns(packet, bytes, side, delivered);
         }
-        let half = &self.halves[side];
-        let first = unwrap(half.max, packet.sequence.wrapping_add(u32::from(packet.has(tcp_flags::SYN))));
+        let direction = &self.directions[side];
+        let first = unwrap(direction.max, packet.sequence.wrapping_add(u32::from(packet.has(tcp_flags::SYN))));
         let captured = captured_payload(packet, bytes);
-        let direction = direction_of(side);
+        let stream = stream_of(side);
         let tracker = self.tls.get_or_insert_with(|| Box::new(TlsTracker::new()));
         for &(from, to, again) in delivered.ranges() {
             let skip = from.saturating_sub(first) as usize;
@@ -45,7 +45,7 @@ impl Connection {
             let rest = captured.get(skip..).unwrap_or_default();
             let part = rest.get(..length as usize).unwrap_or(rest);
             tracker.at_frame(packet.frame);
-            tracker.segment(direction, half.stream_offset(from), part, length, packet.time_ns, again);
+            tracker.segment(stream, direction.stream_offset(from), part, length, packet.time_ns, again);
         }
         if !tracker.is_watching() {
             self.tls_settled = true;
@@ -58,14 +58,14 @@ impl Connection {
 
     #[cold]
     fn feed_dns(&mut self, packet: &Packet, bytes: &[u8], side: usize, delivered: &Delivered) {
-        let half = &self.halves[side];
-        let first = unwrap(half.max, packet.sequence.wrapping_add(u32::from(packet.has(tcp_flags::SYN))));
+        let direction = &self.directions[side];
+        let first = unwrap(direction.max, packet.sequence.wrapping_add(u32::from(packet.has(tcp_flags::SYN))));
         let captured = captured_payload(packet, bytes);
         let exchange = self.exchange(packet, side);
         let streams = self.dns.get_or_insert_default();
         for &(from, to, _) in delivered.ranges() {
             let rest = captured.get(from.saturating_sub(first) as usize..).unwrap_or_default();
-            streams.segment(exchange, side, half.stream_offset(from), rest, (to - from) as u32);
+            streams.segment(exchange, side, direction.stream_offset(from), rest, (to - from) as u32);
         }
     }
 
@@ -90,23 +90,24 @@ impl Connection {
 
     /// Bytes that are acknowledged but were not captured will not come.
     pub(crate) fn skip_tls_holes(&mut self, packet: &Packet, side: usize) {
-        let half = &self.halves[side];
-        let Some(live) = half.live.as_deref().filter(|live| !live.holes.is_empty() || live.before.is_some()) else {
+        let direction = &self.directions[side];
+        let Some(live) = direction.live.as_deref().filter(|live| !live.holes.is_empty() || live.before.is_some())
+        else {
             return;
         };
         let old = packet.time_ns.saturating_sub(HOLE_PATIENCE_NS);
-        let before = live.before.as_ref().and_then(|before| before.holes.last_end_below(half.una, old));
-        if let Some(end) = live.holes.last_end_below(half.una, old).max(before.filter(|&end| end > half.base))
+        let before = live.before.as_ref().and_then(|before| before.holes.last_end_below(direction.una, old));
+        if let Some(end) = live.holes.last_end_below(direction.una, old).max(before.filter(|&end| end > direction.base))
             && let Some(tracker) = &mut self.tls
         {
-            tracker.skip_hole(direction_of(side), half.stream_offset(end));
+            tracker.skip_hole(stream_of(side), direction.stream_offset(end));
         }
     }
 }
 
 #[inline]
-fn direction_of(side: usize) -> Direction {
-    if side == 0 { Direction::ClientToServer } else { Direction::ServerToClient }
+fn stream_of(side: usize) -> StreamDirection {
+    if side == 0 { StreamDirection::ClientToServer } else { StreamDirection::ServerToClient }
 }
 
 /// What of the payload was captured.

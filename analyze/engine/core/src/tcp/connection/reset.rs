@@ -3,7 +3,7 @@
 //! the RST out. What both hosts do afterwards shows it. Rule: docs/methods.md, "Resets that are believed".
 
 use crate::packet::{Packet, tcp_flags};
-use crate::tcp::direction::direction::Half;
+use crate::tcp::direction::direction::Direction;
 use crate::tcp::stats::sequence::unwrap;
 
 /// What a host sends later than two round trips and this after an RST, it does not send for not having got it yet.
@@ -24,8 +24,8 @@ pub struct Believed {
 
 impl Believed {
     /// The RST of `side` that passes now.
-    pub fn now(side: usize, time_ns: i64, halves: &[Half; 2]) -> Self {
-        Self { side: side as u8, time_ns, max: halves.each_ref().map(|half| half.max) }
+    pub fn now(side: usize, time_ns: i64, directions: &[Direction; 2]) -> Self {
+        Self { side: side as u8, time_ns, max: directions.each_ref().map(|direction| direction.max) }
     }
 
     /// Who sent it, and when.
@@ -35,24 +35,30 @@ impl Believed {
 
     /// `packet` of `side` shows that its receiver goes on: it acknowledges what was sent after the RST; or the sender of the RST
     /// acknowledges what its receiver sent when it must have had it.
-    pub fn is_refuted_by(&self, packet: &Packet, side: usize, halves: &[Half; 2], round_trip_ns: Option<i64>) -> bool {
+    pub fn is_refuted_by(
+        &self,
+        packet: &Packet,
+        side: usize,
+        directions: &[Direction; 2],
+        round_trip_ns: Option<i64>,
+    ) -> bool {
         let other = 1 - side;
-        let half = &halves[other];
-        let acknowledged = unwrap(half.una, packet.acknowledgement);
-        let is_new = packet.has(tcp_flags::ACK) && acknowledged > self.max[other] && acknowledged <= half.max;
+        let direction = &directions[other];
+        let acknowledged = unwrap(direction.una, packet.acknowledgement);
+        let is_new = packet.has(tcp_flags::ACK) && acknowledged > self.max[other] && acknowledged <= direction.max;
         if side != usize::from(self.side) {
             return is_new;
         }
         let round_trip_ns = round_trip_ns.unwrap_or(UNKNOWN_ROUND_TRIP_NS);
         let in_flight_until_ns = self.time_ns.saturating_add(round_trip_ns.saturating_mul(2)).saturating_add(DELAY_NS);
         is_new
-            && half.data_packets > 0
-            && half.last_data_ns >= in_flight_until_ns
-            && half.last_sent.0 >= in_flight_until_ns
+            && direction.data_packets > 0
+            && direction.last_data_ns >= in_flight_until_ns
+            && direction.last_sent.0 >= in_flight_until_ns
     }
 }
 
-/// The number of an RST lies where its receiver may expect what `half` sends: no farther than `room_bytes` from what it has sent.
-pub fn is_acceptable(packet: &Packet, half: &Half, room_bytes: u64) -> bool {
-    !half.begun || unwrap(half.max, packet.sequence).abs_diff(half.max) <= room_bytes
+/// The number of an RST lies where its receiver may expect what `direction` sends: no farther than `room_bytes` from what it has sent.
+pub fn is_acceptable(packet: &Packet, direction: &Direction, room_bytes: u64) -> bool {
+    !direction.begun || unwrap(direction.max, packet.sequence).abs_diff(direction.max) <= room_bytes
 }

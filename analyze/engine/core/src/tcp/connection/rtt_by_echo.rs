@@ -44,7 +44,7 @@ impl Connection {
                 }
             }
         }
-        let newest = self.halves[side].live.as_deref().and_then(|live| live.capture.clock.newest());
+        let newest = self.directions[side].live.as_deref().and_then(|live| live.capture.clock.newest());
         if packet.has(tcp_flags::ACK) && newest.is_some_and(|newest| serial_difference(packet.tsval, newest) > 0) {
             loops.sides[1 - side].acknowledged(packet.tsval, packet.time_ns);
         }
@@ -56,7 +56,7 @@ impl Connection {
 
     /// See [`crate::tcp::connection::handshake::Handshake::clock`].
     fn clock_client(&mut self, packet: &Packet, side: usize) {
-        let client = &self.halves[0];
+        let client = &self.directions[0];
         let goes_on = side == 0 && packet.payload_length > 0 && packet.sequence == client.max as u32;
         let acknowledges_all = side == 1
             && packet.has(tcp_flags::ACK)
@@ -74,7 +74,7 @@ impl Connection {
     /// Away from the sender what passes reaches it only later.
     fn sees_through_loop(&mut self, side: usize) {
         if let (false, Some(loop_ns)) = (self.beside[side], self.loops_ns[side])
-            && let Some(live) = self.halves[side].live.as_deref_mut()
+            && let Some(live) = self.directions[side].live.as_deref_mut()
         {
             live.view.set_loop(loop_ns);
         }

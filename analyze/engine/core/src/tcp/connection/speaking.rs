@@ -8,7 +8,7 @@
 use crate::packet::{Packet, tcp_flags};
 use crate::tcp::connection::connection::Connection;
 use crate::tcp::connection::payload_feed::captured_payload;
-use crate::tcp::direction::direction::Half;
+use crate::tcp::direction::direction::Direction;
 use crate::tcp::requests::exchanges::{MOST_MESSAGE_BYTES, Reason};
 use crate::tcp::requests::longest::Longest;
 use crate::tcp::requests::opening::Opening;
@@ -57,7 +57,7 @@ impl Connection {
     }
 
     fn turn_of(&self, packet: &Packet, opening: Opening, side: usize) -> Turn {
-        let [half, peer] = [&self.halves[side], &self.halves[1 - side]];
+        let [direction, peer] = [&self.directions[side], &self.directions[1 - side]];
         let acknowledged = unwrap(peer.una, packet.acknowledgement);
         let informed = packet.has(tcp_flags::ACK)
             && match (side, &self.turn) {
@@ -69,19 +69,19 @@ impl Connection {
             side: side as u8,
             looked_at: 0,
             informed,
-            partial: self.turn.is_none() && !half.opening_seen,
+            partial: self.turn.is_none() && !direction.opening_seen,
             opening,
             start: (packet.time_ns, packet.frame),
-            position: unwrap(half.max, packet.sequence),
+            position: unwrap(direction.max, packet.sequence),
         }
     }
 
     /// The turn in progress is over.
     fn end_turn(&mut self) {
         let Some(turn) = self.turn.take() else { return };
-        let half = &self.halves[usize::from(turn.side)];
-        let last = half.live.as_deref().and_then(|live| live.rates.spacing.last());
-        let bytes = payload_end(half).saturating_sub(turn.position);
+        let direction = &self.directions[usize::from(turn.side)];
+        let last = direction.live.as_deref().and_then(|live| live.rates.spacing.last());
+        let bytes = payload_end(direction).saturating_sub(turn.position);
         let Turn { side, start, informed, partial, opening, .. } = turn;
         let interim = opening == Opening::HttpInterim && bytes <= MOST_INTERIM_BYTES;
         let end = last.map_or(start, |last| last.max(start));
@@ -95,11 +95,11 @@ impl Connection {
     /// New data of a side after a pause, in which the other side has said nothing.
     #[cold]
     pub(crate) fn note_resumption(&mut self, packet: &Packet, side: usize) {
-        let half = &self.halves[side];
-        let pause_ns = packet.time_ns.saturating_sub(half.last_sent.0);
+        let direction = &self.directions[side];
+        let pause_ns = packet.time_ns.saturating_sub(direction.last_sent.0);
         let several_ns = self.shortest_rtt_ns().unwrap_or(0).saturating_mul(PAUSE_ROUND_TRIPS);
         let is_own = self.turn.is_some_and(|turn| usize::from(turn.side) == side);
-        let is_new = packet.sequence == half.max as u32 && half.all_acknowledged();
+        let is_new = packet.sequence == direction.max as u32 && direction.all_acknowledged();
         if is_own && is_new && pause_ns >= SHORTEST_PAUSE_NS.max(several_ns) {
             self.resume(packet, side);
         }
@@ -117,7 +117,7 @@ impl Connection {
 
     /// The client's next data begins a request; what it said before had no response.
     fn restart(&mut self, packet: &Packet) {
-        let end = payload_end(&self.halves[0]);
+        let end = payload_end(&self.directions[0]);
         let is_message = |turn: &Turn| {
             turn.opening != Opening::HttpRequest && end.saturating_sub(turn.position) <= MOST_MESSAGE_BYTES
         };
@@ -162,7 +162,7 @@ impl Connection {
     }
 
     fn has_received_all(&self, packet: &Packet, side: usize) -> bool {
-        let peer = &self.halves[1 - side];
+        let peer = &self.directions[1 - side];
         side == 1 || packet.has(tcp_flags::ACK) && unwrap(peer.una, packet.acknowledgement) >= payload_end(peer)
     }
 
@@ -178,6 +178,6 @@ impl Connection {
 }
 
 /// Position after the last byte of data; a FIN takes one that is none.
-fn payload_end(half: &Half) -> u64 {
-    half.fin.map_or(half.max, |fin| fin.min(half.max))
+fn payload_end(direction: &Direction) -> u64 {
+    direction.fin.map_or(direction.max, |fin| fin.min(direction.max))
 }

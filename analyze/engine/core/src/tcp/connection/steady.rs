@@ -6,14 +6,14 @@ use crate::packet::{Packet, tcp_flags};
 use crate::tcp::connection::connection::{Connection, peer_of};
 use crate::tcp::connection::environment::Environment;
 use crate::tcp::connection::padded::may_be_padded;
-use crate::tcp::direction::direction::half_and_peer;
+use crate::tcp::direction::direction::direction_and_peer;
 use crate::tcp::events::ecn;
 
 impl Connection {
     /// Open, and nothing of the opening is awaited: packets without SYN, FIN and RST leave it so.
     #[inline]
     pub fn is_steady(&self) -> bool {
-        let awaits_no_syn_ack = !self.halves[1].offer.seen && self.other_syn_acks.is_empty();
+        let awaits_no_syn_ack = !self.directions[1].offer.seen && self.other_syn_acks.is_empty();
         let opened = self.handshake.complete || awaits_no_syn_ack;
         opened
             && self.first_fin_ns.is_none()
@@ -71,9 +71,9 @@ impl Connection {
             return false;
         }
         let context = self.context(SIDE);
-        let [half, peer] = half_and_peer(&mut self.halves, SIDE);
+        let [direction, peer] = direction_and_peer(&mut self.directions, SIDE);
         let peer = peer_of(SIDE, peer, &self.handshake);
-        let Some(ahead_ns) = half.next_data(packet, bytes, &context, peer) else { return false };
+        let Some(ahead_ns) = direction.next_data(packet, bytes, &context, peer) else { return false };
         self.end_ns = self.end_ns.max(packet.time_ns);
         if ahead_ns != 0 {
             self.suspect_step(packet, SIDE, ahead_ns, environment);
@@ -85,7 +85,7 @@ impl Connection {
             self.feed_next_tls(packet, bytes, SIDE);
         }
         let window_shift = self.shifts[SIDE];
-        let is_repeated = packet.has(tcp_flags::ACK) && self.halves[1 - SIDE].repeated_while_idle(packet, window_shift);
+        let is_repeated = packet.has(tcp_flags::ACK) && self.directions[1 - SIDE].repeated_while_idle(packet, window_shift);
         let rtt_ns = if is_repeated {
             self.pass_tls_holes(packet, 1 - SIDE);
             None
@@ -109,8 +109,8 @@ impl Connection {
         if is_watched || !self.acknowledges_near(packet, SIDE) {
             return false;
         }
-        let [half, peer] = half_and_peer(&mut self.halves, SIDE);
-        let Some((ahead_ns, position)) = half.pure_acknowledgement(packet, bytes, peer) else { return false };
+        let [direction, peer] = direction_and_peer(&mut self.directions, SIDE);
+        let Some((ahead_ns, position)) = direction.pure_acknowledgement(packet, bytes, peer) else { return false };
         let is_more = position > peer.una;
         self.end_ns = self.end_ns.max(packet.time_ns);
         if ahead_ns != 0 {
@@ -119,7 +119,7 @@ impl Connection {
         let context = self.context(1 - SIDE);
         let window_shift = self.shifts[SIDE];
         let answer = (is_more && packet.has(tcp_flags::ACK))
-            .then(|| self.halves[1 - SIDE].more_acknowledged(packet, position, window_shift, &context))
+            .then(|| self.directions[1 - SIDE].more_acknowledged(packet, position, window_shift, &context))
             .flatten();
         let rtt_ns = match answer {
             Some(answer) => {

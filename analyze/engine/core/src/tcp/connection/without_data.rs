@@ -2,7 +2,7 @@
 
 use crate::packet::{Packet, tcp_flags};
 use crate::tcp::connection::connection::Connection;
-use crate::tcp::direction::direction::{Live, half_and_peer};
+use crate::tcp::direction::direction::{Live, direction_and_peer};
 use crate::tcp::direction::holes::{Exposure, Hole};
 use crate::tcp::events::sent::{Arrived, Kind};
 use crate::tcp::kernel::FARTHEST_JUMP;
@@ -14,64 +14,64 @@ impl Connection {
     pub(crate) fn take_empty(&mut self, packet: &Packet, side: usize) -> Arrived {
         // What answers for a closed connection (TIME-WAIT) numbers its packets on its own.
         let closed = self.both_have_closed();
-        let [half, peer] = half_and_peer(&mut self.halves, side);
-        let live = Live::of(&mut half.live);
+        let [direction, peer] = direction_and_peer(&mut self.directions, side);
+        let live = Live::of(&mut direction.live);
         if packet.ip_version == 4 && (!closed || packet.has(tcp_flags::FIN)) {
-            let whole = packet.sequence == half.max as u32 && !live.holes.reach_beyond(half.una);
+            let whole = packet.sequence == direction.max as u32 && !live.holes.reach_beyond(direction.una);
             let around = || Around { whole, acknowledges: peer.newly_acknowledged_by(packet), ..Around::default() };
             live.loss.identifications.add(packet.ip_id, 1, false, around);
         }
         if packet.has(tcp_flags::FIN) {
-            match half.fin {
-                None => half.ledger.add_first_transmission(packet),
-                Some(_) => half.ledger.add_retransmission(packet, 0),
+            match direction.fin {
+                None => direction.ledger.add_first_transmission(packet),
+                Some(_) => direction.ledger.add_retransmission(packet, 0),
             }
             self.take_fin(packet, side);
             return Arrived { kind: Kind::Fin, ..Arrived::default() };
         }
-        half.ledger.add_acknowledgement(packet);
-        if packet.sequence != half.max as u32 {
+        direction.ledger.add_acknowledgement(packet);
+        if packet.sequence != direction.max as u32 {
             let beside_sender = self.beside[side];
-            let [half, peer] = half_and_peer(&mut self.halves, side);
-            half.shows_sent(packet, peer, beside_sender);
+            let [direction, peer] = direction_and_peer(&mut self.directions, side);
+            direction.shows_sent(packet, peer, beside_sender);
         }
-        let half = &mut self.halves[side];
-        let live = Live::of(&mut half.live);
-        let behind = unwrap(half.max, packet.sequence) + 1 == half.una;
-        let kind = match (behind && half.una > half.base, live.acks.window_closed) {
+        let direction = &mut self.directions[side];
+        let live = Live::of(&mut direction.live);
+        let behind = unwrap(direction.max, packet.sequence) + 1 == direction.una;
+        let kind = match (behind && direction.una > direction.base, live.acks.window_closed) {
             (true, true) => Kind::WindowProbe,
-            (true, false) if half.all_acknowledged() => Kind::KeepAlive,
+            (true, false) if direction.all_acknowledged() => Kind::KeepAlive,
             _ => Kind::PureAck,
         };
-        half.loss.probes += u32::from(kind != Kind::PureAck);
+        direction.loss.probes += u32::from(kind != Kind::PureAck);
         Arrived { kind, ..Arrived::default() }
     }
 
     /// Takes a FIN, with data or without.
     pub(crate) fn take_fin(&mut self, packet: &Packet, side: usize) {
         self.first_fin_ns.get_or_insert(packet.time_ns);
-        let half = &mut self.halves[side];
-        let position = unwrap(half.max, packet.sequence) + u64::from(packet.payload_length);
-        if half.fin.is_some() {
-            half.loss.fin += u32::from(packet.payload_length == 0);
+        let direction = &mut self.directions[side];
+        let position = unwrap(direction.max, packet.sequence) + u64::from(packet.payload_length);
+        if direction.fin.is_some() {
+            direction.loss.fin += u32::from(packet.payload_length == 0);
             return;
         }
-        half.fin = Some(position);
-        half.fin_ns = Some(packet.time_ns);
-        if position > half.max && position - half.max <= FARTHEST_JUMP {
+        direction.fin = Some(position);
+        direction.fin_ns = Some(packet.time_ns);
+        if position > direction.max && position - direction.max <= FARTHEST_JUMP {
             let exposure =
                 Exposure { time_ns: packet.time_ns, tsval: None, ip_id: packet.ip_id, by_acknowledgement: false };
-            let start = half.max;
-            half.live().holes.push(Hole { start, end: position, exposure });
-            half.max = position;
+            let start = direction.max;
+            direction.live().holes.push(Hole { start, end: position, exposure });
+            direction.max = position;
         }
-        if position == half.max {
-            half.max += 1;
-        } else if position + 1 == half.max {
+        if position == direction.max {
+            direction.max += 1;
+        } else if position + 1 == direction.max {
             // What showed before that it was sent made a hole, of which this is the FIN itself.
-            half.live().holes.fill(position, position + 1, |_, _| ());
-            if half.una == half.max {
-                half.fin_acknowledged_ns.get_or_insert(packet.time_ns);
+            direction.live().holes.fill(position, position + 1, |_, _| ());
+            if direction.una == direction.max {
+                direction.fin_acknowledged_ns.get_or_insert(packet.time_ns);
             }
         }
     }

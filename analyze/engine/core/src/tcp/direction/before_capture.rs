@@ -7,7 +7,7 @@
 //! Rule: docs/methods.md, "Sent before the capture began".
 
 use crate::packet::Packet;
-use crate::tcp::direction::direction::{Half, Live};
+use crate::tcp::direction::direction::{Direction, Live};
 use crate::tcp::direction::holes::{Exposure, Hole, Holes};
 use crate::tcp::direction::sent_before::Before;
 use crate::tcp::kernel::FARTHEST_JUMP;
@@ -16,7 +16,7 @@ use crate::tcp::stats::sequence::unwrap;
 /// What is recorded in another order is so by less.
 const LONGEST_DISORDER_NS: i64 = 1_000_000_000;
 
-impl Half {
+impl Direction {
     /// Begins at `position`, or above it where acknowledgements have told of more; returns by how much later than it did.
     pub(crate) fn begin_at(&mut self, position: u64, packet: &Packet, start_ns: i64) -> u64 {
         let (acknowledged, una) = (self.base, self.una);

@@ -1,6 +1,6 @@
 //! One direction of a connection: the data one side sends, and what its peer says of it.
 //!
-//! [`Half`] is small and lives from the first packet on (a port scan makes millions of them); [`Live`] holds what only
+//! [`Direction`] is small and lives from the first packet on (a port scan makes millions of them); [`Live`] holds what only
 //! conversations need and is made with the first segment that is not part of opening. The rules live beside this file:
 //! [`crate::tcp::direction::on_data`] takes data, [`crate::tcp::direction::on_ack`] takes what the peer says, [`crate::tcp::direction::loss_trigger`] tells why
 //! something was sent again.
@@ -28,7 +28,7 @@ use crate::tcp::stats::sequence::first_position;
 
 /// One direction of a connection.
 #[derive(Debug, Default)]
-pub struct Half {
+pub struct Direction {
     /// Where positions begin is known.
     pub begun: bool,
     /// The SYN or the SYN-ACK of the connection was seen.
@@ -108,7 +108,7 @@ impl Default for LastSent {
     }
 }
 
-/// See [`Half`].
+/// See [`Direction`].
 #[derive(Debug, Default)]
 pub struct Live {
     /// Data outstanding.
@@ -139,15 +139,15 @@ pub struct Live {
     pub capture: Capture,
 }
 
-/// The half of a side (0 is the client's) and that of its peer.
+/// The direction of a side (0 is the client's) and that of its peer.
 #[inline(always)]
-pub fn half_and_peer(halves: &mut [Half; 2], side: usize) -> [&mut Half; 2] {
-    let [client, server] = halves;
+pub fn direction_and_peer(directions: &mut [Direction; 2], side: usize) -> [&mut Direction; 2] {
+    let [client, server] = directions;
     if side == 0 { [client, server] } else { [server, client] }
 }
 
 impl Live {
-    /// The conversation state at its place in a [`Half`], made on first use. It is asked for several times a packet, so that the
+    /// The conversation state at its place in a [`Direction`], made on first use. It is asked for several times a packet, so that the
     /// question must not be a call.
     #[inline(always)]
     pub fn of(place: &mut Option<Box<Self>>) -> &mut Self {
@@ -195,7 +195,7 @@ impl Live {
     }
 }
 
-impl Half {
+impl Direction {
     /// Sets where positions begin: at a SYN, `position` is behind it. What was known of other positions is forgotten.
     pub fn begin(&mut self, first_sequence: u32) {
         let position = first_position(first_sequence);

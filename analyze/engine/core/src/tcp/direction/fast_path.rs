@@ -7,7 +7,7 @@
 
 use crate::packet::{Packet, option_bits};
 use crate::tcp::direction::byte_ledger::Together;
-use crate::tcp::direction::direction::{Half, Live};
+use crate::tcp::direction::direction::{Direction, Live};
 use crate::tcp::direction::placed::Peer;
 use crate::tcp::events::context::Context;
 use crate::tcp::events::segment::Segment;
@@ -15,7 +15,7 @@ use crate::tcp::events::sent::{Data, Kind};
 use crate::tcp::loss::ip_id::Around;
 use crate::tcp::stats::sequence::unwrap;
 
-impl Half {
+impl Direction {
     /// The next data in order, which proves nothing but that: the most frequent case, shown as [`Self::data`] shows it. None if it is
     /// something else; then nothing has changed. Otherwise by how much the capture clock ran ahead, 0 for not at all.
     #[inline(always)]
@@ -61,7 +61,7 @@ impl Half {
     /// A pure acknowledgement of what `peer` sends, which is no copy; as [`Self::next_data`], with the position up to which it
     /// acknowledges.
     #[inline(always)]
-    pub fn pure_acknowledgement(&mut self, packet: &Packet, bytes: &[u8], peer: &Half) -> Option<(i64, u64)> {
+    pub fn pure_acknowledgement(&mut self, packet: &Packet, bytes: &[u8], peer: &Direction) -> Option<(i64, u64)> {
         let live = self.live.as_deref_mut()?;
         let position = unwrap(peer.una, packet.acknowledgement);
         if packet.sequence != self.max as u32 || self.packets == 0 || !peer.begun {

@@ -3,7 +3,7 @@
 //!
 //! Rule: docs/methods.md, "SACK blocks of other numbers".
 
-use crate::tcp::direction::direction::Half;
+use crate::tcp::direction::direction::Direction;
 use crate::tcp::kernel::FARTHEST_JUMP;
 use crate::tcp::stats::sequence::unwrap;
 
@@ -21,7 +21,7 @@ impl ForeignBlocks {
     }
 }
 
-impl Half {
+impl Direction {
     /// What its receiver may report now: a window below what is acknowledged, and above what was sent, since the capture may have
     /// missed some of it.
     pub(crate) fn foreign_blocks(&self) -> ForeignBlocks {

@@ -3,7 +3,7 @@
 
 use crate::packet::{Packet, option_bits, tcp_flags};
 use crate::tcp::capture::frame_sizes::{ETHERNET_PAYLOAD, most_payload};
-use crate::tcp::direction::direction::{Half, Live};
+use crate::tcp::direction::direction::{Direction, Live};
 use crate::tcp::direction::placed::Peer;
 use crate::tcp::events::acked::{Acked, Advertised, RoundTrip};
 use crate::tcp::events::context::Context;
@@ -36,7 +36,7 @@ impl Live {
     }
 }
 
-impl Half {
+impl Direction {
     /// `data` has been taken: it is shown to all that measures. Returns its distance from the data packet before it. `follows`: its
     /// identification is the number after the newest, in a row of such.
     #[inline(always)]

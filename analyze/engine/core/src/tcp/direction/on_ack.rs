@@ -4,7 +4,7 @@
 //! give a round trip), then the window. Sources: RFC 9293 section 3.4, RFC 2018, RFC 2883, RFC 6675, RFC 3522.
 
 use crate::packet::{Packet, option_bits, tcp_flags};
-use crate::tcp::direction::direction::{Half, Live};
+use crate::tcp::direction::direction::{Direction, Live};
 use crate::tcp::direction::holes::{Exposure, Hole};
 use crate::tcp::direction::observers::Window;
 use crate::tcp::events::acked::{Answer, Rejected, RoundTrip};
@@ -14,7 +14,7 @@ use crate::tcp::kernel::{FARTHEST_JUMP, LEAST_DELAY_NS};
 use crate::tcp::loss::retransmissions::LossCounters;
 use crate::tcp::stats::sequence::{serial_difference, unwrap};
 
-impl Half {
+impl Direction {
     /// Takes an acknowledgement of this direction's data. `window_shift` is none if the scale is not known.
     #[inline]
     pub fn acknowledgement(

@@ -3,7 +3,7 @@
 //! [`crate::tcp::direction::fast_path`].
 
 use crate::packet::{Packet, tcp_flags};
-use crate::tcp::direction::direction::{Half, Live};
+use crate::tcp::direction::direction::{Direction, Live};
 use crate::tcp::direction::holes::{Exposure, Hole};
 use crate::tcp::direction::placed::{Peer, Placed};
 use crate::tcp::events::context::Context;
@@ -18,7 +18,7 @@ const MOST_MISSED_AT_FIRST: u64 = 1 << 24;
 pub const KIND_NAMES: [&str; 10] =
     ["data", "retransmission", "reordered", "duplicate", "window_probe", "keep_alive", "pure_ack", "syn", "fin", "rst"];
 
-impl Half {
+impl Direction {
     /// Takes a data packet (not one captured twice).
     #[inline]
     pub fn data(&mut self, packet: &Packet, context: &Context, peer: Peer<'_>, delivered: &mut Delivered) -> Arrived {
@@ -119,7 +119,7 @@ impl Half {
     /// An acknowledgement's own sequence number is that of the next byte (RFC 9293 section 3.10.7.4): if it lies ahead of all
     /// that was seen, what is between has been sent. A position alone may be that of a FIN.
     #[cold]
-    pub(crate) fn shows_sent(&mut self, packet: &Packet, peer: &Half, beside_sender: bool) {
+    pub(crate) fn shows_sent(&mut self, packet: &Packet, peer: &Direction, beside_sender: bool) {
         let next = unwrap(self.max, packet.sequence);
         let acknowledges = unwrap(peer.una, packet.acknowledgement);
         let believable = peer.begun && (peer.una..=peer.max).contains(&acknowledges);

@@ -9,7 +9,7 @@
 //! Rule: docs/methods.md, "Data seen before".
 
 use crate::packet::{Packet, tcp_flags};
-use crate::tcp::direction::direction::{Half, Live};
+use crate::tcp::direction::direction::{Direction, Live};
 use crate::tcp::direction::holes::Exposure;
 use crate::tcp::direction::placed::Placed;
 use crate::tcp::events::retransmission::{Retransmission, Trigger};
@@ -27,7 +27,7 @@ const ENOUGH_DUPLICATES: u32 = 3;
 /// No acknowledgement is delayed for longer (RFC 9293 section 3.8.6.3).
 const LONGEST_DELAYED_NS: i64 = 500_000_000;
 
-impl Half {
+impl Direction {
     /// Takes data of which at least the first byte lies below what was seen.
     #[cold]
     pub(crate) fn late_data(&mut self, placed: &Placed<'_>, delivered: &mut Delivered) -> Arrived {

@@ -2,7 +2,7 @@
 
 use crate::decode::options::SackBlocks;
 use crate::packet::{Packet, option_bits};
-use crate::tcp::direction::direction::{Half, Live};
+use crate::tcp::direction::direction::{Direction, Live};
 use crate::tcp::events::context::Context;
 use crate::tcp::stats::sequence::unwrap;
 
@@ -22,7 +22,7 @@ struct Told {
     duplicates: bool,
 }
 
-impl Half {
+impl Direction {
     /// Rule: docs/methods.md, "Reordered data".
     #[cold]
     pub(crate) fn selective(&mut self, packet: &Packet, bytes: &[u8], position: u64, context: &Context) {

@@ -1,7 +1,7 @@
 //! A data packet at its place in the stream, and what the rules for it may ask.
 
 use crate::packet::Packet;
-use crate::tcp::direction::direction::Half;
+use crate::tcp::direction::direction::Direction;
 use crate::tcp::events::context::Context;
 use crate::tcp::events::openings::Openings;
 use crate::tcp::events::segment::Segment;
@@ -10,7 +10,7 @@ use crate::tcp::events::segment::Segment;
 #[derive(Clone, Copy)]
 pub struct Peer<'a> {
     /// Its own direction.
-    pub half: &'a Half,
+    pub direction: &'a Direction,
     /// Its SYNs.
     pub openings: &'a Openings,
     /// It is the client: the data in question is the server's.
@@ -21,19 +21,19 @@ impl Peer<'_> {
     /// Highest position it has sent.
     #[inline(always)]
     pub fn max(&self) -> u64 {
-        self.half.max
+        self.direction.max
     }
 
     /// When it last sent something that wants an acknowledgement.
     #[inline(always)]
     pub fn spoke_ns(&self) -> Option<i64> {
-        self.half.spoke_ns().max((self.openings.count > 0).then_some(self.openings.last_ns))
+        self.direction.spoke_ns().max((self.openings.count > 0).then_some(self.openings.last_ns))
     }
 
     /// Its newest TSval.
     #[inline(always)]
     pub fn tsval(&self) -> Option<u32> {
-        self.half.newest_tsval()
+        self.direction.newest_tsval()
     }
 }
 

@@ -5,7 +5,7 @@
 //! Rule: docs/methods.md, "A lost tail without a hole".
 
 use crate::packet::option_bits;
-use crate::tcp::direction::direction::{Half, Live};
+use crate::tcp::direction::direction::{Direction, Live};
 use crate::tcp::direction::holes::{Exposure, Hole};
 use crate::tcp::direction::placed::Placed;
 use crate::tcp::events::context::Context;
@@ -22,7 +22,7 @@ const TIMER_SLACK_NS: i64 = 20_000_000;
 /// Where the loop between capture point and sender is not known, it is not longer than this.
 const LONGEST_LOOP_NS: i64 = 1_000_000_000;
 
-impl Half {
+impl Direction {
     /// Data the capture point has not seen, though it crossed the sender's network card before: a tail that was lost
     /// upstream leaves no hole, but its identifications are missing right after those of the highest data seen. Holds
     /// only while the side sends nothing else that could have taken the numbers (no open hole, no data to acknowledge).
@@ -93,7 +93,7 @@ impl Half {
     }
 }
 
-impl Half {
+impl Direction {
     /// The first data of all. A sender begins with its first byte: if that passes only after others of its packets were lost, a timer
     /// has repeated it (a black hole of large packets, RFC 4821, which take their first flight and some repeats).
     #[cold]
@@ -120,7 +120,7 @@ impl Live {
     }
 }
 
-impl Half {
+impl Direction {
     /// `placed` leaves a hole behind all that was seen: nothing, or one packet, to whose number its own is the next. What is missing
     /// was sent before both. A sender begins with its first byte, so that the packet with that has repeated it.
     #[cold]

@@ -2,12 +2,12 @@
 //! that is one comparison.
 
 use crate::packet::Packet;
-use crate::tcp::direction::direction::{Half, Live};
+use crate::tcp::direction::direction::{Direction, Live};
 use crate::tcp::kernel::FEWEST_DATA_PACKETS;
 use crate::tcp::rates::peaks::Peaks;
 use crate::tcp::rates::series::{Series, Totals};
 
-impl Half {
+impl Direction {
     /// A packet with data is about to be counted.
     #[inline(always)]
     pub(crate) fn keep_steps(&mut self, packet: &Packet) {

@@ -14,12 +14,12 @@ use crate::tcp::capture::frame_sizes::{
     ETHERNET_PAYLOAD, EarlyFrame, FullSegments, LEAST_SIZE, UnevenFrames, assumed_segment_size, ends_a_write,
     most_payload, option_bytes,
 };
-use crate::tcp::direction::direction::{Half, Live};
+use crate::tcp::direction::direction::{Direction, Live};
 use crate::tcp::events::segment::wire_segments;
 use crate::tcp::events::sent::is_short;
 use crate::tcp::loss::ip_id::Fewer;
 
-impl Half {
+impl Direction {
     /// Learns from a packet of new data in order how large the segments are; true if they are not what they were thought to be.
     #[inline]
     pub(crate) fn segment_size_changes(&mut self, packet: &Packet, segment_size: u16, peer_max: u64) -> bool {

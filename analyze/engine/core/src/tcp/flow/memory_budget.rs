@@ -68,7 +68,7 @@ impl Room {
 impl Connection {
     /// About so much it takes while it is open.
     pub(crate) fn held_bytes(&self) -> usize {
-        let directions = self.halves.iter().filter(|half| half.live.is_some()).count();
+        let directions = self.directions.iter().filter(|direction| direction.live.is_some()).count();
         size_of::<Self>() + LISTS_BYTES + directions * LIVE_BYTES
     }
 }

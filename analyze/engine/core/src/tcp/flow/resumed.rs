@@ -34,14 +34,14 @@ impl Connection {
     /// What stays of the client's SYN while a reset is all that came of it.
     pub fn refused_offer(&self) -> Option<Refused> {
         let reset = self.last_word().filter(|_| !self.handshake.complete && self.handshake.syn_ack.count == 0)?;
-        let offer = self.halves[0].offer;
+        let offer = self.directions[0].offer;
         offer.seen.then_some(Refused { offer, syn: self.handshake.syn, reset })
     }
 
     /// Both sides have closed it.
     #[inline]
     pub(crate) fn both_have_closed(&self) -> bool {
-        self.halves.iter().all(|half| half.fin.is_some())
+        self.directions.iter().all(|direction| direction.fin.is_some())
     }
 
     /// True when nothing but stragglers can follow.
@@ -51,17 +51,18 @@ impl Connection {
     }
 
     fn has_ended(&self) -> bool {
-        self.reset.is_some() || self.halves.iter().all(|half| half.fin_acknowledged_ns.is_some())
+        self.reset.is_some() || self.directions.iter().all(|direction| direction.fin_acknowledged_ns.is_some())
     }
 
     /// It was reset when it was open: more data may be under way, and if it goes on, the reset did not count.
     pub fn is_cut_short(&self) -> bool {
-        self.reset.is_some() && (self.handshake.complete || self.halves.iter().any(|half| half.payload_bytes > 0))
+        self.reset.is_some()
+            && (self.handshake.complete || self.directions.iter().any(|direction| direction.payload_bytes > 0))
     }
 
     /// What was sent again may prove needless by what its receiver still says.
     pub fn awaits_answers(&self) -> bool {
-        let lives = self.halves.iter().filter_map(|half| half.live.as_deref());
+        let lives = self.directions.iter().filter_map(|direction| direction.live.as_deref());
         lives.filter_map(|live| live.loss.unanswered.as_deref()).any(|unanswered| unanswered.is_waited_for())
     }
 
@@ -70,16 +71,16 @@ impl Connection {
         if !packet.has(tcp_flags::SYN) {
             return false;
         }
-        let own = &self.halves[usize::from(!from_client)];
+        let own = &self.directions[usize::from(!from_client)];
         let same_isn = own.offer.seen && own.base as u32 == packet.sequence.wrapping_add(1);
-        let over = self.reset.is_some() || self.halves.iter().any(|half| half.fin.is_some());
+        let over = self.reset.is_some() || self.directions.iter().any(|direction| direction.fin.is_some());
         if packet.has(tcp_flags::ACK) {
-            let opening = &self.halves[usize::from(from_client)];
+            let opening = &self.directions[usize::from(from_client)];
             let answers_opening = opening.offer.seen && opening.base as u32 == packet.acknowledgement;
             return over && !same_isn && !answers_opening;
         }
         if !own.offer.seen {
-            let peer = &self.halves[usize::from(from_client)];
+            let peer = &self.directions[usize::from(from_client)];
             let is_awaited = self.awaits_syn(usize::from(!from_client));
             return own.begun && !(peer.offer.seen && own.packets == 0) && !is_awaited;
         }
@@ -92,14 +93,15 @@ impl Connection {
     fn go_on_from(&mut self, attempt: &ConnectionSummary) {
         self.order = attempt.order;
         (self.input, self.first_frame, self.start_ns) = (attempt.input, attempt.first_frame, attempt.start_ns);
-        for (half, tried) in self.halves.iter_mut().zip(&attempt.directions) {
-            (half.packets, half.wire_bytes, half.ledger) = (tried.packets, tried.wire_bytes, tried.ledger);
-            (half.data_packets, half.data_segments, half.payload_bytes) =
+        for (direction, tried) in self.directions.iter_mut().zip(&attempt.directions) {
+            (direction.packets, direction.wire_bytes, direction.ledger) =
+                (tried.packets, tried.wire_bytes, tried.ledger);
+            (direction.data_packets, direction.data_segments, direction.payload_bytes) =
                 (tried.data_packets, tried.data_segments, tried.payload_bytes);
             // Copies were counted when the attempt was over.
-            half.loss = LossCounters { capture_duplicates: 0, ..*tried.loss };
+            direction.loss = LossCounters { capture_duplicates: 0, ..*tried.loss };
         }
-        self.handshake.syn = Openings::refused(self.halves[0].loss.syn + 1, attempt.start_ns);
+        self.handshake.syn = Openings::refused(self.directions[0].loss.syn + 1, attempt.start_ns);
     }
 
     /// Goes on with an attempt to connect that seemed to be refused, before this begins with the answer to its SYN.
@@ -107,7 +109,7 @@ impl Connection {
         self.go_on_from(attempt);
         self.handshake.syn = refused.syn;
         self.refused = Some(refused.reset);
-        self.halves[0].begin(attempt.client_isn.wrapping_add(1));
+        self.directions[0].begin(attempt.client_isn.wrapping_add(1));
         self.offers(0, refused.offer);
     }
 }

@@ -66,9 +66,9 @@ impl Shared {
 
     /// Keeps the records of a connection that is over.
     fn leave(&mut self, mut connection: Box<Connection>) {
-        for half in &mut connection.halves {
+        for direction in &mut connection.directions {
             if self.environment.lives.has_room() {
-                half.live.take().into_iter().for_each(|live| self.environment.lives.leave(live));
+                direction.live.take().into_iter().for_each(|live| self.environment.lives.leave(live));
             }
         }
         self.spares.leave(connection);

@@ -2,12 +2,12 @@
 //! `gaps/sender_timers.rs`.
 
 use crate::packet::{Packet, option_bits};
-use crate::tcp::direction::direction::Half;
+use crate::tcp::direction::direction::Direction;
 use crate::tcp::events::context::Context;
 
 /// By how much older than the timestamp `heard` of the receiver the one is that this packet of the sender echoes. None without,
 /// and while the sender misses data of the receiver's: then it echoes what came before that (RFC 7323 section 4.3).
-pub(crate) fn echo_behind_ns(receiver: &Half, packet: &Packet, heard: u32) -> Option<i64> {
+pub(crate) fn echo_behind_ns(receiver: &Direction, packet: &Packet, heard: u32) -> Option<i64> {
     let clock = &receiver.live.as_deref()?.capture.clock;
     let echoes = packet.options & option_bits::TIMESTAMPS != 0 && clock.may_have_sent(packet.tsecr);
     let misses_nothing = receiver.una >= receiver.max;

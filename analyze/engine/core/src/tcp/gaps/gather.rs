@@ -2,7 +2,7 @@
 //! before it, what was outstanding, the silence in it, and when the sender's timers are due.
 
 use crate::packet::{Packet, option_bits};
-use crate::tcp::direction::direction::{Half, Live};
+use crate::tcp::direction::direction::{Direction, Live};
 use crate::tcp::direction::last_data::LastData;
 use crate::tcp::events::context::Context;
 use crate::tcp::events::sent::is_short;
@@ -54,14 +54,14 @@ struct Sizes {
 }
 
 impl Sizes {
-    fn of(half: &mut Half, packet: &Packet) -> Self {
-        let segment = half.segment_size(packet);
-        let short_packets = half.live.as_deref().map_or(0, |live| live.size.short_packets);
+    fn of(direction: &mut Direction, packet: &Packet) -> Self {
+        let segment = direction.segment_size(packet);
+        let short_packets = direction.live.as_deref().map_or(0, |live| live.size.short_packets);
         Self {
             segment,
-            full: u64::from(half.largest_payload.min(u32::from(segment))),
-            never_full: half.largest_payload < u32::from(segment),
-            are_known: 2 * u64::from(short_packets) < half.data_packets_so_far(),
+            full: u64::from(direction.largest_payload.min(u32::from(segment))),
+            never_full: direction.largest_payload < u32::from(segment),
+            are_known: 2 * u64::from(short_packets) < direction.data_packets_so_far(),
         }
     }
 
@@ -76,28 +76,28 @@ impl Sizes {
 }
 
 impl GapWatch {
-    /// What is known of the gap in `half`'s data that `packet` ends; `times_ns` are that of the connection's packet before it and
+    /// What is known of the gap in `direction`'s data that `packet` ends; `times_ns` are that of the connection's packet before it and
     /// the length of the gap.
     pub(crate) fn evidence(
         &mut self,
         packet: &Packet,
-        half: &mut Half,
-        receiver: &Half,
+        direction: &mut Direction,
+        receiver: &Direction,
         context: &Context,
         times_ns: [i64; 2],
     ) -> GapEvidence {
         let [before_ns, gap_ns] = times_ns;
         let place = Place::of(context);
-        let round_trip = senders_round_trip(half.live.as_deref(), context);
+        let round_trip = senders_round_trip(direction.live.as_deref(), context);
         let receivers_data_ns = receiver.last_sent.0;
-        let (start_ns, una, max, base) = (half.last_sent.0, half.una, half.max, half.base);
+        let (start_ns, una, max, base) = (direction.last_sent.0, direction.una, direction.max, direction.base);
         let outstanding_now = max.saturating_sub(una);
         let is_asked = outstanding_now == 0 && (start_ns..=packet.time_ns).contains(&receivers_data_ns);
         let request_ns = is_asked.then_some(receivers_data_ns);
-        let sizes = Sizes::of(half, packet);
+        let sizes = Sizes::of(direction, packet);
         let usual = (max - base) as f64 * TOGETHER_NS as f64
-            / (start_ns.saturating_sub(half.first_data_ns.unwrap_or(start_ns))).max(TOGETHER_NS) as f64;
-        let Some(live) = half.live.as_deref() else { return GapEvidence { gap_ns, place, ..Default::default() } };
+            / (start_ns.saturating_sub(direction.first_data_ns.unwrap_or(start_ns))).max(TOGETHER_NS) as f64;
+        let Some(live) = direction.live.as_deref() else { return GapEvidence { gap_ns, place, ..Default::default() } };
         let repairing = live.loss.recovery.is_some_and(|recovery| una < recovery.point);
         let recovering = repairing || !live.acks.scoreboard.is_empty();
         let by_timestamps = by_timestamps(packet, live, receiver, place, gap_ns);
@@ -179,7 +179,7 @@ impl GapWatch {
 
 /// What the timestamps of the packet that ends the gap show: how long it is by them, and what its sender had heard by then. The
 /// rest is as where nothing is known.
-fn by_timestamps(packet: &Packet, live: &Live, receiver: &Half, place: Place, gap_ns: i64) -> GapEvidence {
+fn by_timestamps(packet: &Packet, live: &Live, receiver: &Direction, place: Place, gap_ns: i64) -> GapEvidence {
     let known =
         GapEvidence { gap_ns, place, sender_clock_ns: sender_clock_ns(live, packet, gap_ns), ..Default::default() };
     if place == Place::Sender {

@@ -2,7 +2,7 @@
 
 use crate::packet::Packet;
 use crate::tcp::capture::timestamp_clock::TimestampClock;
-use crate::tcp::direction::direction::Half;
+use crate::tcp::direction::direction::Direction;
 use crate::tcp::gaps::evidence::{Burst, Ending, GapEvidence, Place, echo_behind_ns};
 use crate::tcp::gaps::heard::Heard;
 use crate::tcp::gaps::path_rate::Path;
@@ -54,7 +54,7 @@ impl Pending {
     pub(crate) fn see_data(
         &mut self,
         packet: &Packet,
-        receiver: &Half,
+        receiver: &Direction,
         clock: &TimestampClock,
         view: &SenderView,
     ) -> bool {

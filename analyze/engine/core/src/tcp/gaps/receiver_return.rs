@@ -3,7 +3,7 @@
 
 use crate::decode::options::Options;
 use crate::packet::{Packet, option_bits};
-use crate::tcp::direction::direction::{Half, Live};
+use crate::tcp::direction::direction::{Direction, Live};
 use crate::tcp::events::context::Context;
 use crate::tcp::gaps::evidence::{Burst, Place, Return};
 use crate::tcp::gaps::gather::senders_round_trip;
@@ -43,22 +43,22 @@ impl Inside {
 }
 
 impl GapWatch {
-    /// The packet is one of the receiver's for the data of `half`; `receiver` is what the receiver sends, and `before_ns` the time of
+    /// The packet is one of the receiver's for the data of `direction`; `receiver` is what the receiver sends, and `before_ns` the time of
     /// the connection's packet before it.
     pub(crate) fn hear(
         &mut self,
         packet: &Packet,
         bytes: &[u8],
-        [half, receiver]: [&Half; 2],
+        [direction, receiver]: [&Direction; 2],
         context: &Context,
         before_ns: i64,
     ) {
-        let round_trip = senders_round_trip(half.live.as_deref(), context);
+        let round_trip = senders_round_trip(direction.live.as_deref(), context);
         let rate_here = if Place::of(context) == Place::Elsewhere { rate_in_between } else { rate_at_sender };
-        let (una, max, last_ns) = (half.una, half.max, half.last_sent.0);
-        let acknowledged_before = half.acknowledged_bytes();
-        let outstanding_bytes = half.stream_offset(max).saturating_sub(acknowledged_before);
-        let Some(live) = half.live.as_deref() else { return };
+        let (una, max, last_ns) = (direction.una, direction.max, direction.last_sent.0);
+        let acknowledged_before = direction.acknowledged_bytes();
+        let outstanding_bytes = direction.stream_offset(max).saturating_sub(acknowledged_before);
+        let Some(live) = direction.live.as_deref() else { return };
         let clock = receiver.live.as_ref().map(|live| &live.capture.clock);
         let pause_ns = packet.time_ns.saturating_sub(last_ns);
         if pause_ns > SILENCE_NS && una < max {
@@ -127,9 +127,9 @@ impl GapWatch {
 
     /// The packet's acknowledgement has been taken: if it belongs to an answer, that covers so much more.
     #[inline]
-    pub(crate) fn count_answer(&mut self, packet: &Packet, half: &Half) {
+    pub(crate) fn count_answer(&mut self, packet: &Packet, direction: &Direction) {
         let Some(heard) = self.heard.as_mut().filter(|heard| heard.is_answered_by(packet)) else { return };
-        heard.count(packet.time_ns, half.acknowledged_bytes());
+        heard.count(packet.time_ns, direction.acknowledged_bytes());
         if !self.pending.is_empty() {
             self.share_answer();
         }

@@ -19,7 +19,7 @@
 //! alone, so that the result does not hang on the number of threads.
 
 use crate::packet::Packet;
-use crate::tcp::direction::direction::Half;
+use crate::tcp::direction::direction::Direction;
 use crate::tcp::events::retransmission::Trigger;
 use crate::tcp::events::sent::{Arrived, Kind};
 use crate::tcp::gaps::causes::cause;
@@ -36,12 +36,19 @@ use crate::tcp::kernel::{EARLIEST_TIMER, PAUSE_NS, SHORTEST_ANOMALY_NS};
 const MOST_PENDING: usize = 8;
 
 impl GapWatch {
-    /// The packet is data of `half`: it may be a timer's, or follow the end of a gap. `before_ns` is the time of the connection's
+    /// The packet is data of `direction`: it may be a timer's, or follow the end of a gap. `before_ns` is the time of the connection's
     /// packet before it.
-    pub(crate) fn see_data(&mut self, packet: &Packet, half: &Half, receiver: &Half, place: Place, before_ns: i64) {
-        let outstanding = half.una < half.max;
-        let last_ns = half.last_sent.0;
-        let Some(live) = half.live.as_deref() else { return };
+    pub(crate) fn see_data(
+        &mut self,
+        packet: &Packet,
+        direction: &Direction,
+        receiver: &Direction,
+        place: Place,
+        before_ns: i64,
+    ) {
+        let outstanding = direction.una < direction.max;
+        let last_ns = direction.last_sent.0;
+        let Some(live) = direction.live.as_deref() else { return };
         for pending in &mut self.pending {
             let belongs = pending.see_data(packet, receiver, &live.capture.clock, &live.view);
             // Several at once are no probe.
@@ -63,13 +70,13 @@ impl GapWatch {
         }
     }
 
-    /// The data packet that ends a gap of `half` has been taken; `before` is the time and frame of the data packet before it. The
+    /// The data packet that ends a gap of `direction` has been taken; `before` is the time and frame of the data packet before it. The
     /// gap waits for what follows, unless its cause is plain. Returns the one whose cause is to be decided now, if there is one.
     pub(crate) fn end(
         &mut self,
         mut evidence: GapEvidence,
         packet: &Packet,
-        half: &Half,
+        direction: &Direction,
         heard_tsval: Option<u32>,
         before: (i64, u32),
         arrived: &Arrived,
@@ -86,7 +93,7 @@ impl GapWatch {
             && evidence.since_answer_ns.is_none_or(|since| since > PAUSE_NS)
             && evidence.timer_may_have_fired();
         let by_timer = evidence.is_timer() || (may_be_probe && evidence.outstanding_bytes > 0);
-        let live = half.live.as_deref()?;
+        let live = direction.live.as_deref()?;
         // Of the burst that begins here nothing is in the bins that are over.
         let path_matters = evidence.place == Place::Receiver && evidence.data_was_held();
         let path = Path::asked(path_matters, || rate_at_receiver(live));
@@ -136,10 +143,10 @@ impl GapWatch {
 }
 
 impl Pauses {
-    /// Decides the cause of a gap in the data of `half`, which is `side`'s, and counts it.
-    pub(crate) fn judge(&mut self, pending: &Pending, half: &Half, limit_ns: Option<u64>) -> ClassifiedGap {
+    /// Decides the cause of a gap in the data of `direction`, which is `side`'s, and counts it.
+    pub(crate) fn judge(&mut self, pending: &Pending, direction: &Direction, limit_ns: Option<u64>) -> ClassifiedGap {
         let (cause, confidence) = cause(&GapEvidence {
-            capture_missed: pending.evidence.capture_missed || arrived_unseen(half, pending.left_out),
+            capture_missed: pending.evidence.capture_missed || arrived_unseen(direction, pending.left_out),
             ..pending.evidence
         });
         let gap = Gap { cause, confidence, ..pending.gap };
@@ -152,8 +159,8 @@ impl Pauses {
 }
 
 /// The receiver has acknowledged some of these positions, and they never passed here.
-fn arrived_unseen(half: &Half, [start, end]: [u64; 2]) -> bool {
-    half.live.as_deref().is_some_and(|live| live.holes.missing(start, end.min(half.una)).0 > 0)
+fn arrived_unseen(direction: &Direction, [start, end]: [u64; 2]) -> bool {
+    direction.live.as_deref().is_some_and(|live| live.holes.missing(start, end.min(direction.una)).0 > 0)
 }
 
 fn ending(arrived: &Arrived) -> Ending {

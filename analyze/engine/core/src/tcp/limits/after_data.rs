@@ -2,7 +2,7 @@
 //!
 //! Rule: docs/verdict.md, "After the last data".
 
-use crate::tcp::direction::direction::Half;
+use crate::tcp::direction::direction::Direction;
 use crate::tcp::events::factor::Factor;
 use crate::tcp::limits::marks::Marks;
 use crate::tcp::limits::runs::{Run, Runs};
@@ -27,18 +27,18 @@ pub(crate) struct Ending {
 }
 
 impl Ending {
-    /// `half` sends the data; the connection's last packet passed at `end_ns`.
-    pub(crate) fn of(half: &Half, frame: u32, end_ns: i64) -> Option<Self> {
-        let live = half.live.as_deref()?;
-        let all_acknowledged = half.una >= half.max;
+    /// `direction` sends the data; the connection's last packet passed at `end_ns`.
+    pub(crate) fn of(direction: &Direction, frame: u32, end_ns: i64) -> Option<Self> {
+        let live = direction.live.as_deref()?;
+        let all_acknowledged = direction.una >= direction.max;
         let since_ns = live.view.idle_since_ns().filter(|_| all_acknowledged);
         Some(Self {
-            idle_since_ns: since_ns.map(|since_ns| since_ns.max(half.last_data_ns).min(end_ns)),
+            idle_since_ns: since_ns.map(|since_ns| since_ns.max(direction.last_data_ns).min(end_ns)),
             is_closed: live.view.is_limited_now() && live.view.flight_bytes() == 0,
-            is_repairing: live.loss.recovery.is_some_and(|recovery| half.una < recovery.point),
-            end_ns: end_ns.max(half.last_data_ns),
+            is_repairing: live.loss.recovery.is_some_and(|recovery| direction.una < recovery.point),
+            end_ns: end_ns.max(direction.last_data_ns),
             frame,
-            delivered_bytes: half.acknowledged_bytes(),
+            delivered_bytes: direction.acknowledged_bytes(),
         })
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Rule: docs/verdict.md, "Too little to judge".
 
-use crate::tcp::direction::direction::Half;
+use crate::tcp::direction::direction::Direction;
 use crate::tcp::events::retransmission::Trigger;
 use crate::tcp::gaps::totals::ClassifiedGap;
 use crate::tcp::limits::after_data::Ending;
@@ -35,10 +35,15 @@ pub(crate) struct Around {
     pub(crate) congestion_echoes: u64,
 }
 
-/// Takes what no round can explain of a gap in the data of `half` out of the rounds.
-pub(crate) fn cut_gap(limits: &mut Option<Box<Limits>>, half: &mut Half, around: &Around, gap: &ClassifiedGap) {
-    let first_data = first_data(half, gap.start_ns);
-    let Some(live) = half.live.as_deref_mut() else { return };
+/// Takes what no round can explain of a gap in the data of `direction` out of the rounds.
+pub(crate) fn cut_gap(
+    limits: &mut Option<Box<Limits>>,
+    direction: &mut Direction,
+    around: &Around,
+    gap: &ClassifiedGap,
+) {
+    let first_data = first_data(direction, gap.start_ns);
+    let Some(live) = direction.live.as_deref_mut() else { return };
     let silence = live.view.silence_within(gap.start_ns, gap.end_ns).unwrap_or_default();
     let &ClassifiedGap { start_ns, end_ns, frames, .. } = gap;
     let (limited, idle) = (silence.limited, silence.idle);
@@ -47,29 +52,29 @@ pub(crate) fn cut_gap(limits: &mut Option<Box<Limits>>, half: &mut Half, around:
     limits.cut(CutGap { start_ns, end_ns, factor, frames, limited, idle });
 }
 
-/// Ends the last round of `half`'s data; none if no round was ever over.
+/// Ends the last round of `direction`'s data; none if no round was ever over.
 pub(crate) fn finish(
     limits: &mut Option<Box<Limits>>,
-    half: &mut Half,
+    direction: &mut Direction,
     around: &Around,
     opening: Opening,
     end_ns: i64,
     rules: &[RoundRule],
 ) -> Option<LimitsSummary> {
-    let last_ns = half.last_data_ns;
-    let idle_since_ns = |half: &Half| half.live.as_deref().and_then(|live| live.view.idle_since_ns());
+    let last_ns = direction.last_data_ns;
+    let idle_since_ns = |direction: &Direction| direction.live.as_deref().and_then(|live| live.view.idle_since_ns());
     // The last round is over when its data is acknowledged.
-    let last_ns = idle_since_ns(half)
-        .filter(|_| half.una >= half.max)
+    let last_ns = idle_since_ns(direction)
+        .filter(|_| direction.una >= direction.max)
         .map_or(last_ns, |since_ns| since_ns.max(last_ns).min(end_ns));
-    let frame = half.live.as_ref().map_or(0, |live| live.rates.spacing.last().map_or(0, |(_, frame)| frame));
-    half.live.as_deref_mut()?.view.begin_round(false);
-    close_round(limits, half, (last_ns, frame), around, rules);
-    let base = half.base;
-    let live = half.live.as_deref_mut()?;
+    let frame = direction.live.as_ref().map_or(0, |live| live.rates.spacing.last().map_or(0, |(_, frame)| frame));
+    direction.live.as_deref_mut()?.view.begin_round(false);
+    close_round(limits, direction, (last_ns, frame), around, rules);
+    let base = direction.base;
+    let live = direction.live.as_deref_mut()?;
     let (trains, reductions) = (live.rates.ack_trains.rates(), std::mem::take(&mut live.loss.reductions).since(base));
     let mut summary = LimitsSummary { trains, reductions, ..limits.take()?.finish(opening, rules) };
-    if let Some(ending) = Ending::of(half, frame, end_ns) {
+    if let Some(ending) = Ending::of(direction, frame, end_ns) {
         summary.take_ending(&ending);
     }
     Some(summary)
@@ -81,29 +86,29 @@ impl Limits {
     }
 }
 
-/// Where the first round of `half`'s data begins; without data at `otherwise_ns`.
-fn first_data(half: &Half, otherwise_ns: i64) -> Meter {
-    let time_ns = half.first_data_ns.unwrap_or(otherwise_ns);
-    Meter { time_ns, frame: half.first_data_frame, ..Meter::default() }
+/// Where the first round of `direction`'s data begins; without data at `otherwise_ns`.
+fn first_data(direction: &Direction, otherwise_ns: i64) -> Meter {
+    let time_ns = direction.first_data_ns.unwrap_or(otherwise_ns);
+    Meter { time_ns, frame: direction.first_data_frame, ..Meter::default() }
 }
 
 /// Since when in the round in progress the sender has had nothing in flight.
-pub(crate) fn heard_of_all_ns(limits: Option<&Limits>, half: &Half) -> Option<i64> {
+pub(crate) fn heard_of_all_ns(limits: Option<&Limits>, direction: &Direction) -> Option<i64> {
     let start_ns = limits?.round_start_ns();
-    half.live.as_deref()?.view.idle_since_ns().filter(|since_ns| *since_ns > start_ns)
+    direction.live.as_deref()?.view.idle_since_ns().filter(|since_ns| *since_ns > start_ns)
 }
 
-/// Ends the round in progress of `half`'s data at a time and frame.
+/// Ends the round in progress of `direction`'s data at a time and frame.
 pub(crate) fn close_round(
     limits: &mut Option<Box<Limits>>,
-    half: &mut Half,
+    direction: &mut Direction,
     (time_ns, frame): (i64, u32),
     around: &Around,
     rules: &[RoundRule],
 ) {
-    let (data_packets, delivered_bytes) = (half.data_packets_so_far(), half.acknowledged_bytes());
-    let (first_data, loss) = (first_data(half, time_ns), half.loss);
-    let Some(live) = half.live.as_deref_mut() else { return };
+    let (data_packets, delivered_bytes) = (direction.data_packets_so_far(), direction.acknowledged_bytes());
+    let (first_data, loss) = (first_data(direction, time_ns), direction.loss);
+    let Some(live) = direction.live.as_deref_mut() else { return };
     if data_packets < FEWEST_DATA_PACKETS {
         live.view.begin_round(false);
         return;

@@ -39,11 +39,11 @@ pub struct Loss {
     pub probed_at: Option<u64>,
     /// The first data that passed is the first there is, and numbers are missing before it: its like was lost on the way to here.
     pub begins_with_repeat: bool,
-    /// Everything below was sent before, as missing identifications show, though nothing of it above `Half::max` came.
+    /// Everything below was sent before, as missing identifications show, though nothing of it above `Direction::max` came.
     pub sent_unseen: u64,
     /// Identification numbers.
     pub identifications: IpIdentifications,
-    /// Identification after that of the packet that set `Half::max` (unwrapped).
+    /// Identification after that of the packet that set `Direction::max` (unwrapped).
     pub highest_identification: u64,
     /// Other traffic of the side takes identifications between those of this connection.
     pub shares_numbers: bool,

@@ -4,7 +4,7 @@
 use crate::decode::icmp::IcmpError;
 use crate::tcp::connection::connection::Connection;
 use crate::tcp::connection::ending_log::{EndingLog, SideLog};
-use crate::tcp::direction::direction::Half;
+use crate::tcp::direction::direction::Direction;
 use crate::tcp::direction::fates::Fates;
 use crate::tcp::events::close::Close;
 use crate::tcp::events::ending::{Reset, Resumed, Sent};
@@ -108,7 +108,7 @@ pub struct Ending {
 impl Ending {
     /// Of a connection that is over; none if it opened and ended as connections do, and nothing needs words.
     pub(crate) fn of(connection: &mut Connection) -> Option<Box<Self>> {
-        let both_sent = connection.halves.iter().all(|half| half.packets_so_far() > 0);
+        let both_sent = connection.directions.iter().all(|direction| direction.packets_so_far() > 0);
         let closed = connection.close() == Close::Fin && (connection.handshake.complete || both_sent);
         if closed && connection.handshake.syn.count < MANY_SYNS {
             return None;
@@ -119,9 +119,9 @@ impl Ending {
         let handshake = &connection.handshake;
         let EndingLog { sides: [client, server], resets, resumed } = log;
         let [syn, _, syn_ack, _, opened] = handshake.steps(connection.first_frame);
-        let timestamps = connection.halves.iter().all(|half| half.offer.timestamps);
+        let timestamps = connection.directions.iter().all(|direction| direction.offer.timestamps);
         let header_bytes = if connection.ip_version == 6 { 60 } else { 40 } + if timestamps { 12 } else { 0 };
-        let [client_half, server_half] = &connection.halves;
+        let [client_half, server_half] = &connection.directions;
         Some(Box::new(Self {
             sides: [Side::of(client, client_half, header_bytes), Side::of(server, server_half, header_bytes)],
             openings: [handshake.syn.count, handshake.syn_ack.count],
@@ -138,29 +138,29 @@ impl Ending {
 }
 
 impl Side {
-    fn of(log: SideLog, half: &Half, header_bytes: u32) -> Self {
+    fn of(log: SideLog, direction: &Direction, header_bytes: u32) -> Self {
         let SideLog { openings, sent_again, times_again, closed, longest_closed_ns, oldest } = log;
-        let oldest = oldest.filter(|oldest| oldest.start <= half.una).map(|oldest| oldest.place);
-        let live = half.live.as_deref();
+        let oldest = oldest.filter(|oldest| oldest.start <= direction.una).map(|oldest| oldest.place);
+        let live = direction.live.as_deref();
         let fates = live.map_or_else(Fates::default, |live| live.segments.fates());
         let hole = live.and_then(|live| live.holes.first());
         Self {
-            packets: half.packets_so_far(),
-            data_packets: half.data_packets_so_far(),
-            acknowledged_bytes: half.una.saturating_sub(half.base),
-            sent_bytes: half.max.saturating_sub(half.base),
-            outstanding_bytes: half.max.saturating_sub(half.una),
+            packets: direction.packets_so_far(),
+            data_packets: direction.data_packets_so_far(),
+            acknowledged_bytes: direction.una.saturating_sub(direction.base),
+            sent_bytes: direction.max.saturating_sub(direction.base),
+            outstanding_bytes: direction.max.saturating_sub(direction.una),
             oldest: oldest.or(fates.oldest),
-            sent_again: sent_again.into_iter().filter(|sent| !sent.is_done(half.una)).collect(),
+            sent_again: sent_again.into_iter().filter(|sent| !sent.is_done(direction.una)).collect(),
             times_again,
             fates,
             last_data: live.and_then(|live| live.rates.spacing.last()).map(|(time_ns, frame)| Place { frame, time_ns }),
             last_ns: live.and_then(|live| live.capture.recent.newest_ns()),
-            fin: half.fin.is_some(),
-            offered_segment_size: half.accepted_segment_size,
-            missing_bytes: live.map_or(0, |live| live.holes.bytes_below(half.max)),
+            fin: direction.fin.is_some(),
+            offered_segment_size: direction.accepted_segment_size,
+            missing_bytes: live.map_or(0, |live| live.holes.bytes_below(direction.max)),
             missing_since_ns: hole.map(|hole| hole.exposure.time_ns),
-            largest_payload: half.largest_payload,
+            largest_payload: direction.largest_payload,
             openings,
             closed,
             longest_closed_ns,

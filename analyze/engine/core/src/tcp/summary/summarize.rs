@@ -4,7 +4,7 @@ use crate::tcp::connection::connection::Connection;
 use crate::tcp::connection::environment::Environment;
 use crate::tcp::connection::nearer::Nearer;
 use crate::tcp::connection::vantage::{Clues, Vantage};
-use crate::tcp::direction::direction::{Half, half_and_peer};
+use crate::tcp::direction::direction::{Direction, direction_and_peer};
 use crate::tcp::events::offer::Scaling;
 use crate::tcp::limits::rules::RoundRule;
 use crate::tcp::requests::exchanges::Reason;
@@ -13,7 +13,7 @@ use crate::tcp::stats::compact::Measured;
 use crate::tcp::summary::ending::Ending;
 use crate::tcp::summary::summarize_direction::{Context, details, summarise, summarise_pauses};
 use crate::tcp::summary::summary::{ConnectionDetails, ConnectionSummary, Judgement, Kept};
-use crate::tls::{Direction, StreamBytes, TlsFacts};
+use crate::tls::{StreamBytes, StreamDirection, TlsFacts};
 
 impl ConnectionSummary {
     /// Ends a connection.
@@ -27,13 +27,13 @@ impl ConnectionSummary {
         let requests = requests(connection, facts.as_ref());
         let kept = kept(connection);
         connection.judge_all(fixed_limit_ns);
-        for half in &mut connection.halves {
-            half.settle_counters();
-            if half.takes_fewer() {
-                half.settle_fewer();
+        for direction in &mut connection.directions {
+            direction.settle_counters();
+            if direction.takes_fewer() {
+                direction.settle_fewer();
             }
         }
-        settle_copies(&mut connection.halves);
+        settle_copies(&mut connection.directions);
         let judgement = judge(connection, facts.as_ref().and_then(|facts| facts.handshake_s), environment.round_rules);
         // Its place comes first, and nothing of it is moved once it stands: it is large.
         let place = Box::new_uninit();
@@ -50,9 +50,9 @@ impl ConnectionSummary {
                 start_ns: connection.start_ns,
                 end_ns: connection.end_ns,
                 openings_seen: [connection.handshake.syn.count > 0, connection.handshake.syn_ack.count > 0],
-                client_isn: (connection.halves[0].base as u32).wrapping_sub(1),
+                client_isn: (connection.directions[0].base as u32).wrapping_sub(1),
                 handshake_complete: connection.handshake.complete,
-                scaling: Scaling::of(&connection.halves[0].offer, &connection.halves[1].offer),
+                scaling: Scaling::of(&connection.directions[0].offer, &connection.directions[1].offer),
                 answered_nearer: connection.answered_nearer(),
                 handshake_loops: [connection.handshake.client_loop_ns, connection.handshake.server_loop_ns]
                     .map(|loop_ns| Measured::from(loop_ns.and_then(|loop_ns| u64::try_from(loop_ns).ok()))),
@@ -74,16 +74,16 @@ impl ConnectionSummary {
             },
         );
         let congestion = [0, 1].map(|side| connection.ecn.as_deref().map(|ecn| (ecn.feedback, ecn.sides[side])));
-        for (side, (direction, context)) in summary.directions.iter_mut().zip(&contexts).enumerate() {
+        for (side, (found, context)) in summary.directions.iter_mut().zip(&contexts).enumerate() {
             let pauses = connection.watchers[side].pauses.as_deref();
-            let [half, peer] = half_and_peer(&mut connection.halves, side);
+            let [direction, peer] = direction_and_peer(&mut connection.directions, side);
             let judgement = summary.judgement.as_deref_mut();
             let limits = judgement.and_then(|judgement| judgement.limits[side].as_deref_mut());
-            summarise(half, &peer.offer, context, limits, direction);
+            summarise(direction, &peer.offer, context, limits, found);
             if let Some(pauses) = pauses.filter(|pauses| !pauses.totals.is_empty()) {
-                summarise_pauses(&pauses.totals, context.fixed_limit_ns, &mut direction.spacing);
+                summarise_pauses(&pauses.totals, context.fixed_limit_ns, &mut found.spacing);
             }
-            direction.details = details(half, peer, context, pauses, congestion[side]);
+            found.details = details(direction, peer, context, pauses, congestion[side]);
         }
         if let Some(stream) = stream {
             for (direction, bytes) in summary.directions.iter_mut().zip(stream) {
@@ -97,8 +97,8 @@ impl ConnectionSummary {
 /// What TLS made of the payload of both directions.
 fn stream_bytes(connection: &Connection) -> [Option<StreamBytes>; 2] {
     let tracker = connection.tls.as_deref();
-    [Direction::ClientToServer, Direction::ServerToClient]
-        .map(|direction| tracker.map(|tracker| tracker.stream_bytes(direction)))
+    [StreamDirection::ClientToServer, StreamDirection::ServerToClient]
+        .map(|stream| tracker.map(|tracker| tracker.stream_bytes(stream)))
 }
 
 /// Requests and responses with what was waited for before the first; the TLS tracker is of no use afterwards.
@@ -121,21 +121,22 @@ fn connection_details(nearer: Option<Nearer>, requests: Option<RequestSummary>) 
 
 /// Where the connection was captured.
 fn vantage(connection: &Connection) -> Vantage {
-    let Connection { handshake, halves, loops_ns, .. } = connection;
+    let Connection { handshake, directions, loops_ns, .. } = connection;
     let clues = Clues {
         loops_ns: *loops_ns,
         from_handshake: handshake.client_loop_ns.is_some() && handshake.server_loop_ns.is_some(),
-        ttl: [halves[0].ttl, halves[1].ttl],
-        superpackets: halves.iter().any(|half| half.superpackets > 0),
+        ttl: [directions[0].ttl, directions[1].ttl],
+        superpackets: directions.iter().any(|direction| direction.superpackets > 0),
     };
     clues.vantage()
 }
 
 /// What is needed of the connection if packets still come that belong to it.
 fn kept(connection: &mut Connection) -> Option<Box<Kept>> {
-    let recent = connection.halves.iter().any(|half| half.loss.capture_duplicates > 0).then(|| {
-        let packets = |half: &mut Half| half.live.as_mut().map(|live| std::mem::take(&mut live.capture.recent));
-        Box::new(connection.halves.each_mut().map(|half| packets(half).unwrap_or_default()))
+    let recent = connection.directions.iter().any(|direction| direction.loss.capture_duplicates > 0).then(|| {
+        let packets =
+            |direction: &mut Direction| direction.live.as_mut().map(|live| std::mem::take(&mut live.capture.recent));
+        Box::new(connection.directions.each_mut().map(|direction| packets(direction).unwrap_or_default()))
     });
     let refused = connection.refused_offer();
     (recent.is_some() || refused.is_some()).then(|| Box::new(Kept { recent, refused }))
@@ -143,7 +144,7 @@ fn kept(connection: &mut Connection) -> Option<Box<Kept>> {
 
 /// From the first FIN to the acknowledgement of the last one, or to a reset behind it.
 fn teardown_ns(connection: &Connection) -> Option<i64> {
-    let acknowledged_ns = connection.halves.each_ref().map(|half| half.fin_acknowledged_ns);
+    let acknowledged_ns = connection.directions.each_ref().map(|direction| direction.fin_acknowledged_ns);
     let end_ns = match acknowledged_ns {
         [Some(one_ns), Some(other_ns)] => Some(one_ns.max(other_ns)),
         _ => connection.reset.map(|reset| reset.time_ns),
@@ -154,7 +155,7 @@ fn teardown_ns(connection: &Connection) -> Option<i64> {
 
 /// What limited either direction.
 fn judge(connection: &mut Connection, tls_handshake_s: Option<f64>, rules: &[RoundRule]) -> Option<Box<Judgement>> {
-    let hello_ns = connection.halves.iter().filter_map(|half| half.first_data_ns).min();
+    let hello_ns = connection.directions.iter().filter_map(|direction| direction.first_data_ns).min();
     let tls_end_ns =
         hello_ns.zip(tls_handshake_s).map(|(hello, handshake_s)| hello.saturating_add((handshake_s * 1e9) as i64));
     let limits = [0, 1].map(|side| connection.finish_limits(side, tls_end_ns, rules).map(Box::new));
@@ -170,22 +171,26 @@ const PACKETS_TO_A_COPY: u64 = 5;
 /// sees most of them twice; a network that copies does so now and then, so below a fifth of the packets they are the
 /// network's. So are those of data that came late, reported or not: kernels put one report in the place of another where
 /// they compress acknowledgements (Linux: `tcp_comp_sack_nr`).
-fn settle_copies(halves: &mut [Half; 2]) {
-    let proven =
-        |half: &Half| half.loss.capture_duplicates > 0 && half.loss.network_duplicates >= half.loss.capture_duplicates;
-    let few = |half: &Half| u64::from(half.loss.capture_duplicates) * PACKETS_TO_A_COPY < half.packets;
-    let late = |half: &Half| match half.live.as_deref() {
-        Some(live) if few(half) => live.capture.late_copies.min(half.loss.capture_duplicates),
+fn settle_copies(directions: &mut [Direction; 2]) {
+    let proven = |direction: &Direction| {
+        direction.loss.capture_duplicates > 0 && direction.loss.network_duplicates >= direction.loss.capture_duplicates
+    };
+    let few =
+        |direction: &Direction| u64::from(direction.loss.capture_duplicates) * PACKETS_TO_A_COPY < direction.packets;
+    let late = |direction: &Direction| match direction.live.as_deref() {
+        Some(live) if few(direction) => live.capture.late_copies.min(direction.loss.capture_duplicates),
         _ => 0,
     };
-    let by_capture =
-        halves.iter().any(|half| half.data_packets > 0 && half.loss.capture_duplicates > late(half) && !proven(half));
-    for half in halves {
-        let few_without_data = half.data_packets == 0 && few(half) && !by_capture;
-        let by_network = if proven(half) || few_without_data { half.loss.capture_duplicates } else { late(half) };
+    let by_capture = directions.iter().any(|direction| {
+        direction.data_packets > 0 && direction.loss.capture_duplicates > late(direction) && !proven(direction)
+    });
+    for direction in directions {
+        let few_without_data = direction.data_packets == 0 && few(direction) && !by_capture;
+        let by_network =
+            if proven(direction) || few_without_data { direction.loss.capture_duplicates } else { late(direction) };
         if by_network > 0 {
-            half.loss.network_duplicates += by_network;
-            half.loss.capture_duplicates -= by_network;
+            direction.loss.network_duplicates += by_network;
+            direction.loss.capture_duplicates -= by_network;
         }
     }
 }

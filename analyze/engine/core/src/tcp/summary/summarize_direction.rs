@@ -3,7 +3,7 @@
 use crate::packet::Packet;
 use crate::tcp::connection::connection::Connection;
 use crate::tcp::connection::vantage::Side;
-use crate::tcp::direction::direction::{Half, Live};
+use crate::tcp::direction::direction::{Direction, Live};
 use crate::tcp::events::ecn::{Echoes, Feedback};
 use crate::tcp::events::offer::Offer;
 use crate::tcp::gaps::pauses::Pauses;
@@ -23,25 +23,25 @@ use crate::tcp::token_bucket;
 use crate::tcp::token_bucket::bucket;
 use crate::tcp::token_bucket::bucket::{Delivered, TokenBucket};
 
-/// What losses, round trips and identifications show of `half`'s data beside what every direction has.
+/// What losses, round trips and identifications show of `direction`'s data beside what every direction has.
 pub(super) fn details(
-    half: &mut Half,
-    peer: &Half,
+    direction: &mut Direction,
+    peer: &Direction,
     context: &Context,
     pauses: Option<&Pauses>,
     congestion: Option<(Feedback, Echoes)>,
 ) -> Option<Box<DirectionDetails>> {
-    let acknowledged_bytes = half.una.saturating_sub(half.base);
-    let away = context.vantage_known && !context.beside_receiver && half.data_packets > 0;
+    let acknowledged_bytes = direction.una.saturating_sub(direction.base);
+    let away = context.vantage_known && !context.beside_receiver && direction.data_packets > 0;
     let acknowledgements = if away { acknowledgement_loss(peer, acknowledged_bytes) } else { None };
-    let live = half.live.as_deref_mut()?;
+    let live = direction.live.as_deref_mut()?;
     let recovery_trips = live.round_trips.recovery.take().map(|trips| *trips);
-    let bursts = if half.loss.retransmitted > 0 { live.loss.retransmissions.take_bursts() } else { None };
-    let lag_ns = live.capture.recorded_behind.lag_ns(half.data_packets);
+    let bursts = if direction.loss.retransmitted > 0 { live.loss.retransmissions.take_bursts() } else { None };
+    let lag_ns = live.capture.recorded_behind.lag_ns(direction.data_packets);
     let without_stalls = pauses.and_then(|pauses| without_stalls(live, pauses));
     let nagle_waits = if context.beside_sender && live.nagle.is_some() { live.nagle_waits() } else { None };
     let trips = recovery_trips.is_some() || without_stalls.is_some() || nagle_waits.is_some();
-    let congestion = congestion.filter(|_| half.data_packets > 0);
+    let congestion = congestion.filter(|_| direction.data_packets > 0);
     let any = trips || bursts.is_some() || acknowledgements.is_some() || lag_ns.is_some() || congestion.is_some();
     any.then(|| {
         Box::new(DirectionDetails {
@@ -65,7 +65,7 @@ fn without_stalls(live: &Live, pauses: &Pauses) -> Option<WithoutStalls> {
 const FEWEST_PACKETS_FOR_EACH_OF_DATA: u64 = 10;
 
 /// What `peer` sent of acknowledgements and what of them was lost, if data is not what is missing in its numbers.
-fn acknowledgement_loss(peer: &Half, acknowledged_bytes: u64) -> Option<AcknowledgementLoss> {
+fn acknowledgement_loss(peer: &Direction, acknowledged_bytes: u64) -> Option<AcknowledgementLoss> {
     let acknowledges = FEWEST_PACKETS_FOR_EACH_OF_DATA * peer.data_packets <= peer.packets;
     if !acknowledges || peer.loss.retransmitted > 0 || !numbers_connections_apart(peer.ttl) {
         return None;
@@ -104,70 +104,70 @@ impl Context {
             beside_receiver: captured_at == receiver,
             sack: connection.sack,
             vantage_known: captured_at != Side::Unknown,
-            peer_closed: connection.halves[1 - side].fin.is_some(),
-            peer_is_seen: connection.halves[1 - side].packets > 0,
+            peer_closed: connection.directions[1 - side].fin.is_some(),
+            peer_is_seen: connection.directions[1 - side].packets > 0,
         }
     }
 }
 
 /// Fills `summary`, which is as it is by default.
 pub(super) fn summarise(
-    half: &mut Half,
+    direction: &mut Direction,
     peer: &Offer,
     context: &Context,
     limits: Option<&mut LimitsSummary>,
     summary: &mut DirectionSummary,
 ) {
     let packet = Packet {
-        tcp_header_length: if half.offer.timestamps && peer.timestamps { 32 } else { 20 },
+        tcp_header_length: if direction.offer.timestamps && peer.timestamps { 32 } else { 20 },
         ip_header_length: 20,
         ..Packet::default()
     };
-    let data_time_ns = half.first_data_ns.map(|first| u64::try_from(half.last_data_ns - first).unwrap_or(0));
-    summary.packets = half.packets;
-    summary.wire_bytes = half.wire_bytes;
-    summary.data_packets = half.data_packets;
-    summary.data_segments = half.data_segments;
-    summary.payload_bytes = half.payload_bytes;
-    summary.unique_payload_bytes = half.unique_payload_bytes;
-    summary.superpackets = u32::try_from(half.superpackets).unwrap_or(u32::MAX);
-    summary.largest_payload = half.largest_payload;
-    summary.segment_size = half.segment_size(&packet);
+    let data_time_ns = direction.first_data_ns.map(|first| u64::try_from(direction.last_data_ns - first).unwrap_or(0));
+    summary.packets = direction.packets;
+    summary.wire_bytes = direction.wire_bytes;
+    summary.data_packets = direction.data_packets;
+    summary.data_segments = direction.data_segments;
+    summary.payload_bytes = direction.payload_bytes;
+    summary.unique_payload_bytes = direction.unique_payload_bytes;
+    summary.superpackets = u32::try_from(direction.superpackets).unwrap_or(u32::MAX);
+    summary.largest_payload = direction.largest_payload;
+    summary.segment_size = direction.segment_size(&packet);
     summary.data_time_ns = data_time_ns.into();
-    half.loss.lost_behind = half.live.as_deref().map_or(0, |live| live.loss.retransmissions.lost_behind());
-    summary.loss = (&half.loss).into();
-    summary.ledger = half.ledger;
-    summary.unseen_acknowledged_bytes = half.unseen_acknowledged_bytes(context.peer_closed);
+    direction.loss.lost_behind = direction.live.as_deref().map_or(0, |live| live.loss.retransmissions.lost_behind());
+    summary.loss = (&direction.loss).into();
+    summary.ledger = direction.ledger;
+    summary.unseen_acknowledged_bytes = direction.unseen_acknowledged_bytes(context.peer_closed);
     summary.beside_sender = context.beside_sender;
     summary.beside_receiver = context.beside_receiver;
     summary.sack = context.sack;
     let behind_sender = context.vantage_known && !context.beside_sender;
-    summary.shown = Shown::new(flights(half, context), behind_sender, has_foreign_reports(half));
+    summary.shown = Shown::new(flights(direction, context), behind_sender, has_foreign_reports(direction));
     summary.oversize_limit_is_fixed = context.fixed_limit_ns.is_some();
     summary.window = WindowSummary {
         scale: context.shift,
-        extremes: half.window.extremes().filter(|_| context.shift.is_some()),
-        zero_windows: half.window.zero_windows,
-        zero_time_ns: half.window.zero_time_ns(context.end_ns),
+        extremes: direction.window.extremes().filter(|_| context.shift.is_some()),
+        zero_windows: direction.window.zero_windows,
+        zero_time_ns: direction.window.zero_time_ns(context.end_ns),
         limited_ns: Measured::default(),
     };
-    let (peaks, series) = half.finish_steps();
+    let (peaks, series) = direction.finish_steps();
     summary.peaks = peaks;
     let runs = limits.as_ref().map_or(&[][..], |limits| &limits.runs);
-    let found = series.and_then(|series| token_bucket_in(&series, half, context, runs));
+    let found = series.and_then(|series| token_bucket_in(&series, direction, context, runs));
     if let Some((bucket, empty_ns)) = found {
         summary.token_bucket = Some(Box::new(bucket));
         if let Some(limits) = limits {
             limits.take_token_bucket(&empty_ns);
         }
     }
-    summarise_conversation(half, context, summary);
+    summarise_conversation(direction, context, summary);
 }
 
 /// Was anything acknowledged, and was anything sent after that? Where nothing of the receiver was captured, nobody knows.
-fn flights(half: &Half, context: &Context) -> Flights {
-    let end = half.max - u64::from(half.fin.is_some_and(|fin| fin < half.max));
-    let first_sent = half.live.as_deref().and_then(|live| live.acks.max_when_first_acknowledged);
+fn flights(direction: &Direction, context: &Context) -> Flights {
+    let end = direction.max - u64::from(direction.fin.is_some_and(|fin| fin < direction.max));
+    let first_sent = direction.live.as_deref().and_then(|live| live.acks.max_when_first_acknowledged);
     match first_sent {
         None if context.peer_is_seen => Flights::NoneAcknowledged,
         Some(sent) if end <= sent => Flights::One,
@@ -176,14 +176,14 @@ fn flights(half: &Half, context: &Context) -> Flights {
 }
 
 /// More than a tenth of the reports on what was sent are about other numbers: too much is not known then.
-fn has_foreign_reports(half: &Half) -> bool {
-    let blocks = half.live.as_deref().map_or(0, |live| live.acks.blocks);
-    u64::from(half.loss.sacked_beyond_sent) * 10 > u64::from(blocks)
+fn has_foreign_reports(direction: &Direction) -> bool {
+    let blocks = direction.live.as_deref().map_or(0, |live| live.acks.blocks);
+    u64::from(direction.loss.sacked_beyond_sent) * 10 > u64::from(blocks)
 }
 
 /// What a direction shows beyond its counters, if its connection was more than an opening.
-fn summarise_conversation(half: &mut Half, context: &Context, summary: &mut DirectionSummary) {
-    let Some(live) = half.live.as_deref_mut() else { return };
+fn summarise_conversation(direction: &mut Direction, context: &Context, summary: &mut DirectionSummary) {
+    let Some(live) = direction.live.as_deref_mut() else { return };
     live.round_trips.sketch.settle();
     let trips = &live.round_trips;
     let min_rtt_ns = context.min_rtt_ns.or(trips.moments.min());
@@ -191,13 +191,13 @@ fn summarise_conversation(half: &mut Half, context: &Context, summary: &mut Dire
     summary.rejected = trips.rejected.map(|count| u32::try_from(count).unwrap_or(u32::MAX));
     summary.delayed_trips = trips.delayed;
     summarise_spacing(live, min_rtt_ns, context.fixed_limit_ns, &mut summary.spacing);
-    if half.data_packets == 0 {
+    if direction.data_packets == 0 {
         return;
     }
     summary.flight = live.view.flight_statistics();
     summary.window.limited_ns = context.shift.map(|_| live.view.limited_ns()).into();
     if context.vantage_known && !context.beside_sender {
-        let missing = live.loss.identifications.missing().filter(|_| numbers_connections_apart(half.ttl));
+        let missing = live.loss.identifications.missing().filter(|_| numbers_connections_apart(direction.ttl));
         let captured_none_of = summary.unseen_acknowledged_bytes / u64::from(summary.segment_size.max(1));
         let not_lost = live.loss.identifications.elsewhere() + captured_none_of;
         summary.lost_by_identification = missing.map(|missing| missing.saturating_sub(not_lost)).into();
@@ -236,15 +236,15 @@ pub(super) fn summarise_pauses(pauses: &Gaps, fixed_limit_ns: Option<u64>, summa
 /// Looks for a token bucket in what the direction delivered, and when it was empty.
 fn token_bucket_in(
     series: &Series,
-    half: &Half,
+    direction: &Direction,
     context: &Context,
     runs: &[Run],
 ) -> Option<(TokenBucket, Vec<[i64; 2]>)> {
-    let segment_bytes = half.payload_bytes as f64 / half.data_segments.max(1) as f64;
+    let segment_bytes = direction.payload_bytes as f64 / direction.data_segments.max(1) as f64;
     // What is sent again and never passed before was lost before it came here: what arrives here has passed the narrow place.
-    let repeated_here = half.payload_bytes.saturating_sub(half.unique_payload_bytes);
-    let lost_before = !context.beside_sender && 2 * repeated_here < half.loss.retransmitted_bytes;
-    let live = half.live.as_deref();
+    let repeated_here = direction.payload_bytes.saturating_sub(direction.unique_payload_bytes);
+    let lost_before = !context.beside_sender && 2 * repeated_here < direction.loss.retransmitted_bytes;
+    let live = direction.live.as_deref();
     let buckets = live.into_iter().flat_map(|live| live.rates.spacing.sketch.buckets());
     let spacing: Vec<(u64, u64)> = buckets.map(|(from_ns, _, count)| (from_ns, count)).collect();
     let frame_bytes = live.map_or(0, |live| live.view.largest_send());
@@ -252,7 +252,7 @@ fn token_bucket_in(
     let terms = bucket::Terms {
         delivered: if context.beside_receiver || lost_before { Delivered::Arrived } else { Delivered::Acknowledged },
         beside_sender: context.beside_sender,
-        overhead: half.ledger.ip_bytes_for_each(segment_bytes),
+        overhead: direction.ledger.ip_bytes_for_each(segment_bytes),
         segment_bytes,
         min_rtt_ns: context.min_rtt_ns.map(|rtt_ns| rtt_ns as f64),
         path_full: &path_full,

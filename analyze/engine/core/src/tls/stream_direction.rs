@@ -2,7 +2,7 @@
 
 /// Which way the bytes go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
+pub enum StreamDirection {
     /// From the side that opened the connection.
     ClientToServer,
     /// From the side that accepted it.
