@@ -134,6 +134,7 @@ bench: $(STAMPS)/install-dev ## speed beside peers on the same files; writes doc
 	@$(BIN)/python -m bench.capture $(filter --quick,$(BENCH))
 	@$(BIN)/python -m bench.campaign $(filter --quick,$(BENCH))
 	@$(BIN)/python -m bench.storage $(filter --quick,$(BENCH))
+	@$(BIN)/python -m bench.storage_probes $(filter --quick,$(BENCH))
 	@$(BIN)/python -m bench.cost $(filter --quick,$(BENCH))
 	@$(BIN)/python -m bench.storage_campaign $(filter --quick,$(BENCH))
 

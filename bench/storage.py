@@ -127,7 +127,7 @@ def compare_all(workload: Workload, rounds: int) -> Iterator[Compared]:
 def compare(provider: str, server: Server, workload: Workload, rounds: int, folder: Path) -> Compared:
     """By turns, so that whatever else the machine does falls on both."""
     plain, recorded = [], []
-    with _environment(server.environment):
+    with environment(server.environment):
         bench = _Bench(provider, server, workload, folder)
         bench.plain()  # what is loaded late is loaded now
         bench.recorded()
@@ -234,7 +234,7 @@ class _Bench:
 
 
 @contextmanager
-def _environment(values: Mapping[str, str]) -> Iterator[None]:
+def environment(values: Mapping[str, str]) -> Iterator[None]:
     """What the SDKs read, for a while."""
     before = {name: os.environ.get(name) for name in values}
     os.environ.update(values)

@@ -19,6 +19,9 @@ class PlainClient(Protocol):
     def download(self, name: str) -> None:
         """Get an object, and forget it."""
 
+    def close(self) -> None:
+        """Closes its connections. The next request opens another one, of S3 and Swift."""
+
 
 @contextmanager
 def plain_client(provider: str, container: str) -> Iterator[PlainClient]:

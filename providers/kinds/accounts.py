@@ -10,6 +10,7 @@ from providers.kinds.requester import Said
 from providers.kinds.site import Site
 
 _NOTES_EVERY_S = 10.0
+_NOTES_AT_LEAST_EVERY_S = 60.0
 
 
 class Accounts:
@@ -30,11 +31,11 @@ class Accounts:
                 site.failed += 1
                 site.last_failure = said.error
 
-    def look(self, progress: str) -> None:
-        """Show how far it is; note it, now and then."""
+    def look(self, progress: str, *, has_time: bool = True) -> None:
+        """Show how far it is; note it, now and then. `has_time`: nothing is due while the disk takes the note."""
         self._site.display.progressed(progress)
         now_s = time.monotonic()
-        if now_s - self._noted_s >= _NOTES_EVERY_S:
+        if now_s - self._noted_s >= (_NOTES_EVERY_S if has_time else _NOTES_AT_LEAST_EVERY_S):
             self._noted_s = now_s
             self._note()
 

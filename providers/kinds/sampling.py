@@ -182,7 +182,7 @@ class Sampling:
     def _wait_until(self, due_ns: int) -> None:
         site = self.site
         while (left_ns := due_ns - site.clock.wall_ns()) > 0:
-            self._accounts.look(self._progress())
+            self._accounts.look(self._progress(), has_time=left_ns > _SPARE_NS)
             with site.interruption.allowed():
                 site.clock.sleep(min(left_ns / 1e9, site.clock.longest_sleep_s))
 
