@@ -36,6 +36,7 @@ from providers.service import LocalFile, Service
 _ENDS_WITHIN_S = 10.0
 _PREPARED_AHEAD = 4
 _SPARE_NS = 50_000_000
+_SPARE_FOR_THE_DISK_NS = 500_000_000  # an fsync of a busy disk takes 50 ms and more
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +183,7 @@ class Sampling:
     def _wait_until(self, due_ns: int) -> None:
         site = self.site
         while (left_ns := due_ns - site.clock.wall_ns()) > 0:
-            self._accounts.look(self._progress(), has_time=left_ns > _SPARE_NS)
+            self._accounts.look(self._progress(), has_time=left_ns > _SPARE_FOR_THE_DISK_NS)
             with site.interruption.allowed():
                 site.clock.sleep(min(left_ns / 1e9, site.clock.longest_sleep_s))
 
