@@ -184,8 +184,10 @@ class Sampling:
         site = self.site
         while (left_ns := due_ns - site.clock.wall_ns()) > 0:
             self._accounts.look(self._progress(), has_time=left_ns > _SPARE_FOR_THE_DISK_NS)
-            with site.interruption.allowed():
-                site.clock.sleep(min(left_ns / 1e9, site.clock.longest_sleep_s))
+            still_s = (due_ns - site.clock.wall_ns()) / 1e9  # the look took its time, too
+            if still_s > 0:
+                with site.interruption.allowed():
+                    site.clock.sleep(min(still_s, site.clock.longest_sleep_s))
 
     def _first_number(self) -> int:
         if not self.site.resumed:

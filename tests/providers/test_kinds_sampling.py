@@ -76,6 +76,18 @@ def test_a_probe_that_cannot_begin_on_time_is_late_and_moves_no_other(
     assert [round(one["late_s"]) for one in probes.values()] == [50 * n for n in range(10)]
 
 
+def test_what_is_shown_and_noted_while_waiting_makes_no_probe_late(
+    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = JumpingClock()
+    monkeypatch.setattr("providers.kinds.accounts.Accounts.look", lambda *_, **__: clock.passed(0.02))
+    plan = replace(SIMULATED, sizes_bytes=(1,), mean_interval_s=None, every_s=1.0, duration_s=30.0)
+    run(tmp_path / "run", plan, clock)
+    late_s = [one["late_s"] for one in lines(tmp_path / "run", "requests")]
+    assert len(late_s) == 30 * 4
+    assert max(late_s) == 0.0
+
+
 def test_locations_go_through_all_sizes_and_availability_reads_one_object(memory: Memory, tmp_path: Path) -> None:
     small = replace(PALANKAR2008_LOCATIONS, sizes_bytes=(1, 1000), at_once=1)
     run(tmp_path / "locations", small, JumpingClock(), location="Tampa")
