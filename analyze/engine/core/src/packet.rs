@@ -123,6 +123,13 @@ impl Packet {
     pub fn sequence_length(&self) -> u32 {
         self.payload_length + u32::from(self.has(tcp_flags::SYN)) + u32::from(self.has(tcp_flags::FIN))
     }
+
+    /// What of the payload was captured: `bytes` are those of its frame.
+    #[inline]
+    pub fn captured_payload<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
+        let offset = self.payload_offset as usize;
+        bytes.get(offset..offset + self.payload_captured as usize).unwrap_or_default()
+    }
 }
 #[cfg(test)]
 mod tests {

@@ -1,5 +1,7 @@
 //! Numbers outside every window: counted, believed by nobody; and captures with holes, of which nothing is refused
 //! (RFC 9293 section 3.10.7.4, RFC 5961 section 5).
+//!
+//! Subjects: `tcp/connection/on_packet.rs`, `tcp/connection/own_data.rs`, `tcp/connection/acknowledged.rs`.
 
 mod playbook;
 

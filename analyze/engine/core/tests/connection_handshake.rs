@@ -2,7 +2,8 @@
 //! section 3).
 //!
 //! Subjects: `tcp/connection/open.rs`, `tcp/connection/vantage.rs`, `tcp/events/offer.rs`, `tcp/events/openings.rs`,
-//! `tcp/connection/rtt_by_echo.rs`, `tcp/rtt/echo_loop.rs`.
+//! `tcp/connection/rtt_by_echo.rs`, `tcp/rtt/echo_loop.rs`,
+//! `tcp/connection/opened.rs`.
 
 mod playbook;
 

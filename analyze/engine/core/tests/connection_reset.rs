@@ -1,4 +1,6 @@
 //! Resets: those that nobody takes, those that what passes later refutes, and those that end a connection (RFC 5961).
+//!
+//! Subjects: `tcp/connection/closing.rs`.
 
 mod playbook;
 

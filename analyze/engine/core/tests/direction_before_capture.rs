@@ -1,6 +1,7 @@
 //! Captures that begin in mid-stream: what had been sent before (docs/methods.md, section 2 rule 7).
 //!
-//! Subjects: `tcp/direction/sent_before.rs`.
+//! Subjects: `tcp/direction/sent_before.rs`,
+//! `tcp/direction/acknowledged_unseen.rs`.
 
 mod playbook;
 

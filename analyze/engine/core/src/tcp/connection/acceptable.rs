@@ -10,7 +10,6 @@
 use crate::packet::{Packet, option_bits, tcp_flags};
 use crate::tcp::connection::connection::Connection;
 use crate::tcp::connection::doubtful::{Held, agree, has_numbers_of, is_next};
-use crate::tcp::connection::environment::Environment;
 use crate::tcp::direction::direction::Direction;
 use crate::tcp::kernel::{FARTHEST_JUMP, NEAR_BYTES};
 use crate::tcp::stats::sequence::unwrap;
@@ -31,151 +30,149 @@ struct Outside {
     acknowledgement: bool,
 }
 
+/// What is made of a packet whose numbers may lie outside every window.
+pub(crate) enum Judged {
+    /// No window allows them: it is counted, and that is all.
+    Refused,
+    /// They are believed, and so is what was held of its side and of the other one.
+    Believed([Option<Held>; 2]),
+}
+
+impl Judged {
+    const INSIDE: Self = Self::Believed([None; 2]);
+}
+
 impl Outside {
     fn any(self) -> bool {
         self.sequence || self.acknowledgement
     }
 }
 
-impl Connection {
-    /// A number of the packet lies so far above what was sent that a window may not allow it.
-    #[inline(always)]
-    pub(crate) fn is_far_ahead(&self, packet: &Packet, side: usize) -> bool {
-        let above =
-            |number: u32, direction: &Direction| number.wrapping_sub(direction.max as u32) as i32 > NEAR_BYTES as i32;
-        above(packet.sequence, &self.directions[side]) || above(packet.acknowledgement, &self.directions[1 - side])
-    }
+/// A number of the packet lies so far above what was sent that a window may not allow it.
+#[inline(always)]
+pub(crate) fn is_far_ahead(connection: &Connection, packet: &Packet, side: usize) -> bool {
+    let above =
+        |number: u32, direction: &Direction| number.wrapping_sub(direction.max as u32) as i32 > NEAR_BYTES as i32;
+    above(packet.sequence, &connection.directions[side])
+        || above(packet.acknowledgement, &connection.directions[1 - side])
+}
 
-    /// A number of the packet lies so far below what was acknowledged that a window may not allow it.
-    #[inline(always)]
-    pub(crate) fn is_far_behind(&self, packet: &Packet, side: usize) -> bool {
-        let below =
-            |number: u32, direction: &Direction| (number.wrapping_sub(lowest_near(direction) as u32) as i32) < 0;
-        below(packet.sequence, &self.directions[side]) || below(packet.acknowledgement, &self.directions[1 - side])
-    }
+/// A number of the packet lies so far below what was acknowledged that a window may not allow it.
+#[inline(always)]
+pub(crate) fn is_far_behind(connection: &Connection, packet: &Packet, side: usize) -> bool {
+    let below = |number: u32, direction: &Direction| (number.wrapping_sub(lowest_near(direction) as u32) as i32) < 0;
+    below(packet.sequence, &connection.directions[side])
+        || below(packet.acknowledgement, &connection.directions[1 - side])
+}
 
-    /// What the packet acknowledges was seen, and is not far behind.
-    #[inline(always)]
-    pub(crate) fn acknowledges_near(&self, packet: &Packet, side: usize) -> bool {
-        let peer = &self.directions[1 - side];
-        let lowest = lowest_near(peer);
-        let room_bytes = (peer.max - lowest) as u32;
-        packet.acknowledgement.wrapping_sub(lowest as u32) <= room_bytes
-    }
+/// What the packet acknowledges was seen, and is not far behind.
+#[inline(always)]
+pub(crate) fn acknowledges_near(connection: &Connection, packet: &Packet, side: usize) -> bool {
+    let peer = &connection.directions[1 - side];
+    let lowest = lowest_near(peer);
+    let room_bytes = (peer.max - lowest) as u32;
+    packet.acknowledgement.wrapping_sub(lowest as u32) <= room_bytes
+}
 
-    /// Asked of what [`Self::is_far_ahead`]: no window allows its numbers, and nothing shows yet that the capture has missed what
-    /// lies between. It is counted then. If this packet shows it of earlier ones, those are taken now.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn refuses_ahead(&mut self, packet: &Packet, side: usize, environment: &mut Environment) -> bool {
-        let [direction, peer] = [&self.directions[side], &self.directions[1 - side]];
-        let known = direction.packets > 0 || direction.opening_seen;
-        let above = |number: u32, direction: &Direction, room_bytes: u64| {
-            let position = unwrap(direction.max, number);
-            position > direction.max && position - direction.max > room_bytes
+/// Asked of what [`is_far_ahead`]: no window allows its numbers, and nothing shows yet that the capture has missed what
+/// lies between. It is counted then. If this packet shows it of earlier ones, those are to be taken now.
+#[cold]
+#[inline(never)]
+pub(crate) fn judge_ahead(connection: &mut Connection, packet: &Packet, side: usize) -> Judged {
+    let [direction, peer] = [&connection.directions[side], &connection.directions[1 - side]];
+    let known = direction.packets > 0 || direction.opening_seen;
+    let above = |number: u32, direction: &Direction, room_bytes: u64| {
+        let position = unwrap(direction.max, number);
+        position > direction.max && position - direction.max > room_bytes
+    };
+    let outside = Outside {
+        sequence: direction.begun && known && above(packet.sequence, direction, room_bytes(connection, side)),
+        acknowledgement: hears_of(connection, packet, side)
+            && above(packet.acknowledgement, peer, room_bytes(connection, 1 - side)),
+    };
+    if outside.any() { judge(connection, packet, side, outside) } else { Judged::INSIDE }
+}
+
+/// Asked of what [`is_far_behind`], and was not seen before: as [`judge_ahead`].
+#[cold]
+#[inline(never)]
+pub(crate) fn judge_behind(connection: &mut Connection, packet: &Packet, side: usize) -> Judged {
+    let [direction, peer] = [&connection.directions[side], &connection.directions[1 - side]];
+    // What passes two points, a second apart, is behind by more than a window.
+    if connection.two_points.is_some() || direction.unheard || peer.unheard {
+        return Judged::INSIDE;
+    }
+    let below = |position: u64, direction: &Direction, room_bytes: u64| {
+        let lowest = direction.una.min(direction.max).saturating_sub(room_bytes);
+        position < lowest || (direction.opening_seen && position + 1 < direction.base)
+    };
+    let is_data = packet.payload_length > 0;
+    let end = unwrap(direction.max, packet.sequence) + u64::from(packet.payload_length);
+    let acknowledged = unwrap(peer.una, packet.acknowledgement);
+    let outside = Outside {
+        sequence: below(end, direction, room_bytes(connection, side) * if is_data { WINDOWS_BEHIND } else { 1 }),
+        acknowledgement: hears_of(connection, packet, side)
+            && below(acknowledged, peer, room_bytes(connection, 1 - side)),
+    };
+    if outside.any() { judge(connection, packet, side, outside) } else { Judged::INSIDE }
+}
+
+/// The packet acknowledges, and something is known of what it may.
+fn hears_of(connection: &Connection, packet: &Packet, side: usize) -> bool {
+    let peer = &connection.directions[1 - side];
+    // Of several SYN-ACKs the client has taken another one.
+    let takes_other = || connection.other_syn_acks.iter().any(|other| other.base == packet.acknowledgement);
+    if side == 0 && !connection.handshake.complete && takes_other() {
+        return false;
+    }
+    packet.has(tcp_flags::ACK) && peer.begun && (peer.packets > 0 || peer.opening_seen || peer.window.is_known())
+}
+
+/// How far from what is known of the data of `side` a number may lie: the largest window advertised for it, as well as that is
+/// known.
+pub(crate) fn room_bytes(connection: &Connection, side: usize) -> u64 {
+    let direction = &connection.directions[side];
+    // Of a window that nobody has advertised the handshake has said all, if it was captured.
+    let has_said_all =
+        direction.opening_seen && (connection.directions[1 - side].packets > 0 || direction.data_packets == 0);
+    direction.window.room_bytes(connection.offers_are_known(), if has_said_all { 0 } else { FARTHEST_JUMP })
+}
+
+/// What passed before, of either side, and this packet have numbers that prove each other. Otherwise it is held, and counted.
+fn judge(connection: &mut Connection, packet: &Packet, side: usize, outside: Outside) -> Judged {
+    let believed = connection.directions.each_ref().map(|direction| direction.packets_so_far());
+    let [own, other] = held(connection, side, believed);
+    let goes_on = own.filter(|held| is_next(packet, &held.last));
+    let in_row = goes_on.map_or(0, |held| held.in_row) + 1;
+    let is_alone = connection.directions[1 - side].packets == 0;
+    let one_outside = is_alone || !(outside.sequence && outside.acknowledgement);
+    let is_row = in_row >= if one_outside { ENOUGH_IN_ROW } else { MANY_IN_ROW };
+    let room_bytes = [room_bytes(connection, side), room_bytes(connection, 1 - side)];
+    if is_row || other.is_some_and(|held| agree(packet, &held.last, room_bytes)) {
+        connection.doubtful = None;
+        return Judged::Believed([goes_on, other]);
+    }
+    connection.directions[side].loss.unacceptable += 1;
+    let is_repeated = own.is_some_and(|held| has_numbers_of(packet, &held.last));
+    if !is_repeated {
+        let last = Packet {
+            options: packet.options & option_bits::TIMESTAMPS,
+            options_captured: 0,
+            payload_captured: 0,
+            ..*packet
         };
-        let outside = Outside {
-            sequence: direction.begun && known && above(packet.sequence, direction, self.room_bytes(side)),
-            acknowledgement: self.hears_of(packet, side)
-                && above(packet.acknowledgement, peer, self.room_bytes(1 - side)),
-        };
-        outside.any() && !self.is_shown(packet, side, outside, environment)
+        let first = goes_on.map_or(last, |held| if in_row > 2 { held.last } else { held.first });
+        let held = Held { first, last, in_row, believed: believed[side] };
+        connection.doubtful.get_or_insert_default().0[side] = Some(held);
     }
+    Judged::Refused
+}
 
-    /// Asked of what [`Self::is_far_behind`], and was not seen before: as [`Self::refuses_ahead`].
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn refuses_behind(&mut self, packet: &Packet, side: usize, environment: &mut Environment) -> bool {
-        let [direction, peer] = [&self.directions[side], &self.directions[1 - side]];
-        // What passes two points, a second apart, is behind by more than a window.
-        if self.two_points.is_some() || direction.unheard || peer.unheard {
-            return false;
-        }
-        let below = |position: u64, direction: &Direction, room_bytes: u64| {
-            let lowest = direction.una.min(direction.max).saturating_sub(room_bytes);
-            position < lowest || (direction.opening_seen && position + 1 < direction.base)
-        };
-        let is_data = packet.payload_length > 0;
-        let end = unwrap(direction.max, packet.sequence) + u64::from(packet.payload_length);
-        let acknowledged = unwrap(peer.una, packet.acknowledgement);
-        let outside = Outside {
-            sequence: below(end, direction, self.room_bytes(side) * if is_data { WINDOWS_BEHIND } else { 1 }),
-            acknowledgement: self.hears_of(packet, side) && below(acknowledged, peer, self.room_bytes(1 - side)),
-        };
-        outside.any() && !self.is_shown(packet, side, outside, environment)
-    }
-
-    /// The packet acknowledges, and something is known of what it may.
-    fn hears_of(&self, packet: &Packet, side: usize) -> bool {
-        let peer = &self.directions[1 - side];
-        // Of several SYN-ACKs the client has taken another one.
-        let takes_other = || self.other_syn_acks.iter().any(|other| other.base == packet.acknowledgement);
-        if side == 0 && !self.handshake.complete && takes_other() {
-            return false;
-        }
-        packet.has(tcp_flags::ACK) && peer.begun && (peer.packets > 0 || peer.opening_seen || peer.window.is_known())
-    }
-
-    /// How far from what is known of the data of `side` a number may lie: the largest window advertised for it, as well as that is
-    /// known.
-    pub(crate) fn room_bytes(&self, side: usize) -> u64 {
-        let direction = &self.directions[side];
-        // Of a window that nobody has advertised the handshake has said all, if it was captured.
-        let has_said_all =
-            direction.opening_seen && (self.directions[1 - side].packets > 0 || direction.data_packets == 0);
-        direction.window.room_bytes(self.offers_are_known(), if has_said_all { 0 } else { FARTHEST_JUMP })
-    }
-
-    /// What passed before, of either side, and this packet have numbers that prove each other. Otherwise it is held, and counted.
-    fn is_shown(&mut self, packet: &Packet, side: usize, outside: Outside, environment: &mut Environment) -> bool {
-        let believed = self.directions.each_ref().map(|direction| direction.packets_so_far());
-        let [own, other] = self.held(side, believed);
-        let goes_on = own.filter(|held| is_next(packet, &held.last));
-        let in_row = goes_on.map_or(0, |held| held.in_row) + 1;
-        let is_alone = self.directions[1 - side].packets == 0;
-        let one_outside = is_alone || !(outside.sequence && outside.acknowledgement);
-        let is_row = in_row >= if one_outside { ENOUGH_IN_ROW } else { MANY_IN_ROW };
-        let room_bytes = [self.room_bytes(side), self.room_bytes(1 - side)];
-        if is_row || other.is_some_and(|held| agree(packet, &held.last, room_bytes)) {
-            self.doubtful = None;
-            self.take_held(side, [goes_on, other], environment);
-            return true;
-        }
-        self.directions[side].loss.unacceptable += 1;
-        let is_repeated = own.is_some_and(|held| has_numbers_of(packet, &held.last));
-        if !is_repeated {
-            let last = Packet {
-                options: packet.options & option_bits::TIMESTAMPS,
-                options_captured: 0,
-                payload_captured: 0,
-                ..*packet
-            };
-            let first = goes_on.map_or(last, |held| if in_row > 2 { held.last } else { held.first });
-            let held = Held { first, last, in_row, believed: believed[side] };
-            self.doubtful.get_or_insert_default().0[side] = Some(held);
-        }
-        false
-    }
-
-    /// What is held of the side, and of the other one, if they have sent nothing since that is believed.
-    fn held(&self, side: usize, believed: [u64; 2]) -> [Option<Held>; 2] {
-        let doubtful = self.doubtful.as_deref();
-        [side, 1 - side]
-            .map(|side| doubtful.and_then(|doubtful| doubtful.0[side]).filter(|held| held.believed == believed[side]))
-    }
-
-    /// What was held is believed now: of the side, and of the other one.
-    fn take_held(&mut self, side: usize, held: [Option<Held>; 2], environment: &mut Environment) {
-        for (side, held) in [(1 - side, held[1]), (side, held[0])] {
-            let Some(Held { first, last, .. }) = held else { continue };
-            let only_one = has_numbers_of(&first, &last);
-            for packet in [first, last].iter().skip(usize::from(only_one)) {
-                let unacceptable = &mut self.directions[side].loss.unacceptable;
-                *unacceptable = unacceptable.saturating_sub(1);
-                self.take_packet(packet, &[], side, true, environment);
-            }
-        }
-    }
+/// What is held of the side, and of the other one, if they have sent nothing since that is believed.
+fn held(connection: &Connection, side: usize, believed: [u64; 2]) -> [Option<Held>; 2] {
+    let doubtful = connection.doubtful.as_deref();
+    [side, 1 - side]
+        .map(|side| doubtful.and_then(|doubtful| doubtful.0[side]).filter(|held| held.believed == believed[side]))
 }
 
 /// Numbers from here on are near what was sent.

@@ -22,70 +22,74 @@ use crate::tcp::stats::sequence::serial_difference;
 /// So many packets of both directions must have passed twice if the opening was not captured.
 const FEWEST_TWICE: u32 = 8;
 
-impl Connection {
-    /// The SYN or SYN-ACK of a side was captured again, so long after.
-    pub(crate) fn opening_passed_again(&mut self, side: usize, age_ns: i64) {
-        self.openings_twice[side] |= age_ns >= SHORTEST_WAY_NS;
-        if self.openings_twice == [true; 2] && self.two_points.is_none() {
-            self.two_points = Some(TwoPoints::certain());
-        }
+/// The SYN or SYN-ACK of a side was captured again, so long after.
+pub(crate) fn opening_passed_again(connection: &mut Connection, side: usize, age_ns: i64) {
+    connection.openings_twice[side] |= age_ns >= SHORTEST_WAY_NS;
+    if connection.openings_twice == [true; 2] && connection.two_points.is_none() {
+        connection.two_points = Some(TwoPoints::certain());
     }
+}
 
-    /// There certainly are two.
-    pub(crate) fn has_two_points(&self) -> bool {
-        self.two_points.as_deref().is_some_and(|points| points.are_certain)
-    }
+/// There certainly are two.
+pub(crate) fn has_two_points(connection: &Connection) -> bool {
+    connection.two_points.as_deref().is_some_and(|points| points.are_certain)
+}
 
-    /// The packet has passed the other one of two capture points before; or, as long as it is not certain that there are two, something
-    /// on the way has copied it.
-    #[cold]
-    pub(crate) fn has_passed_other_point(&mut self, packet: &Packet, bytes: &[u8], side: usize) -> Option<Seen> {
-        let mut points = self.two_points.take()?;
-        let rtt_ns = self.handshake_rtt_ns.or_else(|| points.there_and_back_ns()).unwrap_or(0);
-        let direction = &mut points.directions[side];
-        direction.forget_before(packet.time_ns.saturating_sub(LONGEST_WAY_NS));
-        let identity = identity(packet, bytes);
-        let before = direction.passed.get(&identity).copied();
-        let is_same = before.is_some_and(|before| self.is_same_transmission(packet, side, &before, direction, rtt_ns));
-        match before.filter(|_| is_same) {
-            // Acknowledgements that differ in nothing may be several: each has one copy.
-            Some(before) => direction.passed_again(identity, before, packet),
-            None => direction.remember(identity, packet.time_ns),
-        }
-        points.are_certain |= points.directions.iter().all(|direction| direction.twice >= FEWEST_TWICE);
-        let seen = if points.are_certain { Seen::AtOnce } else { Seen::Late };
-        let is_sought = points.are_certain || self.echo_loops.is_some();
-        let given_up = !is_sought || points.directions.iter().any(PassedTwice::is_mostly_once);
-        self.two_points = Some(points).filter(|_| !given_up);
-        is_same.then_some(seen)
+/// The packet has passed the other one of two capture points before; or, as long as it is not certain that there are two, something
+/// on the way has copied it.
+#[cold]
+pub(crate) fn has_passed_other_point(
+    connection: &mut Connection,
+    packet: &Packet,
+    bytes: &[u8],
+    side: usize,
+) -> Option<Seen> {
+    let mut points = connection.two_points.take()?;
+    let rtt_ns = connection.handshake_rtt_ns.or_else(|| points.there_and_back_ns()).unwrap_or(0);
+    let direction = &mut points.directions[side];
+    direction.forget_before(packet.time_ns.saturating_sub(LONGEST_WAY_NS));
+    let identity = identity(packet, bytes);
+    let before = direction.passed.get(&identity).copied();
+    let is_same =
+        before.is_some_and(|before| is_same_transmission(connection, packet, side, &before, direction, rtt_ns));
+    match before.filter(|_| is_same) {
+        // Acknowledgements that differ in nothing may be several: each has one copy.
+        Some(before) => direction.passed_again(identity, before, packet),
+        None => direction.remember(identity, packet.time_ns),
     }
+    points.are_certain |= points.directions.iter().all(|direction| direction.twice >= FEWEST_TWICE);
+    let seen = if points.are_certain { Seen::AtOnce } else { Seen::Late };
+    let is_sought = points.are_certain || connection.echo_loops.is_some();
+    let given_up = !is_sought || points.directions.iter().any(PassedTwice::is_mostly_once);
+    connection.two_points = Some(points).filter(|_| !given_up);
+    is_same.then_some(seen)
+}
 
-    /// What looks the same as a packet that passed before is that: its sender would have numbered or stamped it anew since, or cannot
-    /// have heard anything.
-    fn is_same_transmission(
-        &self,
-        packet: &Packet,
-        side: usize,
-        before: &Passed,
-        direction: &PassedTwice,
-        rtt_ns: i64,
-    ) -> bool {
-        let age_ns = packet.time_ns.saturating_sub(before.time_ns);
-        let answered_after_ns = FASTEST_ANSWER * rtt_ns as f64;
-        if (age_ns as f64) < answered_after_ns || packet.has(tcp_flags::RST) {
-            return true;
-        }
-        let Some(live) = self.directions[side].live.as_deref() else { return false };
-        let others_stamped =
-            || live.capture.clock.newest().is_some_and(|newest| serial_difference(packet.tsval, newest) < 0);
-        let would_stamp = || live.capture.clock.tick_ns().is_some_and(|tick_ns| 2.0 * tick_ns < age_ns as f64);
-        if packet.options & option_bits::TIMESTAMPS != 0 && (others_stamped() || would_stamp())
-            || packet.ip_id != 0 && live.loss.identifications.looks_rising()
-        {
-            return true;
-        }
-        // Behind a queue: nothing sent later has arrived, so that nobody can miss it, and it took hardly longer than the last.
-        let back_ns = (answered_after_ns / 2.0) as i64;
-        before.time_ns >= direction.last_first_ns && age_ns < direction.last_way_ns.saturating_add(back_ns)
+/// What looks the same as a packet that passed before is that: its sender would have numbered or stamped it anew since, or cannot
+/// have heard anything.
+fn is_same_transmission(
+    connection: &Connection,
+    packet: &Packet,
+    side: usize,
+    before: &Passed,
+    direction: &PassedTwice,
+    rtt_ns: i64,
+) -> bool {
+    let age_ns = packet.time_ns.saturating_sub(before.time_ns);
+    let answered_after_ns = FASTEST_ANSWER * rtt_ns as f64;
+    if (age_ns as f64) < answered_after_ns || packet.has(tcp_flags::RST) {
+        return true;
     }
+    let Some(live) = connection.directions[side].live.as_deref() else { return false };
+    let others_stamped =
+        || live.capture.clock.newest().is_some_and(|newest| serial_difference(packet.tsval, newest) < 0);
+    let would_stamp = || live.capture.clock.tick_ns().is_some_and(|tick_ns| 2.0 * tick_ns < age_ns as f64);
+    if packet.options & option_bits::TIMESTAMPS != 0 && (others_stamped() || would_stamp())
+        || packet.ip_id != 0 && live.loss.identifications.looks_rising()
+    {
+        return true;
+    }
+    // Behind a queue: nothing sent later has arrived, so that nobody can miss it, and it took hardly longer than the last.
+    let back_ns = (answered_after_ns / 2.0) as i64;
+    before.time_ns >= direction.last_first_ns && age_ns < direction.last_way_ns.saturating_add(back_ns)
 }

@@ -13,21 +13,25 @@ const STEPS_DIFFER_DIVISOR: i64 = 5;
 /// And if they stand no further apart than this and the step itself, by which one of the times was set.
 const STEPS_APART_NS: i64 = 1_000_000_000;
 
-impl Connection {
-    /// A step of the capture clock shows in both directions, by the same amount, at the same place; in one direction
-    /// only it is the sender or a queue.
-    #[cold]
-    pub(crate) fn suspect_step(&mut self, packet: &Packet, side: usize, ahead_ns: i64, environment: &mut Environment) {
-        let step = ClockStep { input: packet.input, time_ns: packet.time_ns, ahead_ns };
-        if let Some((other_side, other)) = self.suspected_step
-            && usize::from(other_side) != side
-            && (other.ahead_ns - ahead_ns).abs() <= STEPS_DIFFER_NS + ahead_ns.abs() / STEPS_DIFFER_DIVISOR
-            && packet.time_ns.saturating_sub(other.time_ns).abs() <= STEPS_APART_NS + ahead_ns.abs()
-        {
-            environment.clock_steps.push(step);
-            self.suspected_step = None;
-        } else {
-            self.suspected_step = Some((side as u8, step));
-        }
+/// A step of the capture clock shows in both directions, by the same amount, at the same place; in one direction
+/// only it is the sender or a queue.
+#[cold]
+pub(crate) fn suspect_step(
+    connection: &mut Connection,
+    packet: &Packet,
+    side: usize,
+    ahead_ns: i64,
+    environment: &mut Environment,
+) {
+    let step = ClockStep { input: packet.input, time_ns: packet.time_ns, ahead_ns };
+    if let Some((other_side, other)) = connection.suspected_step
+        && usize::from(other_side) != side
+        && (other.ahead_ns - ahead_ns).abs() <= STEPS_DIFFER_NS + ahead_ns.abs() / STEPS_DIFFER_DIVISOR
+        && packet.time_ns.saturating_sub(other.time_ns).abs() <= STEPS_APART_NS + ahead_ns.abs()
+    {
+        environment.clock_steps.push(step);
+        connection.suspected_step = None;
+    } else {
+        connection.suspected_step = Some((side as u8, step));
     }
 }

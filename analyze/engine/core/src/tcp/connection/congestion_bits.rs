@@ -10,45 +10,43 @@ use crate::tcp::connection::connection::Connection;
 use crate::tcp::events::ecn::{Ecn, Feedback};
 use crate::tcp::stats::sequence::unwrap;
 
-impl Connection {
-    /// A SYN or SYN-ACK passed that counts.
-    pub(crate) fn agree_on_ecn(&mut self, packet: &Packet) {
-        if !packet.has(tcp_flags::ACK) {
-            self.syn_flags = Some(packet.flags);
-        } else if !self.handshake.complete {
-            let agreed = Feedback::agreed(self.syn_flags, packet.flags);
-            self.ecn = agreed.map(|feedback| Box::new(Ecn { feedback, sides: Default::default() }));
-        }
+/// A SYN or SYN-ACK passed that counts.
+pub(crate) fn agree_on_ecn(connection: &mut Connection, packet: &Packet) {
+    if !packet.has(tcp_flags::ACK) {
+        connection.syn_flags = Some(packet.flags);
+    } else if !connection.handshake.complete {
+        let agreed = Feedback::agreed(connection.syn_flags, packet.flags);
+        connection.ecn = agreed.map(|feedback| Box::new(Ecn { feedback, sides: Default::default() }));
     }
+}
 
-    /// Takes a packet without SYN that has one of the [`crate::tcp::events::ecn::BITS`], of `side`. What completes the opening has another meaning.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn take_congestion_bits(&mut self, packet: &Packet, side: usize) {
-        let Some(ecn) = self.ecn.as_deref_mut().filter(|_| self.handshake.complete) else { return };
-        let data = &self.directions[1 - side];
-        let position = unwrap(data.una, packet.acknowledgement);
-        // What was overtaken tells of times gone by.
-        if packet.has(tcp_flags::ACK) && position >= data.una {
-            let echoes = &mut ecn.sides[1 - side];
-            match ecn.feedback {
-                Feedback::Classic if packet.has(tcp_flags::ECE) => echoes.echo(position),
-                Feedback::Accurate if echoes.counted(packet) > 0 => {
-                    let heard_ns = packet.time_ns.saturating_add(self.loops_ns[1 - side].unwrap_or(0));
-                    echoes.tell(position, data.max, packet.time_ns, heard_ns);
-                }
-                _ => {}
+/// Takes a packet without SYN that has one of the [`crate::tcp::events::ecn::BITS`], of `side`. What completes the opening has another meaning.
+#[cold]
+#[inline(never)]
+pub(crate) fn take_congestion_bits(connection: &mut Connection, packet: &Packet, side: usize) {
+    let Some(ecn) = connection.ecn.as_deref_mut().filter(|_| connection.handshake.complete) else { return };
+    let data = &connection.directions[1 - side];
+    let position = unwrap(data.una, packet.acknowledgement);
+    // What was overtaken tells of times gone by.
+    if packet.has(tcp_flags::ACK) && position >= data.una {
+        let echoes = &mut ecn.sides[1 - side];
+        match ecn.feedback {
+            Feedback::Classic if packet.has(tcp_flags::ECE) => echoes.echo(position),
+            Feedback::Accurate if echoes.counted(packet) > 0 => {
+                let heard_ns = packet.time_ns.saturating_add(connection.loops_ns[1 - side].unwrap_or(0));
+                echoes.tell(position, data.max, packet.time_ns, heard_ns);
             }
-        }
-        if ecn.feedback == Feedback::Classic && packet.has(tcp_flags::CWR) && packet.payload_length > 0 {
-            ecn.sides[side].reduce(unwrap(self.directions[side].max, packet.sequence));
+            _ => {}
         }
     }
+    if ecn.feedback == Feedback::Classic && packet.has(tcp_flags::CWR) && packet.payload_length > 0 {
+        ecn.sides[side].reduce(unwrap(connection.directions[side].max, packet.sequence));
+    }
+}
 
-    /// Packets of the receiver so far that told of marks on the data of `side`.
-    pub(crate) fn congestion_echoes(&self, side: usize) -> u64 {
-        self.ecn.as_deref().map_or(0, |ecn| ecn.sides[side].packets)
-    }
+/// Packets of the receiver so far that told of marks on the data of `side`.
+pub(crate) fn congestion_echoes(connection: &Connection, side: usize) -> u64 {
+    connection.ecn.as_deref().map_or(0, |ecn| ecn.sides[side].packets)
 }
 
 #[cfg(test)]

@@ -1,31 +1,24 @@
-//! One TCP connection while its packets pass: which direction a packet belongs to, and what each part of it says.
+//! One TCP connection while its packets pass: its two directions, and what both sides agreed on.
 //!
-//! The client's data is direction 0, the server's direction 1. A packet is first compared with what was captured just before
-//! (copies are left out), then its data goes to its own direction and its acknowledgement to the other.
+//! The client's data is direction 0, the server's direction 1. What a packet does to it stands in
+//! [`crate::tcp::connection::on_packet`] and in the files of this room, one for each rule.
 
-use crate::decode::options::SackBlocks;
 use crate::dns::DnsStreams;
 use crate::packet::{Packet, option_bits, tcp_flags};
 use crate::tcp::capture::two_taps::TwoPoints;
 use crate::tcp::connection::doubtful::Doubtful;
 use crate::tcp::connection::ending_log::EndingLog;
-use crate::tcp::connection::environment::{ClockStep, Environment};
+use crate::tcp::connection::environment::ClockStep;
 use crate::tcp::connection::handshake::Handshake;
-use crate::tcp::connection::packet_row::packet_row;
-use crate::tcp::connection::padded::{Padding, may_be_padded};
+use crate::tcp::connection::padded::Padding;
 use crate::tcp::connection::reset::Believed;
 use crate::tcp::connection::watchers::Watchers;
-use crate::tcp::direction::direction::{Direction, direction_and_peer};
+use crate::tcp::direction::direction::Direction;
 use crate::tcp::direction::placed::Peer;
-use crate::tcp::events::acked::Answer;
-use crate::tcp::events::copy::Copied;
-use crate::tcp::events::ecn;
+use crate::tcp::events::context::Context;
 use crate::tcp::events::ecn::Ecn;
 use crate::tcp::events::ends::Ends;
 use crate::tcp::events::openings::OtherSynAck;
-use crate::tcp::events::row::Seen;
-use crate::tcp::events::sent::{Arrived, Delivered, Kind};
-use crate::tcp::limits::rules::RoundRule;
 use crate::tcp::requests::talk::{NOBODY, Talk, Turn};
 use crate::tcp::rtt::echo_loop::EchoLoops;
 use crate::tls::TlsTracker;
@@ -172,129 +165,6 @@ impl Connection {
         }
     }
 
-    /// Takes a packet of this connection, unless its receiver would not.
-    #[inline(never)]
-    pub fn packet(&mut self, packet: &Packet, bytes: &[u8], from_client: bool, environment: &mut Environment) {
-        let side = usize::from(!from_client);
-        if self.padding.is_some() {
-            self.check_padding(packet, side);
-        }
-        let stripped = may_be_padded(packet).then(|| self.without_padding(packet, bytes, side)).flatten();
-        let packet = stripped.as_ref().unwrap_or(packet);
-        let opens_or_resets = packet.flags & (tcp_flags::SYN | tcp_flags::RST) != 0;
-        let is_refused =
-            !opens_or_resets && self.is_far_ahead(packet, side) && self.refuses_ahead(packet, side, environment);
-        if !is_refused {
-            self.take_packet(packet, bytes, side, false, environment);
-        }
-    }
-
-    /// Takes a packet whose numbers lie not above every window. `is_believed`: nor below, or what follows shows that they are right.
-    pub(crate) fn take_packet(
-        &mut self,
-        packet: &Packet,
-        bytes: &[u8],
-        side: usize,
-        is_believed: bool,
-        environment: &mut Environment,
-    ) {
-        let from_client = side == 0;
-        let before_ns = self.end_ns;
-        if self.ends_long_silence(packet) {
-            self.note_long_silence(packet, side);
-        }
-        if packet.flags & (tcp_flags::SYN | tcp_flags::RST) != 0 {
-            self.end_ns = self.end_ns.max(packet.time_ns);
-            return self.opening_or_reset(packet, bytes, side, environment);
-        }
-        if let Some(reset) = &self.reset
-            && reset.is_refuted_by(packet, side, &self.directions, self.shortest_rtt_ns())
-        {
-            (self.reset, self.over_since, self.over_but_for_rows) = (None, None, false);
-        }
-        self.begin_side(packet, side, environment);
-        // What was held because it lies far behind is remembered, and no copy of itself.
-        let was_held = is_believed && self.is_far_behind(packet, side);
-        let copied = if was_held { Copied::Nothing } else { self.copied(packet, bytes, side) };
-        let packet = match &copied {
-            Copied::Nothing => packet,
-            Copied::Head(rest) => rest,
-            Copied::All => return,
-        };
-        if !is_believed && self.is_far_behind(packet, side) && self.refuses_behind(packet, side, environment) {
-            return;
-        }
-        // Recorded twice, the last packet ends the connection once; what is refused does not at all.
-        self.end_ns = self.end_ns.max(packet.time_ns);
-        if self.echo_loops.is_some() {
-            self.seek_loops(packet, side);
-        }
-        if packet.flags & ecn::BITS != 0 {
-            self.take_congestion_bits(packet, side);
-        }
-        let limit_ns = environment.fixed_spacing_limit_ns;
-        let gap = self.watch(packet, bytes, side, before_ns, limit_ns);
-        if gap.is_some() {
-            self.note_resumption(packet, side);
-        }
-        let last = self.directions[side].live().rates.spacing.last();
-        if packet.payload_length > 0 {
-            self.directions[side].keep_arrivals(packet);
-        }
-        if packet.options & option_bits::TIMESTAMPS != 0
-            && let Some(ahead_ns) = self.directions[side].live().capture.clock.add(packet.time_ns, packet.tsval)
-        {
-            self.suspect_step(packet, side, ahead_ns, environment);
-        }
-        if !self.handshake.complete {
-            match from_client {
-                true => self.complete_handshake(packet, environment),
-                false => self.complete_split(packet, environment),
-            }
-        }
-        self.note_oldest(packet, side);
-        let arrived = self.take_own(packet, bytes, side);
-        self.note_sent_again(packet, side, &arrived);
-        if let (Some(evidence), Some(last), Some(_)) = (gap, last, arrived.spacing_ns) {
-            self.end_gap(evidence, packet, side, last, &arrived, limit_ns);
-        }
-        let answer = self.take_acknowledgement(packet, bytes, side);
-        self.answered(packet, side, answer.rtt_ns());
-        self.check_round(packet, side, environment.round_rules);
-        if self.detailed {
-            let seen = Seen { arrived, window_bytes: answer.window_bytes, round_trip: answer.round_trip };
-            let directions = [&self.directions[side], &self.directions[1 - side]];
-            environment.rows.push(&packet_row(self.id, packet, side, directions, &seen));
-        }
-    }
-
-    /// What the first packet of a side begins.
-    #[inline(always)]
-    fn begin_side(&mut self, packet: &Packet, side: usize, environment: &mut Environment) {
-        let acknowledged_first = self.directions[side].begun;
-        if !acknowledged_first {
-            self.directions[side].begin(packet.sequence);
-        }
-        if self.directions[side].live.is_none() {
-            self.directions[side].live = environment.live();
-        }
-        if self.directions[side].packets == 0 && !self.directions[side].opening_seen {
-            self.begin_in_mid_stream(packet, side, acknowledged_first, environment);
-        }
-    }
-
-    /// Is a round over for the data that the packet acknowledges, or is?
-    #[inline(always)]
-    pub(super) fn check_round(&mut self, packet: &Packet, side: usize, rules: &[RoundRule]) {
-        let is_over = |direction: &Direction| direction.live.as_deref().is_some_and(|live| live.view.round_is_over());
-        if is_over(&self.directions[1 - side]) {
-            self.close_round(packet, 1 - side, false, rules);
-        }
-        if packet.payload_length > 0 && is_over(&self.directions[side]) {
-            self.close_round(packet, side, true, rules);
-        }
-    }
-
     /// Bookkeeping that every packet gets which is no copy.
     #[inline]
     pub(crate) fn count(&mut self, packet: &Packet, side: usize) {
@@ -306,95 +176,31 @@ impl Connection {
         direction.wire_bytes += u64::from(packet.wire_length);
     }
 
-    /// The packet's own direction: data, FIN, probe or nothing.
-    #[inline]
-    pub(crate) fn take_own(&mut self, packet: &Packet, bytes: &[u8], side: usize) -> Arrived {
-        if packet.payload_length > 0 || packet.has(tcp_flags::FIN) {
-            self.directions[side].keep_steps(packet);
-        }
-        self.count(packet, side);
-        if packet.payload_length == 0 {
-            return self.take_empty(packet, side);
-        }
-        let mut delivered = Delivered::default();
-        let context = self.context(side);
-        let [direction, peer] = direction_and_peer(&mut self.directions, side);
-        let arrived = direction.data(packet, &context, peer_of(side, peer, &self.handshake), &mut delivered);
-        match arrived.kind {
-            Kind::Data => direction.ledger.add_first_transmission(packet),
-            Kind::Reordered if arrived.first_transmission_bytes == packet.payload_length => {
-                direction.ledger.add_first_transmission(packet)
-            }
-            _ => direction.ledger.add_retransmission(packet, arrived.first_transmission_bytes),
-        }
-        if packet.has(tcp_flags::FIN) {
-            self.take_fin(packet, side);
-        }
-        if usize::from(self.speaker) != side && !delivered.ranges().is_empty() {
-            self.speaks(packet, bytes, side);
-        }
-        if !self.tls_settled {
-            self.feed_tls(packet, bytes, side, &delivered);
-        }
-        arrived
-    }
-
-    /// Takes the data of a packet that was counted without it: as a packet, and its bytes by purpose.
-    pub(crate) fn take_data_of_counted(&mut self, packet: &Packet, bytes: &[u8], side: usize) -> Arrived {
-        let direction = &mut self.directions[side];
-        direction.settle_counters();
-        let ledger = direction.ledger;
-        direction.packets -= 1;
-        direction.wire_bytes -= u64::from(packet.wire_length);
-        let arrived = self.take_own(packet, bytes, side);
-        self.directions[side].ledger = ledger;
-        arrived
-    }
-
-    /// The other direction: what the packet says of data received.
-    #[inline(never)]
-    pub(super) fn take_acknowledgement(&mut self, packet: &Packet, bytes: &[u8], side: usize) -> Answer {
-        if !packet.has(tcp_flags::ACK) || self.only_waits_for_copies(packet) {
-            return Answer::default();
-        }
-        let sender = 1 - side;
-        if self.copied_syn_ack.is_some() && side == 0 && packet.options & option_bits::OTHERS != 0 {
-            self.refute_copied_syn_ack(packet, bytes);
-        }
-        if !self.sack && self.shows_sack(packet, bytes) {
-            self.sack = true;
-        }
-        let context = self.context(sender);
-        let answer = self.directions[sender].acknowledgement(packet, bytes, self.shifts[side], &context);
-        self.note_window(packet, side);
-        self.take_round_trip(answer, side);
-        self.pass_tls_holes(packet, sender);
-        answer
-    }
-
-    /// A capture that begins in mid-stream learns from the first report that both sides use SACK.
-    #[inline]
-    pub(super) fn shows_sack(&self, packet: &Packet, bytes: &[u8]) -> bool {
-        packet.options & option_bits::OTHERS != 0
-            && !self.offers_are_known()
-            && !SackBlocks::of_packet(packet, bytes).as_slice().is_empty()
-    }
-
-    /// Both sides have closed it; it is there still since all comes twice, and nothing else that comes tells of it.
-    pub(super) fn only_waits_for_copies(&self, packet: &Packet) -> bool {
-        let is_kept = self.over_since.is_some() && self.two_points.is_some();
-        is_kept && packet.payload_length == 0 && self.both_have_closed()
-    }
-
     pub(crate) fn offers_are_known(&self) -> bool {
         self.directions.iter().all(|direction| direction.offer.seen && !direction.offer.cut)
     }
 
-    /// Until the TLS handshake is over, every acknowledgement may tell that it waits in vain for data of `sender`.
+    /// What the rules for the data of `side` may know of the connection.
     #[inline(always)]
-    pub(super) fn pass_tls_holes(&mut self, packet: &Packet, sender: usize) {
-        if !self.tls_settled && self.tls.is_some() {
-            self.skip_tls_holes(packet, sender);
+    pub(crate) fn context(&self, side: usize) -> Context {
+        Context {
+            sack: self.sack,
+            beside_sender: self.beside[side],
+            beside_receiver: self.beside[1 - side],
+            loops_ns: [self.loops_ns[side], self.loops_ns[1 - side]],
+            handshake_rtt_ns: self.handshake_rtt_ns,
+        }
+    }
+
+    /// Shift of the windows `side` advertises; none if it is not known (RFC 7323 section 2.2: both must offer).
+    pub fn advertised_shift(&self, side: usize) -> Option<u8> {
+        let (own, peer) = (&self.directions[side].offer, &self.directions[1 - side].offer);
+        match (own.tells_scale(), peer.tells_scale()) {
+            (true, true) => Some(own.window_scale.filter(|_| peer.window_scale.is_some()).unwrap_or(0)),
+            // A SYN-ACK has the option only if the SYN had it.
+            (true, false) if side == 1 => Some(own.window_scale.unwrap_or(0)),
+            (false, true) if side == 0 && peer.window_scale.is_none() => Some(0),
+            _ => None,
         }
     }
 }

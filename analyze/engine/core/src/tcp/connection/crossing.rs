@@ -9,66 +9,73 @@ use crate::decode::options::SackBlocks;
 use crate::packet::{Packet, tcp_flags};
 use crate::tcp::connection::connection::Connection;
 use crate::tcp::connection::environment::Environment;
+use crate::tcp::connection::opened;
 
-impl Connection {
-    /// A SYN passed: where both crossed, the second SYN-ACK completes the opening.
-    pub(crate) fn complete_crossed(&mut self, packet: &Packet, side: usize, environment: &mut Environment) {
-        let acknowledges =
-            packet.has(tcp_flags::ACK) && packet.acknowledgement == self.directions[1 - side].base as u32;
-        let answered = [self.handshake.crossed, self.handshake.syn_ack.acknowledges()];
-        if !self.handshake.complete && acknowledges && self.handshake.crossed && answered[1 - side] {
-            self.opened(packet, environment);
-        }
+/// A SYN passed: where both crossed, the second SYN-ACK completes the opening.
+pub(crate) fn complete_crossed(
+    connection: &mut Connection,
+    packet: &Packet,
+    side: usize,
+    environment: &mut Environment,
+) {
+    let acknowledges =
+        packet.has(tcp_flags::ACK) && packet.acknowledgement == connection.directions[1 - side].base as u32;
+    let answered = [connection.handshake.crossed, connection.handshake.syn_ack.acknowledges()];
+    if !connection.handshake.complete && acknowledges && connection.handshake.crossed && answered[1 - side] {
+        opened::opened(connection, packet, environment);
     }
+}
 
-    /// The server acknowledges a SYN of the client, who has acknowledged the server's with a SYN-ACK of its own.
-    #[cold]
-    pub(crate) fn complete_split(&mut self, packet: &Packet, environment: &mut Environment) {
-        let client = &self.directions[0];
-        if !client.offer.seen || !packet.has(tcp_flags::ACK) || packet.acknowledgement != client.base as u32 {
-            return;
-        }
-        if self.handshake.crossed {
-            self.opened(packet, environment);
-        } else if self.handshake.syn_ack.count == 0 && self.directions[1].packets == 0 && packet.payload_length == 0 {
-            // It acknowledges the SYN and sends its own later.
-            self.handshake.answered(packet);
-        }
+/// The server acknowledges a SYN of the client, who has acknowledged the server's with a SYN-ACK of its own.
+#[cold]
+pub(crate) fn complete_split(connection: &mut Connection, packet: &Packet, environment: &mut Environment) {
+    let client = &connection.directions[0];
+    if !client.offer.seen || !packet.has(tcp_flags::ACK) || packet.acknowledgement != client.base as u32 {
+        return;
     }
+    if connection.handshake.crossed {
+        opened::opened(connection, packet, environment);
+    } else if connection.handshake.syn_ack.count == 0
+        && connection.directions[1].packets == 0
+        && packet.payload_length == 0
+    {
+        // It acknowledges the SYN and sends its own later.
+        connection.handshake.answered(packet);
+    }
+}
 
-    /// The SYN of `side` is what the other side's SYN still waits for: that was only acknowledged, or a former connection's host
-    /// has spoken.
-    pub(crate) fn awaits_syn(&self, side: usize) -> bool {
-        let opener = &self.directions[1 - side];
-        side == 1
-            && opener.offer.seen
-            && !self.handshake.complete
-            && self.reset.is_none()
-            && self.directions.iter().all(|direction| direction.data_packets == 0 && direction.fin.is_none())
-    }
+/// The SYN of `side` is what the other side's SYN still waits for: that was only acknowledged, or a former connection's host
+/// has spoken.
+pub(crate) fn awaits_syn(connection: &Connection, side: usize) -> bool {
+    let opener = &connection.directions[1 - side];
+    side == 1
+        && opener.offer.seen
+        && !connection.handshake.complete
+        && connection.reset.is_none()
+        && connection.directions.iter().all(|direction| direction.data_packets == 0 && direction.fin.is_none())
+}
 
-    /// A SYN-ACK looks like one captured twice, which its receiver may yet report to have come twice.
-    pub(crate) fn keep_copied_syn_ack(&mut self, packet: &Packet, side: usize) {
-        if side == 1 && packet.has(tcp_flags::ACK) {
-            self.copied_syn_ack = Some(Box::new(*packet));
-        }
+/// A SYN-ACK looks like one captured twice, which its receiver may yet report to have come twice.
+pub(crate) fn keep_copied_syn_ack(connection: &mut Connection, packet: &Packet, side: usize) {
+    if side == 1 && packet.has(tcp_flags::ACK) {
+        connection.copied_syn_ack = Some(Box::new(*packet));
     }
+}
 
-    /// The client reports (D-SACK) that the SYN-ACK came twice: it was no copy that the capture made.
-    #[cold]
-    pub(crate) fn refute_copied_syn_ack(&mut self, packet: &Packet, bytes: &[u8]) {
-        let server = &self.directions[1];
-        let behind_syn = server.base as u32;
-        let reported = SackBlocks::of_packet(packet, bytes).as_slice().first().copied();
-        if reported.is_none_or(|(start, end)| start != behind_syn.wrapping_sub(1) || end != behind_syn) {
-            return;
-        }
-        let Some(again) = self.copied_syn_ack.take() else { return };
-        self.openings_twice[1] = false;
-        self.count(&again, 1);
-        let server = &mut self.directions[1];
-        server.loss.capture_duplicates = server.loss.capture_duplicates.saturating_sub(1);
-        server.loss.syn += 1;
-        server.ledger.add_retransmission(&again, 0);
+/// The client reports (D-SACK) that the SYN-ACK came twice: it was no copy that the capture made.
+#[cold]
+pub(crate) fn refute_copied_syn_ack(connection: &mut Connection, packet: &Packet, bytes: &[u8]) {
+    let server = &connection.directions[1];
+    let behind_syn = server.base as u32;
+    let reported = SackBlocks::of_packet(packet, bytes).as_slice().first().copied();
+    if reported.is_none_or(|(start, end)| start != behind_syn.wrapping_sub(1) || end != behind_syn) {
+        return;
     }
+    let Some(again) = connection.copied_syn_ack.take() else { return };
+    connection.openings_twice[1] = false;
+    connection.count(&again, 1);
+    let server = &mut connection.directions[1];
+    server.loss.capture_duplicates = server.loss.capture_duplicates.saturating_sub(1);
+    server.loss.syn += 1;
+    server.ledger.add_retransmission(&again, 0);
 }

@@ -7,9 +7,13 @@
 //! the rest is new.
 
 use crate::packet::{Packet, option_bits, tcp_flags};
+use crate::tcp::connection::at_two_taps;
 use crate::tcp::connection::connection::Connection;
+use crate::tcp::connection::loops;
+use crate::tcp::direction::before_capture;
 use crate::tcp::direction::direction::{Direction, Live, direction_and_peer};
 use crate::tcp::direction::on_ack::is_plain;
+use crate::tcp::direction::segment_size;
 use crate::tcp::events::copy::{Copied, Seen};
 use crate::tcp::kernel::{
     FASTEST_ANSWER, FLAGS_OF_ONE, LONGEST_DISTANCE_NS, LONGEST_NUMBERED_NS, LONGEST_WAY_NS, LONGEST_WITHOUT_NUMBERS_NS,
@@ -18,144 +22,140 @@ use crate::tcp::kernel::{
 use crate::tcp::loss::asked::Asked;
 use crate::tcp::stats::sequence::{serial_difference, unwrap};
 
-impl Connection {
-    /// The same packet within milliseconds, or a part of it. Only what begins with nothing new is compared.
-    #[inline]
-    pub(crate) fn copied(&mut self, packet: &Packet, bytes: &[u8], side: usize) -> Copied {
-        if self.two_points.is_some()
-            && let Some(seen) = self.has_passed_other_point(packet, bytes, side)
-        {
-            self.leave_out(packet, side, seen);
-            return Copied::All;
-        }
-        let [direction, peer] = direction_and_peer(&mut self.directions, side);
-        let nothing_new = if packet.sequence_length() > 0 {
-            unwrap(direction.max, packet.sequence) < direction.max
-        } else {
-            !peer.begun || unwrap(peer.una, packet.acknowledgement) <= peer.una
-        };
-        let copied = if nothing_new { self.seen_before(packet, bytes, side) } else { Copied::Nothing };
-        if !matches!(copied, Copied::All) {
-            self.directions[side].live().capture.recent.remember(packet, bytes);
-        }
-        copied
+/// The same packet within milliseconds, or a part of it. Only what begins with nothing new is compared.
+#[inline]
+pub(crate) fn copied(connection: &mut Connection, packet: &Packet, bytes: &[u8], side: usize) -> Copied {
+    if connection.two_points.is_some()
+        && let Some(seen) = at_two_taps::has_passed_other_point(connection, packet, bytes, side)
+    {
+        leave_out(connection, packet, side, seen);
+        return Copied::All;
     }
-
-    #[inline(never)]
-    fn seen_before(&mut self, packet: &Packet, bytes: &[u8], side: usize) -> Copied {
-        if let Some(seen) = self.copy(packet, bytes, side) {
-            self.leave_out(packet, side, seen);
-            return Copied::All;
-        }
-        if packet.payload_length == 0 {
-            return Copied::Nothing;
-        }
-        let Some(head) = self.directions[side].head_seen(packet) else { return Copied::Nothing };
-        let Some(seen) = self.copy(&head, bytes, side) else { return Copied::Nothing };
-        self.count_copy(&head, side, seen);
-        Copied::Head(self.directions[side].behind(packet, &head))
+    let [direction, peer] = direction_and_peer(&mut connection.directions, side);
+    let nothing_new = if packet.sequence_length() > 0 {
+        unwrap(direction.max, packet.sequence) < direction.max
+    } else {
+        !peer.begun || unwrap(peer.una, packet.acknowledgement) <= peer.una
+    };
+    let copied = if nothing_new { seen_before(connection, packet, bytes, side) } else { Copied::Nothing };
+    if !matches!(copied, Copied::All) {
+        connection.directions[side].live().capture.recent.remember(packet, bytes);
     }
+    copied
+}
 
-    #[inline(never)]
-    fn copy(&self, packet: &Packet, bytes: &[u8], side: usize) -> Option<Seen> {
-        let [direction, peer] = [&self.directions[side], &self.directions[1 - side]];
-        let live = direction.live.as_deref()?;
-        let numbered = packet.ip_id != 0 && (packet.ttl != direction.ttl || live.loss.identifications.looks_rising());
-        let longest_ns = if numbered { LONGEST_NUMBERED_NS } else { LONGEST_DISTANCE_NS };
+#[inline(never)]
+fn seen_before(connection: &mut Connection, packet: &Packet, bytes: &[u8], side: usize) -> Copied {
+    if let Some(seen) = copy(connection, packet, bytes, side) {
+        leave_out(connection, packet, side, seen);
+        return Copied::All;
+    }
+    if packet.payload_length == 0 {
+        return Copied::Nothing;
+    }
+    let Some(head) = head_seen(&connection.directions[side], packet) else { return Copied::Nothing };
+    let Some(seen) = copy(connection, &head, bytes, side) else { return Copied::Nothing };
+    count_copy(connection, &head, side, seen);
+    Copied::Head(behind(&connection.directions[side], packet, &head))
+}
+
+#[inline(never)]
+fn copy(connection: &Connection, packet: &Packet, bytes: &[u8], side: usize) -> Option<Seen> {
+    let [direction, peer] = [&connection.directions[side], &connection.directions[1 - side]];
+    let live = direction.live.as_deref()?;
+    let numbered = packet.ip_id != 0 && (packet.ttl != direction.ttl || live.loss.identifications.looks_rising());
+    let longest_ns = if numbered { LONGEST_NUMBERED_NS } else { LONGEST_DISTANCE_NS };
+    let start = unwrap(direction.max, packet.sequence);
+    let again = Again {
+        packet,
+        live,
+        peer,
+        start,
+        shortest_rtt_ns: loops::shortest_rtt_ns(connection),
+        // Most use SACK, and then an acknowledgement like the last is none for another segment (RFC 2018).
+        sack: connection.sack || !connection.offers_are_known(),
+        two_points: at_two_taps::has_two_points(connection),
+    };
+    let same = live.capture.recent.age_ns(packet, bytes, longest_ns).filter(|age_ns| again.is_copy_of_same(*age_ns));
+    if let Some(age_ns) = same {
+        return Some(Seen::after(age_ns));
+    }
+    let beside = Beside { sender: connection.beside[side], receiver: connection.beside[1 - side] };
+    let end = start + u64::from(packet.payload_length);
+    // Of what came first only in part there may be a head that is a copy, no more.
+    if start == end || end > direction.max || before_capture::missing(live, start, end).0 > 0 {
+        return None;
+    }
+    let parts = live.capture.recent.age_of_whole_or_parts_ns(
+        packet,
+        bytes,
+        longest_ns,
+        segment_size::full_segments(direction, packet),
+    );
+    if let Some(age_ns) = parts.filter(|age_ns| again.is_copy_of_parts(*age_ns)) {
+        return Some(Seen::after(age_ns));
+    }
+    let seen = if again.two_points { Seen::AtOnce } else { Seen::Late };
+    again.comes_late(beside, end == direction.max).then_some(seen)
+}
+
+#[cold]
+fn leave_out(connection: &mut Connection, packet: &Packet, side: usize, copy: Seen) {
+    if packet.payload_length > 0 {
+        segment_size::learn_size_from_head(&mut connection.directions[side], packet);
+    }
+    count_copy(connection, packet, side, copy);
+}
+
+#[cold]
+fn count_copy(connection: &mut Connection, packet: &Packet, side: usize, copy: Seen) {
+    let direction = &mut connection.directions[side];
+    direction.loss.capture_duplicates += 1;
+    direction.live().capture.late_copies += u32::from(copy == Seen::Late);
+    if packet.payload_length > 0 {
         let start = unwrap(direction.max, packet.sequence);
-        let again = Again {
-            packet,
-            live,
-            peer,
-            start,
-            shortest_rtt_ns: self.shortest_rtt_ns(),
-            // Most use SACK, and then an acknowledgement like the last is none for another segment (RFC 2018).
-            sack: self.sack || !self.offers_are_known(),
-            two_points: self.has_two_points(),
-        };
-        let same =
-            live.capture.recent.age_ns(packet, bytes, longest_ns).filter(|age_ns| again.is_copy_of_same(*age_ns));
-        if let Some(age_ns) = same {
-            return Some(Seen::after(age_ns));
-        }
-        let beside = Beside { sender: self.beside[side], receiver: self.beside[1 - side] };
-        let end = start + u64::from(packet.payload_length);
-        // Of what came first only in part there may be a head that is a copy, no more.
-        if start == end || end > direction.max || live.missing(start, end).0 > 0 {
-            return None;
-        }
-        let parts =
-            live.capture.recent.age_of_whole_or_parts_ns(packet, bytes, longest_ns, direction.full_segments(packet));
-        if let Some(age_ns) = parts.filter(|age_ns| again.is_copy_of_parts(*age_ns)) {
-            return Some(Seen::after(age_ns));
-        }
-        let seen = if again.two_points { Seen::AtOnce } else { Seen::Late };
-        again.comes_late(beside, end == direction.max).then_some(seen)
-    }
-
-    #[cold]
-    fn leave_out(&mut self, packet: &Packet, side: usize, copy: Seen) {
-        if packet.payload_length > 0 {
-            self.directions[side].learn_size_from_head(packet);
-        }
-        self.count_copy(packet, side, copy);
-    }
-
-    #[cold]
-    fn count_copy(&mut self, packet: &Packet, side: usize, copy: Seen) {
-        let direction = &mut self.directions[side];
-        direction.loss.capture_duplicates += 1;
-        direction.live().capture.late_copies += u32::from(copy == Seen::Late);
-        if packet.payload_length > 0 {
-            let start = unwrap(direction.max, packet.sequence);
-            let (segments, _) = direction.wire_segments_of(packet);
-            direction.live().loss.retransmissions.push_duplicate(
-                start,
-                start + u64::from(packet.payload_length),
-                segments,
-            );
-        }
+        let (segments, _) = segment_size::wire_segments_of(direction, packet);
+        direction.live().loss.retransmissions.push_duplicate(start, start + u64::from(packet.payload_length), segments);
     }
 }
 
-impl Direction {
-    /// The packet acknowledges nothing more of this data, which its receiver was asked to do.
-    fn is_asked_for(&self, packet: &Packet) -> bool {
-        let Some(live) = self.live.as_deref() else { return false };
-        let is_asked = |asked: &Asked| asked.may_be_answered(packet.time_ns, self.una);
-        packet.acknowledgement == self.una as u32
-            && is_plain(packet)
-            && live.loss.asked.as_deref().is_some_and(is_asked)
-    }
+/// The packet acknowledges nothing more of this data, which its receiver was asked to do.
+fn is_asked_for(direction: &Direction, packet: &Packet) -> bool {
+    let Some(live) = direction.live.as_deref() else { return false };
+    let is_asked = |asked: &Asked| asked.may_be_answered(packet.time_ns, direction.una);
+    packet.acknowledgement == direction.una as u32
+        && is_plain(packet)
+        && live.loss.asked.as_deref().is_some_and(is_asked)
+}
 
-    /// What of a frame that also brings what has not passed before has. Only whole segments are joined, and the flags that end a
-    /// write stand in the last.
-    fn head_seen(&self, packet: &Packet) -> Option<Packet> {
-        let full = u32::from(self.segment_size(packet).max(1));
-        if packet.payload_length <= full {
-            return None;
-        }
-        let start = unwrap(self.max, packet.sequence);
-        let missing = self.live.as_ref().and_then(|live| live.next_missing(start));
-        let payload_length = u32::try_from(missing.unwrap_or(self.max).min(self.max).saturating_sub(start)).ok()?;
-        let is_head = (1..packet.payload_length).contains(&payload_length) && payload_length.is_multiple_of(full);
-        is_head.then_some(Packet { payload_length, flags: packet.flags & !FLAGS_OF_ONE, ..*packet })
+/// What of a frame that also brings what has not passed before has. Only whole segments are joined, and the flags that end a
+/// write stand in the last.
+fn head_seen(direction: &Direction, packet: &Packet) -> Option<Packet> {
+    let full = u32::from(segment_size::segment_size(direction, packet).max(1));
+    if packet.payload_length <= full {
+        return None;
     }
+    let start = unwrap(direction.max, packet.sequence);
+    let missing = direction.live.as_ref().and_then(|live| before_capture::next_missing(live, start));
+    let payload_length =
+        u32::try_from(missing.unwrap_or(direction.max).min(direction.max).saturating_sub(start)).ok()?;
+    let is_head = (1..packet.payload_length).contains(&payload_length) && payload_length.is_multiple_of(full);
+    is_head.then_some(Packet { payload_length, flags: packet.flags & !FLAGS_OF_ONE, ..*packet })
+}
 
-    /// The packet without its `head`. Its first segment has the number that its sender counted for it.
-    fn behind(&self, packet: &Packet, head: &Packet) -> Packet {
-        let captured = packet.payload_captured.min(head.payload_length);
-        let counts = self.live.as_ref().is_some_and(|live| live.loss.identifications.looks_rising());
-        let (segments, _) = self.wire_segments_of(head);
-        Packet {
-            sequence: packet.sequence.wrapping_add(head.payload_length),
-            payload_length: packet.payload_length - head.payload_length,
-            payload_offset: packet.payload_offset.wrapping_add(captured),
-            payload_captured: packet.payload_captured - captured,
-            wire_length: packet.wire_length.saturating_sub(head.payload_length),
-            ip_id: if counts { packet.ip_id.wrapping_add(segments as u16) } else { packet.ip_id },
-            ..*packet
-        }
+/// The packet without its `head`. Its first segment has the number that its sender counted for it.
+fn behind(direction: &Direction, packet: &Packet, head: &Packet) -> Packet {
+    let captured = packet.payload_captured.min(head.payload_length);
+    let counts = direction.live.as_ref().is_some_and(|live| live.loss.identifications.looks_rising());
+    let (segments, _) = segment_size::wire_segments_of(direction, head);
+    Packet {
+        sequence: packet.sequence.wrapping_add(head.payload_length),
+        payload_length: packet.payload_length - head.payload_length,
+        payload_offset: packet.payload_offset.wrapping_add(captured),
+        payload_captured: packet.payload_captured - captured,
+        wire_length: packet.wire_length.saturating_sub(head.payload_length),
+        ip_id: if counts { packet.ip_id.wrapping_add(segments as u16) } else { packet.ip_id },
+        ..*packet
     }
 }
 
@@ -194,7 +194,7 @@ impl Again<'_> {
             packet => {
                 let says_all = self.sack && packet.options & option_bits::CUT == 0;
                 // What was asked for is an acknowledgement of its own, though it says the same.
-                (says_all && !self.peer.is_asked_for(packet)) || packet.has(tcp_flags::FIN)
+                (says_all && !is_asked_for(self.peer, packet)) || packet.has(tcp_flags::FIN)
             }
         }
     }

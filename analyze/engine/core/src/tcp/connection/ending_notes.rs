@@ -17,139 +17,134 @@ pub(crate) const MOST_PLACES: usize = 10;
 /// Resets that are kept of a connection.
 const MOST_RESETS: usize = 6;
 
-impl Connection {
-    fn ending_log(&mut self) -> &mut EndingLog {
-        self.ending.get_or_insert_default()
-    }
+fn ending_log(connection: &mut Connection) -> &mut EndingLog {
+    connection.ending.get_or_insert_default()
+}
 
-    /// Nothing has passed for long before `packet`.
-    #[inline(always)]
-    pub(crate) fn ends_long_silence(&self, packet: &Packet) -> bool {
-        packet.time_ns.saturating_sub(self.end_ns) >= LONG_IDLE_NS
-    }
+/// Nothing has passed for long before `packet`.
+#[inline(always)]
+pub(crate) fn ends_long_silence(connection: &Connection, packet: &Packet) -> bool {
+    packet.time_ns.saturating_sub(connection.end_ns) >= LONG_IDLE_NS
+}
 
-    /// `packet` [`Self::ends_long_silence`]. One in which something is outstanding is none of the application's.
-    #[cold]
-    pub(crate) fn note_long_silence(&mut self, packet: &Packet, side: usize) {
-        if self.directions.iter().all(|direction| direction.all_acknowledged()) {
-            let resumed = Resumed { from_ns: self.end_ns, to: Place::of(packet), side: side as u8 };
-            self.ending_log().resumed = Some(resumed);
-        }
+/// `packet` [`ends_long_silence`]. One in which something is outstanding is none of the application's.
+#[cold]
+pub(crate) fn note_long_silence(connection: &mut Connection, packet: &Packet, side: usize) {
+    if connection.directions.iter().all(|direction| direction.all_acknowledged()) {
+        let resumed = Resumed { from_ns: connection.end_ns, to: Place::of(packet), side: side as u8 };
+        ending_log(connection).resumed = Some(resumed);
     }
+}
 
-    /// A SYN or a SYN-ACK that is not the first.
-    #[cold]
-    pub(crate) fn note_repeated_opening(&mut self, packet: &Packet, side: usize) {
-        let places = &mut self.ending_log().sides[side].openings;
-        if places.len() < MOST_PLACES {
-            places.push(Place::of(packet));
-        } else if let Some(last) = places.last_mut() {
-            *last = Place::of(packet);
-        }
+/// A SYN or a SYN-ACK that is not the first.
+#[cold]
+pub(crate) fn note_repeated_opening(connection: &mut Connection, packet: &Packet, side: usize) {
+    let places = &mut ending_log(connection).sides[side].openings;
+    if places.len() < MOST_PLACES {
+        places.push(Place::of(packet));
+    } else if let Some(last) = places.last_mut() {
+        *last = Place::of(packet);
     }
+}
 
-    /// A reset, believed or not.
-    #[cold]
-    pub(crate) fn note_reset(&mut self, packet: &Packet, side: usize) {
-        let direction = &self.directions[side];
-        let reset = Reset {
-            place: Place::of(packet),
-            side: side as u8,
-            ttl: packet.ttl,
-            ttl_of_host: if direction.packets > 0 { direction.ttl } else { 0 },
-            ip_id: (packet.ip_version == 4).then_some(packet.ip_id),
-            ip_id_ahead: direction
-                .live
-                .as_deref()
-                .and_then(|live| live.loss.identifications.regular_step(packet.ip_id)),
-            acknowledges: packet.has(tcp_flags::ACK),
-            outstanding_bytes: [0, 1].map(|of| self.outstanding_behind(packet, side, of)),
-        };
-        let log = self.ending_log();
-        if log.resets.len() >= MOST_RESETS {
-            log.resets.pop();
-        }
-        log.resets.push(reset);
+/// A reset, believed or not.
+#[cold]
+pub(crate) fn note_reset(connection: &mut Connection, packet: &Packet, side: usize) {
+    let direction = &connection.directions[side];
+    let reset = Reset {
+        place: Place::of(packet),
+        side: side as u8,
+        ttl: packet.ttl,
+        ttl_of_host: if direction.packets > 0 { direction.ttl } else { 0 },
+        ip_id: (packet.ip_version == 4).then_some(packet.ip_id),
+        ip_id_ahead: direction.live.as_deref().and_then(|live| live.loss.identifications.regular_step(packet.ip_id)),
+        acknowledges: packet.has(tcp_flags::ACK),
+        outstanding_bytes: [0, 1].map(|of| outstanding_behind(connection, packet, side, of)),
+    };
+    let log = ending_log(connection);
+    if log.resets.len() >= MOST_RESETS {
+        log.resets.pop();
     }
+    log.resets.push(reset);
+}
 
-    /// What `of` has sent that is not acknowledged, not even by the reset of `side`.
-    fn outstanding_behind(&self, reset: &Packet, side: usize, of: usize) -> u64 {
-        let direction = &self.directions[of];
-        let by_reset = unwrap(direction.una, reset.acknowledgement);
-        let counts = of != side && reset.has(tcp_flags::ACK) && by_reset <= direction.max;
-        direction.max.saturating_sub(if counts { direction.una.max(by_reset) } else { direction.una })
+/// What `of` has sent that is not acknowledged, not even by the reset of `side`.
+fn outstanding_behind(connection: &Connection, reset: &Packet, side: usize, of: usize) -> u64 {
+    let direction = &connection.directions[of];
+    let by_reset = unwrap(direction.una, reset.acknowledgement);
+    let counts = of != side && reset.has(tcp_flags::ACK) && by_reset <= direction.max;
+    direction.max.saturating_sub(if counts { direction.una.max(by_reset) } else { direction.una })
+}
+
+/// A packet with data that may have been sent before: when that was, before its record says something else.
+#[inline]
+pub(crate) fn note_oldest(connection: &mut Connection, packet: &Packet, side: usize) {
+    if packet.payload_length > 0 && packet.sequence != connection.directions[side].max as u32 {
+        note_oldest_sent(connection, side);
     }
+}
 
-    /// A packet with data that may have been sent before: when that was, before its record says something else.
-    #[inline]
-    pub(crate) fn note_oldest(&mut self, packet: &Packet, side: usize) {
-        if packet.payload_length > 0 && packet.sequence != self.directions[side].max as u32 {
-            self.note_oldest_sent(side);
-        }
+#[cold]
+fn note_oldest_sent(connection: &mut Connection, side: usize) {
+    let first = connection.directions[side].live.as_deref().and_then(|live| live.segments.first()).copied();
+    let Some(first) = first.filter(Segment::was_sent_once) else { return };
+    let place = Place { frame: first.frame, time_ns: first.time_ns };
+    let oldest = Sent { place, start: first.start, length: first.length, kind: Kind::Data };
+    let known = &mut ending_log(connection).sides[side].oldest;
+    if known.is_none_or(|known| known.start < oldest.start) {
+        *known = Some(oldest);
     }
+}
 
-    #[cold]
-    fn note_oldest_sent(&mut self, side: usize) {
-        let first = self.directions[side].live.as_deref().and_then(|live| live.segments.first()).copied();
-        let Some(first) = first.filter(Segment::was_sent_once) else { return };
-        let place = Place { frame: first.frame, time_ns: first.time_ns };
-        let oldest = Sent { place, start: first.start, length: first.length, kind: Kind::Data };
-        let known = &mut self.ending_log().sides[side].oldest;
-        if known.is_none_or(|known| known.start < oldest.start) {
-            *known = Some(oldest);
-        }
+/// A packet that was sent again, or asks whether anybody is there.
+#[inline]
+pub(crate) fn note_sent_again(connection: &mut Connection, packet: &Packet, side: usize, arrived: &Arrived) {
+    let is_again = match arrived.kind {
+        Kind::Retransmission | Kind::WindowProbe | Kind::KeepAlive => true,
+        Kind::Fin => connection.directions[side].loss.fin > 0,
+        _ => false,
+    };
+    if is_again {
+        note_again(connection, packet, side, arrived.kind);
     }
+}
 
-    /// A packet that was sent again, or asks whether anybody is there.
-    #[inline]
-    pub(crate) fn note_sent_again(&mut self, packet: &Packet, side: usize, arrived: &Arrived) {
-        let is_again = match arrived.kind {
-            Kind::Retransmission | Kind::WindowProbe | Kind::KeepAlive => true,
-            Kind::Fin => self.directions[side].loss.fin > 0,
-            _ => false,
-        };
-        if is_again {
-            self.note_again(packet, side, arrived.kind);
-        }
+#[cold]
+fn note_again(connection: &mut Connection, packet: &Packet, side: usize, kind: Kind) {
+    let (start, una) = (unwrap(connection.directions[side].max, packet.sequence), connection.directions[side].una);
+    let sent = Sent { place: Place::of(packet), start, length: packet.payload_length, kind };
+    let SideLog { times_again: times, sent_again: places, .. } = &mut ending_log(connection).sides[side];
+    if places.front().is_some_and(|first| first.kind != kind || first.is_done(una)) {
+        places.clear();
+        *times = 0;
     }
-
-    #[cold]
-    fn note_again(&mut self, packet: &Packet, side: usize, kind: Kind) {
-        let (start, una) = (unwrap(self.directions[side].max, packet.sequence), self.directions[side].una);
-        let sent = Sent { place: Place::of(packet), start, length: packet.payload_length, kind };
-        let SideLog { times_again: times, sent_again: places, .. } = &mut self.ending_log().sides[side];
-        if places.front().is_some_and(|first| first.kind != kind || first.is_done(una)) {
-            places.clear();
-            *times = 0;
-        }
-        *times = times.saturating_add(1);
-        // The first and the last ones stay.
-        if places.len() >= MOST_PLACES {
-            places.remove(MOST_PLACES / 2);
-        }
-        places.push_back(sent);
+    *times = times.saturating_add(1);
+    // The first and the last ones stay.
+    if places.len() >= MOST_PLACES {
+        places.remove(MOST_PLACES / 2);
     }
+    places.push_back(sent);
+}
 
-    /// `side` says how much room it has for the data of the other.
-    #[inline]
-    pub(crate) fn note_window(&mut self, packet: &Packet, side: usize) {
-        if packet.window == 0 || self.ending.as_deref().is_some_and(|log| log.sides[1 - side].closed.is_some()) {
-            self.note_closed_window(packet, 1 - side);
-        }
+/// `side` says how much room it has for the data of the other.
+#[inline]
+pub(crate) fn note_window(connection: &mut Connection, packet: &Packet, side: usize) {
+    if packet.window == 0 || connection.ending.as_deref().is_some_and(|log| log.sides[1 - side].closed.is_some()) {
+        note_closed_window(connection, packet, 1 - side);
     }
+}
 
-    #[cold]
-    fn note_closed_window(&mut self, packet: &Packet, sender: usize) {
-        let place = Place::of(packet);
-        let log = &mut self.ending_log().sides[sender];
-        match (&mut log.closed, packet.window) {
-            (Some([_, last]), 0) => *last = place,
-            (nothing @ None, 0) => *nothing = Some([place; 2]),
-            (closed, _) => {
-                if let Some([first, _]) = closed.take() {
-                    let lasted_ns = place.time_ns.saturating_sub(first.time_ns);
-                    log.longest_closed_ns = log.longest_closed_ns.max(lasted_ns);
-                }
+#[cold]
+fn note_closed_window(connection: &mut Connection, packet: &Packet, sender: usize) {
+    let place = Place::of(packet);
+    let log = &mut ending_log(connection).sides[sender];
+    match (&mut log.closed, packet.window) {
+        (Some([_, last]), 0) => *last = place,
+        (nothing @ None, 0) => *nothing = Some([place; 2]),
+        (closed, _) => {
+            if let Some([first, _]) = closed.take() {
+                let lasted_ns = place.time_ns.saturating_sub(first.time_ns);
+                log.longest_closed_ns = log.longest_closed_ns.max(lasted_ns);
             }
         }
     }

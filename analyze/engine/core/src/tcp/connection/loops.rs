@@ -10,63 +10,61 @@ use crate::tcp::kernel::{BESIDE_SHARE, LONGEST_BESIDE_NS, SHORT_TRIP_NS, SHORTES
 /// Share of the round trip's far part that the near part may be where the far one is short.
 const BESIDE_SHARE_OF_SHORT_PART: f64 = 0.5;
 
-impl Connection {
-    /// The shortest round trip between the capture point and the side that answered.
-    #[inline(always)]
-    pub(crate) fn take_round_trip(&mut self, answer: Answer, side: usize) {
-        if let Some((rtt_ns, _)) = answer.round_trip
-            && self.loops_ns[side].is_none_or(|known| (rtt_ns as i64) < known)
+/// The shortest round trip between the capture point and the side that answered.
+#[inline(always)]
+pub(crate) fn take_round_trip(connection: &mut Connection, answer: Answer, side: usize) {
+    if let Some((rtt_ns, _)) = answer.round_trip
+        && connection.loops_ns[side].is_none_or(|known| (rtt_ns as i64) < known)
+    {
+        set_loop(connection, side, rtt_ns as i64);
+    }
+}
+
+/// The shortest round trip between the hosts so far. That of the handshake alone may be a second too long: beside the client
+/// nobody sees that a SYN-ACK was lost.
+pub(crate) fn shortest_rtt_ns(connection: &Connection) -> Option<i64> {
+    let [client_ns, server_ns] = connection.loops_ns;
+    let both_ns = client_ns.zip(server_ns).map(|(client_ns, server_ns)| client_ns.saturating_add(server_ns));
+    connection.handshake_rtt_ns.map(|rtt_ns| both_ns.map_or(rtt_ns, |both_ns| rtt_ns.min(both_ns)))
+}
+
+pub(crate) fn set_loop(connection: &mut Connection, side: usize, loop_ns: i64) {
+    connection.loops_ns[side] = Some(loop_ns);
+    let beside = [is_beside(connection, 0), is_beside(connection, 1)];
+    let before = std::mem::replace(&mut connection.beside, beside);
+    for (near, was_beside) in before.into_iter().enumerate() {
+        // A handshake that was held up on one side makes the capture seem to be beside the other one.
+        if let (true, false, Some(near_ns)) = (was_beside, connection.beside[near], connection.loops_ns[near])
+            && let Some(live) = connection.directions[near].live.as_deref_mut()
         {
-            self.set_loop(side, rtt_ns as i64);
+            live.view.set_loop(near_ns);
         }
     }
+}
 
-    /// The shortest round trip between the hosts so far. That of the handshake alone may be a second too long: beside the client
-    /// nobody sees that a SYN-ACK was lost.
-    pub(crate) fn shortest_rtt_ns(&self) -> Option<i64> {
-        let [client_ns, server_ns] = self.loops_ns;
-        let both_ns = client_ns.zip(server_ns).map(|(client_ns, server_ns)| client_ns.saturating_add(server_ns));
-        self.handshake_rtt_ns.map(|rtt_ns| both_ns.map_or(rtt_ns, |both_ns| rtt_ns.min(both_ns)))
+/// The capture point seems to be beside this side, by the round trips so far; when the connection is over,
+/// [`crate::tcp::connection::vantage`] says where it was.
+fn is_beside(connection: &Connection, side: usize) -> bool {
+    if connection.behind_queue[side] {
+        return false;
     }
+    let [Some(near), Some(far)] = [connection.loops_ns[side], connection.loops_ns[1 - side]] else { return false };
+    if near.saturating_add(far) >= SHORTEST_TELLING_NS {
+        return is_near(connection, near, far);
+    }
+    // A loop that was measured often is shorter than one that was measured once, by no more than what hosts take.
+    let ttl = [connection.directions[0].ttl, connection.directions[1].ttl];
+    match (Clues { ttl, ..Clues::default() }.vantage().side, connection.handshake.loops_ns()) {
+        (Side::Client, _) => side == 0,
+        (Side::Server, _) => side == 1,
+        (_, loops_ns) => {
+            let is_near_in_opening = |loops_ns: [i64; 2]| is_near(connection, loops_ns[side], loops_ns[1 - side]);
+            is_near(connection, near, far) && loops_ns.is_none_or(is_near_in_opening)
+        }
+    }
+}
 
-    pub(crate) fn set_loop(&mut self, side: usize, loop_ns: i64) {
-        self.loops_ns[side] = Some(loop_ns);
-        let beside = [self.is_beside(0), self.is_beside(1)];
-        let before = std::mem::replace(&mut self.beside, beside);
-        for (near, was_beside) in before.into_iter().enumerate() {
-            // A handshake that was held up on one side makes the capture seem to be beside the other one.
-            if let (true, false, Some(near_ns)) = (was_beside, self.beside[near], self.loops_ns[near])
-                && let Some(live) = self.directions[near].live.as_deref_mut()
-            {
-                live.view.set_loop(near_ns);
-            }
-        }
-    }
-
-    /// The capture point seems to be beside this side, by the round trips so far; when the connection is over,
-    /// [`crate::tcp::connection::vantage`] says where it was.
-    fn is_beside(&self, side: usize) -> bool {
-        if self.behind_queue[side] {
-            return false;
-        }
-        let [Some(near), Some(far)] = [self.loops_ns[side], self.loops_ns[1 - side]] else { return false };
-        if near.saturating_add(far) >= SHORTEST_TELLING_NS {
-            return self.is_near(near, far);
-        }
-        // A loop that was measured often is shorter than one that was measured once, by no more than what hosts take.
-        let ttl = [self.directions[0].ttl, self.directions[1].ttl];
-        match (Clues { ttl, ..Clues::default() }.vantage().side, self.handshake.loops_ns()) {
-            (Side::Client, _) => side == 0,
-            (Side::Server, _) => side == 1,
-            (_, loops_ns) => {
-                let is_near_in_opening = |loops_ns: [i64; 2]| self.is_near(loops_ns[side], loops_ns[1 - side]);
-                self.is_near(near, far) && loops_ns.is_none_or(is_near_in_opening)
-            }
-        }
-    }
-
-    fn is_near(&self, near: i64, far: i64) -> bool {
-        let share = if far < SHORT_TRIP_NS { BESIDE_SHARE_OF_SHORT_PART } else { BESIDE_SHARE };
-        (near <= LONGEST_BESIDE_NS || self.handshake.complete) && near < far && near as f64 <= share * far as f64
-    }
+fn is_near(connection: &Connection, near: i64, far: i64) -> bool {
+    let share = if far < SHORT_TRIP_NS { BESIDE_SHARE_OF_SHORT_PART } else { BESIDE_SHARE };
+    (near <= LONGEST_BESIDE_NS || connection.handshake.complete) && near < far && near as f64 <= share * far as f64
 }

@@ -3,11 +3,11 @@
 //!
 //! ```text
 //! steady           the short way of bulk transfers
-//! connection       a packet goes to its direction       environment      what connections of a shard share
-//! without_data     acknowledgements alone, probes and FIN
+//! connection       the state of both directions         environment      what connections of a shard share
+//! on_packet        a packet step by step: own_data, acknowledged, without_data (probes and FIN)
 //! open, handshake, crossing  SYN, SYN-ACK, RST: what is offered   vantage          where the capture stands
 //! loops            beside which host the capture seems to be     clock_steps      of the capture's clock
-//! nearer           who answered the SYN
+//! opened, closing  what follows from a handshake         nearer           who answered the SYN
 //! reset            which RST is believed, and what refutes it
 //! ending_log, ending_notes       repeated SYNs, resets, what was sent again
 //! acceptable       which numbers are believed (doubtful)  padding        zeros that are no data (padded)
@@ -19,8 +19,10 @@
 //! ```
 
 pub mod acceptable;
+mod acknowledged;
 pub mod at_two_taps;
 mod clock_steps;
+pub mod closing;
 pub mod congestion_bits;
 #[allow(clippy::module_inception, reason = "the room is named after its main type")]
 pub mod connection;
@@ -31,9 +33,12 @@ pub mod ending_log;
 pub mod ending_notes;
 pub mod environment;
 pub mod handshake;
-mod loops;
+pub mod loops;
 pub mod nearer;
+pub mod on_packet;
 pub mod open;
+mod opened;
+mod own_data;
 pub mod packet_row;
 pub mod padded;
 pub mod padding;
@@ -42,7 +47,7 @@ pub mod reset;
 pub mod rtt_by_echo;
 pub mod rtt_lengthened;
 pub(crate) mod speaking;
-mod steady;
+pub mod steady;
 pub mod vantage;
 pub mod watchers;
 pub mod watching;

@@ -37,69 +37,67 @@ pub struct Nearer {
     pub places: [Place; 2],
 }
 
-impl Connection {
-    /// Whether the opening was answered by something nearer than what acknowledges data; none if too little is known.
-    pub(crate) fn answered_nearer(&self) -> Option<bool> {
-        let sides = [0, 1].map(|side| self.is_answered_nearer(side));
-        sides.into_iter().flatten().reduce(|one, other| one || other)
-    }
+/// Whether the opening was answered by something nearer than what acknowledges data; none if too little is known.
+pub(crate) fn answered_nearer(connection: &Connection) -> Option<bool> {
+    let sides = [0, 1].map(|side| is_answered_nearer(connection, side));
+    sides.into_iter().flatten().reduce(|one, other| one || other)
+}
 
-    /// The same with its numbers, if it is so.
-    pub(crate) fn nearer(&self) -> Option<Nearer> {
-        let side = [1, 0].into_iter().find(|&side| self.is_answered_nearer(side) == Some(true))?;
-        // Between SYN, SYN-ACK and acknowledgement stand what was sent again of them.
-        let [syn, _, syn_ack, _, acknowledgement] = self.handshake.steps(self.first_frame);
-        let answered = [syn_ack, syn][side & 1].zip([acknowledgement, syn_ack][side & 1]);
-        let place = |(time_ns, frame): (i64, u32)| Place { frame, time_ns };
-        Some(Nearer {
-            handshake_ns: self.handshake_loop_ns(side)?,
-            data_ns: shortest_ns(&self.directions[1 - side])?,
-            places: answered.map(|(first, answer)| [place(first), place(answer)])?,
-        })
-    }
+/// The same with its numbers, if it is so.
+pub(crate) fn nearer(connection: &Connection) -> Option<Nearer> {
+    let side = [1, 0].into_iter().find(|&side| is_answered_nearer(connection, side) == Some(true))?;
+    // Between SYN, SYN-ACK and acknowledgement stand what was sent again of them.
+    let [syn, _, syn_ack, _, acknowledgement] = connection.handshake.steps(connection.first_frame);
+    let answered = [syn_ack, syn][side & 1].zip([acknowledgement, syn_ack][side & 1]);
+    let place = |(time_ns, frame): (i64, u32)| Place { frame, time_ns };
+    Some(Nearer {
+        handshake_ns: handshake_loop_ns(connection, side)?,
+        data_ns: shortest_ns(&connection.directions[1 - side])?,
+        places: answered.map(|(first, answer)| [place(first), place(answer)])?,
+    })
+}
 
-    /// The round trip of the path without a queue: the handshake's, but the shortest of data where something nearer answered that.
-    pub(crate) fn path_rtt_ns(&self) -> Option<u64> {
-        self.farther_rtt_ns().or_else(|| self.handshake_rtt_ns.and_then(|rtt_ns| u64::try_from(rtt_ns).ok()))
-    }
+/// The round trip of the path without a queue: the handshake's, but the shortest of data where something nearer answered that.
+pub(crate) fn path_rtt_ns(connection: &Connection) -> Option<u64> {
+    farther_rtt_ns(connection).or_else(|| connection.handshake_rtt_ns.and_then(|rtt_ns| u64::try_from(rtt_ns).ok()))
+}
 
-    /// The shortest round trip of data, where something nearer answered the opening.
-    pub(crate) fn farther_rtt_ns(&self) -> Option<u64> {
-        let is_nearer = [0, 1].map(|side| self.is_answered_nearer(side) == Some(true));
-        if is_nearer == [false; 2] {
-            return None;
-        }
-        let part_ns = |side: usize| {
-            let far_ns = shortest_ns(&self.directions[1 - side]).filter(|_| is_nearer[side]);
-            far_ns.or(self.handshake_loop_ns(side))
-        };
-        part_ns(0).zip(part_ns(1)).map(|(client_ns, server_ns)| client_ns.saturating_add(server_ns))
+/// The shortest round trip of data, where something nearer answered the opening.
+pub(crate) fn farther_rtt_ns(connection: &Connection) -> Option<u64> {
+    let is_nearer = [0, 1].map(|side| is_answered_nearer(connection, side) == Some(true));
+    if is_nearer == [false; 2] {
+        return None;
     }
+    let part_ns = |side: usize| {
+        let far_ns = shortest_ns(&connection.directions[1 - side]).filter(|_| is_nearer[side]);
+        far_ns.or(handshake_loop_ns(connection, side))
+    };
+    part_ns(0).zip(part_ns(1)).map(|(client_ns, server_ns)| client_ns.saturating_add(server_ns))
+}
 
-    /// The shortest round trip to the host of `side` that acknowledges data, from the capture point.
-    pub(crate) fn data_loop_ns(&self, side: usize) -> Option<i64> {
-        if self.is_answered_nearer(side) == Some(true) {
-            return shortest_ns(&self.directions[1 - side]).and_then(|loop_ns| i64::try_from(loop_ns).ok());
-        }
-        self.loops_ns[side]
+/// The shortest round trip to the host of `side` that acknowledges data, from the capture point.
+pub(crate) fn data_loop_ns(connection: &Connection, side: usize) -> Option<i64> {
+    if is_answered_nearer(connection, side) == Some(true) {
+        return shortest_ns(&connection.directions[1 - side]).and_then(|loop_ns| i64::try_from(loop_ns).ok());
     }
+    connection.loops_ns[side]
+}
 
-    fn handshake_loop_ns(&self, side: usize) -> Option<u64> {
-        let loops_ns = [self.handshake.client_loop_ns, self.handshake.server_loop_ns];
-        loops_ns.get(side).copied().flatten().and_then(|loop_ns| u64::try_from(loop_ns).ok())
-    }
+fn handshake_loop_ns(connection: &Connection, side: usize) -> Option<u64> {
+    let loops_ns = [connection.handshake.client_loop_ns, connection.handshake.server_loop_ns];
+    loops_ns.get(side).copied().flatten().and_then(|loop_ns| u64::try_from(loop_ns).ok())
+}
 
-    fn is_answered_nearer(&self, side: usize) -> Option<bool> {
-        let handshake_ns = self.handshake_loop_ns(side)?;
-        let direction = &self.directions[1 - side];
-        let shortest_ns = shortest_ns(direction)?;
-        let is_farther = shortest_ns >= handshake_ns.saturating_add(FARTHER_NS)
-            && shortest_ns as f64 >= FARTHER * handshake_ns as f64;
-        if !is_farther {
-            return (shortest_ns < handshake_ns.saturating_add(FARTHER_NS)).then_some(false);
-        }
-        is_telling(direction, shortest_ns).then_some(true)
+fn is_answered_nearer(connection: &Connection, side: usize) -> Option<bool> {
+    let handshake_ns = handshake_loop_ns(connection, side)?;
+    let direction = &connection.directions[1 - side];
+    let shortest_ns = shortest_ns(direction)?;
+    let is_farther =
+        shortest_ns >= handshake_ns.saturating_add(FARTHER_NS) && shortest_ns as f64 >= FARTHER * handshake_ns as f64;
+    if !is_farther {
+        return (shortest_ns < handshake_ns.saturating_add(FARTHER_NS)).then_some(false);
     }
+    is_telling(direction, shortest_ns).then_some(true)
 }
 
 fn shortest_ns(direction: &Direction) -> Option<u64> {

@@ -6,57 +6,61 @@
 
 use crate::packet::{Packet, tcp_flags};
 use crate::tcp::connection::connection::Connection;
+use crate::tcp::connection::own_data;
 use crate::tcp::connection::padded::Side;
 use crate::tcp::stats::sequence::unwrap;
 
 /// An IP packet of this length or less is padded: an Ethernet frame has at least 60 bytes, 14 of them its header.
 const PADDED_BYTES: u32 = 46;
 
-impl Connection {
-    /// The packet without its padding, if it [`may_be_padded`] and is.
-    #[cold]
-    pub(crate) fn without_padding(&mut self, packet: &Packet, bytes: &[u8], side: usize) -> Option<Packet> {
-        let direction = &self.directions[side];
-        let known = self.padding.as_deref().map_or(Side::default(), |padding| padding.0[side]);
-        let headers = u32::from(packet.ip_header_length) + u32::from(packet.tcp_header_length);
-        let window_closed = direction.live.as_deref().is_some_and(|live| live.acks.window_closed);
-        // The first byte of a capture that begins in mid-stream may be a keep-alive.
-        let is_next = if direction.begun { packet.sequence == direction.max as u32 } else { packet.payload_length > 1 };
-        // A FIN behind zeros has another number than one without.
-        let is_certain = known.is_proven || !packet.has(tcp_flags::FIN);
-        let is_padding = headers + packet.payload_length <= PADDED_BYTES
-            && is_next
-            && is_certain
-            && !window_closed
-            && !known.is_data
-            && is_all_zero(packet, bytes);
-        if !is_padding {
-            return None;
-        }
-        let last = Packet { payload_captured: 0, ..*packet };
-        if !packet.has(tcp_flags::FIN) {
-            self.padding.get_or_insert_default().0[side].last = Some(last);
-        }
-        Some(Packet { payload_length: 0, ..last })
+/// The packet without its padding, if it [`may_be_padded`] and is.
+#[cold]
+pub(crate) fn without_padding(
+    connection: &mut Connection,
+    packet: &Packet,
+    bytes: &[u8],
+    side: usize,
+) -> Option<Packet> {
+    let direction = &connection.directions[side];
+    let known = connection.padding.as_deref().map_or(Side::default(), |padding| padding.0[side]);
+    let headers = u32::from(packet.ip_header_length) + u32::from(packet.tcp_header_length);
+    let window_closed = direction.live.as_deref().is_some_and(|live| live.acks.window_closed);
+    // The first byte of a capture that begins in mid-stream may be a keep-alive.
+    let is_next = if direction.begun { packet.sequence == direction.max as u32 } else { packet.payload_length > 1 };
+    // A FIN behind zeros has another number than one without.
+    let is_certain = known.is_proven || !packet.has(tcp_flags::FIN);
+    let is_padding = headers + packet.payload_length <= PADDED_BYTES
+        && is_next
+        && is_certain
+        && !window_closed
+        && !known.is_data
+        && is_all_zero(packet, bytes);
+    if !is_padding {
+        return None;
     }
+    let last = Packet { payload_captured: 0, ..*packet };
+    if !packet.has(tcp_flags::FIN) {
+        connection.padding.get_or_insert_default().0[side].last = Some(last);
+    }
+    Some(Packet { payload_length: 0, ..last })
+}
 
-    /// What this packet shows of the last one that was taken for padded.
-    #[cold]
-    pub(crate) fn check_padding(&mut self, packet: &Packet, side: usize) {
-        let Some(padding) = self.padding.as_deref_mut() else { return };
-        for (of, known) in padding.0.iter_mut().enumerate() {
-            let (Some(last), direction) = (known.last, &self.directions[of]) else { continue };
-            let is_over = direction.max != unwrap(direction.max, last.sequence);
-            let behind = last.sequence.wrapping_add(last.payload_length);
-            let number = if of == side { packet.sequence } else { packet.acknowledgement };
-            let is_told = of == side || packet.has(tcp_flags::ACK);
-            if is_over || (of == side && packet.sequence == last.sequence) {
-                *known = Side { last: None, is_proven: true, ..*known };
-            } else if is_told && number == behind {
-                *known = Side { last: None, is_data: true, ..*known };
-                self.take_data_of_counted(&last, &[], of);
-                return;
-            }
+/// What this packet shows of the last one that was taken for padded.
+#[cold]
+pub(crate) fn check_padding(connection: &mut Connection, packet: &Packet, side: usize) {
+    let Some(padding) = connection.padding.as_deref_mut() else { return };
+    for (of, known) in padding.0.iter_mut().enumerate() {
+        let (Some(last), direction) = (known.last, &connection.directions[of]) else { continue };
+        let is_over = direction.max != unwrap(direction.max, last.sequence);
+        let behind = last.sequence.wrapping_add(last.payload_length);
+        let number = if of == side { packet.sequence } else { packet.acknowledgement };
+        let is_told = of == side || packet.has(tcp_flags::ACK);
+        if is_over || (of == side && packet.sequence == last.sequence) {
+            *known = Side { last: None, is_proven: true, ..*known };
+        } else if is_told && number == behind {
+            *known = Side { last: None, is_data: true, ..*known };
+            own_data::take_data_of_counted(connection, &last, &[], of);
+            return;
         }
     }
 }

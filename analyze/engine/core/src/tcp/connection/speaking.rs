@@ -7,7 +7,8 @@
 
 use crate::packet::{Packet, tcp_flags};
 use crate::tcp::connection::connection::Connection;
-use crate::tcp::connection::payload_feed::captured_payload;
+use crate::tcp::connection::loops;
+use crate::tcp::connection::nearer;
 use crate::tcp::direction::direction::Direction;
 use crate::tcp::requests::exchanges::{MOST_MESSAGE_BYTES, Reason};
 use crate::tcp::requests::longest::Longest;
@@ -31,150 +32,146 @@ const LOOP_SLACK_DIVISOR: i64 = 5;
 /// An interim response has no body.
 const MOST_INTERIM_BYTES: u64 = 1024;
 
-impl Connection {
-    /// New data of `side`, which did not speak last.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn speaks(&mut self, packet: &Packet, bytes: &[u8], side: usize) {
-        let opening = Opening::of(captured_payload(packet, bytes));
-        if let Some(turn) = self.turn.as_mut().filter(|turn| usize::from(turn.side) == side) {
-            turn.looked_at += 1;
-            if turn.looked_at >= MOST_LOOKED_AT {
-                self.speaker = side as u8;
-            }
-            if matches!(opening, Opening::HttpRequest | Opening::HttpPipelined) {
-                self.talk.get_or_insert_default().plain.begins(Opening::HttpPipelined);
-            }
-            return;
+/// New data of `side`, which did not speak last.
+#[cold]
+#[inline(never)]
+pub(crate) fn speaks(connection: &mut Connection, packet: &Packet, bytes: &[u8], side: usize) {
+    let opening = Opening::of(packet.captured_payload(bytes));
+    if let Some(turn) = connection.turn.as_mut().filter(|turn| usize::from(turn.side) == side) {
+        turn.looked_at += 1;
+        if turn.looked_at >= MOST_LOOKED_AT {
+            connection.speaker = side as u8;
         }
-        let turn = self.turn_of(packet, opening, side);
-        self.end_turn();
-        if !matches!(opening, Opening::Other | Opening::HttpRequest) {
-            self.talk.get_or_insert_default().plain.begins(opening);
+        if matches!(opening, Opening::HttpRequest | Opening::HttpPipelined) {
+            connection.talk.get_or_insert_default().plain.begins(Opening::HttpPipelined);
         }
-        self.speaker = if opening == Opening::HttpRequest { NOBODY } else { side as u8 };
-        self.turn = Some(turn);
+        return;
     }
-
-    fn turn_of(&self, packet: &Packet, opening: Opening, side: usize) -> Turn {
-        let [direction, peer] = [&self.directions[side], &self.directions[1 - side]];
-        let acknowledged = unwrap(peer.una, packet.acknowledgement);
-        let informed = packet.has(tcp_flags::ACK)
-            && match (side, &self.turn) {
-                (0, _) => acknowledged >= payload_end(peer),
-                (_, Some(request)) => acknowledged > request.position,
-                (_, None) => true,
-            };
-        Turn {
-            side: side as u8,
-            looked_at: 0,
-            informed,
-            partial: self.turn.is_none() && !direction.opening_seen,
-            opening,
-            start: (packet.time_ns, packet.frame),
-            position: unwrap(direction.max, packet.sequence),
-        }
+    let turn = turn_of(connection, packet, opening, side);
+    end_turn(connection);
+    if !matches!(opening, Opening::Other | Opening::HttpRequest) {
+        connection.talk.get_or_insert_default().plain.begins(opening);
     }
+    connection.speaker = if opening == Opening::HttpRequest { NOBODY } else { side as u8 };
+    connection.turn = Some(turn);
+}
 
-    /// The turn in progress is over.
-    fn end_turn(&mut self) {
-        let Some(turn) = self.turn.take() else { return };
-        let direction = &self.directions[usize::from(turn.side)];
-        let last = direction.live.as_deref().and_then(|live| live.rates.spacing.last());
-        let bytes = payload_end(direction).saturating_sub(turn.position);
-        let Turn { side, start, informed, partial, opening, .. } = turn;
-        let interim = opening == Opening::HttpInterim && bytes <= MOST_INTERIM_BYTES;
-        let end = last.map_or(start, |last| last.max(start));
-        let plain = &mut self.talk.get_or_insert_default().plain;
-        plain.said(&Said { side, start, end, bytes, informed, interim }, partial);
-        if opening == Opening::HttpUpgraded {
-            plain.upgraded();
-        }
-    }
-
-    /// New data of a side after a pause, in which the other side has said nothing.
-    #[cold]
-    pub(crate) fn note_resumption(&mut self, packet: &Packet, side: usize) {
-        let direction = &self.directions[side];
-        let pause_ns = packet.time_ns.saturating_sub(direction.last_sent.0);
-        let several_ns = self.shortest_rtt_ns().unwrap_or(0).saturating_mul(PAUSE_ROUND_TRIPS);
-        let is_own = self.turn.is_some_and(|turn| usize::from(turn.side) == side);
-        let is_new = packet.sequence == direction.max as u32 && direction.all_acknowledged();
-        if is_own && is_new && pause_ns >= SHORTEST_PAUSE_NS.max(several_ns) {
-            self.resume(packet, side);
-        }
-    }
-
-    fn resume(&mut self, packet: &Packet, side: usize) {
-        if side == 0 {
-            self.restart(packet);
-        }
-        if let Some(talk) = &mut self.talk {
-            talk.plain.resumes();
-            talk.sealed.resumes();
-        }
-    }
-
-    /// The client's next data begins a request; what it said before had no response.
-    fn restart(&mut self, packet: &Packet) {
-        let end = payload_end(&self.directions[0]);
-        let is_message = |turn: &Turn| {
-            turn.opening != Opening::HttpRequest && end.saturating_sub(turn.position) <= MOST_MESSAGE_BYTES
+fn turn_of(connection: &Connection, packet: &Packet, opening: Opening, side: usize) -> Turn {
+    let [direction, peer] = [&connection.directions[side], &connection.directions[1 - side]];
+    let acknowledged = unwrap(peer.una, packet.acknowledgement);
+    let informed = packet.has(tcp_flags::ACK)
+        && match (side, &connection.turn) {
+            (0, _) => acknowledged >= payload_end(peer),
+            (_, Some(request)) => acknowledged > request.position,
+            (_, None) => true,
         };
-        if let Some(turn) = self.turn.as_mut().filter(|turn| is_message(turn)) {
-            (turn.start, turn.position) = ((packet.time_ns, packet.frame), end);
-        }
-        if self.tls.as_deref().is_some_and(|tracker| tracker.is_settled()) {
-            self.take_sealed(false, |_| true);
-            self.talk.iter_mut().for_each(|talk| talk.sealed.restarts());
-        }
+    Turn {
+        side: side as u8,
+        looked_at: 0,
+        informed,
+        partial: connection.turn.is_none() && !direction.opening_seen,
+        opening,
+        start: (packet.time_ns, packet.frame),
+        position: unwrap(direction.max, packet.sequence),
     }
+}
 
-    /// The TLS tracker has taken bytes of `packet`: a turn inside TLS may be over.
-    pub(crate) fn follow_sealed(&mut self, packet: &Packet, side: usize) {
-        let Some(tracker) = &mut self.tls else { return };
-        if tracker.has_turned() {
-            let has_all = self.has_received_all(packet, side);
-            self.take_sealed(false, |is_last| !is_last || has_all);
-        } else if tracker.has_lost_records() && !self.talk.as_deref().is_some_and(|talk| talk.unread) {
-            // From here on the directions of data must do: what this turn has said before was the handshake.
-            **self.talk.get_or_insert_default() = Talk { unread: true, ..Talk::default() };
-            self.turn.iter_mut().for_each(|turn| turn.partial = turn.side == 0);
+/// The turn in progress is over.
+fn end_turn(connection: &mut Connection) {
+    let Some(turn) = connection.turn.take() else { return };
+    let direction = &connection.directions[usize::from(turn.side)];
+    let last = direction.live.as_deref().and_then(|live| live.rates.spacing.last());
+    let bytes = payload_end(direction).saturating_sub(turn.position);
+    let Turn { side, start, informed, partial, opening, .. } = turn;
+    let interim = opening == Opening::HttpInterim && bytes <= MOST_INTERIM_BYTES;
+    let end = last.map_or(start, |last| last.max(start));
+    let plain = &mut connection.talk.get_or_insert_default().plain;
+    plain.said(&Said { side, start, end, bytes, informed, interim }, partial);
+    if opening == Opening::HttpUpgraded {
+        plain.upgraded();
+    }
+}
+
+/// New data of a side after a pause, in which the other side has said nothing.
+#[cold]
+pub(crate) fn note_resumption(connection: &mut Connection, packet: &Packet, side: usize) {
+    let direction = &connection.directions[side];
+    let pause_ns = packet.time_ns.saturating_sub(direction.last_sent.0);
+    let several_ns = loops::shortest_rtt_ns(connection).unwrap_or(0).saturating_mul(PAUSE_ROUND_TRIPS);
+    let is_own = connection.turn.is_some_and(|turn| usize::from(turn.side) == side);
+    let is_new = packet.sequence == direction.max as u32 && direction.all_acknowledged();
+    if is_own && is_new && pause_ns >= SHORTEST_PAUSE_NS.max(several_ns) {
+        resume(connection, packet, side);
+    }
+}
+
+fn resume(connection: &mut Connection, packet: &Packet, side: usize) {
+    if side == 0 {
+        restart(connection, packet);
+    }
+    if let Some(talk) = &mut connection.talk {
+        talk.plain.resumes();
+        talk.sealed.resumes();
+    }
+}
+
+/// The client's next data begins a request; what it said before had no response.
+fn restart(connection: &mut Connection, packet: &Packet) {
+    let end = payload_end(&connection.directions[0]);
+    let is_message =
+        |turn: &Turn| turn.opening != Opening::HttpRequest && end.saturating_sub(turn.position) <= MOST_MESSAGE_BYTES;
+    if let Some(turn) = connection.turn.as_mut().filter(|turn| is_message(turn)) {
+        (turn.start, turn.position) = ((packet.time_ns, packet.frame), end);
+    }
+    if connection.tls.as_deref().is_some_and(|tracker| tracker.is_settled()) {
+        take_sealed(connection, false, |_| true);
+        connection.talk.iter_mut().for_each(|talk| talk.sealed.restarts());
+    }
+}
+
+/// The TLS tracker has taken bytes of `packet`: a turn inside TLS may be over.
+pub(crate) fn follow_sealed(connection: &mut Connection, packet: &Packet, side: usize) {
+    let Some(tracker) = &mut connection.tls else { return };
+    if tracker.has_turned() {
+        let has_all = has_received_all(connection, packet, side);
+        take_sealed(connection, false, |is_last| !is_last || has_all);
+    } else if tracker.has_lost_records() && !connection.talk.as_deref().is_some_and(|talk| talk.unread) {
+        // From here on the directions of data must do: what this turn has said before was the handshake.
+        **connection.talk.get_or_insert_default() = Talk { unread: true, ..Talk::default() };
+        connection.turn.iter_mut().for_each(|turn| turn.partial = turn.side == 0);
+    }
+}
+
+/// Takes what was said inside TLS. `informed`: whether the sender of the last, or of one before, had received what came before.
+#[cold]
+fn take_sealed(connection: &mut Connection, finish: bool, informed: impl Fn(bool) -> bool) {
+    let spoken = connection.tls.as_mut().map_or_else(Vec::new, |tracker| tracker.take_spoken(finish));
+    let latest = spoken.len().saturating_sub(1);
+    let shortest_ns = nearer::data_loop_ns(connection, 1).map_or(0, |loop_ns| loop_ns - loop_ns / LOOP_SLACK_DIVISOR);
+    for (index, (lane, Spoken { start, end, bytes })) in spoken.into_iter().enumerate() {
+        let sealed = &mut connection.talk.get_or_insert_default().sealed;
+        // No response comes sooner than a round trip after its request began.
+        let too_soon = lane == 1 && sealed.waits_since_ns().is_some_and(|since_ns| start.0 - since_ns < shortest_ns);
+        let informed = informed(index == latest);
+        if !too_soon {
+            sealed.said(&Said { side: lane as u8, start, end, bytes, informed, interim: false }, false);
         }
     }
+}
 
-    /// Takes what was said inside TLS. `informed`: whether the sender of the last, or of one before, had received what came before.
-    #[cold]
-    fn take_sealed(&mut self, finish: bool, informed: impl Fn(bool) -> bool) {
-        let spoken = self.tls.as_mut().map_or_else(Vec::new, |tracker| tracker.take_spoken(finish));
-        let latest = spoken.len().saturating_sub(1);
-        let shortest_ns = self.data_loop_ns(1).map_or(0, |loop_ns| loop_ns - loop_ns / LOOP_SLACK_DIVISOR);
-        for (index, (lane, Spoken { start, end, bytes })) in spoken.into_iter().enumerate() {
-            let sealed = &mut self.talk.get_or_insert_default().sealed;
-            // No response comes sooner than a round trip after its request began.
-            let too_soon =
-                lane == 1 && sealed.waits_since_ns().is_some_and(|since_ns| start.0 - since_ns < shortest_ns);
-            let informed = informed(index == latest);
-            if !too_soon {
-                sealed.said(&Said { side: lane as u8, start, end, bytes, informed, interim: false }, false);
-            }
-        }
-    }
+fn has_received_all(connection: &Connection, packet: &Packet, side: usize) -> bool {
+    let peer = &connection.directions[1 - side];
+    side == 1 || packet.has(tcp_flags::ACK) && unwrap(peer.una, packet.acknowledgement) >= payload_end(peer)
+}
 
-    fn has_received_all(&self, packet: &Packet, side: usize) -> bool {
-        let peer = &self.directions[1 - side];
-        side == 1 || packet.has(tcp_flags::ACK) && unwrap(peer.una, packet.acknowledgement) >= payload_end(peer)
+/// All exchanges, or why none are reported. `is_tls`: TLS was recognised.
+pub(crate) fn finish_requests(connection: &mut Connection, is_tls: bool) -> Result<Longest, Reason> {
+    end_turn(connection);
+    if is_tls && connection.tls.is_some() {
+        take_sealed(connection, true, |_| true);
     }
-
-    /// All exchanges, or why none are reported. `is_tls`: TLS was recognised.
-    pub(crate) fn finish_requests(&mut self, is_tls: bool) -> Result<Longest, Reason> {
-        self.end_turn();
-        if is_tls && self.tls.is_some() {
-            self.take_sealed(true, |_| true);
-        }
-        let Some(talk) = self.talk.take() else { return Err(Reason::NoExchange) };
-        if is_tls && !talk.unread { talk.sealed.finish() } else { talk.plain.finish() }
-    }
+    let Some(talk) = connection.talk.take() else { return Err(Reason::NoExchange) };
+    if is_tls && !talk.unread { talk.sealed.finish() } else { talk.plain.finish() }
 }
 
 /// Position after the last byte of data; a FIN takes one that is none.

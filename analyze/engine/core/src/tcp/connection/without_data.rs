@@ -1,78 +1,80 @@
 //! Packets without data: acknowledgements alone, keep-alives and probes, FIN.
 
 use crate::packet::{Packet, tcp_flags};
+use crate::tcp::connection::closing;
 use crate::tcp::connection::connection::Connection;
 use crate::tcp::direction::direction::{Live, direction_and_peer};
 use crate::tcp::direction::holes::{Exposure, Hole};
+use crate::tcp::direction::on_ack;
+use crate::tcp::direction::on_data;
 use crate::tcp::events::sent::{Arrived, Kind};
 use crate::tcp::kernel::FARTHEST_JUMP;
 use crate::tcp::loss::ip_id::Around;
 use crate::tcp::stats::sequence::unwrap;
 
-impl Connection {
-    /// Takes one in its own direction.
-    pub(crate) fn take_empty(&mut self, packet: &Packet, side: usize) -> Arrived {
-        // What answers for a closed connection (TIME-WAIT) numbers its packets on its own.
-        let closed = self.both_have_closed();
-        let [direction, peer] = direction_and_peer(&mut self.directions, side);
-        let live = Live::of(&mut direction.live);
-        if packet.ip_version == 4 && (!closed || packet.has(tcp_flags::FIN)) {
-            let whole = packet.sequence == direction.max as u32 && !live.holes.reach_beyond(direction.una);
-            let around = || Around { whole, acknowledges: peer.newly_acknowledged_by(packet), ..Around::default() };
-            live.loss.identifications.add(packet.ip_id, 1, false, around);
-        }
-        if packet.has(tcp_flags::FIN) {
-            match direction.fin {
-                None => direction.ledger.add_first_transmission(packet),
-                Some(_) => direction.ledger.add_retransmission(packet, 0),
-            }
-            self.take_fin(packet, side);
-            return Arrived { kind: Kind::Fin, ..Arrived::default() };
-        }
-        direction.ledger.add_acknowledgement(packet);
-        if packet.sequence != direction.max as u32 {
-            let beside_sender = self.beside[side];
-            let [direction, peer] = direction_and_peer(&mut self.directions, side);
-            direction.shows_sent(packet, peer, beside_sender);
-        }
-        let direction = &mut self.directions[side];
-        let live = Live::of(&mut direction.live);
-        let behind = unwrap(direction.max, packet.sequence) + 1 == direction.una;
-        let kind = match (behind && direction.una > direction.base, live.acks.window_closed) {
-            (true, true) => Kind::WindowProbe,
-            (true, false) if direction.all_acknowledged() => Kind::KeepAlive,
-            _ => Kind::PureAck,
-        };
-        direction.loss.probes += u32::from(kind != Kind::PureAck);
-        Arrived { kind, ..Arrived::default() }
+/// Takes one in its own direction.
+pub(crate) fn take_empty(connection: &mut Connection, packet: &Packet, side: usize) -> Arrived {
+    // What answers for a closed connection (TIME-WAIT) numbers its packets on its own.
+    let closed = closing::both_have_closed(connection);
+    let [direction, peer] = direction_and_peer(&mut connection.directions, side);
+    let live = Live::of(&mut direction.live);
+    if packet.ip_version == 4 && (!closed || packet.has(tcp_flags::FIN)) {
+        let whole = packet.sequence == direction.max as u32 && !live.holes.reach_beyond(direction.una);
+        let around =
+            || Around { whole, acknowledges: on_ack::newly_acknowledged_by(peer, packet), ..Around::default() };
+        live.loss.identifications.add(packet.ip_id, 1, false, around);
     }
+    if packet.has(tcp_flags::FIN) {
+        match direction.fin {
+            None => direction.ledger.add_first_transmission(packet),
+            Some(_) => direction.ledger.add_retransmission(packet, 0),
+        }
+        take_fin(connection, packet, side);
+        return Arrived { kind: Kind::Fin, ..Arrived::default() };
+    }
+    direction.ledger.add_acknowledgement(packet);
+    if packet.sequence != direction.max as u32 {
+        let beside_sender = connection.beside[side];
+        let [direction, peer] = direction_and_peer(&mut connection.directions, side);
+        on_data::shows_sent(direction, packet, peer, beside_sender);
+    }
+    let direction = &mut connection.directions[side];
+    let live = Live::of(&mut direction.live);
+    let behind = unwrap(direction.max, packet.sequence) + 1 == direction.una;
+    let kind = match (behind && direction.una > direction.base, live.acks.window_closed) {
+        (true, true) => Kind::WindowProbe,
+        (true, false) if direction.all_acknowledged() => Kind::KeepAlive,
+        _ => Kind::PureAck,
+    };
+    direction.loss.probes += u32::from(kind != Kind::PureAck);
+    Arrived { kind, ..Arrived::default() }
+}
 
-    /// Takes a FIN, with data or without.
-    pub(crate) fn take_fin(&mut self, packet: &Packet, side: usize) {
-        self.first_fin_ns.get_or_insert(packet.time_ns);
-        let direction = &mut self.directions[side];
-        let position = unwrap(direction.max, packet.sequence) + u64::from(packet.payload_length);
-        if direction.fin.is_some() {
-            direction.loss.fin += u32::from(packet.payload_length == 0);
-            return;
-        }
-        direction.fin = Some(position);
-        direction.fin_ns = Some(packet.time_ns);
-        if position > direction.max && position - direction.max <= FARTHEST_JUMP {
-            let exposure =
-                Exposure { time_ns: packet.time_ns, tsval: None, ip_id: packet.ip_id, by_acknowledgement: false };
-            let start = direction.max;
-            direction.live().holes.push(Hole { start, end: position, exposure });
-            direction.max = position;
-        }
-        if position == direction.max {
-            direction.max += 1;
-        } else if position + 1 == direction.max {
-            // What showed before that it was sent made a hole, of which this is the FIN itself.
-            direction.live().holes.fill(position, position + 1, |_, _| ());
-            if direction.una == direction.max {
-                direction.fin_acknowledged_ns.get_or_insert(packet.time_ns);
-            }
+/// Takes a FIN, with data or without.
+pub(crate) fn take_fin(connection: &mut Connection, packet: &Packet, side: usize) {
+    connection.first_fin_ns.get_or_insert(packet.time_ns);
+    let direction = &mut connection.directions[side];
+    let position = unwrap(direction.max, packet.sequence) + u64::from(packet.payload_length);
+    if direction.fin.is_some() {
+        direction.loss.fin += u32::from(packet.payload_length == 0);
+        return;
+    }
+    direction.fin = Some(position);
+    direction.fin_ns = Some(packet.time_ns);
+    if position > direction.max && position - direction.max <= FARTHEST_JUMP {
+        let exposure =
+            Exposure { time_ns: packet.time_ns, tsval: None, ip_id: packet.ip_id, by_acknowledgement: false };
+        let start = direction.max;
+        direction.live().holes.push(Hole { start, end: position, exposure });
+        direction.max = position;
+    }
+    if position == direction.max {
+        direction.max += 1;
+    } else if position + 1 == direction.max {
+        // What showed before that it was sent made a hole, of which this is the FIN itself.
+        direction.live().holes.fill(position, position + 1, |_, _| ());
+        if direction.una == direction.max {
+            direction.fin_acknowledged_ns.get_or_insert(packet.time_ns);
         }
     }
 }

@@ -1,11 +1,11 @@
 //! One direction of a connection: the data one side sends, and what its peer says of it.
 //!
 //! [`Direction`] is small and lives from the first packet on (a port scan makes millions of them); [`Live`] holds what only
-//! conversations need and is made with the first segment that is not part of opening. The rules live beside this file:
+//! conversations need and is made with the first segment that is not part of opening. The rules are functions of the other files:
 //! [`crate::tcp::direction::on_data`] takes data, [`crate::tcp::direction::on_ack`] takes what the peer says, [`crate::tcp::direction::loss_trigger`] tells why
 //! something was sent again.
 
-use crate::packet::{Packet, tcp_flags};
+use crate::packet::Packet;
 use crate::tcp::capture::capture::Capture;
 use crate::tcp::direction::ack_signs::AckSigns;
 use crate::tcp::direction::advertised_window::AdvertisedWindow;
@@ -16,8 +16,6 @@ use crate::tcp::direction::send_queue::SegmentQueue;
 use crate::tcp::direction::sent_before::Before;
 use crate::tcp::direction::sizes::SegmentSize;
 use crate::tcp::events::offer::Offer;
-use crate::tcp::events::segment::wire_segments;
-use crate::tcp::events::sent::is_short;
 use crate::tcp::loss::loss::Loss;
 use crate::tcp::loss::retransmissions::LossCounters;
 use crate::tcp::rates::rates::Rates;
@@ -226,46 +224,10 @@ impl Direction {
         self.together = Together::default();
     }
 
-    /// Prepares `together` for packets like this one; false if the packet is the first, or its lengths contradict one another.
-    #[cold]
-    pub fn begin_together(&mut self, packet: &Packet) -> bool {
-        if self.data_packets == 0 {
-            return false;
-        }
-        self.take_fewer(packet);
-        let (segments, segment_size) = self.wire_segments_of(packet);
-        let is_short = is_short(packet.payload_length, segment_size);
-        if is_short && self.tells_of_size(packet) {
-            return false;
-        }
-        if !self.together.change(packet) {
-            self.settle_counters();
-            if !self.together.change(packet) {
-                return false;
-            }
-        }
-        if !is_short {
-            self.live().size.uneven.compare(packet.payload_length);
-        }
-        self.together.segment_size = segment_size;
-        self.together.segments = segments;
-        self.together.is_short = is_short;
-        self.together.wanted_flags = if is_short { tcp_flags::PSH } else { 0 };
-        self.largest_payload = self.largest_payload.max(packet.payload_length);
-        true
-    }
-
     /// Sequence space in flight as the capture knows it: no hole, nothing outstanding.
     #[inline]
     pub fn all_acknowledged(&self) -> bool {
         self.una >= self.max
-    }
-
-    /// Wire segments a data packet stands for.
-    #[inline]
-    pub fn wire_segments_of(&self, packet: &Packet) -> (u32, u16) {
-        let size = self.segment_size(packet);
-        (wire_segments(packet.payload_length, size), size)
     }
 
     /// All packets but those captured twice, those included that are not in the counters yet.

@@ -21,14 +21,12 @@ impl ForeignBlocks {
     }
 }
 
-impl Direction {
-    /// What its receiver may report now: a window below what is acknowledged, and above what was sent, since the capture may have
-    /// missed some of it.
-    pub(crate) fn foreign_blocks(&self) -> ForeignBlocks {
-        // Of a window that nobody has advertised the handshake has said all, if it was captured.
-        let unknown_bytes = if self.opening_seen { 0 } else { FARTHEST_JUMP };
-        let room_bytes = self.window.room_bytes(self.opening_seen, unknown_bytes);
-        let first = if self.opening_seen { self.base.saturating_sub(1) } else { 0 };
-        ForeignBlocks { lowest: self.una.saturating_sub(room_bytes).max(first), highest: self.max + room_bytes }
-    }
+/// What its receiver may report now: a window below what is acknowledged, and above what was sent, since the capture may have
+/// missed some of it.
+pub(crate) fn foreign_blocks(direction: &Direction) -> ForeignBlocks {
+    // Of a window that nobody has advertised the handshake has said all, if it was captured.
+    let unknown_bytes = if direction.opening_seen { 0 } else { FARTHEST_JUMP };
+    let room_bytes = direction.window.room_bytes(direction.opening_seen, unknown_bytes);
+    let first = if direction.opening_seen { direction.base.saturating_sub(1) } else { 0 };
+    ForeignBlocks { lowest: direction.una.saturating_sub(room_bytes).max(first), highest: direction.max + room_bytes }
 }

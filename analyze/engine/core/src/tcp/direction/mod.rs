@@ -2,13 +2,13 @@
 //! both change; whatever needs both directions at once is for `gaps`, `limits` and `connection`.
 //!
 //! ```text
-//! direction        the state, and what a packet of it goes through
+//! direction        the state; the other files are what a packet does to it
 //!   fast_path      the two packets of bulk transfers    sampling         counters read in steps of time (last_data)
 //!   on_data        new data; late: on_old_data          on_ack           cumulative, selective, duplicate
 //!     retransmitted_unseen, before_capture (sent_before)  sent before, though seen first now
 //!     loss_trigger  why a segment was sent again
 //!     spurious_by_acks, spurious_timeout, paws_refused  needless retransmissions
-//! foreign_blocks   reports of what was never sent
+//! foreign_blocks   reports of what was never sent       acknowledged_unseen  what only its ACK shows
 //! send_queue       segments not yet acknowledged        holes            stretches passed over
 //! fates            sizes acknowledged, and sizes that never were
 //! sizes, ack_signs  how large segments are, what ACKs have shown: the state behind segment_size and on_ack
@@ -18,6 +18,7 @@
 //! ```
 
 pub mod ack_signs;
+pub mod acknowledged_unseen;
 pub mod advertised_window;
 pub mod before_capture;
 pub mod byte_ledger;

@@ -10,33 +10,32 @@
 
 use crate::packet::{Packet, option_bits};
 use crate::tcp::direction::direction::Live;
+use crate::tcp::direction::loss_trigger;
 use crate::tcp::events::retransmission::Trigger;
 use crate::tcp::loss::retransmissions::LossCounters;
 
 /// More was lost: no acknowledgement that comes later proves anything.
 const NOTHING_TOLD: u64 = u64::MAX;
 
-impl Live {
-    /// Everything up to `position` is acknowledged, more than before, while a loss is repaired.
-    #[cold]
-    pub(crate) fn check_timeout(&mut self, packet: &Packet, position: u64, counters: &mut LossCounters) {
-        let something_is_missing = self.acks.duplicate_acknowledgements > 0 || !self.acks.scoreboard.is_empty();
-        let Some(recovery) = self.loss.recovery.as_mut() else { return };
-        if recovery.trigger != Trigger::Rto || recovery.went_on || packet.options & option_bits::TIMESTAMPS != 0 {
-            return;
+/// Everything up to `position` is acknowledged, more than before, while a loss is repaired.
+#[cold]
+pub(crate) fn check_timeout(live: &mut Live, packet: &Packet, position: u64, counters: &mut LossCounters) {
+    let something_is_missing = live.acks.duplicate_acknowledgements > 0 || !live.acks.scoreboard.is_empty();
+    let Some(recovery) = live.loss.recovery.as_mut() else { return };
+    if recovery.trigger != Trigger::Rto || recovery.went_on || packet.options & option_bits::TIMESTAMPS != 0 {
+        return;
+    }
+    if something_is_missing {
+        recovery.answered = Some(NOTHING_TOLD);
+    }
+    match recovery.answered {
+        None => recovery.answered = Some(position),
+        // Beyond the point lies what was sent after the timeout.
+        Some(answered) if answered < recovery.point => {
+            let start = recovery.start;
+            counters.spurious += live.loss.retransmissions.mark_timed_out(start, answered);
+            loss_trigger::end_recovery(live, packet.time_ns);
         }
-        if something_is_missing {
-            recovery.answered = Some(NOTHING_TOLD);
-        }
-        match recovery.answered {
-            None => recovery.answered = Some(position),
-            // Beyond the point lies what was sent after the timeout.
-            Some(answered) if answered < recovery.point => {
-                let start = recovery.start;
-                counters.spurious += self.loss.retransmissions.mark_timed_out(start, answered);
-                self.end_recovery(packet.time_ns);
-            }
-            Some(_) => {}
-        }
+        Some(_) => {}
     }
 }

@@ -5,6 +5,8 @@
 
 use crate::packet::{Packet, tcp_flags};
 use crate::tcp::connection::connection::Connection;
+use crate::tcp::connection::crossing;
+use crate::tcp::connection::open;
 use crate::tcp::events::close::{Close, Refused};
 use crate::tcp::events::openings::Openings;
 use crate::tcp::loss::retransmissions::LossCounters;
@@ -14,104 +16,73 @@ use crate::tcp::summary::summary::ConnectionSummary;
 /// Repeats of a SYN come within this time of the one before (Linux `tcp_syn_retries` at its highest wait).
 const LONGEST_SYN_WAIT_NS: i64 = 130_000_000_000;
 
-impl Connection {
-    /// How it ended so far.
-    pub fn close(&self) -> Close {
-        if self.both_have_closed() {
-            Close::Fin
-        } else if self.last_word().is_some() {
-            Close::Reset
-        } else {
-            Close::Open
-        }
-    }
+/// True when nothing but stragglers can follow.
+#[inline]
+pub fn is_over(connection: &Connection) -> bool {
+    (connection.first_fin_ns.is_some() || connection.reset.is_some()) && has_ended(connection)
+}
 
-    /// The reset that ended it: the first, but not one that was to refuse it and did not.
-    pub fn last_word(&self) -> Option<(u8, i64)> {
-        self.reset.map(|reset| reset.by()).or(self.refused.filter(|_| !self.handshake.complete))
-    }
+fn has_ended(connection: &Connection) -> bool {
+    connection.reset.is_some() || connection.directions.iter().all(|direction| direction.fin_acknowledged_ns.is_some())
+}
 
-    /// What stays of the client's SYN while a reset is all that came of it.
-    pub fn refused_offer(&self) -> Option<Refused> {
-        let reset = self.last_word().filter(|_| !self.handshake.complete && self.handshake.syn_ack.count == 0)?;
-        let offer = self.directions[0].offer;
-        offer.seen.then_some(Refused { offer, syn: self.handshake.syn, reset })
-    }
+/// It was reset when it was open: more data may be under way, and if it goes on, the reset did not count.
+pub fn is_cut_short(connection: &Connection) -> bool {
+    connection.reset.is_some()
+        && (connection.handshake.complete || connection.directions.iter().any(|direction| direction.payload_bytes > 0))
+}
 
-    /// Both sides have closed it.
-    #[inline]
-    pub(crate) fn both_have_closed(&self) -> bool {
-        self.directions.iter().all(|direction| direction.fin.is_some())
-    }
+/// What was sent again may prove needless by what its receiver still says.
+pub fn awaits_answers(connection: &Connection) -> bool {
+    let lives = connection.directions.iter().filter_map(|direction| direction.live.as_deref());
+    lives.filter_map(|live| live.loss.unanswered.as_deref()).any(|unanswered| unanswered.is_waited_for())
+}
 
-    /// True when nothing but stragglers can follow.
-    #[inline]
-    pub fn is_over(&self) -> bool {
-        (self.first_fin_ns.is_some() || self.reset.is_some()) && self.has_ended()
+/// Does this SYN open another connection with the same addresses and ports?
+pub fn is_followed_by(connection: &Connection, packet: &Packet, from_client: bool) -> bool {
+    if !packet.has(tcp_flags::SYN) {
+        return false;
     }
+    let own = &connection.directions[usize::from(!from_client)];
+    let same_isn = own.offer.seen && own.base as u32 == packet.sequence.wrapping_add(1);
+    let over = connection.reset.is_some() || connection.directions.iter().any(|direction| direction.fin.is_some());
+    if packet.has(tcp_flags::ACK) {
+        let opening = &connection.directions[usize::from(from_client)];
+        let answers_opening = opening.offer.seen && opening.base as u32 == packet.acknowledgement;
+        return over && !same_isn && !answers_opening;
+    }
+    if !own.offer.seen {
+        let peer = &connection.directions[usize::from(from_client)];
+        let is_awaited = crossing::awaits_syn(connection, usize::from(!from_client));
+        return own.begun && !(peer.offer.seen && own.packets == 0) && !is_awaited;
+    }
+    let openings = if from_client { &connection.handshake.syn } else { &connection.handshake.syn_ack };
+    let waited = packet.time_ns.saturating_sub(openings.last_ns);
+    !same_isn || over || waited > LONGEST_SYN_WAIT_NS
+}
 
-    fn has_ended(&self) -> bool {
-        self.reset.is_some() || self.directions.iter().all(|direction| direction.fin_acknowledged_ns.is_some())
+/// Goes on with an attempt to connect that was refused, before this begins with the same SYN: it begins where that began.
+fn go_on_from(connection: &mut Connection, attempt: &ConnectionSummary) {
+    connection.order = attempt.order;
+    (connection.input, connection.first_frame, connection.start_ns) =
+        (attempt.input, attempt.first_frame, attempt.start_ns);
+    for (direction, tried) in connection.directions.iter_mut().zip(&attempt.directions) {
+        (direction.packets, direction.wire_bytes, direction.ledger) = (tried.packets, tried.wire_bytes, tried.ledger);
+        (direction.data_packets, direction.data_segments, direction.payload_bytes) =
+            (tried.data_packets, tried.data_segments, tried.payload_bytes);
+        // Copies were counted when the attempt was over.
+        direction.loss = LossCounters { capture_duplicates: 0, ..*tried.loss };
     }
+    connection.handshake.syn = Openings::refused(connection.directions[0].loss.syn + 1, attempt.start_ns);
+}
 
-    /// It was reset when it was open: more data may be under way, and if it goes on, the reset did not count.
-    pub fn is_cut_short(&self) -> bool {
-        self.reset.is_some()
-            && (self.handshake.complete || self.directions.iter().any(|direction| direction.payload_bytes > 0))
-    }
-
-    /// What was sent again may prove needless by what its receiver still says.
-    pub fn awaits_answers(&self) -> bool {
-        let lives = self.directions.iter().filter_map(|direction| direction.live.as_deref());
-        lives.filter_map(|live| live.loss.unanswered.as_deref()).any(|unanswered| unanswered.is_waited_for())
-    }
-
-    /// Does this SYN open another connection with the same addresses and ports?
-    pub fn is_followed_by(&self, packet: &Packet, from_client: bool) -> bool {
-        if !packet.has(tcp_flags::SYN) {
-            return false;
-        }
-        let own = &self.directions[usize::from(!from_client)];
-        let same_isn = own.offer.seen && own.base as u32 == packet.sequence.wrapping_add(1);
-        let over = self.reset.is_some() || self.directions.iter().any(|direction| direction.fin.is_some());
-        if packet.has(tcp_flags::ACK) {
-            let opening = &self.directions[usize::from(from_client)];
-            let answers_opening = opening.offer.seen && opening.base as u32 == packet.acknowledgement;
-            return over && !same_isn && !answers_opening;
-        }
-        if !own.offer.seen {
-            let peer = &self.directions[usize::from(from_client)];
-            let is_awaited = self.awaits_syn(usize::from(!from_client));
-            return own.begun && !(peer.offer.seen && own.packets == 0) && !is_awaited;
-        }
-        let openings = if from_client { &self.handshake.syn } else { &self.handshake.syn_ack };
-        let waited = packet.time_ns.saturating_sub(openings.last_ns);
-        !same_isn || over || waited > LONGEST_SYN_WAIT_NS
-    }
-
-    /// Goes on with an attempt to connect that was refused, before this begins with the same SYN: it begins where that began.
-    fn go_on_from(&mut self, attempt: &ConnectionSummary) {
-        self.order = attempt.order;
-        (self.input, self.first_frame, self.start_ns) = (attempt.input, attempt.first_frame, attempt.start_ns);
-        for (direction, tried) in self.directions.iter_mut().zip(&attempt.directions) {
-            (direction.packets, direction.wire_bytes, direction.ledger) =
-                (tried.packets, tried.wire_bytes, tried.ledger);
-            (direction.data_packets, direction.data_segments, direction.payload_bytes) =
-                (tried.data_packets, tried.data_segments, tried.payload_bytes);
-            // Copies were counted when the attempt was over.
-            direction.loss = LossCounters { capture_duplicates: 0, ..*tried.loss };
-        }
-        self.handshake.syn = Openings::refused(self.directions[0].loss.syn + 1, attempt.start_ns);
-    }
-
-    /// Goes on with an attempt to connect that seemed to be refused, before this begins with the answer to its SYN.
-    fn go_on_answered(&mut self, attempt: &ConnectionSummary, refused: &Refused) {
-        self.go_on_from(attempt);
-        self.handshake.syn = refused.syn;
-        self.refused = Some(refused.reset);
-        self.directions[0].begin(attempt.client_isn.wrapping_add(1));
-        self.offers(0, refused.offer);
-    }
+/// Goes on with an attempt to connect that seemed to be refused, before this begins with the answer to its SYN.
+fn go_on_answered(connection: &mut Connection, attempt: &ConnectionSummary, refused: &Refused) {
+    go_on_from(connection, attempt);
+    connection.handshake.syn = refused.syn;
+    connection.refused = Some(refused.reset);
+    connection.directions[0].begin(attempt.client_isn.wrapping_add(1));
+    open::offers(connection, 0, refused.offer);
 }
 
 impl ConnectionSummary {
@@ -145,12 +116,12 @@ impl ConnectionSummary {
         let mut place = || spares.place(|| Connection::new(self.id, packet, bytes));
         if from_client && self.is_tried_again_by(packet) {
             let mut connection = place();
-            connection.go_on_from(self);
+            go_on_from(&mut connection, self);
             return Some(connection);
         }
         let refused = self.answered_by(packet).filter(|_| !from_client)?;
         let mut connection = place();
-        connection.go_on_answered(self, refused);
+        go_on_answered(&mut connection, self, refused);
         Some(connection)
     }
 

@@ -4,6 +4,10 @@
 //! can count stragglers: memory goes with open connections, not with all there were. When that happens depends on the
 //! packets of the connection and their numbers alone, or the results would hang on the number of threads.
 
+use crate::tcp::connection::on_packet;
+use crate::tcp::connection::steady;
+use crate::tcp::flow::memory_budget;
+use crate::tcp::flow::resumed;
 use std::collections::VecDeque;
 
 use hashbrown::HashTable;
@@ -110,7 +114,7 @@ impl Shard {
         let (mut results, mut open_bytes) = (0, 0);
         for slot in &self.slots {
             match &slot.state {
-                State::Live(connection) => open_bytes += connection.held_bytes(),
+                State::Live(connection) => open_bytes += memory_budget::held_bytes(connection),
                 State::Done(_) => results += 1,
                 State::Awaited => {}
             }
@@ -182,17 +186,17 @@ impl Shard {
         loop {
             if let Some(Slot { state: State::Live(connection), .. }) = self.slots.get_mut(slot as usize)
                 && slot == line.slot
-                && connection.is_steady()
+                && steady::is_steady(connection)
             {
                 let shortest_ns = shortest_gap_ns(self.shared.environment.fixed_spacing_limit_ns);
-                let telling_bits = connection.telling_bits();
+                let telling_bits = steady::telling_bits(connection);
                 while let Some(packet) = packets.get(link.index())
                     && packet.flags & telling_bits == 0
                 {
                     let environment = &mut self.shared.environment;
                     let is_steady = match link.is_reverse() != line.from_client {
-                        true => connection.steady_packet::<0>(packet, bytes, shortest_ns, environment),
-                        false => connection.steady_packet::<1>(packet, bytes, shortest_ns, environment),
+                        true => steady::steady_packet::<0>(connection, packet, bytes, shortest_ns, environment),
+                        false => steady::steady_packet::<1>(connection, packet, bytes, shortest_ns, environment),
                     };
                     link = lines.after(link);
                     if !is_steady {
@@ -226,18 +230,21 @@ impl Shard {
                 let is_late = connection.over_since.is_some_and(|since| order - since > STRAGGLERS_WITHIN);
                 // Whether a SYN begins another connection is asked of the summary then.
                 let asks_summary = connection.over_but_for_rows && packet.has(tcp_flags::SYN);
-                if is_late || asks_summary || connection.is_followed_by(packet, from_client) {
+                if is_late || asks_summary || resumed::is_followed_by(connection, packet, from_client) {
                     finish(&mut self.slots, index, &mut self.shared);
                     return self.take(index, packet, bytes, from_client, order);
                 }
                 let complete = connection.handshake.complete;
-                connection.packet(packet, bytes, from_client, &mut self.shared.environment);
+                on_packet::on_packet(connection, packet, bytes, from_client, &mut self.shared.environment);
                 if connection.handshake.complete != complete {
                     self.shared.environment.openings.established(packet);
                 }
-                if connection.over_since.is_none() && connection.is_over() {
+                if connection.over_since.is_none() && resumed::is_over(connection) {
                     connection.over_since = Some(order);
-                    if connection.is_cut_short() || connection.two_points.is_some() || connection.awaits_answers() {
+                    if resumed::is_cut_short(connection)
+                        || connection.two_points.is_some()
+                        || resumed::awaits_answers(connection)
+                    {
                         self.ending.push_back((order, index));
                     } else if connection.detailed {
                         connection.over_but_for_rows = true;

@@ -4,6 +4,7 @@
 use crate::packet::{Packet, option_bits};
 use crate::tcp::direction::direction::{Direction, Live};
 use crate::tcp::direction::last_data::LastData;
+use crate::tcp::direction::segment_size;
 use crate::tcp::events::context::Context;
 use crate::tcp::events::sent::is_short;
 use crate::tcp::gaps::evidence::{Burst, GapEvidence, Place, echo_behind_ns};
@@ -55,7 +56,7 @@ struct Sizes {
 
 impl Sizes {
     fn of(direction: &mut Direction, packet: &Packet) -> Self {
-        let segment = direction.segment_size(packet);
+        let segment = segment_size::segment_size(direction, packet);
         let short_packets = direction.live.as_deref().map_or(0, |live| live.size.short_packets);
         Self {
             segment,

@@ -59,6 +59,8 @@ impl Limits {
     }
 
     /// The path is longer than the handshake's round trip, with which this began: something nearer had answered.
+    ///
+    /// Rule: docs/verdict.md, "A handshake answered nearer".
     pub(crate) fn disown_shorter(&mut self, path_rtt_ns: u64) {
         if self.min_rtt_ns.is_some_and(|least_ns| least_ns < path_rtt_ns) {
             (self.min_rtt_ns, self.route) = (Some(path_rtt_ns), Route::new(Some(path_rtt_ns)));

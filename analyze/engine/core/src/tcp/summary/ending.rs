@@ -2,8 +2,10 @@
 //! the state of both directions when the last packet had passed. The words are `outcome`'s.
 
 use crate::decode::icmp::IcmpError;
+use crate::tcp::connection::closing;
 use crate::tcp::connection::connection::Connection;
 use crate::tcp::connection::ending_log::{EndingLog, SideLog};
+use crate::tcp::connection::loops;
 use crate::tcp::direction::direction::Direction;
 use crate::tcp::direction::fates::Fates;
 use crate::tcp::events::close::Close;
@@ -109,12 +111,12 @@ impl Ending {
     /// Of a connection that is over; none if it opened and ended as connections do, and nothing needs words.
     pub(crate) fn of(connection: &mut Connection) -> Option<Box<Self>> {
         let both_sent = connection.directions.iter().all(|direction| direction.packets_so_far() > 0);
-        let closed = connection.close() == Close::Fin && (connection.handshake.complete || both_sent);
+        let closed = closing::close(connection) == Close::Fin && (connection.handshake.complete || both_sent);
         if closed && connection.handshake.syn.count < MANY_SYNS {
             return None;
         }
         let log = connection.ending.take().map_or_else(EndingLog::default, |log| *log);
-        let last_word = connection.last_word();
+        let last_word = closing::last_word(connection);
         let place = |step: Option<(i64, u32)>| step.map(|(time_ns, frame)| Place { frame, time_ns });
         let handshake = &connection.handshake;
         let EndingLog { sides: [client, server], resets, resumed } = log;
@@ -130,7 +132,7 @@ impl Ending {
             reset: resets.iter().copied().find(|reset| last_word == Some((reset.side, reset.place.time_ns))),
             resets,
             resumed,
-            rtt_ns: connection.shortest_rtt_ns(),
+            rtt_ns: loops::shortest_rtt_ns(connection),
             capture_end_ns: connection.end_ns,
             kind: None,
         }))

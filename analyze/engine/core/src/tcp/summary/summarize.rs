@@ -1,10 +1,15 @@
 //! The end of a connection: its state becomes a [`ConnectionSummary`], and its lists are free for another.
 
+use crate::tcp::connection::closing;
 use crate::tcp::connection::connection::Connection;
 use crate::tcp::connection::environment::Environment;
+use crate::tcp::connection::nearer;
 use crate::tcp::connection::nearer::Nearer;
+use crate::tcp::connection::speaking;
 use crate::tcp::connection::vantage::{Clues, Vantage};
+use crate::tcp::connection::watching;
 use crate::tcp::direction::direction::{Direction, direction_and_peer};
+use crate::tcp::direction::segment_size;
 use crate::tcp::events::offer::Scaling;
 use crate::tcp::limits::rules::RoundRule;
 use crate::tcp::requests::exchanges::Reason;
@@ -26,11 +31,11 @@ impl ConnectionSummary {
         let stream = facts.is_some().then(|| stream_bytes(connection));
         let requests = requests(connection, facts.as_ref());
         let kept = kept(connection);
-        connection.judge_all(fixed_limit_ns);
+        watching::judge_all(connection, fixed_limit_ns);
         for direction in &mut connection.directions {
             direction.settle_counters();
-            if direction.takes_fewer() {
-                direction.settle_fewer();
+            if segment_size::takes_fewer(direction) {
+                segment_size::settle_fewer(direction);
             }
         }
         settle_copies(&mut connection.directions);
@@ -53,18 +58,18 @@ impl ConnectionSummary {
                 client_isn: (connection.directions[0].base as u32).wrapping_sub(1),
                 handshake_complete: connection.handshake.complete,
                 scaling: Scaling::of(&connection.directions[0].offer, &connection.directions[1].offer),
-                answered_nearer: connection.answered_nearer(),
+                answered_nearer: nearer::answered_nearer(connection),
                 handshake_loops: [connection.handshake.client_loop_ns, connection.handshake.server_loop_ns]
                     .map(|loop_ns| Measured::from(loop_ns.and_then(|loop_ns| u64::try_from(loop_ns).ok()))),
-                close: connection.close(),
-                reset_by: connection.last_word().map(|(side, _)| side),
+                close: closing::close(connection),
+                reset_by: closing::last_word(connection).map(|(side, _)| side),
                 teardown: teardown_ns(connection).and_then(|ns| u64::try_from(ns).ok()).into(),
                 vantage,
                 directions: Default::default(),
                 judgement,
                 tls: facts.map(Box::new),
                 no_requests: requests.as_ref().err().copied().unwrap_or(Reason::NoExchange),
-                details: connection_details(connection.nearer(), requests.ok()),
+                details: connection_details(nearer::nearer(connection), requests.ok()),
                 lookups: connection.dns.take().map(|streams| Box::new(streams.into_lookups())),
                 ended_by: 0,
                 ended_by_ns: i64::MIN,
@@ -103,14 +108,14 @@ fn stream_bytes(connection: &Connection) -> [Option<StreamBytes>; 2] {
 
 /// Requests and responses with what was waited for before the first; the TLS tracker is of no use afterwards.
 fn requests(connection: &mut Connection, tls: Option<&TlsFacts>) -> Result<RequestSummary, Reason> {
-    let found = connection.finish_requests(tls.is_some());
+    let found = speaking::finish_requests(connection, tls.is_some());
     connection.tls = None;
     let longest = found?;
     let handshake = &connection.handshake;
     let syn_ns = (handshake.syn.count > 0).then_some(handshake.syn.first_ns);
     let opened_ns = syn_ns.zip(handshake.completed_ns).and_then(|(from_ns, to_ns)| u64::try_from(to_ns - from_ns).ok());
     let tls_s = tls.and_then(|facts| facts.handshake_s).filter(|seconds| *seconds >= 0.0);
-    let server_loop_ns = connection.data_loop_ns(1).and_then(|loop_ns| u64::try_from(loop_ns).ok());
+    let server_loop_ns = nearer::data_loop_ns(connection, 1).and_then(|loop_ns| u64::try_from(loop_ns).ok());
     let tls_ns = tls_s.map(|seconds| (seconds * 1e9) as u64);
     Ok(RequestSummary { longest, handshake_ns: opened_ns, tls_ns, server_loop_ns })
 }
@@ -138,7 +143,7 @@ fn kept(connection: &mut Connection) -> Option<Box<Kept>> {
             |direction: &mut Direction| direction.live.as_mut().map(|live| std::mem::take(&mut live.capture.recent));
         Box::new(connection.directions.each_mut().map(|direction| packets(direction).unwrap_or_default()))
     });
-    let refused = connection.refused_offer();
+    let refused = closing::refused_offer(connection);
     (recent.is_some() || refused.is_some()).then(|| Box::new(Kept { recent, refused }))
 }
 
@@ -158,7 +163,7 @@ fn judge(connection: &mut Connection, tls_handshake_s: Option<f64>, rules: &[Rou
     let hello_ns = connection.directions.iter().filter_map(|direction| direction.first_data_ns).min();
     let tls_end_ns =
         hello_ns.zip(tls_handshake_s).map(|(hello, handshake_s)| hello.saturating_add((handshake_s * 1e9) as i64));
-    let limits = [0, 1].map(|side| connection.finish_limits(side, tls_end_ns, rules).map(Box::new));
+    let limits = [0, 1].map(|side| watching::finish_limits(connection, side, tls_end_ns, rules).map(Box::new));
     limits.iter().any(Option::is_some).then(|| Box::new(Judgement { limits, decision: None }))
 }
 

@@ -2,8 +2,12 @@
 
 use crate::packet::Packet;
 use crate::tcp::connection::connection::Connection;
+use crate::tcp::connection::nearer;
 use crate::tcp::connection::vantage::Side;
 use crate::tcp::direction::direction::{Direction, Live};
+use crate::tcp::direction::nagle;
+use crate::tcp::direction::sampling;
+use crate::tcp::direction::segment_size;
 use crate::tcp::events::ecn::{Echoes, Feedback};
 use crate::tcp::events::offer::Offer;
 use crate::tcp::gaps::pauses::Pauses;
@@ -39,7 +43,7 @@ pub(super) fn details(
     let bursts = if direction.loss.retransmitted > 0 { live.loss.retransmissions.take_bursts() } else { None };
     let lag_ns = live.capture.recorded_behind.lag_ns(direction.data_packets);
     let without_stalls = pauses.and_then(|pauses| without_stalls(live, pauses));
-    let nagle_waits = if context.beside_sender && live.nagle.is_some() { live.nagle_waits() } else { None };
+    let nagle_waits = if context.beside_sender && live.nagle.is_some() { nagle::nagle_waits(live) } else { None };
     let trips = recovery_trips.is_some() || without_stalls.is_some() || nagle_waits.is_some();
     let congestion = congestion.filter(|_| direction.data_packets > 0);
     let any = trips || bursts.is_some() || acknowledgements.is_some() || lag_ns.is_some() || congestion.is_some();
@@ -98,7 +102,7 @@ impl Context {
         Self {
             end_ns: connection.end_ns,
             shift: connection.advertised_shift(1 - side),
-            min_rtt_ns: connection.path_rtt_ns(),
+            min_rtt_ns: nearer::path_rtt_ns(connection),
             fixed_limit_ns,
             beside_sender: captured_at == sender,
             beside_receiver: captured_at == receiver,
@@ -132,7 +136,7 @@ pub(super) fn summarise(
     summary.unique_payload_bytes = direction.unique_payload_bytes;
     summary.superpackets = u32::try_from(direction.superpackets).unwrap_or(u32::MAX);
     summary.largest_payload = direction.largest_payload;
-    summary.segment_size = direction.segment_size(&packet);
+    summary.segment_size = segment_size::segment_size(direction, &packet);
     summary.data_time_ns = data_time_ns.into();
     direction.loss.lost_behind = direction.live.as_deref().map_or(0, |live| live.loss.retransmissions.lost_behind());
     summary.loss = (&direction.loss).into();
@@ -151,7 +155,7 @@ pub(super) fn summarise(
         zero_time_ns: direction.window.zero_time_ns(context.end_ns),
         limited_ns: Measured::default(),
     };
-    let (peaks, series) = direction.finish_steps();
+    let (peaks, series) = sampling::finish_steps(direction);
     summary.peaks = peaks;
     let runs = limits.as_ref().map_or(&[][..], |limits| &limits.runs);
     let found = series.and_then(|series| token_bucket_in(&series, direction, context, runs));

@@ -1,0 +1,184 @@
+//! A packet of a connection, step by step: what each part of it says, and to whom that is shown.
+//!
+//! A packet is first compared with what was captured just before (copies are left out), then its data goes to its own
+//! direction and its acknowledgement to the other.
+
+use crate::packet::{Packet, option_bits, tcp_flags};
+use crate::tcp::connection::acceptable;
+use crate::tcp::connection::acceptable::Judged;
+use crate::tcp::connection::acknowledged;
+use crate::tcp::connection::clock_steps;
+use crate::tcp::connection::congestion_bits;
+use crate::tcp::connection::connection::Connection;
+use crate::tcp::connection::crossing;
+use crate::tcp::connection::doubtful::{Held, has_numbers_of};
+use crate::tcp::connection::duplicates;
+use crate::tcp::connection::ending_notes;
+use crate::tcp::connection::environment::Environment;
+use crate::tcp::connection::loops;
+use crate::tcp::connection::open;
+use crate::tcp::connection::own_data;
+use crate::tcp::connection::packet_row::packet_row;
+use crate::tcp::connection::padded::may_be_padded;
+use crate::tcp::connection::padding;
+use crate::tcp::connection::rtt_by_echo;
+use crate::tcp::connection::speaking;
+use crate::tcp::connection::watching;
+use crate::tcp::direction::sampling;
+use crate::tcp::events::copy::Copied;
+use crate::tcp::events::ecn;
+use crate::tcp::events::row::Seen;
+
+/// Takes a packet of this connection, unless its receiver would not.
+#[inline(never)]
+pub fn on_packet(
+    connection: &mut Connection,
+    packet: &Packet,
+    bytes: &[u8],
+    from_client: bool,
+    environment: &mut Environment,
+) {
+    let side = usize::from(!from_client);
+    if connection.padding.is_some() {
+        padding::check_padding(connection, packet, side);
+    }
+    let stripped = may_be_padded(packet).then(|| padding::without_padding(connection, packet, bytes, side)).flatten();
+    let packet = stripped.as_ref().unwrap_or(packet);
+    let opens_or_resets = packet.flags & (tcp_flags::SYN | tcp_flags::RST) != 0;
+    let may_lie_ahead = !opens_or_resets && acceptable::is_far_ahead(connection, packet, side);
+    if may_lie_ahead {
+        let judged = acceptable::judge_ahead(connection, packet, side);
+        if !settle(connection, judged, side, environment) {
+            return;
+        }
+    }
+    take_packet(connection, packet, bytes, side, false, environment);
+}
+
+/// Takes a packet whose numbers lie not above every window. `is_believed`: nor below, or what follows shows that they are right.
+pub(crate) fn take_packet(
+    connection: &mut Connection,
+    packet: &Packet,
+    bytes: &[u8],
+    side: usize,
+    is_believed: bool,
+    environment: &mut Environment,
+) {
+    let before_ns = connection.end_ns;
+    if ending_notes::ends_long_silence(connection, packet) {
+        ending_notes::note_long_silence(connection, packet, side);
+    }
+    if packet.flags & (tcp_flags::SYN | tcp_flags::RST) != 0 {
+        connection.end_ns = connection.end_ns.max(packet.time_ns);
+        return open::opening_or_reset(connection, packet, bytes, side, environment);
+    }
+    if let Some(reset) = &connection.reset
+        && reset.is_refuted_by(packet, side, &connection.directions, loops::shortest_rtt_ns(connection))
+    {
+        (connection.reset, connection.over_since, connection.over_but_for_rows) = (None, None, false);
+    }
+    begin_side(connection, packet, side, environment);
+    // What was held because it lies far behind is remembered, and no copy of itself.
+    let was_held = is_believed && acceptable::is_far_behind(connection, packet, side);
+    let copied = if was_held { Copied::Nothing } else { duplicates::copied(connection, packet, bytes, side) };
+    let packet = match &copied {
+        Copied::Nothing => packet,
+        Copied::Head(rest) => rest,
+        Copied::All => return,
+    };
+    let may_lie_behind = !is_believed && acceptable::is_far_behind(connection, packet, side);
+    if may_lie_behind {
+        let judged = acceptable::judge_behind(connection, packet, side);
+        if !settle(connection, judged, side, environment) {
+            return;
+        }
+    }
+    // Recorded twice, the last packet ends the connection once; what is refused does not at all.
+    connection.end_ns = connection.end_ns.max(packet.time_ns);
+    if connection.echo_loops.is_some() {
+        rtt_by_echo::seek_loops(connection, packet, side);
+    }
+    if packet.flags & ecn::BITS != 0 {
+        congestion_bits::take_congestion_bits(connection, packet, side);
+    }
+    let limit_ns = environment.fixed_spacing_limit_ns;
+    let gap = watching::watch(connection, packet, bytes, side, before_ns, limit_ns);
+    if gap.is_some() {
+        speaking::note_resumption(connection, packet, side);
+    }
+    let last = connection.directions[side].live().rates.spacing.last();
+    if packet.payload_length > 0 {
+        sampling::keep_arrivals(&mut connection.directions[side], packet);
+    }
+    if packet.options & option_bits::TIMESTAMPS != 0
+        && let Some(ahead_ns) = connection.directions[side].live().capture.clock.add(packet.time_ns, packet.tsval)
+    {
+        clock_steps::suspect_step(connection, packet, side, ahead_ns, environment);
+    }
+    if !connection.handshake.complete {
+        complete_opening(connection, packet, side, environment);
+    }
+    ending_notes::note_oldest(connection, packet, side);
+    let arrived = own_data::take_own(connection, packet, bytes, side);
+    ending_notes::note_sent_again(connection, packet, side, &arrived);
+    if let (Some(evidence), Some(last), Some(_)) = (gap, last, arrived.spacing_ns) {
+        watching::end_gap(connection, evidence, packet, side, last, &arrived, limit_ns);
+    }
+    let answer = acknowledged::take_acknowledgement(connection, packet, bytes, side);
+    watching::answered(connection, packet, side, answer.rtt_ns());
+    watching::check_round(connection, packet, side, environment.round_rules);
+    if connection.detailed {
+        let seen = Seen { arrived, window_bytes: answer.window_bytes, round_trip: answer.round_trip };
+        let directions = [&connection.directions[side], &connection.directions[1 - side]];
+        environment.rows.push(&packet_row(connection.id, packet, side, directions, &seen));
+    }
+}
+
+/// The opening, which is not complete, may be with this packet.
+#[cold]
+fn complete_opening(connection: &mut Connection, packet: &Packet, side: usize, environment: &mut Environment) {
+    match side {
+        0 => open::complete_handshake(connection, packet, environment),
+        _ => crossing::complete_split(connection, packet, environment),
+    }
+}
+
+/// What the first packet of a side begins.
+#[inline(always)]
+fn begin_side(connection: &mut Connection, packet: &Packet, side: usize, environment: &mut Environment) {
+    let acknowledged_first = connection.directions[side].begun;
+    if !acknowledged_first {
+        connection.directions[side].begin(packet.sequence);
+    }
+    if connection.directions[side].live.is_none() {
+        connection.directions[side].live = environment.live();
+    }
+    if connection.directions[side].packets == 0 && !connection.directions[side].opening_seen {
+        open::begin_in_mid_stream(connection, packet, side, acknowledged_first, environment);
+    }
+}
+
+/// Whether a packet that may lie outside every window is believed; what was held before and is believed now is taken first.
+#[cold]
+fn settle(connection: &mut Connection, judged: Judged, side: usize, environment: &mut Environment) -> bool {
+    match judged {
+        Judged::Refused => false,
+        Judged::Believed(held) => {
+            take_held(connection, side, held, environment);
+            true
+        }
+    }
+}
+
+/// What was held is believed now: of the side, and of the other one.
+fn take_held(connection: &mut Connection, side: usize, held: [Option<Held>; 2], environment: &mut Environment) {
+    for (side, held) in [(1 - side, held[1]), (side, held[0])] {
+        let Some(Held { first, last, .. }) = held else { continue };
+        let only_one = has_numbers_of(&first, &last);
+        for packet in [first, last].iter().skip(usize::from(only_one)) {
+            let unacceptable = &mut connection.directions[side].loss.unacceptable;
+            *unacceptable = unacceptable.saturating_sub(1);
+            take_packet(connection, packet, &[], side, true, environment);
+        }
+    }
+}

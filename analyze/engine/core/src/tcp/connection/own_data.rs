@@ -1,0 +1,57 @@
+//! A packet's own direction: data, FIN, probe or nothing.
+
+use crate::packet::{Packet, tcp_flags};
+use crate::tcp::connection::connection::{Connection, peer_of};
+use crate::tcp::connection::payload_feed;
+use crate::tcp::connection::speaking;
+use crate::tcp::connection::without_data;
+use crate::tcp::direction::direction::direction_and_peer;
+use crate::tcp::direction::on_data;
+use crate::tcp::direction::sampling;
+use crate::tcp::events::sent::{Arrived, Delivered, Kind};
+
+/// The packet's own direction: data, FIN, probe or nothing.
+#[inline]
+pub(crate) fn take_own(connection: &mut Connection, packet: &Packet, bytes: &[u8], side: usize) -> Arrived {
+    if packet.payload_length > 0 || packet.has(tcp_flags::FIN) {
+        sampling::keep_steps(&mut connection.directions[side], packet);
+    }
+    connection.count(packet, side);
+    if packet.payload_length == 0 {
+        return without_data::take_empty(connection, packet, side);
+    }
+    let mut delivered = Delivered::default();
+    let context = connection.context(side);
+    let [direction, peer] = direction_and_peer(&mut connection.directions, side);
+    let arrived =
+        on_data::data(direction, packet, &context, peer_of(side, peer, &connection.handshake), &mut delivered);
+    match arrived.kind {
+        Kind::Data => direction.ledger.add_first_transmission(packet),
+        Kind::Reordered if arrived.first_transmission_bytes == packet.payload_length => {
+            direction.ledger.add_first_transmission(packet)
+        }
+        _ => direction.ledger.add_retransmission(packet, arrived.first_transmission_bytes),
+    }
+    if packet.has(tcp_flags::FIN) {
+        without_data::take_fin(connection, packet, side);
+    }
+    if usize::from(connection.speaker) != side && !delivered.ranges().is_empty() {
+        speaking::speaks(connection, packet, bytes, side);
+    }
+    if !connection.tls_settled {
+        payload_feed::feed_tls(connection, packet, bytes, side, &delivered);
+    }
+    arrived
+}
+
+/// Takes the data of a packet that was counted without it: as a packet, and its bytes by purpose.
+pub(crate) fn take_data_of_counted(connection: &mut Connection, packet: &Packet, bytes: &[u8], side: usize) -> Arrived {
+    let direction = &mut connection.directions[side];
+    direction.settle_counters();
+    let ledger = direction.ledger;
+    direction.packets -= 1;
+    direction.wire_bytes -= u64::from(packet.wire_length);
+    let arrived = take_own(connection, packet, bytes, side);
+    connection.directions[side].ledger = ledger;
+    arrived
+}
