@@ -125,6 +125,30 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("any_capture", files, ids=lambda path: path.name)
 
 
+_SERVERS = frozenset(
+    {f"{name}_service" for name in ("swift", "moto", "azurite", "azurite_queue")}
+    | {"client_of", "server_of", "moto_server"}
+)
+"""Fixtures with a real server behind them."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What needs a real server or the collected captures is marked, since `make quick` leaves it out."""
+    for item in items:
+        names = set(getattr(item, "fixturenames", ()))
+        if names & _SERVERS:
+            item.add_marker(pytest.mark.server)
+        if "traces" in names or _is_collected_capture(item):
+            item.add_marker(pytest.mark.slow)
+
+
+def _is_collected_capture(item: pytest.Item) -> bool:
+    drawn = getattr(item, "callspec", None)
+    capture = drawn and drawn.params.get("any_capture")
+    return isinstance(capture, Path) and ROOT not in capture.parents
+
+
 def _is_capture(path: Path) -> bool:
     return bool({".pcap", ".pcapng", ".dmp", ".dump", ".snoop"} & set(path.suffixes))
 

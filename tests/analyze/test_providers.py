@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import jsonschema
@@ -20,6 +19,7 @@ from analyze.services.identify import Answers
 from analyze.services.ranges import AddressRanges, read
 from analyze.trace import Options
 from analyze.trace import read as read_captures
+from tests.in_process import vmtrace_here
 
 HOUR_NS = 1_700_000_000 * 10**9
 
@@ -133,8 +133,7 @@ def test_sums_are_the_same_where_names_and_addresses_are_replaced(capture: Path,
 
 def test_the_command_takes_address_ranges_and_its_json_keeps_the_contract(capture: Path, ranges: Path) -> None:
     def vmtrace(*arguments: str) -> "subprocess.CompletedProcess[str]":
-        command = [sys.executable, "-m", "vmtrace", "analyze", str(capture), *arguments]
-        return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        return vmtrace_here("analyze", capture, *arguments)
 
     options = ("--by", "provider", "--address-ranges", str(ranges))
     printed = vmtrace(*options)

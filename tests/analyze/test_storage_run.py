@@ -4,7 +4,6 @@ import io
 import json
 import re
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +27,7 @@ from analyze.storage.transaction_rows import transaction_rows
 from tests.analyze.pages import Visit, data_of
 from tests.analyze.schemas import properties
 from tests.analyze.storage_made import SERVICE, MadeRun, lookup, said, talk
+from tests.in_process import vmtrace_here
 
 HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror='window.hacked=1'>@@data@@"
 
@@ -54,8 +54,7 @@ def report(run: MadeRun) -> Report:
 
 
 def vmtrace(*arguments: object) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "vmtrace", "storage", "report", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    return vmtrace_here("storage", "report", *arguments)
 
 
 def test_packets_and_log_are_joined(tmp_path: Path) -> None:

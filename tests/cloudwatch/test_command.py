@@ -1,21 +1,19 @@
 """The options as a user meets them, in the `vmtrace` command too."""
 
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cloudwatch.command import build_parser
+from tests.in_process import run_here
+from vmtrace import cli
 
 
 def vmtrace(*arguments: str | Path, **environment: str) -> "subprocess.CompletedProcess[str]":
-    words = [sys.executable, "-P", "-m", "vmtrace", *map(str, arguments)]
-    env = os.environ | {"COLUMNS": "200"} | environment
-    return subprocess.run(words, check=False, capture_output=True, text=True, env=env, timeout=60)
+    return run_here(cli.run, arguments, environment={"COLUMNS": "200"} | environment)
 
 
 def test_the_policy_is_printed_by_vmtrace() -> None:

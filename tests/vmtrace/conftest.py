@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.in_process import run_here
+from vmtrace import cli
+
 _spec = importlib.util.spec_from_file_location("captures", Path(__file__).parents[1] / "analyze" / "conftest.py")
 assert _spec is not None
 assert _spec.loader is not None
@@ -30,11 +33,16 @@ Vmtrace = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture
 def vmtrace(tmp_path: Path) -> Vmtrace:
-    """Runs `vmtrace` with arguments in a folder of its own; output is text, nothing is a terminal."""
+    """Runs `vmtrace` with arguments in a folder of its own; output is text, nothing is a terminal.
+
+    Within this process, unless it is given an input, or a variable that Python reads when it starts.
+    """
 
     def run(
         *arguments: str | Path, stdin: bytes | None = None, **environment: str
     ) -> "subprocess.CompletedProcess[str]":
+        if stdin is None and environment.keys() <= {"COLUMNS"}:
+            return run_here(cli.run, arguments, folder=tmp_path, environment=environment)
         done = subprocess.run(
             [sys.executable, "-P", "-m", "vmtrace", *map(str, arguments)],
             input=stdin,

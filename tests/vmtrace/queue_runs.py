@@ -15,6 +15,7 @@ from typing import Any
 from lab.hosts import module_environment
 from lab.services.queue_proxy import QueueProxy
 from lab.services.service import Service
+from tests.in_process import vmtrace_here
 
 
 def command(*words: str) -> list[str]:
@@ -45,8 +46,7 @@ def queue_run(service: Service, provider: str, out: Path, *words: str) -> subpro
 def report_of(out: Path) -> dict[str, Any]:
     """The run in the JSON of the report on it."""
     place = out.with_name(f"{out.name}.json")
-    words = command("report", str(out), "--json", str(place))
-    done = subprocess.run(words, env=module_environment(), capture_output=True, text=True, check=False)
+    done = vmtrace_here("queue", "report", out, "--json", place)
     assert done.returncode == 0, done.stderr
     (run,) = json.loads(place.read_text())["runs"]
     found: dict[str, Any] = run

@@ -16,6 +16,7 @@ sys.path.append(str(Path(__file__).parents[2]))
 from tests.analyze.discovery_made import LAUSANNE, MadeRun, three_vantages
 from tests.analyze.storage_made import MadeRun as MadeStorageRun
 from tests.analyze.storage_made import said
+from tests.in_process import vmtrace_here
 from tests.providers.dns_stand_in import given, serving
 from vmtrace.commands.discover import build_parser, run
 from vmtrace.errors import UsageError
@@ -24,8 +25,7 @@ ADDRESS = "192.0.2.1"
 
 
 def discover(*words: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "vmtrace", "discover", *map(str, words)]
-    return subprocess.run(command, check=False, capture_output=True, text=True)
+    return vmtrace_here("discover", *words)
 
 
 @pytest.mark.parametrize(
@@ -152,8 +152,7 @@ def test_a_storage_report_names_the_places_of_its_front_ends(tmp_path: Path) -> 
     storage.transaction(1, [said(0, 1, 2, 40001, opened=True)])
     runs = [one.folder for one in three_vantages(tmp_path / "runs", (0.015, 0.062, 0.112), ADDRESS)]
     words = [word for run in runs for word in ("--discovery", str(run))]
-    command = [sys.executable, "-m", "vmtrace", "storage", "report", str(storage.folder), "--json", "-", *words]
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    done = vmtrace_here("storage", "report", storage.folder, "--json", "-", *words)
     assert done.returncode == 0, done.stderr
     places = {one["front_end"]: one["place"] for one in json.loads(done.stdout)["runs"][0]["front_end_servers"]}
     assert places[ADDRESS]["city"] == "Dublin"

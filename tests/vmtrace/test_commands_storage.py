@@ -14,6 +14,7 @@ import boto3
 import pytest
 
 from lab.services.service import Service as Server
+from tests.in_process import vmtrace_here
 
 PLAN = """
 repeat = 3
@@ -124,24 +125,27 @@ def test_ctrl_c_leaves_nothing_and_what_was_killed_is_cleaned(
         (["run", "--provider", "azure", "--no-capture"], 1, "azure: neither AZURE_STORAGE_CONNECTION_STRING nor"),
     ],
 )
-def test_what_cannot_be_done_is_one_line(words: list[str], status: int, text: str, tmp_path: Path) -> None:
-    env = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "AZURE_", "ST_", "OS_"))}
-    out = ["--out", tmp_path / "run"]
-    done = subprocess.run(command(*words, *out), check=False, capture_output=True, text=True, env=env, cwd=tmp_path)
+def test_what_cannot_be_done_is_one_line(
+    words: list[str], status: int, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in list(os.environ):
+        if name.startswith(("AWS_", "AZURE_", "ST_", "OS_")):
+            monkeypatch.delenv(name)
+    done = vmtrace_here("storage", *words, "--out", tmp_path / "run", folder=tmp_path)
     assert done.returncode == status
     assert done.stderr.startswith(f"vmtrace: {text}")
     assert done.stderr.count("\n") == 1
 
 
 def test_cleaning_what_is_no_run_is_one_line(tmp_path: Path) -> None:
-    done = subprocess.run(command("clean", tmp_path), check=False, capture_output=True, text=True)
+    done = vmtrace_here("storage", "clean", tmp_path)
     assert (done.returncode, done.stderr) == (1, f"vmtrace: {tmp_path}: no run is there (no run.json)\n")
 
 
 def test_a_report_on_a_damaged_folder_says_what_is_damaged(tmp_path: Path) -> None:
     (tmp_path / "run.json").write_text('{"schema": "vmtrace.storage_run/1", "status": "complete"}')
     (tmp_path / "transactions.jsonl").write_text("garbage\n")
-    done = subprocess.run(command("report", tmp_path), check=False, capture_output=True, text=True)
+    done = vmtrace_here("storage", "report", tmp_path)
     assert done.returncode == 1
     assert done.stderr.startswith(f"vmtrace: {tmp_path}: no finished transaction (the run is complete: transactions.")
     assert done.stderr.count("\n") == 1

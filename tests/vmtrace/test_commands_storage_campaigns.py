@@ -13,6 +13,7 @@ import pytest
 
 from lab.services.service import Service as Server
 from tests.eventually import eventually
+from tests.in_process import vmtrace_here
 from vmtrace.commands.storage_thin import share_of
 
 PLAN = 'kind = "probes"\nmean_interval = 0.3\nsizes = ["1 kB"]\nfor = "1h"\n'
@@ -68,7 +69,8 @@ def test_a_killed_campaign_goes_on_and_loses_at_most_the_probe_in_flight(
     client = boto3.session.Session().client("s3")
     assert state["container"] not in [one["Name"] for one in client.list_buckets()["Buckets"]]
     client.close()
-    done = subprocess.run(command("report", run, "--json", "-"), check=True, capture_output=True, text=True)
+    done = vmtrace_here("storage", "report", run, "--json", "-")
+    assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)["runs"][0]
     assert found["campaign"]["requests"] == len(after)
 
@@ -101,7 +103,7 @@ def test_what_is_kept_is_a_share_of_the_slowest(text: str, share: float) -> None
 
 
 def test_thinning_a_folder_that_is_no_run_is_an_error_of_one_line(tmp_path: Path) -> None:
-    done = subprocess.run(command("thin", tmp_path), check=False, capture_output=True, text=True)
+    done = vmtrace_here("storage", "thin", tmp_path)
     assert done.returncode == 1
     assert len(done.stderr.strip().splitlines()) == 1
 
@@ -117,7 +119,8 @@ def test_packets_are_thinned_while_a_campaign_runs(
     subprocess.run([*words, "--keep-packets", "slowest:1%"], check=True)
     facts = json.loads((run / "packets/01-0001.facts.json").read_text())
     assert len(facts["connections"]) >= len(requests_of(run))
-    done = subprocess.run(command("report", run, "--json", "-"), check=True, capture_output=True, text=True)
+    done = vmtrace_here("storage", "report", run, "--json", "-")
+    assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)["runs"][0]["campaign"]
     assert found["requests_in_captures"] == found["requests"]
     assert (run / "packets/01-0001.pcap").stat().st_mode & 0o777 == 0o600

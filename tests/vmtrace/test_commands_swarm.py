@@ -15,6 +15,7 @@ import pytest
 
 from lab.services.process import free_ports
 from providers.swarm.torrent import made_torrent, write_torrent
+from tests.in_process import vmtrace_here
 from tests.providers.swarm_made import Behaviour, web_server
 from vmtrace import command_line
 from vmtrace.errors import CommandError, UsageError
@@ -28,7 +29,7 @@ def command(*words: object) -> list[str]:
 
 
 def called(*words: object) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(command(*words), check=False, capture_output=True, text=True, timeout=120)
+    return vmtrace_here("swarm", *words)
 
 
 def state_of(run: Path) -> dict[str, Any]:
