@@ -117,7 +117,7 @@ test-python-alone: $(STAMPS)/install-dev
 
 quick: $(STAMPS)/install-dev ## lint, types, Rust tests, and Python tests without namespaces
 	@$(MAKE) --keep-going lint types test-rust
-	@$(BIN)/pytest -q -n 2 --dist loadfile -m "not root and not alone and not slow and not long" $(PYTEST)
+	@$(BIN)/pytest -q -n 2 --dist loadfile -m "not root and not alone and not slow and not server and not long" $(PYTEST)
 
 test-long: $(STAMPS)/system-test all-installed ## tests of minutes each, which `make test` leaves out (root)
 	@$(BIN)/pytest -m long $(PYTEST)

@@ -130,16 +130,18 @@ _SERVERS = frozenset(
     | {"client_of", "server_of", "moto_server"}
 )
 """Fixtures with a real server behind them."""
+_SLOW = frozenset({"browser", "binaries", "traces"})
+"""Fixtures that start Chromium, build programs with cargo, or hand out the collected captures."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What needs a real server or the collected captures is marked, since `make quick` leaves it out."""
+    """Mark what needs a server, a browser, cargo or the collected captures: `make quick` leaves it out."""
     for item in items:
         names = set(getattr(item, "fixturenames", ()))
         if names & _SERVERS:
             item.add_marker(pytest.mark.server)
-        if "traces" in names or _is_collected_capture(item):
+        if names & _SLOW or _is_collected_capture(item):
             item.add_marker(pytest.mark.slow)
 
 

@@ -126,6 +126,7 @@ ANYTHING = st.one_of(
 
 @hypothesis.settings(max_examples=60, suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture])
 @given(data=st.data())
+@pytest.mark.slow
 def test_whatever_stands_in_a_record_the_report_is_made_or_the_run_refused(
     small_run: Any, tmp_path: Path, data: st.DataObject
 ) -> None:
@@ -176,6 +177,7 @@ def _table(header: str, rows: list[str], data: st.DataObject) -> str:
     max_examples=40, deadline=None, suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture]
 )
 @given(data=st.data())
+@pytest.mark.slow
 def test_whatever_stands_in_tables_beside_the_packets_the_report_is_made(
     small_run: Any, tmp_path: Path, data: st.DataObject
 ) -> None:

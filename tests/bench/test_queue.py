@@ -8,6 +8,7 @@ import pytest
 from bench.queue import main
 
 
+@pytest.mark.slow
 def test_a_short_run_is_held_to_the_proxys_truth(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["--server", "moto", "--rate", "20", "--duration", "3s", "--keep", str(tmp_path / "run"), "--no-capture"])
     figures = json.loads(capsys.readouterr().out)

@@ -13,6 +13,7 @@ def registry_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "names", registry.names)
 
 
+@pytest.mark.slow
 def test_days_of_probes_take_seconds_and_no_memory(tmp_path: Path) -> None:
     found = measure(300, tmp_path)
     assert found.probes == 300

@@ -43,6 +43,7 @@ print(len(names))
 
 
 @pytest.mark.may_skip
+@pytest.mark.slow
 def test_all_modules_load_and_the_host_s_half_works_on_python_3_9(tmp_path: Path) -> None:
     interpreter = python39()
     shutil.copytree(ROOT / "capture", tmp_path / "copied" / "capture", ignore=shutil.ignore_patterns("__pycache__"))

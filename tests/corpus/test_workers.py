@@ -176,6 +176,7 @@ def test_a_scheduler_that_is_killed_is_resumed_from(tmp_path: Path, machines: Ma
     assert_same(tmp_path / "out", paths)
 
 
+@pytest.mark.slow
 def test_a_task_done_twice_at_a_time_changes_nothing(tmp_path: Path) -> None:
     from corpus import inputs
 

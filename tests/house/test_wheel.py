@@ -18,6 +18,8 @@ ROOMS = ("analyze", "capture", "cloudwatch", "corpus", "lab", "providers", "rece
 # The aim is 15 s on an idle machine; where these tests run there are other guests, and a registry to ask.
 MOST_S = 240.0
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:

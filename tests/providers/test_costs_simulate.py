@@ -105,6 +105,7 @@ def many(path: Path, count: int) -> Path:
 
 
 @pytest.mark.skipif(not IS_FAST, reason="without Numba the loops are Python's")
+@pytest.mark.slow
 def test_memory_does_not_grow_with_accesses_and_a_million_take_a_second(tmp_path: Path) -> None:
     few, more = many(tmp_path / "few.parquet", 600_000), many(tmp_path / "more.parquet", 3_000_000)
 

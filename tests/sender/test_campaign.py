@@ -338,6 +338,7 @@ def _limited(far_side: FakeFarSide, **limits: Any) -> Any:
     return dataclasses.replace(far_side.accepted, limits=dataclasses.replace(far_side.accepted.limits, **limits))
 
 
+@pytest.mark.slow
 def test_memory_stays_flat_over_thousands_of_pairs(
     new_run: NewRun, plan: Plan, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -135,6 +135,7 @@ def test_a_campaign_leaves_a_complete_folder(tmp_path: Path, receiver: Receiver,
     assert found[4]["data"]["tcp"]["segments_out"] > 0
 
 
+@pytest.mark.slow
 def test_a_sender_that_is_killed_at_random_moments_goes_on_after_its_last_pair(
     tmp_path: Path, receiver: Receiver, plan_file: Path
 ) -> None:

@@ -11,6 +11,7 @@ from receiver.file_desk import FileDesk
 from tools import fuzz_wire
 
 
+@pytest.mark.slow
 def test_nothing_is_found_in_a_few_seconds(tmp_path: Path) -> None:
     seed = random.SystemRandom().randrange(1 << 32)
     count, defects = fuzz_wire.fuzz(6, seed, tmp_path)

@@ -44,6 +44,7 @@ def test_json_in_a_file_is_whole_and_private(vmtrace: Any, capture: Path, tmp_pa
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out.json", "two.pcap"]
 
 
+@pytest.mark.slow
 def test_every_output_can_be_made_at_once(vmtrace: Any, capture: Path, tmp_path: Path) -> None:
     done = vmtrace(
         "analyze", "two.pcap", "--csv", "csv", "--parquet", "parquet", "--figures", "figures", "--report", "r.html",

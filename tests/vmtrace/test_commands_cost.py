@@ -135,6 +135,7 @@ def test_all_ways_stand_side_by_side_with_what_is_assumed_and_missing(
     assert "Break-even" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_trace_is_replayed_for_caches_and_archive(vmtrace: Any, trace: Path, prices: Path) -> None:
     words = ("--archive-after", "2", "--cache", "2GB", "--region", "eu")
     content = document(vmtrace("cost", trace, "--prices", prices, *words, "--json", "-"))

@@ -28,6 +28,7 @@ def test_the_demo_transfers_reports_on_it_and_ends_with_where_the_report_is(tmp_
     assert list((tmp_path / "demo/run-1/figures").glob("*.png"))
 
 
+@pytest.mark.slow
 def test_each_demo_has_a_folder_of_its_own(tmp_path: Path) -> None:
     (tmp_path / "run-7").mkdir()
     (tmp_path / "run-x").mkdir()

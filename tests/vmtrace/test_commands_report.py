@@ -46,6 +46,7 @@ def test_json_on_standard_output_is_alone_there(vmtrace: Any, small_run: Any) ->
     assert not (small_run.folder / "report.html").exists(), "another output was asked for"
 
 
+@pytest.mark.slow
 def test_every_output_can_be_made_at_once_of_several_runs(
     vmtrace: Any, small_run: Any, new_run: Any, tmp_path: Path
 ) -> None:

@@ -76,6 +76,7 @@ def _port() -> int:
     return free_ports("127.0.0.1", 1)[0]
 
 
+@pytest.mark.slow
 def test_a_run_is_measured_and_reported(torrent: Path, peer: str, tmp_path: Path) -> None:
     run = tmp_path / "run"
     words = ["run", torrent, "--peers", peer, "--seeds", "1", "--repeat", "1", "--capacity-time", "1s", "--no-capture"]
@@ -97,6 +98,7 @@ def test_a_run_is_measured_and_reported(torrent: Path, peer: str, tmp_path: Path
     assert (run / "report.html").exists()
 
 
+@pytest.mark.slow
 def test_ctrl_c_leaves_what_was_measured(torrent: Path, peer: str, tmp_path: Path) -> None:
     run = tmp_path / "run"
     words = ["run", torrent, "--peers", peer, "--seeds", "1", "--repeat", "50", "--no-capture", "--no-capacity"]
