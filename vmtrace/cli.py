@@ -1,6 +1,7 @@
 """The `vmtrace` command: what `vmtrace.command_line` runs, its trouble as one line, and the exit status."""
 
 import atexit
+import codecs
 import os
 import sys
 import threading
@@ -15,6 +16,8 @@ from vmtrace.errors import CommandError, Exit, UsageError, complain, describe
 
 _PLACES = frozenset({"--json", "--csv", "--parquet", "--figures", "--report", "--html"})
 """Options of all subcommands that say where to write."""
+_PLAIN = "vmtrace-plain"
+_STAND_INS = dict(zip("→←…×–—−µ·≤≥", "><~x---u.<>", strict=True))  # noqa: RUF001 - the letters that are meant
 
 
 def main() -> None:
@@ -53,8 +56,17 @@ def _prepare_standard_output() -> None:
         # The user closed it. What takes its number now is no file of ours, and cannot be written to either.
         sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
     elif isinstance(sys.stdout, TextIOWrapper):
-        # Not every terminal knows every letter: `?` for one is better than no answer.
-        sys.stdout.reconfigure(errors="replace")
+        # Not every terminal knows every letter: another for one is better than no answer.
+        codecs.register_error(_PLAIN, _plain)
+        sys.stdout.reconfigure(errors=_PLAIN)
+
+
+def _plain(error: UnicodeError) -> tuple[str, int]:
+    """What stands for letters that the output cannot show: one each, so that columns stay in line."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    letters = error.object[error.start : error.end]
+    return "".join(_STAND_INS.get(letter, "?") for letter in letters), error.end
 
 
 def run(arguments: list[str]) -> int:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from analyze.factors import FACTORS
+from analyze.human_causes import factor_name
 from analyze.records.run import ROLES, Role
 from analyze.run.measure import Measures
 from analyze.run.results import RunResults
@@ -104,9 +105,9 @@ def limit_sentences(rows: Sequence[LimitRow]) -> Iterator[str]:
             yield f"{role}: what limited the transfers is undecided in all {most.judged} of them"
             continue
         costliest = max(own, key=lambda row: row.lost_share or 0.0)
-        words = most.factor.replace("_", " ")
+        words = factor_name(most.factor)
         said = f"{role}: {words} limited {most.first_in} of {plural(most.judged, 'transfer')}"
         if costliest.lost_share:
-            cost = f"cost {share(costliest.lost_share)} of the lost throughput"
-            said += f" and {cost}" if costliest is most else f"; {costliest.factor.replace('_', ' ')} {cost}"
+            cost = f"cost {share(costliest.lost_share)} of the shortfall"
+            said += f" and {cost}" if costliest is most else f"; {factor_name(costliest.factor)} {cost}"
         yield said

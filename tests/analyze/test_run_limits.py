@@ -66,7 +66,7 @@ def test_a_verdict_left_open_is_judged_and_is_no_factors(results: RunResults) ->
     rows = {row.factor: row for row in limit_rows(results)}
     assert (rows["slow_start"].first_in, rows["slow_start"].judged) == (0, 2)
     assert list(limit_sentences(limit_rows(results))) == [
-        "data: receiver window limited 1 of 2 transfers and cost 88.9 % of the lost throughput"
+        "data: receiver window limited 1 of 2 transfers and cost 88.9 % of the shortfall"
     ]
 
 

@@ -137,7 +137,7 @@ def test_letters_that_standard_output_does_not_know_are_replaced(vmtrace: Any, c
     done = vmtrace("analyze", capture.name, "--connection", "1", PYTHONIOENCODING=encoding, PYTHONUTF8="0")
     assert (done.returncode, done.stderr) == (0, "")
     assert "10.0.0.1:40000" in done.stdout
-    assert vmtrace("analyze", capture.name, PYTHONIOENCODING=encoding).stdout.splitlines()[3].split()[2] == "?", "→"
+    assert vmtrace("analyze", capture.name, PYTHONIOENCODING=encoding).stdout.splitlines()[3].split()[2] == ">", "→"
 
 
 @pytest.mark.parametrize("option", ["--csv", "--parquet", "--figures"])

@@ -310,10 +310,10 @@ def _more(found: RunVerdict) -> list[str]:
         lines.append(f"For {share(second.verdict_time_share)} of the time it was {in_words([second.factor])}.")
     costliest = max(found.factors, key=lambda one: one.lost_share or 0.0)
     if costliest.lost_share and costliest.factor == found.factor:
-        lines.append(f"It cost {share(costliest.lost_share)} of the lost throughput.")
+        lines.append(f"It cost {share(costliest.lost_share)} of the shortfall against the best rate seen.")
     elif costliest.lost_share:
         lines.append(
-            f"What was lost beside it went to {in_words([costliest.factor])} most ({share(costliest.lost_share)})."
+            f"Most of the shortfall was due to {in_words([costliest.factor])} ({share(costliest.lost_share)})."
         )
     if found.what_if and found.goodput_bps is not None:
         best = found.what_if[0]
