@@ -115,12 +115,13 @@ test-python-side-by-side: $(STAMPS)/install-dev
 test-python-alone: $(STAMPS)/install-dev
 	@$(RUN_TESTS) -m "(root or alone) and not long"
 
-quick: $(STAMPS)/install-dev ## lint, types, Rust tests, and Python tests without namespaces
+quick: $(STAMPS)/install-dev ## lint, types, Rust tests, and short Python tests without namespaces, servers, browsers
 	@$(MAKE) --keep-going lint types test-rust
 	@$(BIN)/pytest -q -n 2 --dist loadfile -m "not root and not alone and not slow and not server and not long" $(PYTEST)
 
-test-long: $(STAMPS)/system-test all-installed ## tests of minutes each, which `make test` leaves out (root)
+test-long: $(STAMPS)/system-test all-installed ## tests of minutes each, and properties with 500 examples (root)
 	@$(BIN)/pytest -m long $(PYTEST)
+	@VMTRACE_EXAMPLES=500 $(BIN)/pytest -q -n 2 --dist loadfile -m "hypothesis and not root and not alone" $(PYTEST)
 
 fuzz: $(STAMPS)/install-dev ## every fuzz target for FUZZ_SECONDS (20) each; docs/fuzzing.md for long runs
 	@echo '== fuzz, $(FUZZ_SECONDS) s for each target'

@@ -41,8 +41,8 @@ examples:
   vmtrace capture --interface any --write day.pcap --rotate-size 500M --rotate-seconds 3600
   vmtrace capture --interface eth0 --write - --snaplen 262144 | tshark -r -
 
-Without --snaplen the headers of each packet are kept, TLS handshakes whole, and 16 bytes of payload. Beside each
-file stands its health, FILE.capture.json: packets received, dropped, written. Ctrl-C ends a recording; its files are
+Without --snaplen the headers of each packet are kept, complete TLS handshakes, and 16 bytes of payload. Next to each
+file is its health, FILE.capture.json: packets received, dropped, written. Ctrl-C ends a recording; its files are
 complete.
 """
 _SIZE = re.compile(r"([0-9]+)([kKMG]?)(i?)B?")
@@ -65,7 +65,7 @@ def build_parser() -> argparse.ArgumentParser:
         "--snaplen",
         metavar="N",
         type=whole(1, LARGEST_SNAPLEN),
-        help=f"keep N bytes of each packet, {LARGEST_SNAPLEN} for all (default: headers, and TLS handshakes whole)",
+        help=f"keep N bytes of each packet, {LARGEST_SNAPLEN} for all (default: headers, and complete TLS handshakes)",
     )
     add("--duration", metavar="S", type=above(0, _LONGEST_S), help="end after so many seconds")
     add("--count", metavar="N", type=whole(1, 1 << 62), help="end after so many packets")

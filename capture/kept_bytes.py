@@ -1,4 +1,4 @@
-"""How many bytes of each packet are kept when nobody asked for a snap length: its headers, and TLS handshakes whole.
+"""How many bytes of each packet are kept when nobody asked for a snap length: its headers, and complete TLS handshakes.
 
 The kernel decides it, with the BPF program that is made here, so that payload is never copied:
 

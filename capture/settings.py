@@ -15,7 +15,7 @@ LARGEST_BUFFER_BYTES = (1 << 31) - 1  # libpcap takes an int
 
 @dataclass(frozen=True)
 class CaptureSettings:
-    """An interface and how to record it. `snaplen` None keeps headers, and TLS handshakes whole (see `kept_bytes`).
+    """An interface and how to record it. `snaplen` None keeps headers, and complete TLS handshakes (see `kept_bytes`).
 
     `also_tagged`: the filter holds for packets with a VLAN tag, too, where the interface may carry some. libpcap's own
     `tcp` and the like find only those whose tag the kernel keeps beside the packet.

@@ -32,7 +32,7 @@ _EXAMPLES = """examples:
   vmtrace receive --key-file vmtrace.key --no-capture    without the rights to record packets
   vmtrace receive --key-file vmtrace.key --bind 198.51.100.7 --out /data/vmtrace
 
-The key file goes to the sender by a safe way (scp). Nobody without it is served: docs/security.md.
+The key file goes to the sender over a safe channel (scp). Nobody without it is served: docs/security.md.
 """
 
 
@@ -83,7 +83,7 @@ def build_parser() -> argparse.ArgumentParser:
             help=f"{option.what} (default: %(default)s)",
         )
     parser.add_argument("--json-lines", action="store_true", help="report events as one JSON object per line")
-    parser.add_argument("--quiet", "-q", action="store_true", help="say nothing but the address, and trouble")
+    parser.add_argument("--quiet", "-q", action="store_true", help="print only the address, and what goes wrong")
     return parser
 
 
@@ -170,7 +170,7 @@ def _key(path: str | None, log: Log) -> bytes:
     if path is not None and not Path(path).exists():
         write_new_key(Path(path))
         print(
-            f"vmtrace: made a new key in {path}: copy this file to the sender by a safe way, such as scp",
+            f"vmtrace: made a new key in {path}: copy this file to the sender over a safe channel, such as scp",
             file=sys.stderr,
             flush=True,
         )

@@ -38,8 +38,8 @@ _EXAMPLES = f"""examples:
   vmtrace send --resume run1 --key-file vmtrace.key        go on with a run that was interrupted, or killed
   vmtrace send --show-plan --plan mine.toml                what a plan amounts to, without connecting
 
-The receiver is started before: vmtrace receive --key-file vmtrace.key. Its key comes by a safe way (scp), in a file or
-in the environment variable {ENVIRONMENT}. Ctrl-C ends a run so that it can be resumed.
+The receiver is started before: vmtrace receive --key-file vmtrace.key. Its key comes over a safe channel (scp),
+in a file or in the environment variable {ENVIRONMENT}. Ctrl-C ends a run so that it can be resumed.
 """
 
 
@@ -133,7 +133,7 @@ def _add_recording(parser: argparse.ArgumentParser) -> None:
         "--snaplen",
         metavar="N",
         type=whole(1, 262_144),
-        help="bytes kept of each packet (default: headers, TLS handshakes whole)",
+        help="bytes kept of each packet (default: headers, complete TLS handshakes)",
     )
     group.add_argument(
         "--buffer-bytes",

@@ -17,7 +17,7 @@ _EXAMPLES = """examples:
   vmtrace fetch run1 --key-file vmtrace.key                   from where the run's receiver was
   vmtrace fetch run1 198.51.100.7 --key-file vmtrace.key      from where it is now
 
-Works for a run that was interrupted or killed, too. Files that are here and whole are not fetched again.
+Works for a run that was interrupted or killed, too. Files that are here and complete are not fetched again.
 """
 
 

@@ -14,7 +14,7 @@ class Settings:
     interface: Optional[str] = None
     """To capture on; None: the one that the route to the receiver uses."""
     snaplen: Optional[int] = None
-    """None: headers, and TLS handshakes whole."""
+    """None: headers, and complete TLS handshakes."""
     capture_buffer_bytes: Optional[int] = None
     """Kernel buffer of a capture; None: sized for the link."""
     tcp_info_interval_s: Optional[float] = 0.01

@@ -21,7 +21,9 @@ ROOT = Path(__file__).parent.parent
 os.environ.setdefault("EVENTLET_NO_GREENDNS", "yes")
 
 # Slow machines and first calls must not fail a property; a failure prints how to repeat it.
-hypothesis.settings.register_profile("vmtrace", deadline=None, print_blob=True)
+# `make test-long` draws ten times as many examples.
+EXAMPLES = int(os.environ.get("VMTRACE_EXAMPLES", "50"))
+hypothesis.settings.register_profile("vmtrace", deadline=None, print_blob=True, max_examples=EXAMPLES)
 hypothesis.settings.load_profile("vmtrace")
 
 

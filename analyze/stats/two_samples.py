@@ -31,6 +31,7 @@ _RESAMPLES = 2_000
 _SEED = 20_110_701
 _AT_ONCE = 1 << 20
 _NO_CHANGE = 1e-12
+_LARGEST_LOG = float(np.log(np.finfo(np.float64).max))
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,4 +212,5 @@ def _known(value: float) -> float | None:
 
 
 def _exp(value: float | None) -> float | None:
-    return None if value is None else float(np.exp(value))
+    """None where the ratio is larger than a number may be, too: JSON has no infinity."""
+    return None if value is None or value > _LARGEST_LOG else float(np.exp(value))

@@ -78,7 +78,7 @@ class RunRequest:
     capture: bool = True
     """The receiver records packets, if it may."""
     capture_snaplen: Optional[int] = None
-    """None: headers, and TLS handshakes whole."""
+    """None: headers, and complete TLS handshakes."""
 
 
 @dataclass(frozen=True)

@@ -158,6 +158,11 @@ def test_holm_multiplies_by_what_is_left_and_never_falls() -> None:
     assert holm([]) == []
 
 
+def test_a_ratio_too_large_for_a_number_is_none() -> None:
+    found = difference([group([3.44165998728231e-304], [61871.0])], permutations=199)
+    assert found.ratio_of_medians.value is None
+
+
 @settings(max_examples=60, deadline=None)
 @given(VALUES, VALUES)
 def test_what_holds_for_any_values(before: list[float], after: list[float]) -> None:

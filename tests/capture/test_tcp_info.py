@@ -205,6 +205,7 @@ def test_rows_reach_the_file_in_blocks_while_the_transfer_runs(tmp_path: Path) -
     assert len(rows(path)) > 20
 
 
+@pytest.mark.alone
 def test_deadlines_do_not_drift_and_missed_ones_are_left_out(tmp_path: Path) -> None:
     sampler = TcpInfoSampler(tmp_path / "t.csv", 0.005)
     with connection() as (near, _):

@@ -19,6 +19,8 @@ from corpus.workers import ThisProcess
 from tests.corpus import captures_made as made
 from tests.corpus.oracle import Quiet, assert_same, run, settings
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def _runs_of_one_file_each(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,6 +38,8 @@ from tests.receiver.harness import (
     transfer,
 )  # fmt: skip
 
+pytestmark = pytest.mark.slow
+
 QUICK = replace(GENEROUS, introduction_s=0.4)
 HOSTILE = "127.0.0.66"
 
@@ -431,7 +433,6 @@ def test_the_receiver_can_be_stopped_in_the_middle_of_everything(tmp_path: Path)
             assert time.monotonic() - began_s < 3
 
 
-@pytest.mark.slow
 def test_hundreds_of_transfers_leave_memory_flat(tmp_path: Path) -> None:
     with receiver(tmp_path) as there, leaves_nothing(tmp_path), there.sender() as control:
         before = 0

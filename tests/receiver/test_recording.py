@@ -9,6 +9,8 @@ from receiver.storage import Storage
 from sender.wire.records import TransferRequest
 from tests.receiver.harness import leaves_nothing
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_capture_that_cannot_be_made_is_told_without_paths_of_this_host(tmp_path: Path) -> None:
     run = Storage(tmp_path).new_run()

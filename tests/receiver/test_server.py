@@ -21,6 +21,8 @@ from sender.wire.records import RunRequest, TransferRequest
 from sender.wire.transfer import digest_ok
 from tests.receiver.harness import KEY, Census, census, leaves_nothing, receiver, stranger, transfer
 
+pytestmark = pytest.mark.slow
+
 
 def test_it_serves_and_stops_and_leaves_nothing(tmp_path: Path) -> None:
     with leaves_nothing(tmp_path):

@@ -21,6 +21,8 @@ from lab.emulator import EmulatorSettings
 from lab.hosts import HostSettings, Topology, joined_hosts
 from lab.impairments import Impairments
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 PLAN = """
 name = "small"
@@ -135,7 +137,6 @@ def test_a_campaign_leaves_a_complete_folder(tmp_path: Path, receiver: Receiver,
     assert found[4]["data"]["tcp"]["segments_out"] > 0
 
 
-@pytest.mark.slow
 def test_a_sender_that_is_killed_at_random_moments_goes_on_after_its_last_pair(
     tmp_path: Path, receiver: Receiver, plan_file: Path
 ) -> None:

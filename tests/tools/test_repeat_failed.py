@@ -4,11 +4,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 SCRIPT = Path(__file__).parents[2] / "tools/repeat_failed.py"
 ACCIDENT = """
 import pathlib
+
+pytestmark = pytest.mark.slow
 def test_accident():
     seen = pathlib.Path("seen")
     if not seen.exists():
@@ -41,7 +41,6 @@ def test_an_accident_passes_when_repeated_and_is_named(tmp_path: Path) -> None:
     assert (tmp_path / "runs").read_text() == "x", "what passed is not repeated"
 
 
-@pytest.mark.slow
 def test_what_fails_twice_has_one_more_try_and_is_named(tmp_path: Path) -> None:
     done = run(tmp_path, 2, TWO_ACCIDENTS, ACCIDENT)
     assert done.returncode == 0, done.stdout
@@ -49,7 +48,6 @@ def test_what_fails_twice_has_one_more_try_and_is_named(tmp_path: Path) -> None:
     assert "failed once, passed when repeated: test_it.py::test_accident\n" in done.stdout
 
 
-@pytest.mark.slow
 def test_a_defect_fails_again_whatever_else_was_an_accident(tmp_path: Path) -> None:
     done = run(tmp_path, 2, ACCIDENT, DEFECT)
     assert done.returncode == 1
@@ -74,7 +72,6 @@ def test_tests_that_cannot_be_collected_are_an_error_at_once(tmp_path: Path) -> 
     assert "once more" not in done.stdout
 
 
-@pytest.mark.slow
 def test_what_failed_side_by_side_is_repeated_alone(tmp_path: Path) -> None:
     done = run(tmp_path, 2, ACCIDENT, SOUND, options=("-n", "2"))
     assert done.returncode == 0, done.stdout

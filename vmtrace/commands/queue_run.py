@@ -72,7 +72,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--interface", metavar="IF", help="default: the one towards the service")
     add("--no-capture", action="store_true", help="record no packets (needs no rights)")
     add("--capture-for", metavar="TIME", help="record only the beginning of each stage (default: all of it)")
-    add("--snaplen", metavar="N", help="bytes kept of each packet (default: headers, and TLS handshakes whole)")
+    add("--snaplen", metavar="N", help="bytes kept of each packet (default: headers, and complete TLS handshakes)")
     add("--filter", metavar="BPF", help="default: the service's ports, name lookups, ICMP and ARP")
     add = parser.add_argument_group("output").add_argument
     add("--name", metavar="NAME", help="of the data set, for reports (default: the folder's)")

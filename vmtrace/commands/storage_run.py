@@ -80,7 +80,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("packets").add_argument
     add("--interface", metavar="IF", help="default: the one towards the service")
     add("--no-capture", action="store_true", help="record no packets (needs no rights)")
-    add("--snaplen", metavar="N", help="bytes kept of each packet (default: headers, and TLS handshakes whole)")
+    add("--snaplen", metavar="N", help="bytes kept of each packet (default: headers, and complete TLS handshakes)")
     add("--filter", metavar="BPF", help="default: the service's ports, name lookups, ICMP and ARP")
     add(
         "--keep-packets", metavar="slowest:P%%",

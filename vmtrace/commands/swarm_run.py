@@ -71,7 +71,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("packets").add_argument
     add("--interface", metavar="IF", help="default: the one towards the sources")
     add("--no-capture", action="store_true", help="record no packets (needs no rights)")
-    add("--snaplen", metavar="N", help="bytes kept of each packet (default: headers, and TLS handshakes whole)")
+    add("--snaplen", metavar="N", help="bytes kept of each packet (default: headers, and complete TLS handshakes)")
     add = parser.add_argument_group("output").add_argument
     add("--name", metavar="NAME", help="of the data set, for reports (default: the folder's)")
     add("--json", action="store_true", help="print run.json at the end")
