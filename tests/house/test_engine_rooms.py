@@ -1,15 +1,19 @@
 """The rooms of the engine stand one above the other, and no two of its files import each other in a circle.
 
+Methods hide such imports: no type may have them in more than three files.
+
 Each floor of an array may use the floors before it, and the rooms of one floor do not know each other. Within a room
 files may import each other in any order without a circle. A file that is in no floor fails: it has to have a place.
 """
 
+import re
+from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from tests.rust_source import Import, circles, functions, imports, leaves
+from tests.rust_source import Import, circles, functions, imports, leaves, product
 
 SOURCES = Path(__file__).parents[2] / "analyze/engine/core/src"
 
@@ -40,6 +44,11 @@ TCP = (
     ("flow", "outcome"),
     ("mod",),
 )
+
+# A struct whose methods lie in more files hides that these files use each other: no import names it.
+MOST_FILES_OF_METHODS = 3
+# `impl Name {`, `impl<'a, T: Into<U>> Name<'a, T> {`; of a trait's, `for` stands between.
+METHODS = re.compile(r"^impl\b\s*(?:<[^{;]*?>\s+)?([\w:]+)(?:<[^{;]*>)?\s*(?:where\b[^{]*)?\{", re.MULTILINE)
 
 Floors = tuple[tuple[str, ...], ...]
 
@@ -84,6 +93,21 @@ def test_each_room_uses_only_rooms_below_it(folder: str, floors: Floors) -> None
     files = sources()
     assert rooms_without_floor(files, folder, floors) == set()
     assert backward(imports(files), folder, floors) == []
+
+
+def files_of_methods(files: Mapping[str, str]) -> dict[str, set[str]]:
+    """The files in which each type gets methods of its own, not those of a trait. Types of one name count as one."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for path, text in files.items():
+        for name in METHODS.findall(product(text)):
+            found[name.rpartition("::")[2]].add(path)
+    return found
+
+
+def test_methods_of_no_type_are_spread_over_more_than_three_files() -> None:
+    found = files_of_methods(sources())
+    assert len(found) > 200
+    assert {name: sorted(files) for name, files in found.items() if len(files) > MOST_FILES_OF_METHODS} == {}
 
 
 # The rest shows that these tests can fail, on crates made up for it.
@@ -158,6 +182,15 @@ def test_every_way_to_name_a_module_is_understood() -> None:
 
 def test_a_parent_uses_its_children_by_their_bare_names() -> None:
     assert pairs({"a/mod.rs": "pub mod b;\nfn f() { b::g() }", "a/b.rs": "fn g() {}"}) == {("a/mod.rs", "a/b.rs")}
+
+
+def test_methods_are_found_and_those_of_traits_left_out() -> None:
+    files = {
+        "a.rs": "impl A {\n}\nimpl<'a, T: Into<u8>> B<'a, T> {\n}\nimpl Clone for A {\n}",
+        "b.rs": "impl crate::a::A {\n}\nimpl<T> From<B<T>> for A {\n}\n#[cfg(test)]\nmod tests {\nimpl B {\n}\n}",
+        "c.rs": "// impl A {\nimpl<T> B<T>\nwhere\n    T: Copy,\n{\n}",
+    }
+    assert files_of_methods(files) == {"A": {"a.rs", "b.rs"}, "B": {"a.rs", "c.rs"}}
 
 
 def test_functions_are_measured_from_their_name_to_their_last_brace() -> None:

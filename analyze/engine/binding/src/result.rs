@@ -4,7 +4,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use vmtrace_core::analysis;
 use vmtrace_core::output::json::JsonHeader;
-use vmtrace_core::output::packets::PacketChoice;
+use vmtrace_core::output::packets::{self, PacketChoice};
+use vmtrace_core::output::{echoes, lookups};
 use vmtrace_core::tcp::capture::lag::Lag;
 
 use crate::columns::Columns;
@@ -101,18 +102,18 @@ impl Analysis {
             let names: Option<Vec<&str>> = names.as_ref().map(|names| names.iter().map(String::as_str).collect());
             let (connections, names) = (connections.as_deref(), names.as_deref());
             let places = places.map(|(first, end)| first..end);
-            Columns::new(self.inner.chosen_packet_columns(PacketChoice { connections, places, names }))
+            Columns::new(packets::chosen_packet_columns(&self.inner, PacketChoice { connections, places, names }))
         })
     }
 
     /// One row for each address answered to a name lookup (DNS) in the capture.
     fn lookups(&self, py: Python<'_>) -> PyResult<Columns> {
-        py.detach(|| Columns::new(self.inner.lookup_columns()))
+        py.detach(|| Columns::new(lookups::lookup_columns(&self.inner)))
     }
 
     /// One row for each ICMP echo request in the capture, in their order.
     fn echoes(&self, py: Python<'_>) -> PyResult<Columns> {
-        py.detach(|| Columns::new(self.inner.echo_columns()))
+        py.detach(|| Columns::new(echoes::echo_columns(&self.inner)))
     }
 
     /// For each connection the number of its first packet among all packets: little-endian numbers of 64 bits.

@@ -7,6 +7,7 @@ mod playbook;
 use playbook::captures::Frame;
 use playbook::*;
 use vmtrace_core::analysis::Options;
+use vmtrace_core::output::echoes;
 
 /// A message behind Ethernet and IPv4: `from` asks `to`, or replies.
 fn v4(time_ms: f64, is_reply: bool, from: u8, to: u8, sequence: u16) -> Frame {
@@ -54,7 +55,7 @@ fn requests_of_both_versions_find_their_replies() {
         let wanted = [("198.18.0.2", Some(ms(20.0))), ("fd00::2", Some(ms(90.0))), ("198.18.0.2", None)];
         assert_eq!(found, wanted.map(|(address, round_trip_ns)| (address.to_owned(), round_trip_ns)));
         assert_eq!(list[0].reply.map(|(_, frame)| frame), Some(3));
-        assert_eq!(analysis.echo_columns().len(), 10);
+        assert_eq!(echoes::echo_columns(&analysis).len(), 10);
     }
 }
 

@@ -11,6 +11,7 @@ use playbook::hostile::{file, frames, lines};
 use playbook::*;
 use proptest::prelude::*;
 use vmtrace_core::analysis::{Analysis, Options};
+use vmtrace_core::output::packets;
 use vmtrace_core::tcp::rows::rows::Field;
 
 fn analysis(file: &[u8], options: &Options) -> Analysis {
@@ -19,14 +20,14 @@ fn analysis(file: &[u8], options: &Options) -> Analysis {
 
 fn rows_by_number(file: &[u8], numbers: &[u32], threads: usize) -> String {
     let options = Options { threads, detail_connections: numbers.to_vec(), ..Options::default() };
-    format!("{:?}", analysis(file, &options).packet_columns().collect::<Vec<_>>())
+    format!("{:?}", packets::packet_columns(&analysis(file, &options)).collect::<Vec<_>>())
 }
 
 fn rows_of_known(file: &[u8], numbers: &[u32], threads: usize) -> (String, usize) {
     let (known_connections, lags) = analysis(file, &Options::default()).known(numbers, 0..1);
     assert_eq!(known_connections.len(), numbers.len());
     let found = analysis(file, &Options { threads, known_connections, lags, ..Options::default() });
-    (format!("{:?}", found.packet_columns().collect::<Vec<_>>()), found.connections.len())
+    (format!("{:?}", packets::packet_columns(&found).collect::<Vec<_>>()), found.connections.len())
 }
 
 /// Four ports of a client, used again and again: over IPv4, over IPv6.

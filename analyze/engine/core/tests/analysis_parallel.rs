@@ -10,6 +10,7 @@ use playbook::hostile::{file, frames, lines};
 use playbook::*;
 use proptest::prelude::*;
 use vmtrace_core::analysis::{Analysis, FilterCompiler, NoObserver, Options, analyze};
+use vmtrace_core::output::packets;
 use vmtrace_core::read::Input;
 
 fn analysis(files: &[Vec<u8>], options: Options) -> Analysis {
@@ -187,7 +188,7 @@ fn rows_stand_in_capture_order() {
     let files = [plain_pcap(&transfers(20))];
     let rows = |threads: usize| {
         let analysis = analysis(&files, Options { threads, detail_connections: vec![3, 7], ..Options::default() });
-        format!("{:?}", analysis.packet_columns().collect::<Vec<_>>())
+        format!("{:?}", packets::packet_columns(&analysis).collect::<Vec<_>>())
     };
     let serial = rows(1);
     assert_eq!([rows(2), rows(8)], [serial.clone(), serial]);

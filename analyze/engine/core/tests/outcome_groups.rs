@@ -10,6 +10,7 @@ use playbook::captures::Frame;
 use playbook::*;
 use vmtrace_core::analysis::Options;
 use vmtrace_core::tcp::events::outcome_kind::OutcomeKind;
+use vmtrace_core::tcp::outcome::groups;
 use vmtrace_core::tcp::outcome::groups::groups;
 
 fn unanswered(client: u8, server: u8, port: u16) -> Talk {
@@ -89,7 +90,7 @@ fn a_port_that_is_unreachable_is_a_refusal() {
     let talk = Talk::new().client(0.0, syn());
     let frames = [talk.frames(), &[unreachable(&talk, 1.0, 3, 0)]].concat();
     let analysis = analysis_of(&frames, &Options::default());
-    assert_eq!(analysis.connections[0].outcome_kind(), Some(OutcomeKind::SynRefused));
+    assert_eq!(groups::outcome_kind(&analysis.connections[0]), Some(OutcomeKind::SynRefused));
 }
 
 #[test]

@@ -15,6 +15,7 @@ use proptest::prelude::*;
 use serde_json::Value;
 use vmtrace_core::analysis::{Analysis, Options};
 use vmtrace_core::output::columns::{Column, ColumnValues};
+use vmtrace_core::output::packets;
 use vmtrace_core::output::packets::PacketChoice;
 
 fn length(column: &Column) -> usize {
@@ -183,7 +184,7 @@ fn names_are_there_without_connections_and_never_twice() {
 fn packets_have_a_row_each_and_count_as_the_connection_does() {
     let options = Options { detail_connections: vec![1], ..Options::default() };
     let analysis = talks()[0].analysis_with(&options);
-    let columns = analysis.packet_columns().collect::<Vec<_>>();
+    let columns = packets::packet_columns(&analysis).collect::<Vec<_>>();
     let rows = talks()[0].frames().len();
     assert!(columns.iter().all(|column| length(column) == rows));
     let column = |name: &str| columns.iter().find(|column| column.name == name).unwrap();
@@ -204,7 +205,7 @@ fn packets_have_a_row_each_and_count_as_the_connection_does() {
 fn connections_not_asked_for_have_no_rows() {
     let options = Options { detail_connections: vec![3], ..Options::default() };
     let analysis = analysis_of(&merged(&talks()), &options);
-    let columns = analysis.packet_columns().collect::<Vec<_>>();
+    let columns = packets::packet_columns(&analysis).collect::<Vec<_>>();
     assert!(columns.iter().all(|column| length(column) == 1));
     assert_eq!(value(&columns[0], 0), 3);
 }
@@ -262,7 +263,7 @@ fn of_two_connections() -> Analysis {
 }
 
 fn chosen(analysis: &Analysis, choice: PacketChoice) -> Vec<Column> {
-    analysis.chosen_packet_columns(choice).collect()
+    packets::chosen_packet_columns(analysis, choice).collect()
 }
 
 /// These rows of all columns.
@@ -273,7 +274,7 @@ fn values(columns: &[Column], rows: impl Iterator<Item = usize> + Clone) -> Vec<
 #[test]
 fn packets_of_some_connections_are_those_of_all_without_the_others() {
     let analysis = of_two_connections();
-    let all: Vec<Column> = analysis.packet_columns().collect();
+    let all: Vec<Column> = packets::packet_columns(&analysis).collect();
     for wanted in [1, 3] {
         let kept: Vec<usize> = (0..length(&all[0])).filter(|&row| value(&all[0], row) == wanted).collect();
         let some = chosen(&analysis, PacketChoice { connections: Some(&[wanted]), ..PacketChoice::default() });
@@ -305,6 +306,6 @@ fn only_the_columns_of_packets_that_are_asked_for_are_made() {
     let names = Some(&["rtt_s", "frame", "no_such_column"][..]);
     let some = chosen(&analysis, PacketChoice { names, ..PacketChoice::default() });
     assert_eq!(some.iter().map(|column| column.name.as_str()).collect::<Vec<_>>(), ["frame", "rtt_s"]);
-    let all: Vec<Column> = analysis.packet_columns().collect();
+    let all: Vec<Column> = packets::packet_columns(&analysis).collect();
     assert!(some.iter().all(|column| all.contains(column)));
 }

@@ -8,6 +8,7 @@ use std::io::Cursor;
 use libfuzzer_sys::fuzz_target;
 use vmtrace_core::analysis::{Analysis, NoObserver, Options, analyze, analyze_in_parts};
 use vmtrace_core::output::json::JsonHeader;
+use vmtrace_core::output::packets;
 use vmtrace_core::tcp::capture::lag::{Host, Lag};
 
 fuzz_target!(|data: &[u8]| {
@@ -27,7 +28,7 @@ fuzz_target!(|data: &[u8]| {
 fn analyzed(data: &[u8], options: &Options) -> Option<Analysis> {
     let analysis = analyze(vec![Box::new(Cursor::new(data.to_vec()))], options, &NoObserver).ok()?;
     analysis.connection_columns(None);
-    analysis.packet_columns().for_each(drop);
+    packets::packet_columns(&analysis).for_each(drop);
     analysis.syn_columns();
     let header = JsonHeader { vmtrace_version: "0".into(), input_paths: vec!["fuzz".into()], ..JsonHeader::default() };
     analysis.write_json(&mut std::io::sink(), &header).expect("a sink takes everything");

@@ -1,5 +1,6 @@
 //! What one reading of the inputs leaves, and how several become one result.
 
+use crate::tcp::verdict::allowance;
 use std::collections::HashSet;
 
 use crate::analysis::failure::Failure;
@@ -171,7 +172,7 @@ impl Reading {
             connections.iter_mut().for_each(|connection| connection.forget_times());
         }
         if let Some(allowed_bps) = options.allowed_bps {
-            connections.iter_mut().for_each(|connection| connection.allow(allowed_bps));
+            connections.iter_mut().for_each(|connection| allowance::allow(connection, allowed_bps));
         }
         connections.iter_mut().for_each(|connection| connection.decide());
         let inputs = facts.into_iter().enumerate().map(|(index, facts)| {

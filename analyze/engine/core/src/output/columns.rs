@@ -9,8 +9,10 @@ use crate::output::key::{Key, key};
 use crate::tcp::connection::environment::Environment;
 use crate::tcp::events::outcome_kind::OutcomeKind;
 use crate::tcp::limits::summary::LimitsSummary;
+use crate::tcp::outcome::groups;
 use crate::tcp::requests::summary::RequestSummary;
 use crate::tcp::summary::ending::IcmpErrors;
+use crate::tcp::summary::summarize;
 use crate::tcp::summary::summary::{ConnectionSummary, SpacingSummary};
 
 /// Values of one column, none where something could not be measured.
@@ -128,7 +130,7 @@ fn clear(column: &mut Column) {
 fn empty_connection() -> Box<ConnectionSummary> {
     let packet = crate::packet::Packet { ip_version: 4, ..Default::default() };
     let mut connection = crate::tcp::connection::connection::Connection::new(0, &packet, &[]);
-    ConnectionSummary::of(&mut connection, &Environment::default())
+    summarize::summary_of(&mut connection, &Environment::default())
 }
 
 /// Gathers columns: the n-th value of a description belongs to the n-th column.
@@ -242,7 +244,7 @@ impl Visitor for Collector {
         // Words are made where they are wanted: of a scan there may be a million.
         let outcome = if self.is_wanted(1) || self.is_wanted(2) { summary.outcome() } else { None };
         self.object(key!("outcome"), true);
-        self.word(key!("kind"), summary.outcome_kind().map(OutcomeKind::name));
+        self.word(key!("kind"), groups::outcome_kind(summary).map(OutcomeKind::name));
         self.number(key!("confidence"), outcome.as_ref().map(|outcome| thousandths(outcome.confidence)));
         self.text(key!("sentence"), outcome.as_ref().map(|outcome| outcome.sentence.as_str()));
         self.end();

@@ -16,7 +16,7 @@ pub mod json;
 mod json_writer;
 pub mod key;
 pub mod link_names;
-mod lookups;
+pub mod lookups;
 #[cfg(test)]
 mod made_up_factor_tests;
 mod outcomes;

@@ -65,20 +65,21 @@ pub struct PacketChoice<'a> {
     pub names: Option<&'a [&'a str]>,
 }
 
-impl Analysis {
-    /// One row for each packet of the connections that were asked for.
-    pub fn packet_columns(&self) -> impl Iterator<Item = Column> {
-        self.chosen_packet_columns(PacketChoice::default())
-    }
+/// One row for each packet of the connections that were asked for.
+pub fn packet_columns(analysis: &Analysis) -> impl Iterator<Item = Column> {
+    chosen_packet_columns(analysis, PacketChoice::default())
+}
 
-    /// The same of some of them. Columns are made one by one: all together they take four times as much memory as the packets
-    /// that they are made of.
-    pub fn chosen_packet_columns<'a>(&'a self, choice: PacketChoice<'a>) -> impl Iterator<Item = Column> + 'a {
-        let selection = self.rows.select(choice.connections, choice.places);
-        let is_wanted = move |name: &str| choice.names.is_none_or(|names| names.contains(&name));
-        let columns = COLUMNS.into_iter().filter(move |(name, ..)| is_wanted(name));
-        columns.map(move |(name, field, means)| Column::new(name, means.of(self.rows.selected(field, &selection))))
-    }
+/// The same of some of them. Columns are made one by one: all together they take four times as much memory as the packets
+/// that they are made of.
+pub fn chosen_packet_columns<'a>(
+    analysis: &'a Analysis,
+    choice: PacketChoice<'a>,
+) -> impl Iterator<Item = Column> + 'a {
+    let selection = analysis.rows.select(choice.connections, choice.places);
+    let is_wanted = move |name: &str| choice.names.is_none_or(|names| names.contains(&name));
+    let columns = COLUMNS.into_iter().filter(move |(name, ..)| is_wanted(name));
+    columns.map(move |(name, field, means)| Column::new(name, means.of(analysis.rows.selected(field, &selection))))
 }
 
 impl As {

@@ -13,13 +13,18 @@ use crate::tcp::direction::retransmitted_unseen;
 use crate::tcp::direction::segment_size;
 use crate::tcp::events::sent::Arrived;
 use crate::tcp::gaps::evidence::{GapEvidence, Place};
+use crate::tcp::gaps::gather;
 use crate::tcp::gaps::pending::Pending;
+use crate::tcp::gaps::receiver_return;
 use crate::tcp::gaps::state::shortest_gap_ns;
 use crate::tcp::gaps::totals::ClassifiedGap;
+use crate::tcp::gaps::watch;
 use crate::tcp::kernel::{ANSWER_NS, PAUSE_NS, SILENCE_NS};
 use crate::tcp::limits::inferred_window::InferredWindow;
+use crate::tcp::limits::moves;
 use crate::tcp::limits::rules::RoundRule;
 use crate::tcp::limits::setup::Opening;
+use crate::tcp::limits::stall;
 use crate::tcp::limits::summary::LimitsSummary;
 use crate::tcp::limits::watch::{Around, FEWEST_DATA_PACKETS, close_round, cut_gap, finish, heard_of_all_ns};
 use crate::tcp::rtt::covering::Covering;
@@ -73,12 +78,12 @@ pub(crate) fn watch(
     let [direction, receiver] = direction_and_peer(&mut connection.directions, side);
     let pauses = &mut connection.watchers[side].pauses;
     if let Some(pauses) = pauses {
-        pauses.watch.see_data(packet, direction, receiver, Place::of(&context), before_ns);
+        watch::see_data(&mut pauses.watch, packet, direction, receiver, Place::of(&context), before_ns);
     }
     let gap_ns = packet.time_ns.saturating_sub(direction.last_sent.0);
     (gap_ns > shortest_ns).then(|| {
         let watch = &mut pauses.get_or_insert_default().watch;
-        watch.evidence(packet, direction, receiver, &context, [before_ns, gap_ns])
+        gather::evidence(watch, packet, direction, receiver, &context, [before_ns, gap_ns])
     })
 }
 
@@ -91,7 +96,14 @@ fn hear(connection: &mut Connection, packet: &Packet, bytes: &[u8], side: usize,
     }
     let context = connection.context(sender);
     let watch = &mut connection.watchers[sender].pauses.get_or_insert_default().watch;
-    watch.hear(packet, bytes, [&connection.directions[sender], &connection.directions[side]], &context, before_ns);
+    receiver_return::hear(
+        watch,
+        packet,
+        bytes,
+        [&connection.directions[sender], &connection.directions[side]],
+        &context,
+        before_ns,
+    );
     let until_ns = watch.heard.map_or(i64::MIN, |heard| heard.time_ns.saturating_add(ANSWER_NS));
     connection.watchers[sender].answer_until_ns = until_ns;
 }
@@ -108,7 +120,7 @@ pub(crate) fn answered(connection: &mut Connection, packet: &Packet, side: usize
 #[inline(never)]
 fn answered_after_silence(connection: &mut Connection, packet: &Packet, side: usize, rtt_ns: Option<u64>) {
     let Some(pauses) = &mut connection.watchers[1 - side].pauses else { return };
-    pauses.watch.count_answer(packet, &connection.directions[1 - side]);
+    receiver_return::count_answer(&mut pauses.watch, packet, &connection.directions[1 - side]);
     let (Some(heard), Some(rtt_ns)) = (&pauses.watch.heard, rtt_ns) else { return };
     let sent_ns = packet.time_ns.saturating_sub_unsigned(rtt_ns);
     if heard.is_answered_by(packet) && heard.time_ns.saturating_sub(sent_ns) > SILENCE_NS {
@@ -128,7 +140,7 @@ pub(crate) fn end_gap(
 ) {
     let heard_tsval = connection.directions[1 - side].newest_tsval();
     let watch = &mut connection.watchers[side].pauses.get_or_insert_default().watch;
-    let due = watch.end(evidence, packet, &connection.directions[side], heard_tsval, before, arrived);
+    let due = watch::end(watch, evidence, packet, &connection.directions[side], heard_tsval, before, arrived);
     connection.looking |= !watch.pending.is_empty();
     if let Some(due) = due {
         judge(connection, side, &due, limit_ns);
@@ -140,7 +152,7 @@ fn judge_what_is_due(connection: &mut Connection, time_ns: i64, limit_ns: Option
     connection.looking = false;
     for side in 0..2 {
         let Some(pauses) = &mut connection.watchers[side].pauses else { continue };
-        let due = pauses.watch.due(time_ns);
+        let due = watch::due(&mut pauses.watch, time_ns);
         connection.looking |= !pauses.watch.pending.is_empty();
         due.iter().for_each(|pending| judge(connection, side, pending, limit_ns));
     }
@@ -291,11 +303,11 @@ pub(crate) fn finish_limits(
     let mut summary =
         finish(&mut watchers.limits, &mut connection.directions[side], &around, opening, connection.end_ns, rules)?;
     let settled = watchers.pauses.as_deref().map_or(&[][..], |pauses| &pauses.watch.settled);
-    settled.iter().for_each(|settled| summary.settle(settled));
+    settled.iter().for_each(|settled| stall::settle(&mut summary, settled));
     if connection.advertised_shift(1 - side).is_none()
         && let Some(window) = inferred_window(connection, side)
     {
-        summary.take_inferred(window, connection.directions[side].loss.retransmitted == 0);
+        moves::take_inferred(&mut summary, window, connection.directions[side].loss.retransmitted == 0);
     }
     Some(summary)
 }

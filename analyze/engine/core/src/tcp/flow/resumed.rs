@@ -85,62 +85,60 @@ fn go_on_answered(connection: &mut Connection, attempt: &ConnectionSummary, refu
     open::offers(connection, 0, refused.offer);
 }
 
-impl ConnectionSummary {
-    /// The SYN that `packet`, of the server, answers although a reset had: somebody on the way sent that, or the client, who had given
-    /// up.
-    fn answered_by(&self, packet: &Packet) -> Option<&Refused> {
-        let refused = self.kept.as_ref()?.refused.as_ref()?;
-        self.may_be_answered_by(packet).then_some(refused)
-    }
+/// The SYN that `packet`, of the server, answers although a reset had: somebody on the way sent that, or the client, who had given
+/// up.
+fn answered_by<'a>(summary: &'a ConnectionSummary, packet: &Packet) -> Option<&'a Refused> {
+    let refused = summary.kept.as_ref()?.refused.as_ref()?;
+    may_be_answered_by(summary, packet).then_some(refused)
+}
 
-    /// The packet is a SYN-ACK for the client's SYN, which does not come too late.
-    fn may_be_answered_by(&self, packet: &Packet) -> bool {
-        packet.has(tcp_flags::SYN | tcp_flags::ACK)
-            && packet.acknowledgement == self.client_isn.wrapping_add(1)
-            && self.ends_near(packet)
-    }
+/// The packet is a SYN-ACK for the client's SYN, which does not come too late.
+fn may_be_answered_by(summary: &ConnectionSummary, packet: &Packet) -> bool {
+    packet.has(tcp_flags::SYN | tcp_flags::ACK)
+        && packet.acknowledgement == summary.client_isn.wrapping_add(1)
+        && ends_near(summary, packet)
+}
 
-    /// No more time lies between its end and the packet than a SYN waits.
-    fn ends_near(&self, packet: &Packet) -> bool {
-        packet.time_ns.saturating_sub(self.end_ns).saturating_abs() <= LONGEST_SYN_WAIT_NS
-    }
+/// No more time lies between its end and the packet than a SYN waits.
+fn ends_near(summary: &ConnectionSummary, packet: &Packet) -> bool {
+    packet.time_ns.saturating_sub(summary.end_ns).saturating_abs() <= LONGEST_SYN_WAIT_NS
+}
 
-    /// The connection that goes on with `packet` though it seemed to be over, if that is so.
-    pub fn resumed_by(
-        &self,
-        packet: &Packet,
-        bytes: &[u8],
-        from_client: bool,
-        spares: &mut Pool<Connection>,
-    ) -> Option<Box<Connection>> {
-        let mut place = || spares.place(|| Connection::new(self.id, packet, bytes));
-        if from_client && self.is_tried_again_by(packet) {
-            let mut connection = place();
-            go_on_from(&mut connection, self);
-            return Some(connection);
-        }
-        let refused = self.answered_by(packet).filter(|_| !from_client)?;
+/// The connection that goes on with `packet` though it seemed to be over, if that is so.
+pub fn resumed_by(
+    summary: &ConnectionSummary,
+    packet: &Packet,
+    bytes: &[u8],
+    from_client: bool,
+    spares: &mut Pool<Connection>,
+) -> Option<Box<Connection>> {
+    let mut place = || spares.place(|| Connection::new(summary.id, packet, bytes));
+    if from_client && is_tried_again_by(summary, packet) {
         let mut connection = place();
-        go_on_answered(&mut connection, self, refused);
-        Some(connection)
+        go_on_from(&mut connection, summary);
+        return Some(connection);
     }
+    let refused = answered_by(summary, packet).filter(|_| !from_client)?;
+    let mut connection = place();
+    go_on_answered(&mut connection, summary, refused);
+    Some(connection)
+}
 
-    /// The server, which has not got the client's reset, repeats its SYN-ACK.
-    pub(crate) fn is_answered_again_by(&self, packet: &Packet, from_client: bool) -> bool {
-        !from_client && self.openings_seen == [true; 2] && self.may_be_answered_by(packet)
-    }
+/// The server, which has not got the client's reset, repeats its SYN-ACK.
+pub(crate) fn is_answered_again_by(summary: &ConnectionSummary, packet: &Packet, from_client: bool) -> bool {
+    !from_client && summary.openings_seen == [true; 2] && may_be_answered_by(summary, packet)
+}
 
-    /// The client's SYN was refused with a reset, and `packet`, of the same client, is that SYN again: the same attempt to
-    /// connect (Windows tries so several times, half a second apart; so does who had to reset a connection of former times first,
-    /// RFC 9293 section 3.5.1).
-    fn is_tried_again_by(&self, packet: &Packet) -> bool {
-        packet.has(tcp_flags::SYN)
-            && !packet.has(tcp_flags::ACK)
-            && self.close == Close::Reset
-            && !self.handshake_complete
-            && self.openings_seen[0]
-            && self.client_isn == packet.sequence
-            && self.directions.iter().all(|direction| direction.payload_bytes == 0)
-            && self.ends_near(packet)
-    }
+/// The client's SYN was refused with a reset, and `packet`, of the same client, is that SYN again: the same attempt to
+/// connect (Windows tries so several times, half a second apart; so does who had to reset a connection of former times first,
+/// RFC 9293 section 3.5.1).
+fn is_tried_again_by(summary: &ConnectionSummary, packet: &Packet) -> bool {
+    packet.has(tcp_flags::SYN)
+        && !packet.has(tcp_flags::ACK)
+        && summary.close == Close::Reset
+        && !summary.handshake_complete
+        && summary.openings_seen[0]
+        && summary.client_isn == packet.sequence
+        && summary.directions.iter().all(|direction| direction.payload_bytes == 0)
+        && ends_near(summary, packet)
 }

@@ -8,6 +8,8 @@ use crate::tcp::connection::on_packet;
 use crate::tcp::connection::steady;
 use crate::tcp::flow::memory_budget;
 use crate::tcp::flow::resumed;
+use crate::tcp::summary::stragglers;
+use crate::tcp::summary::summarize;
 use std::collections::VecDeque;
 
 use hashbrown::HashTable;
@@ -255,18 +257,20 @@ impl Shard {
                 }
             }
             State::Done(summary) => {
-                if let Some(mut connection) = summary.resumed_by(packet, bytes, from_client, &mut self.shared.spares) {
+                if let Some(mut connection) =
+                    resumed::resumed_by(summary, packet, bytes, from_client, &mut self.shared.spares)
+                {
                     connection.detailed = self.detail.wants(connection.id);
                     slot.state = State::Live(connection);
                     return self.take(index, packet, bytes, from_client, order);
                 }
-                if packet.has(tcp_flags::SYN) && !summary.is_answered_again_by(packet, from_client) {
+                if packet.has(tcp_flags::SYN) && !resumed::is_answered_again_by(summary, packet, from_client) {
                     return self.replace(index, packet, bytes, order);
                 }
                 if packet.has(tcp_flags::RST) {
                     self.shared.environment.openings.reset(packet);
                 }
-                if summary.add_straggler(packet, bytes, usize::from(!from_client)) {
+                if stragglers::add_straggler(summary, packet, bytes, usize::from(!from_client)) {
                     self.shared.faults.at(summary.input).duplicates += 1;
                 }
             }
@@ -373,7 +377,7 @@ fn finish(slots: &mut [Slot], index: u32, shared: &mut Shared) {
     if let Some(slot) = slots.get_mut(index as usize)
         && let State::Live(connection) = &mut slot.state
     {
-        let summary = ConnectionSummary::of(connection, &shared.environment);
+        let summary = summarize::summary_of(connection, &shared.environment);
         shared.faults.count(&summary);
         if connection.detailed {
             shared.environment.rows.mark_stalled(connection.id, stalled_trips(connection));

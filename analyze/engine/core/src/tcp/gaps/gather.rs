@@ -76,106 +76,104 @@ impl Sizes {
     }
 }
 
-impl GapWatch {
-    /// What is known of the gap in `direction`'s data that `packet` ends; `times_ns` are that of the connection's packet before it and
-    /// the length of the gap.
-    pub(crate) fn evidence(
-        &mut self,
-        packet: &Packet,
-        direction: &mut Direction,
-        receiver: &Direction,
-        context: &Context,
-        times_ns: [i64; 2],
-    ) -> GapEvidence {
-        let [before_ns, gap_ns] = times_ns;
-        let place = Place::of(context);
-        let round_trip = senders_round_trip(direction.live.as_deref(), context);
-        let receivers_data_ns = receiver.last_sent.0;
-        let (start_ns, una, max, base) = (direction.last_sent.0, direction.una, direction.max, direction.base);
-        let outstanding_now = max.saturating_sub(una);
-        let is_asked = outstanding_now == 0 && (start_ns..=packet.time_ns).contains(&receivers_data_ns);
-        let request_ns = is_asked.then_some(receivers_data_ns);
-        let sizes = Sizes::of(direction, packet);
-        let usual = (max - base) as f64 * TOGETHER_NS as f64
-            / (start_ns.saturating_sub(direction.first_data_ns.unwrap_or(start_ns))).max(TOGETHER_NS) as f64;
-        let Some(live) = direction.live.as_deref() else { return GapEvidence { gap_ns, place, ..Default::default() } };
-        let repairing = live.loss.recovery.is_some_and(|recovery| una < recovery.point);
-        let recovering = repairing || !live.acks.scoreboard.is_empty();
-        let by_timestamps = by_timestamps(packet, live, receiver, place, gap_ns);
-        let last = live.last_data;
-        let silence_start_ns = before_ns.max(start_ns);
-        let before_end = Silence {
-            start_ns: silence_start_ns,
-            silence_ns: packet.time_ns.saturating_sub(silence_start_ns),
-            outstanding_bytes: outstanding_now,
-            oldest_age_ns: oldest_age_ns(live, una, silence_start_ns),
-        };
-        let limited_until_ns = live.view.limited_until_ns(packet.time_ns);
-        let limited_now = live.view.is_limited_now();
-        let inside = Some(self.inside).filter(|inside| inside.since_ns == start_ns);
-        let silence = Silence::longest(before_end, inside);
-        let window_full_ns = match inside {
-            Some(inside) => limited_until_ns - inside.limited_base_ns,
-            None if limited_now => gap_ns,
-            None => 0,
-        };
-        // The answers that came before the end of the gap have changed what the sender knows.
-        let heard = self.heard.filter(|heard| heard.time_ns > start_ns);
-        let (round_trip_ns, deviation_ns) = heard.map_or(round_trip, |heard| heard.round_trip);
-        let start = unwrap(max, packet.sequence);
-        self.count_gap([start_ns, packet.time_ns], gap_ns, place);
-        let bytes_since_gap = self.bytes_since_gap(base, max);
-        GapEvidence {
-            silence_ns: silence.silence_ns,
-            before_silence_ns: silence.start_ns.saturating_sub(start_ns),
-            answers_inside: inside.map_or(0, |inside| inside.answers),
-            since_answer_ns: (before_ns > start_ns).then(|| packet.time_ns.saturating_sub(before_ns)),
-            since_request_ns: request_ns.map(|at_ns| packet.time_ns.saturating_sub(at_ns)),
-            outstanding_bytes: silence.outstanding_bytes,
-            oldest_age_ns: silence.oldest_age_ns,
-            segment_bytes: sizes.full,
-            recovering,
-            unaware: !repairing && by_timestamps.unaware,
-            last_full: sizes.is_full(&last, bytes_since_gap),
-            last_push: last.has_push(),
-            short_outstanding: sizes.are_known && last.short_end > una,
-            window_full_ns: window_full_ns.clamp(0, gap_ns),
-            round_trip_ns,
-            deviation_ns,
-            sack: context.sack,
-            timers_before: heard.filter(|_| place == Place::Sender).map_or(self.timers, |heard| heard.timers),
-            answer: heard.map(|heard| heard.answer),
-            data_burst: Burst { packets: 1, span_ns: 0, timestamps_ns: None },
-            usual_bytes_in_2_ms: usual as u64,
-            capture_missed: inside.is_some_and(|inside| inside.unseen)
-                || una > last.max + 1
-                || (place == Place::Sender && start > max && start - max < FARTHEST_JUMP),
-            bytes_since_gap,
-            similar_before: self.similar,
-            ..by_timestamps
-        }
+/// What is known of the gap in `direction`'s data that `packet` ends; `times_ns` are that of the connection's packet before it and
+/// the length of the gap.
+pub(crate) fn evidence(
+    watch: &mut GapWatch,
+    packet: &Packet,
+    direction: &mut Direction,
+    receiver: &Direction,
+    context: &Context,
+    times_ns: [i64; 2],
+) -> GapEvidence {
+    let [before_ns, gap_ns] = times_ns;
+    let place = Place::of(context);
+    let round_trip = senders_round_trip(direction.live.as_deref(), context);
+    let receivers_data_ns = receiver.last_sent.0;
+    let (start_ns, una, max, base) = (direction.last_sent.0, direction.una, direction.max, direction.base);
+    let outstanding_now = max.saturating_sub(una);
+    let is_asked = outstanding_now == 0 && (start_ns..=packet.time_ns).contains(&receivers_data_ns);
+    let request_ns = is_asked.then_some(receivers_data_ns);
+    let sizes = Sizes::of(direction, packet);
+    let usual = (max - base) as f64 * TOGETHER_NS as f64
+        / (start_ns.saturating_sub(direction.first_data_ns.unwrap_or(start_ns))).max(TOGETHER_NS) as f64;
+    let Some(live) = direction.live.as_deref() else { return GapEvidence { gap_ns, place, ..Default::default() } };
+    let repairing = live.loss.recovery.is_some_and(|recovery| una < recovery.point);
+    let recovering = repairing || !live.acks.scoreboard.is_empty();
+    let by_timestamps = by_timestamps(packet, live, receiver, place, gap_ns);
+    let last = live.last_data;
+    let silence_start_ns = before_ns.max(start_ns);
+    let before_end = Silence {
+        start_ns: silence_start_ns,
+        silence_ns: packet.time_ns.saturating_sub(silence_start_ns),
+        outstanding_bytes: outstanding_now,
+        oldest_age_ns: oldest_age_ns(live, una, silence_start_ns),
+    };
+    let limited_until_ns = live.view.limited_until_ns(packet.time_ns);
+    let limited_now = live.view.is_limited_now();
+    let inside = Some(watch.inside).filter(|inside| inside.since_ns == start_ns);
+    let silence = Silence::longest(before_end, inside);
+    let window_full_ns = match inside {
+        Some(inside) => limited_until_ns - inside.limited_base_ns,
+        None if limited_now => gap_ns,
+        None => 0,
+    };
+    // The answers that came before the end of the gap have changed what the sender knows.
+    let heard = watch.heard.filter(|heard| heard.time_ns > start_ns);
+    let (round_trip_ns, deviation_ns) = heard.map_or(round_trip, |heard| heard.round_trip);
+    let start = unwrap(max, packet.sequence);
+    count_gap(watch, [start_ns, packet.time_ns], gap_ns, place);
+    let bytes_since_gap = bytes_since_gap(watch, base, max);
+    GapEvidence {
+        silence_ns: silence.silence_ns,
+        before_silence_ns: silence.start_ns.saturating_sub(start_ns),
+        answers_inside: inside.map_or(0, |inside| inside.answers),
+        since_answer_ns: (before_ns > start_ns).then(|| packet.time_ns.saturating_sub(before_ns)),
+        since_request_ns: request_ns.map(|at_ns| packet.time_ns.saturating_sub(at_ns)),
+        outstanding_bytes: silence.outstanding_bytes,
+        oldest_age_ns: silence.oldest_age_ns,
+        segment_bytes: sizes.full,
+        recovering,
+        unaware: !repairing && by_timestamps.unaware,
+        last_full: sizes.is_full(&last, bytes_since_gap),
+        last_push: last.has_push(),
+        short_outstanding: sizes.are_known && last.short_end > una,
+        window_full_ns: window_full_ns.clamp(0, gap_ns),
+        round_trip_ns,
+        deviation_ns,
+        sack: context.sack,
+        timers_before: heard.filter(|_| place == Place::Sender).map_or(watch.timers, |heard| heard.timers),
+        answer: heard.map(|heard| heard.answer),
+        data_burst: Burst { packets: 1, span_ns: 0, timestamps_ns: None },
+        usual_bytes_in_2_ms: usual as u64,
+        capture_missed: inside.is_some_and(|inside| inside.unseen)
+            || una > last.max + 1
+            || (place == Place::Sender && start > max && start - max < FARTHEST_JUMP),
+        bytes_since_gap,
+        similar_before: watch.similar,
+        ..by_timestamps
     }
+}
 
-    /// Counts the gap from the first to the second time: how many before it were as long, and away from the sender how many
-    /// of its timers they may have been.
-    fn count_gap(&mut self, [start_ns, end_ns]: [i64; 2], gap_ns: i64, place: Place) {
-        let similar = (gap_ns - self.last_gap_ns).abs() as f64 <= SIMILAR * self.last_gap_ns as f64;
-        self.similar = if similar { self.similar.saturating_add(1) } else { 0 };
-        self.last_gap_ns = gap_ns;
-        // Away from the sender: a single packet between two gaps may have been a timer's.
-        let alone = place != Place::Sender && self.last_gap_end_ns == start_ns;
-        self.timers = match place {
-            Place::Sender => self.timers,
-            _ if alone => self.timers.saturating_add(1),
-            _ => 0,
-        };
-        self.last_gap_end_ns = end_ns;
-    }
+/// Counts the gap from the first to the second time: how many before it were as long, and away from the sender how many
+/// of its timers they may have been.
+fn count_gap(watch: &mut GapWatch, [start_ns, end_ns]: [i64; 2], gap_ns: i64, place: Place) {
+    let similar = (gap_ns - watch.last_gap_ns).abs() as f64 <= SIMILAR * watch.last_gap_ns as f64;
+    watch.similar = if similar { watch.similar.saturating_add(1) } else { 0 };
+    watch.last_gap_ns = gap_ns;
+    // Away from the sender: a single packet between two gaps may have been a timer's.
+    let alone = place != Place::Sender && watch.last_gap_end_ns == start_ns;
+    watch.timers = match place {
+        Place::Sender => watch.timers,
+        _ if alone => watch.timers.saturating_add(1),
+        _ => 0,
+    };
+    watch.last_gap_end_ns = end_ns;
+}
 
-    /// Bytes up to `max` that were sent since the gap before, or since the stream began at `base`.
-    fn bytes_since_gap(&mut self, base: u64, max: u64) -> u64 {
-        max.saturating_sub(std::mem::replace(&mut self.last_gap_max, max).max(base))
-    }
+/// Bytes up to `max` that were sent since the gap before, or since the stream began at `base`.
+fn bytes_since_gap(watch: &mut GapWatch, base: u64, max: u64) -> u64 {
+    max.saturating_sub(std::mem::replace(&mut watch.last_gap_max, max).max(base))
 }
 
 /// What the timestamps of the packet that ends the gap show: how long it is by them, and what its sender had heard by then. The

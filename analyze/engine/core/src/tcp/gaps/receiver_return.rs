@@ -42,112 +42,110 @@ impl Inside {
     }
 }
 
-impl GapWatch {
-    /// The packet is one of the receiver's for the data of `direction`; `receiver` is what the receiver sends, and `before_ns` the time of
-    /// the connection's packet before it.
-    pub(crate) fn hear(
-        &mut self,
-        packet: &Packet,
-        bytes: &[u8],
-        [direction, receiver]: [&Direction; 2],
-        context: &Context,
-        before_ns: i64,
-    ) {
-        let round_trip = senders_round_trip(direction.live.as_deref(), context);
-        let rate_here = if Place::of(context) == Place::Elsewhere { rate_in_between } else { rate_at_sender };
-        let (una, max, last_ns) = (direction.una, direction.max, direction.last_sent.0);
-        let acknowledged_before = direction.acknowledged_bytes();
-        let outstanding_bytes = direction.stream_offset(max).saturating_sub(acknowledged_before);
-        let Some(live) = direction.live.as_deref() else { return };
-        let clock = receiver.live.as_ref().map(|live| &live.capture.clock);
-        let pause_ns = packet.time_ns.saturating_sub(last_ns);
-        if pause_ns > SILENCE_NS && una < max {
-            self.inside.hear(packet, [last_ns, before_ns], [una, max], live);
-        }
-        let tsval = packet.timestamp();
-        let awaited = self.pending.iter().any(|pending| pending.evidence.answer.is_none());
-        let silent = packet.time_ns.saturating_sub(before_ns) >= SILENCE_NS;
-        match &mut self.heard {
-            Some(heard) if packet.time_ns.saturating_sub(heard.time_ns) <= ANSWER_NS => {
-                let made = tsval.zip(clock).and_then(|(tsval, clock)| clock.between_ns(heard.first_tsval, tsval));
-                heard.add(packet.time_ns, made);
-            }
-            _ if awaited || silent => {
-                let last_heard_ns = match (clock.and_then(|clock| clock.newest_ns()), tsval) {
-                    (Some(time_ns), Some(_)) => Some(time_ns),
-                    _ => live.acks.last_acknowledgement_ns,
-                };
-                let probed = self.probed_since(last_heard_ns);
-                let silence_ns = last_heard_ns.map_or(pause_ns, |last| packet.time_ns.saturating_sub(last));
-                let long_ns = round_trip.0.unwrap_or(0).max(LONG_SILENCE_NS);
-                let path_matters = silence_ns > long_ns && max - una >= LEAST_BYTES;
-                let path = Path::asked(path_matters, || rate_here(live));
-                let full = u64::from(live.size.segment_size);
-                let after_delayed = self.heard.is_some_and(|before| {
-                    before.is_delayed(full) && last_heard_ns.is_some_and(|heard_ns| heard_ns <= before.last_ns)
-                });
-                self.heard = Some(Heard {
-                    time_ns: packet.time_ns,
-                    first_tsval: packet.tsval,
-                    alone: true,
-                    acknowledged_before,
-                    last_ns: packet.time_ns,
-                    burst_start_ns: packet.time_ns,
-                    acknowledged_before_burst: acknowledged_before,
-                    round_trip,
-                    timers: if probed { self.timers } else { 0 },
-                    path,
-                    answer: Return {
-                        silence_ns,
-                        timestamps_ns: tsval.zip(clock).and_then(|(tsval, clock)| clock.since_newest_ns(tsval)),
-                        burst: Burst { packets: 1, span_ns: 0, timestamps_ns: tsval.map(|_| 0) },
-                        outstanding_bytes,
-                        after_delayed,
-                        echoes_unseen: tsval.is_some()
-                            && live
-                                .capture
-                                .clock
-                                .newest()
-                                .is_some_and(|newest| serial_difference(packet.tsecr, newest) > 0),
-                        older_than_probe: self
-                            .timer_tsval
-                            .filter(|_| probed && tsval.is_some())
-                            .map(|probe| serial_difference(packet.tsecr, probe) < 0),
-                        reports_disorder: probed
-                            && reports_disorder(packet, bytes, self.timer_sequence, tsval.map(|_| una as u32)),
-                        after_probe_ns: probed.then(|| packet.time_ns.saturating_sub(self.timer_ns)),
-                        ..Return::default()
-                    },
-                });
-            }
-            _ => {}
-        }
-        self.share_answer();
+/// The packet is one of the receiver's for the data of `direction`; `receiver` is what the receiver sends, and `before_ns` the time of
+/// the connection's packet before it.
+pub(crate) fn hear(
+    watch: &mut GapWatch,
+    packet: &Packet,
+    bytes: &[u8],
+    [direction, receiver]: [&Direction; 2],
+    context: &Context,
+    before_ns: i64,
+) {
+    let round_trip = senders_round_trip(direction.live.as_deref(), context);
+    let rate_here = if Place::of(context) == Place::Elsewhere { rate_in_between } else { rate_at_sender };
+    let (una, max, last_ns) = (direction.una, direction.max, direction.last_sent.0);
+    let acknowledged_before = direction.acknowledged_bytes();
+    let outstanding_bytes = direction.stream_offset(max).saturating_sub(acknowledged_before);
+    let Some(live) = direction.live.as_deref() else { return };
+    let clock = receiver.live.as_ref().map(|live| &live.capture.clock);
+    let pause_ns = packet.time_ns.saturating_sub(last_ns);
+    if pause_ns > SILENCE_NS && una < max {
+        watch.inside.hear(packet, [last_ns, before_ns], [una, max], live);
     }
-
-    /// The packet's acknowledgement has been taken: if it belongs to an answer, that covers so much more.
-    #[inline]
-    pub(crate) fn count_answer(&mut self, packet: &Packet, direction: &Direction) {
-        let Some(heard) = self.heard.as_mut().filter(|heard| heard.is_answered_by(packet)) else { return };
-        heard.count(packet.time_ns, direction.acknowledged_bytes());
-        if !self.pending.is_empty() {
-            self.share_answer();
+    let tsval = packet.timestamp();
+    let awaited = watch.pending.iter().any(|pending| pending.evidence.answer.is_none());
+    let silent = packet.time_ns.saturating_sub(before_ns) >= SILENCE_NS;
+    match &mut watch.heard {
+        Some(heard) if packet.time_ns.saturating_sub(heard.time_ns) <= ANSWER_NS => {
+            let made = tsval.zip(clock).and_then(|(tsval, clock)| clock.between_ns(heard.first_tsval, tsval));
+            heard.add(packet.time_ns, made);
         }
+        _ if awaited || silent => {
+            let last_heard_ns = match (clock.and_then(|clock| clock.newest_ns()), tsval) {
+                (Some(time_ns), Some(_)) => Some(time_ns),
+                _ => live.acks.last_acknowledgement_ns,
+            };
+            let probed = probed_since(watch, last_heard_ns);
+            let silence_ns = last_heard_ns.map_or(pause_ns, |last| packet.time_ns.saturating_sub(last));
+            let long_ns = round_trip.0.unwrap_or(0).max(LONG_SILENCE_NS);
+            let path_matters = silence_ns > long_ns && max - una >= LEAST_BYTES;
+            let path = Path::asked(path_matters, || rate_here(live));
+            let full = u64::from(live.size.segment_size);
+            let after_delayed = watch.heard.is_some_and(|before| {
+                before.is_delayed(full) && last_heard_ns.is_some_and(|heard_ns| heard_ns <= before.last_ns)
+            });
+            watch.heard = Some(Heard {
+                time_ns: packet.time_ns,
+                first_tsval: packet.tsval,
+                alone: true,
+                acknowledged_before,
+                last_ns: packet.time_ns,
+                burst_start_ns: packet.time_ns,
+                acknowledged_before_burst: acknowledged_before,
+                round_trip,
+                timers: if probed { watch.timers } else { 0 },
+                path,
+                answer: Return {
+                    silence_ns,
+                    timestamps_ns: tsval.zip(clock).and_then(|(tsval, clock)| clock.since_newest_ns(tsval)),
+                    burst: Burst { packets: 1, span_ns: 0, timestamps_ns: tsval.map(|_| 0) },
+                    outstanding_bytes,
+                    after_delayed,
+                    echoes_unseen: tsval.is_some()
+                        && live
+                            .capture
+                            .clock
+                            .newest()
+                            .is_some_and(|newest| serial_difference(packet.tsecr, newest) > 0),
+                    older_than_probe: watch
+                        .timer_tsval
+                        .filter(|_| probed && tsval.is_some())
+                        .map(|probe| serial_difference(packet.tsecr, probe) < 0),
+                    reports_disorder: probed
+                        && reports_disorder(packet, bytes, watch.timer_sequence, tsval.map(|_| una as u32)),
+                    after_probe_ns: probed.then(|| packet.time_ns.saturating_sub(watch.timer_ns)),
+                    ..Return::default()
+                },
+            });
+        }
+        _ => {}
     }
+    share_answer(watch);
+}
 
-    /// A timer of the sender fired since the receiver was last heard.
-    fn probed_since(&self, last_heard_ns: Option<i64>) -> bool {
-        let fired = self.timers > 0 || self.timer_passed;
-        fired && last_heard_ns.is_none_or(|heard| heard < self.timer_ns)
+/// The packet's acknowledgement has been taken: if it belongs to an answer, that covers so much more.
+#[inline]
+pub(crate) fn count_answer(watch: &mut GapWatch, packet: &Packet, direction: &Direction) {
+    let Some(heard) = watch.heard.as_mut().filter(|heard| heard.is_answered_by(packet)) else { return };
+    heard.count(packet.time_ns, direction.acknowledged_bytes());
+    if !watch.pending.is_empty() {
+        share_answer(watch);
     }
+}
 
-    /// What came together with the receiver's first packet belongs to all gaps that wait for it.
-    fn share_answer(&mut self) {
-        let Some(heard) = self.heard else { return };
-        for pending in &mut self.pending {
-            if pending.evidence.answer.is_none() || pending.answered_by(&heard) {
-                pending.evidence.answer = Some(heard.answer);
-            }
+/// A timer of the sender fired since the receiver was last heard.
+fn probed_since(watch: &GapWatch, last_heard_ns: Option<i64>) -> bool {
+    let fired = watch.timers > 0 || watch.timer_passed;
+    fired && last_heard_ns.is_none_or(|heard| heard < watch.timer_ns)
+}
+
+/// What came together with the receiver's first packet belongs to all gaps that wait for it.
+fn share_answer(watch: &mut GapWatch) {
+    let Some(heard) = watch.heard else { return };
+    for pending in &mut watch.pending {
+        if pending.evidence.answer.is_none() || pending.answered_by(&heard) {
+            pending.evidence.answer = Some(heard.answer);
         }
     }
 }

@@ -35,111 +35,109 @@ use crate::tcp::kernel::{EARLIEST_TIMER, PAUSE_NS, SHORTEST_ANOMALY_NS};
 /// Gaps of one direction that wait to be judged.
 const MOST_PENDING: usize = 8;
 
-impl GapWatch {
-    /// The packet is data of `direction`: it may be a timer's, or follow the end of a gap. `before_ns` is the time of the connection's
-    /// packet before it.
-    pub(crate) fn see_data(
-        &mut self,
-        packet: &Packet,
-        direction: &Direction,
-        receiver: &Direction,
-        place: Place,
-        before_ns: i64,
-    ) {
-        let outstanding = direction.una < direction.max;
-        let last_ns = direction.last_sent.0;
-        let Some(live) = direction.live.as_deref() else { return };
-        for pending in &mut self.pending {
-            let belongs = pending.see_data(packet, receiver, &live.capture.clock, &live.view);
-            // Several at once are no probe.
-            if belongs && pending.evidence.ending == Ending::NewData {
-                (self.timers, self.timer_passed) = (0, false);
-            }
-        }
-        if place == Place::Sender && live.acks.last_acknowledgement_ns.is_some_and(|heard| heard >= self.timer_ns) {
-            self.timers = 0;
-        }
-        // A probe sooner after the data than any gap is long.
-        let alone = before_ns <= last_ns && packet.time_ns.saturating_sub(last_ns) <= SHORTEST_ANOMALY_NS as i64;
-        if place == Place::Sender && alone && outstanding && self.timers == 0 && self.pending.is_empty() {
-            let silence_ns = packet.time_ns.saturating_sub(last_ns) as f64;
-            let due = live.round_trips.srtt_ns().map(|srtt| 2.0 * srtt + PAUSE_NS as f64);
-            if due.is_some_and(|due| silence_ns >= EARLIEST_TIMER * due) {
-                self.fired(packet);
-            }
+/// The packet is data of `direction`: it may be a timer's, or follow the end of a gap. `before_ns` is the time of the connection's
+/// packet before it.
+pub(crate) fn see_data(
+    watch: &mut GapWatch,
+    packet: &Packet,
+    direction: &Direction,
+    receiver: &Direction,
+    place: Place,
+    before_ns: i64,
+) {
+    let outstanding = direction.una < direction.max;
+    let last_ns = direction.last_sent.0;
+    let Some(live) = direction.live.as_deref() else { return };
+    for pending in &mut watch.pending {
+        let belongs = pending.see_data(packet, receiver, &live.capture.clock, &live.view);
+        // Several at once are no probe.
+        if belongs && pending.evidence.ending == Ending::NewData {
+            (watch.timers, watch.timer_passed) = (0, false);
         }
     }
+    if place == Place::Sender && live.acks.last_acknowledgement_ns.is_some_and(|heard| heard >= watch.timer_ns) {
+        watch.timers = 0;
+    }
+    // A probe sooner after the data than any gap is long.
+    let alone = before_ns <= last_ns && packet.time_ns.saturating_sub(last_ns) <= SHORTEST_ANOMALY_NS as i64;
+    if place == Place::Sender && alone && outstanding && watch.timers == 0 && watch.pending.is_empty() {
+        let silence_ns = packet.time_ns.saturating_sub(last_ns) as f64;
+        let due = live.round_trips.srtt_ns().map(|srtt| 2.0 * srtt + PAUSE_NS as f64);
+        if due.is_some_and(|due| silence_ns >= EARLIEST_TIMER * due) {
+            watch.fired(packet);
+        }
+    }
+}
 
-    /// The data packet that ends a gap of `direction` has been taken; `before` is the time and frame of the data packet before it. The
-    /// gap waits for what follows, unless its cause is plain. Returns the one whose cause is to be decided now, if there is one.
-    pub(crate) fn end(
-        &mut self,
-        mut evidence: GapEvidence,
-        packet: &Packet,
-        direction: &Direction,
-        heard_tsval: Option<u32>,
-        before: (i64, u32),
-        arrived: &Arrived,
-    ) -> Option<Pending> {
-        evidence.ending = ending(arrived);
-        let gap = Gap {
-            start_ns: before.0,
-            gap_ns: u64::try_from(evidence.gap_ns).unwrap_or(0),
-            frames: [before.1, packet.frame],
-            cause: Default::default(),
-            confidence: 0.0,
-        };
-        let may_be_probe = evidence.ending == Ending::NewData
-            && evidence.since_answer_ns.is_none_or(|since| since > PAUSE_NS)
-            && evidence.timer_may_have_fired();
-        let by_timer = evidence.is_timer() || (may_be_probe && evidence.outstanding_bytes > 0);
-        let live = direction.live.as_deref()?;
-        // Of the burst that begins here nothing is in the bins that are over.
-        let path_matters = evidence.place == Place::Receiver && evidence.data_was_held();
-        let path = Path::asked(path_matters, || rate_at_receiver(live));
-        let left_out = live.holes.exposed_at(packet.time_ns).unwrap_or_default();
-        match evidence.place {
-            Place::Sender if by_timer => self.fired(packet),
-            Place::Elsewhere if by_timer => self.passed(packet),
-            _ => {}
-        }
-        let pending = Pending {
-            path,
-            needed_bytes_per_s: 0,
-            data_bytes: u64::from(packet.payload_length),
-            last_data_ns: packet.time_ns,
-            burst_start_ns: packet.time_ns,
-            bytes_before_burst: 0,
-            gap,
-            end_ns: packet.time_ns,
-            end_tsval: packet.tsval,
-            end_tsecr: packet.tsecr,
-            left_out,
-            heard_tsval,
-            awaits_answer: by_timer && evidence.place != Place::Receiver,
-            evidence,
-        };
-        if is_plain(&evidence) {
-            return Some(pending);
-        }
-        let oldest = (self.pending.len() >= MOST_PENDING).then(|| self.pending.remove(0));
-        self.pending.push(pending);
-        oldest
+/// The data packet that ends a gap of `direction` has been taken; `before` is the time and frame of the data packet before it. The
+/// gap waits for what follows, unless its cause is plain. Returns the one whose cause is to be decided now, if there is one.
+pub(crate) fn end(
+    watch: &mut GapWatch,
+    mut evidence: GapEvidence,
+    packet: &Packet,
+    direction: &Direction,
+    heard_tsval: Option<u32>,
+    before: (i64, u32),
+    arrived: &Arrived,
+) -> Option<Pending> {
+    evidence.ending = ending(arrived);
+    let gap = Gap {
+        start_ns: before.0,
+        gap_ns: u64::try_from(evidence.gap_ns).unwrap_or(0),
+        frames: [before.1, packet.frame],
+        cause: Default::default(),
+        confidence: 0.0,
+    };
+    let may_be_probe = evidence.ending == Ending::NewData
+        && evidence.since_answer_ns.is_none_or(|since| since > PAUSE_NS)
+        && evidence.timer_may_have_fired();
+    let by_timer = evidence.is_timer() || (may_be_probe && evidence.outstanding_bytes > 0);
+    let live = direction.live.as_deref()?;
+    // Of the burst that begins here nothing is in the bins that are over.
+    let path_matters = evidence.place == Place::Receiver && evidence.data_was_held();
+    let path = Path::asked(path_matters, || rate_at_receiver(live));
+    let left_out = live.holes.exposed_at(packet.time_ns).unwrap_or_default();
+    match evidence.place {
+        Place::Sender if by_timer => watch.fired(packet),
+        Place::Elsewhere if by_timer => watch.passed(packet),
+        _ => {}
     }
+    let pending = Pending {
+        path,
+        needed_bytes_per_s: 0,
+        data_bytes: u64::from(packet.payload_length),
+        last_data_ns: packet.time_ns,
+        burst_start_ns: packet.time_ns,
+        bytes_before_burst: 0,
+        gap,
+        end_ns: packet.time_ns,
+        end_tsval: packet.tsval,
+        end_tsecr: packet.tsecr,
+        left_out,
+        heard_tsval,
+        awaits_answer: by_timer && evidence.place != Place::Receiver,
+        evidence,
+    };
+    if is_plain(&evidence) {
+        return Some(pending);
+    }
+    let oldest = (watch.pending.len() >= MOST_PENDING).then(|| watch.pending.remove(0));
+    watch.pending.push(pending);
+    oldest
+}
 
-    /// Takes out the gaps whose look-ahead is over at `time_ns`.
-    pub(crate) fn due(&mut self, time_ns: i64) -> Vec<Pending> {
-        let mut due = Vec::new();
-        let heard_ns = self.heard.map_or(i64::MAX, |heard| heard.time_ns);
-        self.pending.retain(|pending| {
-            let is_due = pending.is_due(time_ns, heard_ns);
-            if is_due {
-                due.push(*pending);
-            }
-            !is_due
-        });
-        due
-    }
+/// Takes out the gaps whose look-ahead is over at `time_ns`.
+pub(crate) fn due(watch: &mut GapWatch, time_ns: i64) -> Vec<Pending> {
+    let mut due = Vec::new();
+    let heard_ns = watch.heard.map_or(i64::MAX, |heard| heard.time_ns);
+    watch.pending.retain(|pending| {
+        let is_due = pending.is_due(time_ns, heard_ns);
+        if is_due {
+            due.push(*pending);
+        }
+        !is_due
+    });
+    due
 }
 
 impl Pauses {

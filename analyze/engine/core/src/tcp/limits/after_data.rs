@@ -54,31 +54,29 @@ impl Ending {
     }
 }
 
-impl LimitsSummary {
-    /// Counts the time after the last round.
-    pub(crate) fn take_ending(&mut self, ending: &Ending) {
-        let Some(&Run { factor: last, end_ns: mut start_ns, .. }) = self.runs.last() else { return };
-        // The last data is on its way: that is what the path and the windows take, but none of an application's time.
-        let is_moving = last.shows_capacity() || matches!(last, Factor::LossRecovery | Factor::ReceiverWindow);
-        let before = if is_moving { last } else { Factor::Idle };
-        let counted: u64 = self.shares.iter().map(|share| share.bytes).sum();
-        let mut bytes = ending.delivered_bytes.saturating_sub(counted);
-        let (mut runs, mut marks) = (Runs::from(std::mem::take(&mut self.runs)), Marks::default());
-        for (end_ns, factor) in ending.parts(before) {
-            let run = Run { start_ns, end_ns, factor, bytes, frames: [ending.frame; 2] };
-            if run.duration_ns() > 0 {
-                let share = Share { time_ns: run.duration_ns(), bytes: std::mem::take(&mut bytes) };
-                self.shares[factor as usize].add(share);
-                self.underlying[factor as usize].add(share);
-                self.after_data_ns += if factor == Factor::Idle { share.time_ns } else { 0 };
-                marks.push(start_ns, ending.frame, std::iter::once(factor));
-                runs.push(run);
-                start_ns = end_ns;
-            }
+/// Counts the time after the last round.
+pub(crate) fn take_ending(summary: &mut LimitsSummary, ending: &Ending) {
+    let Some(&Run { factor: last, end_ns: mut start_ns, .. }) = summary.runs.last() else { return };
+    // The last data is on its way: that is what the path and the windows take, but none of an application's time.
+    let is_moving = last.shows_capacity() || matches!(last, Factor::LossRecovery | Factor::ReceiverWindow);
+    let before = if is_moving { last } else { Factor::Idle };
+    let counted: u64 = summary.shares.iter().map(|share| share.bytes).sum();
+    let mut bytes = ending.delivered_bytes.saturating_sub(counted);
+    let (mut runs, mut marks) = (Runs::from(std::mem::take(&mut summary.runs)), Marks::default());
+    for (end_ns, factor) in ending.parts(before) {
+        let run = Run { start_ns, end_ns, factor, bytes, frames: [ending.frame; 2] };
+        if run.duration_ns() > 0 {
+            let share = Share { time_ns: run.duration_ns(), bytes: std::mem::take(&mut bytes) };
+            summary.shares[factor as usize].add(share);
+            summary.underlying[factor as usize].add(share);
+            summary.after_data_ns += if factor == Factor::Idle { share.time_ns } else { 0 };
+            marks.push(start_ns, ending.frame, std::iter::once(factor));
+            runs.push(run);
+            start_ns = end_ns;
         }
-        self.runs = runs.into_list();
-        self.marks.extend(marks.into_list());
     }
+    summary.runs = runs.into_list();
+    summary.marks.extend(marks.into_list());
 }
 
 #[cfg(test)]
@@ -101,14 +99,17 @@ mod tests {
             let at = |seconds: f64| (seconds * SECOND as f64) as i64;
             let run = Run { start_ns: 0, end_ns: SECOND, factor: Factor::SlowStart, bytes: 9, frames: [1, 2] };
             let mut summary = LimitsSummary { runs: vec![run], ..LimitsSummary::default() };
-            summary.take_ending(&Ending {
-                idle_since_ns: self.idle_since_s.map(at),
-                is_closed: self.is_closed,
-                is_repairing: self.is_repairing,
-                end_ns: at(self.end_s),
-                frame: 2,
-                delivered_bytes: 12,
-            });
+            take_ending(
+                &mut summary,
+                &Ending {
+                    idle_since_ns: self.idle_since_s.map(at),
+                    is_closed: self.is_closed,
+                    is_repairing: self.is_repairing,
+                    end_ns: at(self.end_s),
+                    frame: 2,
+                    delivered_bytes: 12,
+                },
+            );
             let time_s = |factor: Factor| summary.shares[factor as usize].time_ns as f64 / 1e9;
             Factor::ALL.map(|factor| (factor, time_s(factor))).into_iter().filter(|(_, time_s)| *time_s > 0.0).collect()
         }

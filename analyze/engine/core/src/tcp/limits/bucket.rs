@@ -2,6 +2,7 @@
 //! (docs/methods.md, section 8).
 
 use crate::tcp::events::factor::Factor;
+use crate::tcp::limits::moves;
 use crate::tcp::limits::runs::Run;
 use crate::tcp::limits::share::{Share, Shares};
 use crate::tcp::limits::summary::LimitsSummary;
@@ -52,22 +53,20 @@ fn network_sets_the_rate(factor: Factor) -> bool {
     factor.shows_capacity() || factor == Factor::LossRecovery
 }
 
-impl LimitsSummary {
-    /// Between these times, which follow one another, an empty bucket was behind what the congestion control did, and behind its
-    /// losses.
-    pub fn take_token_bucket(&mut self, empty_ns: &[[i64; 2]]) {
-        let taken = self.move_to(Factor::TokenBucket, network_sets_the_rate, empty_ns);
-        self.move_underlying(&taken);
-    }
+/// Between these times, which follow one another, an empty bucket was behind what the congestion control did, and behind its
+/// losses.
+pub fn take_token_bucket(summary: &mut LimitsSummary, empty_ns: &[[i64; 2]]) {
+    let taken = moves::move_to(summary, Factor::TokenBucket, network_sets_the_rate, empty_ns);
+    move_underlying(summary, &taken);
+}
 
-    /// What would have limited the transfer beneath recovery is the bucket, too.
-    fn move_underlying(&mut self, taken: &Shares) {
-        let mut wanted = Share::default();
-        taken.iter().for_each(|share| wanted.add(*share));
-        for factor in Factor::ALL.into_iter().filter(|factor| factor.shows_capacity()) {
-            let moved = self.underlying[factor as usize].take(wanted);
-            wanted.take(moved);
-            self.underlying[Factor::TokenBucket as usize].add(moved);
-        }
+/// What would have limited the transfer beneath recovery is the bucket, too.
+fn move_underlying(summary: &mut LimitsSummary, taken: &Shares) {
+    let mut wanted = Share::default();
+    taken.iter().for_each(|share| wanted.add(*share));
+    for factor in Factor::ALL.into_iter().filter(|factor| factor.shows_capacity()) {
+        let moved = summary.underlying[factor as usize].take(wanted);
+        wanted.take(moved);
+        summary.underlying[Factor::TokenBucket as usize].add(moved);
     }
 }

@@ -7,6 +7,7 @@
 //! Rule: docs/verdict.md, "A path filled without a visible queue".
 
 use crate::tcp::events::factor::Factor;
+use crate::tcp::limits::moves;
 use crate::tcp::limits::rates::by_time;
 use crate::tcp::limits::runs::Run;
 use crate::tcp::limits::summary::LimitsSummary;
@@ -19,28 +20,27 @@ const LEAST_KEPT: u64 = 4;
 /// How far the rate may lie beside it.
 const BESIDE: f64 = 0.05;
 
-impl LimitsSummary {
-    /// Tells the path's bandwidth where the congestion window was told and the rate is the one that the path had at other times.
-    pub(crate) fn take_filled(&mut self, min_rtt_ns: u64) {
-        let Some(shown) = self.shown_rate(LEAST_SHOWN.saturating_mul(min_rtt_ns)) else { return };
-        let is_filled = |run: &&Run| {
-            run.factor == Factor::CongestionWindow
-                && run.duration_ns() >= LEAST_KEPT.saturating_mul(min_rtt_ns)
-                && (rate(run) / shown - 1.0).abs() <= BESIDE
-        };
-        let filled: Vec<[i64; 2]> = self.runs.iter().filter(is_filled).map(|run| [run.start_ns, run.end_ns]).collect();
-        let taken = self.move_to(Factor::BottleneckBandwidth, |factor| factor == Factor::CongestionWindow, &filled);
-        let moved = self.underlying[Factor::CongestionWindow as usize].take(taken[Factor::CongestionWindow as usize]);
-        self.underlying[Factor::BottleneckBandwidth as usize].add(moved);
-    }
+/// Tells the path's bandwidth where the congestion window was told and the rate is the one that the path had at other times.
+pub(crate) fn take_filled(summary: &mut LimitsSummary, min_rtt_ns: u64) {
+    let Some(shown) = shown_rate(summary, LEAST_SHOWN.saturating_mul(min_rtt_ns)) else { return };
+    let is_filled = |run: &&Run| {
+        run.factor == Factor::CongestionWindow
+            && run.duration_ns() >= LEAST_KEPT.saturating_mul(min_rtt_ns)
+            && (rate(run) / shown - 1.0).abs() <= BESIDE
+    };
+    let filled: Vec<[i64; 2]> = summary.runs.iter().filter(is_filled).map(|run| [run.start_ns, run.end_ns]).collect();
+    let taken =
+        moves::move_to(summary, Factor::BottleneckBandwidth, |factor| factor == Factor::CongestionWindow, &filled);
+    let moved = summary.underlying[Factor::CongestionWindow as usize].take(taken[Factor::CongestionWindow as usize]);
+    summary.underlying[Factor::BottleneckBandwidth as usize].add(moved);
+}
 
-    /// The rate of the path where queues show it: for half of their time it was no higher. None if that is too little time to tell.
-    fn shown_rate(&self, least_ns: u64) -> Option<f64> {
-        let shown = self.runs.iter().filter(|run| run.factor == Factor::BottleneckBandwidth);
-        let rates: Vec<(f64, u64)> = shown.map(|run| (rate(run), run.duration_ns())).collect();
-        let all_ns: u64 = rates.iter().map(|(_, time_ns)| time_ns).sum();
-        if least_ns > 0 && all_ns >= least_ns { by_time(rates, 0.5) } else { None }
-    }
+/// The rate of the path where queues show it: for half of their time it was no higher. None if that is too little time to tell.
+fn shown_rate(summary: &LimitsSummary, least_ns: u64) -> Option<f64> {
+    let shown = summary.runs.iter().filter(|run| run.factor == Factor::BottleneckBandwidth);
+    let rates: Vec<(f64, u64)> = shown.map(|run| (rate(run), run.duration_ns())).collect();
+    let all_ns: u64 = rates.iter().map(|(_, time_ns)| time_ns).sum();
+    if least_ns > 0 && all_ns >= least_ns { by_time(rates, 0.5) } else { None }
 }
 
 /// Bytes for each nanosecond.
@@ -74,7 +74,7 @@ mod tests {
     /// Milliseconds that the path's bandwidth and the congestion window limited, with a round trip of 20 ms.
     fn limited_ms(list: &[(Factor, i64, u64)]) -> [u64; 2] {
         let mut summary = transfer(list);
-        summary.take_filled(20 * MS as u64);
+        take_filled(&mut summary, 20 * MS as u64);
         let factors = [Factor::BottleneckBandwidth, Factor::CongestionWindow];
         let of = |factor: Factor| {
             let of_runs: u64 = summary.runs.iter().filter(|run| run.factor == factor).map(Run::duration_ns).sum();

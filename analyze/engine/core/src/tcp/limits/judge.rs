@@ -2,6 +2,7 @@
 
 use crate::tcp::events::factor::Factor;
 use crate::tcp::limits::background::{Background, REACH};
+use crate::tcp::limits::filled;
 use crate::tcp::limits::known::KnownRound;
 use crate::tcp::limits::marks::Marks;
 use crate::tcp::limits::plateau::{Counted, Plateau};
@@ -277,7 +278,7 @@ impl Limits {
             shortest_ns,
             ..LimitsSummary::default()
         };
-        summary.take_filled(shortest_ns.unwrap_or(0));
+        filled::take_filled(&mut summary, shortest_ns.unwrap_or(0));
         summary.take_opening(opening);
         summary
     }

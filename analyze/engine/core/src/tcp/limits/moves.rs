@@ -6,43 +6,43 @@ use crate::tcp::limits::runs::Runs;
 use crate::tcp::limits::share::Shares;
 use crate::tcp::limits::summary::LimitsSummary;
 
-impl LimitsSummary {
-    /// Between these times, which follow one another, it was `to` instead of the factors that are meant; says what was taken from
-    /// whom. What lies beneath recovery stays as it is.
-    pub(crate) fn move_to(&mut self, to: Factor, is_meant: impl Fn(Factor) -> bool, between_ns: &[[i64; 2]]) -> Shares {
-        let mut runs = Runs::from(std::mem::take(&mut self.runs));
-        let mut taken = Shares::default();
-        for &one_ns in between_ns {
-            let moved = runs.move_to(to, &is_meant, one_ns);
-            taken.iter_mut().zip(moved).for_each(|(share, moved)| share.add(moved));
-        }
-        self.runs = runs.into_list();
-        let within = |time_ns: i64| between_ns.iter().any(|&[from_ns, to_ns]| from_ns < time_ns && time_ns <= to_ns);
-        for mark in self.marks.iter_mut().filter(|mark| within(mark.time_ns)) {
-            if Factor::ALL.into_iter().any(|factor| is_meant(factor) && mark.shows(factor)) {
-                mark.add(to);
-            }
-        }
-        for (factor, share) in Factor::ALL.into_iter().zip(taken) {
-            let moved = self.shares[factor as usize].take(share);
-            self.shares[to as usize].add(moved);
-        }
-        taken
+/// Between these times, which follow one another, it was `to` instead of the factors that are meant; says what was taken from
+/// whom. What lies beneath recovery stays as it is.
+pub(crate) fn move_to(
+    summary: &mut LimitsSummary,
+    to: Factor,
+    is_meant: impl Fn(Factor) -> bool,
+    between_ns: &[[i64; 2]],
+) -> Shares {
+    let mut runs = Runs::from(std::mem::take(&mut summary.runs));
+    let mut taken = Shares::default();
+    for &one_ns in between_ns {
+        let moved = runs.move_to(to, &is_meant, one_ns);
+        taken.iter_mut().zip(moved).for_each(|(share, moved)| share.add(moved));
     }
+    summary.runs = runs.into_list();
+    let within = |time_ns: i64| between_ns.iter().any(|&[from_ns, to_ns]| from_ns < time_ns && time_ns <= to_ns);
+    for mark in summary.marks.iter_mut().filter(|mark| within(mark.time_ns)) {
+        if Factor::ALL.into_iter().any(|factor| is_meant(factor) && mark.shows(factor)) {
+            mark.add(to);
+        }
+    }
+    for (factor, share) in Factor::ALL.into_iter().zip(taken) {
+        let moved = summary.shares[factor as usize].take(share);
+        summary.shares[to as usize].add(moved);
+    }
+    taken
 }
 
-impl LimitsSummary {
-    /// What seemed the sender's own limit, or its congestion window, was that window: the flight stood at it.
-    pub(crate) fn take_inferred(&mut self, window: InferredWindow, nothing_lost: bool) {
-        self.inferred_window = Some(window);
-        let stood =
-            |factor: Factor| factor == Factor::SendBuffer || (factor == Factor::CongestionWindow && nothing_lost);
-        let spans: Vec<[i64; 2]> =
-            self.runs.iter().filter(|run| stood(run.factor)).map(|run| [run.start_ns, run.end_ns]).collect();
-        let taken = self.move_to(Factor::ReceiverWindow, stood, &spans);
-        for factor in [Factor::SendBuffer, Factor::CongestionWindow] {
-            let moved = self.underlying[factor as usize].take(taken[factor as usize]);
-            self.underlying[Factor::ReceiverWindow as usize].add(moved);
-        }
+/// What seemed the sender's own limit, or its congestion window, was that window: the flight stood at it.
+pub(crate) fn take_inferred(summary: &mut LimitsSummary, window: InferredWindow, nothing_lost: bool) {
+    summary.inferred_window = Some(window);
+    let stood = |factor: Factor| factor == Factor::SendBuffer || (factor == Factor::CongestionWindow && nothing_lost);
+    let spans: Vec<[i64; 2]> =
+        summary.runs.iter().filter(|run| stood(run.factor)).map(|run| [run.start_ns, run.end_ns]).collect();
+    let taken = move_to(summary, Factor::ReceiverWindow, stood, &spans);
+    for factor in [Factor::SendBuffer, Factor::CongestionWindow] {
+        let moved = summary.underlying[factor as usize].take(taken[factor as usize]);
+        summary.underlying[Factor::ReceiverWindow as usize].add(moved);
     }
 }

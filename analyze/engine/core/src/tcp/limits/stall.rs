@@ -7,25 +7,23 @@ use crate::tcp::limits::marks;
 use crate::tcp::limits::runs::Runs;
 use crate::tcp::limits::summary::LimitsSummary;
 
-impl LimitsSummary {
-    /// Moves the time between two moments to the factor that it belongs to.
-    pub fn settle(&mut self, settled: &Settled) {
-        let &Settled { start_ns, end_ns, proved } = settled;
-        let (from, to) = match proved {
-            Proved::Stall => (None, Factor::HostStall),
-            Proved::NoStall(cause, ended_by_timer) => {
-                (Some(Factor::HostStall), cause.factor(ended_by_timer, false).unwrap_or(Factor::Unknown))
-            }
-        };
-        let mut runs = Runs::from(std::mem::take(&mut self.runs));
-        let taken = runs.move_to(to, |factor| from.is_none_or(|from| from == factor), [start_ns, end_ns]);
-        self.runs = runs.into_list();
-        marks::move_to(&mut self.marks, to, from, [start_ns, end_ns]);
-        for (factor, share) in Factor::ALL.into_iter().zip(taken) {
-            for shares in [&mut self.shares, &mut self.underlying] {
-                let moved = shares[factor as usize].take(share);
-                shares[to as usize].add(moved);
-            }
+/// Moves the time between two moments to the factor that it belongs to.
+pub fn settle(summary: &mut LimitsSummary, settled: &Settled) {
+    let &Settled { start_ns, end_ns, proved } = settled;
+    let (from, to) = match proved {
+        Proved::Stall => (None, Factor::HostStall),
+        Proved::NoStall(cause, ended_by_timer) => {
+            (Some(Factor::HostStall), cause.factor(ended_by_timer, false).unwrap_or(Factor::Unknown))
+        }
+    };
+    let mut runs = Runs::from(std::mem::take(&mut summary.runs));
+    let taken = runs.move_to(to, |factor| from.is_none_or(|from| from == factor), [start_ns, end_ns]);
+    summary.runs = runs.into_list();
+    marks::move_to(&mut summary.marks, to, from, [start_ns, end_ns]);
+    for (factor, share) in Factor::ALL.into_iter().zip(taken) {
+        for shares in [&mut summary.shares, &mut summary.underlying] {
+            let moved = shares[factor as usize].take(share);
+            shares[to as usize].add(moved);
         }
     }
 }
@@ -49,7 +47,7 @@ mod tests {
             ..LimitsSummary::default()
         };
         summary.shares[stall as usize] = Share { time_ns: 150, bytes: 200 };
-        summary.settle(&Settled { start_ns: 90, end_ns: 160, proved: Proved::NoStall(Cause::PathHold, false) });
+        settle(&mut summary, &Settled { start_ns: 90, end_ns: 160, proved: Proved::NoStall(Cause::PathHold, false) });
         let runs: Vec<_> = summary.runs.iter().map(|run| (run.start_ns, run.end_ns, run.factor)).collect();
         let parts =
             [(0, 90, stall), (90, 100, unknown), (100, 150, application), (150, 160, unknown), (160, 200, stall)];
@@ -67,7 +65,7 @@ mod tests {
             shares[Factor::CongestionWindow as usize] = Share { time_ns: 100, bytes: 100 };
             shares[Factor::TimeoutWait as usize] = Share { time_ns: 100, bytes: 0 };
         }
-        summary.settle(&Settled { start_ns: 50, end_ns: 180, proved: Proved::Stall });
+        settle(&mut summary, &Settled { start_ns: 50, end_ns: 180, proved: Proved::Stall });
         let runs: Vec<_> = summary.runs.iter().map(|run| (run.start_ns, run.end_ns, run.factor)).collect();
         let (window, stall, timeout) = (Factor::CongestionWindow, Factor::HostStall, Factor::TimeoutWait);
         assert_eq!(runs, [(0, 50, window), (50, 180, stall), (180, 200, timeout)]);

@@ -5,6 +5,7 @@
 use crate::tcp::direction::direction::Direction;
 use crate::tcp::events::retransmission::Trigger;
 use crate::tcp::gaps::totals::ClassifiedGap;
+use crate::tcp::limits::after_data;
 use crate::tcp::limits::after_data::Ending;
 use crate::tcp::limits::judge::Limits;
 use crate::tcp::limits::round::{Meter, Seen};
@@ -75,7 +76,7 @@ pub(crate) fn finish(
     let (trains, reductions) = (live.rates.ack_trains.rates(), std::mem::take(&mut live.loss.reductions).since(base));
     let mut summary = LimitsSummary { trains, reductions, ..limits.take()?.finish(opening, rules) };
     if let Some(ending) = Ending::of(direction, frame, end_ns) {
-        summary.take_ending(&ending);
+        after_data::take_ending(&mut summary, &ending);
     }
     Some(summary)
 }

@@ -43,7 +43,7 @@ pub struct KindGroup<'a> {
 pub fn groups<'a>(connections: impl Iterator<Item = &'a ConnectionSummary>) -> Vec<KindGroup<'a>> {
     let mut by_kind: BTreeMap<OutcomeKind, (u64, u64, HashMap<ServerKey, ServerGroup<'a>>)> = BTreeMap::new();
     for connection in connections {
-        let Some(kind) = connection.outcome_kind() else { continue };
+        let Some(kind) = outcome_kind(connection) else { continue };
         let (all, uncounted, servers) = by_kind.entry(kind).or_default();
         *all += 1;
         let server = connection.server_key();
@@ -79,9 +79,7 @@ fn listed<'a>(
     KindGroup { kind, connections, servers, not_listed: [rest.len() as u64 + uncounted, more] }
 }
 
-impl ConnectionSummary {
-    /// What became of it, without the words.
-    pub fn outcome_kind(&self) -> Option<OutcomeKind> {
-        self.ending.as_deref().and_then(|ending| ending.kind)
-    }
+/// What became of it, without the words.
+pub fn outcome_kind(summary: &ConnectionSummary) -> Option<OutcomeKind> {
+    summary.ending.as_deref().and_then(|ending| ending.kind)
 }

@@ -50,7 +50,7 @@ pub fn settle(connections: &mut [Box<ConnectionSummary>], capture_end_ns: Option
     let mut one_sided = 0usize;
     for connection in connections.iter_mut() {
         connection.settle_outcome(capture_end_ns);
-        one_sided += usize::from(connection.outcome_kind() == Some(OutcomeKind::OneDirectionOnly));
+        one_sided += usize::from(groups::outcome_kind(connection) == Some(OutcomeKind::OneDirectionOnly));
     }
     if one_sided == 0 {
         return;
@@ -63,5 +63,5 @@ pub fn settle(connections: &mut [Box<ConnectionSummary>], capture_end_ns: Option
 
 fn may_be_unseen(connection: &ConnectionSummary) -> bool {
     let alone = connection.directions.iter().map(|side| side.packets).sum::<u64>() == 1;
-    alone && connection.outcome_kind() == Some(OutcomeKind::SynUnanswered) && connection.icmp_errors.is_none()
+    alone && groups::outcome_kind(connection) == Some(OutcomeKind::SynUnanswered) && connection.icmp_errors.is_none()
 }

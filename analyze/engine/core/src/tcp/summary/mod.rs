@@ -19,7 +19,7 @@ mod direction_rates;
 pub mod ending;
 pub mod not_measured;
 pub mod shown;
-mod stragglers;
+pub mod stragglers;
 pub(crate) mod summarize;
 mod summarize_direction;
 #[allow(clippy::module_inception, reason = "the room is named after its main type")]

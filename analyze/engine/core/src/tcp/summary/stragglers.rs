@@ -6,52 +6,50 @@ use crate::tcp::events::retransmission::Trigger;
 use crate::tcp::kernel::LONGEST_DISTANCE_NS;
 use crate::tcp::summary::summary::ConnectionSummary;
 
-impl ConnectionSummary {
-    /// A packet that came after the connection had been put away. True if it was captured twice.
-    pub fn add_straggler(&mut self, packet: &Packet, bytes: &[u8], side: usize) -> bool {
-        let direction = &mut self.directions[side];
-        let signature = signature(packet, bytes);
-        let repeats_the_last = self.ended_by == signature
-            && packet.time_ns.saturating_sub(self.ended_by_ns).saturating_abs() <= LONGEST_DISTANCE_NS;
-        let repeats_another = self
-            .kept
-            .as_ref()
-            .and_then(|kept| kept.recent.as_ref())
-            .is_some_and(|recent| recent[side].age_ns(packet, bytes, LONGEST_DISTANCE_NS).is_some());
-        if repeats_the_last || repeats_another {
-            direction.loss.capture_duplicates += 1;
-            return true;
-        }
-        (self.ended_by, self.ended_by_ns) = (signature, packet.time_ns);
-        if let Some(recent) = self.kept.as_mut().and_then(|kept| kept.recent.as_mut()) {
-            recent[side].remember(packet, bytes);
-        }
-        direction.packets += 1;
-        direction.wire_bytes += u64::from(packet.wire_length);
-        if packet.has(tcp_flags::SYN) {
-            direction.loss.syn += 1;
-            direction.ledger.add_retransmission(packet, 0);
-        } else if packet.has(tcp_flags::RST) {
-            self.reset_by.get_or_insert(side as u8);
-            direction.ledger.add_first_transmission(packet);
-        } else if packet.payload_length == 0 && packet.has(tcp_flags::FIN) {
-            direction.loss.fin += 1;
-            direction.ledger.add_retransmission(packet, 0);
-        } else if packet.payload_length == 0 {
-            direction.ledger.add_acknowledgement(packet);
-        } else {
-            let segments = crate::tcp::events::segment::wire_segments(packet.payload_length, direction.segment_size);
-            direction.data_segments += u64::from(segments);
-            direction.loss.retransmitted = direction.loss.retransmitted.saturating_add(segments);
-            direction.loss.retransmitted_bytes += u64::from(packet.payload_length);
-            direction.loss.by_trigger[Trigger::Unknown as usize] =
-                direction.loss.by_trigger[Trigger::Unknown as usize].saturating_add(segments);
-            direction.loss.spurious = direction.loss.spurious.saturating_add(segments);
-            direction.data_packets += 1;
-            direction.payload_bytes += u64::from(packet.payload_length);
-            direction.ledger.add_retransmission(packet, 0);
-        }
-        self.end_ns = self.end_ns.max(packet.time_ns);
-        false
+/// A packet that came after the connection had been put away. True if it was captured twice.
+pub fn add_straggler(summary: &mut ConnectionSummary, packet: &Packet, bytes: &[u8], side: usize) -> bool {
+    let direction = &mut summary.directions[side];
+    let signature = signature(packet, bytes);
+    let repeats_the_last = summary.ended_by == signature
+        && packet.time_ns.saturating_sub(summary.ended_by_ns).saturating_abs() <= LONGEST_DISTANCE_NS;
+    let repeats_another = summary
+        .kept
+        .as_ref()
+        .and_then(|kept| kept.recent.as_ref())
+        .is_some_and(|recent| recent[side].age_ns(packet, bytes, LONGEST_DISTANCE_NS).is_some());
+    if repeats_the_last || repeats_another {
+        direction.loss.capture_duplicates += 1;
+        return true;
     }
+    (summary.ended_by, summary.ended_by_ns) = (signature, packet.time_ns);
+    if let Some(recent) = summary.kept.as_mut().and_then(|kept| kept.recent.as_mut()) {
+        recent[side].remember(packet, bytes);
+    }
+    direction.packets += 1;
+    direction.wire_bytes += u64::from(packet.wire_length);
+    if packet.has(tcp_flags::SYN) {
+        direction.loss.syn += 1;
+        direction.ledger.add_retransmission(packet, 0);
+    } else if packet.has(tcp_flags::RST) {
+        summary.reset_by.get_or_insert(side as u8);
+        direction.ledger.add_first_transmission(packet);
+    } else if packet.payload_length == 0 && packet.has(tcp_flags::FIN) {
+        direction.loss.fin += 1;
+        direction.ledger.add_retransmission(packet, 0);
+    } else if packet.payload_length == 0 {
+        direction.ledger.add_acknowledgement(packet);
+    } else {
+        let segments = crate::tcp::events::segment::wire_segments(packet.payload_length, direction.segment_size);
+        direction.data_segments += u64::from(segments);
+        direction.loss.retransmitted = direction.loss.retransmitted.saturating_add(segments);
+        direction.loss.retransmitted_bytes += u64::from(packet.payload_length);
+        direction.loss.by_trigger[Trigger::Unknown as usize] =
+            direction.loss.by_trigger[Trigger::Unknown as usize].saturating_add(segments);
+        direction.loss.spurious = direction.loss.spurious.saturating_add(segments);
+        direction.data_packets += 1;
+        direction.payload_bytes += u64::from(packet.payload_length);
+        direction.ledger.add_retransmission(packet, 0);
+    }
+    summary.end_ns = summary.end_ns.max(packet.time_ns);
+    false
 }

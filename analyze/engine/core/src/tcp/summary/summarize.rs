@@ -20,83 +20,81 @@ use crate::tcp::summary::summarize_direction::{Context, details, summarise, summ
 use crate::tcp::summary::summary::{ConnectionDetails, ConnectionSummary, Judgement, Kept};
 use crate::tls::{StreamBytes, StreamDirection, TlsFacts};
 
-impl ConnectionSummary {
-    /// Ends a connection.
-    pub fn of(connection: &mut Connection, environment: &Environment) -> Box<Self> {
-        let fixed_limit_ns = environment.fixed_spacing_limit_ns;
-        let vantage = vantage(connection);
-        let contexts = [0, 1].map(|side| Context::of(connection, side, vantage.side, fixed_limit_ns));
-        let ending = Ending::of(connection);
-        let facts = connection.tls.as_ref().and_then(|tracker| tracker.facts());
-        let stream = facts.is_some().then(|| stream_bytes(connection));
-        let requests = requests(connection, facts.as_ref());
-        let kept = kept(connection);
-        watching::judge_all(connection, fixed_limit_ns);
-        for direction in &mut connection.directions {
-            direction.settle_counters();
-            if segment_size::takes_fewer(direction) {
-                segment_size::settle_fewer(direction);
-            }
+/// Ends a connection.
+pub fn summary_of(connection: &mut Connection, environment: &Environment) -> Box<ConnectionSummary> {
+    let fixed_limit_ns = environment.fixed_spacing_limit_ns;
+    let vantage = vantage(connection);
+    let contexts = [0, 1].map(|side| Context::of(connection, side, vantage.side, fixed_limit_ns));
+    let ending = Ending::of(connection);
+    let facts = connection.tls.as_ref().and_then(|tracker| tracker.facts());
+    let stream = facts.is_some().then(|| stream_bytes(connection));
+    let requests = requests(connection, facts.as_ref());
+    let kept = kept(connection);
+    watching::judge_all(connection, fixed_limit_ns);
+    for direction in &mut connection.directions {
+        direction.settle_counters();
+        if segment_size::takes_fewer(direction) {
+            segment_size::settle_fewer(direction);
         }
-        settle_copies(&mut connection.directions);
-        let judgement = judge(connection, facts.as_ref().and_then(|facts| facts.handshake_s), environment.round_rules);
-        // Its place comes first, and nothing of it is moved once it stands: it is large.
-        let place = Box::new_uninit();
-        let mut summary = Box::write(
-            place,
-            Self {
-                id: connection.id,
-                order: connection.order,
-                input: connection.input,
-                first_frame: connection.first_frame,
-                ip_version: connection.ip_version,
-                addresses: connection.addresses,
-                ports: connection.ports,
-                start_ns: connection.start_ns,
-                end_ns: connection.end_ns,
-                openings_seen: [connection.handshake.syn.count > 0, connection.handshake.syn_ack.count > 0],
-                client_isn: (connection.directions[0].base as u32).wrapping_sub(1),
-                handshake_complete: connection.handshake.complete,
-                scaling: Scaling::of(&connection.directions[0].offer, &connection.directions[1].offer),
-                answered_nearer: nearer::answered_nearer(connection),
-                handshake_loops: [connection.handshake.client_loop_ns, connection.handshake.server_loop_ns]
-                    .map(|loop_ns| Measured::from(loop_ns.and_then(|loop_ns| u64::try_from(loop_ns).ok()))),
-                close: closing::close(connection),
-                reset_by: closing::last_word(connection).map(|(side, _)| side),
-                teardown: teardown_ns(connection).and_then(|ns| u64::try_from(ns).ok()).into(),
-                vantage,
-                directions: Default::default(),
-                judgement,
-                tls: facts.map(Box::new),
-                no_requests: requests.as_ref().err().copied().unwrap_or(Reason::NoExchange),
-                details: connection_details(nearer::nearer(connection), requests.ok()),
-                lookups: connection.dns.take().map(|streams| Box::new(streams.into_lookups())),
-                ended_by: 0,
-                ended_by_ns: i64::MIN,
-                ending,
-                icmp_errors: None,
-                kept,
-            },
-        );
-        let congestion = [0, 1].map(|side| connection.ecn.as_deref().map(|ecn| (ecn.feedback, ecn.sides[side])));
-        for (side, (found, context)) in summary.directions.iter_mut().zip(&contexts).enumerate() {
-            let pauses = connection.watchers[side].pauses.as_deref();
-            let [direction, peer] = direction_and_peer(&mut connection.directions, side);
-            let judgement = summary.judgement.as_deref_mut();
-            let limits = judgement.and_then(|judgement| judgement.limits[side].as_deref_mut());
-            summarise(direction, &peer.offer, context, limits, found);
-            if let Some(pauses) = pauses.filter(|pauses| !pauses.totals.is_empty()) {
-                summarise_pauses(&pauses.totals, context.fixed_limit_ns, &mut found.spacing);
-            }
-            found.details = details(direction, peer, context, pauses, congestion[side]);
-        }
-        if let Some(stream) = stream {
-            for (direction, bytes) in summary.directions.iter_mut().zip(stream) {
-                direction.stream = bytes.map(Box::new);
-            }
-        }
-        summary
     }
+    settle_copies(&mut connection.directions);
+    let judgement = judge(connection, facts.as_ref().and_then(|facts| facts.handshake_s), environment.round_rules);
+    // Its place comes first, and nothing of it is moved once it stands: it is large.
+    let place = Box::new_uninit();
+    let mut summary = Box::write(
+        place,
+        ConnectionSummary {
+            id: connection.id,
+            order: connection.order,
+            input: connection.input,
+            first_frame: connection.first_frame,
+            ip_version: connection.ip_version,
+            addresses: connection.addresses,
+            ports: connection.ports,
+            start_ns: connection.start_ns,
+            end_ns: connection.end_ns,
+            openings_seen: [connection.handshake.syn.count > 0, connection.handshake.syn_ack.count > 0],
+            client_isn: (connection.directions[0].base as u32).wrapping_sub(1),
+            handshake_complete: connection.handshake.complete,
+            scaling: Scaling::of(&connection.directions[0].offer, &connection.directions[1].offer),
+            answered_nearer: nearer::answered_nearer(connection),
+            handshake_loops: [connection.handshake.client_loop_ns, connection.handshake.server_loop_ns]
+                .map(|loop_ns| Measured::from(loop_ns.and_then(|loop_ns| u64::try_from(loop_ns).ok()))),
+            close: closing::close(connection),
+            reset_by: closing::last_word(connection).map(|(side, _)| side),
+            teardown: teardown_ns(connection).and_then(|ns| u64::try_from(ns).ok()).into(),
+            vantage,
+            directions: Default::default(),
+            judgement,
+            tls: facts.map(Box::new),
+            no_requests: requests.as_ref().err().copied().unwrap_or(Reason::NoExchange),
+            details: connection_details(nearer::nearer(connection), requests.ok()),
+            lookups: connection.dns.take().map(|streams| Box::new(streams.into_lookups())),
+            ended_by: 0,
+            ended_by_ns: i64::MIN,
+            ending,
+            icmp_errors: None,
+            kept,
+        },
+    );
+    let congestion = [0, 1].map(|side| connection.ecn.as_deref().map(|ecn| (ecn.feedback, ecn.sides[side])));
+    for (side, (found, context)) in summary.directions.iter_mut().zip(&contexts).enumerate() {
+        let pauses = connection.watchers[side].pauses.as_deref();
+        let [direction, peer] = direction_and_peer(&mut connection.directions, side);
+        let judgement = summary.judgement.as_deref_mut();
+        let limits = judgement.and_then(|judgement| judgement.limits[side].as_deref_mut());
+        summarise(direction, &peer.offer, context, limits, found);
+        if let Some(pauses) = pauses.filter(|pauses| !pauses.totals.is_empty()) {
+            summarise_pauses(&pauses.totals, context.fixed_limit_ns, &mut found.spacing);
+        }
+        found.details = details(direction, peer, context, pauses, congestion[side]);
+    }
+    if let Some(stream) = stream {
+        for (direction, bytes) in summary.directions.iter_mut().zip(stream) {
+            direction.stream = bytes.map(Box::new);
+        }
+    }
+    summary
 }
 
 /// What TLS made of the payload of both directions.

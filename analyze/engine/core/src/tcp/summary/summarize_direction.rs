@@ -12,7 +12,7 @@ use crate::tcp::events::ecn::{Echoes, Feedback};
 use crate::tcp::events::offer::Offer;
 use crate::tcp::gaps::pauses::Pauses;
 use crate::tcp::gaps::totals::Gaps;
-use crate::tcp::limits::bucket::{full_shares, network_shares, resting_shares};
+use crate::tcp::limits::bucket::{full_shares, network_shares, resting_shares, take_token_bucket};
 use crate::tcp::limits::runs::Run;
 use crate::tcp::limits::summary::LimitsSummary;
 use crate::tcp::loss::ip_id::numbers_connections_apart;
@@ -162,7 +162,7 @@ pub(super) fn summarise(
     if let Some((bucket, empty_ns)) = found {
         summary.token_bucket = Some(Box::new(bucket));
         if let Some(limits) = limits {
-            limits.take_token_bucket(&empty_ns);
+            take_token_bucket(limits, &empty_ns);
         }
     }
     summarise_conversation(direction, context, summary);
