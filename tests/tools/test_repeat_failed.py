@@ -4,11 +4,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.slow
 SCRIPT = Path(__file__).parents[2] / "tools/repeat_failed.py"
 ACCIDENT = """
 import pathlib
-
-pytestmark = pytest.mark.slow
 def test_accident():
     seen = pathlib.Path("seen")
     if not seen.exists():
