@@ -75,6 +75,8 @@ class Measures:
     """Time in seconds and lost bytes by factor over all connections, as JSON: `{"slow_start": [0.2, 40000]}`."""
     limit_intervals: str | None = None
     """When what limited, by the capture's own clock, as JSON: `[["sender", "slow_start", start_ns, end_ns]]`."""
+    outcomes: str | None = None
+    """Of connections that did not open, move their data or end well, as JSON: `[["peer_silent", "The server ..."]]`."""
     capture_goodput_bps: float | None = None
     unseen_acked_bytes: int | None = None
     """Bytes that were acknowledged, and that the capture missed."""
@@ -288,9 +290,18 @@ def _verdict(flows: Sequence[Flow]) -> dict[str, Any]:
             [flow.side, one["factor"], one["start_ns"], one["end_ns"]] for one in direction.get("limit_intervals", ())
         ]
     limits = json.dumps(together) if together else None
-    kept = {"limits": limits, "limit_intervals": json.dumps(intervals) if intervals else None}
+    kept = {
+        "limits": limits,
+        "limit_intervals": json.dumps(intervals) if intervals else None,
+        "outcomes": _outcomes([record for _, record in judged]),
+    }
     found = judged_of(judged)
     return kept | (verdict_fields(found) if found is not None else {})
+
+
+def _outcomes(records: Sequence[dict[str, Any]]) -> str | None:
+    found = [record["outcome"] for record in records if record["outcome"]]
+    return json.dumps([[one["kind"], one["sentence"]] for one in found]) if found else None
 
 
 def judged_of(flows: Sequence[tuple[Flow, dict[str, Any]]]) -> Judged | None:

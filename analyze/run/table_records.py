@@ -31,7 +31,7 @@ from analyze.stats.estimates import ABSENT, Estimate
 Record = dict[str, Any]
 
 _UNITS = ("_s", "_bps", "_rate")
-_KEPT_ONLY = frozenset({"problem", "verdict", "limit_intervals"})
+_KEPT_ONLY = frozenset({"problem", "verdict", "limit_intervals", "outcomes"})
 """In tables of their own, or under another name."""
 _OF_TWO_SIDES = ("two_sides_", "one_way_delay_", "clock_", "gaps_", "longest_gap_")
 

@@ -1,6 +1,8 @@
 """The page of a run's report: it holds everything, asks nothing of a network, and runs nothing of what it shows."""
 
+import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +78,28 @@ def test_the_page_holds_every_table_and_figure(small_run: Any, tmp_path: Path) -
         "throughput-by-cause", "distribution-throughput"
     ]  # fmt: skip
     assert "8 of 8 pairs finished" in own
+
+
+def test_what_became_of_connections_comes_before_the_verdict(small_run: Any, tmp_path: Path) -> None:
+    run = read_run(small_run.folder)
+    silent = json.dumps([["peer_silent", "The server fell silent 9 s before the end."]])
+    reset = json.dumps([["reset_by_server", f"The server reset it {HOSTILE}."]])
+    told = dict(zip((2, 3, 5), (silent, silent, reset), strict=True))
+    transfers = tuple(
+        replace(one, measures=replace(one.measures, outcomes=told.get(one.pair.sequence)))
+        if one.transfer.role == "data"
+        else one
+        for one in Measuring(run).run()
+    )
+    results = RunResults(run, transfers, run.problems)
+    write_page_of([results], charts([results], [results.choose(None)]), provenance.of_runs([results]), tmp_path / "r")
+    page = (tmp_path / "r").read_text(encoding="utf-8")
+    answer = page[page.index('id="answer"') : page.index('id="pairs"')]
+    assert answer.index("What became of connections") < answer.index('class="sentence"')
+    assert "2 connections lost their peer. The first: pair 2, data: The server fell silent 9 s" in answer
+    assert "pair 5, data: The server reset it" in answer
+    assert HOSTILE not in page
+    assert "What became" not in page_of(tmp_path / "none.html", small_run)
 
 
 def test_the_page_asks_nothing_of_a_network(small_run: Any, tmp_path: Path) -> None:

@@ -243,7 +243,14 @@ def test_a_kept_file_of_other_columns_is_not_believed(small_run: Any) -> None:
 
 @pytest.mark.parametrize(
     ("column", "content"),
-    [("limits", '{"idle": 3}'), ("limits", "[]"), ("limit_intervals", '[["sender", "idle"]]'), ("verdict", '{"a": 1}')],
+    [
+        ("limits", '{"idle": 3}'),
+        ("limits", "[]"),
+        ("limit_intervals", '[["sender", "idle"]]'),
+        ("outcomes", '[["peer_silent"]]'),
+        ("outcomes", '[["peer_silent", 3]]'),
+        ("verdict", '{"a": 1}'),
+    ],
 )
 def test_kept_json_of_another_form_is_not_believed(small_run: Any, column: str, content: str) -> None:
     import pyarrow as pa

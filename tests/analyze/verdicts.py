@@ -52,6 +52,7 @@ def with_verdicts(
             verdict=found.as_json() if found else None,
             limits=json.dumps(limit) if limit else None,
             limit_intervals=None,
+            outcomes=None,
         )
         transfers.append(replace(one, measures=measures, transfer=replace(one.transfer, **transfer)))
     return replace(results, transfers=tuple(transfers))

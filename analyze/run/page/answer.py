@@ -3,12 +3,14 @@
 What could not be measured is one line, its list behind a fold.
 """
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from analyze.charts.chart import Chart
 from analyze.factors import in_words
+from analyze.outcomes import CLAUSES
 from analyze.pages.blocks import Block, Figures, Fold, Lines, Share, Shares, Text
 from analyze.palette import FACTORS
 from analyze.records.run import ROLES
@@ -38,7 +40,24 @@ def answer(runs: Sequence[RunResults], lead: Chart | None) -> tuple[Block, ...]:
         bars = [cause_bar("", runs[0].transfers)]
     elif not bars:
         bars = [cause_bar("all runs", [one for run in runs for one in run.transfers])]
-    return (*said, *figure, *bars, *unmeasured(runs), *_troubles(runs))
+    return (*_outcomes(runs), *said, *figure, *bars, *unmeasured(runs), *_troubles(runs))
+
+
+def _outcomes(runs: Sequence[RunResults]) -> tuple[Block, ...]:
+    """What became of connections that did not move their data or end well: before why the others were slow."""
+    found: dict[str, list[str]] = {}
+    for run in runs:
+        for one in run.transfers:
+            for kind, sentence in json.loads(one.measures.outcomes or "[]"):
+                where = f"pair {one.pair.sequence}, {one.transfer.role}: {printable(sentence)}"
+                found.setdefault(kind, []).append(f"{printable(run.name)}, {where}" if len(runs) > 1 else where)
+    lines = [
+        f"{plural(len(said), 'connection')} {CLAUSES.get(kind, printable(kind))}. The first: {said[0]}"
+        if len(said) > 1
+        else said[0]
+        for kind, said in sorted(found.items(), key=lambda one: (-len(one[1]), one[0]))
+    ]
+    return (Lines(tuple(lines), "What became of connections"),) if lines else ()
 
 
 def first_sentence(text: str) -> tuple[str, str]:

@@ -28,7 +28,7 @@ from analyze.trace import version
 Progress = Callable[[int], object]
 """Called with the bytes of captures that are done."""
 
-_FORMAT = 3
+_FORMAT = 4
 """Raised when the meaning of a kept number changes within a version of vmtrace."""
 
 _COLUMN_TYPES: dict[object, pa.DataType] = {
@@ -191,6 +191,8 @@ def _checked(kept: Measures) -> Measures:
         _ = time_s + (lost_bytes or 0)
     for _side, _factor, start_ns, end_ns in json.loads(kept.limit_intervals or "[]"):
         _ = end_ns - start_ns
+    for kind, sentence in json.loads(kept.outcomes or "[]"):
+        _ = f"{kind}" + sentence
     return kept
 
 

@@ -92,6 +92,53 @@ fn a_syn_of_the_server_without_acknowledgement_opens_one_connection() {
 }
 
 #[test]
+fn a_syn_recorded_behind_what_followed_it_begins_no_other_connection() {
+    for (before, late_ms) in [(2, 41.05), (3, 41.1), (20, 110.0), (usize::MAX, 900.0)] {
+        for talk in [Talk::new(), Talk::new().with_timestamps(), Talk::new().over_ipv6()] {
+            let on_time = download(
+                talk.client(0.0, syn()).server(40.0, syn_ack()).client(40.1, ack(0)).client(41.0, data(0, 300)),
+                85.0,
+            );
+            let mut frames = on_time.frames().to_vec();
+            let late = frames.remove(0);
+            frames.insert(before.min(frames.len()), late.clone());
+            let expected = on_time.summary();
+            // Stored late, and stamped late.
+            for stamped_ns in [late.time_ns, late.time_ns + ms(late_ms)] {
+                let mut frames = frames.clone();
+                frames
+                    .iter_mut()
+                    .filter(|frame| frame.bytes == late.bytes)
+                    .for_each(|frame| frame.time_ns = stamped_ns);
+                let mut analysis = analysis_of(&frames, &Default::default());
+                assert_eq!(analysis.connections.len(), 1, "{before}");
+                let found = analysis.connections.remove(0);
+                assert_eq!(
+                    (found.addresses, found.ports, found.handshake_complete),
+                    (expected.addresses, expected.ports, true)
+                );
+                for (direction, expected) in found.directions.iter().zip(&expected.directions) {
+                    assert_eq!(direction.unique_payload_bytes, expected.unique_payload_bytes);
+                    assert_eq!((direction.packets, direction.loss.syn), (expected.packets, 0), "{before}");
+                    assert_eq!((direction.loss.retransmitted, direction.loss.unacceptable), (0, 0));
+                }
+                if stamped_ns > late.time_ns {
+                    assert_eq!(found.handshake_rtt_ns(), None, "when the SYN passed nobody knows");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_syn_with_another_number_opens_another_connection_in_mid_stream() {
+    let talk = Talk::new().server(40.0, syn_ack()).client(40.1, ack(0)).client(41.0, data(0, 300));
+    let [client, server] = talk.isn;
+    let again = talk.server(81.0, ack(300)).with_isn(client + 70_000, server).client(5000.0, syn());
+    assert_eq!(again.analysis().connections.len(), 2);
+}
+
+#[test]
 fn a_syn_of_the_server_after_data_opens_another_connection() {
     let talk = Talk::seen_at_client(40.0).client(41.0, data(0, 300)).server(81.0, ack(300).and_fin());
     let talk = talk.client(81.1, fin(300)).server(121.0, ack(301)).server(5000.0, syn());

@@ -53,7 +53,9 @@ pub fn is_followed_by(connection: &Connection, packet: &Packet, from_client: boo
     }
     if !own.offer.seen {
         let peer = &connection.directions[usize::from(from_client)];
-        let is_awaited = crossing::awaits_syn(connection, usize::from(!from_client));
+        // Or its own SYN, recorded behind what followed it: no other begins with the same number.
+        let is_awaited = crossing::awaits_syn(connection, usize::from(!from_client))
+            || own.base as u32 == packet.sequence.wrapping_add(1);
         return own.begun && !(peer.offer.seen && own.packets == 0) && !is_awaited;
     }
     let openings = if from_client { &connection.handshake.syn } else { &connection.handshake.syn_ack };
@@ -127,6 +129,15 @@ pub fn resumed_by(
 /// The server, which has not got the client's reset, repeats its SYN-ACK.
 pub(crate) fn is_answered_again_by(summary: &ConnectionSummary, packet: &Packet, from_client: bool) -> bool {
     !from_client && summary.openings_seen == [true; 2] && may_be_answered_by(summary, packet)
+}
+
+/// The SYN with which it began, recorded behind all that followed it.
+pub(crate) fn began_with(summary: &ConnectionSummary, packet: &Packet, from_client: bool) -> bool {
+    from_client
+        && !summary.openings_seen[0]
+        && !packet.has(tcp_flags::ACK)
+        && summary.client_isn == packet.sequence
+        && ends_near(summary, packet)
 }
 
 /// The client's SYN was refused with a reset, and `packet`, of the same client, is that SYN again: the same attempt to

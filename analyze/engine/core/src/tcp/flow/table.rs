@@ -264,7 +264,9 @@ impl Shard {
                     slot.state = State::Live(connection);
                     return self.take(index, packet, bytes, from_client, order);
                 }
-                if packet.has(tcp_flags::SYN) && !resumed::is_answered_again_by(summary, packet, from_client) {
+                let is_own = resumed::is_answered_again_by(summary, packet, from_client)
+                    || resumed::began_with(summary, packet, from_client);
+                if packet.has(tcp_flags::SYN) && !is_own {
                     return self.replace(index, packet, bytes, order);
                 }
                 if packet.has(tcp_flags::RST) {

@@ -27,7 +27,10 @@ pub fn add_straggler(summary: &mut ConnectionSummary, packet: &Packet, bytes: &[
     }
     direction.packets += 1;
     direction.wire_bytes += u64::from(packet.wire_length);
-    if packet.has(tcp_flags::SYN) {
+    if packet.has(tcp_flags::SYN) && !summary.openings_seen[side] {
+        summary.openings_seen[side] = true;
+        direction.ledger.add_first_transmission(packet);
+    } else if packet.has(tcp_flags::SYN) {
         direction.loss.syn += 1;
         direction.ledger.add_retransmission(packet, 0);
     } else if packet.has(tcp_flags::RST) {
