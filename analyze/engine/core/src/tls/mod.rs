@@ -11,7 +11,7 @@
 //! conclusion   both directions     -> settled classes
 //! reader, tally                    -> TlsFacts (facts), StreamBytes
 //! spoken       application data -> what each side has said
-//! tracker      all of it for one connection, which has two directions (direction)
+//! tracker      all of it for one connection, which has two directions (stream_direction)
 //! ```
 
 pub(crate) mod certificate;
