@@ -1,6 +1,7 @@
 # The engine's Python face (Rust, `analyze/engine/binding`, where each name is described).
 
 from collections.abc import Callable, Sequence
+from ipaddress import IPv4Address, IPv6Address
 from os import PathLike
 from typing import Any, Protocol, TypeAlias, final
 
@@ -13,6 +14,7 @@ __all__ = [
     "TraceError",
     "analyze",
     "analyze_slices",
+    "analyze_stretches",
     "factors",
     "pause_causes",
     "shared_frames",
@@ -26,6 +28,8 @@ class _Reader(Protocol):
 class _Feed(Protocol):
     # From the beginning, each time.
     def open(self) -> _Reader: ...
+    # Parts of it (offset, length), one behind the other.
+    def open_ranges(self, ranges: list[tuple[int, int]], /) -> _Reader: ...
 
 _Input: TypeAlias = str | PathLike[str] | bytes | _Feed
 
@@ -85,6 +89,12 @@ class Analysis:
     # Hosts that were recorded late: input, address, nanoseconds.
     @property
     def lags(self) -> list[tuple[int, bytes, int]]: ...
+    # Of a part of all connections, for each ICMP error: whether a connection has the addresses that it quotes, and if
+    # none has, how many fit it otherwise.
+    @property
+    def icmp_fates(self) -> list[tuple[bool, int]]: ...
+    # For each of these connections the number of its input and the hash of its flow.
+    def flows(self, connections: Sequence[int]) -> list[tuple[int, int]]: ...
     # Only the rows (in the order given) and columns asked for, if any are.
     def connections(self, *, names: Sequence[str] | None = None, rows: Sequence[int] | None = None) -> Columns: ...
     def __len__(self) -> int: ...
@@ -135,6 +145,13 @@ def factors() -> list[tuple[str, str, bool]]: ...
 # The names of the causes of pauses, in the order of the results.
 def pause_causes() -> list[str]: ...
 
+# Time, frame, type, code, who sent it, largest packet; of the quoted segment addresses, ports, sequence number.
+_IcmpError: TypeAlias = tuple[int, int, int, int, _Address, int | None, _Address, _Address, int, int, int | None]
+_Address: TypeAlias = IPv4Address | IPv6Address
+
+# Why an input has to be read from its beginning, its TCP packets, its stretches (`analyze.index_file`).
+_Index: TypeAlias = tuple[str | None, int, bytes]
+
 # Each packet goes to the slice of its bucket by `write(bucket, piece)`. Returns what is known of the inputs, the TCP
 # packets, the fragments of IP datagrams, and the datagrams that are not complete at the end; `lags` as in `Analysis`.
 def split(
@@ -145,7 +162,7 @@ def split(
     room_bytes: int,
     lags: Sequence[tuple[int, bytes, int]] = ...,
     progress: Callable[[int], object] | None = None,
-) -> tuple[Analysis, int, int, int]: ...
+) -> tuple[Analysis, int, int, int, list[_IcmpError], list[_Index]]: ...
 
 # The connections of a bucket: slices in order, each with the packets before its run and the numbers of its inputs.
 def analyze_slices(
@@ -155,7 +172,18 @@ def analyze_slices(
     timeless: bool = False,
     end_ns: int | None = None,
     room_bytes: int | None = None,
+    icmp_errors: Sequence[_IcmpError] = ...,
+    translated: Sequence[int] = ...,
+    progress: Callable[[int], object] | None = None,
+) -> Analysis: ...
+
+# The packets of connections from stretches of their inputs: each with its number and the TCP packets of all before it;
+# of its stretches offset, length, first frame, and the TCP packets of the input before it.
+def analyze_stretches(
+    inputs: Sequence[tuple[_Input | tuple[_Input, str], int, int, Sequence[tuple[int, int, int, int]]]],
+    connections: Sequence[int],
+    measured_before: Analysis,
+    *,
     oversize_abs_ns: int | None = None,
-    allowed_bps: float | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> Analysis: ...

@@ -8,6 +8,9 @@ from typing import NamedTuple
 
 from analyze.stores.place import is_url
 
+INDEX_ENDING = ".vmtrace-index"
+"""Of the index that lies beside a capture (`analyze.index_file`)."""
+
 STANDARD_INPUT = "-"
 
 _MAGICS = (
@@ -64,6 +67,8 @@ def _objects(url: str, endpoint_url: str | None) -> tuple[Sequence[str], list[st
         return [], [f"{error.filename}: {error.strerror}" if error.strerror else str(error)]
     except PlaceError as error:
         return [], [str(error)]
+    # What vmtrace wrote beside captures is none.
+    found = [one for one in found if not one.endswith(INDEX_ENDING)]
     return found, [] if found else [f"{url}: no object matches; a prefix ends with a slash, a pattern has a *"]
 
 

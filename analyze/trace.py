@@ -18,6 +18,7 @@ from analyze import _engine
 from analyze._engine import Columns, TraceError
 from analyze.grouping import Grouping, group
 from analyze.sources import Opened, Progress, Source, Spool, opened
+from analyze.stores.remote import RemoteObject
 from analyze.units import plural
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from analyze.anonymize import Anonymizer
     from analyze.document import Record
+    from analyze.index_file import Version
 
 __all__ = ["Options", "Trace", "TraceError", "read", "version"]
 
@@ -115,6 +117,9 @@ class Trace:
         self._progress = progress
         self._spool = spool
         self._as_measured = self._states()
+        self._versions = [_version(one) for one in self._inputs]
+        self.index_problems: list[str] = []
+        """Why an index of a capture was not used, one line each."""
         self._groups = group([one.data for one in self._inputs], options.grouping)
         self._anonymizer = _anonymizer() if options.anonymize else None
         self._result = self._run(options.packets_of, interrupted=spool.interrupted)
@@ -236,7 +241,7 @@ class Trace:
             return
         # Those of before would only stand in the way of the next ones.
         self.forget_packets()
-        result = self._read_again(wanted)
+        result = self._read_by_index(wanted) or self._read_again(wanted)
         if result.interrupted:
             raise KeyboardInterrupt
         self._detail = (wanted, result)
@@ -386,6 +391,38 @@ class Trace:
                 raise OSError(errno.ESTALE, what, one.file)
         return self._run(packets_of, before=self._result)
 
+    def _read_by_index(self, packets_of: tuple[int, ...]) -> _engine.Analysis | None:
+        """The same from the stretches that hold these packets; None where an index is missing or not enough."""
+        if self._options.filter is not None or not packets_of:
+            return None
+        from analyze.second_reading import stretches_of
+
+        flows = self._result.flows(packets_of)
+        groups, first = [], 0
+        for members in self._groups:
+            groups.append(range(first, first + len(members)))
+            first += len(members)
+        chosen = {input_ for input_, _ in flows}
+        [*some] = (group for group in groups if chosen & set(group))
+        if len(some) != 1:
+            return None
+        inputs = {number: (self._in_order[number], self._versions[self._position(number)]) for number in some[0]}
+        found = stretches_of(inputs, self.header()["inputs"], {flow for _, flow in flows}, self.index_problems)
+        if found is None:
+            return None
+        oversize_abs_ms = self._options.oversize_abs_ms
+        return _engine.analyze_stretches(
+            found,
+            packets_of,
+            self._result,
+            oversize_abs_ns=None if oversize_abs_ms is None else round(oversize_abs_ms * 1e6),
+            progress=self._progress,
+        )
+
+    def _position(self, number: int) -> int:
+        """Of an input of the results, its position among those given."""
+        return [position for members in self._groups for position in members][number]
+
     def _run(
         self, packets_of: tuple[int, ...], *, before: _engine.Analysis | None = None, interrupted: bool = False
     ) -> _engine.Analysis:
@@ -441,6 +478,17 @@ def _compiler(expression: str | None) -> Callable[[int, int], bytes] | None:
     from analyze.filter import compile_filter
 
     return lambda link_type, snap_length: compile_filter(expression, link_type, snap_length)
+
+
+def _version(one: Opened) -> "Version | None":
+    """What the capture's index must be of; None for what has none."""
+    from analyze.index_file import version_of
+
+    name = one.data.url if isinstance(one.data, RemoteObject) else one.file
+    try:
+        return None if name is None else version_of(name)
+    except OSError:
+        return None
 
 
 def _state(file: str | None) -> tuple[int, ...] | None:

@@ -19,6 +19,7 @@ from analyze.trace import version
 from corpus.engine import document, header_of, parsed, rows, written
 from corpus.errors import CorpusError
 from corpus.folder import PARTS, Folder, LocalFolder, folder
+from corpus.icmp import errors_of
 from corpus.joining import checked
 from corpus.splitting import Manifest, manifests
 
@@ -46,6 +47,8 @@ class BucketTask:
     manifest_names: tuple[str, ...] | None = None
     """The runs that are meant; None for all that are there."""
     json: bool = False
+    translated: tuple[int, ...] | None = None
+    """Places of the ICMP errors that belong to a connection here though it has other addresses; None: not known yet."""
     memory_bytes: int = 512 << 20
 
     @property
@@ -62,10 +65,10 @@ def analyze_bucket(task: BucketTask, progress: Callable[[int], object] | None = 
         raise CorpusError(f"--bucket: from 0 to {ordered[0].buckets - 1}, not {task.bucket}")
     of = [[one.key for one in ordered], task.json]
     done = out.get(task.record_name)
-    if done is not None and _is_whole(out, parsed(done), of):
+    if done is not None and _is_whole(out, parsed(done), of, task.translated):
         return task.record_name
     analysis = _analysis(task, ordered, progress)
-    names = names_of(ordered)
+    names, fates = names_of(ordered), analysis.icmp_fates
     orders = analysis.orders()
     out.put(part_name(task.bucket, ".orders"), orders)
     parts = _put_table(out, task.bucket, analysis) | {part_name(task.bucket, ".orders"): len(orders)}
@@ -73,6 +76,9 @@ def analyze_bucket(task: BucketTask, progress: Callable[[int], object] | None = 
         parts |= _put_lines(out, task.bucket, analysis, names)
     record = {
         "of": of,
+        "translated": list(task.translated or ()),
+        "icmp": [place for place, (is_owned, _) in enumerate(fates) if is_owned],
+        "icmp_fit": {str(place): count for place, (_, count) in enumerate(fates) if count},
         "parts": parts,
         "vmtrace": version(),
         "connections": len(analysis),
@@ -87,8 +93,9 @@ def analyze_bucket(task: BucketTask, progress: Callable[[int], object] | None = 
     return task.record_name
 
 
-def _is_whole(out: Folder, record: dict[str, Any], of: list[Any]) -> bool:
-    return bool(record["of"] == of) and all(out.holds(name, size) for name, size in record["parts"].items())
+def _is_whole(out: Folder, record: dict[str, Any], of: list[Any], translated: tuple[int, ...] | None) -> bool:
+    is_same = record["of"] == of and (translated is None or record["translated"] == list(translated))
+    return bool(is_same) and all(out.holds(name, size) for name, size in record["parts"].items())
 
 
 def names_of(ordered: Sequence[Manifest]) -> list[str]:
@@ -113,7 +120,14 @@ def _analysis(
     room = int(task.memory_bytes * _ROOM_SHARE)
     end_ns = max((one.end_ns for one in ordered if one.end_ns is not None), default=None)
     return _engine.analyze_slices(
-        slices, inputs=len(numbers), timeless=timeless, end_ns=end_ns, room_bytes=room, progress=progress
+        slices,
+        inputs=len(numbers),
+        timeless=timeless,
+        end_ns=end_ns,
+        room_bytes=room,
+        icmp_errors=errors_of(ordered),
+        translated=task.translated or (),
+        progress=progress,
     )
 
 

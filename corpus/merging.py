@@ -7,7 +7,7 @@ kind, so that new ones need no rule: numbers are added, lists joined, `null` giv
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from corpus.splitting import Manifest
 
 _SAME_STEP_NS = 1_000_000_000
 """Steps of the clock within this time are the same (docs/methods.md)."""
+_MOST_ECHOES = 1 << 20
 _SYN_COUNTS = ("syn", "syn_ack", "syn_retransmissions", "established", "reset")
 _THE_SAME = frozenset({"schema", "vmtrace", "reasons"})
 """In all buckets."""
@@ -129,6 +130,14 @@ def merged_lookups(runs: Sequence[Manifest], buckets: Sequence[Record]) -> list[
     found = [{**row, "input": numbers[run.names[row["input"]]]} for run in runs for row in run.lookups]
     found += [row for bucket in buckets for row in bucket["lookups"]]
     return sorted(found, key=lambda row: row["answered_ns"])
+
+
+def merged_echoes(runs: Sequence[Manifest]) -> list[Record]:
+    """ICMP echo requests of run after run, as many as one process keeps."""
+    names = sorted(name for run in runs for name in run.names)
+    numbers = {name: number for number, name in enumerate(names)}
+    found = ({**row, "input": numbers[run.names[row["input"]]]} for run in runs for row in run.echoes)
+    return list(islice(found, _MOST_ECHOES))
 
 
 def lags_of(buckets: Sequence[Record]) -> tuple[tuple[str, str, int], ...]:

@@ -15,7 +15,7 @@ from analyze.stores.place import is_url
 from corpus.errors import CorpusError
 from corpus.folder import folder
 
-_TABLES = ("connections", "syns", "lookups")
+_TABLES = ("connections", "syns", "lookups", "echoes")
 
 
 def ask(results: str, question: str, endpoint_url: str | None = None) -> pa.Table:

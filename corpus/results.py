@@ -15,7 +15,7 @@ from analyze.trace import version
 from corpus.buckets import FEW_CONNECTIONS, LINES, LINES_WITH_INTERVALS, part_name
 from corpus.engine import Record, parsed, written
 from corpus.folder import Folder, folder
-from corpus.merging import Ids, merged_header, merged_lookups, merged_syns, merged_top, numbered
+from corpus.merging import Ids, merged_echoes, merged_header, merged_lookups, merged_syns, merged_top, numbered
 from corpus.outcomes import merged_outcomes
 from corpus.overview import COLUMNS, Overview, overview_of
 from corpus.splitting import Manifest
@@ -112,6 +112,7 @@ def write_small_tables(out: Folder, runs: Sequence[Manifest], records: Sequence[
 
     nothing = _engine.analyze([])
     _put_table(out, "syns.parquet", merged_syns(records), pa.table(nothing.syns()).schema)
+    _put_table(out, "echoes.parquet", merged_echoes(runs), pa.table(nothing.echoes()).schema)
     _put_table(out, "lookups.parquet", merged_lookups(runs, records), pa.table(nothing.lookups()).schema)
 
 

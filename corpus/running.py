@@ -8,13 +8,14 @@ tables     the connection table of each bucket, with the numbers
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from corpus import results
 from corpus.buckets import BucketTask, analyze_bucket
 from corpus.engine import Record
 from corpus.folder import PARTS, Folder, folder
+from corpus.icmp import errors_of, translated
 from corpus.inputs import Found
 from corpus.joining import checked, in_time_order, runs_to_join
 from corpus.merging import lags_of
@@ -125,6 +126,16 @@ class Run:
             for bucket in range(buckets)
         ]
         self._do("buckets", analyze_bucket, tasks, [_bucket_bytes(runs, bucket) for bucket in range(buckets)])
+        records = results.records_of(self._out, buckets)
+        given = translated(errors_of(runs), records)
+        again = [
+            replace(task, translated=some)
+            for task, some, record in zip(tasks, given, records, strict=True)
+            if record["translated"] != list(some)
+        ]
+        if not again:
+            return records
+        self._do("buckets with ICMP errors", analyze_bucket, again, [_bucket_bytes(runs, one.bucket) for one in again])
         return results.records_of(self._out, buckets)
 
     def _finish(self, runs: Sequence[Manifest], records: Sequence[Record], input_bytes: int) -> Done:

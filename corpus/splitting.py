@@ -11,14 +11,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from analyze import _engine
+from analyze.capture_files import INDEX_ENDING
+from analyze.index_file import Index, Version, as_bytes
 from analyze.trace import version
 from corpus.engine import document, parsed, rows, written
 from corpus.folder import Folder, Slices, folder
 from corpus.inputs import Input, check_unchanged
 
-FORMAT = 1
+FORMAT = 2
 MANIFESTS = "split"
 SLICES = "slices"
+INDEXES = "indexes"
 _ROOM_SHARE = 8
 """Of a worker's memory, for slices that grow."""
 
@@ -65,6 +68,9 @@ class Manifest:
     open_datagrams: int
     slices: Slices
     lookups: tuple[dict[str, Any], ...]
+    icmp_errors: tuple[list[Any], ...]
+    """Each as the engine has it, addresses as texts."""
+    echoes: tuple[dict[str, Any], ...]
     problems: tuple[str, ...]
 
     @property
@@ -101,7 +107,7 @@ def split(task: SplitTask, progress: Callable[[int], object] | None = None) -> s
     check_unchanged(task.inputs)
     writer = target.slices(f"{SLICES}/{task.key}")
     numbers = {one.name: number for number, one in enumerate(task.inputs)}
-    analysis, packets, fragments, open_datagrams = _engine.split(
+    analysis, packets, fragments, open_datagrams, icmp_errors, indexes = _engine.split(
         [(one.engine_input, one.name) for one in task.inputs],
         writer.write,
         buckets=task.buckets,
@@ -123,10 +129,31 @@ def split(task: SplitTask, progress: Callable[[int], object] | None = None) -> s
         "open_datagrams": open_datagrams,
         "slices": {str(bucket): [list(piece) for piece in pieces] for bucket, pieces in writer.finish().items()},
         "lookups": rows(analysis.lookups()),
+        "icmp_errors": [list(map(_plain, error)) for error in icmp_errors],
+        "echoes": rows(analysis.echoes()),
         "problems": [str(error) for error in analysis.errors],
     }
+    _put_indexes(target, task, indexes)
     target.put(task.manifest_name, written(content).encode())
     return task.manifest_name
+
+
+def _plain(value: Any) -> Any:
+    return value if value is None or isinstance(value, int) else str(value)
+
+
+def _put_indexes(target: Folder, task: SplitTask, indexes: Sequence[tuple[str | None, int, bytes]]) -> None:
+    """The index of each capture, for those who want packets of a few connections later."""
+    for one, (obstacle, packets, packed) in zip(task.inputs, indexes, strict=True):
+        if obstacle is None and not task.lags:
+            index = Index(Version(one.size_bytes, one.version), packets, obstacle, packed)
+            target.put(index_name(one.name), as_bytes(index, one.name))
+
+
+def index_name(capture: str) -> str:
+    """Where the index of a capture lies in the results: names of captures may be the same in several folders."""
+    digest = hashlib.sha256(capture.encode(errors="surrogateescape")).hexdigest()[:12]
+    return f"{INDEXES}/{capture.rpartition('/')[2]}.{digest}{INDEX_ENDING}"
 
 
 def _manifest_name(key: str) -> str:
@@ -158,6 +185,8 @@ def manifest_of(content: bytes) -> Manifest:
         slices={int(bucket): [(name, size) for name, size in pieces] for bucket, pieces in record["slices"].items()},
         lookups=tuple(record["lookups"]),
         problems=tuple(record["problems"]),
+        icmp_errors=tuple(record["icmp_errors"]),
+        echoes=tuple(record["echoes"]),
     )
 
 

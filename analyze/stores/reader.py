@@ -6,6 +6,7 @@ request names the ETag that was seen first, so that what is read is one version 
 
 import time
 from collections import deque
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache
 from typing import Any
@@ -28,28 +29,38 @@ def _pool() -> ThreadPoolExecutor:
 
 
 class ObjectReader:
-    """Ranges in order."""
+    """Ranges in order: of the whole object, or of parts of it (offset, length)."""
 
-    def __init__(self, url: ObjectUrl) -> None:
+    def __init__(self, url: ObjectUrl, parts: Sequence[tuple[int, int]] | None = None) -> None:
         self._url = url
-        self._asked = 0
+        self._left = _ranges(url.size_bytes) if parts is None else _ranges_of(parts)
         self._waiting: deque[Future[Any]] = deque()
-        self._ask(FIRST_BYTES)
+        self._ask(1 if parts is None else IN_FLIGHT)
 
     def read(self) -> Any:
         """The next bytes, none at the end. Raises `OSError`."""
         if not self._waiting:
             return b""
         ready = self._waiting.popleft().result()
-        while self._asked < self._url.size_bytes and len(self._waiting) < IN_FLIGHT:
-            self._ask(RANGE_BYTES)
+        self._ask(IN_FLIGHT)
         return ready
 
-    def _ask(self, length: int) -> None:
-        start, end = self._asked, min(self._asked + length, self._url.size_bytes)
-        if end > start:
-            self._asked = end
-            self._waiting.append(_pool().submit(get_range, self._url, start, end))
+    def _ask(self, in_flight: int) -> None:
+        while len(self._waiting) < in_flight and (wanted := next(self._left, None)) is not None:
+            self._waiting.append(_pool().submit(get_range, self._url, *wanted))
+
+
+def _ranges(size_bytes: int) -> Iterator[tuple[int, int]]:
+    """Of a whole object: where each starts and ends."""
+    if size_bytes:
+        yield 0, min(FIRST_BYTES, size_bytes)
+    yield from _ranges_of([(FIRST_BYTES, size_bytes - FIRST_BYTES)])
+
+
+def _ranges_of(parts: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    for offset, length in parts:
+        for start in range(offset, offset + length, RANGE_BYTES):
+            yield start, min(start + RANGE_BYTES, offset + length)
 
 
 def get_range(url: ObjectUrl, start: int, end: int) -> Any:

@@ -27,3 +27,9 @@ class RemoteObject:
         from analyze.stores.reader import ObjectReader
 
         return ObjectReader(self.url)
+
+    def open_ranges(self, ranges: list[tuple[int, int]]) -> "ObjectReader":
+        """A reader of these parts (offset, length), one behind the other."""
+        from analyze.stores.reader import ObjectReader
+
+        return ObjectReader(self.url, ranges)

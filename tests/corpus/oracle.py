@@ -80,5 +80,6 @@ def assert_same(out: Path, names: list[str]) -> Trace:
     assert found == expected
     assert connections(out).equals(plain(pa.table(trace.connections)))
     assert plain(pq.read_table(out / "syns.parquet")).equals(plain(pa.table(trace.syns)))
+    assert plain(pq.read_table(out / "echoes.parquet")).equals(plain(pa.table(trace.echoes)))
     assert plain(pq.read_table(out / "lookups.parquet")).equals(plain(pa.table(trace.lookups)))
     return trace

@@ -205,6 +205,8 @@ def test_slices_go_when_the_run_is_over(tmp_path: Path) -> None:
     assert kept == {
         "analysis.json",
         "connections",
+        "echoes.parquet",
+        "indexes",
         "lookups.parquet",
         "manifest.json",
         "plan.json",

@@ -66,6 +66,8 @@ def run(request: Request) -> int:
             failures += outputs.print()
         failures += outputs.write()
         crossed = condition is not None and _judge(trace, request.fail_if or "", condition)
+        for problem in trace.index_problems:
+            complain(problem)
     if trace.interrupted:
         complain("interrupted: the results are about the part that was read")
         return Exit.INTERRUPTED

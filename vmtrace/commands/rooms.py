@@ -37,6 +37,7 @@ COMMANDS = {
     "corpus": RoomCommand(
         "vmtrace.commands.corpus", "Many captures, in object stores, on several machines: as one run."
     ),
+    "index": RoomCommand("vmtrace.commands.index", "Note where in captures which connections lie: to read only those."),
     "send": RoomCommand("sender.command", "Run a campaign of connection pairs against a receiver."),
     "receive": RoomCommand("receiver.command", "Wait for a sender and receive its transfers: the far end."),
     "fetch": RoomCommand("sender.fetch_command", "Get the receiver's half of a run into its folder."),

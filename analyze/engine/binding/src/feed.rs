@@ -21,6 +21,15 @@ impl Feed {
         Ok(Self { reader: object.call_method0("open")?.unbind(), piece: Vec::new(), at: 0 })
     }
 
+    /// Opens parts of the object, one behind the other.
+    ///
+    /// # Errors
+    /// What its `open_ranges` raises.
+    pub fn open_ranges(object: &Bound<'_, PyAny>, ranges: Vec<(u64, u64)>) -> PyResult<Self> {
+        let reader = object.call_method1("open_ranges", (ranges,))?.unbind();
+        Ok(Self { reader, piece: Vec::new(), at: 0 })
+    }
+
     /// Gets the next piece; empty at the end.
     fn next_piece(&mut self) -> io::Result<()> {
         (self.piece, self.at) = Python::attach(|py| {

@@ -93,3 +93,38 @@ impl Read for PartFile {
         Ok(count)
     }
 }
+
+/// Parts of a file, one behind the other.
+pub struct RangesOfFile {
+    file: File,
+    /// Offset and length of the next ones, the last one first.
+    ranges: Vec<(u64, u64)>,
+}
+
+impl RangesOfFile {
+    /// Opens a file to read these parts of it.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn open(path: &Path, mut ranges: Vec<(u64, u64)>) -> io::Result<Self> {
+        ranges.reverse();
+        Ok(Self { file: File::open(path)?, ranges })
+    }
+}
+
+impl Read for RangesOfFile {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while self.ranges.last().is_some_and(|(_, length)| *length == 0) {
+            self.ranges.pop();
+        }
+        let Some((offset, length)) = self.ranges.last_mut() else { return Ok(0) };
+        let most = usize::try_from(*length).unwrap_or(usize::MAX).min(buffer.len());
+        let count = self.file.read_at(&mut buffer[..most], *offset)?;
+        if count == 0 && most > 0 {
+            return Err(io::Error::other("it was cut while it was read: analyse a copy of it"));
+        }
+        *offset += count as u64;
+        *length -= count as u64;
+        Ok(count)
+    }
+}

@@ -10,7 +10,7 @@ use pyo3::pybacked::PyBackedBytes;
 
 use crate::errors::system_error;
 use crate::feed::Feed;
-use crate::files::Files;
+use crate::files::{Files, RangesOfFile};
 use crate::stream::Stream;
 
 /// An input, and what errors call it.
@@ -73,6 +73,24 @@ impl Input {
         match self.source() {
             Source::Bytes(_) | Source::Feed(_) => true,
             Source::Path(path) => path.as_os_str() != "-" && path.is_file(),
+        }
+    }
+
+    /// Opens parts of the input (offset, length), one behind the other.
+    ///
+    /// # Errors
+    /// As [`Input::open`].
+    pub fn open_ranges(&self, ranges: Vec<(u64, u64)>) -> PyResult<Box<dyn Read + Send>> {
+        match self.source() {
+            Source::Bytes(bytes) => {
+                let range = |&(offset, length): &(u64, u64)| bytes.get(offset as usize..(offset + length) as usize);
+                Ok(Box::new(Cursor::new(ranges.iter().filter_map(range).collect::<Vec<_>>().concat())))
+            }
+            Source::Feed(object) => Python::attach(|py| Ok(Box::new(Feed::open_ranges(object.bind(py), ranges)?) as _)),
+            Source::Path(path) => {
+                let opened = RangesOfFile::open(path, ranges).map(|file| Box::new(file) as _);
+                opened.map_err(|error| system_error(&error, &self.name()))
+            }
         }
     }
 

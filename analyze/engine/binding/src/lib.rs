@@ -11,6 +11,7 @@ mod result;
 mod run;
 mod slices;
 mod stream;
+mod stretches;
 mod words;
 mod writer;
 
@@ -32,6 +33,8 @@ mod _engine {
     use super::run::{analyze, shared_frames};
     #[pymodule_export]
     use super::slices::{analyze_slices, split};
+    #[pymodule_export]
+    use super::stretches::analyze_stretches;
     #[pymodule_export]
     use super::words::{factors, pause_causes};
     #[pymodule_export]

@@ -135,6 +135,20 @@ impl Analysis {
         self.inner.lags.iter().map(as_python).collect()
     }
 
+    /// Of a part of all connections, for each ICMP error: whether a connection has the addresses that it quotes, and if none has,
+    /// how many fit it otherwise.
+    #[getter]
+    fn icmp_fates(&self) -> Vec<(bool, u32)> {
+        self.inner.icmp_fates.iter().map(|fate| (fate.is_owned, fate.candidates)).collect()
+    }
+
+    /// For each of these connections the number of its input and the hash of its flow.
+    fn flows(&self, connections: Vec<u32>) -> Vec<(u16, u32)> {
+        let (known, _) = self.inner.known(&connections, 0..u16::MAX);
+        let input = |number: u32| self.inner.connections.get(number as usize - 1).map_or(0, |summary| summary.input);
+        known.iter().map(|one| (input(one.number), one.flow_hash())).collect()
+    }
+
     /// Answers to name lookups beyond those kept.
     #[getter]
     fn lookups_not_kept(&self) -> u64 {

@@ -1,14 +1,18 @@
 //! A capture analysed in pieces: inputs to slices, slices to connections. Where slices lie is Python's business.
 
 use std::io;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use vmtrace_core::analysis::slices::bucket::{self, Inputs, Slice};
+use vmtrace_core::analysis::Inputs;
+use vmtrace_core::analysis::flow_index::FlowIndex;
+use vmtrace_core::analysis::slices::bucket::{self, Slice};
 use vmtrace_core::analysis::slices::split::{self as core_split, Split};
 use vmtrace_core::analysis::{Failure, Options};
+use vmtrace_core::decode::icmp::IcmpError;
 use vmtrace_core::read;
 use vmtrace_core::tcp::capture::lag::{Host, Lag};
 
@@ -17,11 +21,47 @@ use crate::input::Input;
 use crate::result::Analysis;
 use crate::run::{Outcome, Watch, on_own_thread};
 
+/// An ICMP error: time, frame, type, code, who sent it, largest packet; of the quoted segment addresses, ports, sequence number.
+type IcmpRow = (i64, u32, u8, u8, IpAddr, Option<u32>, IpAddr, IpAddr, u16, u16, Option<u32>);
+
+/// Why an input has to be read from its beginning, its TCP packets, and its stretches.
+type Index = (Option<&'static str>, u64, Py<PyBytes>);
+
+/// See [`split`].
+type Found = (Analysis, u64, u64, u64, Vec<IcmpRow>, Vec<Index>);
+
+fn icmp_row(error: &IcmpError) -> IcmpRow {
+    let &IcmpError { time_ns, frame, kind, code, from, mtu, addresses: [source, destination], ports, sequence } = error;
+    (time_ns, frame, kind, code, from, mtu, source, destination, ports[0], ports[1], sequence)
+}
+
+fn icmp_error(row: IcmpRow) -> IcmpError {
+    let (time_ns, frame, kind, code, from, mtu, source, destination, from_port, to_port, sequence) = row;
+    let (addresses, ports) = ([source, destination], [from_port, to_port]);
+    IcmpError { time_ns, frame, kind, code, from, mtu, addresses, ports, sequence }
+}
+
+/// Each stretch as little-endian numbers: offset, TCP packets before it (64 bits); first frame, flows (32 bits); whether it is always
+/// read (8 bits); then the hashes of its flows (32 bits).
+fn index_of(py: Python<'_>, index: &FlowIndex) -> Index {
+    let mut bytes = Vec::new();
+    for stretch in &index.stretches {
+        bytes.extend_from_slice(&stretch.offset.to_le_bytes());
+        bytes.extend_from_slice(&stretch.packets_before.to_le_bytes());
+        bytes.extend_from_slice(&stretch.frame.to_le_bytes());
+        bytes.extend_from_slice(&(stretch.flows.len() as u32).to_le_bytes());
+        bytes.push(u8::from(stretch.is_needed));
+        stretch.flows.iter().for_each(|flow| bytes.extend_from_slice(&flow.to_le_bytes()));
+    }
+    (index.obstacle, index.packets(), PyBytes::new(py, &bytes).unbind())
+}
+
 /// Reads `inputs` as one capture and gives each packet to the slice of its bucket, by `write(bucket, piece)`: pieces are
 /// written one behind the other. About `room_bytes` are held at a time.
 ///
 /// Returns what is known of the inputs (without connections), the number of TCP packets, of fragments of IP datagrams, and of
-/// datagrams that are not complete at the end. `lags` are hosts that were recorded late: input, address, nanoseconds.
+/// datagrams that are not complete at the end; ICMP errors; and for each input its index. `lags` are hosts that were recorded late:
+/// input, address, nanoseconds. Without `buckets` nothing is written.
 #[pyfunction]
 #[pyo3(signature = (inputs, write, *, buckets, room_bytes, lags = Vec::new(), progress = None))]
 pub fn split(
@@ -32,7 +72,7 @@ pub fn split(
     room_bytes: usize,
     lags: Vec<(u16, Vec<u8>, i64)>,
     progress: Option<Py<PyAny>>,
-) -> PyResult<(Analysis, u64, u64, u64)> {
+) -> PyResult<Found> {
     let watch = Arc::new(Watch::default());
     let names: Vec<String> = inputs.iter().map(Input::name).collect();
     let opened = inputs.iter().map(|input| input.open(&watch.stop, &watch.files)).collect::<PyResult<Vec<_>>>()?;
@@ -55,9 +95,12 @@ pub fn split(
     match outcome {
         Ok((_, Some(failure))) => Err(failure),
         Ok((Split { analysis, .. }, None)) if analysis.interrupted => Err(PyKeyboardInterrupt::new_err(())),
-        Ok((Split { analysis, packets, fragments, open_datagrams }, None)) => {
+        Ok((Split { analysis, packets, fragments, open_datagrams, icmp_errors, indexes }, None)) => {
             let errors = analysis.errors.iter().map(|error| crate::errors::to_python(py, error, &names)).collect();
-            Ok((Analysis::new(analysis, errors), packets, fragments, open_datagrams))
+            let analysis = Analysis::new(analysis, errors);
+            let icmp_errors = icmp_errors.iter().map(icmp_row).collect();
+            let indexes = indexes.iter().map(|index| index_of(py, index)).collect();
+            Ok((analysis, packets, fragments, open_datagrams, icmp_errors, indexes))
         }
         Err(Failure::Read(_)) if watch.stopped() => Err(PyKeyboardInterrupt::new_err(())),
         Err(failure) => Err(failure_to_python(py, &failure, &names)),
@@ -68,10 +111,11 @@ pub fn split(
 /// the numbers that the inputs of its run have among all `inputs`.
 ///
 /// Connections that take more than `room_bytes` are taken in parts. `timeless` says that no frame of any input has a time, `end_ns`
-/// when the last one passed.
+/// when the last one passed. `icmp_errors` are those of all inputs; the ones at the places `translated` belong to this bucket if none
+/// of its connections has the addresses that they quote.
 #[expect(clippy::too_many_arguments, reason = "Python gives them by name")]
 #[pyfunction]
-#[pyo3(signature = (slices, *, inputs, timeless = false, end_ns = None, room_bytes = None, oversize_abs_ns = None, allowed_bps = None, progress = None))]
+#[pyo3(signature = (slices, *, inputs, timeless = false, end_ns = None, room_bytes = None, icmp_errors = Vec::new(), translated = Vec::new(), progress = None))]
 pub fn analyze_slices(
     py: Python<'_>,
     slices: Vec<(Input, u64, Vec<u16>)>,
@@ -79,13 +123,15 @@ pub fn analyze_slices(
     timeless: bool,
     end_ns: Option<i64>,
     room_bytes: Option<usize>,
-    oversize_abs_ns: Option<u64>,
-    allowed_bps: Option<f64>,
+    icmp_errors: Vec<IcmpRow>,
+    translated: Vec<u32>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Analysis> {
     let watch = Arc::new(Watch::default());
     let names: Vec<String> = slices.iter().map(|(slice, ..)| slice.name()).collect();
-    let options = Options { oversize_abs_ns, allowed_bps, room_bytes, ..Options::default() };
+    let options = Options { room_bytes, ..Options::default() };
+    let icmp_errors = icmp_errors.into_iter().map(icmp_error).collect();
+    let inputs = Inputs { count: inputs, timeless, end_ns, icmp_errors, translated };
     let observed = Arc::clone(&watch);
     let work = move || {
         let open = || {
@@ -96,7 +142,7 @@ pub fn analyze_slices(
             };
             slices.iter().map(open_slice).collect::<io::Result<Vec<_>>>()
         };
-        bucket::analyze_slices(&open, Inputs { count: inputs, timeless, end_ns }, &options, &*observed)
+        bucket::analyze_slices(&open, &inputs, &options, &*observed)
     };
     match on_own_thread(py, &watch, progress.as_ref(), work)? {
         Ok(result) if result.interrupted => Err(PyKeyboardInterrupt::new_err(())),

@@ -12,9 +12,9 @@ use playbook::captures::{Frame, cases, plain_pcap};
 use playbook::hostile::{file, frames, lines};
 use playbook::*;
 use proptest::prelude::*;
-use vmtrace_core::analysis::slices::bucket::{Inputs, Slice, analyze_slices};
+use vmtrace_core::analysis::slices::bucket::{Slice, analyze_slices};
 use vmtrace_core::analysis::slices::split::split;
-use vmtrace_core::analysis::{Analysis, Failure, NoObserver, Options, analyze};
+use vmtrace_core::analysis::{Analysis, Failure, Inputs, NoObserver, Options, analyze};
 use vmtrace_core::output::columns::Column;
 use vmtrace_core::read::{self, Input};
 
@@ -59,8 +59,8 @@ fn in_buckets(runs: &[&[Vec<u8>]], buckets: u32, room_bytes: Option<usize>) -> V
         };
         let timeless = split_runs.iter().all(|(.., timeless, _)| *timeless);
         let end_ns = split_runs.iter().filter_map(|(.., end_ns)| *end_ns).max();
-        let inputs = Inputs { count: runs.iter().map(|run| run.len()).sum(), timeless, end_ns };
-        found.extend(by_first_packet(&analyze_slices(&open, inputs, &options, &NoObserver).unwrap()));
+        let inputs = Inputs { count: runs.iter().map(|run| run.len()).sum(), timeless, end_ns, ..Inputs::default() };
+        found.extend(by_first_packet(&analyze_slices(&open, &inputs, &options, &NoObserver).unwrap()));
     }
     found.sort_by_key(|(order, _)| *order);
     found
@@ -132,11 +132,11 @@ fn a_slice_that_is_cut_short_is_refused() {
     let cut = slices[&0].split_last_chunk::<7>().unwrap().0.to_vec();
     let open =
         || Ok(vec![Slice { reader: Box::new(Cursor::new(cut.clone())) as Input, first_place: 0, inputs: vec![0] }]);
-    let inputs = Inputs { count: 1, timeless: false, end_ns: None };
-    let failure = analyze_slices(&open, inputs, &Options::default(), &NoObserver).unwrap_err();
+    let inputs = Inputs { count: 1, ..Inputs::default() };
+    let failure = analyze_slices(&open, &inputs, &Options::default(), &NoObserver).unwrap_err();
     assert!(failure.to_string().contains("damaged slice"), "{failure}");
     let gone = || Err(Error::other("gone"));
-    assert!(matches!(analyze_slices(&gone, inputs, &Options::default(), &NoObserver), Err(Failure::Read(_))));
+    assert!(matches!(analyze_slices(&gone, &inputs, &Options::default(), &NoObserver), Err(Failure::Read(_))));
 }
 
 #[test]

@@ -85,7 +85,7 @@ fn walk(bytes: Vec<u8>) -> Option<Chunk> {
         });
         at += 16 + captured_length as usize;
     }
-    Some(Chunk { bytes, records })
+    Some(Chunk { bytes, records, stretch: None })
 }
 
 fn fields(packet: &Packet) -> Fields {
@@ -204,12 +204,12 @@ fn real_captures_cut_shorter_give_the_same_segments() {
         let (links, bytes, records) =
             (whole.records.first().map(|record| record.link_type), &whole.bytes, &whole.records);
         let expected: BTreeMap<u32, Packet> = {
-            let chunk = Chunk { bytes: bytes.clone(), records: records.clone() };
+            let chunk = Chunk { bytes: bytes.clone(), records: records.clone(), stretch: None };
             decode(chunk).0.packets().iter().map(|packet| (packet.frame, *packet)).collect()
         };
         for snap_length in [40, 64, 96, 128] {
             let cut = |record: &Record| Record { captured_length: record.captured_length.min(snap_length), ..*record };
-            let chunk = Chunk { bytes: bytes.clone(), records: records.iter().map(cut).collect() };
+            let chunk = Chunk { bytes: bytes.clone(), records: records.iter().map(cut).collect(), stretch: None };
             let (batch, _) = decode(chunk);
             for packet in batch.packets() {
                 let whole = expected.get(&packet.frame).unwrap_or_else(|| panic!("{name}: {packet:?}"));

@@ -135,7 +135,7 @@ impl HeldChunks {
     fn copy_run(&mut self, index: usize, number: u64, until: Turn, out: &mut Chunk) {
         let Some(held) = self.chunks.get_mut(index) else { return };
         if out.records.is_empty() {
-            out.bytes.clear();
+            out.clear();
         }
         while let Some((key, place)) = held.at(held.next) {
             if (key, number) > until || out.bytes.len() >= CHUNK_BYTES {
@@ -194,7 +194,8 @@ mod tests {
             interface: 0,
             fcs_length: 0,
         };
-        Chunk { bytes: (0..times_ns.len() as u8).collect(), records: times_ns.iter().zip(0..).map(record).collect() }
+        let records = times_ns.iter().zip(0..).map(record).collect();
+        Chunk { bytes: (0..times_ns.len() as u8).collect(), records, stretch: None }
     }
 
     fn all(held: &mut HeldChunks, settled: Key, least_held: usize) -> Vec<i64> {

@@ -22,10 +22,24 @@ const MOST_TRANSLATED: usize = 64;
 /// An error comes no later than this after the last packet of its connection.
 const LATEST_NS: i64 = 130_000_000_000;
 
+/// The same where connections are analysed apart: which of them belong to none is not known yet.
+const MOST_TRANSLATED_APART: usize = 1024;
+
+/// What is known of an error where connections are analysed apart.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Fate {
+    /// A connection has the addresses and ports that it quotes.
+    pub is_owned: bool,
+    /// Connections whose server and sequence numbers fit it, if there is none.
+    pub candidates: u32,
+}
+
 /// See the module.
 #[derive(Debug, Default)]
 pub struct Gathered {
     list: Vec<IcmpError>,
+    /// Where connections are analysed apart: the errors whose addresses were translated and that belong to one of these.
+    translated: Option<Vec<u32>>,
     /// Echoes, which are about no connection.
     pub echoes: Echoes,
 }
@@ -45,20 +59,46 @@ impl Gathered {
         }
     }
 
-    /// Gives each to the connection that it quotes: of several with these addresses and ports, the last that had begun.
-    pub fn join(self, connections: &mut Summaries) {
+    /// Errors that were gathered before, for a part of all connections. Of those whose addresses were translated the ones with
+    /// these places in the list belong to it.
+    pub fn apart(list: Vec<IcmpError>, translated: Vec<u32>) -> Self {
+        Self { list, translated: Some(translated), echoes: Echoes::default() }
+    }
+
+    /// All errors, in their order.
+    pub fn errors(&self) -> &[IcmpError] {
+        &self.list
+    }
+
+    /// Gives each to the connection that it quotes: of several with these addresses and ports, the last that had begun. Where
+    /// these are a part of all connections, what is known of each error is returned.
+    pub fn join(self, connections: &mut Summaries) -> Vec<Fate> {
         if self.list.is_empty() {
-            return;
+            return Vec::new();
         }
         let mut owners = vec![None; self.list.len()];
         self.join_by_addresses(connections, &mut owners);
+        let mut fates: Vec<Fate> =
+            owners.iter().map(|owner| Fate { is_owned: owner.is_some(), candidates: 0 }).collect();
         if owners.iter().any(Option::is_none) {
-            self.join_translated(connections, &mut owners);
+            let (found, candidates) = self.translated_owners(connections, &owners);
+            fates.iter_mut().zip(found).for_each(|(fate, found)| fate.candidates = found);
+            self.take_translated(&mut owners, &fates, &candidates);
         }
-        for (error, owner) in self.list.into_iter().zip(owners) {
+        for (&error, owner) in self.list.iter().zip(owners) {
             if let Some(connection) = owner.and_then(|index: usize| connections.get_mut(index)) {
                 connection.icmp_errors.get_or_insert_default().add(error);
             }
+        }
+        if self.translated.is_some() { fates } else { Vec::new() }
+    }
+
+    /// One process gives an error to the only connection that fits it; whoever knows all parts says where that one is.
+    fn take_translated(&self, owners: &mut [Option<usize>], fates: &[Fate], candidates: &[Option<usize>]) {
+        for (number, (owner, candidate)) in (0..).zip(owners.iter_mut().zip(candidates)) {
+            let is_only = fates.get(number as usize).is_some_and(|fate| fate.candidates == 1);
+            let is_given = self.translated.as_ref().is_none_or(|given| given.contains(&number));
+            *owner = owner.or(candidate.filter(|_| is_only && is_given));
         }
     }
 
@@ -81,24 +121,29 @@ impl Gathered {
 
     /// A device that translates the client's address may leave the quote as it was on its other side: then the server and the
     /// sequence number tell of which connection it is.
-    fn join_translated(&self, connections: &Summaries, owners: &mut [Option<usize>]) {
+    ///
+    /// For each error the number of connections that fit it, and one of them.
+    fn translated_owners(&self, connections: &Summaries, owners: &[Option<usize>]) -> (Vec<u32>, Vec<Option<usize>>) {
+        let most = if self.translated.is_some() { MOST_TRANSLATED_APART } else { MOST_TRANSLATED };
         let mut by_server: HashMap<Endpoint, Vec<usize>> = HashMap::new();
         for (number, error) in self.list.iter().enumerate().filter(|(number, _)| owners[*number].is_none()) {
             let numbers = by_server.entry(ends_of(error)[1]).or_default();
-            if numbers.len() < MOST_TRANSLATED {
+            if numbers.len() < most {
                 numbers.push(number);
             }
         }
         let mut found = vec![0u32; self.list.len()];
+        let mut candidates = vec![None; self.list.len()];
         for (index, connection) in connections.iter().enumerate() {
             for &number in by_server.get(&endpoint(connection, 1)).into_iter().flatten() {
                 let error = &self.list[number];
                 if passed_during(error, connection) && sent(connection, error) {
                     found[number] += 1;
-                    owners[number] = Some(index).filter(|_| found[number] == 1);
+                    candidates[number] = Some(index);
                 }
             }
         }
+        (found, candidates)
     }
 }
 

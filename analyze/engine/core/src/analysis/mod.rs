@@ -15,14 +15,17 @@
 //!       icmp_errors  on their way to the connections that they quote; echoes: pings and their replies
 //!       stage  what both share: chunks taken in, filtered, counted by input
 //! slices       in two runs, on as many processes as there are: packets to slices, slices to connections
+//! indexed      packets of connections that are known, from the stretches that hold them (flow_index: which)
 //! options, results, failure   what the caller gives and gets
 //! ```
 
 pub(crate) mod copies;
 pub mod echoes;
 pub mod failure;
+pub mod flow_index;
 pub(crate) mod held;
-pub(crate) mod icmp_errors;
+pub mod icmp_errors;
+pub mod indexed;
 pub(crate) mod lag;
 pub(crate) mod one_point;
 pub mod options;
@@ -44,6 +47,6 @@ pub mod whole;
 pub use crate::analysis::failure::Failure;
 pub use crate::analysis::options::{FilterCompiler, NoObserver, Observer, Options};
 pub use crate::analysis::parts::analyze_in_parts;
-pub use crate::analysis::results::{Analysis, InputSummary, Summaries};
+pub use crate::analysis::results::{Analysis, InputSummary, Inputs, Summaries};
 pub use crate::analysis::whole::{analyze, analyze_source};
 pub use crate::tcp::flow::selection::KnownConnection;

@@ -8,7 +8,7 @@ use crate::analysis::icmp_errors::Gathered;
 use crate::analysis::lag::LaggedSource;
 use crate::analysis::options::{Observer, Options};
 use crate::analysis::part::Part;
-use crate::analysis::results::{Analysis, InputSummary, Summaries};
+use crate::analysis::results::{Analysis, InputSummary, Inputs, Summaries};
 use crate::analysis::stage::{Collected, InputTally, Intake};
 use crate::analysis::time_order::{Patience, TimeOrder};
 use crate::analysis::{parallel, serial};
@@ -94,11 +94,18 @@ impl Reading {
     }
 
     /// The connections of packets that were read before, in another run ([`crate::analysis::slices`]).
-    pub fn of_slices(shard: Shard, inputs: usize, is_timeless: bool, end_ns: Option<i64>, interrupted: bool) -> Self {
+    pub fn of_slices(shard: Shard, inputs: &Inputs, interrupted: bool) -> Self {
         let open_bytes = shard.open_bytes();
         let (connections, shared) = gather(vec![shard]);
-        let facts = vec![InputFacts::default(); inputs];
-        Self { connections, shared, interrupted, is_timeless, end_ns, open_bytes, facts, ..Self::default() }
+        let facts = vec![InputFacts::default(); inputs.count];
+        let icmp = Gathered::apart(inputs.icmp_errors.clone(), inputs.translated.clone());
+        let (is_timeless, end_ns) = (inputs.timeless, inputs.end_ns);
+        Self { connections, shared, interrupted, is_timeless, end_ns, open_bytes, facts, icmp, ..Self::default() }
+    }
+
+    /// ICMP errors and echoes that were gathered.
+    pub fn with_icmp(self, icmp: Gathered) -> Self {
+        Self { icmp, ..self }
     }
 
     /// Most of a connection came twice, or was sent again, or a connection is there twice: captures of two points may have been put
@@ -165,7 +172,7 @@ impl Reading {
         }
         lookups.merge(over_tcp.into_iter().map(|lookups| *lookups));
         let echoes = std::mem::take(&mut icmp.echoes);
-        icmp.join(&mut connections);
+        let icmp_fates = icmp.join(&mut connections);
         let end_ns = facts.iter().filter_map(|facts| facts.end_ns).chain(known_end_ns).max();
         outcome::settle(&mut connections, end_ns);
         if is_timeless {
@@ -187,6 +194,7 @@ impl Reading {
             openings: shared.environment.openings,
             lookups,
             echoes,
+            icmp_fates,
             lags: if options.lags.is_empty() { shared.faults.lags().to_vec() } else { Vec::new() },
             lags_removed: options.lags.clone(),
             rows: shared.environment.rows.finish(),

@@ -4,6 +4,8 @@
 use std::ops::Range;
 
 use crate::analysis::echoes::Echoes;
+use crate::analysis::icmp_errors::Fate;
+use crate::decode::icmp::IcmpError;
 use crate::dns::lookups::Lookups;
 use crate::read::input_facts::InputFacts;
 use crate::read::read_error::ReadError;
@@ -39,6 +41,21 @@ pub struct InputSummary {
     pub one_direction_connections: u64,
 }
 
+/// What is known of all inputs where connections are analysed apart, of packets that were read in another run.
+#[derive(Debug, Clone, Default)]
+pub struct Inputs {
+    /// How many there are.
+    pub count: usize,
+    /// No frame has a time.
+    pub timeless: bool,
+    /// Time of the last frame of all: how long the capture goes on behind a connection.
+    pub end_ns: Option<i64>,
+    /// ICMP errors of all inputs, in their order.
+    pub icmp_errors: Vec<IcmpError>,
+    /// Places of those whose addresses were translated and that belong to a connection of this part.
+    pub translated: Vec<u32>,
+}
+
 /// All results.
 #[derive(Debug, Default)]
 pub struct Analysis {
@@ -56,6 +73,8 @@ pub struct Analysis {
     pub lookups: Lookups,
     /// ICMP echo requests and their replies.
     pub echoes: Echoes,
+    /// Of a part of all connections: what is known of each ICMP error.
+    pub icmp_fates: Vec<Fate>,
     /// Packets of the connections asked for.
     pub rows: Rows,
     /// Inputs that could not be read (to their end).

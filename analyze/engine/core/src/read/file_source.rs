@@ -4,6 +4,7 @@
 //! What of a chunk is behind its last whole record becomes the start of the next chunk. A buffer grows only as bytes
 //! really arrive, never by what a length in the file claims.
 
+use std::collections::VecDeque;
 use std::io::ErrorKind;
 
 use crate::read::chunk_source::{ChunkSource, Input};
@@ -11,7 +12,7 @@ use crate::read::compression::Unpacker;
 use crate::read::input_facts::InputFacts;
 use crate::read::ledger::Ledger;
 use crate::read::read_error::ReadError;
-use crate::read::record::Chunk;
+use crate::read::record::{Chunk, Stretch};
 use crate::read::records::{pcap, snoop};
 use crate::read::unpack::Trouble;
 use crate::read::walk::{Walk, Window};
@@ -87,6 +88,17 @@ impl Stream {
     }
 }
 
+/// A stretch of an input that is read, and where it stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Part {
+    /// Offset of its first byte in the input.
+    pub offset: u64,
+    /// How long it is.
+    pub length: u64,
+    /// Number of its first frame.
+    pub frame: u32,
+}
+
 /// Reads one capture.
 pub struct FileSource {
     input: u16,
@@ -97,6 +109,10 @@ pub struct FileSource {
     tail: Vec<u8>,
     /// Offset of the first of them in the (decompressed) file.
     offset: u64,
+    /// Bytes that are still to be read of the stretch at hand.
+    stretch_bytes: u64,
+    /// Those behind it, where an input is read in stretches.
+    stretches: VecDeque<Part>,
     /// Bytes that the next read asks for: less of a pipe that gives little at a time, for room has to be zeroed.
     ask_bytes: usize,
     /// The most that a read asks for.
@@ -119,6 +135,8 @@ impl FileSource {
             walk: None,
             tail: Vec::new(),
             offset: 0,
+            stretch_bytes: u64::MAX,
+            stretches: VecDeque::new(),
             ask_bytes: CHUNK_BYTES,
             chunk_bytes: CHUNK_BYTES,
             at_end: false,
@@ -126,6 +144,14 @@ impl FileSource {
             finished: false,
             ledger: Ledger::default(),
         }
+    }
+
+    /// A source over stretches of an input, which `reader` gives one behind the other. The first is its beginning; each begins
+    /// and ends between records.
+    pub fn of_parts(reader: Input, input: u16, parts: &[Part]) -> Self {
+        let mut stretches: VecDeque<Part> = parts.iter().copied().collect();
+        let stretch_bytes = stretches.pop_front().map_or(0, |part| part.length);
+        Self { stretch_bytes, stretches, ..Self::new(reader, input) }
     }
 
     /// What is known of the input by now.
@@ -136,13 +162,25 @@ impl FileSource {
     /// As [`ChunkSource::next_chunk`], with reads of `read_bytes`.
     pub(super) fn next_chunk_of(&mut self, chunk: &mut Chunk, read_bytes: usize) -> Result<bool, ReadError> {
         chunk.records.clear();
-        let result = if self.finished { Ok(false) } else { self.fill(chunk, read_bytes) };
+        let mut result = if self.finished { Ok(false) } else { self.fill(chunk, read_bytes) };
+        while matches!(result, Ok(false)) && self.jump() {
+            result = self.fill(chunk, read_bytes);
+        }
         if !matches!(result, Ok(true)) {
             self.finished = true;
             self.tail = Vec::new();
             chunk.clear();
         }
         result
+    }
+
+    /// Goes on with the next stretch; false if there is none.
+    fn jump(&mut self) -> bool {
+        let (Some(walk), Some(part)) = (&mut self.walk, self.stretches.pop_front()) else { return false };
+        walk.jump(part.frame);
+        self.tail.clear();
+        (self.offset, self.stretch_bytes, self.at_end) = (part.offset, part.length, false);
+        true
     }
 
     fn fill(&mut self, chunk: &mut Chunk, read_bytes: usize) -> Result<bool, ReadError> {
@@ -165,6 +203,7 @@ impl FileSource {
 
     /// Reads and walks until there is a record; `false` at the end.
     fn fill_by(&mut self, walk: &mut dyn Walk, chunk: &mut Chunk, read_bytes: usize) -> bool {
+        let (offset, headers) = (self.offset, self.ledger.headers);
         let bytes = &mut chunk.bytes;
         if bytes.capacity() > KEPT_BUFFER_BYTES && self.tail.len() < KEPT_BUFFER_BYTES / 2 {
             *bytes = Vec::new();
@@ -204,6 +243,7 @@ impl FileSource {
             chunk.records.iter_mut().for_each(|record| record.offset += start as u32);
         }
         self.ledger.count(&chunk.records);
+        chunk.stretch = Some(Stretch { offset, has_headers: self.ledger.headers > headers });
         if self.at_end {
             self.note_break();
         }
@@ -221,6 +261,7 @@ impl FileSource {
 
     /// One read behind the first `filled` bytes; what stands there already is overwritten, not zeroed.
     fn read_into(&mut self, bytes: &mut Vec<u8>, filled: usize, read_bytes: usize) -> usize {
+        let read_bytes = usize::try_from(self.stretch_bytes).map_or(read_bytes, |left| left.min(read_bytes));
         make_room(bytes, filled + read_bytes);
         let Some(room) = bytes.get_mut(filled..filled + read_bytes) else {
             return 0;
@@ -230,7 +271,10 @@ impl FileSource {
                 self.at_end = true;
                 0
             }
-            Ok(count) => count,
+            Ok(count) => {
+                self.stretch_bytes -= count as u64;
+                count
+            }
             Err(trouble) => {
                 self.at_end = true;
                 self.trouble = Some(trouble);

@@ -28,6 +28,8 @@ const NEVER: i64 = i64::MIN + CLOCK_STEP_NS;
 pub(super) struct Ledger {
     /// The facts so far.
     pub facts: InputFacts,
+    /// Sections and interfaces there were.
+    pub headers: u64,
     unlisted_damages: u64,
     unlisted_bytes: u64,
     unlisted_from: u64,
@@ -135,6 +137,7 @@ impl Ledger {
 
     /// Notes what an interface (or a pcap file) declares; a snap length or resolution of `None` says nothing.
     pub fn interface(&mut self, link_type: u16, snap_length: Option<u32>, resolution_ns: u64) {
+        self.headers += 1;
         let facts = &mut self.facts;
         let first = facts.link_types.is_empty();
         if !facts.link_types.contains(&link_type) && facts.link_types.len() < MAX_LINK_TYPES {

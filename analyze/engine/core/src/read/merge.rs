@@ -167,7 +167,7 @@ impl MergedSource {
                 return;
             }
             if out.records.is_empty() {
-                out.bytes.clear();
+                out.clear();
             }
             Self::copy_run(lane, index, until, out);
             self.requeue(index);

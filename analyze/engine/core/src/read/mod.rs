@@ -34,9 +34,9 @@ pub(crate) mod zstd;
 
 // For those outside the crate.
 pub use crate::read::chunk_source::{ChunkSource, Input};
-pub use crate::read::file_source::{CHUNK_BYTES, FileSource};
+pub use crate::read::file_source::{CHUNK_BYTES, FileSource, Part};
 pub use crate::read::input_facts::{Damage, InputFacts};
 pub use crate::read::merge::{MergedSource, open};
 pub use crate::read::read_error::ReadError;
-pub use crate::read::record::{Chunk, Record};
+pub use crate::read::record::{Chunk, Record, Stretch};
 pub use crate::read::same_point::{Overlap, shared_frames};

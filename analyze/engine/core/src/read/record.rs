@@ -37,6 +37,17 @@ pub struct Chunk {
     pub bytes: Vec<u8>,
     /// Records in file order (time order where inputs were merged).
     pub records: Vec<Record>,
+    /// The stretch of its input that the chunk is; none where records were copied together.
+    pub stretch: Option<Stretch>,
+}
+
+/// Where a chunk begins in its (decompressed) input. It ends where the next one begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stretch {
+    /// Offset of its first byte.
+    pub offset: u64,
+    /// It describes interfaces, or begins a section: later ones cannot be read without it.
+    pub has_headers: bool,
 }
 
 impl Chunk {
@@ -44,5 +55,6 @@ impl Chunk {
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.records.clear();
+        self.stretch = None;
     }
 }

@@ -38,6 +38,9 @@ pub(super) struct Walked {
 pub(super) trait Walk: Send {
     /// Appends the records of the window to `records` (empty at first; offsets relative to the window).
     fn walk(&mut self, window: Window<'_>, records: &mut Vec<Record>, ledger: &mut Ledger) -> Walked;
+
+    /// Goes on at another place between records, of which the next one is number `frame`.
+    fn jump(&mut self, frame: u32);
 }
 
 /// Why a walk stopped at a position of its window.

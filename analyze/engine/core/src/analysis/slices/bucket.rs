@@ -11,7 +11,7 @@ use crate::analysis::options::{Observer, Options};
 use crate::analysis::part::{ALL, Part};
 use crate::analysis::parts::part_by_part;
 use crate::analysis::reading::Reading;
-use crate::analysis::results::Analysis;
+use crate::analysis::results::{Analysis, Inputs};
 use crate::analysis::slices::piece::Piece;
 use crate::read::chunk_source::Input;
 use crate::read::read_error::ReadError;
@@ -33,24 +33,13 @@ pub struct Slice {
 /// Opens the slices of a bucket, in order; asked again where they are read more than once.
 pub type Open<'a> = &'a dyn Fn() -> std::io::Result<Vec<Slice>>;
 
-/// What is known of all inputs.
-#[derive(Debug, Clone, Copy)]
-pub struct Inputs {
-    /// How many there are.
-    pub count: usize,
-    /// No frame has a time.
-    pub timeless: bool,
-    /// Time of the last frame of all: how long the capture goes on behind a connection.
-    pub end_ns: Option<i64>,
-}
-
 /// Analyses the slices that `open` gives.
 ///
 /// # Errors
 /// [`Failure::Read`] if a slice cannot be read: its number is that of the input.
 pub fn analyze_slices(
     open: Open<'_>,
-    inputs: Inputs,
+    inputs: &Inputs,
     options: &Options,
     observer: &dyn Observer,
 ) -> Result<Analysis, Failure> {
@@ -61,7 +50,7 @@ pub fn analyze_slices(
 /// The connections of a part; none if there was no room for them.
 fn one_part(
     open: Open<'_>,
-    inputs: Inputs,
+    inputs: &Inputs,
     part: &Part,
     options: &Options,
     observer: &dyn Observer,
@@ -88,7 +77,7 @@ fn one_part(
             }
         }
     }
-    Ok(Some(Reading::of_slices(run.shard, inputs.count, inputs.timeless, inputs.end_ns, interrupted)))
+    Ok(Some(Reading::of_slices(run.shard, inputs, interrupted)))
 }
 
 /// The shard that takes pieces, and what it reuses from piece to piece.

@@ -3,6 +3,8 @@
 //! What is said of frames (times, damage, what could not be decoded, names looked up) is known then; connections are not.
 
 use crate::analysis::failure::Failure;
+use crate::analysis::flow_index::{FlowIndex, FlowIndexes};
+use crate::analysis::icmp_errors::Gathered;
 use crate::analysis::options::{Observer, Options};
 use crate::analysis::reading::Reading;
 use crate::analysis::results::Analysis;
@@ -12,6 +14,7 @@ use crate::analysis::time_order::Patience;
 use crate::decode::batch::Batch;
 use crate::decode::fragments::Reassembler;
 use crate::decode::hash;
+use crate::decode::icmp::IcmpError;
 use crate::decode::reason::CountsByInput;
 use crate::dns::lookups::Lookups;
 use crate::packet::Packet;
@@ -37,9 +40,13 @@ pub struct Split {
     pub fragments: u64,
     /// Datagrams that still wait for fragments at the end, which inputs behind these may hold.
     pub open_datagrams: u64,
+    /// ICMP errors, in their order.
+    pub icmp_errors: Vec<IcmpError>,
+    /// Of each input, in which of its stretches the packets of a flow lie.
+    pub indexes: Vec<FlowIndex>,
 }
 
-/// Splits `source` into `buckets` slices, which hold about `room_bytes` at a time until `sink` takes them.
+/// Splits `source` into `buckets` slices (none: its packets are counted and indexed only), which hold about `room_bytes` at a time until `sink` takes them.
 ///
 /// # Errors
 /// As [`crate::analysis::whole::analyze`].
@@ -53,17 +60,21 @@ pub fn split(
 ) -> Result<Split, Failure> {
     let source = Reading::corrected(source, options, Patience::Once);
     let mut intake = Intake::new(source, options.filter.as_deref(), observer);
-    let mut slices = Slices::new(buckets.max(1), room_bytes);
+    let mut slices = Slices::new(buckets, room_bytes);
     let (mut tallies, mut lookups, mut reassembler) = (Tallies::default(), Lookups::default(), Reassembler::new());
     let (mut chunk, mut batch, mut filtered) = (Chunk::default(), Batch::default(), Vec::new());
     let (mut packets, mut fragments) = (0, 0);
+    let (mut icmp, mut indexes) = (Gathered::default(), FlowIndexes::default());
     while intake.next(&mut chunk, &mut filtered) {
         batch.clear();
         batch.decode(&chunk);
-        fragments += batch.fragments.len() as u64;
+        let chunk_fragments = batch.fragments.len() as u64;
+        fragments += chunk_fragments;
         batch.join_fragments(&mut chunk, &mut reassembler);
         tallies.add(&chunk, &batch);
         lookups.chunk(&chunk, &batch);
+        icmp.chunk(&chunk, &batch);
+        indexes.add(&chunk, batch.packets(), chunk_fragments > 0);
         tallies.add_filtered(&filtered);
         filtered.clear();
         if !slices.take(batch.packets(), packets, &chunk.bytes, sink) {
@@ -77,8 +88,11 @@ pub fn split(
     let mut counts = CountsByInput::default();
     reassembler.finish(&mut counts);
     tallies.add_counts(&counts);
-    let reading = Reading::of_frames(intake, tallies.into_list(), lookups)?;
-    Ok(Split { analysis: reading.conclude(options), packets, fragments, open_datagrams })
+    let icmp_errors = icmp.errors().to_vec();
+    let reading = Reading::of_frames(intake, tallies.into_list(), lookups)?.with_icmp(icmp);
+    let analysis = reading.conclude(options);
+    let indexes = indexes.finish(&analysis.inputs);
+    Ok(Split { analysis, packets, fragments, open_datagrams, icmp_errors, indexes })
 }
 
 /// The bucket of a packet: that of both directions, of all ports and of all fragments of one pair of addresses.
@@ -105,12 +119,15 @@ struct Slices {
 
 impl Slices {
     fn new(buckets: u32, room_bytes: usize) -> Self {
-        let full_bytes = (room_bytes / buckets as usize).clamp(SHORTEST_PIECE_BYTES, LONGEST_PIECE_BYTES);
+        let full_bytes = (room_bytes / buckets.max(1) as usize).clamp(SHORTEST_PIECE_BYTES, LONGEST_PIECE_BYTES);
         Self { pieces: (0..buckets).map(|_| PieceWriter::default()).collect(), full_bytes }
     }
 
     fn take(&mut self, packets: &[Packet], first_place: u64, bytes: &[u8], sink: Sink<'_>) -> bool {
         let buckets = self.pieces.len() as u32;
+        if buckets == 0 {
+            return true;
+        }
         for (packet, place) in packets.iter().zip(first_place..) {
             let bucket = bucket(packet, bytes, buckets);
             let Some(piece) = self.pieces.get_mut(bucket as usize) else { continue };

@@ -217,6 +217,7 @@ impl PcapngWalk {
         if !well_formed {
             ledger.damage(window.base + at as u64, 0, MALFORMED_OPTION);
         }
+        ledger.headers += 1;
         self.drops = self.section_drops();
         self.first_interface = self.first_interface.saturating_add(self.interfaces.len());
         self.interfaces.clear();
@@ -241,6 +242,10 @@ fn secrets<E: Endian>(block: Block<'_>, ledger: &mut Ledger) {
 }
 
 impl Walk for PcapngWalk {
+    fn jump(&mut self, frame: u32) {
+        (self.frame, self.lost) = (frame.wrapping_sub(1), None);
+    }
+
     fn walk(&mut self, window: Window<'_>, records: &mut Vec<Record>, ledger: &mut Ledger) -> Walked {
         let length = window.bytes.len();
         let mut at = 0;

@@ -278,6 +278,10 @@ impl<L: Layout> RecordWalk<L> {
 }
 
 impl<L: Layout> Walk for RecordWalk<L> {
+    fn jump(&mut self, frame: u32) {
+        (self.frame, self.last_s, self.jump, self.lost) = (frame.wrapping_sub(1), None, None, None);
+    }
+
     fn walk(&mut self, window: Window<'_>, records: &mut Vec<Record>, ledger: &mut Ledger) -> Walked {
         let length = window.bytes.len();
         let mut at = 0;

@@ -24,6 +24,11 @@ impl KnownConnection {
     pub fn of(summary: &ConnectionSummary, number: u32) -> Self {
         Self { number, order: summary.order, flow_hash: flow_hash(summary) }
     }
+
+    /// Hash of its flow.
+    pub fn flow_hash(&self) -> u32 {
+        self.flow_hash
+    }
 }
 
 fn flow_hash(summary: &ConnectionSummary) -> u32 {

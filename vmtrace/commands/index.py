@@ -1,0 +1,72 @@
+"""`vmtrace index`: which stretches of a capture hold which connections, so that a second reading fetches only those.
+
+Exit status: 0 all captures have an index; 1 some have none.
+"""
+
+import argparse
+
+from vmtrace.commands.options import add_endpoint_url, new_parser
+from vmtrace.errors import CommandError, Exit, UsageError, complain, describe
+
+_DESCRIPTION = (
+    "Write an index next to each capture (CAPTURE.vmtrace-index): which stretches of it hold which connections."
+    " Packets of chosen connections, reports and figures then fetch only those. Captures must not be compressed."
+)
+_EXAMPLES = """  vmtrace index big.pcap
+  vmtrace index 's3://bucket/2026/*.pcapng'
+  vmtrace index https://host/big.pcap --out big.pcap.vmtrace-index    a web server is only read
+"""
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The options of `vmtrace index`."""
+    parser = new_parser("index", "CAPTURE ...", _DESCRIPTION, _EXAMPLES)
+    add = parser.add_argument
+    add("files", metavar="CAPTURE", nargs="+", help="captures: files, folders, patterns, s3:// gs:// az:// URLs")
+    add("--out", metavar="FILE", help="where to write the index of one capture (default: beside it)")
+    add_endpoint_url(parser)
+    add("--quiet", "-q", action="store_true", help="print only what went wrong")
+    return parser
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Index captures; returns the exit status."""
+    from analyze import capture_files
+    from analyze.stores.place import PlaceError
+
+    try:
+        found = capture_files.find(arguments.files, arguments.endpoint_url)
+    except PlaceError as error:
+        raise UsageError(str(error)) from None
+    for problem in found.problems:
+        complain(problem)
+    paths = [path for path in found.paths if not str(path).endswith(capture_files.INDEX_ENDING)]
+    if not paths:
+        raise CommandError("no captures to index")
+    if arguments.out is not None and len(paths) > 1:
+        raise UsageError("--out: the indexes of several captures lie beside them")
+    failures = len(found.problems) + sum(not _index(path, arguments) for path in paths)
+    return Exit.FAILED if failures else Exit.DONE
+
+
+def _index(path: str, arguments: argparse.Namespace) -> bool:
+    """True if it was written."""
+    from analyze import _engine, index_file
+
+    try:
+        index, errors = index_file.made(path)
+        for error in errors:
+            complain(describe(error))
+        if index.obstacle is not None:
+            complain(f"{path}: no index: {index.obstacle}, so that it can only be read from its beginning")
+            return False
+        place = arguments.out or index_file.place_of(path)
+        content = index_file.as_bytes(index, str(path))
+        index_file.put(place, content, arguments.endpoint_url)
+    except (_engine.TraceError, OSError) as error:
+        complain(describe(error))
+        return False
+    if not arguments.quiet:
+        stretches = f"{sum(1 for _ in index.stretches()):,} stretches"
+        print(f"{place}: {index.packets:,} TCP packets in {stretches}, {len(content):,} bytes")
+    return True
