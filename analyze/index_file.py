@@ -117,7 +117,7 @@ def parsed(content: bytes, name: str) -> Index:
     """An index as it was written. Raises `IndexFileError` for anything else."""
     line, _, rest = content.partition(b"\n")
     try:
-        head: dict[str, Any] = json.loads(line)
+        head: Any = json.loads(line)
         schema = head.get("schema") if isinstance(head, dict) else None
         if schema != SCHEMA:
             what = (

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from corpus.engine import Record
 from corpus.icmp import translated
 from tests.corpus import captures_made as made
 from tests.corpus.oracle import assert_same, run
@@ -75,7 +76,10 @@ def row(server: str) -> list[object]:
 
 def test_an_error_goes_to_the_only_connection_that_fits() -> None:
     errors = [row("10.1.0.1"), row("10.1.0.1"), row("10.1.0.1"), row("10.1.0.2")]
-    buckets = [{"icmp": [0], "icmp_fit": {"1": 1, "2": 1}}, {"icmp": [], "icmp_fit": {"0": 1, "2": 1, "3": 1}}]
+    buckets: list[Record] = [
+        {"icmp": [0], "icmp_fit": {"1": 1, "2": 1}},
+        {"icmp": [], "icmp_fit": {"0": 1, "2": 1, "3": 1}},
+    ]
     assert translated(errors, buckets) == [(1,), (3,)]
 
 
