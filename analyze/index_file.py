@@ -3,7 +3,7 @@
 A reading that wants the packets of a few connections fetches only those stretches (`Trace.load_packets`). The first
 line is JSON (format, capture, obstacle), the rest is packed. An index of another version of its capture is refused.
 
-Rule: docs/corpus.md, "An index of a capture".
+What has an index, and how it is used: docs/corpus.md.
 """
 
 import json

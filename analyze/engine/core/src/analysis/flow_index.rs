@@ -4,7 +4,7 @@
 //! Only what is certain to be read the same way from the middle has an index: a capture that is not compressed, whose records
 //! stand in the order of their times, and that is not damaged before its last stretch.
 //!
-//! Rule: docs/corpus.md, "An index of a capture".
+//! The format of the file and its limits: docs/corpus.md.
 
 use crate::analysis::results::InputSummary;
 use crate::packet::Packet;

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 
 use crate::analysis::echoes::Echoes;
-use crate::analysis::results::Summaries;
+use crate::analysis::results::{IcmpFate, Summaries};
 use crate::decode::batch::Batch;
 use crate::decode::icmp::IcmpError;
 use crate::decode::walk::{Icmp, icmp_message};
@@ -24,15 +24,6 @@ const LATEST_NS: i64 = 130_000_000_000;
 
 /// The same where connections are analysed apart: which of them belong to none is not known yet.
 const MOST_TRANSLATED_APART: usize = 1024;
-
-/// What is known of an error where connections are analysed apart.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Fate {
-    /// A connection has the addresses and ports that it quotes.
-    pub is_owned: bool,
-    /// Connections whose server and sequence numbers fit it, if there is none.
-    pub candidates: u32,
-}
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -72,14 +63,14 @@ impl Gathered {
 
     /// Gives each to the connection that it quotes: of several with these addresses and ports, the last that had begun. Where
     /// these are a part of all connections, what is known of each error is returned.
-    pub fn join(self, connections: &mut Summaries) -> Vec<Fate> {
+    pub fn join(self, connections: &mut Summaries) -> Vec<IcmpFate> {
         if self.list.is_empty() {
             return Vec::new();
         }
         let mut owners = vec![None; self.list.len()];
         self.join_by_addresses(connections, &mut owners);
-        let mut fates: Vec<Fate> =
-            owners.iter().map(|owner| Fate { is_owned: owner.is_some(), candidates: 0 }).collect();
+        let mut fates: Vec<IcmpFate> =
+            owners.iter().map(|owner| IcmpFate { is_owned: owner.is_some(), candidates: 0 }).collect();
         if owners.iter().any(Option::is_none) {
             let (found, candidates) = self.translated_owners(connections, &owners);
             fates.iter_mut().zip(found).for_each(|(fate, found)| fate.candidates = found);
@@ -94,7 +85,7 @@ impl Gathered {
     }
 
     /// One process gives an error to the only connection that fits it; whoever knows all parts says where that one is.
-    fn take_translated(&self, owners: &mut [Option<usize>], fates: &[Fate], candidates: &[Option<usize>]) {
+    fn take_translated(&self, owners: &mut [Option<usize>], fates: &[IcmpFate], candidates: &[Option<usize>]) {
         for (number, (owner, candidate)) in (0..).zip(owners.iter_mut().zip(candidates)) {
             let is_only = fates.get(number as usize).is_some_and(|fate| fate.candidates == 1);
             let is_given = self.translated.as_ref().is_none_or(|given| given.contains(&number));

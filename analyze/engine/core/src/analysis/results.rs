@@ -4,7 +4,6 @@
 use std::ops::Range;
 
 use crate::analysis::echoes::Echoes;
-use crate::analysis::icmp_errors::Fate;
 use crate::decode::icmp::IcmpError;
 use crate::dns::lookups::Lookups;
 use crate::read::input_facts::InputFacts;
@@ -56,6 +55,15 @@ pub struct Inputs {
     pub translated: Vec<u32>,
 }
 
+/// What is known of an ICMP error where connections are analysed apart.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct IcmpFate {
+    /// A connection has the addresses and ports that it quotes.
+    pub is_owned: bool,
+    /// Connections whose server and sequence numbers fit it, if there is none.
+    pub candidates: u32,
+}
+
 /// All results.
 #[derive(Debug, Default)]
 pub struct Analysis {
@@ -74,7 +82,7 @@ pub struct Analysis {
     /// ICMP echo requests and their replies.
     pub echoes: Echoes,
     /// Of a part of all connections: what is known of each ICMP error.
-    pub icmp_fates: Vec<Fate>,
+    pub icmp_fates: Vec<IcmpFate>,
     /// Packets of the connections asked for.
     pub rows: Rows,
     /// Inputs that could not be read (to their end).
