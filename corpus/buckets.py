@@ -24,6 +24,7 @@ from corpus.joining import checked
 from corpus.splitting import Manifest, manifests
 
 _ROWS_AT_ONCE = 1 << 12
+_CONNECTION = b'\n{"id":'
 FEW_CONNECTIONS = 100
 """Up to so many the JSON document has the limits of each connection interval by interval."""
 LINES, LINES_WITH_INTERVALS = ".jsonl", "-intervals.jsonl"
@@ -174,13 +175,13 @@ def _put_lines(out: Folder, bucket: int, analysis: _engine.Analysis, names: Sequ
 
 def connections_of(text: bytes) -> bytes:
     """Of a JSON document the lines of its connections, each without the comma behind it."""
-    lines = text.split(b"\n")[1:]
     # The engine puts a connection on a line; behind the last one are the brackets that close list and document.
-    found = [line for line in lines if line.startswith(b'{"id":')]
-    cut = [line[:-1] if line.endswith(b",") else line for line in found]
-    if cut:
-        cut[-1] = json_value(cut[-1])
-    return b"".join(line + b"\n" for line in cut)
+    start = text.find(_CONNECTION)
+    if start < 0:
+        return b""
+    lines = text[start:].replace(b"," + _CONNECTION, _CONNECTION)
+    last = lines.rindex(_CONNECTION) + 1
+    return lines[1:last] + json_value(lines[last:]) + b"\n"
 
 
 def json_value(text: bytes) -> bytes:

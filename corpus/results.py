@@ -24,6 +24,7 @@ CONNECTIONS = "connections"
 DOCUMENT = "analysis.json"
 _GROUP_ROWS = 1 << 14
 _ROWS_AT_ONCE = 1 << 13
+_WRITTEN_BYTES = 4 << 20
 _READ_BYTES = 64 << 10
 """Of each bucket's lines at a time."""
 
@@ -146,7 +147,7 @@ def write_document(out: Folder, document: Record, ids: Sequence[Ids]) -> None:
             _lines(out.local(part_name(bucket, ending), Path(within)), numbers) for bucket, numbers in enumerate(ids)
         ]
         before, after = _around(document)
-        with path.open("wb") as file:
+        with path.open("wb", buffering=_WRITTEN_BYTES) as file:
             file.write(before)
             comma = b""
             for _, line in heapq.merge(*lines):

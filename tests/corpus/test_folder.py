@@ -88,3 +88,15 @@ def test_nothing_is_written_to_a_web_server() -> None:
 def test_the_store_of_the_tests_counts_what_it_is_asked(tmp_path: Path) -> None:
     with started(tmp_path) as running:
         assert running.requests == []
+
+
+def test_a_file_on_the_same_disk_is_not_written_twice(tmp_path: Path) -> None:
+    made = tmp_path / "made"
+    made.write_bytes(b"a table")
+    made.chmod(0o644)
+    folder(str(tmp_path / "out")).put("table.parquet", made)
+    found = tmp_path / "out/table.parquet"
+    assert found.read_bytes() == b"a table"
+    assert found.stat().st_ino == made.stat().st_ino
+    assert found.stat().st_mode & 0o777 == 0o600
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["table.parquet"]
