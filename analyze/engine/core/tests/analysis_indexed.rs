@@ -13,7 +13,7 @@ use vmtrace_core::analysis::flow_index::FlowIndex;
 use vmtrace_core::analysis::indexed::{Stretches, packets_of_stretches};
 use vmtrace_core::analysis::slices::split::split;
 use vmtrace_core::analysis::{Analysis, NoObserver, Options, analyze};
-use vmtrace_core::output::packets::PacketChoice;
+use vmtrace_core::output::packets::packet_columns;
 use vmtrace_core::read::{self, Input, Part};
 
 fn opened(file: &[u8]) -> Vec<Input> {
@@ -41,8 +41,7 @@ fn index(file: &[u8]) -> FlowIndex {
 }
 
 fn rows(analysis: &Analysis) -> String {
-    let choice = PacketChoice { connections: None, places: None, names: None };
-    format!("{:?}", analysis.chosen_packet_columns(choice).into_iter().collect::<Vec<_>>())
+    format!("{:?}", packet_columns(analysis).collect::<Vec<_>>())
 }
 
 #[test]
