@@ -14,6 +14,7 @@ from analyze.human_causes import cause_lines, why
 from analyze.outcomes import outcome_lines
 from analyze.path_rtt import median_of_path_s, path_rtt_min_s
 from analyze.request_lines import server_lines
+from analyze.shared_limits import shared_lines
 from analyze.short_names import short_names
 from analyze.units import ABSENT, count, instant, plural, printable, ratio, seconds, share, si
 from analyze.verdict import is_on_the_clients_data
@@ -167,6 +168,8 @@ def show(trace: "Trace", console: "Console", *, limit: int, sort: str = NOTABLE)
         for number, line in enumerate(outcome_lines(trace.header().get("outcomes", ()), total)):
             console.print(Text(line if number else f"\n{line}", "yellow"), soft_wrap=True)
         for number, line in enumerate(cause_lines(trace, rows)):
+            console.print(Text(line if number else f"\n{line}"))
+        for number, line in enumerate(shared_lines(trace.header())):
             console.print(Text(line if number else f"\n{line}"))
         for number, line in enumerate(server_lines(trace.header().get("request_servers", ()))):
             console.print(Text(line if number else f"\n{line}"))

@@ -48,6 +48,31 @@ def quota(name: str, share: float, period_s: float = PERIOD_S) -> Iterator[list[
             group.rmdir()
 
 
+@contextmanager
+def of_running(name: str, process_id: int, share: float, period_s: float = PERIOD_S) -> Iterator[Path]:
+    """The same for a process that runs already, and for all its children; gives the folder of the group."""
+    with quota(name, share, period_s) as words:
+        group = Path(words[2].partition("> ")[2].partition("/cgroup.procs")[0])
+        for each in (process_id, *_descendants(process_id)):
+            with suppress(OSError):  # it may have ended
+                (group / "cgroup.procs").write_text(str(each))
+        yield group
+
+
+def throttled(group: Path) -> tuple[int, float]:
+    """How often a group was stopped because its quota was used up, and for how long in all, seconds."""
+    counts = dict(line.split() for line in (group / "cpu.stat").read_text().splitlines())
+    time_s = int(counts.get("throttled_time", 0)) / 1e9 or int(counts.get("throttled_usec", 0)) / 1e6
+    return int(counts["nr_throttled"]), time_s
+
+
+def _descendants(process_id: int) -> Iterator[int]:
+    for task in Path(f"/proc/{process_id}/task").glob("*/children"):
+        for child in map(int, task.read_text().split()):
+            yield child
+            yield from _descendants(child)
+
+
 def visible_again() -> list[str]:
     """Words before a command in a network namespace: `ip netns exec` gives it a `/sys` without control groups."""
     folder = str(_VERSION_2)

@@ -16,7 +16,7 @@ import random
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -151,6 +151,14 @@ class Stalling:
         self.total_s += done.duration_s
         with self._log.open("a", newline="") as file:
             csv.writer(file).writerow((done.start_ns, f"{done.duration_s:.6f}", done.kind))
+
+
+def write_log(path: Path, stalls: Iterable[Stall]) -> None:
+    """A log of these stalls."""
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(FIELDS)
+        writer.writerows((each.start_ns, f"{each.duration_s:.6f}", each.kind) for each in stalls)
 
 
 def read(path: Path) -> list[Stall]:

@@ -12,6 +12,7 @@ from analyze.pages.write import Template, in_script, scripts, write_page
 from analyze.path_rtt import median_of_path_s, path_rtt_min_s
 from analyze.provenance import Provenance
 from analyze.report import connection, judgement, overview
+from analyze.shared_limits import shared_lines
 from analyze.units import ABSENT, plural, printable, si
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ def write_report(
     values = {
         "title": _title(trace),
         "causes": overview.causes(trace),
+        "shared": list(shared_lines(trace.header())),
         "inputs": [_input(header) for header in trace.header().get("inputs", ())],
         "inputs_shown": _INPUTS_SHOWN,
         "verdicts": [f"{one['title']}: {_said(one['verdict'])}" for one in plots],

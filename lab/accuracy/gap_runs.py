@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass
 from operator import attrgetter
 from pathlib import Path
 
-from lab import fate_log, namespaces, scenario, timing
+from lab import cpu_quota, fate_log, namespaces, scenario, timing
 from lab.accuracy import middle
 from lab.accuracy.gap_truth import HOSTS, Event, Truth
 from lab.accuracy.gap_unplanned import Passage, unplanned, waits
@@ -40,12 +40,13 @@ from lab.hosts import (
 )
 from lab.impairments import Impairments
 from lab.pcap_file import read_packets
-from lab.stalls import GuestKernelHost, Stalling, Stalls, read
+from lab.stalls import GuestKernelHost, Stalling, Stalls, read, write_log
 from lab.transfer import PORT, Kind, NotDoneError, Transfer
 
 _NS = 1_000_000_000
 _OUTSIDE = bytes((198, 18, 2, 1))
 _ENDS = ("sender", "receiver")
+QUOTA = "quota.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +74,9 @@ class StalledGuest:
     guest_receives: bool = False
     payload_bytes: int = 1 << 40
     """The transfer ends earlier once so much was sent."""
+    quota_share: float | None = None
+    """It is not stopped by a plan but may use so much of a processor in each period, which it always wants more of."""
+    period_s: float = cpu_quota.PERIOD_S
 
 
 def run_stalled_guest(wanted: StalledGuest, folder: Path) -> Made:
@@ -155,6 +159,8 @@ def _guest_transfers(path: EmulatedPath, transfer: Transfer, wanted: StalledGues
     capture = f"tcpdump -i eth0 -w {folder}/guest.pcap -s 128 -B 16384 -n -p -Z root --time-stamp-precision=nano tcp"
     # The kernel keeps a block of packets for up to a second until tcpdump gets it.
     script = f"{capture} & sleep 1.5; {sys.executable} -m lab.endpoint {settings}; sleep 1.5; kill -INT $!; wait $!"
+    if wanted.quota_share is not None:
+        script = f"nice sh -c 'while :; do :; done' & busy=$!; sleep 0.1; {script}; kill $busy"
     guest_settings = kernel.GuestSettings(
         address=host.address,
         router=ROUTERS[4]["sender"],
@@ -169,13 +175,27 @@ def _guest_transfers(path: EmulatedPath, transfer: Transfer, wanted: StalledGues
         terminal_size=None,
     )
     with kernel.running(guest_settings, host.namespace, io.BytesIO(), folder / "guest.log") as guest:
-        stalling = Stalling(wanted.stalls, wanted.seed, GuestKernelHost(guest.process_id), folder / "stalls.csv")
         time.sleep(3.0)  # tcpdump and the endpoint are up, slow start is over
-        stalling.start()
-        try:
-            guest.wait(wanted.seconds + 20)
-        finally:
-            stalling.finish()
+        with _stopped(wanted, guest.process_id, folder / "stalls.csv"):
+            guest.wait(wanted.seconds + 60)
+
+
+@contextmanager
+def _stopped(wanted: StalledGuest, guest: int, log: Path) -> Iterator[None]:
+    """Lets a guest's kernel stand still now and then, by plan or by a quota."""
+    if wanted.quota_share is not None:
+        with cpu_quota.of_running(wanted.name, guest, wanted.quota_share, wanted.period_s) as group:
+            yield
+            stops, stopped_s = cpu_quota.throttled(group)
+        log.with_name(QUOTA).write_text(json.dumps({"stops": stops, "stopped_s": stopped_s}))
+        write_log(log, [])
+        return
+    stalling = Stalling(wanted.stalls, wanted.seed, GuestKernelHost(guest), log)
+    stalling.start()
+    try:
+        yield
+    finally:
+        stalling.finish()
 
 
 def run_sound_stalled_guest(wanted: StalledGuest, folder: Path, attempts: int = 3) -> Made | None:

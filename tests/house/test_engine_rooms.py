@@ -41,7 +41,7 @@ TCP = (
     ("connection", "replay"),
     ("summary",),
     ("verdict",),
-    ("flow", "outcome"),
+    ("flow", "outcome", "shared_limits"),
     ("mod",),
 )
 

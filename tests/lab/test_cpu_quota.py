@@ -1,7 +1,10 @@
 """A quota holds a program to its share of a processor, and leaves no group behind."""
 
+import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -29,4 +32,27 @@ def test_a_program_gets_no_more_than_its_share() -> None:
         throttled = (group / "cpu.stat").read_text()
     assert 0.01 < float(done.stdout) < 0.3
     assert "nr_throttled 0\n" not in throttled
+    assert not group.exists()
+
+
+@pytest.mark.root
+def test_a_program_that_runs_is_held_with_its_children() -> None:
+    reason = cpu_quota.missing_requirement()
+    if reason is not None:
+        pytest.skip(reason)
+    command = [sys.executable, "-c", "import os\nos.fork()\nwhile True: pass"]
+    with subprocess.Popen(command) as busy:
+        try:
+            time.sleep(0.3)
+            with cpu_quota.of_running("held", busy.pid, 0.1) as group:
+                members = (group / "cgroup.procs").read_text().split()
+                time.sleep(1.0)
+                stops, stopped_s = cpu_quota.throttled(group)
+        finally:
+            children = Path(f"/proc/{busy.pid}/task/{busy.pid}/children").read_text().split()
+            for each in (*map(int, children), busy.pid):
+                os.kill(each, signal.SIGKILL)
+    assert len(members) == 2
+    assert stops >= 3
+    assert stopped_s > 0
     assert not group.exists()

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.stalls import FROZEN_HOST, FrozenHost, GuestKernelHost, Stalling, Stalls, read
+from lab.stalls import FROZEN_HOST, FrozenHost, GuestKernelHost, Stall, Stalling, Stalls, read, write_log
 from tests.eventually import eventually
 
 OFTEN = Stalls(shortest_run_s=0.02, longest_run_s=0.04, shortest_s=0.03, longest_s=0.06)
@@ -70,6 +70,12 @@ def test_log_tells_when_the_host_stood_still(tmp_path: Path) -> None:
         assert stall.kind == "paper"
         assert 0 <= stop_ns - stall.start_ns < 10_000_000
         assert abs(stall.start_ns + stall.duration_s * 1e9 - go_ns) < 10_000_000
+
+
+def test_a_log_that_is_written_at_once_is_read_as_any_other(tmp_path: Path) -> None:
+    stalls = [Stall(5, 0.25, FROZEN_HOST), Stall(9_000_000_000, 1.5, FROZEN_HOST)]
+    write_log(tmp_path / "stalls.csv", stalls)
+    assert read(tmp_path / "stalls.csv") == stalls
 
 
 def test_finishing_lets_a_standing_host_go_at_once(tmp_path: Path) -> None:

@@ -19,8 +19,8 @@ use crate::read::read_error::ReadError;
 use crate::tcp::capture::lag::Lag;
 use crate::tcp::connection::environment::ClockStep;
 use crate::tcp::flow::table::{Shard, Shared};
-use crate::tcp::outcome;
 use crate::tcp::summary::summary::{ConnectionSummary, DirectionSummary};
+use crate::tcp::{outcome, shared_limits};
 
 /// See the module.
 #[derive(Default)]
@@ -181,6 +181,7 @@ impl Reading {
         if let Some(allowed_bps) = options.allowed_bps {
             connections.iter_mut().for_each(|connection| allowance::allow(connection, allowed_bps));
         }
+        let shared_limits = shared_limits::find(&mut connections);
         connections.iter_mut().for_each(|connection| connection.decide());
         let inputs = facts.into_iter().enumerate().map(|(index, facts)| {
             let tally = tallies.get(index).cloned().unwrap_or_default();
@@ -190,6 +191,7 @@ impl Reading {
             interrupted,
             inputs: inputs.collect(),
             connections,
+            shared_limits,
             clock_steps: shared.environment.clock_steps,
             openings: shared.environment.openings,
             lookups,

@@ -13,6 +13,7 @@ use crate::tcp::connection::environment::ClockStep;
 use crate::tcp::flow::selection::KnownConnection;
 use crate::tcp::rates::syn_series::OpeningSeries;
 use crate::tcp::rows::rows::Rows;
+use crate::tcp::shared_limits::SharedLimit;
 use crate::tcp::summary::summary::ConnectionSummary;
 
 /// One input and what was found wrong with the capture.
@@ -73,6 +74,8 @@ pub struct Analysis {
     pub inputs: Vec<InputSummary>,
     /// Connections in order of their first packet.
     pub connections: Summaries,
+    /// Limits that several of them share, the highest rate first.
+    pub shared_limits: Vec<SharedLimit>,
     /// Steps of the captures' clocks, as each connection sees them.
     pub clock_steps: Vec<ClockStep>,
     /// SYNs over time.
@@ -107,6 +110,7 @@ impl Analysis {
         self.interrupted |= next.interrupted;
         self.connections.append(&mut next.connections);
         self.inputs.append(&mut next.inputs);
+        self.shared_limits.extend(next.shared_limits.into_iter().map(|limit| limit.moved(connections)));
         self.openings.merge(next.openings);
         let steps = next.clock_steps.into_iter();
         self.clock_steps.extend(steps.map(|step| ClockStep { input: step.input.saturating_add(inputs), ..step }));

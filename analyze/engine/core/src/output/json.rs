@@ -12,6 +12,7 @@ use crate::output::json_writer::Json;
 use crate::output::key::{Key, key};
 use crate::output::link_names::link_type_name;
 use crate::output::outcomes::{write_icmp_errors, write_outcome, write_outcomes};
+use crate::output::shared_limits::write_shared_limits;
 use crate::tcp::events::factor::Factor;
 use crate::tcp::limits::summary::LimitsSummary;
 use crate::tcp::requests::servers::Servers;
@@ -82,6 +83,7 @@ impl Analysis {
             json.close(b'}');
         }
         json.close(b']');
+        write_shared_limits(&mut json, &self.shared_limits);
         // Connections are numbered from 1: that of none asks for the document without them.
         if header.only_connection.is_none_or(|only| only == 0) {
             self.request_servers(&mut json);

@@ -23,6 +23,7 @@
 //!  9  summary       what stays of a connection that is over
 //! 10  verdict       why a transfer was slow; the limiting factors, a file each
 //! 11  flow          the connections of a shard: a packet finds its own
+//!     shared_limits limits of several connections together: their sum stands at a rate
 //!     outcome       what became of a connection that did not open, did not move its data or did not end well
 //! ```
 //!
@@ -46,6 +47,7 @@ pub mod requests;
 pub mod rows;
 pub mod rtt;
 pub mod sender;
+pub mod shared_limits;
 pub mod stats;
 pub mod summary;
 pub mod token_bucket;

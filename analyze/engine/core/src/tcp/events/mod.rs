@@ -10,7 +10,7 @@
 //! ends, close      both ends of a connection, and how it ended
 //! ending, outcome_kind   what is kept of an opening and an end, and what it comes to
 //! place, row       a place in the capture, and the row of a packet
-//! factor           what can limit a transfer: the list of all
+//! factor           what can limit a transfer: the list of all; sharing  one that several share
 //! ```
 
 pub mod acked;
@@ -30,3 +30,4 @@ pub mod retransmission;
 pub mod row;
 pub mod segment;
 pub mod sent;
+pub mod sharing;

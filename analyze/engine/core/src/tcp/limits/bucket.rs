@@ -49,24 +49,29 @@ fn shares_without(series: &Series, runs: &[Run], taken_away: impl Fn(Factor) -> 
 }
 
 /// A bucket may be behind it: what paces, queues or drops is the network.
-fn network_sets_the_rate(factor: Factor) -> bool {
+pub(crate) fn network_sets_the_rate(factor: Factor) -> bool {
     factor.shows_capacity() || factor == Factor::LossRecovery
 }
 
 /// Between these times, which follow one another, an empty bucket was behind what the congestion control did, and behind its
 /// losses.
 pub fn take_token_bucket(summary: &mut LimitsSummary, empty_ns: &[[i64; 2]]) {
-    let taken = moves::move_to(summary, Factor::TokenBucket, network_sets_the_rate, empty_ns);
-    move_underlying(summary, &taken);
+    take_network_time(summary, Factor::TokenBucket, empty_ns);
 }
 
-/// What would have limited the transfer beneath recovery is the bucket, too.
-fn move_underlying(summary: &mut LimitsSummary, taken: &Shares) {
+/// Between these times something was behind all that congestion control did.
+pub(crate) fn take_network_time(summary: &mut LimitsSummary, factor: Factor, between_ns: &[[i64; 2]]) {
+    let taken = moves::move_to(summary, factor, network_sets_the_rate, between_ns);
+    move_underlying(summary, factor, &taken);
+}
+
+/// What would have limited the transfer beneath recovery is that, too.
+fn move_underlying(summary: &mut LimitsSummary, to: Factor, taken: &Shares) {
     let mut wanted = Share::default();
     taken.iter().for_each(|share| wanted.add(*share));
     for factor in Factor::ALL.into_iter().filter(|factor| factor.shows_capacity()) {
         let moved = summary.underlying[factor as usize].take(wanted);
         wanted.take(moved);
-        summary.underlying[Factor::TokenBucket as usize].add(moved);
+        summary.underlying[to as usize].add(moved);
     }
 }

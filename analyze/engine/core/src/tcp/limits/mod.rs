@@ -15,7 +15,7 @@
 //! moves    what a time was counted for is known better later (stall: a gap that proves a stall, or none)
 //! filled   at the end: a path filled without a queue that shows it
 //! inferred_window  at the end: a window whose scale only the flight shows; after_data  the time after the last data
-//! bucket   what a token bucket had to do with it, known at the end
+//! bucket   what a token bucket had to do with it, known at the end; sharing  a limit of several connections
 //! summary  what stays of all this
 //! ```
 //!
@@ -43,6 +43,7 @@ pub mod runs;
 pub mod send_buffer;
 pub mod setup;
 pub mod share;
+pub mod sharing;
 pub(crate) mod slow_start;
 pub(crate) mod stall;
 pub mod summary;

@@ -1,6 +1,7 @@
 //! What limited a direction, as its summary keeps it.
 
 use crate::tcp::events::factor::Factor;
+use crate::tcp::events::sharing::Sharing;
 use crate::tcp::limits::inferred_window::InferredWindow;
 use crate::tcp::limits::marks::{Mark, Marks};
 use crate::tcp::limits::runs::{Run, Runs};
@@ -9,6 +10,7 @@ use crate::tcp::limits::share::{Share, Shares};
 use crate::tcp::limits::tally::{BufferRounds, WindowRounds};
 use crate::tcp::loss::reductions::Reductions;
 use crate::tcp::rates::ack_trains::TrainRates;
+use crate::tcp::rates::delivered::DeliveredSeries;
 
 /// What [`crate::tcp::limits::judge::Limits`] comes to.
 #[derive(Debug, Clone, Default)]
@@ -45,6 +47,10 @@ pub struct LimitsSummary {
     pub shortest_ns: Option<u64>,
     /// Recoveries, by offset in the stream.
     pub reductions: Reductions,
+    /// What was delivered when, until limits that connections share are found.
+    pub delivered: Option<Box<DeliveredSeries>>,
+    /// The limit that the connection shares with others.
+    pub sharing: Option<Sharing>,
 }
 
 /// One entry of the result.

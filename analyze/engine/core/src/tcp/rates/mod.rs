@@ -6,9 +6,11 @@
 //! series           delivered, lost, measured by bin     peaks            the most within 1, 10, 100 ms
 //! spacing          time between data packets            packet_trains    what a path carries where no queue stands
 //! syn_series       connections opened each second        ack_trains       the same by trains of a few acknowledgements
+//! delivered        what stays of a series when its direction is over
 //! ```
 
 pub mod ack_trains;
+pub mod delivered;
 pub(crate) mod packet_trains;
 pub mod peaks;
 #[allow(clippy::module_inception, reason = "the room is named after its main type")]

@@ -36,6 +36,11 @@ impl Bin {
         self.arrived_bytes = self.arrived_bytes.saturating_add(other.arrived_bytes);
         self.acknowledged_bytes = self.acknowledged_bytes.saturating_add(other.acknowledged_bytes);
         self.lost_bytes = self.lost_bytes.saturating_add(other.lost_bytes);
+        self.take_loops(other);
+    }
+
+    /// Keeps the shorter loops.
+    pub(crate) fn take_loops(&mut self, other: &Self) {
         self.receiver_loop_us = shorter(self.receiver_loop_us, other.receiver_loop_us);
         self.sender_loop_us = shorter(self.sender_loop_us, other.sender_loop_us);
     }
@@ -66,6 +71,25 @@ pub struct Series {
     pub bin_ns: i64,
     /// The bins; the last one may not be over.
     pub bins: Vec<Bin>,
+}
+
+impl Series {
+    /// The same in bins that are twice as long.
+    pub fn halved(&self) -> Self {
+        Self { start_ns: self.start_ns, bin_ns: self.bin_ns.saturating_mul(2), bins: merged(&self.bins) }
+    }
+}
+
+/// Pairs of neighbours.
+fn merged(bins: &[Bin]) -> Vec<Bin> {
+    let merged = bins.chunks(2).map(|pair| {
+        let mut bin = pair[0];
+        if let Some(second) = pair.get(1) {
+            bin.merge(second);
+        }
+        bin
+    });
+    merged.collect()
 }
 
 /// A series in the making. It is small until there are enough packets: most directions never have them.
@@ -246,14 +270,7 @@ impl Making {
     }
 
     fn merge_neighbours(&mut self) {
-        let merged = self.closed.chunks(2).map(|pair| {
-            let mut bin = pair[0];
-            if let Some(second) = pair.get(1) {
-                bin.merge(second);
-            }
-            bin
-        });
-        self.closed = merged.collect();
+        self.closed = merged(&self.closed);
         self.bin_ns = self.bin_ns.saturating_mul(2);
     }
 

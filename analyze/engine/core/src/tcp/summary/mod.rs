@@ -8,6 +8,7 @@
 //! stragglers       packets that come after the end
 //! direction_rates  rates and shares of a direction
 //! summarize, summarize_direction   the state of a connection and of its directions becomes its summary
+//! over_time        token buckets in what was delivered, and what is kept of that
 //! decision         what made it slow, as `verdict` decides
 //! ending           how a connection opened and ended, where that is not plain
 //! capture_faults   what connections show to be wrong with their captures, by input
@@ -18,6 +19,7 @@ pub mod decision;
 mod direction_rates;
 pub mod ending;
 pub mod not_measured;
+mod over_time;
 pub mod shown;
 pub mod stragglers;
 pub(crate) mod summarize;

@@ -12,20 +12,16 @@ use crate::tcp::events::ecn::{Echoes, Feedback};
 use crate::tcp::events::offer::Offer;
 use crate::tcp::gaps::pauses::Pauses;
 use crate::tcp::gaps::totals::Gaps;
-use crate::tcp::limits::bucket::{full_shares, network_shares, resting_shares, take_token_bucket};
-use crate::tcp::limits::runs::Run;
+use crate::tcp::limits::bucket::take_token_bucket;
 use crate::tcp::limits::summary::LimitsSummary;
 use crate::tcp::loss::ip_id::numbers_connections_apart;
-use crate::tcp::rates::series::Series;
 use crate::tcp::rtt::covering::WithoutStalls;
 use crate::tcp::stats::compact::Measured;
+use crate::tcp::summary::over_time::OverTime;
 use crate::tcp::summary::shown::{Flights, Shown};
 use crate::tcp::summary::summary::{
     AcknowledgementLoss, DirectionDetails, DirectionSummary, Durations, GapCauses, SpacingSummary, WindowSummary,
 };
-use crate::tcp::token_bucket;
-use crate::tcp::token_bucket::bucket;
-use crate::tcp::token_bucket::bucket::{Delivered, TokenBucket};
 
 /// What losses, round trips and identifications show of `direction`'s data beside what every direction has.
 pub(super) fn details(
@@ -157,13 +153,18 @@ pub(super) fn summarise(
     };
     let (peaks, series) = sampling::finish_steps(direction);
     summary.peaks = peaks;
-    let runs = limits.as_ref().map_or(&[][..], |limits| &limits.runs);
-    let found = series.and_then(|series| token_bucket_in(&series, direction, context, runs));
-    if let Some((bucket, empty_ns)) = found {
-        summary.token_bucket = Some(Box::new(bucket));
+    if let Some(series) = series {
+        let over_time =
+            OverTime::of(&series, direction, context.min_rtt_ns, [context.beside_sender, context.beside_receiver]);
+        let runs = limits.as_ref().map_or(&[][..], |limits| &limits.runs);
+        let found = over_time.token_bucket(direction, runs);
         if let Some(limits) = limits {
-            take_token_bucket(limits, &empty_ns);
+            limits.delivered = over_time.kept().map(Box::new);
+            if let Some((_, empty_ns)) = &found {
+                take_token_bucket(limits, empty_ns);
+            }
         }
+        summary.token_bucket = found.map(|(bucket, _)| Box::new(bucket));
     }
     summarise_conversation(direction, context, summary);
 }
@@ -235,36 +236,4 @@ pub(super) fn summarise_pauses(pauses: &Gaps, fixed_limit_ns: Option<u64>, summa
     let total = oversize.total();
     let (gaps, oversize) = (oversize.gaps.into(), oversize.by_cause);
     summary.causes = Some(Box::new(GapCauses { gaps, total, oversize, stalls: pauses.stalls() }));
-}
-
-/// Looks for a token bucket in what the direction delivered, and when it was empty.
-fn token_bucket_in(
-    series: &Series,
-    direction: &Direction,
-    context: &Context,
-    runs: &[Run],
-) -> Option<(TokenBucket, Vec<[i64; 2]>)> {
-    let segment_bytes = direction.payload_bytes as f64 / direction.data_segments.max(1) as f64;
-    // What is sent again and never passed before was lost before it came here: what arrives here has passed the narrow place.
-    let repeated_here = direction.payload_bytes.saturating_sub(direction.unique_payload_bytes);
-    let lost_before = !context.beside_sender && 2 * repeated_here < direction.loss.retransmitted_bytes;
-    let live = direction.live.as_deref();
-    let buckets = live.into_iter().flat_map(|live| live.rates.spacing.sketch.buckets());
-    let spacing: Vec<(u64, u64)> = buckets.map(|(from_ns, _, count)| (from_ns, count)).collect();
-    let frame_bytes = live.map_or(0, |live| live.view.largest_send());
-    let (path_full, resting) = (full_shares(series, runs), resting_shares(series, runs));
-    let terms = bucket::Terms {
-        delivered: if context.beside_receiver || lost_before { Delivered::Arrived } else { Delivered::Acknowledged },
-        beside_sender: context.beside_sender,
-        overhead: direction.ledger.ip_bytes_for_each(segment_bytes),
-        segment_bytes,
-        min_rtt_ns: context.min_rtt_ns.map(|rtt_ns| rtt_ns as f64),
-        path_full: &path_full,
-        resting: &resting,
-        spacing: &spacing,
-        frame_bytes: frame_bytes as f64,
-    };
-    let usable = network_shares(series, runs);
-    let bucket = token_bucket::find(series, &usable, &terms)?;
-    Some((bucket, token_bucket::empty_times(series, &usable, &terms, &bucket)))
 }

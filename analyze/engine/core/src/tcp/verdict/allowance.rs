@@ -3,7 +3,7 @@
 //!
 //! Rule: docs/verdict.md, "Allowance".
 
-use crate::tcp::limits::summary::LimitsSummary;
+use crate::tcp::limits::sharing::allow_at_most;
 use crate::tcp::summary::summary::ConnectionSummary;
 
 /// Either direction may carry so much at most, bits of IP packets a second.
@@ -12,15 +12,6 @@ pub fn allow(summary: &mut ConnectionSummary, allowed_bps: f64) {
     for (limits, direction) in judgement.limits.iter_mut().zip(&summary.directions) {
         let segment_bytes = direction.payload_bytes as f64 / direction.data_segments.max(1) as f64;
         let allowed_bytes_s = allowed_bps / 8.0 / direction.ledger.ip_bytes_for_each(segment_bytes);
-        limits.iter_mut().for_each(|limits| allow_limits(limits, allowed_bytes_s));
+        limits.iter_mut().for_each(|limits| allow_at_most(limits, allowed_bytes_s));
     }
-}
-
-/// It may carry so much payload at most. What the whole transfer reached was possible, whatever is said to be allowed.
-fn allow_limits(summary: &mut LimitsSummary, allowed_bytes_s: f64) {
-    let bytes: u64 = summary.shares.iter().map(|share| share.bytes).sum();
-    let reached_bytes_s = bytes as f64 * 1e9 / summary.time_ns().saturating_sub(summary.after_data_ns).max(1) as f64;
-    let allowed_bytes_s = allowed_bytes_s.max(reached_bytes_s);
-    summary.allowed_bytes_s = Some(allowed_bytes_s);
-    summary.reference_bytes_s = summary.reference_bytes_s.map(|reference| reference.min(allowed_bytes_s));
 }

@@ -14,6 +14,8 @@ use crate::tcp::verdict::factors::rule::{
     ENOUGH_ROUNDS, HIGHEST_CONFIDENCE, NO_LOSS, OPEN_CONFIDENCE, nothing_reduced_it,
 };
 
+use crate::tcp::verdict::shared::sharing;
+
 /// Where a transfer has too few rounds to say enough about itself.
 const FEW_ROUNDS_CONFIDENCE: f64 = 0.7;
 
@@ -152,6 +154,11 @@ fn confidence(case: &Case, factor: Factor, margin: f64, instead: Option<Factor>)
         (HIGHEST_CONFIDENCE, true, None),
         (by_vantage, true, Some("a capture beside the sender, with the handshake")),
         (0.5 + 0.45 * margin, true, Some("a longer transfer")),
+        (
+            sharing(case, factor).map_or(HIGHEST_CONFIDENCE, |sharing| sharing.confidence),
+            true,
+            Some("a longer capture of all connections that share it"),
+        ),
         (FEW_ROUNDS_CONFIDENCE, case.limits.rounds < ENOUGH_ROUNDS, Some("a longer transfer")),
         (
             UNKNOWN_WINDOW_CONFIDENCE,

@@ -6,6 +6,7 @@
 //! case       what a verdict is made from, and what it is made of (allowance: what is known to be allowed)
 //! decide     which factor, which share, the runner-up, the confidence
 //! sentence   in one sentence
+//! shared     a limit that the connection shares with others
 //! evidence   the frames
 //! requests   which part of the time of requests dominates, in a sentence
 //! what_if    the throughput without it
@@ -20,6 +21,7 @@ pub(crate) mod evidence;
 pub mod factors;
 pub(crate) mod requests;
 pub(crate) mod sentence;
+pub(crate) mod shared;
 pub(crate) mod what_if;
 pub(crate) mod words;
 

@@ -5,6 +5,7 @@ use crate::tcp::summary::decision::Decision;
 use crate::tcp::verdict::case::{Case, LEAST_CONFIDENCE};
 use crate::tcp::verdict::factors::rule;
 use crate::tcp::verdict::factors::rule::Tally;
+use crate::tcp::verdict::shared;
 use crate::tcp::verdict::words::{percent, seconds};
 
 /// The sentence.
@@ -19,7 +20,9 @@ pub fn sentence(case: &Case, decision: &Decision) -> String {
     };
     let waits = if decision.factor == Factor::Application { waits_for_acknowledgements(case) } else { String::new() };
     let nearer = answered_nearer(case);
-    format!("{} ({weight}){waits}{nearer}.", (rule(decision.factor).because)(case, &Tally::of(case, decision.factor)))
+    let alone = || (rule(decision.factor).because)(case, &Tally::of(case, decision.factor));
+    let because = shared::because(case, decision.factor).unwrap_or_else(alone);
+    format!("{because} ({weight}){waits}{nearer}.")
 }
 
 /// The handshake's round trip is not the path's.

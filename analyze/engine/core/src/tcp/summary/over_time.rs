@@ -1,0 +1,77 @@
+//! What a direction delivered over time, when its connection ends: a token bucket in it, and what is kept of it for limits that
+//! several connections share.
+
+use crate::tcp::direction::direction::Direction;
+use crate::tcp::limits::bucket::{full_shares, network_shares, resting_shares};
+use crate::tcp::limits::runs::Run;
+use crate::tcp::rates::delivered::DeliveredSeries;
+use crate::tcp::rates::series::{Bin, Series};
+use crate::tcp::token_bucket;
+use crate::tcp::token_bucket::bucket::{Delivered, Terms, TokenBucket};
+
+/// See the module.
+pub(super) struct OverTime<'a> {
+    series: &'a Series,
+    delivered: Delivered,
+    /// Payload of a segment as a rule.
+    segment_bytes: f64,
+    overhead: f64,
+    min_rtt_ns: Option<f64>,
+    beside_sender: bool,
+}
+
+impl<'a> OverTime<'a> {
+    pub(super) fn of(
+        series: &'a Series,
+        direction: &Direction,
+        min_rtt_ns: Option<u64>,
+        [beside_sender, beside_receiver]: [bool; 2],
+    ) -> Self {
+        let segment_bytes = direction.payload_bytes as f64 / direction.data_segments.max(1) as f64;
+        // What is sent again and never passed before was lost before it came here: what arrives here has passed the narrow place.
+        let repeated_here = direction.payload_bytes.saturating_sub(direction.unique_payload_bytes);
+        let lost_before = !beside_sender && 2 * repeated_here < direction.loss.retransmitted_bytes;
+        let arrives = beside_receiver || lost_before;
+        Self {
+            series,
+            delivered: if arrives { Delivered::Arrived } else { Delivered::Acknowledged },
+            segment_bytes,
+            overhead: direction.ledger.ip_bytes_for_each(segment_bytes),
+            min_rtt_ns: min_rtt_ns.map(|rtt_ns| rtt_ns as f64),
+            beside_sender,
+        }
+    }
+
+    /// Looks for a token bucket in it, and when that was empty.
+    pub(super) fn token_bucket(&self, direction: &Direction, runs: &[Run]) -> Option<(TokenBucket, Vec<[i64; 2]>)> {
+        let series = self.series;
+        let live = direction.live.as_deref();
+        let buckets = live.into_iter().flat_map(|live| live.rates.spacing.sketch.buckets());
+        let spacing: Vec<(u64, u64)> = buckets.map(|(from_ns, _, count)| (from_ns, count)).collect();
+        let frame_bytes = live.map_or(0, |live| live.view.largest_send());
+        let (path_full, resting) = (full_shares(series, runs), resting_shares(series, runs));
+        let terms = Terms {
+            delivered: self.delivered,
+            beside_sender: self.beside_sender,
+            overhead: self.overhead,
+            segment_bytes: self.segment_bytes,
+            min_rtt_ns: self.min_rtt_ns,
+            path_full: &path_full,
+            resting: &resting,
+            spacing: &spacing,
+            frame_bytes: frame_bytes as f64,
+        };
+        let usable = network_shares(series, runs);
+        let bucket = token_bucket::find(series, &usable, &terms)?;
+        Some((bucket, token_bucket::empty_times(series, &usable, &terms, &bucket)))
+    }
+
+    /// What is kept of it; none if that is too little.
+    pub(super) fn kept(&self) -> Option<DeliveredSeries> {
+        let count: fn(&Bin) -> u32 = match self.delivered {
+            Delivered::Arrived => |bin| bin.arrived_bytes,
+            Delivered::Acknowledged => |bin| bin.acknowledged_bytes,
+        };
+        DeliveredSeries::of(self.series, count, self.segment_bytes, self.overhead, self.beside_sender)
+    }
+}
