@@ -98,7 +98,7 @@ fn between_hosts_nearby_and_without_timestamps_a_paced_application_may_be_the_pa
     };
     let open = verdict(false);
     assert_eq!(open.undetermined_between, [Factor::Application, Factor::BottleneckBandwidth]);
-    assert!(open.sentence.contains("a capture beside the sender, or one with timestamps"), "{}", open.sentence);
+    assert!(open.sentence.contains("a capture at the sender, or one with timestamps"), "{}", open.sentence);
     assert_eq!(verdict(true).factor, Factor::BottleneckBandwidth);
 }
 

@@ -23,6 +23,7 @@ const TERMS: Terms<'static> = Terms {
     path_full: &[],
     resting: &[],
     spacing: &[],
+    clocked: false,
     frame_bytes: 0.0,
 };
 

@@ -109,6 +109,7 @@ impl Path {
             path_full: &[],
             resting: &[],
             spacing: &[],
+            clocked: false,
             frame_bytes: 0.0,
         };
         find(&self.series(), &[], &terms)

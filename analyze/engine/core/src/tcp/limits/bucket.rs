@@ -14,7 +14,7 @@ pub fn network_shares(series: &Series, runs: &[Run]) -> Vec<f32> {
     shares_without(series, runs, |factor| !network_sets_the_rate(factor))
 }
 
-/// The share of it in which the path's bandwidth limited, so that the path was full.
+/// The share of it in which the bottleneck bandwidth limited, so that the path was full.
 pub fn full_shares(series: &Series, runs: &[Run]) -> Vec<f32> {
     shares_without(series, runs, |factor| factor != Factor::BottleneckBandwidth)
 }

@@ -20,7 +20,7 @@ const LEAST_KEPT: u64 = 4;
 /// How far the rate may lie beside it.
 const BESIDE: f64 = 0.05;
 
-/// Tells the path's bandwidth where the congestion window was told and the rate is the one that the path had at other times.
+/// Reports the bottleneck bandwidth where the congestion window was reported and the rate is the one that the path had at other times.
 pub(crate) fn take_filled(summary: &mut LimitsSummary, min_rtt_ns: u64) {
     let Some(shown) = shown_rate(summary, LEAST_SHOWN.saturating_mul(min_rtt_ns)) else { return };
     let is_filled = |run: &&Run| {
@@ -71,7 +71,7 @@ mod tests {
         summary
     }
 
-    /// Milliseconds that the path's bandwidth and the congestion window limited, with a round trip of 20 ms.
+    /// Milliseconds that the bottleneck bandwidth and the congestion window limited, with a round trip of 20 ms.
     fn limited_ms(list: &[(Factor, i64, u64)]) -> [u64; 2] {
         let mut summary = transfer(list);
         take_filled(&mut summary, 20 * MS as u64);

@@ -27,6 +27,8 @@ pub struct LimitsSummary {
     pub syn_retransmitted_ns: Option<u64>,
     /// Time after the last data, to the end of the connection, in which nothing held it back.
     pub after_data_ns: u64,
+    /// What seemed a send buffer leaves at a fixed clock.
+    pub clocked: bool,
     /// The receiver's window, where only the flight shows its scale.
     pub inferred_window: Option<InferredWindow>,
     /// Factors in time order.

@@ -1,4 +1,4 @@
-//! What a direction delivered over time, when its connection ends: a token bucket in it, and what is kept of it for limits that
+//! What a direction delivered over time, when its connection ends: what held its rate, and what is kept of it for limits that
 //! several connections share.
 
 use crate::tcp::direction::direction::Direction;
@@ -8,6 +8,12 @@ use crate::tcp::rates::delivered::DeliveredSeries;
 use crate::tcp::rates::series::{Bin, Series};
 use crate::tcp::token_bucket;
 use crate::tcp::token_bucket::bucket::{Delivered, Terms, TokenBucket};
+
+/// What held the rate of a direction, and when.
+pub(super) enum HeldRate {
+    ByBucket(TokenBucket, Vec<[i64; 2]>),
+    ByLink([i64; 2]),
+}
 
 /// See the module.
 pub(super) struct OverTime<'a> {
@@ -42,8 +48,9 @@ impl<'a> OverTime<'a> {
         }
     }
 
-    /// Looks for a token bucket in it, and when that was empty.
-    pub(super) fn token_bucket(&self, direction: &Direction, runs: &[Run]) -> Option<(TokenBucket, Vec<[i64; 2]>)> {
+    /// Looks for a token bucket in it, and when that was empty; and for a link that held its rate. `clocked`: packets came at a
+    /// fixed clock.
+    pub(super) fn held_rate(&self, direction: &Direction, runs: &[Run], clocked: bool) -> Option<HeldRate> {
         let series = self.series;
         let live = direction.live.as_deref();
         let buckets = live.into_iter().flat_map(|live| live.rates.spacing.sketch.buckets());
@@ -59,11 +66,15 @@ impl<'a> OverTime<'a> {
             path_full: &path_full,
             resting: &resting,
             spacing: &spacing,
+            clocked,
             frame_bytes: frame_bytes as f64,
         };
         let usable = network_shares(series, runs);
-        let bucket = token_bucket::find(series, &usable, &terms)?;
-        Some((bucket, token_bucket::empty_times(series, &usable, &terms, &bucket)))
+        let Some(bucket) = token_bucket::find(series, &usable, &terms) else {
+            return token_bucket::link_times(series, &usable, &terms).map(HeldRate::ByLink);
+        };
+        let empty_ns = token_bucket::empty_times(series, &usable, &terms, &bucket);
+        Some(HeldRate::ByBucket(bucket, empty_ns))
     }
 
     /// What is kept of it; none if that is too little.

@@ -13,15 +13,18 @@ use crate::tcp::events::offer::Offer;
 use crate::tcp::gaps::pauses::Pauses;
 use crate::tcp::gaps::totals::Gaps;
 use crate::tcp::limits::bucket::take_token_bucket;
+use crate::tcp::limits::held::take_held;
 use crate::tcp::limits::summary::LimitsSummary;
 use crate::tcp::loss::ip_id::numbers_connections_apart;
+use crate::tcp::rates::series::Series;
 use crate::tcp::rtt::covering::WithoutStalls;
 use crate::tcp::stats::compact::Measured;
-use crate::tcp::summary::over_time::OverTime;
+use crate::tcp::summary::over_time::{HeldRate, OverTime};
 use crate::tcp::summary::shown::{Flights, Shown};
 use crate::tcp::summary::summary::{
     AcknowledgementLoss, DirectionDetails, DirectionSummary, Durations, GapCauses, SpacingSummary, WindowSummary,
 };
+use crate::tcp::token_bucket::bucket::TokenBucket;
 
 /// What losses, round trips and identifications show of `direction`'s data beside what every direction has.
 pub(super) fn details(
@@ -153,20 +156,36 @@ pub(super) fn summarise(
     };
     let (peaks, series) = sampling::finish_steps(direction);
     summary.peaks = peaks;
-    if let Some(series) = series {
-        let over_time =
-            OverTime::of(&series, direction, context.min_rtt_ns, [context.beside_sender, context.beside_receiver]);
-        let runs = limits.as_ref().map_or(&[][..], |limits| &limits.runs);
-        let found = over_time.token_bucket(direction, runs);
-        if let Some(limits) = limits {
-            limits.delivered = over_time.kept().map(Box::new);
-            if let Some((_, empty_ns)) = &found {
-                take_token_bucket(limits, empty_ns);
-            }
-        }
-        summary.token_bucket = found.map(|(bucket, _)| Box::new(bucket));
-    }
     summarise_conversation(direction, context, summary);
+    if let Some(series) = series {
+        summary.token_bucket = summarise_over_time(&series, direction, context, limits, summary.spacing.is_clocked());
+    }
+}
+
+/// What held the rate of a direction is brought into its limits; a token bucket is returned.
+fn summarise_over_time(
+    series: &Series,
+    direction: &Direction,
+    context: &Context,
+    limits: Option<&mut LimitsSummary>,
+    clocked: bool,
+) -> Option<Box<TokenBucket>> {
+    let over_time =
+        OverTime::of(series, direction, context.min_rtt_ns, [context.beside_sender, context.beside_receiver]);
+    let runs = limits.as_ref().map_or(&[][..], |limits| &limits.runs);
+    let held = over_time.held_rate(direction, runs, clocked);
+    if let Some(limits) = limits {
+        limits.delivered = over_time.kept().map(Box::new);
+        match &held {
+            Some(HeldRate::ByBucket(_, empty_ns)) => take_token_bucket(limits, empty_ns),
+            Some(HeldRate::ByLink(between_ns)) => take_held(limits, *between_ns, clocked),
+            None => {}
+        }
+    }
+    match held {
+        Some(HeldRate::ByBucket(bucket, _)) => Some(Box::new(bucket)),
+        _ => None,
+    }
 }
 
 /// Was anything acknowledged, and was anything sent after that? Where nothing of the receiver was captured, nobody knows.

@@ -63,7 +63,21 @@ pub struct SpacingSummary {
     pub causes: Option<Box<GapCauses>>,
 }
 
+/// Packets come at a fixed clock where one of a hundred comes no later than so many times the mean, and half of them as late as
+/// this share of it.
+const CLOCK_SPACING: f64 = 2.0;
+
+const CLOCK_MEDIAN: f64 = 0.8;
+
 impl SpacingSummary {
+    /// Nearly all packets come at the same distance, as a narrow place lets them go, or a host that paces.
+    pub(crate) fn is_clocked(&self) -> bool {
+        self.durations.as_ref().is_some_and(|durations| {
+            let ([median_ns, late_ns], mean_ns) = (durations.quantiles_ns, durations.moments.mean_ns());
+            mean_ns > 0.0 && median_ns >= CLOCK_MEDIAN * mean_ns && late_ns <= CLOCK_SPACING * mean_ns
+        })
+    }
+
     /// Oversize gaps and their sum.
     pub fn oversize(&self) -> CauseTotal {
         self.causes.as_ref().map_or_else(CauseTotal::default, |causes| causes.total)

@@ -4,6 +4,7 @@
 //!
 //! ```text
 //! shaper, policer, ahead  one way each to find a bucket (bucket) in a stretch of bins (fit)
+//! held                    a rate that is the same whatever is sent: a bucket's, or a link's
 //! level                   when it was empty
 //! ```
 //!
@@ -18,6 +19,7 @@
 pub(crate) mod ahead;
 pub mod bucket;
 pub(crate) mod fit;
+pub(crate) mod held;
 pub(crate) mod level;
 pub(crate) mod policer;
 pub(crate) mod shaper;
@@ -25,14 +27,28 @@ pub(crate) mod shaper;
 use crate::tcp::rates::series::Series;
 use crate::tcp::token_bucket::bucket::{Terms, TokenBucket};
 use crate::tcp::token_bucket::fit::{Stretch, busy_periods, episodes};
+use crate::tcp::token_bucket::held::Held;
 
 /// Looks for a token bucket. `usable[i]` is the share of bin `i` in which the network set the rate (not a stall, the
 /// application or a window); bins beyond its end are usable, so that an empty slice means all.
 pub fn find(series: &Series, usable: &[f32], terms: &Terms<'_>) -> Option<TokenBucket> {
     let whole = Stretch::of(series, usable, terms)?;
     shaper_in(&whole, shaper::find)
-        .or_else(|| policer::find(&whole, &busy_periods(&whole)))
+        .or_else(|| match held::find(&whole) {
+            Some(Held::Link(..)) => None,
+            held => policer::find(&whole, &busy_periods(&whole)).or(match held {
+                Some(Held::Bucket(bucket)) => Some(bucket),
+                _ => None,
+            }),
+        })
         .or_else(|| shaper_in(&whole, ahead::find))
+}
+
+/// From when to when the narrowest place of the path held the rate through losses, where no bucket is found.
+pub fn link_times(series: &Series, usable: &[f32], terms: &Terms<'_>) -> Option<[i64; 2]> {
+    let whole = Stretch::of(series, usable, terms)?;
+    let Held::Link(start, end) = held::find(&whole)? else { return None };
+    Some([start, end].map(|bin| series.start_ns.saturating_add((bin as f64 * whole.bin_ns) as i64)))
 }
 
 /// From when to when a bucket that was found was empty: up to the end, or to an idle time that filled it again.

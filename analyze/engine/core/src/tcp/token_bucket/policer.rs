@@ -48,8 +48,11 @@ const LONGER_NS: f64 = 1e6;
 /// What is usual is at most so many times the shortest round trip.
 const STANDING_QUEUE: f64 = 2.0;
 
-/// A burst below this many segments may as well be a short queue.
-pub(crate) const FEWEST_BURST_SEGMENTS: f64 = 10.0;
+/// A burst below this many segments may as well be a short queue, or an initial window (ten, RFC 6928) and what it let go.
+pub(crate) const FEWEST_BURST_SEGMENTS: f64 = 15.0;
+
+/// A burst of so many flights was saved up for, however short the time in which it passed.
+const FLIGHTS_OF_A_BURST: f64 = 3.0;
 
 /// A sender that always has data keeps within half of the rate over ten round trips, but for a tenth of them, or one.
 const MOST_BESIDE_RATE: f64 = 0.5;
@@ -191,7 +194,8 @@ fn fit(stretch: &Stretch, lossy: &[Lossy], rate: f64, cell: usize) -> Option<Fit
     let depths = lossy.iter().map(|period| depth(stretch, period, rate, cell));
     // The bucket was empty somewhere within the bin of a loss: half of it is the best guess.
     let burst = depths.fold(0.0, f64::max) + rate / 2.0;
-    let before = lossy.iter().filter_map(|period| fastest(stretch, period, cell)).fold(0.0, f64::max);
+    let is_saved_up = burst >= FLIGHTS_OF_A_BURST * rate * stretch.min_rtt_ns / stretch.bin_ns;
+    let before = lossy.iter().filter_map(|period| fastest(stretch, period, cell, is_saved_up)).fold(0.0, f64::max);
     let is_burst = before >= LEAST_RATIO * rate && burst >= FEWEST_BURST_SEGMENTS * stretch.segment_bytes;
     if rate <= 0.0 || !is_burst || !keeps_up(stretch, lossy, rate) {
         return None;
@@ -222,9 +226,9 @@ fn keeps_up(stretch: &Stretch, lossy: &[Lossy], rate: f64) -> bool {
     beside as f64 <= (SHARE_BESIDE_RATE * all as f64).max(1.0)
 }
 
-/// The highest rate of a period before its losses: over a round trip, or over ten if they come late.
-fn fastest(stretch: &Stretch, period: &Lossy, cell: usize) -> Option<f64> {
-    let early = stretch.delivered[period.start..=period.first].iter().sum::<f64>() <= EARLY_BYTES;
+/// The highest rate of a period before its losses: over a round trip, or over ten if they come late and the burst is no proof.
+fn fastest(stretch: &Stretch, period: &Lossy, cell: usize, is_saved_up: bool) -> Option<f64> {
+    let early = is_saved_up || stretch.delivered[period.start..=period.first].iter().sum::<f64>() <= EARLY_BYTES;
     let length = if early { cell } else { (LEAST_ROUND_TRIPS as usize).saturating_mul(cell) };
     let bins = stretch.delivered.get(period.start..(period.stray_until + cell).min(stretch.len()))?;
     let sums = bins.windows(length).map(|window| window.iter().sum::<f64>());

@@ -134,6 +134,13 @@ fn second(stretch: &Stretch, split: usize) -> Option<Plateau> {
     plateau(stretch, start, stretch.len().saturating_sub(window / 2), window, MOST_VARIATION)
 }
 
+/// An even rate from `start` to `end`, which varies less than that.
+pub(crate) fn held_plateau(stretch: &Stretch, start: usize, end: usize, most_variation: f64) -> Option<Plateau> {
+    let bins = stretch.delivered.get(start..end).filter(|bins| !bins.is_empty())?;
+    let window = stretch.window(bins.iter().sum::<f64>() / bins.len() as f64);
+    plateau(stretch, start, end, window, most_variation)
+}
+
 fn median_of_bins(bins: &[f64]) -> Option<f64> {
     // Of bins shorter than the distance of packets most are empty: the mean tells then.
     let mean = bins.iter().sum::<f64>() / bins.len().max(1) as f64;

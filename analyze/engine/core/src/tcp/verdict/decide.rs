@@ -38,12 +38,6 @@ const EVEN_SPACING: f64 = 3.0;
 
 const EVEN_MEDIAN: f64 = 0.5;
 
-/// They leave at a fixed clock where one of a hundred comes no later than so many times the mean, and half of them as late as this
-/// share of it.
-const CLOCK_SPACING: f64 = 1.5;
-
-const CLOCK_MEDIAN: f64 = 0.85;
-
 /// Pauses tell something where they take such a part of the time, one in so many.
 const TELLING_PAUSES: u64 = 10;
 
@@ -152,7 +146,7 @@ fn confidence(case: &Case, factor: Factor, margin: f64, instead: Option<Factor>)
     let window_unknown = case.direction.window.scale.is_none() && case.limits.inferred_window.is_none();
     let bounds = [
         (HIGHEST_CONFIDENCE, true, None),
-        (by_vantage, true, Some("a capture beside the sender, with the handshake")),
+        (by_vantage, true, Some("a capture at the sender, with the handshake")),
         (0.5 + 0.45 * margin, true, Some("a longer transfer")),
         (
             sharing(case, factor).map_or(HIGHEST_CONFIDENCE, |sharing| sharing.confidence),
@@ -163,13 +157,13 @@ fn confidence(case: &Case, factor: Factor, margin: f64, instead: Option<Factor>)
         (
             UNKNOWN_WINDOW_CONFIDENCE,
             window_unknown && may_be_the_window(case, factor),
-            Some("a capture with the handshake, which tells the window scale"),
+            Some("a capture with the handshake, which shows the window scale"),
         ),
         (
             UNTIMED_CONFIDENCE,
             2 * case.limits.timed_rounds < case.limits.rounds
                 && (factor.shows_capacity() || factor == Factor::LossRecovery),
-            Some("a capture beside the sender, or one with timestamps"),
+            Some("a capture at the sender, or one with timestamps"),
         ),
         (
             OPEN_CONFIDENCE,
@@ -179,7 +173,7 @@ fn confidence(case: &Case, factor: Factor, margin: f64, instead: Option<Factor>)
         (
             OPEN_CONFIDENCE,
             instead == Some(Factor::BottleneckBandwidth),
-            Some("a capture beside the sender, or one with timestamps"),
+            Some("a capture at the sender, or one with timestamps"),
         ),
     ];
     let after_its_own = [
@@ -273,15 +267,7 @@ fn may_be_the_path(case: &Case, factor: Factor) -> bool {
 fn may_be_the_hosts_own_queue(case: &Case, factor: Factor) -> bool {
     let BufferRounds { time_ns, pauses: Pauses { paused_ns, waited_ns, .. } } = case.limits.buffer_rounds;
     let has_waited = paused_ns >= time_ns / TELLING_PAUSES && waited_ns > paused_ns / 2;
-    factor == Factor::SendBuffer && is_beside_sender(case) && (has_waited || leaves_at_a_clock(case))
-}
-
-/// Nearly all packets leave at the same distance.
-fn leaves_at_a_clock(case: &Case) -> bool {
-    case.direction.spacing.durations.as_ref().is_some_and(|durations| {
-        let ([median_ns, late_ns], mean_ns) = (durations.quantiles_ns, durations.moments.mean_ns());
-        mean_ns > 0.0 && median_ns >= CLOCK_MEDIAN * mean_ns && late_ns <= CLOCK_SPACING * mean_ns
-    })
+    factor == Factor::SendBuffer && is_beside_sender(case) && (has_waited || case.direction.spacing.is_clocked())
 }
 
 /// A vantage point that is known at all costs no more confidence than this.

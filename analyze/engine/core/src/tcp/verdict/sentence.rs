@@ -14,7 +14,7 @@ pub fn sentence(case: &Case, decision: &Decision) -> String {
         return undetermined(case, decision);
     }
     let weight = if decision.by_lost_bytes {
-        format!("{} of the lost throughput", percent(decision.share))
+        format!("{} of the shortfall", percent(decision.share))
     } else {
         format!("{} of the data", percent(decision.share))
     };

@@ -10,12 +10,12 @@ use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Remedy, Tally};
 
-const REMEDY: Remedy = Remedy { words: "twice the path's bandwidth", change: Change::TwiceBandwidth };
+const REMEDY: Remedy = Remedy { words: "twice the bottleneck bandwidth", change: Change::TwiceBandwidth };
 
 /// See the module.
 pub const RULE: FactorRule = FactorRule {
     factor: Factor::BottleneckBandwidth,
-    in_words: "the path's bandwidth",
+    in_words: "the bottleneck bandwidth",
     in_rounds: &[
         Condition { turn: 8, holds: is_full_behind_window, beneath_slow_start: false },
         Condition { turn: 30, holds: is_bottleneck_limited, beneath_slow_start: true },
@@ -29,15 +29,18 @@ pub const RULE: FactorRule = FactorRule {
 };
 
 fn because(_case: &Case, tally: &Tally) -> String {
-    format!("The path's bandwidth was the limit: the transfer filled it with {}", tally.reference())
+    format!("The bottleneck bandwidth was the limit: the transfer filled it with {}", tally.reference())
 }
 
 fn bounds(case: &Case) -> Vec<Bound> {
-    let bound = Bound { confidence: ANOTHER_RATE_CONFIDENCE, needed: "a longer transfer, or one after an idle time" };
-    ran_faster(case.limits).then_some(bound).into_iter().collect()
+    let another_rate =
+        Bound { confidence: ANOTHER_RATE_CONFIDENCE, needed: "a longer transfer, or one after an idle time" };
+    let clocked = Bound { confidence: CLOCKED_CONFIDENCE, needed: "the queueing discipline of the sender's host" };
+    let bounds = [(ran_faster(case.limits), another_rate), (case.limits.clocked, clocked)];
+    bounds.into_iter().filter_map(|(applies, bound)| applies.then_some(bound)).collect()
 }
 
-/// Where nothing but the path limited it, the transfer had run clearly faster than while the path's bandwidth did.
+/// Where nothing but the path limited it, the transfer had run clearly faster than while the bottleneck bandwidth did.
 fn ran_faster(limits: &LimitsSummary) -> bool {
     let share = &limits.shares[Factor::BottleneckBandwidth as usize];
     let rate_bytes_s = share.bytes as f64 * 1e9 / share.time_ns.max(1) as f64;
@@ -49,3 +52,6 @@ fn ran_faster(limits: &LimitsSummary) -> bool {
 const ANOTHER_RATE: f64 = 1.3;
 
 const ANOTHER_RATE_CONFIDENCE: f64 = 0.75;
+
+/// What leaves at a fixed clock is shaped, or paced by its sender.
+const CLOCKED_CONFIDENCE: f64 = 0.75;

@@ -27,10 +27,10 @@ fn because(case: &Case, tally: &Tally) -> String {
     let [syn, syn_ack] = case.connection.opening_repeats().map(|repeats| repeats.unwrap_or(0));
     let lost = match (syn, syn_ack) {
         (0, 0) => return format!("Opening the connection took {} before data could flow", tally.time()),
-        (0, 1) => "The SYN-ACK was sent again".to_owned(),
-        (0, times) => format!("The SYN-ACK was sent again {times} times"),
-        (1, _) => "The SYN was lost or not answered, and sent again".to_owned(),
-        (times, _) => format!("The SYN was lost or not answered, and sent again {times} times"),
+        (0, 1) => "The SYN-ACK was retransmitted".to_owned(),
+        (0, times) => format!("The SYN-ACK was retransmitted {times} times"),
+        (1, _) => "The SYN was lost or not answered, and retransmitted".to_owned(),
+        (times, _) => format!("The SYN was lost or not answered, and retransmitted {times} times"),
     };
     let after =
         case.limits.syn_retransmitted_ns.map_or_else(String::new, |after_ns| format!(" after {}", seconds(after_ns)));

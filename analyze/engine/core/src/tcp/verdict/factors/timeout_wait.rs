@@ -25,8 +25,8 @@ fn because(case: &Case, tally: &Tally) -> String {
     let of = |trigger: Trigger| u64::from(case.direction.loss.by_trigger[trigger as usize]);
     let by_timers = match of(Trigger::Rto) + of(Trigger::Tlp) {
         0 => String::new(),
-        1 => " (1 segment sent again by a timer)".to_owned(),
-        segments => format!(" ({segments} segments sent again by timers)"),
+        1 => " (1 segment retransmitted by a timer)".to_owned(),
+        segments => format!(" ({segments} segments retransmitted by timers)"),
     };
     format!("The sender waited {} for timeouts after losses{by_timers}", tally.time())
 }

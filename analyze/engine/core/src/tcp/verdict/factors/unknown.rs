@@ -10,7 +10,7 @@ use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally};
 /// See the module.
 pub const RULE: FactorRule = FactorRule {
     factor: Factor::Unknown,
-    in_words: "nothing that could be told",
+    in_words: "an unclear cause",
     in_rounds: &[],
     least_share: 0.08,
     sets_the_rate: false,
@@ -21,7 +21,7 @@ pub const RULE: FactorRule = FactorRule {
 };
 
 fn because(_case: &Case, _tally: &Tally) -> String {
-    "What limited the transfer cannot be told".to_owned()
+    "What limited the transfer is unclear".to_owned()
 }
 
 fn bounds(_case: &Case) -> Vec<Bound> {
