@@ -1,6 +1,7 @@
 """The verdict on pairs and on a run, from transfers whose verdicts are known."""
 
 import json
+from dataclasses import replace
 from io import StringIO
 from typing import Any
 
@@ -57,6 +58,16 @@ def test_the_factor_of_most_time_is_the_run_s_and_says_how_many_transfers_it_lim
     )
     assert (of_data.factor, of_data.transfers) == (WINDOW, 8)
     assert whole.scope == "all"
+
+
+def test_losses_are_one_cause_whichever_factor_shows_them(results: RunResults) -> None:
+    run = data(results, *[("congestion_window", 0.9)] * 3, *[(LOSS, 0.9)] * 2, *[(WINDOW, 0.9)] * 3)
+    transfers = tuple(replace(one, measures=replace(one.measures, loss_rate=0.01)) for one in run.transfers)
+    found = run_verdict(replace(run, transfers=transfers))
+    assert (found.factor, found.share) == ("congestion_window", 5 / 8)
+    assert found.sentence.startswith("Losses, which kept the congestion window small, limited 5 of 8 transfers")
+    slow = tuple(replace(one, measures=replace(one.measures, loss_rate=0.0)) for one in run.transfers)
+    assert run_verdict(replace(run, transfers=slow)).share == 3 / 8, "without losses it is another cause"
 
 
 def test_transfers_count_by_how_long_they_took(results: RunResults) -> None:

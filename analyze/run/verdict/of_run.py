@@ -38,6 +38,8 @@ _SECOND_CAUSE = 0.2
 _MOST_CHANGES = 5
 _MOST_OF_RUNNER_UP = 3
 _OPEN = "undecided"
+_OF_LOSSES = ("loss_recovery", "timeout_wait")
+_BY_LOSSES = "losses, which kept the congestion window small,"
 _MUCH_OPEN = "more time is undecided than any factor has"
 
 
@@ -120,13 +122,19 @@ class _Vote:
         return _OPEN if self.found.is_open else self.found.factor
 
     @property
+    def is_of_losses(self) -> bool:
+        """Without a loss a congestion window that limits is one that grows slowly."""
+        loses = bool(self.transfer.measures.loss_rate)
+        return self.factor in _OF_LOSSES or (self.factor == "congestion_window" and loses)
+
+    @property
     def time_s(self) -> float:
         return self.transfer.transfer.duration_s
 
 
 def _of_scope(results: RunResults, scope: Scope) -> RunVerdict:
     transfers = [one for one in results.transfers if scope in ("all", one.transfer.role)]
-    votes = [_Vote(one, found) for one in transfers if (found := judged(one)) is not None]
+    votes = _losses_as_one([_Vote(one, found) for one in transfers if (found := judged(one)) is not None])
     shares = _factors(transfers, votes)
     leader, confidence, reason = _decided(votes, len(transfers))
     ranked = [name for name in _time_by_factor(votes) if name != _OPEN]
@@ -150,8 +158,16 @@ def _of_scope(results: RunResults, scope: Scope) -> RunVerdict:
         what_if=changes,
         reason=reason,
     )
+    losses_lead = leader is not None and all(vote.is_of_losses for vote in votes if vote.factor == leader)
     both_sides = all(len(vote.found.said) > 1 for vote in votes if vote.factor == _OPEN)
-    return replace(made, sentence=_sentence(made, both_sides=both_sides))
+    return replace(made, sentence=_sentence(made, both_sides=both_sides, losses_lead=losses_lead))
+
+
+def _losses_as_one(votes: Sequence[_Vote]) -> list[_Vote]:
+    """Repairs, timeouts and the window that losses keep small are one cause: all count for the one with most time."""
+    times = _time_by_factor([vote for vote in votes if vote.is_of_losses])
+    heaviest = next(iter(times), "")
+    return [replace(vote, found=replace(vote.found, factor=heaviest)) if vote.is_of_losses else vote for vote in votes]
 
 
 def _time_by_factor(votes: Sequence[_Vote]) -> dict[str, float]:
@@ -286,15 +302,14 @@ def _goodput_bps(transfers: Sequence[MeasuredTransfer], time_shares: dict[int, f
 _NOUNS: dict[Scope, str] = {"all": "transfer", "probe": "probe", "data": "data transfer"}
 
 
-def _sentence(found: RunVerdict, *, both_sides: bool) -> str:
+def _sentence(found: RunVerdict, *, both_sides: bool, losses_lead: bool) -> str:
     noun = _NOUNS[found.scope]
     if found.factor is None:
         what = f" between {in_words(found.undetermined_between)}" if found.undetermined_between else ""
         return f"What limited the {noun}s is undecided{what}: {found.reason}."
     own = next(one for one in found.factors if one.factor == found.factor)
-    said = (
-        f"{in_words([found.factor])} limited {own.verdict_in:,} of {plural(found.judged, f'{noun}')} that can be judged"
-    )
+    cause = _BY_LOSSES if losses_lead and found.factor == "congestion_window" else in_words([found.factor])
+    said = f"{cause} limited {own.verdict_in:,} of {plural(found.judged, f'{noun}')} that can be judged"
     said += f" ({share(own.verdict_time_share)} of their time)"
     if found.is_open:
         said = f"{in_words(found.undetermined_between)}; {said}, and {found.reason}"
