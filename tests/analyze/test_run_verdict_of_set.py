@@ -49,7 +49,8 @@ def test_another_limit_is_told_with_the_shares_of_time_that_changed(runs: tuple[
         WINDOW: "lower", BANDWIDTH: "higher", "slow_start": "higher",
     }  # fmt: skip
     assert found.sentence.startswith(
-        "Another limit: old: the receiver's window (100 % of the time); new: the bottleneck bandwidth (100 % of the time)."
+        "Another limit: old: the receiver's window (100 % of the time); "
+        "new: the bottleneck bandwidth (100 % of the time)."
     )
     assert (
         "Time limited by the receiver's window in data transfers: -84 [-87, -83] percentage points." in found.sentence

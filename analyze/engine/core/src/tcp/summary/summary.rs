@@ -65,9 +65,9 @@ pub struct SpacingSummary {
 
 /// Packets come at a fixed clock where one of a hundred comes no later than so many times the mean, and half of them as late as
 /// this share of it.
-const CLOCK_SPACING: f64 = 2.0;
+const CLOCK_SPACING: f64 = 1.5;
 
-const CLOCK_MEDIAN: f64 = 0.8;
+const CLOCK_MEDIAN: f64 = 0.85;
 
 impl SpacingSummary {
     /// Nearly all packets come at the same distance, as a narrow place lets them go, or a host that paces.

@@ -34,12 +34,10 @@ use crate::tcp::token_bucket::held::Held;
 pub fn find(series: &Series, usable: &[f32], terms: &Terms<'_>) -> Option<TokenBucket> {
     let whole = Stretch::of(series, usable, terms)?;
     shaper_in(&whole, shaper::find)
+        .or_else(|| policer::find(&whole, &busy_periods(&whole)))
         .or_else(|| match held::find(&whole) {
-            Some(Held::Link(..)) => None,
-            held => policer::find(&whole, &busy_periods(&whole)).or(match held {
-                Some(Held::Bucket(bucket)) => Some(bucket),
-                _ => None,
-            }),
+            Some(Held::Bucket(bucket)) => Some(bucket),
+            _ => None,
         })
         .or_else(|| shaper_in(&whole, ahead::find))
 }

@@ -48,8 +48,8 @@ const LONGER_NS: f64 = 1e6;
 /// What is usual is at most so many times the shortest round trip.
 const STANDING_QUEUE: f64 = 2.0;
 
-/// A burst below this many segments may as well be a short queue, or an initial window (ten, RFC 6928) and what it let go.
-pub(crate) const FEWEST_BURST_SEGMENTS: f64 = 15.0;
+/// A burst below this many segments may as well be a short queue.
+pub(crate) const FEWEST_BURST_SEGMENTS: f64 = 10.0;
 
 /// A burst of so many flights was saved up for, however short the time in which it passed.
 const FLIGHTS_OF_A_BURST: f64 = 3.0;
