@@ -2,6 +2,8 @@
 //!
 //! Subjects: `tcp/shared_limits/mod.rs`, `tcp/summary/over_time.rs`, `tcp/verdict/shared.rs`, `output/shared_limits.rs`.
 
+#![allow(clippy::panic)]
+
 mod playbook;
 
 use playbook::*;

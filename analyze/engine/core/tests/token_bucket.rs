@@ -23,7 +23,6 @@ const TERMS: Terms<'static> = Terms {
     path_full: &[],
     resting: &[],
     spacing: &[],
-    clocked: false,
     frame_bytes: 0.0,
 };
 

@@ -123,7 +123,6 @@ fn empty_bins(kind: Kind, parts: &[(usize, u32, u32, bool)]) -> Vec<[i64; 2]> {
         path_full: &[],
         resting: &resting,
         spacing: &[],
-        clocked: false,
         frame_bytes: 0.0,
     };
     let in_bins = |ns: i64| if ns == i64::MAX { ns } else { ns / 10_000_000 };

@@ -109,7 +109,6 @@ impl Path {
             path_full: &[],
             resting: &[],
             spacing: &[],
-            clocked: false,
             frame_bytes: 0.0,
         };
         find(&self.series(), &[], &terms)

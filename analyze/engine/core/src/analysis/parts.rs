@@ -68,13 +68,16 @@ pub fn analyze_in_parts(
     })
 }
 
+/// Reads a part, given those before it; none if it has no room for it.
+type ReadPart<'a> = dyn Fn(&Part, Option<&Reading>) -> Result<Option<Reading>, Failure> + 'a;
+
 /// Takes connections in parts, the first of so many hashes. `read` reads a part, given those before it; none if it has no room for
 /// it: then narrower ones follow.
 pub(super) fn part_by_part(
     room: Room,
     mut width: u64,
     options: &Options,
-    read: &dyn Fn(&Part, Option<&Reading>) -> Result<Option<Reading>, Failure>,
+    read: &ReadPart<'_>,
 ) -> Result<Analysis, Failure> {
     let mut from = 0;
     let mut together: Option<Reading> = None;

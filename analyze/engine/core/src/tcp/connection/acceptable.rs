@@ -34,12 +34,10 @@ struct Outside {
 pub(crate) enum Judged {
     /// No window allows them: it is counted, and that is all.
     Refused,
+    /// They lie within.
+    Inside,
     /// They are believed, and so is what was held of its side and of the other one.
-    Believed([Option<Held>; 2]),
-}
-
-impl Judged {
-    const INSIDE: Self = Self::Believed([None; 2]);
+    Believed(Box<[Option<Held>; 2]>),
 }
 
 impl Outside {
@@ -90,7 +88,7 @@ pub(crate) fn judge_ahead(connection: &mut Connection, packet: &Packet, side: us
         acknowledgement: hears_of(connection, packet, side)
             && above(packet.acknowledgement, peer, room_bytes(connection, 1 - side)),
     };
-    if outside.any() { judge(connection, packet, side, outside) } else { Judged::INSIDE }
+    if outside.any() { judge(connection, packet, side, outside) } else { Judged::Inside }
 }
 
 /// Asked of what [`is_far_behind`], and was not seen before: as [`judge_ahead`].
@@ -100,7 +98,7 @@ pub(crate) fn judge_behind(connection: &mut Connection, packet: &Packet, side: u
     let [direction, peer] = [&connection.directions[side], &connection.directions[1 - side]];
     // What passes two points, a second apart, is behind by more than a window.
     if connection.two_points.is_some() || direction.unheard || peer.unheard {
-        return Judged::INSIDE;
+        return Judged::Inside;
     }
     let below = |position: u64, direction: &Direction, room_bytes: u64| {
         let lowest = direction.una.min(direction.max).saturating_sub(room_bytes);
@@ -114,7 +112,7 @@ pub(crate) fn judge_behind(connection: &mut Connection, packet: &Packet, side: u
         acknowledgement: hears_of(connection, packet, side)
             && below(acknowledged, peer, room_bytes(connection, 1 - side)),
     };
-    if outside.any() { judge(connection, packet, side, outside) } else { Judged::INSIDE }
+    if outside.any() { judge(connection, packet, side, outside) } else { Judged::Inside }
 }
 
 /// The packet acknowledges, and something is known of what it may.
@@ -150,7 +148,7 @@ fn judge(connection: &mut Connection, packet: &Packet, side: usize, outside: Out
     let room_bytes = [room_bytes(connection, side), room_bytes(connection, 1 - side)];
     if is_row || other.is_some_and(|held| agree(packet, &held.last, room_bytes)) {
         connection.doubtful = None;
-        return Judged::Believed([goes_on, other]);
+        return Judged::Believed(Box::new([goes_on, other]));
     }
     connection.directions[side].loss.unacceptable += 1;
     let is_repeated = own.is_some_and(|held| has_numbers_of(packet, &held.last));

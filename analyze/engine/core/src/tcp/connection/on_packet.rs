@@ -163,8 +163,9 @@ fn begin_side(connection: &mut Connection, packet: &Packet, side: usize, environ
 fn settle(connection: &mut Connection, judged: Judged, side: usize, environment: &mut Environment) -> bool {
     match judged {
         Judged::Refused => false,
+        Judged::Inside => true,
         Judged::Believed(held) => {
-            take_held(connection, side, held, environment);
+            take_held(connection, side, *held, environment);
             true
         }
     }

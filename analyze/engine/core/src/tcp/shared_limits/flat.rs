@@ -103,7 +103,6 @@ fn bucket_of(flows: &[&Flow]) -> Option<TokenBucket> {
         path_full: &shares(flows, &sum, |flow| &flow.path_full),
         resting: &[],
         spacing: &[],
-        clocked: false,
         frame_bytes: 0.0,
     };
     token_bucket::find(&sum, &shares(flows, &sum, |flow| &flow.usable), &terms)

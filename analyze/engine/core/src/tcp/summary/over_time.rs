@@ -48,9 +48,8 @@ impl<'a> OverTime<'a> {
         }
     }
 
-    /// Looks for a token bucket in it, and when that was empty; and for a link that held its rate. `clocked`: packets came at a
-    /// fixed clock.
-    pub(super) fn held_rate(&self, direction: &Direction, runs: &[Run], clocked: bool) -> Option<HeldRate> {
+    /// Looks for a token bucket in it, and when that was empty; and for a link that held its rate.
+    pub(super) fn held_rate(&self, direction: &Direction, runs: &[Run]) -> Option<HeldRate> {
         let series = self.series;
         let live = direction.live.as_deref();
         let buckets = live.into_iter().flat_map(|live| live.rates.spacing.sketch.buckets());
@@ -66,7 +65,6 @@ impl<'a> OverTime<'a> {
             path_full: &path_full,
             resting: &resting,
             spacing: &spacing,
-            clocked,
             frame_bytes: frame_bytes as f64,
         };
         let usable = network_shares(series, runs);

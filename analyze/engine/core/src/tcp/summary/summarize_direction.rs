@@ -173,7 +173,7 @@ fn summarise_over_time(
     let over_time =
         OverTime::of(series, direction, context.min_rtt_ns, [context.beside_sender, context.beside_receiver]);
     let runs = limits.as_ref().map_or(&[][..], |limits| &limits.runs);
-    let held = over_time.held_rate(direction, runs, clocked);
+    let held = over_time.held_rate(direction, runs);
     if let Some(limits) = limits {
         limits.delivered = over_time.kept().map(Box::new);
         match &held {

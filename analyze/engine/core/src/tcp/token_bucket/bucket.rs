@@ -86,8 +86,6 @@ pub struct Terms<'a> {
     pub resting: &'a [f32],
     /// Times between two data packets: from so long on (nanoseconds) and how many; where none are given nothing is known of them.
     pub spacing: &'a [(u64, u64)],
-    /// Nearly all packets come at the same distance.
-    pub clocked: bool,
     /// Payload of the largest frame: with segmentation offload one holds many segments.
     pub frame_bytes: f64,
 }

@@ -32,8 +32,6 @@ pub struct Stretch {
     pub spacing: Vec<(u64, u64)>,
     pub all_bins: usize,
     pub frame_bytes: f64,
-    /// Nearly all packets come at the same distance.
-    pub clocked: bool,
     /// The whole round trip is sampled: a queue shows in it wherever it stands.
     pub whole_rtt: bool,
     pub min_rtt_ns: f64,
@@ -66,7 +64,6 @@ impl Stretch {
             spacing: terms.spacing.to_vec(),
             all_bins: series.bins.len(),
             frame_bytes: terms.frame_bytes * terms.overhead,
-            clocked: terms.clocked,
             whole_rtt: whole,
             min_rtt_ns: min_rtt_ns.max(1.0),
             segment_bytes: (terms.segment_bytes * terms.overhead).max(1.0),

@@ -115,7 +115,7 @@ impl Burst {
             && self.bytes >= BEYOND_WAVERING * wavering
             && self.bytes >= FEWEST_BURST_SEGMENTS * stretch.segment_bytes;
         let queued = is_queued(stretch, empty.clone()) || loses_behind_queue(stretch, empty.clone());
-        if !is_burst || queued || !loses(stretch, empty.clone()) {
+        if !is_burst || queued || !loses(stretch, empty.clone()) || lossy_parts(stretch, &empty) < LOSSY_PARTS {
             return None;
         }
         let before = self.faster(stretch, rate)?;
@@ -176,12 +176,17 @@ fn loses(stretch: &Stretch, bins: std::ops::Range<usize>) -> bool {
     lost >= FEWEST_LOST_SEGMENTS * stretch.segment_bytes && round_trips.len() >= FEWEST_LOSSY_ROUND_TRIPS
 }
 
+/// Of eight parts of these bins, so many have losses.
+fn lossy_parts(stretch: &Stretch, bins: &std::ops::Range<usize>) -> usize {
+    let length = bins.len().div_ceil(PARTS_OF_A_RATE).max(1);
+    let lost = stretch.lost.get(bins.clone()).unwrap_or_default();
+    lost.chunks(length).filter(|part| part.iter().sum::<f64>() > 0.0).count()
+}
+
 /// Losses all along leave a link's rate as it is, and there is enough in flight for it to vary.
 fn loses_all_along(stretch: &Stretch, rate: &Plateau) -> bool {
-    let length = (rate.end - rate.start).div_ceil(PARTS_OF_A_RATE).max(1);
-    let lossy = stretch.lost[rate.start..rate.end].chunks(length).filter(|part| part.iter().sum::<f64>() > 0.0);
     let in_flight = rate.rate * stretch.min_rtt_ns / stretch.bin_ns;
-    lossy.count() >= LOSSY_PARTS
+    lossy_parts(stretch, &(rate.start..rate.end)) >= LOSSY_PARTS
         && in_flight >= FEWEST_SEGMENTS_IN_FLIGHT * stretch.segment_bytes
         && loses(stretch, rate.start..rate.end)
 }
@@ -209,7 +214,6 @@ mod tests {
             spacing: Vec::new(),
             all_bins: bins,
             frame_bytes: SEGMENT,
-            clocked: false,
             whole_rtt: true,
             min_rtt_ns: 40e6,
             segment_bytes: SEGMENT,
