@@ -133,11 +133,14 @@ impl Counts {
 
     /// The fastest rate that several trains have.
     fn fastest_usual(&self) -> Option<f64> {
-        let all: u32 = self.0.iter().map(|count| u32::from(*count)).sum();
+        // Most of the buckets are empty, above all of a short connection.
+        let used = self.0.iter().position(|&count| count > 0)?..self.0.iter().rposition(|&count| count > 0)? + 1;
+        let all: u32 = self.0[used.clone()].iter().map(|count| u32::from(*count)).sum();
         let wanted = FEWEST_TRAINS.max((LEAST_SHARE * f64::from(all)).ceil() as u32);
         let near = |at: usize| &self.0[at.saturating_sub(NEAR_BUCKETS)..(at + NEAR_BUCKETS + 1).min(BUCKETS)];
         let trains = |at: usize| near(at).iter().map(|count| u32::from(*count)).sum::<u32>();
-        let top = (0..BUCKETS).rev().find(|&at| trains(at) >= wanted)?;
+        let around = used.start.saturating_sub(NEAR_BUCKETS)..(used.end + NEAR_BUCKETS).min(BUCKETS);
+        let top = around.rev().find(|&at| trains(at) >= wanted)?;
         // The fastest of the neighbours may be the edge of what is most usual there.
         let at = (top.saturating_sub(2 * NEAR_BUCKETS)..=top).max_by_key(|&at| self.0[at])?;
         Some(middle_of(at))

@@ -6,8 +6,8 @@ use crate::tcp::limits::bucket::{full_shares, network_shares, resting_shares};
 use crate::tcp::limits::runs::Run;
 use crate::tcp::rates::delivered::DeliveredSeries;
 use crate::tcp::rates::series::{Bin, Series};
-use crate::tcp::token_bucket;
 use crate::tcp::token_bucket::bucket::{Delivered, Terms, TokenBucket};
+use crate::tcp::token_bucket::{self, Found};
 
 /// What held the rate of a direction, and when.
 pub(super) enum HeldRate {
@@ -68,11 +68,13 @@ impl<'a> OverTime<'a> {
             frame_bytes: frame_bytes as f64,
         };
         let usable = network_shares(series, runs);
-        let Some(bucket) = token_bucket::find(series, &usable, &terms) else {
-            return token_bucket::link_times(series, &usable, &terms).map(HeldRate::ByLink);
-        };
-        let empty_ns = token_bucket::empty_times(series, &usable, &terms, &bucket);
-        Some(HeldRate::ByBucket(bucket, empty_ns))
+        Some(match token_bucket::search(series, &usable, &terms)? {
+            Found::Bucket(bucket) => {
+                let empty_ns = token_bucket::empty_times(series, &usable, &terms, &bucket);
+                HeldRate::ByBucket(bucket, empty_ns)
+            }
+            Found::Link(between_ns) => HeldRate::ByLink(between_ns),
+        })
     }
 
     /// What is kept of it; none if that is too little.

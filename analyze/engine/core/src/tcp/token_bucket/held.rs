@@ -66,6 +66,10 @@ pub enum Held {
 /// Looks for it.
 pub fn find(stretch: &Stretch) -> Option<Held> {
     let end = stretch.delivered.iter().rposition(|bytes| *bytes > 0.0)?;
+    // Most transfers lose too little for either; to look for what is even takes much longer.
+    if !loses(stretch, 0..stretch.len()) {
+        return None;
+    }
     let starts = || (0..FIRST_PARTS).map(|part| part * stretch.len() / PARTS);
     let held = |most_variation: f64| starts().find_map(|start| held_plateau(stretch, start, end, most_variation));
     if let Some(rate) = held(MOST_VARIATION) {

@@ -29,24 +29,41 @@ use crate::tcp::token_bucket::bucket::{Terms, TokenBucket};
 use crate::tcp::token_bucket::fit::{Stretch, busy_periods, episodes};
 use crate::tcp::token_bucket::held::Held;
 
-/// Looks for a token bucket. `usable[i]` is the share of bin `i` in which the network set the rate (not a stall, the
-/// application or a window); bins beyond its end are usable, so that an empty slice means all.
-pub fn find(series: &Series, usable: &[f32], terms: &Terms<'_>) -> Option<TokenBucket> {
-    let whole = Stretch::of(series, usable, terms)?;
-    shaper_in(&whole, shaper::find)
-        .or_else(|| policer::find(&whole, &busy_periods(&whole)))
-        .or_else(|| match held::find(&whole) {
-            Some(Held::Bucket(bucket)) => Some(bucket),
-            _ => None,
-        })
-        .or_else(|| shaper_in(&whole, ahead::find))
+/// What held a rate.
+#[derive(Debug)]
+pub enum Found {
+    /// A token bucket.
+    Bucket(TokenBucket),
+    /// The narrowest place of the path, through losses, from when to when: no bucket is found.
+    Link([i64; 2]),
 }
 
-/// From when to when the narrowest place of the path held the rate through losses, where no bucket is found.
-pub fn link_times(series: &Series, usable: &[f32], terms: &Terms<'_>) -> Option<[i64; 2]> {
+/// Looks for it. `usable[i]` is the share of bin `i` in which the network set the rate (not a stall, the
+/// application or a window); bins beyond its end are usable, so that an empty slice means all.
+pub fn search(series: &Series, usable: &[f32], terms: &Terms<'_>) -> Option<Found> {
     let whole = Stretch::of(series, usable, terms)?;
-    let Held::Link(start, end) = held::find(&whole)? else { return None };
-    Some([start, end].map(|bin| series.start_ns.saturating_add((bin as f64 * whole.bin_ns) as i64)))
+    let plain = shaper_in(&whole, shaper::find).or_else(|| policer::find(&whole, &busy_periods(&whole)));
+    if let Some(bucket) = plain {
+        return Some(Found::Bucket(bucket));
+    }
+    match held::find(&whole) {
+        Some(Held::Bucket(bucket)) => Some(Found::Bucket(bucket)),
+        link => match (shaper_in(&whole, ahead::find), link) {
+            (Some(bucket), _) => Some(Found::Bucket(bucket)),
+            (None, Some(Held::Link(start, end))) => Some(Found::Link(
+                [start, end].map(|bin| series.start_ns.saturating_add((bin as f64 * whole.bin_ns) as i64)),
+            )),
+            _ => None,
+        },
+    }
+}
+
+/// The token bucket that [`search`] finds.
+pub fn find(series: &Series, usable: &[f32], terms: &Terms<'_>) -> Option<TokenBucket> {
+    match search(series, usable, terms)? {
+        Found::Bucket(bucket) => Some(bucket),
+        Found::Link(_) => None,
+    }
 }
 
 /// From when to when a bucket that was found was empty: up to the end, or to an idle time that filled it again.
