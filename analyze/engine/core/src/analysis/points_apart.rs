@@ -4,6 +4,8 @@
 //! other in difference. Which of both it is, acknowledgements show: where the clocks differ by more than the way takes, one point shows
 //! nearly everything first, so that acknowledgements appear before the copies of their data. Else each packet appears first at the
 //! point that is nearer to its sender.
+//!
+//! Rule: docs/methods.md, "Two capture points with clocks of their own".
 
 use std::collections::HashMap;
 
