@@ -8,7 +8,7 @@
 //! whole, parts  all of it in one reading, or as many as memory or a lag asks for (part: a range of flows)
 //!   reading    one reading, what it leaves, and how several become one result
 //!     time_order records in order of their times (held: what waits for that; set_back: a clock that was set is no disorder)
-//!     two_clocks captures of both hosts put together (points_apart: how far; copies: pairs of packets; one_point: those of one of them)
+//!     two_clocks captures of both hosts put together (one_point: the packets of one of them)
 //!     lag      a host that was recorded late, put right in another reading
 //!     serial   one reading in one loop
 //!     parallel the same on several threads
@@ -19,7 +19,6 @@
 //! options, results, failure   what the caller gives and gets
 //! ```
 
-pub(crate) mod copies;
 pub mod echoes;
 pub mod failure;
 pub mod flow_index;
@@ -32,7 +31,6 @@ pub mod options;
 pub(crate) mod parallel;
 pub mod part;
 pub(crate) mod parts;
-pub(crate) mod points_apart;
 pub(crate) mod reading;
 pub mod results;
 pub(crate) mod serial;
