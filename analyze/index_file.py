@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from analyze.capture_files import INDEX_ENDING
+from analyze.capture_version import Version, version_of
 from analyze.stores.listing import ObjectUrl
 from analyze.stores.place import is_url
 
@@ -26,15 +27,6 @@ _LARGEST_BYTES = 1 << 30
 
 class IndexFileError(OSError):
     """An index that is not used; the text says why, and what to do."""
-
-
-@dataclass(frozen=True, slots=True)
-class Version:
-    """What changes when a capture does."""
-
-    size_bytes: int
-    state: str
-    """ETag of an object; time of the last change of a file, Unix nanoseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,14 +78,6 @@ class Index:
             else:
                 parts.append((stretch.offset, end - stretch.offset, stretch.frame, stretch.packets_before))
         return parts
-
-
-def version_of(capture: str) -> Version:
-    """Of a file or an object as it is now. Raises `OSError`."""
-    if isinstance(capture, ObjectUrl):
-        return Version(capture.size_bytes, capture.etag or "")
-    state = Path(capture).stat()
-    return Version(state.st_size, str(state.st_mtime_ns))
 
 
 def as_bytes(index: Index, name: str) -> bytes:

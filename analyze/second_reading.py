@@ -7,7 +7,8 @@ with an index, and nothing may have been put into another order. Everything else
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from analyze.index_file import Index, IndexFileError, Part, Version, load
+from analyze.capture_version import Version
+from analyze.index_file import Index, IndexFileError, Part, load
 from analyze.sources import Opened
 from analyze.stores.remote import RemoteObject
 

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     import pyarrow
 
     from analyze.anonymize import Anonymizer
+    from analyze.capture_version import Version
     from analyze.document import Record
-    from analyze.index_file import Version
 
 __all__ = ["Options", "Trace", "TraceError", "read", "version"]
 
@@ -482,7 +482,7 @@ def _compiler(expression: str | None) -> Callable[[int, int], bytes] | None:
 
 def _version(one: Opened) -> "Version | None":
     """What the capture's index must be of; None for what has none."""
-    from analyze.index_file import version_of
+    from analyze.capture_version import version_of
 
     name = one.data.url if isinstance(one.data, RemoteObject) else one.file
     try:

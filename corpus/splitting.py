@@ -12,7 +12,8 @@ from typing import Any
 
 from analyze import _engine
 from analyze.capture_files import INDEX_ENDING
-from analyze.index_file import Index, Version, as_bytes
+from analyze.capture_version import Version
+from analyze.index_file import Index, as_bytes
 from analyze.trace import version
 from corpus.engine import document, parsed, rows, written
 from corpus.folder import Folder, Slices, folder
@@ -68,10 +69,10 @@ class Manifest:
     open_datagrams: int
     slices: Slices
     lookups: tuple[dict[str, Any], ...]
-    icmp_errors: tuple[list[Any], ...]
-    """Each as the engine has it, addresses as texts."""
-    echoes: tuple[dict[str, Any], ...]
     problems: tuple[str, ...]
+    icmp_errors: tuple[list[Any], ...] = ()
+    """Each as the engine has it, addresses as texts."""
+    echoes: tuple[dict[str, Any], ...] = ()
 
     @property
     def name(self) -> str:

@@ -46,25 +46,11 @@ pub fn is_application_limited(rounds: &[KnownRound], index: usize, background: &
         false => round.pauses() && beside() == [true, true],
     };
     // What is delivered still grows by a quarter in each round: a writer that the send buffer holds up now and then does no harm.
-    let wrote = || {
-        !round.slow_start && in_pieces() && !stands_at_a_ceiling(rounds, index, background)
-            || writes_and_waits(rounds, index, background)
-    };
+    let wrote = || !round.slow_start && in_pieces() || writes_and_waits(rounds, index, background);
     idle_most
         || gives_too_little(round)
         || speaks_in_turns(rounds, index)
         || wrote() && !answers_acknowledgements(rounds, index)
-}
-
-/// The flight stands at a ceiling all the time, and its pauses are not the application's: a buffer or a window holds back what is
-/// written, whatever the sizes of the writes. Only at the sender: elsewhere pieces in a rhythm that fits the round trip look the same.
-///
-/// Rule: docs/verdict.md, "Writes at a ceiling".
-fn stands_at_a_ceiling(rounds: &[KnownRound], index: usize, background: &Background) -> bool {
-    let at_sender_without_rest = |round: &KnownRound| round.longest_gap_ns == 0 && !rests(round);
-    neighbours(rounds, index, PAUSE_REACH).iter().all(at_sender_without_rest)
-        && is_send_buffer_limited(rounds, index, background)
-        && !keeps_its_own_pace(rounds, index)
 }
 
 /// What came after a pause was an answer to an acknowledgement much more often than by chance. Only a kernel hears of those, so
