@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analyze import index_file
+from analyze.capture_version import Version
 from analyze.grouping import Grouping
-from analyze.index_file import Index, IndexFileError, Version, as_bytes, parsed
+from analyze.index_file import Index, IndexFileError, as_bytes, parsed
 from analyze.trace import Options, Trace, read
 from tests.corpus import captures_made as made
 
