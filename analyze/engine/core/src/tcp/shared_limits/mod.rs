@@ -84,8 +84,14 @@ fn of_group(flows: &[Flow], group: &[usize], connections: &mut [Box<ConnectionSu
         between_ns: flat.between_ns,
         confidence: flat.confidence,
     };
+    let total = sum.total(&flat.members);
     for &member in &flat.members {
-        take(members[member], sharing, left_bps(&sum, &flat, member), &mut connections[members[member].place]);
+        take(
+            members[member],
+            sharing,
+            left_bps(&sum, &total, flat.rate_bps, member),
+            &mut connections[members[member].place],
+        );
     }
     let mut ids: Vec<u32> = flat.members.iter().map(|&member| connections[members[member].place].id).collect();
     ids.sort_unstable();
@@ -93,12 +99,11 @@ fn of_group(flows: &[Flow], group: &[usize], connections: &mut [Box<ConnectionSu
     Some(SharedLimit { connections: ids, factor, rate_bps, burst_bytes, between_ns, confidence })
 }
 
-/// What the others left of the rate while this one was there, bits per second, on average.
-fn left_bps(sum: &Sum, flat: &Flat, member: usize) -> f64 {
+/// What the others left of the rate while this one was there, bits per second, on average; `total` is what all had of each cell.
+fn left_bps(sum: &Sum, total: &[f64], rate_bps: f64, member: usize) -> f64 {
     let cells = sum.life(member);
-    let rate = flat.rate_bps * sum.cell_s() / 8.0;
-    let others =
-        |cell: usize| flat.members.iter().map(|&other| sum.parts[other][cell]).sum::<f64>() - sum.parts[member][cell];
+    let rate = rate_bps * sum.cell_s() / 8.0;
+    let others = |cell: usize| total[cell] - sum.parts[member][cell];
     let left: f64 = cells.clone().map(|cell| (rate - others(cell)).max(sum.parts[member][cell])).sum();
     left * 8.0 / (cells.len().max(1) as f64 * sum.cell_s())
 }
