@@ -384,7 +384,7 @@ fn beside_the_receiver_an_acknowledgement_that_no_kernel_delays_so_long_shows_th
         })
     };
     assert_eq!(gaps(&unacknowledged(690.0)), [(Cause::LocalHostStall, 240)]);
-    // Direction a second of delay is allowed, 200 ms are usual.
+    // Half a second of delay is allowed, 200 ms are usual.
     assert_eq!(gaps(&unacknowledged(600.0)), [(Cause::HostOrPath, 150)]);
     // So does the last segment of a transfer, if it waited as long.
     let sent = segment(400).tsval(1_000_440).tsecr(2_000_430);

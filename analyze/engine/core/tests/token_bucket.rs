@@ -272,7 +272,7 @@ fn a_bucket_that_fills_while_the_application_rests_is_the_same_in_all_busy_perio
     let bucket = found_in_chunks(&chunks()).unwrap();
     assert_eq!(bucket.kind, Kind::Policer);
     assert!(close_to(bucket.sustained_bps, 10e6, 0.05) && close_to(bucket.burst_bytes, 300e3, 0.1), "{bucket:?}");
-    // Direction a second brings more than the bucket holds.
+    // Half a second brings more than the bucket holds.
     assert_eq!(bucket.refill_bps, None);
     let deep = Policed { burst_bytes: 1.5e6, ..chunks() };
     let bucket = found_in_chunks(&deep).unwrap();

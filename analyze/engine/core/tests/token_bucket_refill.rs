@@ -137,7 +137,7 @@ fn what_the_application_leaves_unused_fills_the_bucket_up_to_its_depth() {
     // A rest of fifty bins would fill 500,000 bytes, of which 400,000 are held: they last for 20 bins at thrice the rate.
     let full = [&RESTED[..], &[(30, 30_000, 0, false)]].concat();
     assert_eq!(empty_bins(Kind::Shaper, &full), [[0, 101], [169, i64::MAX]]);
-    // Direction of the rate for as long leaves half as much.
+    // Half of the rate for as long leaves half as much.
     let direction = [RESTED[0], (50, 5_000, 0, true), (30, 30_000, 0, false)];
     assert_eq!(empty_bins(Kind::Shaper, &direction), [[0, 102], [162, i64::MAX]]);
 }

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use crate::tcp::events::segment::Segment;
 
-/// Direction a second of a clock of milliseconds.
+/// Half a second of a clock of milliseconds.
 const MOST: usize = 512;
 
 /// A first transmission.

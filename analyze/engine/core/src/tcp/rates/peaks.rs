@@ -10,7 +10,7 @@
 /// Lengths of the windows.
 pub const WINDOWS_NS: [i64; 3] = [1_000_000, 10_000_000, 100_000_000];
 
-/// Direction of the shortest.
+/// Half of the shortest.
 const STEP_NS: i64 = WINDOWS_NS[0] / 2;
 
 /// The most bytes in a window, and the frames of the first and the last data packet in it.
@@ -79,15 +79,15 @@ impl PeakRates {
         let step = time_ns.div_euclid(STEP_NS);
         self.until_ns = (step + 1).saturating_mul(STEP_NS);
         let mut index = step;
-        for directions in &mut self.windows {
-            if directions.index == index && !first {
+        for halves in &mut self.windows {
+            if halves.index == index && !first {
                 // The longer windows are not over either.
                 return;
             }
             if !first {
-                directions.close(bytes_so_far, last_frame, index);
+                halves.close(bytes_so_far, last_frame, index);
             }
-            (directions.index, directions.base, directions.first_frame) = (index, bytes_so_far, frame);
+            (halves.index, halves.base, halves.first_frame) = (index, bytes_so_far, frame);
             index = index.div_euclid(10);
         }
     }
@@ -97,10 +97,10 @@ impl PeakRates {
         if self.until_ns == i64::MIN {
             return None;
         }
-        for directions in &mut self.windows {
-            directions.close(bytes_so_far, last_frame, i64::MIN);
+        for halves in &mut self.windows {
+            halves.close(bytes_so_far, last_frame, i64::MIN);
         }
-        Some(self.windows.map(|directions| directions.peak))
+        Some(self.windows.map(|halves| halves.peak))
     }
 }
 

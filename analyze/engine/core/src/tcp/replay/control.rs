@@ -135,7 +135,7 @@ impl Control {
         let train_s = self.window / round.path_segments_s;
         let is_train = 2.0 / round.path_segments_s <= HYSTART_APART_S && train_s >= round.base_s / 2.0;
         if is_train {
-            // Direction of a round trip's acknowledgements have enlarged it by then.
+            // Half of a round trip's acknowledgements have enlarged it by then.
             return Some(self.window + round.path_segments_s * round.base_s / 2.0);
         }
         let [least_s, most_s] = HYSTART_DELAY_S;

@@ -257,7 +257,7 @@ impl Levels {
             };
             let on_loss: Vec<f64> =
                 walk(0.0).filter(|&(bin, _)| stretch.lost[bin] > 0.0).map(|(_, level)| level).collect();
-            // Direction of the losses find it at most empty.
+            // Half of the losses find it at most empty.
             let from = (-median(&on_loss).unwrap_or(0.0)).min(burst);
             if from.abs() <= LEVEL_ON_LOSS * round_trip {
                 levels.emptied = levels.emptied.min(period.first);
