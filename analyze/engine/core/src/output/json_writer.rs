@@ -5,10 +5,10 @@ use crate::output::fixed::{push_signed, push_unsigned};
 use crate::output::key::{Key, key};
 use crate::tcp::verdict::case::Evidence;
 
-/// Nothing in it has to be escaped.
+/// Nothing in it has to be escaped. All bytes are asked, many at a time, which is less than stopping at the first.
 fn is_plain(text: &str) -> bool {
-    let plain = |byte: u8| (b' '..=b'~').contains(&byte) && !matches!(byte, b'"' | b'\\' | b'<' | b'>' | b'&');
-    text.bytes().all(plain)
+    let plain = |byte: u8| (b' '..=b'~').contains(&byte) & !matches!(byte, b'"' | b'\\' | b'<' | b'>' | b'&');
+    text.bytes().fold(true, |all, byte| all & plain(byte))
 }
 
 /// A JSON document being written. Every member and item ends with a comma; the brace or bracket that closes takes the

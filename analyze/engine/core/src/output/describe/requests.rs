@@ -3,10 +3,9 @@
 use crate::output::describe::visitor::Visitor;
 use crate::output::key::key;
 use crate::tcp::requests::exchanges::Reason;
-use crate::tcp::requests::longest::Sketches;
+use crate::tcp::requests::longest::Quantiles;
 use crate::tcp::requests::servers::Server;
 use crate::tcp::requests::summary::RequestSummary;
-use crate::tcp::stats::quantile_sketch::DurationSketch;
 use crate::tcp::summary::summary::ConnectionSummary;
 use crate::tcp::verdict::requests::sentence;
 
@@ -40,20 +39,14 @@ fn totals(requests: Option<&RequestSummary>, visitor: &mut impl Visitor) {
     visitor.exact_seconds(key!("first_byte_s"), nanoseconds(totals.map(|totals| totals.first_byte_ns)));
     visitor.exact_seconds(key!("response_s"), nanoseconds(totals.map(|totals| totals.response_ns)));
     visitor.exact_seconds(key!("server_loop_s"), nanoseconds(requests.and_then(|requests| requests.server_loop_ns)));
-    quantiles(requests.map(|requests| requests.longest.sketches()), visitor);
+    quantiles(requests.map_or([None; 2], |requests| requests.longest.quantiles()), visitor);
     visitor.word(key!("largest_part"), requests.and_then(RequestSummary::largest).map(|(part, _)| part.name()));
     visitor.text(key!("sentence"), requests.and_then(sentence).as_deref());
     visitor.end();
 }
 
 /// Median, 95th and 99th percentile of time to first byte and of duration.
-fn quantiles(sketches: Option<Sketches>, visitor: &mut impl Visitor) {
-    let of = |mut sketch: DurationSketch| {
-        sketch.settle();
-        sketch.quantiles([0.5, 0.95, 0.99])
-    };
-    let [first_byte, duration] =
-        sketches.map_or([None; 2], |Sketches { first_byte, duration }| [first_byte, duration].map(of));
+fn quantiles([first_byte, duration]: [Quantiles; 2], visitor: &mut impl Visitor) {
     visitor.seconds(key!("first_byte_median_s"), first_byte.map(|[median, ..]| median));
     visitor.seconds(key!("first_byte_p95_s"), first_byte.map(|[_, p95, _]| p95));
     visitor.seconds(key!("first_byte_p99_s"), first_byte.map(|[.., p99]| p99));
@@ -73,5 +66,5 @@ pub(crate) fn server(server: &Server, visitor: &mut impl Visitor) {
     visitor.exact_seconds(key!("request_s"), nanoseconds(totals.request_ns));
     visitor.exact_seconds(key!("first_byte_s"), nanoseconds(totals.first_byte_ns));
     visitor.exact_seconds(key!("response_s"), nanoseconds(totals.response_ns));
-    quantiles(Some(server.sketches.clone()), visitor);
+    quantiles(server.sketches.clone().quantiles(), visitor);
 }

@@ -1,7 +1,7 @@
 //! Exchanges of a connection: each of the first few, of more the longest; all in totals and quantiles.
 
 use crate::tcp::requests::said::Moment;
-use crate::tcp::stats::quantile_sketch::DurationSketch;
+use crate::tcp::stats::quantile_sketch::{DurationSketch, quantiles_of};
 
 /// Exchanges that are listed one by one.
 pub const MOST_LISTED: usize = 16;
@@ -76,7 +76,31 @@ impl Sketches {
         self.first_byte.add(exchange.first_byte_ns);
         self.duration.add(exchange.duration_ns());
     }
+
+    /// Takes all exchanges of a connection.
+    pub fn add_all(&mut self, longest: &Longest) {
+        match &longest.sketches {
+            Some(all) => {
+                self.first_byte.merge(&all.first_byte);
+                self.duration.merge(&all.duration);
+            }
+            None => longest.list.iter().for_each(|listed| self.add(listed)),
+        }
+    }
+
+    /// Quantiles of both, nanoseconds.
+    pub fn quantiles(mut self) -> [Quantiles; 2] {
+        [&mut self.first_byte, &mut self.duration].map(|sketch| {
+            sketch.settle();
+            sketch.quantiles(RANKS)
+        })
+    }
 }
+
+/// Median, 95th and 99th percentile in nanoseconds; none without exchanges.
+pub type Quantiles = Option<[f64; 3]>;
+
+const RANKS: [f64; 3] = [0.5, 0.95, 0.99];
 
 /// See the module.
 #[derive(Debug, Default, Clone)]
@@ -111,14 +135,27 @@ impl Longest {
         self.replace_shortest(exchange);
     }
 
-    /// Quantiles of all exchanges.
-    pub fn sketches(&self) -> Sketches {
-        self.sketches.as_deref().cloned().unwrap_or_else(|| self.all_listed())
+    /// Quantiles of time to first byte and of duration, of all exchanges. Most connections have few: they need no sketch.
+    pub fn quantiles(&self) -> [Quantiles; 2] {
+        match &self.sketches {
+            Some(sketches) => sketches.as_ref().clone().quantiles(),
+            None => {
+                [self.sorted_quantiles(|listed| listed.first_byte_ns), self.sorted_quantiles(Exchange::duration_ns)]
+            }
+        }
+    }
+
+    fn sorted_quantiles(&self, of: impl Fn(&Exchange) -> u64) -> Quantiles {
+        let mut room_ns = [0; MOST_LISTED];
+        let sorted_ns = &mut room_ns[..self.list.len()];
+        sorted_ns.iter_mut().zip(&self.list).for_each(|(value_ns, listed)| *value_ns = of(listed));
+        sorted_ns.sort_unstable();
+        quantiles_of(sorted_ns, RANKS)
     }
 
     fn all_listed(&self) -> Sketches {
         let mut sketches = Sketches::default();
-        self.list.iter().for_each(|listed| sketches.add(listed));
+        sketches.add_all(self);
         sketches
     }
 
@@ -162,9 +199,11 @@ mod tests {
             listed.sort_unstable_by_key(|duration_ns| std::cmp::Reverse(*duration_ns));
             prop_assert_eq!(&listed[..], &sorted[..sorted.len().min(MOST_LISTED)]);
             prop_assert_eq!(longest.totals.count, durations_ns.len() as u64);
-            let mut sketch = longest.sketches().duration;
-            sketch.settle();
-            prop_assert_eq!(sketch.buckets().map(|(_, _, count)| count).sum::<u64>(), durations_ns.len() as u64);
+            let mut all = Sketches::default();
+            all.add_all(&longest);
+            all.duration.settle();
+            prop_assert_eq!(all.duration.buckets().map(|(_, _, count)| count).sum::<u64>(), durations_ns.len() as u64);
+            prop_assert_eq!(longest.quantiles(), all.quantiles());
         }
     }
 }

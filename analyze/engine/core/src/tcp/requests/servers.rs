@@ -40,9 +40,7 @@ impl Servers {
         let server = self.0.entry(key).or_insert_with(|| Server { first: place, ..Server::default() });
         server.connections += 1;
         server.totals.add(&requests.longest.totals);
-        let sketches = requests.longest.sketches();
-        server.sketches.first_byte.merge(&sketches.first_byte);
-        server.sketches.duration.merge(&sketches.duration);
+        server.sketches.add_all(&requests.longest);
     }
 
     /// Those whose requests took the longest time together, the longest first.

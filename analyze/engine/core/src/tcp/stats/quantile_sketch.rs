@@ -63,6 +63,20 @@ fn to_float(value: u64) -> f64 {
     value as i64 as f64
 }
 
+/// The values at the given ranks (each 0..=1) of durations in ascending order, linearly interpolated; none without durations.
+pub fn quantiles_of<const N: usize>(sorted_ns: &[u64], ranks: [f64; N]) -> Option<[f64; N]> {
+    let last = to_float(sorted_ns.len().checked_sub(1)? as u64);
+    let sample = |index: i64| to_float(sorted_ns[index as usize]);
+    Some(ranks.map(|rank| {
+        let position = rank * last;
+        // A cast cuts as `floor` does, without the call that it is on processors of the oldest kind.
+        let below = position as i64;
+        let within = position - below as f64;
+        let (low, high) = (sample(below), sample(below + i64::from(within > 0.0)));
+        low + (high - low) * within
+    }))
+}
+
 impl DurationSketch {
     /// A new one in the room of this one.
     #[inline(always)]
@@ -170,24 +184,7 @@ impl DurationSketch {
     /// The values at the given ranks (each 0..=1, ascending), linearly interpolated; none without samples. As all questions,
     /// to be asked after [`Self::settle`].
     pub fn quantiles<const N: usize>(&self, ranks: [f64; N]) -> Option<[f64; N]> {
-        if self.counts.is_empty() { self.exact_quantiles(ranks) } else { self.histogram_quantiles(ranks) }
-    }
-
-    fn exact_quantiles<const N: usize>(&self, ranks: [f64; N]) -> Option<[f64; N]> {
-        if self.exact.is_empty() {
-            return None;
-        }
-        let sorted = &self.exact;
-        let sample = |index: i64| to_float(sorted[index as usize]);
-        let last = to_float(sorted.len() as u64 - 1);
-        Some(ranks.map(|rank| {
-            let position = rank * last;
-            // A cast cuts as `floor` does, without the call that it is on processors of the oldest kind.
-            let below = position as i64;
-            let within = position - below as f64;
-            let (low, high) = (sample(below), sample(below + i64::from(within > 0.0)));
-            low + (high - low) * within
-        }))
+        if self.counts.is_empty() { quantiles_of(&self.exact, ranks) } else { self.histogram_quantiles(ranks) }
     }
 
     fn histogram_quantiles<const N: usize>(&self, ranks: [f64; N]) -> Option<[f64; N]> {

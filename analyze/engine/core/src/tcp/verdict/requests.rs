@@ -1,38 +1,64 @@
 //! The part of a connection's requests that dominates, in one sentence.
 
 use crate::tcp::requests::summary::{Part, RequestSummary};
-use crate::tcp::verdict::words::{bytes, fine_seconds};
+use crate::tcp::verdict::words::{bytes, push_decimal, push_fine_seconds};
 
 /// The sentence; none where no part took more than half of the time.
 pub fn sentence(requests: &RequestSummary) -> Option<String> {
     let (part, time_ns) = requests.largest()?;
     let totals = &requests.longest.totals;
-    let of = format!("{} of {}", fine_seconds(time_ns), fine_seconds(requests.time_ns()));
-    let number = if totals.count == 1 { "one request".to_owned() } else { format!("{} requests", totals.count) };
-    Some(match part {
-        Part::Handshake => {
-            format!("Opening the connection took {of} of {number}: a connection that is open already saves it.")
-        }
-        Part::Tls => format!(
-            "The TLS handshake took {of} of {number}: a connection that is open already, or resumption, saves it."
-        ),
-        Part::Request => format!("Sending took {of} of {number}, {} in all.", bytes(totals.request_bytes as f64)),
-        Part::FirstByte => format!("From request to first byte took {of} of {number}{}.", of_path(requests, time_ns)),
-        Part::Response => {
-            format!("The transfer of responses took {of} of {number}, {} in all.", bytes(totals.response_bytes as f64))
-        }
-    })
+    let mut text = String::with_capacity(USUAL_BYTES);
+    text.push_str(match part {
+        Part::Handshake => "Opening the connection took ",
+        Part::Tls => "The TLS handshake took ",
+        Part::Request => "Sending took ",
+        Part::FirstByte => "From request to first byte took ",
+        Part::Response => "The transfer of responses took ",
+    });
+    push_fine_seconds(&mut text, time_ns);
+    text.push_str(" of ");
+    push_fine_seconds(&mut text, requests.time_ns());
+    text.push_str(" of ");
+    push_number(&mut text, totals.count);
+    match part {
+        Part::Handshake => text.push_str(": a connection that is open already saves it"),
+        Part::Tls => text.push_str(": a connection that is open already, or resumption, saves it"),
+        Part::Request => push_amount(&mut text, totals.request_bytes),
+        Part::FirstByte => push_whose(&mut text, requests, time_ns),
+        Part::Response => push_amount(&mut text, totals.response_bytes),
+    }
+    text.push('.');
+    Some(text)
+}
+
+/// Room for most sentences.
+const USUAL_BYTES: usize = 160;
+
+fn push_number(text: &mut String, requests: u64) {
+    if requests == 1 {
+        text.push_str("one request");
+    } else {
+        push_decimal(text, requests, 0);
+        text.push_str(" requests");
+    }
+}
+
+fn push_amount(text: &mut String, count: u64) {
+    text.push_str(", ");
+    text.push_str(&bytes(count as f64));
+    text.push_str(" in all");
 }
 
 /// Whose time that is.
-fn of_path(requests: &RequestSummary, time_ns: u64) -> String {
-    match requests.path_ns() {
-        Some(path_ns) if path_ns > time_ns / 2 => {
-            format!(": {} of it are round trips, fewer requests or a nearer server save it", fine_seconds(path_ns))
-        }
-        Some(path_ns) => format!(": {} of it are round trips, the rest is the server's", fine_seconds(path_ns)),
-        None => ": the server's time and the path's".to_owned(),
-    }
+fn push_whose(text: &mut String, requests: &RequestSummary, time_ns: u64) {
+    let Some(path_ns) = requests.path_ns() else { return text.push_str(": the server's time and the path's") };
+    text.push_str(": ");
+    push_fine_seconds(text, path_ns);
+    text.push_str(if path_ns > time_ns / 2 {
+        " of it are round trips, fewer requests or a nearer server save it"
+    } else {
+        " of it are round trips, the rest is the server's"
+    });
 }
 
 #[cfg(test)]

@@ -22,12 +22,40 @@ pub(crate) fn seconds(time_ns: u64) -> String {
 
 /// A length of time with three digits, for what is compared.
 pub(crate) fn fine_seconds(time_ns: u64) -> String {
-    match time_ns as f64 {
-        ns if ns >= 1e9 => format!("{:.2} s", ns / 1e9),
-        ns if ns >= 1e8 => format!("{:.0} ms", ns / 1e6),
-        ns if ns >= 1e7 => format!("{:.1} ms", ns / 1e6),
-        ns if ns >= 1e6 => format!("{:.2} ms", ns / 1e6),
-        ns => format!("{:.0} µs", (ns / 1e3).ceil()),
+    let mut text = String::new();
+    push_fine_seconds(&mut text, time_ns);
+    text
+}
+
+/// The same behind what stands in `text`. Each connection with requests has some, so that no formatter is asked.
+pub(crate) fn push_fine_seconds(text: &mut String, time_ns: u64) {
+    // The last digit that is shown, and how many stand behind the point.
+    let (last_ns, decimals, unit) = match time_ns {
+        1_000_000_000.. => (10_000_000, 2, " s"),
+        100_000_000.. => (1_000_000, 0, " ms"),
+        10_000_000.. => (100_000, 1, " ms"),
+        1_000_000.. => (10_000, 2, " ms"),
+        _ => {
+            push_decimal(text, time_ns.div_ceil(1000), 0);
+            return text.push_str(" µs");
+        }
+    };
+    push_decimal(text, time_ns / last_ns + u64::from(time_ns % last_ns >= last_ns / 2), decimals);
+    text.push_str(unit);
+}
+
+/// Appends an integer whose last `decimals` digits stand behind the point.
+pub(crate) fn push_decimal(text: &mut String, value: u64, decimals: u32) {
+    let mut place = 10u64.pow(decimals);
+    while value / place >= 10 {
+        place *= 10;
+    }
+    while place > 0 {
+        text.push(char::from(b'0' + (value / place % 10) as u8));
+        if place == 10u64.pow(decimals) && decimals > 0 {
+            text.push('.');
+        }
+        place /= 10;
     }
 }
 
@@ -69,6 +97,10 @@ mod tests {
         assert_eq!(
             [300, 20_000, 1_500_000, 12_340_000, 80_020_000, 235_000_000, 1_500_000_000].map(fine_seconds),
             ["1 µs", "20 µs", "1.50 ms", "12.3 ms", "80.0 ms", "235 ms", "1.50 s"]
+        );
+        assert_eq!(
+            [0, 1_004_999, 1_005_000, 9_999_999, 999_999_999, 12_345_678_901].map(fine_seconds),
+            ["0 µs", "1.00 ms", "1.01 ms", "10.00 ms", "1000 ms", "12.35 s"]
         );
         assert_eq!([0.0, 1e-6, 0.0123].map(fine_percent), ["0.00 %", "less than 0.01 %", "1.23 %"]);
     }
