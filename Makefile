@@ -107,13 +107,14 @@ test-python: $(STAMPS)/install-dev ## the tests of everything else (PYTEST="-k n
 	@$(if $(PYTEST),,$(MAKE) --keep-going test-python-side-by-side test-python-alone)
 	@$(if $(PYTEST),$(RUN_TESTS) $(PYTEST))
 
-# Tests without namespaces need no exact times: two at once, a file on one worker, since its tests share servers.
+# Tests without namespaces, and the `untimed` ones with, need no exact times: two at once, a file on one worker, since its tests
+# share servers.
 test-python-side-by-side: $(STAMPS)/install-dev
-	@$(RUN_TESTS) -n 2 --dist loadfile -m "not root and not alone and not long"
+	@$(RUN_TESTS) -n 2 --dist loadfile -m "(not root or untimed) and not alone and not long"
 
 # The others make hosts, record packets and compare times: one after the other on an idle machine.
 test-python-alone: $(STAMPS)/install-dev
-	@$(RUN_TESTS) -m "(root or alone) and not long"
+	@$(RUN_TESTS) -m "(root and not untimed or alone) and not long"
 
 quick: $(STAMPS)/install-dev ## lint, types, Rust tests, and short Python tests without namespaces, servers, browsers
 	@$(MAKE) --keep-going lint types test-rust

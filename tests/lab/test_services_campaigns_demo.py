@@ -28,6 +28,7 @@ def test_one_campaign_can_be_asked_for() -> None:
 
 
 @pytest.mark.root
+@pytest.mark.untimed
 @pytest.mark.slow
 def test_a_campaign_of_the_demo_runs_and_is_reported_on(tmp_path: Path) -> None:
     words = [sys.executable, "-m", campaigns_demo.__name__, "--out", str(tmp_path), "--only", "locations"]

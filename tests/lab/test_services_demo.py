@@ -113,6 +113,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 
 
 @pytest.mark.root
+@pytest.mark.untimed
 def test_the_demo_runs_every_service_and_says_what_terminated_tls(done: tuple[Path, str]) -> None:
     folder, printed = done
     for provider in STAND_INS:
@@ -128,6 +129,7 @@ def test_the_demo_runs_every_service_and_says_what_terminated_tls(done: tuple[Pa
 
 
 @pytest.mark.root
+@pytest.mark.untimed
 @pytest.mark.parametrize("provider", STAND_INS)
 def test_the_path_drops_nothing_by_its_own_log(done: tuple[Path, str], provider: str) -> None:
     assert run_of(done[0], provider).truth["path_drops"] == 0
@@ -135,6 +137,7 @@ def test_the_path_drops_nothing_by_its_own_log(done: tuple[Path, str], provider:
 
 
 @pytest.mark.root
+@pytest.mark.untimed
 @pytest.mark.parametrize("provider", STAND_INS)
 def test_the_captures_hold_the_connections_that_the_server_itself_accepted(
     done: tuple[Path, str], provider: str
@@ -147,6 +150,7 @@ def test_the_captures_hold_the_connections_that_the_server_itself_accepted(
 
 
 @pytest.mark.root
+@pytest.mark.untimed
 @pytest.mark.parametrize("provider", STAND_INS)
 def test_the_captures_hold_every_byte_that_the_interface_counted(done: tuple[Path, str], provider: str) -> None:
     run = run_of(done[0], provider)
@@ -162,6 +166,7 @@ def test_the_captures_hold_every_byte_that_the_interface_counted(done: tuple[Pat
 
 
 @pytest.mark.root
+@pytest.mark.untimed
 def test_the_demo_ends_with_the_report_on_all_services(done: tuple[Path, str]) -> None:
     folder, printed = done
     assert f"report: {folder / 'report.html'}" in printed.splitlines()
@@ -173,6 +178,7 @@ def test_the_demo_ends_with_the_report_on_all_services(done: tuple[Path, str]) -
 
 
 @pytest.mark.root
+@pytest.mark.untimed
 def test_the_report_counts_the_connections_that_the_server_itself_accepted(done: tuple[Path, str]) -> None:
     for one in report(done[0]):
         run = run_of(done[0], one["provider"])
@@ -182,6 +188,7 @@ def test_the_report_counts_the_connections_that_the_server_itself_accepted(done:
 
 
 @pytest.mark.root
+@pytest.mark.untimed
 def test_the_report_finds_interface_and_capture_agreed_to_the_byte(done: tuple[Path, str]) -> None:
     for one in report(done[0]):
         agreement = one["interface_agreement"]
@@ -190,6 +197,7 @@ def test_the_report_finds_interface_and_capture_agreed_to_the_byte(done: tuple[P
 
 
 @pytest.mark.root
+@pytest.mark.untimed
 def test_the_ledger_of_every_workload_sums_to_all_bytes_of_the_wire(done: tuple[Path, str]) -> None:
     for one in report(done[0]):
         of_workload: dict[tuple[str, str], int] = {}
@@ -205,6 +213,7 @@ def test_the_ledger_of_every_workload_sums_to_all_bytes_of_the_wire(done: tuple[
 
 
 @pytest.mark.root
+@pytest.mark.untimed
 def test_logging_in_waits_for_a_name_a_connection_and_tls_a_round_trip_each(done: tuple[Path, str]) -> None:
     for one in report(done[0]):
         for row in one["times"]:
@@ -217,6 +226,7 @@ def test_logging_in_waits_for_a_name_a_connection_and_tls_a_round_trip_each(done
 
 
 @pytest.mark.root
+@pytest.mark.untimed
 def test_a_folder_that_holds_a_run_is_left_alone(done: tuple[Path, str]) -> None:
     command = [sys.executable, "-m", "lab.services.demo", "--out", str(done[0])]
     ended = subprocess.run(command, env=module_environment(), capture_output=True, text=True, check=False)
@@ -225,6 +235,7 @@ def test_a_folder_that_holds_a_run_is_left_alone(done: tuple[Path, str]) -> None
 
 
 @pytest.mark.root
+@pytest.mark.untimed
 def test_an_interrupted_demo_removes_its_objects_and_leaves_no_server_and_no_namespace(tmp_path: Path) -> None:
     reason = namespaces.missing_requirement()
     if reason:
@@ -250,6 +261,7 @@ def test_an_interrupted_demo_removes_its_objects_and_leaves_no_server_and_no_nam
 
 
 @pytest.mark.root
+@pytest.mark.untimed
 @pytest.mark.slow
 def test_a_thousand_small_objects_are_captured_without_losing_a_packet(tmp_path: Path) -> None:
     reason = namespaces.missing_requirement() or azurite.missing_requirement()
@@ -271,6 +283,7 @@ def test_a_thousand_small_objects_are_captured_without_losing_a_packet(tmp_path:
 
 
 @pytest.mark.root
+@pytest.mark.untimed
 def test_the_tls_handshake_of_a_service_costs_the_same_on_each_of_its_connections(done: tuple[Path, str]) -> None:
     for one in report(done[0]):
         costs = {row["parts_bytes"]["tls_handshake"] / row["connections"] for row in one["overhead"]}

@@ -203,6 +203,7 @@ def test_the_score_fails_what_does_not_hold(world: World) -> None:
 
 
 @pytest.mark.root
+@pytest.mark.untimed
 @pytest.mark.slow
 @pytest.mark.usefixtures("real_hosts")
 def test_a_small_world_is_found_and_located(tmp_path: Path) -> None:

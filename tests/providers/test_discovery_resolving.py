@@ -64,7 +64,6 @@ def test_a_resolver_that_hangs_is_given_up_and_delays_nobody() -> None:
     assert GIVEN_UP_AFTER <= sum(one.resolver == refusing for one in replies) < 40
 
 
-@pytest.mark.alone
 @pytest.mark.slow
 def test_thousands_of_questions_use_no_more_memory_than_hundreds() -> None:
     def peak_bytes(names: int) -> int:
