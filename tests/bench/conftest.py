@@ -15,7 +15,7 @@ sys.path.append(str(ROOT))
 
 @pytest.fixture(scope="session")
 def binaries() -> Path:
-    """The folder of bench_generate, bench_walk and bench_minimal. No test judges their speed: the profile that was built is quick."""
+    """The folder of bench_generate, bench_walk and bench_minimal; no test judges their speed."""
     if shutil.which("cargo") is None:
         pytest.skip("cargo is not installed")
     profile = os.environ.get("PROFILE", "quick")
