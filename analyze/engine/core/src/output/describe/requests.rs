@@ -33,12 +33,13 @@ fn totals(requests: Option<&RequestSummary>, visitor: &mut impl Visitor) {
     visitor.integer(key!("not_listed"), totals.zip(listed).map(|(totals, listed)| totals.count - listed));
     visitor.integer(key!("request_bytes"), totals.map(|totals| totals.request_bytes));
     visitor.integer(key!("response_bytes"), totals.map(|totals| totals.response_bytes));
-    visitor.exact_seconds(key!("handshake_s"), nanoseconds(requests.and_then(|requests| requests.handshake_ns)));
-    visitor.exact_seconds(key!("tls_s"), nanoseconds(requests.and_then(|requests| requests.tls_ns)));
+    visitor.exact_seconds(key!("handshake_s"), nanoseconds(requests.and_then(|requests| requests.handshake_ns.get())));
+    visitor.exact_seconds(key!("tls_s"), nanoseconds(requests.and_then(|requests| requests.tls_ns.get())));
     visitor.exact_seconds(key!("request_s"), nanoseconds(totals.map(|totals| totals.request_ns)));
     visitor.exact_seconds(key!("first_byte_s"), nanoseconds(totals.map(|totals| totals.first_byte_ns)));
     visitor.exact_seconds(key!("response_s"), nanoseconds(totals.map(|totals| totals.response_ns)));
-    visitor.exact_seconds(key!("server_loop_s"), nanoseconds(requests.and_then(|requests| requests.server_loop_ns)));
+    visitor
+        .exact_seconds(key!("server_loop_s"), nanoseconds(requests.and_then(|requests| requests.server_loop_ns.get())));
     quantiles(requests.map_or([None; 2], |requests| requests.longest.quantiles()), visitor);
     visitor.word(key!("largest_part"), requests.and_then(RequestSummary::largest).map(|(part, _)| part.name()));
     visitor.text(key!("sentence"), requests.and_then(sentence).as_deref());

@@ -9,12 +9,12 @@ use crate::tcp::direction::direction::Live;
 use crate::tcp::summary::summary::ConnectionSummary;
 
 /// What a connection leaves, with its place in tables and what its lists hold on average.
-const RESULT_BYTES: usize = size_of::<ConnectionSummary>() + 256;
+const RESULT_BYTES: usize = size_of::<ConnectionSummary>() + 448;
 
 /// What hangs on a connection, and on each of its directions with data: measured with a million short ones.
-const LISTS_BYTES: usize = 512;
+const LISTS_BYTES: usize = 768;
 
-const LIVE_LISTS_BYTES: usize = 1536;
+const LIVE_LISTS_BYTES: usize = 1856;
 
 const LIVE_BYTES: usize = size_of::<Live>() + LIVE_LISTS_BYTES;
 

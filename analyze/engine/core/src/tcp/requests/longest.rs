@@ -125,6 +125,10 @@ impl Longest {
             response_ns: exchange.response_ns,
         });
         if self.list.len() < MOST_LISTED {
+            if self.list.is_empty() {
+                // Most connections have one, and a capture may hold a million of them.
+                self.list.reserve_exact(1);
+            }
             self.list.push(exchange);
             return;
         }

@@ -57,6 +57,7 @@ impl Servers {
 mod tests {
     use super::*;
     use crate::tcp::requests::longest::{Exchange, Longest};
+    use crate::tcp::stats::compact::Measured;
 
     fn requests(first_bytes_ns: &[u64]) -> RequestSummary {
         let mut longest = Longest::default();
@@ -71,7 +72,7 @@ mod tests {
                 frames: [2, 3],
             });
         }
-        RequestSummary { longest, handshake_ns: None, tls_ns: None, server_loop_ns: None }
+        RequestSummary { longest, handshake_ns: Measured::NONE, tls_ns: Measured::NONE, server_loop_ns: Measured::NONE }
     }
 
     #[test]

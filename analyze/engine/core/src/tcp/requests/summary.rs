@@ -1,6 +1,7 @@
 //! What stays of a connection's requests, and which part of their time is the largest.
 
 use crate::tcp::requests::longest::Longest;
+use crate::tcp::stats::compact::Measured;
 
 /// Parts of the time that requests take, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,11 +37,11 @@ pub struct RequestSummary {
     /// The exchanges.
     pub longest: Longest,
     /// First SYN to the end of the TCP handshake, nanoseconds; none if it was not captured.
-    pub handshake_ns: Option<u64>,
+    pub handshake_ns: Measured,
     /// The TLS handshake, nanoseconds; none without one, or if it was not captured.
-    pub tls_ns: Option<u64>,
+    pub tls_ns: Measured,
     /// The shortest round trip from the capture point to the server: the part of each first byte that is the path's.
-    pub server_loop_ns: Option<u64>,
+    pub server_loop_ns: Measured,
 }
 
 impl RequestSummary {
@@ -48,8 +49,8 @@ impl RequestSummary {
     pub fn parts(&self) -> [(Part, u64); 5] {
         let totals = &self.longest.totals;
         [
-            (Part::Handshake, self.handshake_ns.unwrap_or(0)),
-            (Part::Tls, self.tls_ns.unwrap_or(0)),
+            (Part::Handshake, self.handshake_ns.get().unwrap_or(0)),
+            (Part::Tls, self.tls_ns.get().unwrap_or(0)),
             (Part::Request, totals.request_ns),
             (Part::FirstByte, totals.first_byte_ns),
             (Part::Response, totals.response_ns),
@@ -72,7 +73,7 @@ impl RequestSummary {
     /// Of the time to first byte, what the path took: one round trip for each exchange.
     pub fn path_ns(&self) -> Option<u64> {
         let totals = &self.longest.totals;
-        self.server_loop_ns.map(|loop_ns| loop_ns.saturating_mul(totals.count).min(totals.first_byte_ns))
+        self.server_loop_ns.get().map(|loop_ns| loop_ns.saturating_mul(totals.count).min(totals.first_byte_ns))
     }
 }
 
@@ -92,7 +93,12 @@ mod tests {
             response_bytes: 20,
             frames: [2, 3],
         });
-        RequestSummary { longest, handshake_ns: Some(100), tls_ns: None, server_loop_ns: Some(30) }
+        RequestSummary {
+            longest,
+            handshake_ns: Some(100).into(),
+            tls_ns: Measured::NONE,
+            server_loop_ns: Some(30).into(),
+        }
     }
 
     #[test]

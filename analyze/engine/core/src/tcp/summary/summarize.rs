@@ -115,11 +115,17 @@ fn requests(connection: &mut Connection, tls: Option<&TlsFacts>) -> Result<Reque
     let tls_s = tls.and_then(|facts| facts.handshake_s).filter(|seconds| *seconds >= 0.0);
     let server_loop_ns = nearer::data_loop_ns(connection, 1).and_then(|loop_ns| u64::try_from(loop_ns).ok());
     let tls_ns = tls_s.map(|seconds| (seconds * 1e9) as u64);
-    Ok(RequestSummary { longest, handshake_ns: opened_ns, tls_ns, server_loop_ns })
+    Ok(RequestSummary {
+        longest,
+        handshake_ns: opened_ns.into(),
+        tls_ns: tls_ns.into(),
+        server_loop_ns: server_loop_ns.into(),
+    })
 }
 
 fn connection_details(nearer: Option<Nearer>, requests: Option<RequestSummary>) -> Option<Box<ConnectionDetails>> {
-    (nearer.is_some() || requests.is_some()).then(|| Box::new(ConnectionDetails { nearer, requests }))
+    (nearer.is_some() || requests.is_some())
+        .then(|| Box::new(ConnectionDetails { nearer: nearer.map(Box::new), requests }))
 }
 
 /// Where the connection was captured.

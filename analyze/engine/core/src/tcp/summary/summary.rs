@@ -241,7 +241,7 @@ pub struct Kept {
 #[derive(Debug, Clone)]
 pub struct ConnectionDetails {
     /// The opening was answered by something nearer than what acknowledges data.
-    pub nearer: Option<Nearer>,
+    pub nearer: Option<Box<Nearer>>,
     /// Requests and responses.
     pub requests: Option<RequestSummary>,
 }
@@ -342,7 +342,7 @@ impl ConnectionSummary {
 
     /// What answered the opening, if that is nearer than what acknowledges data.
     pub fn nearer(&self) -> Option<&Nearer> {
-        self.details.as_deref()?.nearer.as_ref()
+        self.details.as_deref()?.nearer.as_deref()
     }
 
     /// The server's address, version and port.

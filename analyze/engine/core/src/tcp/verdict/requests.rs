@@ -79,7 +79,12 @@ mod tests {
                 frames: [2, 3],
             });
         }
-        RequestSummary { longest, handshake_ns: Some(20_000_000), tls_ns: None, server_loop_ns }
+        RequestSummary {
+            longest,
+            handshake_ns: Some(20_000_000).into(),
+            tls_ns: None.into(),
+            server_loop_ns: server_loop_ns.into(),
+        }
     }
 
     #[test]
