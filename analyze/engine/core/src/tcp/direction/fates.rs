@@ -20,6 +20,9 @@ pub struct Fates {
 }
 
 impl Fates {
+    /// Of nothing.
+    pub const NONE: Self = Self { largest_acknowledged: 0, smallest_lost: 0, first_lost: 0, reported: 0, oldest: None };
+
     /// Of segments that are done with, and of those that are not.
     pub(crate) fn of(acknowledged: &[Segment], open: &[Segment]) -> Self {
         let is_reported = |segment: &&Segment| segment.is(state::SACKED);

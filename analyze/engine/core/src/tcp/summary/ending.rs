@@ -13,6 +13,7 @@ use crate::tcp::events::ending::{Reset, Resumed, Sent};
 use crate::tcp::events::outcome_kind::OutcomeKind;
 use crate::tcp::events::place::Place;
 use crate::tcp::kernel::MANY_SYNS;
+use crate::tcp::stats::compact::{Seldom, Usual};
 
 /// ICMP errors that are listed with a connection.
 pub const MOST_ICMP_ERRORS: usize = 16;
@@ -38,7 +39,7 @@ impl IcmpErrors {
 }
 
 /// One side when the last packet had passed.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Side {
     /// Packets of all kinds.
     pub packets: u64,
@@ -70,7 +71,7 @@ pub struct Side {
     pub longest_closed_ns: i64,
     /// It sent FIN.
     pub fin: bool,
-    /// Headers of its data packets, bytes.
+    /// Headers of its data packets, bytes; 0 without any packet.
     pub header_bytes: u32,
     /// Largest segment that its peer takes, without options.
     pub offered_segment_size: u16,
@@ -85,8 +86,8 @@ pub struct Side {
 /// See the module.
 #[derive(Debug, Clone)]
 pub struct Ending {
-    /// Client, server.
-    pub sides: [Side; 2],
+    /// Client, server. Floods and scans have a million silent sides.
+    pub sides: [Seldom<Side>; 2],
     /// SYNs, SYN-ACKs.
     pub openings: [u32; 2],
     /// The first SYN, the first SYN-ACK, the acknowledgement that completed the handshake.
@@ -125,7 +126,10 @@ impl Ending {
         let header_bytes = if connection.ip_version == 6 { 60 } else { 40 } + if timestamps { 12 } else { 0 };
         let [client_half, server_half] = &connection.directions;
         Some(Box::new(Self {
-            sides: [Side::of(client, client_half, header_bytes), Side::of(server, server_half, header_bytes)],
+            sides: [
+                Seldom::from(&Side::of(client, client_half, header_bytes)),
+                Seldom::from(&Side::of(server, server_half, header_bytes)),
+            ],
             openings: [handshake.syn.count, handshake.syn_ack.count],
             steps: [syn, syn_ack, opened].map(place),
             last_openings_ns: [handshake.syn.newest_ns, handshake.syn_ack.newest_ns],
@@ -166,7 +170,32 @@ impl Side {
             openings,
             closed,
             longest_closed_ns,
-            header_bytes,
+            header_bytes: if direction.packets_so_far() > 0 { header_bytes } else { 0 },
         }
     }
+}
+
+impl Usual for Side {
+    const USUAL: &'static Self = &Self {
+        packets: 0,
+        data_packets: 0,
+        acknowledged_bytes: 0,
+        sent_bytes: 0,
+        outstanding_bytes: 0,
+        fates: Fates::NONE,
+        oldest: None,
+        sent_again: Vec::new(),
+        times_again: 0,
+        last_data: None,
+        last_ns: None,
+        openings: Vec::new(),
+        closed: None,
+        longest_closed_ns: 0,
+        fin: false,
+        header_bytes: 0,
+        offered_segment_size: 0,
+        missing_bytes: 0,
+        missing_since_ns: None,
+        largest_payload: 0,
+    };
 }
