@@ -16,6 +16,7 @@ __all__ = [
     "analyze_slices",
     "analyze_stretches",
     "factors",
+    "merge_buckets",
     "pause_causes",
     "shared_frames",
     "split",
@@ -97,6 +98,8 @@ class Analysis:
     def flows(self, connections: Sequence[int]) -> list[tuple[int, int]]: ...
     # Only the rows (in the order given) and columns asked for, if any are.
     def connections(self, *, names: Sequence[str] | None = None, rows: Sequence[int] | None = None) -> Columns: ...
+    # Of a part of all connections, for `merge_buckets`: what limits that they share follow from, and the servers asked.
+    def packed(self) -> tuple[bytes, bytes]: ...
     def __len__(self) -> int: ...
     # Rows of the connections with the most bytes on the wire, the largest first.
     def largest(self, most: int) -> list[int]: ...
@@ -161,6 +164,7 @@ def split(
     buckets: int,
     room_bytes: int,
     lags: Sequence[tuple[int, bytes, int]] = ...,
+    compile_filter: Callable[[int, int], bytes] | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> tuple[Analysis, int, int, int, list[_IcmpError], list[_Index]]: ...
 
@@ -174,8 +178,16 @@ def analyze_slices(
     room_bytes: int | None = None,
     icmp_errors: Sequence[_IcmpError] = ...,
     translated: Sequence[int] = ...,
+    shared: Sequence[tuple[float, ...]] | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> Analysis: ...
+
+# What connections of several buckets show together: what each packed (two parts), and the numbers of its connections
+# among all (little-endian, 32 bits). A result without connections, and for each bucket the limits that its connections
+# share: place, side, factor, rate, connections, from, to, confidence, bytes left by the others.
+def merge_buckets(
+    buckets: Sequence[tuple[bytes, bytes, bytes]],
+) -> tuple[Analysis, list[list[tuple[float, ...]]]]: ...
 
 # The packets of connections from stretches of their inputs: each with its number and the TCP packets of all before it;
 # of its stretches offset, length, first frame, and the TCP packets of the input before it.

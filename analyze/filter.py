@@ -8,6 +8,7 @@ import ctypes
 import ctypes.util
 import os
 import struct
+from collections.abc import Callable
 from functools import cache
 
 _DEFAULT_SNAP_LENGTH = 262_144
@@ -113,3 +114,10 @@ def checked(expression: str) -> str:
         except FilterError as error:
             errors.append(error)
     raise errors[0]
+
+
+def compiler(expression: str | None) -> Callable[[int, int], bytes] | None:
+    """What compiles the expression for each link type, as the engine wants it; None for no filter."""
+    if expression is None:
+        return None
+    return lambda link_type, snap_length: compile_filter(expression, link_type, snap_length)

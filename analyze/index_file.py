@@ -6,11 +6,13 @@ line is JSON (format, capture, obstacle), the rest is packed. An index of anothe
 What has an index, and how it is used: docs/corpus.md.
 """
 
+import hashlib
 import json
 import struct
 import zlib
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -44,9 +46,9 @@ Part = tuple[int, int, int, int]
 """Offset, length, number of its first frame, TCP packets of the capture before it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Index:
-    """What is known of a capture."""
+    """What is known of a capture. Without slots, since stretches are unpacked once, when they are asked for."""
 
     of: Version
     packets: int
@@ -54,8 +56,12 @@ class Index:
     """Why the capture is read from its beginning all the same."""
     packed: bytes
 
-    def stretches(self) -> Iterator[Stretch]:
+    @cached_property
+    def stretches(self) -> tuple[Stretch, ...]:
         """In the order of their offsets."""
+        return tuple(self._unpacked())
+
+    def _unpacked(self) -> Iterator[Stretch]:
         at = 0
         while at < len(self.packed):
             offset, before, frame, count, needed = _STRETCH.unpack_from(self.packed, at)
@@ -66,7 +72,7 @@ class Index:
 
     def parts(self, flows: Collection[int]) -> list[Part]:
         """The stretches that hold these flows, and those that all need; neighbours are one."""
-        wanted, found = set(flows), list(self.stretches())
+        wanted, found = set(flows), self.stretches
         ends = [later.offset for _, later in pairwise(found)] + [self.of.size_bytes]
         parts: list[Part] = []
         for stretch, end in zip(found, ends, strict=True):
@@ -124,7 +130,7 @@ def parsed(content: bytes, name: str) -> Index:
 def _check(index: Index) -> None:
     """Raises `ValueError` unless all stretches lie in the capture, in order."""
     last = -1
-    for stretch in index.stretches():
+    for stretch in index.stretches:
         if stretch.offset <= last or (last < 0 and stretch.offset):
             raise ValueError("out of order")
         last = stretch.offset
@@ -137,15 +143,27 @@ def place_of(capture: str) -> str:
     return f"{capture}{INDEX_ENDING}"
 
 
-def load(capture: str, as_measured: Version) -> Index | None:
-    """The index beside a capture, None if there is none.
+def name_in_folder(capture: str) -> str:
+    """The name of its index in a folder of indexes: names of captures may be the same in several places."""
+    place = capture if is_url(capture) else str(Path(capture).absolute())
+    digest = hashlib.sha256(place.encode(errors="surrogateescape")).hexdigest()[:12]
+    return f"{place.rpartition('/')[2]}.{digest}{INDEX_ENDING}"
+
+
+def load(capture: str, as_measured: Version, indexes: str | None = None) -> Index | None:
+    """The index beside a capture, else the one in a folder of `indexes`; None if there is none.
 
     Raises `IndexFileError` for one that is damaged or of another capture, `OSError` if it cannot be read.
     """
-    place = place_of(capture)
-    content = _read(place, capture)
-    if content is None:
-        return None
+    places = [place_of(capture)] + ([] if indexes is None else [f"{indexes.rstrip('/')}/{name_in_folder(capture)}"])
+    for place in places:
+        content = _read(place, capture)
+        if content is not None:
+            return _checked(content, place, capture, as_measured)
+    return None
+
+
+def _checked(content: bytes, place: str, capture: str, as_measured: Version) -> Index:
     index = parsed(content, place)
     if index.of != as_measured:
         what = "size" if index.of.size_bytes != as_measured.size_bytes else "ETag" if is_url(capture) else "time"

@@ -24,10 +24,11 @@ def stretches_of(
     headers: Sequence[Mapping[str, Any]],
     flows: Collection[int],
     problems: list[str],
+    indexes: str | None = None,
 ) -> Stretches | None:
     """The stretches of these inputs (by their numbers) that hold the flows; None to read all of them.
 
-    Why an index was not used is added to `problems`.
+    Why an index was not used is added to `problems`. `indexes` is a folder that holds some.
     """
     ordered = sorted(inputs, key=lambda number: (headers[number]["start_ns"] or 0, number))
     if not _stand_apart([headers[number] for number in ordered], ordered):
@@ -36,7 +37,7 @@ def stretches_of(
     before, read_bytes, all_bytes = 0, 0, 0
     for number in ordered:
         opened, version = inputs[number]
-        index = _index(opened, version, problems)
+        index = _index(opened, version, problems, indexes)
         if version is None or index is None or index.obstacle or index.packets != headers[number]["tcp_packets"]:
             return None
         parts = index.parts(flows)
@@ -59,12 +60,12 @@ def _stand_apart(headers: Sequence[Mapping[str, Any]], numbers: Sequence[int]) -
     return True
 
 
-def _index(opened: Opened, version: Version | None, problems: list[str]) -> Index | None:
+def _index(opened: Opened, version: Version | None, problems: list[str], indexes: str | None) -> Index | None:
     name = opened.data.url if isinstance(opened.data, RemoteObject) else opened.file
     if name is None or version is None:
         return None
     try:
-        return load(name, version)
+        return load(name, version, indexes)
     except (IndexFileError, OSError) as error:
         if str(error) not in problems:
             problems.append(str(error))

@@ -50,6 +50,8 @@ class Options(NamedTuple):
     """Keep a copy of what comes from standard input or a pipe, so that packets can be asked for later."""
     anonymize: bool = False
     """Replace addresses, server names and folders by made-up ones (see `analyze.anonymize`)."""
+    indexes: str | None = None
+    """A folder that holds indexes (`OUT/indexes` of a corpus), for captures that have none beside them."""
 
 
 _DEFAULTS = Options()
@@ -407,7 +409,9 @@ class Trace:
         if len(some) != 1:
             return None
         inputs = {number: (self._in_order[number], self._versions[self._position(number)]) for number in some[0]}
-        found = stretches_of(inputs, self.header()["inputs"], {flow for _, flow in flows}, self.index_problems)
+        found = stretches_of(
+            inputs, self.header()["inputs"], {flow for _, flow in flows}, self.index_problems, self._options.indexes
+        )
         if found is None:
             return None
         oversize_abs_ms = self._options.oversize_abs_ms
@@ -426,6 +430,8 @@ class Trace:
     def _run(
         self, packets_of: tuple[int, ...], *, before: _engine.Analysis | None = None, interrupted: bool = False
     ) -> _engine.Analysis:
+        from analyze.filter import compiler
+
         options = self._options
         return _engine.analyze(
             [[self._inputs[position][:2] for position in members] for members in self._groups],
@@ -434,7 +440,7 @@ class Trace:
             allowed_bps=options.allowed_bps,
             detail_connections=packets_of,
             measured_before=before,
-            compile_filter=_compiler(options.filter),
+            compile_filter=compiler(options.filter),
             progress=self._progress,
             interrupted=interrupted,
         )
@@ -454,9 +460,10 @@ def _check_kinds(options: Options) -> None:
         ("oversize_abs_ms", (Real, none), "a number"),
         ("allowed_bps", (Real, none), "a number"),
         ("packets_of", (Sequence,), "a sequence of connections' numbers"),
+        ("indexes", (str, none), "a folder or prefix"),
     ):
         value = getattr(options, name)
-        if not isinstance(value, kinds) or (isinstance(value, str) and name != "filter"):
+        if not isinstance(value, kinds) or (isinstance(value, str) and str not in kinds):
             raise TypeError(f"{name}: {wanted}, not {value!r}")
 
 
@@ -470,14 +477,6 @@ def _anonymizer() -> "Anonymizer":
     from analyze.anonymize import Anonymizer
 
     return Anonymizer()
-
-
-def _compiler(expression: str | None) -> Callable[[int, int], bytes] | None:
-    if expression is None:
-        return None
-    from analyze.filter import compile_filter
-
-    return lambda link_type, snap_length: compile_filter(expression, link_type, snap_length)
 
 
 def _version(one: Opened) -> "Version | None":

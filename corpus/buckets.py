@@ -4,7 +4,6 @@ What it leaves is what only this bucket knows: its connections as a table and as
 and a record of what has to be merged with other buckets, which is written last.
 """
 
-import io
 import json
 import tempfile
 from collections.abc import Callable, Sequence
@@ -24,10 +23,12 @@ from corpus.joining import checked
 from corpus.splitting import Manifest, manifests
 
 _ROWS_AT_ONCE = 1 << 12
-_CONNECTION = b'\n{"id":'
 FEW_CONNECTIONS = 100
 """Up to so many the JSON document has the limits of each connection interval by interval."""
-LINES, LINES_WITH_INTERVALS = ".jsonl", "-intervals.jsonl"
+LINES, LINES_WITH_INTERVALS = ".document", "-intervals.document"
+"""Each connection has a line of its own in it."""
+SMALL_PARTS = (".orders", ".flows", ".servers")
+"""The places of first packets; what is needed for limits and servers of all buckets."""
 _ROOM_SHARE = 0.6
 """Of a worker's memory, for connections."""
 
@@ -35,6 +36,10 @@ _ROOM_SHARE = 0.6
 def part_name(bucket: int, ending: str) -> str:
     """Where a part of what a bucket leaves lies."""
     return f"{PARTS}/{bucket:05}{ending}"
+
+
+Shared = tuple[float, ...]
+"""As the engine has it: a connection's place, side, factor, rate, and so on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +55,8 @@ class BucketTask:
     json: bool = False
     translated: tuple[int, ...] | None = None
     """Places of the ICMP errors that belong to a connection here though it has other addresses; None: not known yet."""
+    shared: tuple[Shared, ...] | None = None
+    """Limits that connections here share with those of other buckets; None: not known yet."""
     memory_bytes: int = 512 << 20
 
     @property
@@ -66,18 +73,21 @@ def analyze_bucket(task: BucketTask, progress: Callable[[int], object] | None = 
         raise CorpusError(f"--bucket: from 0 to {ordered[0].buckets - 1}, not {task.bucket}")
     of = [[one.key for one in ordered], task.json]
     done = out.get(task.record_name)
-    if done is not None and _is_whole(out, parsed(done), of, task.translated):
+    if done is not None and _is_whole(out, parsed(done), of, task):
         return task.record_name
     analysis = _analysis(task, ordered, progress)
     names, fates = names_of(ordered), analysis.icmp_fates
-    orders = analysis.orders()
-    out.put(part_name(task.bucket, ".orders"), orders)
-    parts = _put_table(out, task.bucket, analysis) | {part_name(task.bucket, ".orders"): len(orders)}
+    parts = _put_table(out, task.bucket, analysis)
+    for ending, content in zip(SMALL_PARTS, (analysis.orders(), *analysis.packed()), strict=True):
+        name = part_name(task.bucket, ending)
+        out.put(name, content)
+        parts[name] = len(content)
     if task.json:
         parts |= _put_lines(out, task.bucket, analysis, names)
     record = {
         "of": of,
         "translated": list(task.translated or ()),
+        "shared": list(map(list, task.shared or ())),
         "icmp": [place for place, (is_owned, _) in enumerate(fates) if is_owned],
         "icmp_fit": {str(place): count for place, (_, count) in enumerate(fates) if count},
         "parts": parts,
@@ -94,9 +104,15 @@ def analyze_bucket(task: BucketTask, progress: Callable[[int], object] | None = 
     return task.record_name
 
 
-def _is_whole(out: Folder, record: dict[str, Any], of: list[Any], translated: tuple[int, ...] | None) -> bool:
-    is_same = record["of"] == of and (translated is None or record["translated"] == list(translated))
+def _is_whole(out: Folder, record: dict[str, Any], of: list[Any], task: BucketTask) -> bool:
+    is_same = record["of"] == of and is_as_asked(record, task.translated, task.shared)
     return bool(is_same) and all(out.holds(name, size) for name, size in record["parts"].items())
+
+
+def is_as_asked(record: dict[str, Any], translated: tuple[int, ...] | None, shared: tuple[Shared, ...] | None) -> bool:
+    """What other buckets have shown was known when the bucket was analysed."""
+    is_same = translated is None or record["translated"] == list(translated)
+    return is_same and (shared is None or record["shared"] == list(map(list, shared)))
 
 
 def names_of(ordered: Sequence[Manifest]) -> list[str]:
@@ -128,6 +144,7 @@ def _analysis(
         room_bytes=room,
         icmp_errors=errors_of(ordered),
         translated=task.translated or (),
+        shared=None if ordered[0].buckets == 1 else task.shared or (),
         progress=progress,
     )
 
@@ -159,29 +176,18 @@ def _put_table(out: Folder, bucket: int, analysis: _engine.Analysis) -> dict[str
 
 
 def _put_lines(out: Folder, bucket: int, analysis: _engine.Analysis, names: Sequence[str]) -> dict[str, int]:
-    """Each connection's JSON in a line; of few connections also with the limits of each interval. Names and sizes."""
+    """The JSON document of a bucket; of few connections also with the limits of each interval. Names and sizes."""
     sizes = {}
     for ending, intervals in ((LINES, False), (LINES_WITH_INTERVALS, True)):
         if intervals and len(analysis) > FEW_CONNECTIONS:
             continue
-        whole = io.BytesIO()
-        analysis.write_json(whole.write, vmtrace_version=version(), input_paths=names, with_intervals=intervals)
-        lines = connections_of(whole.getvalue())
         name = part_name(bucket, ending)
-        out.put(name, lines)
-        sizes[name] = len(lines)
+        with tempfile.NamedTemporaryFile(prefix="vmtrace-", buffering=0) as file:
+            # Straight to the file: of many connections it is far larger than all that is known of them in memory.
+            analysis.write_json(file.write, vmtrace_version=version(), input_paths=names, with_intervals=intervals)
+            out.put(name, Path(file.name))
+            sizes[name] = file.tell()
     return sizes
-
-
-def connections_of(text: bytes) -> bytes:
-    """Of a JSON document the lines of its connections, each without the comma behind it."""
-    # The engine puts a connection on a line; behind the last one are the brackets that close list and document.
-    start = text.find(_CONNECTION)
-    if start < 0:
-        return b""
-    lines = text[start:].replace(b"," + _CONNECTION, _CONNECTION)
-    last = lines.rindex(_CONNECTION) + 1
-    return lines[1:last] + json_value(lines[last:]) + b"\n"
 
 
 def json_value(text: bytes) -> bytes:

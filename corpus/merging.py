@@ -22,8 +22,10 @@ _MOST_ECHOES = 1 << 20
 _SYN_COUNTS = ("syn", "syn_ack", "syn_retransmissions", "established", "reset")
 _THE_SAME = frozenset({"schema", "vmtrace", "reasons"})
 """In all buckets."""
-_LEFT_OUT = frozenset({"outcomes", "request_servers"})
-"""Outcomes have a rule of their own (`corpus.outcomes`), and quantiles of parts cannot be merged."""
+CROSSING = ("shared_limits", "shared_limits_not_listed", "request_servers")
+"""What the engine finds from what all buckets packed (`corpus.results.crossing`)."""
+_LEFT_OUT = frozenset({"outcomes", *CROSSING})
+"""Outcomes have a rule of their own, too (`corpus.outcomes`)."""
 
 Ids = NDArray[np.uint32]
 

@@ -36,6 +36,10 @@ COLUMNS = (
     "verdict_confidence",
     "verdict_sentence",
 )
+_LOOKED_AT = (
+    *("client", "server", "start_ns", "ledger_wire_bytes", "verdict_factor", "verdict_sentence", "verdict_share"),
+    *("client_to_server_data_time_s", "server_to_client_data_time_s"),
+)
 
 Place = tuple[str, str, int, str]
 """Client, server, hour (Unix nanoseconds), cause."""
@@ -70,30 +74,47 @@ class Overview:
 
     def add(self, table: pa.Table) -> None:
         """Connections of a part of the table."""
-        for row in table.to_pylist():
-            self._add(row)
+        # Of most connections few columns are looked at: rows are made of the worst alone.
+        columns = [table.column(name).to_pylist() for name in _LOOKED_AT]
+        for place, values in enumerate(zip(*columns, strict=True)):
+            slowed_s = self._add(*values)
+            if slowed_s > 0 and (len(self.worst) < _WORST or slowed_s >= self.worst[0][0]):
+                [row] = table.slice(place, 1).to_pylist()
+                self._keep(slowed_s, row)
 
-    def _add(self, row: dict[str, Any]) -> None:
-        slowed_s, wire_bytes = slowed(row), row["ledger_wire_bytes"] or 0
-        self.total.add(wire_bytes, slowed_s)
-        factor = row["verdict_factor"]
+    def _add(
+        self,
+        client: str,
+        server: str,
+        start_ns: int,
+        wire_bytes: int | None,
+        factor: str | None,
+        sentence: str | None,
+        *verdict: float | None,
+    ) -> float:
+        slowed_s = slowed(factor, *verdict)
+        self.total.add(wire_bytes or 0, slowed_s)
         if factor is None:
-            return
-        cause = factor_name(factor, row["verdict_sentence"])
-        hour_ns = row["start_ns"] // _HOUR_NS * _HOUR_NS
-        self.causes.setdefault(cause, Sum()).add(wire_bytes, slowed_s)
-        self.hours.setdefault((hour_ns, cause), Sum()).add(wire_bytes, slowed_s)
-        place = (_host(row["client"]), _host(row["server"]), hour_ns, cause)
+            return slowed_s
+        cause = factor_name(factor, sentence)
+        hour_ns = start_ns // _HOUR_NS * _HOUR_NS
+        sums = [_sum_of(self.causes, cause), _sum_of(self.hours, (hour_ns, cause))]
+        place = (_host(client), _host(server), hour_ns, cause)
         if place in self.places or len(self.places) < _MOST_PLACES:
-            self.places.setdefault(place, Sum()).add(wire_bytes, slowed_s)
+            sums.append(_sum_of(self.places, place))
         else:
             self.places_left_out += 1
-        if slowed_s > 0:
-            entry = (slowed_s, -row["id"], {**row, "slowed_s": slowed_s, "cause": cause})
-            if len(self.worst) < _WORST:
-                heapq.heappush(self.worst, entry)
-            else:
-                heapq.heappushpop(self.worst, entry)
+        for one in sums:
+            one.add(wire_bytes or 0, slowed_s)
+        return slowed_s
+
+    def _keep(self, slowed_s: float, row: dict[str, Any]) -> None:
+        cause = factor_name(row["verdict_factor"], row["verdict_sentence"])
+        entry = (slowed_s, -row["id"], {**row, "slowed_s": slowed_s, "cause": cause})
+        if len(self.worst) < _WORST:
+            heapq.heappush(self.worst, entry)
+        else:
+            heapq.heappushpop(self.worst, entry)
 
     def worst_rows(self) -> list[dict[str, Any]]:
         """The connections that were slowed for longest."""
@@ -121,12 +142,18 @@ class Overview:
         return (f"{cause.capitalize()} slowed {slowed_ones}, for {first.slowed_s:,.1f} s in all ({share}).",)
 
 
-def slowed(row: dict[str, Any]) -> float:
+def slowed(factor: str | None, share: float | None, *data_times_s: float | None) -> float:
     """Seconds for which the verdict's cause slowed a connection."""
-    if row["verdict_factor"] in _NOT_SLOWED_BY or row["verdict_share"] is None:
+    if factor in _NOT_SLOWED_BY or share is None:
         return 0.0
-    data_s = max(row["client_to_server_data_time_s"] or 0.0, row["server_to_client_data_time_s"] or 0.0)
-    return float(row["verdict_share"]) * data_s
+    return share * max(data_s or 0.0 for data_s in data_times_s)
+
+
+def _sum_of(sums: dict[Any, Sum], key: Any) -> Sum:
+    found = sums.get(key)
+    if found is None:
+        found = sums[key] = Sum()
+    return found
 
 
 def overview_of(tables: Iterable[pa.Table]) -> Overview:

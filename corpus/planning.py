@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from corpus.errors import CorpusError
 from corpus.folder import Folder
@@ -26,6 +26,8 @@ class Plan:
     runs: tuple[tuple[int, ...], ...]
     """Positions of captures that are read as one, in the order of their numbers."""
     buckets: int
+    filter: str | None = None
+    """Of packets: the others are left out."""
 
     @property
     def input_bytes(self) -> int:
@@ -33,14 +35,14 @@ class Plan:
         return sum(one.size_bytes for one in self.inputs)
 
 
-def planned(found: Found, workers: int, buckets: int | None) -> Plan:
+def planned(found: Found, workers: int, buckets: int | None, filter_: str | None = None) -> Plan:
     """A plan for so many workers."""
     total = sum(one.size_bytes for one in found.inputs)
     is_one_task = total <= ONE_TASK_BYTES and buckets is None
     if buckets is None:
         buckets = 1 if is_one_task else min(_MOST_BUCKETS, max(_BUCKETS_PER_WORKER * workers, total // _BUCKET_BYTES))
     size = total if is_one_task else max(_LEAST_RUN_BYTES, total // (_RUNS_PER_WORKER * workers))
-    return Plan(found.inputs, tuple(_runs(found, size)), buckets)
+    return Plan(found.inputs, tuple(_runs(found, size)), buckets, filter_)
 
 
 def _runs(found: Found, size: int) -> list[tuple[int, ...]]:
@@ -69,13 +71,21 @@ def resumed(out: Folder, plan: Plan, *, buckets_given: bool) -> Plan:
         keep(out, plan)
         return plan
     record = json.loads(content)
-    before = Plan(tuple(Input(**one) for one in record["inputs"]), tuple(map(tuple, record["runs"])), record["buckets"])
+    before = Plan(
+        tuple(Input(**one) for one in record["inputs"]),
+        tuple(map(tuple, record["runs"])),
+        record["buckets"],
+        record.get("filter"),
+    )
     versions = [[(one.name, one.size_bytes, one.version) for one in some.inputs] for some in (before, plan)]
     if versions[0] != versions[1]:
         raise CorpusError(f"{out.url}: results of other captures are here: name another --out, or remove it")
     if buckets_given and before.buckets != plan.buckets:
         raise CorpusError(f"{out.url}: a run with {before.buckets} buckets was begun here: name another --out")
-    return Plan(plan.inputs, before.runs, before.buckets)
+    if before.filter != plan.filter:
+        begun = "without a filter" if before.filter is None else f"with --filter {before.filter!r}"
+        raise CorpusError(f"{out.url}: a run {begun} was begun here: name another --out")
+    return replace(plan, runs=before.runs, buckets=before.buckets)
 
 
 def keep(out: Folder, plan: Plan) -> None:
@@ -86,4 +96,4 @@ def keep(out: Folder, plan: Plan) -> None:
 def joined(plan: Plan, groups: Sequence[Sequence[str]]) -> Plan:
     """The plan with these captures read as one each."""
     positions = {one.name: position for position, one in enumerate(plan.inputs)}
-    return Plan(plan.inputs, tuple(tuple(sorted(positions[name] for name in group)) for group in groups), plan.buckets)
+    return replace(plan, runs=tuple(tuple(sorted(positions[name] for name in group)) for group in groups))

@@ -11,11 +11,21 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from analyze import _engine
 from analyze.trace import version
-from corpus.buckets import FEW_CONNECTIONS, LINES, LINES_WITH_INTERVALS, part_name
-from corpus.engine import Record, parsed, written
+from corpus.buckets import FEW_CONNECTIONS, LINES, LINES_WITH_INTERVALS, SMALL_PARTS, Shared, json_value, part_name
+from corpus.engine import Record, document, parsed, written
 from corpus.folder import Folder, folder
-from corpus.merging import Ids, merged_echoes, merged_header, merged_lookups, merged_syns, merged_top, numbered
+from corpus.merging import (
+    CROSSING,
+    Ids,
+    merged_echoes,
+    merged_header,
+    merged_lookups,
+    merged_syns,
+    merged_top,
+    numbered,
+)
 from corpus.outcomes import merged_outcomes
 from corpus.overview import COLUMNS, Overview, overview_of
 from corpus.splitting import Manifest
@@ -25,8 +35,8 @@ DOCUMENT = "analysis.json"
 _GROUP_ROWS = 1 << 14
 _ROWS_AT_ONCE = 1 << 13
 _WRITTEN_BYTES = 4 << 20
-_READ_BYTES = 64 << 10
-"""Of each bucket's lines at a time."""
+_READ_BYTES, _LEAST_READ_BYTES = 32 << 20, 64 << 10
+"""Of all buckets' lines at a time, and of one's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +109,29 @@ def table_bytes(record: Record, bucket: int) -> int:
     return size
 
 
+@dataclass(frozen=True, slots=True)
+class Crossing:
+    """What connections of several buckets show together."""
+
+    top: Record
+    """Keys of the document: shared limits, servers."""
+    shared: tuple[tuple[Shared, ...], ...]
+    """For each bucket the limits that its connections share with others."""
+
+
+def crossing(out: Folder, records: Sequence[Record]) -> Crossing:
+    """Of all buckets. One alone has found all there is."""
+    if len(records) == 1:
+        return Crossing({key: one for key, one in records[0]["top"].items() if key in CROSSING}, ((),))
+    orders, flows, servers = (
+        [out.get(part_name(bucket, ending)) or b"" for bucket in range(len(records))] for ending in SMALL_PARTS
+    )
+    ids = [numbers.astype("<u4").tobytes() for numbers in numbered(orders)]
+    merged, shared = _engine.merge_buckets(list(zip(flows, servers, ids, strict=True)))
+    top = parsed(document(merged, []))
+    return Crossing({key: one for key, one in top.items() if key in CROSSING}, tuple(map(tuple, shared)))
+
+
 def number(out: Folder, records: Sequence[Record]) -> list[Ids]:
     """The numbers of all connections, also put where the tables find them."""
     ids = numbered([out.get(part_name(bucket, ".orders")) or b"" for bucket in range(len(records))])
@@ -109,8 +142,6 @@ def number(out: Folder, records: Sequence[Record]) -> list[Ids]:
 
 def write_small_tables(out: Folder, runs: Sequence[Manifest], records: Sequence[Record]) -> None:
     """`syns.parquet` and `lookups.parquet`, with the columns that one process gives."""
-    from analyze import _engine
-
     nothing = _engine.analyze([])
     _put_table(out, "syns.parquet", merged_syns(records), pa.table(nothing.syns()).schema)
     _put_table(out, "echoes.parquet", merged_echoes(runs), pa.table(nothing.echoes()).schema)
@@ -128,57 +159,65 @@ def _put_table(out: Folder, name: str, rows: list[dict[str, Any]], schema: pa.Sc
         out.put(name, Path(file.name))
 
 
-def header(runs: Sequence[Manifest], records: Sequence[Record], ids: Sequence[Ids]) -> Record:
+def header(runs: Sequence[Manifest], records: Sequence[Record], ids: Sequence[Ids], crossing: Crossing) -> Record:
     """The document without its connections."""
     top = merged_top(records, ids)
     before = {key: top.pop(key) for key in ("schema", "vmtrace", "interrupted", "reasons")}
     outcomes = merged_outcomes(
         (record["top"]["outcomes"], numbers) for record, numbers in zip(records, ids, strict=True)
     )
-    return before | {"inputs": merged_header(runs, records), "outcomes": outcomes, "connections": []} | top
+    inputs = merged_header(runs, records)
+    return before | {"inputs": inputs, "outcomes": outcomes, "connections": []} | crossing.top | top
 
 
-def write_document(out: Folder, document: Record, ids: Sequence[Ids]) -> None:
+def write_document(out: Folder, header: Record, ids: Sequence[Ids]) -> None:
     """The JSON document of one process, with all connections in the order of their numbers."""
     ending = LINES_WITH_INTERVALS if sum(map(len, ids)) <= FEW_CONNECTIONS else LINES
     with tempfile.TemporaryDirectory(prefix="vmtrace-") as within:
         path = Path(within, "document.json")
+        read_bytes = max(_LEAST_READ_BYTES, _READ_BYTES // max(1, len(ids)))
         lines = [
-            _lines(out.local(part_name(bucket, ending), Path(within)), numbers) for bucket, numbers in enumerate(ids)
+            _lines(out.local(part_name(bucket, ending), Path(within)), numbers, read_bytes)
+            for bucket, numbers in enumerate(ids)
+            if len(numbers)
         ]
-        before, after = _around(document)
+        before, after = _around(header)
         with path.open("wb", buffering=_WRITTEN_BYTES) as file:
             file.write(before)
             comma = b""
-            for _, line in heapq.merge(*lines):
-                file.write(comma + b"\n" + line)
+            for number_, line in heapq.merge(*lines):
+                file.write(b'%b\n{"id":%d%b' % (comma, number_, line))
                 comma = b","
             file.write(after)
         out.put(DOCUMENT, path)
 
 
-def _around(document: Record) -> tuple[bytes, bytes]:
+def _around(header: Record) -> tuple[bytes, bytes]:
     """What stands before and behind the connections."""
-    text = written(document)
+    text = written(header)
     mark = '"connections":['
     at = text.index(mark) + len(mark)
     return text[:at].encode(), (text[at:] + "\n").encode()
 
 
-def _lines(path: Path, numbers: Ids) -> Iterator[tuple[int, bytes]]:
-    """Connections with their numbers among all."""
-    for line, number_ in zip(_lines_of(path), numbers, strict=True):
-        behind = line.rstrip(b"\n").partition(b",")[2]
-        yield int(number_), b'{"id":%d,' % number_ + behind
+def _lines(path: Path, numbers: Ids, read_bytes: int) -> Iterator[tuple[int, bytes]]:
+    """The connections of a bucket's document: the number among all, and the line from behind the number in it."""
+    lines = _lines_of(path, read_bytes)
+    next(lines)  # what stands before them
+    for number_ in numbers.tolist():
+        line = next(lines)
+        # All but the last have a comma behind them.
+        end = len(line) - 2 if line.endswith(b",\n") else len(json_value(line))
+        yield number_, line[line.index(b",") : end]
 
 
-def _lines_of(path: Path) -> Iterator[bytes]:
+def _lines_of(path: Path, read_bytes: int) -> Iterator[bytes]:
     """The lines of a file that is not kept open: all buckets are merged at once, and may be more than can be open."""
     at = 0
     while True:
-        with path.open("rb") as file:
+        with path.open("rb", buffering=read_bytes) as file:
             file.seek(at)
-            some = file.readlines(_READ_BYTES)
+            some = file.readlines(read_bytes)
             at = file.tell()
         if not some:
             return

@@ -1,7 +1,7 @@
 """A run over a corpus, stage by stage: split, buckets, numbering, tables. What is done already is not done again.
 
 split      runs of captures to slices; those that cannot stand apart are split again as one
-buckets    slices to connections
+buckets    slices to connections; once more those that others concern (limits that hosts share, ICMP errors)
            where hosts were recorded late, both once more with that taken away
 merging    numbers, header, small tables, document
 tables     the connection table of each bucket, with the numbers
@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from corpus import results
-from corpus.buckets import BucketTask, analyze_bucket
+from corpus.buckets import BucketTask, analyze_bucket, is_as_asked
 from corpus.engine import Record
 from corpus.folder import PARTS, Folder, folder
 from corpus.icmp import errors_of, translated
@@ -45,6 +45,7 @@ class Settings:
     memory_bytes: int
     json: bool
     keep_slices: bool
+    filter: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,14 @@ class Done:
     buckets: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Buckets:
+    """What all buckets gave."""
+
+    records: Sequence[Record]
+    crossing: results.Crossing
+
+
 class Run:
     """One run."""
 
@@ -72,21 +81,21 @@ class Run:
     def of(self, found: Found) -> Done:
         """From captures to results. Raises `CorpusError`, `OSError` and `TraceError`."""
         settings = self._settings
-        plan = planned(found, self._workers.count, settings.buckets)
+        plan = planned(found, self._workers.count, settings.buckets, settings.filter)
         plan = resumed(self._out, plan, buckets_given=settings.buckets is not None)
         runs, plan = self._split(plan, ())
-        records = self._analyze(runs, plan.buckets, settings.out)
-        lags = lags_of(records)
+        buckets = self._analyze(runs, plan.buckets, settings.out)
+        lags = lags_of(buckets.records)
         if lags:
             runs, plan = self._split(plan, lags)
-            records = self._analyze(runs, plan.buckets, settings.out)
-        return self._finish(runs, records, plan.input_bytes)
+            buckets = self._analyze(runs, plan.buckets, settings.out)
+        return self._finish(runs, buckets, plan.input_bytes)
 
     def of_split(self, split_url: str) -> Done:
         """From slices that were made by single commands to results."""
         runs = checked(manifests(split_url, self._settings.endpoint_url))
-        records = self._analyze(runs, runs[0].buckets, split_url)
-        return self._finish(runs, records, sum(header["captured_bytes"] for run in runs for header in run.header))
+        buckets = self._analyze(runs, runs[0].buckets, split_url)
+        return self._finish(runs, buckets, sum(header["captured_bytes"] for run in runs for header in run.header))
 
     def _split(self, plan: Plan, lags: tuple[tuple[str, str, int], ...]) -> tuple[list[Manifest], Plan]:
         settings = self._settings
@@ -99,6 +108,7 @@ class Run:
                     endpoint_url=settings.endpoint_url,
                     lags=tuple(lag for lag in lags if lag[0] in {plan.inputs[position].name for position in run}),
                     memory_bytes=settings.memory_bytes,
+                    filter=plan.filter,
                 )
                 for run in plan.runs
             ]
@@ -110,7 +120,7 @@ class Run:
             plan = joined(plan, [[name for one in some for name in one.names] for some in together])
             keep(self._out, plan)
 
-    def _analyze(self, runs: Sequence[Manifest], buckets: int, split_url: str) -> list[Record]:
+    def _analyze(self, runs: Sequence[Manifest], buckets: int, split_url: str) -> _Buckets:
         settings = self._settings
         names = tuple(one.name for one in runs)
         tasks = [
@@ -127,25 +137,27 @@ class Run:
         ]
         self._do("buckets", analyze_bucket, tasks, [_bucket_bytes(runs, bucket) for bucket in range(buckets)])
         records = results.records_of(self._out, buckets)
-        given = translated(errors_of(runs), records)
+        crossing = results.crossing(self._out, records)
+        known = zip(tasks, records, translated(errors_of(runs), records), crossing.shared, strict=True)
         again = [
-            replace(task, translated=some)
-            for task, some, record in zip(tasks, given, records, strict=True)
-            if record["translated"] != list(some)
+            replace(task, translated=errors, shared=shared)
+            for task, record, errors, shared in known
+            if not is_as_asked(record, errors, shared)
         ]
-        if not again:
-            return records
-        self._do("buckets with ICMP errors", analyze_bucket, again, [_bucket_bytes(runs, one.bucket) for one in again])
-        return results.records_of(self._out, buckets)
+        if again:
+            sizes = [_bucket_bytes(runs, one.bucket) for one in again]
+            self._do("buckets that others concern", analyze_bucket, again, sizes)
+            records = results.records_of(self._out, buckets)
+        return _Buckets(records, crossing)
 
-    def _finish(self, runs: Sequence[Manifest], records: Sequence[Record], input_bytes: int) -> Done:
-        settings, out = self._settings, self._out
+    def _finish(self, runs: Sequence[Manifest], buckets: _Buckets, input_bytes: int) -> Done:
+        settings, out, records = self._settings, self._out, buckets.records
         ids = results.number(out, records)
         of = ",".join(one.key for one in runs)
         tables = [TableTask(settings.out, bucket, of, settings.endpoint_url) for bucket in range(len(records))]
         self._do("tables", write_table, tables, list(map(results.table_bytes, records, range(len(records)))))
         results.write_small_tables(out, runs, records)
-        header = results.header(runs, records, ids)
+        header = results.header(runs, records, ids, buckets.crossing)
         if settings.json:
             results.write_document(out, header, ids)
         overview = results.write_page(out, header, len(records))

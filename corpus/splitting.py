@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from analyze import _engine
-from analyze.capture_files import INDEX_ENDING
 from analyze.capture_version import Version
-from analyze.index_file import Index, as_bytes
+from analyze.filter import compiler
+from analyze.index_file import Index, as_bytes, name_in_folder
 from analyze.trace import version
 from corpus.engine import document, parsed, rows, written
 from corpus.folder import Folder, Slices, folder
 from corpus.inputs import Input, check_unchanged
 
-FORMAT = 2
+FORMAT = 3
 MANIFESTS = "split"
 SLICES = "slices"
 INDEXES = "indexes"
@@ -38,11 +38,13 @@ class SplitTask:
     lags: tuple[tuple[str, str, int], ...] = ()
     """Hosts that were recorded late: name of the capture, address in hexadecimal digits, nanoseconds."""
     memory_bytes: int = 512 << 20
+    filter: str | None = None
 
     @property
     def key(self) -> str:
         """The same for the same task, whoever does it."""
-        what = [FORMAT, version(), self.buckets, [(i.name, i.size_bytes, i.version) for i in self.inputs], self.lags]
+        inputs = [(one.name, one.size_bytes, one.version) for one in self.inputs]
+        what = [FORMAT, version(), self.buckets, inputs, self.lags, self.filter]
         return hashlib.sha256(json.dumps(what).encode()).hexdigest()[:20]
 
     @property
@@ -114,6 +116,7 @@ def split(task: SplitTask, progress: Callable[[int], object] | None = None) -> s
         buckets=task.buckets,
         room_bytes=max(1 << 20, task.memory_bytes // _ROOM_SHARE),
         lags=[(numbers[name], bytes.fromhex(host), lag_ns) for name, host, lag_ns in task.lags if name in numbers],
+        compile_filter=compiler(task.filter),
         progress=progress,
     )
     check_unchanged(task.inputs)
@@ -146,15 +149,9 @@ def _plain(value: Any) -> Any:
 def _put_indexes(target: Folder, task: SplitTask, indexes: Sequence[tuple[str | None, int, bytes]]) -> None:
     """The index of each capture, for those who want packets of a few connections later."""
     for one, (obstacle, packets, packed) in zip(task.inputs, indexes, strict=True):
-        if obstacle is None and not task.lags:
+        if obstacle is None and not task.lags and task.filter is None:
             index = Index(Version(one.size_bytes, one.version), packets, obstacle, packed)
-            target.put(index_name(one.name), as_bytes(index, one.name))
-
-
-def index_name(capture: str) -> str:
-    """Where the index of a capture lies in the results: names of captures may be the same in several folders."""
-    digest = hashlib.sha256(capture.encode(errors="surrogateescape")).hexdigest()[:12]
-    return f"{INDEXES}/{capture.rpartition('/')[2]}.{digest}{INDEX_ENDING}"
+            target.put(f"{INDEXES}/{name_in_folder(one.name)}", as_bytes(index, one.name))
 
 
 def _manifest_name(key: str) -> str:

@@ -19,6 +19,8 @@ class Frame:
 
     time_ns: int
     packet: bytes
+    wire_bytes: int = 0
+    """Where it was cut: its length before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +139,8 @@ def pcap(frames: Iterable[Frame]) -> bytes:
     records = [struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 262144, 101)]
     for frame in frames:
         seconds, nanoseconds = divmod(frame.time_ns, 1_000_000_000)
-        records += [struct.pack("<IIII", seconds, nanoseconds, len(frame.packet), len(frame.packet)), frame.packet]
+        lengths = (len(frame.packet), max(len(frame.packet), frame.wire_bytes))
+        records += [struct.pack("<IIII", seconds, nanoseconds, *lengths), frame.packet]
     return b"".join(records)
 
 

@@ -16,5 +16,5 @@ def test_little_memory_changes_nothing(tmp_path: Path, monkeypatch: pytest.Monke
     for number, memory in enumerate((1 << 30, 40_000)):
         out = tmp_path / f"out{number}"
         analyze_bucket(BucketTask(str(tmp_path / "work"), 0, str(out), json=True, memory_bytes=memory))
-        results.append([(out / f"buckets/00000{end}").read_bytes() for end in (".jsonl", ".orders", ".json")])
+        results.append([(out / f"buckets/00000{end}").read_bytes() for end in (".document", ".orders", ".json")])
     assert results[0] == results[1]

@@ -67,14 +67,14 @@ def test_the_longest_lag_of_a_capture_counts() -> None:
 
 def test_lists_beside_connections_are_joined_and_renumbered() -> None:
     tops = [
-        {"top": {"schema": "x", "interrupted": False, "shared_limits": [{"connections": [1, 2], "rate_bps": 5}]}},
-        {"top": {"schema": "x", "interrupted": True, "shared_limits": [{"connections": [1], "rate_bps": 6}]}},
+        {"top": {"schema": "x", "interrupted": False, "groups": [{"connections": [1, 2], "rate_bps": 5}]}},
+        {"top": {"schema": "x", "interrupted": True, "groups": [{"connections": [1], "rate_bps": 6}]}},
     ]
     merged = merged_top(tops, [np.array([4, 2], np.uint32), np.array([3], np.uint32)])
     assert merged == {
         "schema": "x",
         "interrupted": True,
-        "shared_limits": [{"connections": [2, 4], "rate_bps": 5}, {"connections": [3], "rate_bps": 6}],
+        "groups": [{"connections": [2, 4], "rate_bps": 5}, {"connections": [3], "rate_bps": 6}],
     }
 
 

@@ -30,10 +30,10 @@ def overview(*rows: dict[str, object]) -> Overview:
 
 
 def test_a_connection_is_slowed_for_its_share_of_the_data_time() -> None:
-    assert slowed(row(1, "loss_recovery", 4.0)) == 2.0
-    assert slowed(row(1, "application", 4.0)) == 0
-    assert slowed(row(1, None, 4.0)) == 0
-    assert slowed(row(1, "loss_recovery", 4.0, None)) == 0
+    assert slowed("loss_recovery", 0.5, None, 4.0) == 2.0
+    assert slowed("application", 0.5, 1.0, 4.0) == 0
+    assert slowed(None, 0.5, 1.0, 4.0) == 0
+    assert slowed("loss_recovery", None, 1.0, 4.0) == 0
 
 
 def test_the_worst_come_first_and_the_rest_is_counted() -> None:

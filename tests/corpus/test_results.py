@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 from analyze.trace import connection_columns
 from corpus.buckets import LINES, part_name
 from corpus.folder import folder
-from corpus.results import TableTask, header, records_of, write_document, write_table
+from corpus.results import Crossing, TableTask, header, records_of, write_document, write_table
 from tests.corpus.oracle import run
 from tests.corpus.test_commands import files_in
 
@@ -35,7 +35,7 @@ def test_a_table_has_the_numbers_that_it_is_given(tmp_path: Path) -> None:
 def test_there_may_be_more_buckets_than_open_files(tmp_path: Path) -> None:
     out, last = folder(str(tmp_path)), 300
     for bucket in range(last):
-        out.put(part_name(bucket, LINES), b'{"id":1,"bucket":%d}\n' % bucket)
+        out.put(part_name(bucket, LINES), b'{"connections":[\n{"id":1,"bucket":%d}]}\n' % bucket)
     few, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(few, 256), most))
     try:
@@ -49,6 +49,6 @@ def test_there_may_be_more_buckets_than_open_files(tmp_path: Path) -> None:
 def test_the_header_stands_in_the_order_of_one_process(tmp_path: Path) -> None:
     top = {"schema": "s", "vmtrace": "v", "interrupted": False, "reasons": {}, "more": [], "outcomes": []}
     record = {"top": {**top, "request_servers": []}, "header": [], "clock_steps": []}
-    assert list(header([], [record], [np.empty(0, np.uint32)])) == [
-        *("schema", "vmtrace", "interrupted", "reasons", "inputs", "outcomes", "connections", "more")
+    assert list(header([], [record], [np.empty(0, np.uint32)], Crossing({"request_servers": []}, ()))) == [
+        *("schema", "vmtrace", "interrupted", "reasons", "inputs", "outcomes", "connections", "request_servers", "more")
     ]

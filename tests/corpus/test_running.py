@@ -1,10 +1,8 @@
 """The results of a run are those of one process, whatever is cut where."""
 
 import json
-import struct
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +15,8 @@ from corpus.running import Run
 from corpus.splitting import manifests
 from corpus.workers import ThisProcess
 from tests.corpus import captures_made as made
-from tests.corpus.oracle import Quiet, assert_same, run, settings
+from tests.corpus.corpora import BUCKETS, CORPORA
+from tests.corpus.oracle import Quiet, assert_same, one_process, run, settings
 
 pytestmark = pytest.mark.slow
 
@@ -34,113 +33,45 @@ def names(paths: list[Path]) -> list[str]:
     return [str(path) for path in paths]
 
 
-def with_dns(frames: list[made.Frame]) -> list[made.Frame]:
-    """Name lookups between: a question and its answer."""
-    more = []
-    for number in range(10):
-        at_ns = frames[0].time_ns + number * 300_000_000
-        question = b"\x07example\x03com\x00\x00\x01\x00\x01"
-        head = struct.pack("!HHHHHH", number, 0x0100, 1, 0, 0, 0)
-        answer = struct.pack("!HHHHHH", number, 0x8180, 1, 1, 0, 0) + question
-        answer += b"\xc0\x0c" + struct.pack("!HHIH", 1, 1, 60, 4) + bytes([10, 1, 0, number + 1])
-        for by_client, message in ((True, head + question), (False, answer)):
-            ports = (40_000 + number, 53) if by_client else (53, 40_000 + number)
-            ends = ("10.0.0.1", "10.9.9.9") if by_client else ("10.9.9.9", "10.0.0.1")
-            udp = struct.pack("!HHHH", *ports, 8 + len(message), 0) + message
-            more.append(made.Frame(at_ns + (0 if by_client else 5_000_000), made.ip(*ends, udp, 17)))
-    return sorted([*frames, *more], key=lambda frame: frame.time_ns)
+@pytest.mark.parametrize("corpus", CORPORA)
+def test_whatever_is_cut_where_the_result_is_that_of_one_process(corpus: str, tmp_path: Path) -> None:
+    paths = names(CORPORA[corpus](tmp_path / "in"))
+    trace = one_process(paths)
+    for buckets in BUCKETS:
+        run(paths, tmp_path / f"out{buckets}", buckets)
+        assert_same(tmp_path / f"out{buckets}", paths, trace)
 
 
-@pytest.mark.parametrize("buckets", [1, 8, pytest.param(64, marks=pytest.mark.long)])
-def test_rotated_files_give_the_result_of_one_process(tmp_path: Path, buckets: int) -> None:
-    frames = with_dns(made.merged(made.talks(150)))
-    paths = names(made.written(tmp_path / "in", made.rotated(frames, 9)))
-    done = run(paths, tmp_path / "out", buckets)
-    trace = assert_same(tmp_path / "out", paths)
-    assert (done.connections, done.runs, done.buckets) == (150, 9, buckets)
-    assert len(trace.lookups) == 10
+def test_files_that_stand_apart_are_runs_of_their_own(tmp_path: Path) -> None:
+    done = run(names(CORPORA["rotated_with_lookups"](tmp_path / "in")), tmp_path / "out", 8)
+    assert (done.connections, done.runs, done.buckets) == (150, 9, 8)
+    assert run(names(CORPORA["interfaces"](tmp_path / "two")), tmp_path / "out-two", 8).runs < 7
+    assert run(names(CORPORA["fragments_and_tunnels"](tmp_path / "cut")), tmp_path / "out-cut", 8).runs > 1
 
 
-def test_of_few_connections_the_limits_of_each_interval_are_written(tmp_path: Path) -> None:
-    frames = made.merged(made.talks(20))
-    paths = names(made.written(tmp_path / "in", made.rotated(frames, 3)))
-    run(paths, tmp_path / "out", 4)
-    assert b"limit_intervals" in (tmp_path / "out/analysis.json").read_bytes()
-    assert_same(tmp_path / "out", paths)
+def test_corpora_have_what_they_are_for(tmp_path: Path) -> None:
+    def shown(corpus: str) -> dict[str, Any]:
+        document: dict[str, Any] = one_process(names(CORPORA[corpus](tmp_path / corpus))).json()
+        return document
+
+    assert shown("damaged_and_truncated")["inputs"][1]["damage"]
+    assert sum(one["capture"]["clock_steps"] for one in shown("clock_set_back")["inputs"]) > 0
+    assert shown("recorded_late")["inputs"][0]["capture"]["lag_removed"]
+    assert "limit_intervals" in json.dumps(shown("few_connections"))
+    shared = shown("shared_limits")
+    assert [len(limit["connections"]) for limit in shared["shared_limits"]] == [8]
+    assert len({one["server"] for one in shared["connections"] if one["server"].startswith("198.18.")}) == 8
+    assert max(one["connections"] for one in shared["request_servers"]) > 5
 
 
-def test_interfaces_that_overlap_are_read_as_one_run(tmp_path: Path) -> None:
-    frames = made.merged(made.talks(80))
-    inside = [frame for frame in frames if frame.packet[0] >> 4 == 4]
-    outside = [frame for frame in frames if frame.packet[0] >> 4 == 6]
-    paths = made.written(tmp_path / "in", made.rotated(inside, 4), "eth0")
-    paths += made.written(tmp_path / "in", made.rotated(outside, 3), "eth1")
-    done = run(names(paths), tmp_path / "out", 8)
-    assert_same(tmp_path / "out", names(paths))
-    assert done.runs < 7
-
-
-def test_fragments_and_tunnels_cross_the_borders_of_files(tmp_path: Path) -> None:
-    plain = made.merged(made.talks(60))
-    frames: list[made.Frame] = []
-    for number, frame in enumerate(plain):
-        if number % 5 == 1 and len(frame.packet) > 600 and frame.packet[0] >> 4 == 4:
-            frames += made.fragmented(frame, number & 0xFFFF)
-        elif number % 5 == 2:
-            frames.append(made.tunnelled(frame))
-        elif number % 5 == 3 and len(frame.packet) > 600:
-            frames += made.fragmented(made.tunnelled(frame), number & 0xFFFF)
-        else:
-            frames.append(frame)
-    frames.sort(key=lambda frame: frame.time_ns)
-    paths = names(made.written(tmp_path / "in", made.rotated(frames, 30)))
-    done = run(paths, tmp_path / "out", 8)
-    assert_same(tmp_path / "out", paths)
-    assert done.runs > 1
-
-
-def test_damaged_and_truncated_captures_are_read_as_far_as_they_go(tmp_path: Path) -> None:
-    paths = made.written(tmp_path / "in", made.rotated(made.merged(made.talks(80)), 6))
-    damaged = bytearray(paths[1].read_bytes())
-    damaged[5000:8000] = b"\xff" * 3000
-    paths[1].write_bytes(damaged)
-    paths[3].write_bytes(paths[3].read_bytes()[:-777])
-    paths[4].write_bytes(paths[4].read_bytes()[:24])
-    run(names(paths), tmp_path / "out", 8)
-    trace = assert_same(tmp_path / "out", names(paths))
-    assert trace.header()["inputs"][1]["damage"]
-
-
-def test_compressed_captures_that_are_cut_give_what_is_in_them(tmp_path: Path) -> None:
-    paths = made.written(tmp_path / "in", made.rotated(made.merged(made.talks(80)), 5), packed=True)
-    paths[2].write_bytes(paths[2].read_bytes()[:-3000])
-    run(names(paths), tmp_path / "out", 8)
-    assert_same(tmp_path / "out", names(paths))
-
-
-def test_one_elephant_among_mice_stays_one_connection(tmp_path: Path) -> None:
-    elephant = made.Talk("10.0.0.1", "10.1.0.1", 19_999, made.START_NS, segments=4000, rtt_ns=2_000_000)
-    paths = made.written(tmp_path / "in", made.rotated(made.merged([elephant, *made.talks(30)]), 12))
-    done = run(names(paths), tmp_path / "out", 8)
-    assert_same(tmp_path / "out", names(paths))
-    assert done.connections == 31
-
-
-@pytest.mark.parametrize("step_ns", [-7_000_000_000, 90_000_000_000])
-def test_steps_of_the_clock_are_counted_once(tmp_path: Path, step_ns: int) -> None:
-    frames = made.merged(made.talks(80, every_ns=200_000_000))
-    middle = len(frames) // 2
-    stepped = [*frames[:middle], *(replace(frame, time_ns=frame.time_ns + step_ns) for frame in frames[middle:])]
-    paths = names(made.written(tmp_path / "in", made.rotated(stepped, 7)))
-    run(paths, tmp_path / "out", 8)
-    assert_same(tmp_path / "out", paths)
-
-
-def test_hosts_that_were_recorded_late_are_put_right(tmp_path: Path) -> None:
-    late = [replace(talk, lag_ns=5_000_000, segments=60, rtt_ns=3_000_000) for talk in made.talks(40)]
-    paths = names(made.written(tmp_path / "in", made.rotated(made.merged(late), 6)))
-    run(paths, tmp_path / "out", 8)
-    assert_same(tmp_path / "out", paths)
+def test_a_filter_leaves_out_what_one_process_leaves_out(tmp_path: Path) -> None:
+    paths = names(CORPORA["rotated_with_lookups"](tmp_path / "in"))
+    done = run(paths, tmp_path / "out", 4, filter="ip6 or host 10.0.0.1")
+    assert 0 < done.connections < 150
+    assert_same(tmp_path / "out", paths, one_process(paths, "ip6 or host 10.0.0.1"))
+    with pytest.raises(CorpusError, match=r"a run with --filter 'ip6 or host 10\.0\.0\.1' was begun here"):
+        run(paths, tmp_path / "out", 4)
+    assert not (tmp_path / "out/indexes").exists()
 
 
 def test_what_is_no_capture_is_left_out_and_reported(tmp_path: Path) -> None:

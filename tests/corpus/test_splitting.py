@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from corpus.buckets import BucketTask, analyze_bucket, connections_of
+from corpus.buckets import BucketTask, analyze_bucket
 from corpus.inputs import find
 from corpus.splitting import SplitTask, manifests, split
 from tests.corpus.test_commands import files_in
@@ -45,15 +45,9 @@ def test_a_bucket_whose_parts_were_lost_is_analysed_again(tmp_path: Path) -> Non
     split(task_of(tmp_path))
     task = BucketTask(str(tmp_path / "work"), 1, str(tmp_path / "out"), json=True)
     analyze_bucket(task)
-    lines = tmp_path / "out/buckets/00001.jsonl"
+    lines = tmp_path / "out/buckets/00001.document"
     before = lines.read_bytes()
     lines.write_bytes(b"")
     analyze_bucket(task)
     assert lines.read_bytes() == before
     assert before.count(b"\n") > 3
-
-
-def test_connections_of_a_document_are_lines() -> None:
-    text = b'{"inputs":[],"connections":[\n{"id":1,"a":[1]},\n{"id":2,"b":{}}]}\n'
-    assert connections_of(text) == b'{"id":1,"a":[1]}\n{"id":2,"b":{}}\n'
-    assert connections_of(b'{"connections":[]}\n') == b""

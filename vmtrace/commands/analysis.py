@@ -140,7 +140,8 @@ def _readable(paths: Sequence[str], failures: list[str]) -> list[str]:
     return readable
 
 
-def _check_filter(expression: str) -> None:
+def check_filter(expression: str) -> None:
+    """Raises `UsageError` for what is no filter."""
     from analyze.filter import FilterError, checked
 
     try:
@@ -158,7 +159,7 @@ def _read(
 ) -> Trace | None:
     """Read what can be read: an input that is no capture is told of and left out."""
     if request.filter is not None:
-        _check_filter(request.filter)
+        check_filter(request.filter)
     trace: Trace | None = None
     problems: list[Exception]
     try:

@@ -79,6 +79,7 @@ def request_of(arguments: argparse.Namespace) -> Request:
         sort=arguments.sort,
         separate=arguments.separate,
         endpoint_url=arguments.endpoint_url,
+        indexes=arguments.indexes,
         anonymize=arguments.anonymize,
         quiet=arguments.quiet,
         no_color=arguments.no_color,
@@ -97,6 +98,11 @@ def _add_selection(group: argparse._ArgumentGroup) -> None:
         " points",
     )
     files.add_argument("--merge", dest="separate", action="store_false", help="treat the files as one capture")
+    group.add_argument(
+        "--indexes",
+        metavar="URL",
+        help="folder of captures' indexes, e.g. OUT/indexes of vmtrace corpus analyze (default: next to each capture)",
+    )
     add_endpoint_url(group)
     group.add_argument(
         "--threads", metavar="N", type=whole(0, _MOST_THREADS), default=0, help="threads to use (default: one per core)"

@@ -9,7 +9,7 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
 from capture.options import whole
-from vmtrace.commands.corpus_options import MOST_BUCKETS, StageDisplay, add_common
+from vmtrace.commands.corpus_options import MOST_BUCKETS, StageDisplay, add_common, add_filter
 from vmtrace.errors import CommandError, Exit, UsageError, complain
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     add("--json", action="store_true", help="write analysis.json, too: the document of one process, byte by byte")
     add("--keep-slices", action="store_true", help="leave slices and parts of results where they are")
+    add_filter(parser)
     add_common(parser)
 
 
@@ -54,7 +55,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Run it; returns the exit status."""
     from corpus import inputs
     from corpus.running import Run, Settings
+    from vmtrace.commands.analysis import check_filter
 
+    if arguments.filter is not None:
+        check_filter(arguments.filter)
     found = inputs.find(arguments.files, arguments.endpoint_url)
     for problem in found.problems:
         complain(problem)
@@ -70,6 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
         memory_bytes=arguments.memory,
         json=arguments.json,
         keep_slices=arguments.keep_slices,
+        filter=arguments.filter,
     )
     with closing(StageDisplay(wanted=not arguments.quiet)) as display, _workers(arguments, display) as workers:
         done = Run(settings, workers, display).of(found)

@@ -31,6 +31,11 @@ def add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quiet", "-q", action="store_true", help="print only what went wrong")
 
 
+def add_filter(parser: argparse.ArgumentParser) -> None:
+    """As `vmtrace analyze` has it."""
+    parser.add_argument("--filter", metavar="BPF", help="read only packets that match, e.g. 'tcp port 443'")
+
+
 class StageDisplay:
     """Progress stage by stage: bytes, rate, expected end; on no terminal a line for each stage."""
 

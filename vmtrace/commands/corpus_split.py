@@ -6,7 +6,7 @@ Exit status: 0 it is split; 1 it could not be.
 import argparse
 
 from capture.options import whole
-from vmtrace.commands.corpus_options import MOST_BUCKETS, add_common
+from vmtrace.commands.corpus_options import MOST_BUCKETS, add_common, add_filter
 from vmtrace.errors import CommandError, Exit, complain
 
 NAME = "split"
@@ -22,6 +22,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("files", metavar="FILE", nargs="+", help="captures that are read as one run: files, folders, patterns, URLs")
     add("--buckets", metavar="B", type=whole(1, MOST_BUCKETS), required=True, help="slices to make of each run")
     add("--to", metavar="URL", required=True, help="folder or prefix for slices, the same for all runs")
+    add_filter(parser)
     add_common(parser)
 
 
@@ -29,14 +30,22 @@ def run(arguments: argparse.Namespace) -> int:
     """Split; returns the exit status."""
     from corpus import inputs
     from corpus.splitting import SplitTask, manifests, split
+    from vmtrace.commands.analysis import check_filter
 
+    if arguments.filter is not None:
+        check_filter(arguments.filter)
     found = inputs.find(arguments.files, arguments.endpoint_url)
     for problem in found.problems:
         complain(problem)
     if not found.inputs:
         raise CommandError("no captures to split")
     task = SplitTask(
-        found.inputs, arguments.buckets, arguments.to, arguments.endpoint_url, memory_bytes=arguments.memory
+        found.inputs,
+        arguments.buckets,
+        arguments.to,
+        arguments.endpoint_url,
+        memory_bytes=arguments.memory,
+        filter=arguments.filter,
     )
     name = split(task)
     [manifest] = manifests(arguments.to, arguments.endpoint_url, [name])

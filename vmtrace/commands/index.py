@@ -67,6 +67,6 @@ def _index(path: str, arguments: argparse.Namespace) -> bool:
         complain(describe(error))
         return False
     if not arguments.quiet:
-        stretches = f"{sum(1 for _ in index.stretches()):,} stretches"
+        stretches = f"{len(index.stretches):,} stretches"
         print(f"{place}: {index.packets:,} TCP packets in {stretches}, {len(content):,} bytes")
     return True

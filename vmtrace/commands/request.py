@@ -29,6 +29,7 @@ class Request(NamedTuple):
     sort: str = "notable"
     separate: bool | None = None
     endpoint_url: str | None = None
+    indexes: str | None = None
     anonymize: bool = False
     quiet: bool = False
     no_color: bool = False
@@ -50,6 +51,7 @@ class Request(NamedTuple):
             grouping=self._grouping,
             keep_input=self.draws,
             anonymize=self.anonymize,
+            indexes=self.indexes,
         )
 
     @property

@@ -78,6 +78,13 @@ impl Analysis {
         })
     }
 
+    /// Of a part of all connections what is needed of them to find the limits that they share with others, and the servers that they
+    /// ask: both packed, for `merge_buckets`.
+    fn packed<'py>(&self, py: Python<'py>) -> [Bound<'py, PyBytes>; 2] {
+        let servers = py.detach(|| self.inner.servers().to_bytes());
+        [PyBytes::new(py, &self.inner.flows), PyBytes::new(py, &servers)]
+    }
+
     /// The number of connections.
     fn __len__(&self) -> usize {
         self.inner.connections.len()

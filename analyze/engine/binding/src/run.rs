@@ -61,7 +61,7 @@ pub fn analyze(
         threads,
         oversize_abs_ns,
         allowed_bps,
-        filter: compile_filter.map(|callable| Box::new(PythonFilter(callable)) as Box<dyn FilterCompiler>),
+        filter: compile_filter.map(PythonFilter::boxed),
         ..Options::default()
     };
     let known = measured_before.map(|before| known_in(&groups, &before.get().inner, &detail_connections));
@@ -253,6 +253,15 @@ fn wait<T: Send>(
     }
 }
 
+/// What comes of a run of which a part is worth nothing.
+pub(crate) fn finished(py: Python<'_>, outcome: Outcome, names: &[String]) -> PyResult<Analysis> {
+    match outcome {
+        Ok(result) if result.interrupted => Err(PyKeyboardInterrupt::new_err(())),
+        Ok(result) => Ok(Analysis::new(result, Vec::new())),
+        Err(failure) => Err(failure_to_python(py, &failure, names)),
+    }
+}
+
 /// What the engine's thread and the calling thread tell each other.
 #[derive(Default)]
 pub(crate) struct Watch {
@@ -285,7 +294,13 @@ impl Observer for Watch {
 }
 
 /// A Python callable `(link_type, snap_length) -> bytes` as the engine's filter compiler.
-struct PythonFilter(Py<PyAny>);
+pub(crate) struct PythonFilter(Py<PyAny>);
+
+impl PythonFilter {
+    pub(crate) fn boxed(callable: Py<PyAny>) -> Box<dyn FilterCompiler> {
+        Box::new(Self(callable))
+    }
+}
 
 impl FilterCompiler for PythonFilter {
     fn compile(&self, link_type: u16, snap_length: u32) -> Result<Vec<u8>, String> {

@@ -4,25 +4,34 @@ use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 use vmtrace_core::analysis::Inputs;
 use vmtrace_core::analysis::flow_index::FlowIndex;
 use vmtrace_core::analysis::slices::bucket::{self, Slice};
+use vmtrace_core::analysis::slices::crossing::{self, Bucket};
 use vmtrace_core::analysis::slices::split::{self as core_split, Split};
 use vmtrace_core::analysis::{Failure, Options};
 use vmtrace_core::decode::icmp::IcmpError;
 use vmtrace_core::read;
 use vmtrace_core::tcp::capture::lag::{Host, Lag};
+use vmtrace_core::tcp::events::factor::Factor;
+use vmtrace_core::tcp::events::sharing::Sharing;
+use vmtrace_core::tcp::shared_limits::Given;
 
 use crate::errors::failure_to_python;
 use crate::input::Input;
 use crate::result::Analysis;
-use crate::run::{Outcome, Watch, on_own_thread};
+use crate::run::{Outcome, PythonFilter, Watch, finished, on_own_thread};
 
 /// An ICMP error: time, frame, type, code, who sent it, largest packet; of the quoted segment addresses, ports, sequence number.
 type IcmpRow = (i64, u32, u8, u8, IpAddr, Option<u32>, IpAddr, IpAddr, u16, u16, Option<u32>);
+
+/// A limit that a connection shares with others: its place, side, factor, rate, connections, from when until when, confidence, bytes
+/// that the others left for it.
+type Shared = (usize, usize, usize, f64, usize, i64, i64, f64, f64);
 
 /// Why an input has to be read from its beginning, its TCP packets, and its stretches.
 type Index = (Option<&'static str>, u64, Py<PyBytes>);
@@ -39,6 +48,19 @@ fn icmp_error(row: IcmpRow) -> IcmpError {
     let (time_ns, frame, kind, code, from, mtu, source, destination, from_port, to_port, sequence) = row;
     let (addresses, ports) = ([source, destination], [from_port, to_port]);
     IcmpError { time_ns, frame, kind, code, from, mtu, addresses, ports, sequence }
+}
+
+fn shared_row(given: &Given) -> Shared {
+    let &Given { place, side, sharing, left_bytes_s } = given;
+    let Sharing { factor, rate_bps, connections, between_ns: [from_ns, to_ns], confidence } = sharing;
+    (place, side, factor as usize, rate_bps, connections, from_ns, to_ns, confidence, left_bytes_s)
+}
+
+fn given(row: Shared) -> Option<Given> {
+    let (place, side, factor, rate_bps, connections, from_ns, to_ns, confidence, left_bytes_s) = row;
+    let factor = *Factor::ALL.get(factor)?;
+    let sharing = Sharing { factor, rate_bps, connections, between_ns: [from_ns, to_ns], confidence };
+    (side < 2).then_some(Given { place, side, sharing, left_bytes_s })
 }
 
 /// Each stretch as little-endian numbers: offset, TCP packets before it (64 bits); first frame, flows (32 bits); whether it is always
@@ -62,8 +84,9 @@ fn index_of(py: Python<'_>, index: &FlowIndex) -> Index {
 /// Returns what is known of the inputs (without connections), the number of TCP packets, of fragments of IP datagrams, and of
 /// datagrams that are not complete at the end; ICMP errors; and for each input its index. `lags` are hosts that were recorded late:
 /// input, address, nanoseconds. Without `buckets` nothing is written.
+#[expect(clippy::too_many_arguments, reason = "Python gives them by name")]
 #[pyfunction]
-#[pyo3(signature = (inputs, write, *, buckets, room_bytes, lags = Vec::new(), progress = None))]
+#[pyo3(signature = (inputs, write, *, buckets, room_bytes, lags = Vec::new(), compile_filter = None, progress = None))]
 pub fn split(
     py: Python<'_>,
     inputs: Vec<Input>,
@@ -71,6 +94,7 @@ pub fn split(
     buckets: u32,
     room_bytes: usize,
     lags: Vec<(u16, Vec<u8>, i64)>,
+    compile_filter: Option<Py<PyAny>>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Found> {
     let watch = Arc::new(Watch::default());
@@ -79,7 +103,8 @@ pub fn split(
     let known = lags
         .into_iter()
         .filter_map(|(input, address, lag_ns)| Some(Lag { input, host: Host::of_bytes(&address)?, lag_ns }));
-    let options = Options { lags: known.collect(), ..Options::default() };
+    let filter = compile_filter.map(PythonFilter::boxed);
+    let options = Options { lags: known.collect(), filter, ..Options::default() };
     let observed = Arc::clone(&watch);
     let work = move || {
         let mut failure = None;
@@ -112,10 +137,11 @@ pub fn split(
 ///
 /// Connections that take more than `room_bytes` are taken in parts. `timeless` says that no frame of any input has a time, `end_ns`
 /// when the last one passed. `icmp_errors` are those of all inputs; the ones at the places `translated` belong to this bucket if none
-/// of its connections has the addresses that they quote.
+/// of its connections has the addresses that they quote. `shared` are limits that its connections share with those of other buckets;
+/// none where there are no others.
 #[expect(clippy::too_many_arguments, reason = "Python gives them by name")]
 #[pyfunction]
-#[pyo3(signature = (slices, *, inputs, timeless = false, end_ns = None, room_bytes = None, icmp_errors = Vec::new(), translated = Vec::new(), progress = None))]
+#[pyo3(signature = (slices, *, inputs, timeless = false, end_ns = None, room_bytes = None, icmp_errors = Vec::new(), translated = Vec::new(), shared = None, progress = None))]
 pub fn analyze_slices(
     py: Python<'_>,
     slices: Vec<(Input, u64, Vec<u16>)>,
@@ -125,13 +151,15 @@ pub fn analyze_slices(
     room_bytes: Option<usize>,
     icmp_errors: Vec<IcmpRow>,
     translated: Vec<u32>,
+    shared: Option<Vec<Shared>>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Analysis> {
     let watch = Arc::new(Watch::default());
     let names: Vec<String> = slices.iter().map(|(slice, ..)| slice.name()).collect();
     let options = Options { room_bytes, ..Options::default() };
     let icmp_errors = icmp_errors.into_iter().map(icmp_error).collect();
-    let inputs = Inputs { count: inputs, timeless, end_ns, icmp_errors, translated };
+    let shared = shared.map(|rows| rows.into_iter().filter_map(given).collect());
+    let inputs = Inputs { count: inputs, timeless, end_ns, icmp_errors, translated, shared };
     let observed = Arc::clone(&watch);
     let work = move || {
         let open = || {
@@ -144,9 +172,27 @@ pub fn analyze_slices(
         };
         bucket::analyze_slices(&open, &inputs, &options, &*observed)
     };
-    match on_own_thread(py, &watch, progress.as_ref(), work)? {
-        Ok(result) if result.interrupted => Err(PyKeyboardInterrupt::new_err(())),
-        Ok(result) => Ok(Analysis::new(result, Vec::new())),
-        Err(failure) => Err(failure_to_python(py, &failure, &names)),
-    }
+    finished(py, on_own_thread(py, &watch, progress.as_ref(), work)?, &names)
+}
+
+/// What connections of several buckets show together: of each bucket what it packed ([`Analysis::packed`]) and the numbers of its
+/// connections among all, as little-endian numbers of 32 bits. Returns a result without connections, and of each bucket the limits that
+/// its connections share.
+#[pyfunction]
+pub fn merge_buckets(
+    py: Python<'_>,
+    buckets: Vec<(PyBackedBytes, PyBackedBytes, PyBackedBytes)>,
+) -> PyResult<(Analysis, Vec<Vec<Shared>>)> {
+    let numbers: Vec<Vec<u32>> = buckets
+        .iter()
+        .map(|(.., numbers)| numbers.as_chunks().0.iter().map(|number| u32::from_le_bytes(*number)).collect())
+        .collect();
+    let found = py.detach(|| {
+        let parts = buckets.iter().zip(&numbers);
+        let buckets: Vec<Bucket<'_>> =
+            parts.map(|((flows, servers, _), numbers)| Bucket { flows, servers, numbers }).collect();
+        crossing::merged(&buckets)
+    });
+    let (merged, given) = found.ok_or_else(|| PyValueError::new_err("damaged parts of buckets"))?;
+    Ok((Analysis::new(merged, Vec::new()), given.iter().map(|some| some.iter().map(shared_row).collect()).collect()))
 }

@@ -2,16 +2,14 @@
 
 use std::sync::Arc;
 
-use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use vmtrace_core::analysis::Options;
 use vmtrace_core::analysis::indexed::{self, Stretches};
 use vmtrace_core::read::Part;
 
-use crate::errors::failure_to_python;
 use crate::input::Input;
 use crate::result::Analysis;
-use crate::run::{Outcome, Watch, on_own_thread};
+use crate::run::{Watch, finished, on_own_thread};
 
 /// A stretch: offset, length, number of its first frame, TCP packets of the input before it.
 type Stretch = (u64, u64, u32, u64);
@@ -38,12 +36,7 @@ pub fn analyze_stretches(
     let opened = inputs.iter().map(opened).collect::<PyResult<Vec<_>>>()?;
     let observed = Arc::clone(&watch);
     let work = move || indexed::packets_of_stretches(opened, &options, &*observed);
-    let outcome: Outcome = on_own_thread(py, &watch, progress.as_ref(), work)?;
-    match outcome {
-        Ok(result) if result.interrupted => Err(PyKeyboardInterrupt::new_err(())),
-        Ok(result) => Ok(Analysis::new(result, Vec::new())),
-        Err(failure) => Err(failure_to_python(py, &failure, &names)),
-    }
+    finished(py, on_own_thread(py, &watch, progress.as_ref(), work)?, &names)
 }
 
 fn opened((input, number, first_place, stretches): &Indexed) -> PyResult<Stretches> {

@@ -19,6 +19,7 @@ use crate::read::read_error::ReadError;
 use crate::tcp::capture::lag::Lag;
 use crate::tcp::connection::environment::ClockStep;
 use crate::tcp::flow::table::{Shard, Shared};
+use crate::tcp::shared_limits::Given;
 use crate::tcp::summary::summary::{ConnectionSummary, DirectionSummary};
 use crate::tcp::{outcome, shared_limits};
 
@@ -37,6 +38,8 @@ pub struct Reading {
     is_timeless: bool,
     /// Time of the last frame, where frames were read in another run.
     end_ns: Option<i64>,
+    /// The connections are a part of all; limits that they share.
+    shared_limits: Option<Vec<Given>>,
     shared: Shared,
     lookups: Lookups,
     icmp: Gathered,
@@ -99,8 +102,18 @@ impl Reading {
         let (connections, shared) = gather(vec![shard]);
         let facts = vec![InputFacts::default(); inputs.count];
         let icmp = Gathered::apart(inputs.icmp_errors.clone(), inputs.translated.clone());
-        let (is_timeless, end_ns) = (inputs.timeless, inputs.end_ns);
-        Self { connections, shared, interrupted, is_timeless, end_ns, open_bytes, facts, icmp, ..Self::default() }
+        Self {
+            connections,
+            shared,
+            interrupted,
+            is_timeless: inputs.timeless,
+            end_ns: inputs.end_ns,
+            shared_limits: inputs.shared.clone(),
+            open_bytes,
+            facts,
+            icmp,
+            ..Self::default()
+        }
     }
 
     /// ICMP errors and echoes that were gathered.
@@ -155,6 +168,7 @@ impl Reading {
             mut connections,
             interrupted,
             is_timeless,
+            shared_limits: given,
             shared,
             mut lookups,
             mut icmp,
@@ -181,7 +195,14 @@ impl Reading {
         if let Some(allowed_bps) = options.allowed_bps {
             connections.iter_mut().for_each(|connection| allowance::allow(connection, allowed_bps));
         }
-        let shared_limits = shared_limits::find(&mut connections);
+        let (shared_limits, flows) = match given {
+            None => (shared_limits::find(&mut connections), Vec::new()),
+            Some(given) => {
+                let flows = shared_limits::packed_flows(&mut connections);
+                shared_limits::give(&mut connections, &given);
+                (Vec::new(), flows)
+            }
+        };
         connections.iter_mut().for_each(|connection| connection.decide());
         let inputs = facts.into_iter().enumerate().map(|(index, facts)| {
             let tally = tallies.get(index).cloned().unwrap_or_default();
@@ -192,6 +213,8 @@ impl Reading {
             inputs: inputs.collect(),
             connections,
             shared_limits,
+            flows,
+            known_servers: None,
             clock_steps: shared.environment.clock_steps,
             openings: shared.environment.openings,
             lookups,

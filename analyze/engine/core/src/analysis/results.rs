@@ -12,8 +12,9 @@ use crate::tcp::capture::lag::Lag;
 use crate::tcp::connection::environment::ClockStep;
 use crate::tcp::flow::selection::KnownConnection;
 use crate::tcp::rates::syn_series::OpeningSeries;
+use crate::tcp::requests::servers::Servers;
 use crate::tcp::rows::rows::Rows;
-use crate::tcp::shared_limits::SharedLimit;
+use crate::tcp::shared_limits::{Given, SharedLimit};
 use crate::tcp::summary::summary::ConnectionSummary;
 
 /// One input and what was found wrong with the capture.
@@ -54,6 +55,8 @@ pub struct Inputs {
     pub icmp_errors: Vec<IcmpError>,
     /// Places of those whose addresses were translated and that belong to a connection of this part.
     pub translated: Vec<u32>,
+    /// Connections are a part of all: the limits that they share are found by whoever knows all, and given here once they are.
+    pub shared: Option<Vec<Given>>,
 }
 
 /// What is known of an ICMP error where connections are analysed apart.
@@ -76,6 +79,10 @@ pub struct Analysis {
     pub connections: Summaries,
     /// Limits that several of them share, the highest rate first.
     pub shared_limits: Vec<SharedLimit>,
+    /// Of a part of all connections: what is needed to find the limits that they share with others, packed.
+    pub flows: Vec<u8>,
+    /// Servers that were asked, where they were counted elsewhere; else by these connections.
+    pub known_servers: Option<Servers>,
     /// Steps of the captures' clocks, as each connection sees them.
     pub clock_steps: Vec<ClockStep>,
     /// SYNs over time.
@@ -121,6 +128,20 @@ impl Analysis {
         let moved = |lag: Lag| Lag { input: lag.input.saturating_add(inputs), ..lag };
         self.lags.extend(next.lags.into_iter().map(moved));
         self.lags_removed.extend(next.lags_removed.into_iter().map(moved));
+    }
+
+    /// Servers that were asked.
+    pub fn servers(&self) -> Servers {
+        if let Some(known) = &self.known_servers {
+            return known.clone();
+        }
+        let mut servers = Servers::default();
+        for (place, summary) in self.connections.iter().enumerate() {
+            if let Ok(requests) = summary.requests() {
+                servers.add(summary.server_key(), place, requests);
+            }
+        }
+        servers
     }
 
     /// Adds the packets of connections that were known, with the numbers that they have.

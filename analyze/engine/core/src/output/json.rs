@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use crate::analysis::results::{Analysis, InputSummary};
 use crate::output::describe::connection::connection;
-use crate::output::describe::endpoint::push_endpoint;
+use crate::output::describe::endpoint::{push_address, push_endpoint};
 use crate::output::describe::requests::server as describe_server;
 use crate::output::describe::visitor::{Common, Visitor};
 use crate::output::fixed::{push_fixed, push_float, push_signed, push_unsigned, rounded, thousandths};
@@ -15,7 +15,6 @@ use crate::output::outcomes::{write_icmp_errors, write_outcome, write_outcomes};
 use crate::output::shared_limits::write_shared_limits;
 use crate::tcp::events::factor::Factor;
 use crate::tcp::limits::summary::LimitsSummary;
-use crate::tcp::requests::servers::Servers;
 use crate::tcp::requests::summary::RequestSummary;
 use crate::tcp::summary::ending::IcmpErrors;
 use crate::tcp::summary::not_measured::REASONS;
@@ -98,20 +97,15 @@ impl Analysis {
 impl Analysis {
     /// Servers that were asked; nothing where nobody was.
     fn request_servers(&self, json: &mut Json) {
-        let mut servers = Servers::default();
-        for (place, summary) in self.connections.iter().enumerate() {
-            if let Ok(requests) = summary.requests() {
-                servers.add(summary.server_key(), place, requests);
-            }
-        }
-        let list = servers.into_list();
+        let list = self.servers().into_list();
         if list.is_empty() {
             return;
         }
-        json.array(key!("request_servers"), list.iter(), |json, server| {
-            if let Some(summary) = self.connections.get(server.first) {
-                json.endpoint(key!("server"), summary, 1);
-            }
+        json.array(key!("request_servers"), list.iter(), |json, (key, server)| {
+            json.key(key!("server"));
+            json.out.push(b'"');
+            push_address(&mut json.out, key, b'"');
+            json.out.push(b',');
             describe_server(server, json);
         });
     }

@@ -6,10 +6,12 @@
 //! split    a run of inputs: read, decoded, counted; each packet goes into the slice of its bucket
 //! bucket   the slices of one bucket, in order: connections
 //!   piece  the format of slices: a piece is a batch of packets with the bytes that the analysis looks at
+//! crossing what connections of several buckets show together: limits that they share, servers that they ask
 //! ```
 //!
 //! Packets keep their places among all packets of their run, so that both together find what one reading finds (docs/corpus.md).
 
 pub mod bucket;
+pub mod crossing;
 pub mod piece;
 pub mod split;

@@ -4,21 +4,28 @@ use std::io::Write;
 use std::net::Ipv6Addr;
 
 use crate::output::fixed::{push_ipv4, push_unsigned};
+use crate::tcp::requests::servers::ServerKey;
 use crate::tcp::summary::summary::ConnectionSummary;
 
 /// Appends `address:port`, IPv6 in brackets, and the character `end`.
 pub fn push_endpoint(out: &mut Vec<u8>, summary: &ConnectionSummary, side: usize, end: u8) {
-    if summary.ip_version == 4 {
-        let [a, b, c, d, e, f, g, h, ..] = summary.addresses;
-        push_ipv4(out, if side == 0 { [a, b, c, d] } else { [e, f, g, h] });
+    let length = if summary.ip_version == 4 { 4 } else { 16 };
+    let mut address = [0; 16];
+    address[..length].copy_from_slice(&summary.addresses[side * length..(side + 1) * length]);
+    push_address(out, &(address, summary.ip_version, summary.ports[side]), end);
+}
+
+/// The same of an address (of IPv4 the first four bytes), version and port.
+pub fn push_address(out: &mut Vec<u8>, &(address, version, port): &ServerKey, end: u8) {
+    if version == 4 {
+        let [a, b, c, d, ..] = address;
+        push_ipv4(out, [a, b, c, d]);
         out.push(b':');
     } else {
-        let mut bytes = [0; 16];
-        bytes.copy_from_slice(&summary.addresses[side * 16..side * 16 + 16]);
         // A Vec takes all that is written.
-        let _ = write!(out, "[{}]:", Ipv6Addr::from(bytes));
+        let _ = write!(out, "[{}]:", Ipv6Addr::from(address));
     }
-    push_unsigned(out, u64::from(summary.ports[side]), end);
+    push_unsigned(out, u64::from(port), end);
 }
 
 /// `address:port` as text.

@@ -7,12 +7,16 @@
 //! sum      their bytes in common cells of time, and as one series
 //! flat     does their sum stand at a rate that they share?
 //! member   whose it is: a connection that the others make way for
+//! packed   connections that several processes have found: on their way to one
 //! ```
 
 pub(crate) mod flat;
 pub(crate) mod groups;
 pub(crate) mod member;
+pub(crate) mod packed;
 pub(crate) mod sum;
+
+use std::collections::HashSet;
 
 use crate::tcp::events::factor::Factor;
 use crate::tcp::events::sharing::Sharing;
@@ -50,53 +54,110 @@ impl SharedLimit {
     }
 }
 
+/// A shared limit as it concerns one direction of a connection.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Given {
+    /// Place of the connection in the list.
+    pub place: usize,
+    /// Data of the client (0) or the server (1).
+    pub side: usize,
+    /// The limit.
+    pub sharing: Sharing,
+    /// Payload that the others left for it, bytes a second.
+    pub left_bytes_s: f64,
+}
+
+/// What [`among`] finds.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// The highest rate first.
+    pub limits: Vec<SharedLimit>,
+    /// Whom they concern.
+    pub given: Vec<Given>,
+}
+
 /// Finds the limits that connections share, and bounds what each of these could have reached. What was kept of them for that
-/// is given back.
+/// is given back. Connections are numbered from 1 on.
 pub fn find(connections: &mut [Box<ConnectionSummary>]) -> Vec<SharedLimit> {
-    let mut found = Vec::new();
-    let mut flows = flows(connections);
-    // A host's own link or allowance first: its pairs would each show a part of that.
-    for role in [Role::Sender, Role::Receiver, Role::Pair] {
-        for group in groups(&flows, role) {
-            found.extend(of_group(&flows, &group, connections));
+    let Found { limits, given } = among(taken_flows(connections));
+    give(connections, &given);
+    limits
+}
+
+/// What is needed of connections to find their limits among all, packed: of connections that are a part of all.
+pub fn packed_flows(connections: &mut [Box<ConnectionSummary>]) -> Vec<u8> {
+    packed::to_bytes(&taken_flows(connections))
+}
+
+/// Finds the limits among packed flows of several parts; `numbers` are those of each part's connections among all. None if something
+/// is damaged. Places are those among all.
+pub fn among_packed(parts: &[(&[u8], &[u32])]) -> Option<Found> {
+    let mut all = Vec::new();
+    for (bytes, numbers) in parts {
+        for mut flow in packed::from_bytes(bytes)? {
+            flow.place = (*numbers.get(flow.place)? as usize).checked_sub(1)?;
+            all.push(flow);
         }
-        let taken =
-            |flow: &Flow| connections[flow.place].limits(flow.side).is_some_and(|limits| limits.sharing.is_some());
-        flows.retain(|flow| !taken(flow));
     }
+    all.sort_by_key(|flow| (flow.place, flow.side));
+    Some(among(all))
+}
+
+/// Tells each connection of the limit that it shares. A bucket of its own that it seemed to have is the one of all.
+pub fn give(connections: &mut [Box<ConnectionSummary>], given: &[Given]) {
+    for &Given { place, side, sharing, left_bytes_s } in given {
+        let Some(connection) = connections.get_mut(place) else { continue };
+        let is_part = |bps: f64| bps < OWN_BUCKET * sharing.rate_bps;
+        connection.directions[side].token_bucket.take_if(|bucket| is_part(bucket.sustained_bps));
+        let limits = connection.judgement.as_deref_mut().and_then(|judgement| judgement.limits[side].as_deref_mut());
+        if let Some(limits) = limits {
+            take_sharing(limits, sharing, left_bytes_s);
+        }
+    }
+}
+
+fn taken_flows(connections: &mut [Box<ConnectionSummary>]) -> Vec<Flow> {
+    let flows = flows(connections);
     for judgement in connections.iter_mut().filter_map(|connection| connection.judgement.as_deref_mut()) {
         judgement.limits.iter_mut().flatten().for_each(|limits| limits.delivered = None);
     }
-    found.sort_by(|one: &SharedLimit, other| other.rate_bps.total_cmp(&one.rate_bps));
+    flows
+}
+
+fn among(mut flows: Vec<Flow>) -> Found {
+    let mut found = Found::default();
+    // A host's own link or allowance first: its pairs would each show a part of that.
+    for role in [Role::Sender, Role::Receiver, Role::Pair] {
+        let before = found.given.len();
+        for group in groups(&flows, role) {
+            of_group(&flows, &group, &mut found);
+        }
+        let taken: HashSet<(usize, usize)> = found.given[before..].iter().map(|one| (one.place, one.side)).collect();
+        flows.retain(|flow| !taken.contains(&(flow.place, flow.side)));
+    }
+    found.limits.sort_by(|one, other| other.rate_bps.total_cmp(&one.rate_bps));
     found
 }
 
-/// The limit of one group, if there is one.
-fn of_group(flows: &[Flow], group: &[usize], connections: &mut [Box<ConnectionSummary>]) -> Option<SharedLimit> {
+/// Adds the limit of one group, if there is one.
+fn of_group(flows: &[Flow], group: &[usize], found: &mut Found) {
     let members: Vec<&Flow> = group.iter().map(|&place| &flows[place]).collect();
-    let sum = Sum::of(&members)?;
-    let flat = flat::find(&sum, &members)?;
-    let factor = if flat.is_bucket { Factor::TokenBucket } else { Factor::BottleneckBandwidth };
-    let sharing = Sharing {
-        factor,
-        rate_bps: flat.rate_bps,
-        connections: flat.members.len(),
-        between_ns: flat.between_ns,
-        confidence: flat.confidence,
+    let Some((sum, flat)) = Sum::of(&members).and_then(|sum| flat::find(&sum, &members).map(|flat| (sum, flat))) else {
+        return;
     };
-    let total = sum.total(&flat.members);
-    for &member in &flat.members {
-        take(
-            members[member],
-            sharing,
-            left_bps(&sum, &total, flat.rate_bps, member),
-            &mut connections[members[member].place],
-        );
-    }
-    let mut ids: Vec<u32> = flat.members.iter().map(|&member| connections[members[member].place].id).collect();
-    ids.sort_unstable();
+    let factor = if flat.is_bucket { Factor::TokenBucket } else { Factor::BottleneckBandwidth };
     let Flat { rate_bps, burst_bytes, between_ns, confidence, .. } = flat;
-    Some(SharedLimit { connections: ids, factor, rate_bps, burst_bytes, between_ns, confidence })
+    let sharing = Sharing { factor, rate_bps, connections: flat.members.len(), between_ns, confidence };
+    let total = sum.total(&flat.members);
+    let mut connections = Vec::new();
+    for &member in &flat.members {
+        let &Flow { place, side, overhead, .. } = members[member];
+        let left_bytes_s = left_bps(&sum, &total, rate_bps, member) / 8.0 / overhead.max(1.0);
+        found.given.push(Given { place, side, sharing, left_bytes_s });
+        connections.push(u32::try_from(place + 1).unwrap_or(u32::MAX));
+    }
+    connections.sort_unstable();
+    found.limits.push(SharedLimit { connections, factor, rate_bps, burst_bytes, between_ns, confidence });
 }
 
 /// What the others left of the rate while this one was there, bits per second, on average; `total` is what all had of each cell.
@@ -106,18 +167,6 @@ fn left_bps(sum: &Sum, total: &[f64], rate_bps: f64, member: usize) -> f64 {
     let others = |cell: usize| total[cell] - sum.parts[member][cell];
     let left: f64 = cells.clone().map(|cell| (rate - others(cell)).max(sum.parts[member][cell])).sum();
     left * 8.0 / (cells.len().max(1) as f64 * sum.cell_s())
-}
-
-/// Tells one of them. A bucket of its own that it seemed to have is the one of all.
-fn take(flow: &Flow, sharing: Sharing, left_bps: f64, connection: &mut ConnectionSummary) {
-    let left_bytes_s = left_bps / 8.0 / flow.overhead.max(1.0);
-    let side = flow.side;
-    let is_part = |bps: f64| bps < OWN_BUCKET * sharing.rate_bps;
-    connection.directions[side].token_bucket.take_if(|bucket| is_part(bucket.sustained_bps));
-    let limits = connection.judgement.as_deref_mut().and_then(|judgement| judgement.limits[side].as_deref_mut());
-    if let Some(limits) = limits {
-        take_sharing(limits, sharing, left_bytes_s);
-    }
 }
 
 /// A bucket of less than this share of what all reach is no bucket: others took the rest.

@@ -6,12 +6,14 @@
 //! buckets          counters over lengths of time        stopwatch        how long a state lasted
 //! range_set        ranges of a stream                   sequence         32-bit numbers without wrapping
 //! compact          values that are mostly zero          packed_ints      integers in few bytes
+//! packed           numbers on their way to another process
 //! pool, reuse      memory that passes from one connection to the next
 //! ```
 
 pub mod buckets;
 pub mod compact;
 pub mod moments;
+pub mod packed;
 pub mod packed_ints;
 pub mod pool;
 pub mod quantile_sketch;

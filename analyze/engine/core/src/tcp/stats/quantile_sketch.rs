@@ -6,6 +6,7 @@
 //!
 //! Rule: docs/methods.md, "Mean and quantiles".
 
+use crate::tcp::stats::packed::{Packed, put_list};
 use crate::tcp::stats::reuse::room_of;
 
 /// Bits of resolution below the leading one.
@@ -15,6 +16,9 @@ const STEPS: u64 = 1 << STEP_BITS;
 
 /// Samples kept exactly before the histogram takes over.
 const EXACT: usize = 64;
+
+/// More than there are buckets of durations.
+const MOST_BUCKETS: u64 = 64 * STEPS + 64;
 
 /// Room that is made at first: enough for an initial window of ten segments (RFC 6928).
 const FIRST_ROOM: usize = 16;
@@ -159,6 +163,20 @@ impl DurationSketch {
                 *own = own.saturating_add(count - 1);
             }
         }
+    }
+
+    /// Packs it.
+    pub fn put(&self, out: &mut Vec<u8>) {
+        put_list(out, &self.exact, |out, value_ns| out.extend_from_slice(&value_ns.to_le_bytes()));
+        out.extend_from_slice(&self.first_bucket.to_le_bytes());
+        put_list(out, &self.counts, |out, count| out.extend_from_slice(&count.to_le_bytes()));
+    }
+
+    /// One that was packed; none if it is damaged.
+    pub fn of(packed: &mut Packed<'_>) -> Option<Self> {
+        let (exact, first_bucket, counts) = (packed.list(Packed::u64)?, packed.u32()?, packed.list(Packed::u32)?);
+        let buckets = u64::from(first_bucket) + counts.len() as u64;
+        (exact.len() <= EXACT && buckets <= MOST_BUCKETS).then_some(Self { exact, counts, first_bucket })
     }
 
     /// The same without some of its samples.
