@@ -143,6 +143,7 @@ bench: $(STAMPS)/install-dev ## speed beside peers on the same files; writes doc
 corpus: $(STAMPS)/install-dev ## corpora on workers: equality in full, kills at random, and what it costs
 	@cargo build --release --locked --quiet --example bench_generate --package vmtrace-core
 	@$(BIN)/pytest -q -m 'long or not long' tests/corpus
+	@$(BIN)/python -m tests.corpus.grid
 	@$(BIN)/python -m bench.corpus
 
 net: $(STAMPS)/install-dev ## the engine's output against the frozen hashes (NET="--keep DIR")

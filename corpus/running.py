@@ -59,6 +59,8 @@ class Done:
     slice_bytes: int
     runs: int
     buckets: int
+    problems: tuple[str, ...]
+    """Of captures that could not be read to their end, one line each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +164,10 @@ class Run:
             results.write_document(out, header, ids)
         overview = results.write_page(out, header, len(records))
         slice_bytes = sum(one.slice_bytes for one in runs)
-        done = Done(overview.answer(), header, sum(map(len, ids)), input_bytes, slice_bytes, len(runs), len(records))
+        problems = tuple(problem for one in runs for problem in one.problems)
+        connections = sum(map(len, ids))
+        answer = overview.answer()
+        done = Done(answer, header, connections, input_bytes, slice_bytes, len(runs), len(records), problems)
         results.put_manifest(out, manifest_of_run(done))
         if not settings.keep_slices:
             for below in (SLICES, PARTS, MANIFESTS):
@@ -191,6 +196,7 @@ def manifest_of_run(done: Done) -> Record:
         "runs": done.runs,
         "buckets": done.buckets,
         "answer": list(done.answer),
+        "problems": list(done.problems),
     }
 
 

@@ -120,6 +120,7 @@ def split(task: SplitTask, progress: Callable[[int], object] | None = None) -> s
         progress=progress,
     )
     check_unchanged(task.inputs)
+    _check_whole(analysis.errors)
     names = [one.name for one in task.inputs]
     content = {
         "format": FORMAT,
@@ -140,6 +141,13 @@ def split(task: SplitTask, progress: Callable[[int], object] | None = None) -> s
     _put_indexes(target, task, indexes)
     target.put(task.manifest_name, written(content).encode())
     return task.manifest_name
+
+
+def _check_whole(errors: Sequence[Exception]) -> None:
+    """Raises what kept a capture from being read: another time it may be. Damage stays, and is reported."""
+    for error in errors:
+        if isinstance(error, OSError):
+            raise error
 
 
 def _plain(value: Any) -> Any:

@@ -52,7 +52,12 @@ def head(url: str, endpoint_url: str | None = None) -> ObjectUrl:
     place = parsed(url)
     with store.errors_of(url):
         meta = obstore.head(store.opened(place.root, endpoint_url), place.key)
-    return ObjectUrl(url, meta["size"], meta["e_tag"], endpoint_url)
+    return ObjectUrl(url, meta["size"], _tag(meta["e_tag"]), endpoint_url)
+
+
+def _tag(tag: str | None) -> str | None:
+    """An ETag as requests have it. Azure lists them without the quotes that belong to them (RFC 9110, 8.8.3)."""
+    return tag if tag is None or tag.endswith('"') else f'"{tag}"'
 
 
 def _below(place: Place, endpoint_url: str | None) -> list[ObjectUrl]:
@@ -62,7 +67,7 @@ def _below(place: Place, endpoint_url: str | None) -> list[ObjectUrl]:
     with store.errors_of(place.url):
         for meta in _listed(store.opened(place.root, endpoint_url), folder or None):
             if meta["path"].startswith(fixed) and meta["size"]:
-                found.append(ObjectUrl(f"{place.root}/{meta['path']}", meta["size"], meta["e_tag"], endpoint_url))
+                found.append(ObjectUrl(f"{place.root}/{meta['path']}", meta["size"], _tag(meta["e_tag"]), endpoint_url))
             if len(found) > MOST_OBJECTS:
                 raise store.StoreError(f"{place.url}: more than {MOST_OBJECTS:,} objects: name a narrower pattern")
     return sorted(found)

@@ -78,8 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
     )
     with closing(StageDisplay(wanted=not arguments.quiet)) as display, _workers(arguments, display) as workers:
         done = Run(settings, workers, display).of(found)
-    if not arguments.quiet:
-        print_done(done, arguments.out)
+    report_done(done, arguments.out, quiet=arguments.quiet)
     return Exit.DONE
 
 
@@ -97,7 +96,15 @@ def _workers(arguments: argparse.Namespace, display: StageDisplay) -> "Iterator[
         yield workers.ThisProcess(display.reading)
 
 
-def print_done(done: "Done", out: str) -> None:
+def report_done(done: "Done", out: str, *, quiet: bool) -> None:
+    """What went wrong; then, unless that alone is wanted, the answer and where all of it is."""
+    for problem in done.problems:
+        complain(problem)
+    if not quiet:
+        _print_done(done, out)
+
+
+def _print_done(done: "Done", out: str) -> None:
     """The answer first, then where all of it is."""
     from analyze.units import plural
 

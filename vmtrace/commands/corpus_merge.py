@@ -6,7 +6,7 @@ Exit status: 0 done; 1 it could not be.
 import argparse
 from contextlib import closing
 
-from vmtrace.commands.corpus_analyze import print_done
+from vmtrace.commands.corpus_analyze import report_done
 from vmtrace.commands.corpus_options import StageDisplay, add_common
 from vmtrace.errors import Exit
 
@@ -40,6 +40,5 @@ def run(arguments: argparse.Namespace) -> int:
     )
     with closing(StageDisplay(wanted=not arguments.quiet)) as display:
         done = Run(settings, ThisProcess(display.reading), display).of_split(arguments.split)
-    if not arguments.quiet:
-        print_done(done, arguments.out)
+    report_done(done, arguments.out, quiet=arguments.quiet)
     return Exit.DONE
