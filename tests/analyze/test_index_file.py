@@ -48,6 +48,43 @@ def test_packets_by_the_index_are_those_of_reading_everything(tmp_path: Path) ->
     compare(capture(tmp_path), [3, 250])
 
 
+def test_pcapng_is_read_in_jumps_whatever_describes_its_interfaces_where(tmp_path: Path) -> None:
+    frames = made.merged(made.talks(300))
+    third = len(frames) // 3
+    # A second interface, with another resolution, is described in the middle, and a second section begins later.
+    content = made.pcapng([frames[:third]]) + made.pcapng([frames[third : 2 * third], frames[2 * third :]])
+    path = tmp_path / "jumps.pcapng"
+    path.write_bytes(content)
+    trace = compare([str(path)], [3, 150, 299])
+    [index] = [index_file.parsed(Path(f"{path}.vmtrace-index").read_bytes(), "it")]
+    assert len(index.stretches) > 2
+    some = index.parts({flow for _, flow in trace._result.flows([3])})
+    assert sum(length for _, length, *_ in some) < len(content)
+
+
+def test_an_index_is_found_in_a_folder_of_indexes(tmp_path: Path) -> None:
+    paths = capture(tmp_path / "in", files=3)
+    expected = packets(read(*paths, options=ONE), [1, 299])
+    for path in paths:
+        place = tmp_path / "out/indexes" / index_file.name_in_folder(path)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        index_file.put(str(place), as_bytes(index_file.made(path)[0], path))
+    trace = read(*paths, options=ONE._replace(indexes=str(tmp_path / "out/indexes")))
+    trace._read_again = None  # type: ignore[assignment]
+    assert packets(trace, [1, 299]).equals(expected)
+
+
+def test_stretches_are_unpacked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    [path] = capture(tmp_path)
+    content = as_bytes(index_file.made(path)[0], path)
+    calls, true = [], Index._unpacked
+    monkeypatch.setattr(Index, "_unpacked", lambda self: calls.append(1) or true(self))
+    index = parsed(content, path)
+    index.parts({1, 2})
+    assert index.stretches
+    assert len(calls) == 1
+
+
 def test_rotated_captures_are_read_by_their_indexes(tmp_path: Path) -> None:
     compare(capture(tmp_path, files=5), [1, 140, 299])
 

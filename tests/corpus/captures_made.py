@@ -144,6 +144,25 @@ def pcap(frames: Iterable[Frame]) -> bytes:
     return b"".join(records)
 
 
+def pcapng(interfaces: Sequence[Sequence[Frame]]) -> bytes:
+    """A section whose interfaces are described where their first frames stand; each has a resolution of its own."""
+    blocks = [_block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))]
+    for number, frames in enumerate(interfaces):
+        digits = (9, 6)[number % 2]
+        resolution = struct.pack("<HHB3xHH", 9, 1, digits, 0, 0)
+        blocks.append(_block(1, struct.pack("<HHI", 101, 0, 262144) + resolution))
+        for frame in frames:
+            ticks = frame.time_ns // 10 ** (9 - digits)
+            head = struct.pack("<IIIII", number, ticks >> 32, ticks & 0xFFFFFFFF, len(frame.packet), len(frame.packet))
+            blocks.append(_block(6, head + frame.packet + bytes(-len(frame.packet) % 4)))
+    return b"".join(blocks)
+
+
+def _block(kind: int, body: bytes) -> bytes:
+    length = struct.pack("<I", 12 + len(body))
+    return struct.pack("<I", kind) + length + body + length
+
+
 def talks(count: int, seed: int = 1, hosts: int = 6, every_ns: int = 40_000_000) -> list[Talk]:
     """Connections that begin one after the other, between a few hosts of both families."""
     dice = random.Random(seed)
