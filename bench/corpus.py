@@ -19,6 +19,14 @@ from bench import captures
 from bench.measure import Cost, cost_of
 
 _FILES = 64
+_ONE = ("--quiet", "--merge", "--threads", "1")
+_MOST_BYTES = 1536 << 20
+"""No process of any of these takes more."""
+_RECIPES = (
+    captures.Recipe("bulk", "", "bulk", ("--packets", "20000000"), ("--packets", "300000"), ("--flows", "1000")),
+    captures.Recipe("short", "", "short", ("--connections", "400000"), ("--connections", "5000")),
+)
+"""Large enough that the start of the workers counts for little."""
 _HEADER_BYTES = 24
 _RECORD = struct.Struct("<IIII")
 _GENERATOR = Path("target/release/examples/bench_generate")
@@ -38,33 +46,40 @@ def main() -> None:
 
 def report(generator: Path, work: Path, *, quick: bool) -> Iterator[str]:
     """The lines of the table."""
-    recipe = next(one for one in captures.RECIPES if one.name == "short")
-    made = captures.make(recipe, generator, work / "made", quick=quick)
-    yield "| corpus | command | CPU s | of one process | wall s |"
-    yield "|---|---|---|---|---|"
-    for packed in (False, True):
-        folder = work / ("packed" if packed else "plain")
-        rotate(made.path, folder, _FILES, packed=packed)
-        title = (
-            f"{_FILES} files{' (gzip)' if packed else ''}, {made.packets:,} packets, {made.connections:,} connections"
-        )
+    yield "| corpus | command | CPU s | of one process | wall s | of one process | largest process |"
+    yield "|---|---|---|---|---|---|---|"
+    for recipe in _RECIPES:
+        made = captures.make(recipe, generator, work / "made", quick=quick)
+        folder = work / recipe.name
+        rotate(made.path, folder, _FILES, packed=False)
+        size = f"{_FILES} files, {made.file_bytes / 1e6:,.0f} MB"
+        title = f"{size}, {made.packets:,} packets, {made.connections:,} connections"
         one: Cost | None = None
         for name, words in commands(folder, work):
-            cost = cost_of([sys.executable, "-m", "vmtrace", *words])
+            cost = cost_of([sys.executable, "-m", "vmtrace", *words], with_descendants=True)
             one = one or cost
-            yield f"| {title} | {name} | {cost.cpu_s:.2f} | {cost.cpu_s / one.cpu_s:.2f} | {cost.wall_s:.2f} |"
-    yield from reading(work / "plain", work)
+            if cost.peak_bytes > _MOST_BYTES:
+                raise SystemExit(f"{name}: a process took {cost.peak_bytes >> 20:,} MiB, which is too much")
+            yield _row(title, name, cost, one)
+    yield from reading(work / _RECIPES[0].name, work)
+
+
+def _row(title: str, name: str, cost: Cost, one: Cost) -> str:
+    shares = (cost.cpu_s / one.cpu_s, cost.wall_s / one.wall_s)
+    figures = f"{cost.cpu_s:.1f} | {shares[0]:.2f} | {cost.wall_s:.1f} | {shares[1]:.2f} | {cost.peak_bytes >> 20} MiB"
+    return f"| {title} | `{name}` | {figures} |"
 
 
 def commands(folder: Path, work: Path) -> Iterator[tuple[str, list[str]]]:
     """One process, then a run over the corpus with one worker and with two."""
-    outputs = ["--json", str(work / "one.json"), "--parquet", str(work / "one"), "--quiet", "--merge"]
-    yield "analyze --threads 1", ["analyze", str(folder), *outputs, "--threads", "1"]
+    shutil.rmtree(work / "one", ignore_errors=True)
+    yield "analyze --threads 1", ["analyze", str(folder), "--parquet", str(work / "one"), *_ONE]
     for workers in (1, 2):
-        out = work / f"out{workers}"
+        out = work / "out"
         shutil.rmtree(out, ignore_errors=True)
-        words = ["corpus", "analyze", str(folder), "--out", str(out), "--json", "--quiet", "--workers", str(workers)]
+        words = ["corpus", "analyze", str(folder), "--out", str(out), "--quiet", "--workers", str(workers)]
         yield f"corpus analyze --workers {workers}", [*words, "--buckets", "8"]
+        shutil.rmtree(out, ignore_errors=True)
 
 
 def rotate(path: Path, folder: Path, files: int, *, packed: bool) -> list[Path]:

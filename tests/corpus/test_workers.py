@@ -36,9 +36,13 @@ def _runs_of_one_file_each(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @contextmanager
-def running(words: Sequence[str], folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+def running(words: Sequence[str], folder: Path, *, give_up: bool = False) -> Iterator[subprocess.Popen[bytes]]:
     """A program of Dask's in a group of its own, which ends with the block."""
-    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2]), "DASK_LOGGING__DISTRIBUTED": "error"}
+    environment = os.environ | {
+        "PYTHONPATH": str(Path(__file__).parents[2]),
+        "DASK_LOGGING__DISTRIBUTED": "error",
+        "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "3s" if give_up else "5 minutes",
+    }
     with (folder / f"{words[0]}-{time.monotonic_ns()}.log").open("wb") as log:
         command = [sys.executable, "-m", "distributed.cli.dask_" + words[0], *words[1:]]
         started = subprocess.Popen(command, cwd=folder, env=environment, stdout=log, stderr=log, start_new_session=True)
@@ -53,15 +57,16 @@ def running(words: Sequence[str], folder: Path) -> Iterator[subprocess.Popen[byt
 class Machines:
     """A scheduler and its workers, as on several machines."""
 
-    def __init__(self, folder: Path, stack: ExitStack) -> None:
-        self.folder, self._stack = folder, stack
+    def __init__(self, folder: Path, stack: ExitStack, *, give_up: bool = False) -> None:
+        """With `give_up` a worker that is silent for three seconds is given up by the scheduler."""
+        self.folder, self._stack, self._give_up = folder, stack, give_up
         self.port = process.free_ports("127.0.0.1", 1, None)[0]
         self.address = f"tcp://127.0.0.1:{self.port}"
         self.scheduler = self.start_scheduler()
 
     def start_scheduler(self) -> "subprocess.Popen[bytes]":
         words = ["scheduler", "--host", "127.0.0.1", "--port", str(self.port), "--no-dashboard", "--no-jupyter"]
-        return self._stack.enter_context(running(words[:-1], self.folder))
+        return self._stack.enter_context(running(words[:-1], self.folder, give_up=self._give_up))
 
     def start_worker(self) -> "subprocess.Popen[bytes]":
         words = ["worker", self.address, "--nthreads", "1", "--nworkers", "1", "--no-nanny", "--no-dashboard"]
@@ -172,7 +177,39 @@ def test_a_scheduler_that_is_killed_is_resumed_from(tmp_path: Path, machines: Ma
         run(paths, tmp_path / "out", 8, Killing(client))
     done_before = sorted((tmp_path / "out/buckets").glob("*.json"))
     assert 4 <= len(done_before) <= 8
-    run(paths, tmp_path / "out", 8)
+    machines.start_scheduler()
+    machines.start_worker()
+    await_workers(machines.address, 1)
+    with client_of(machines.address) as client:
+        run(paths, tmp_path / "out", 8, Cluster(client))
+    assert_same(tmp_path / "out", paths)
+
+
+@pytest.mark.long
+def test_a_worker_that_goes_on_after_its_task_was_done_elsewhere_changes_nothing(tmp_path: Path) -> None:
+    paths = written(tmp_path / "in", 400, 8)
+    (tmp_path / "machines").mkdir()
+    stopped: list[int] = []
+    with ExitStack() as stack:
+        machines = Machines(tmp_path / "machines", stack, give_up=True)
+        held = machines.start_worker()
+        machines.start_worker()
+        await_workers(machines.address, 2)
+
+        class Stopping(Cluster):
+            """Stops a worker within a task of each of two stages, and lets it go on when all of the stage is done."""
+
+            def each(self, work: Any, tasks: Sequence[Any]) -> Iterator[Any]:
+                for number, task in enumerate(super().each(work, tasks)):
+                    if number == 0 and work in {split, analyze_bucket}:
+                        os.killpg(held.pid, signal.SIGSTOP)
+                        stopped.append(number)
+                    yield task
+                os.killpg(held.pid, signal.SIGCONT)
+
+        with client_of(machines.address) as client:
+            run(paths, tmp_path / "out", 8, Stopping(client))
+    assert len(stopped) == 2
     assert_same(tmp_path / "out", paths)
 
 
