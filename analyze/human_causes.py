@@ -22,10 +22,13 @@ _SHORT_NAMES = {"receiver_window": "recv. window", "bottleneck_bandwidth": "link
 """Where a column is narrow."""
 _OF_A_SMALL_WINDOW = (
     ("Losses", "loss"),
-    ("Marks", "ECN marks"),
+    ("ECN congestion marks", "ECN marks"),
     ("The congestion window grew", "slow window growth"),
 )
 """What kept a congestion window small, by the first words of the engine's sentence."""
+
+_OPEN = "Undecided: "
+"""How the engine's sentence begins where the line says so already."""
 
 Row = dict[str, Any]
 
@@ -69,7 +72,8 @@ def cause_lines(trace: "Trace", rows: Sequence[int]) -> Iterator[str]:
     first = _first_of_each(causes, (*rows, *trace.largest()))
     for cause in order[:_CAUSES_SHOWN]:
         row = trace.row(first[cause])
-        yield f"{counted[cause]:,} of {len(trace):,}: {cause}. Connection {row['id']}: {_sentence(row)}"
+        said = _sentence(row).removeprefix(_OPEN)
+        yield f"{counted[cause]:,} of {len(trace):,}: {cause}. Connection {row['id']}: {said}"
     rest = [f"{counted[cause]:,} {cause}" for cause in order[_CAUSES_SHOWN:]]
     silent = len(trace) - counted.total()
     rest += [f"{silent:,} without a verdict"] if silent else []

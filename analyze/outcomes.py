@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from analyze.trace import Trace
 
 SHORT_NAMES = {
-    "syn_unanswered": "no answer",
+    "syn_unanswered": "no reply",
     "syn_refused": "refused",
     "handshake_incomplete": "never open",
     "reset_by_client": "client reset",
@@ -29,14 +29,14 @@ SHORT_NAMES = {
 """What a narrow column says."""
 
 CLAUSES = {
-    "syn_unanswered": "got no answer",
+    "syn_unanswered": "got no reply",
     "syn_refused": "were refused",
     "handshake_incomplete": "never opened",
     "reset_by_client": "were reset by the client",
     "reset_by_server": "were reset by the server",
     "reset_by_middlebox": "were reset on the path",
     "idle_then_reset": "were reset after an idle time",
-    "idle_then_silent": "got no answer after an idle time",
+    "idle_then_silent": "got no reply after an idle time",
     "peer_silent": "lost their peer",
     "receiver_stopped_reading": "were not read any more",
     "large_segments_lost": "lost all large segments",

@@ -9,9 +9,9 @@ from analyze.document import Record
 from analyze.units import count, plural, printable, seconds, si
 
 _REASONS = {
-    "no_exchange": "neither side answered the other",
-    "overlapping": "several at once, or both sides speak at once: which response belongs to which request is open",
-    "unprompted": "a side speaks again and again without being asked or answered",
+    "no_exchange": "no response to a request was seen",
+    "overlapping": "several requests at once, or both sides send at once: responses cannot be matched",
+    "unprompted": "one side sends repeatedly, without requests or responses",
     "ssh": "SSH, whose messages are no requests",
     "no_time": "the packets have no time",
 }
@@ -75,7 +75,7 @@ def request_facts(record: Record) -> list[list[str]]:
 
 
 def _amounts(totals: Record) -> str:
-    return f"{si(totals['request_bytes'], 'B')} asked, {si(totals['response_bytes'], 'B')} answered"
+    return f"{si(totals['request_bytes'], 'B')} requested, {si(totals['response_bytes'], 'B')} returned"
 
 
 def _quantiles(totals: Record) -> str:

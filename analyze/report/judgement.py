@@ -52,7 +52,7 @@ def _judged(series: ConnectionSeries, rows: Rows) -> Plain:
     between = [factor.replace("_", " ") for factor in found["undetermined_between"]]
     facts = [f"confidence {share(found['confidence'])}"]
     if left_open and between:
-        facts.append(f"undetermined between {' and '.join(between)}")
+        facts.append(f"undecided between {' and '.join(between)}")
     if found["runner_up"]:
         facts.append(f"next: {found['runner_up'].replace('_', ' ')}")
     return {

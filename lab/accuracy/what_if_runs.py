@@ -31,7 +31,7 @@ BANDWIDTH = "twice the bottleneck bandwidth"
 NO_BUCKET = "no token bucket"
 NO_STALLS = "no stalls"
 APPLICATION = "an application that always has data to send"
-WARM = "a connection that is used again, past slow start"
+WARM = "a reused connection, past slow start"
 
 _FIN = 1
 _LONGEST_S = 50.0

@@ -50,7 +50,7 @@ def test_a_handshake_that_was_answered_nearer_shows_no_queue(tmp_path: Path, see
     near = replace(far, handshake_s=random.uniform(0.0002, round_trip_s / 5 - 0.001))
     found, control = (one.capture().connection(tmp_path) for one in (near, far))
     assert verdict(found)[0] == verdict(control)[0] == "send_buffer"
-    assert "answered by something nearer" in found["verdict"]["sentence"]
+    assert "a device nearer" in found["verdict"]["sentence"]
     assert "nearer" not in control["verdict"]["sentence"]
 
 

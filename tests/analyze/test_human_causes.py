@@ -16,13 +16,15 @@ class Rows(Table):
         return {name: values[index] for name, values in self._columns.items()}
 
 
-def lines(causes: list[tuple[str | None, float]], shown: list[int] | None = None) -> list[str]:
+def lines(
+    causes: list[tuple[str | None, float]], shown: list[int] | None = None, sentences: list[str] | None = None
+) -> list[str]:
     table = Rows(
         id=list(range(1, len(causes) + 1)),
         ledger_wire_bytes=list(range(len(causes), 0, -1)),
         verdict_factor=[factor for factor, _ in causes],
         verdict_confidence=[confidence for _, confidence in causes],
-        verdict_sentence=[f"It was {factor}." for factor, _ in causes],
+        verdict_sentence=sentences or [f"It was {factor}." for factor, _ in causes],
     )
     return list(cause_lines(table, shown or []))  # type: ignore[arg-type]
 
@@ -51,6 +53,11 @@ def test_a_verdict_without_confidence_is_undecided() -> None:
     assert lines([("setup", 0.5), ("setup", 0.9)])[0].startswith("1 of 2: undecided. Connection 1: ")
 
 
+def test_an_undecided_line_says_so_once() -> None:
+    said = lines([("setup", 0.5), ("setup", 0.9)], sentences=["Undecided: the handshake or idle.", ""])
+    assert said[0].startswith("1 of 2: undecided. Connection 1: the handshake or idle. Confidence")
+
+
 def test_one_connection_has_its_sentence() -> None:
     assert lines([("setup", 0.9)]) == ["1: It was setup. Confidence 90.0 %."]
     assert lines([(None, 0.0), (None, 0.0)]) == []
@@ -60,7 +67,7 @@ def test_one_connection_has_its_sentence() -> None:
     ("sentence", "name"),
     [
         ("Losses kept the congestion window small", "loss"),
-        ("Marks of congestion (ECN, 3 times) kept", "ECN marks"),
+        ("ECN congestion marks (3) kept", "ECN marks"),
         ("The congestion window grew slowly: x", "slow window growth"),
         (None, "congestion window"),
     ],

@@ -43,8 +43,8 @@ def test_equal_outcomes_of_one_server_are_one_line() -> None:
     assert lines == [
         "10 of 11 connections did not open, move their data or end well:",
         (
-            "  9 connections to 198.18.0.9:443 got no answer (1, 2, 3, ...). The first:"
-            " No answer to 3 SYNs in 3 s: filtered, or no such host."
+            "  9 connections to 198.18.0.9:443 got no reply (1, 2, 3, ...). The first:"
+            " No reply to 3 SYNs in 3 s: filtered, or no such host."
         ),
         (
             "  connection 10 to 198.18.0.2:81: The server refused the connection: a reset came 10 ms after the SYN."
@@ -60,7 +60,7 @@ def test_a_scan_is_a_few_lines() -> None:
     trace = wire.trace()
     lines = list(outcome_lines(trace.header()["outcomes"], len(trace)))
     assert len(lines) == 8
-    assert lines[-1] == "  and 24 more; in all 30 got no answer"
+    assert lines[-1] == "  and 24 more; in all 30 got no reply"
 
 
 def test_one_of_each_server_comes_first_in_the_table_and_the_transfer_behind_them() -> None:
@@ -68,7 +68,7 @@ def test_one_of_each_server_comes_first_in_the_table_and_the_transfer_behind_the
     rows = [line.split()[0] for line in text.splitlines() if "→" in line or "←" in line]
     assert len(rows) == 4
     assert {rows[0], rows[1]} == {"10", "1"}
-    assert "no answer" in text
+    assert "no reply" in text
     assert "9 connections to 198.18.0.9:443" in text
 
 
@@ -86,7 +86,7 @@ def test_the_detail_of_a_connection_has_frames_remedy_and_icmp_errors() -> None:
     wire = Wire()
     wire.tcp(0, True, "S").tcp(1, True, "S").icmp(1.5, 3, 4, mtu=1400)
     text = "\n".join(detail_lines(wire.connection()))
-    assert "what became of it: No answer to 2 SYNs" in text
+    assert "what became of it: No reply to 2 SYNs" in text
     assert "frame.number in {1, 2}" in text
     assert "what would help: " in text
     assert "frame 3: type 3 code 4 from 192.0.2.1, MTU 1,400 bytes" in text

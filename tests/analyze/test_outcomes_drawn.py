@@ -78,7 +78,7 @@ def test_unanswered_syns_are_counted(wire: Wire, count: int, first_s: float) -> 
         wire.tcp(time_s, True, "S")
     kind, outcome = found(wire)
     assert kind == "syn_unanswered"
-    assert f"No answer to {count} SYNs in {times_s[-1]:.0f} s" in outcome["sentence"]
+    assert f"No reply to {count} SYNs in {times_s[-1]:.0f} s" in outcome["sentence"]
     assert len(outcome["evidence"][0]["frames"]) == count
 
 
@@ -108,7 +108,7 @@ def test_a_late_opening_says_how_late(wire: Wire, rtt_s: float, lost: int) -> No
     closed(wire, at_s, sent, got, rtt_s)
     kind, outcome = found(wire)
     assert kind == "syn_unanswered"
-    assert f"opened {late_s:.0f} s late: {lost} SYNs got no answer" in outcome["sentence"]
+    assert f"opened {late_s:.0f} s late: {lost} SYNs got no reply" in outcome["sentence"]
 
 
 @few

@@ -187,7 +187,7 @@ def test_a_verdict_says_how_sure_it_is_what_else_it_may_be_and_what_comes_next(t
     )
     found = judgement.verdict(left_open, rows)
     assert found["open"]
-    assert found["facts"] == ["confidence 30.0 %", "undetermined between slow start and idle", "next: token bucket"]
+    assert found["facts"] == ["confidence 30.0 %", "undecided between slow start and idle", "next: token bucket"]
     decided = with_verdict(series, confidence=0.9, undetermined_between=["slow_start", "idle"], runner_up=None)
     found = judgement.verdict(decided, rows)
     assert (found["open"], found["facts"]) == (False, ["confidence 90.0 %"])

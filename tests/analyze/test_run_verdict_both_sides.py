@@ -102,7 +102,7 @@ def test_a_stop_that_neither_could_place_is_a_host_s_if_both_together_place_it_t
     facts = Facts(pause_at_sender_s=0.6, pause_on_path_s=0.2)
     made = put_together(near("unknown", 0.5), far("unknown", 0.5), facts)
     assert (made.factor, made.confidence, made.undetermined_between) == ("host_stall", 0.75, ())
-    assert made.sentence.startswith("The sender of the data stood still for 600 ms in all")
+    assert made.sentence.startswith("The sender of the data stalled for 600 ms in all")
 
 
 def test_a_stop_that_both_together_place_on_the_path_is_no_host_s_and_no_other_factor_s() -> None:

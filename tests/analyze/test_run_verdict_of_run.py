@@ -83,7 +83,7 @@ def test_two_factors_that_lead_in_turn_leave_the_run_undetermined_and_both_are_n
     found = run_verdict(data(results, *[(WINDOW, 0.9), (LOSS, 0.9)] * 4))
     assert found.is_open
     assert set(found.undetermined_between) == {WINDOW, LOSS}
-    assert found.sentence.startswith("Undetermined: ")
+    assert found.sentence.startswith("Undecided: ")
     assert found.sentence.endswith("More pairs would decide.")
 
 

@@ -48,7 +48,7 @@ def test_losses_are_one_cause_and_what_comes_next_has_another_remedy() -> None:
     assert (verdict["factor"], verdict["runner_up"]) == ("congestion_window", "slow_start")
     assert lost_bytes["loss_recovery"] > lost_bytes["slow_start"]
     changes = [what_if["change"] for what_if in verdict["what_if"]]
-    assert changes == ["no loss", "a connection that is used again, past slow start"]
+    assert changes == ["no loss", "a reused connection, past slow start"]
 
 
 def test_no_remedy_makes_a_transfer_slower_than_it_was() -> None:

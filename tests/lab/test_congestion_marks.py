@@ -75,4 +75,4 @@ def test_marks_are_why_the_congestion_window_stayed_small(transfer: tuple[Path, 
     (connection,) = vmtrace.read(folder / "sender.pcap").json()["connections"]
     verdict = connection["verdict"]
     assert verdict["factor"] == "congestion_window"
-    assert verdict["sentence"].startswith("Marks of congestion (ECN, ")
+    assert verdict["sentence"].startswith("ECN congestion marks (")

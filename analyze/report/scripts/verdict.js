@@ -47,7 +47,7 @@ page.verdict = (() => {
     const parts = [...outcome(said.outcome), line];
     if (said.factor) {
       const facts = make("p", undefined, "verdict-facts");
-      const chip = make("b", said.open ? "undetermined" : data.factors[said.factor].name, "chip");
+      const chip = make("b", said.open ? "undecided" : data.factors[said.factor].name, "chip");
       facts.append(chip, ` ${said.facts.join(", ")}`);
       parts.push(facts);
     }

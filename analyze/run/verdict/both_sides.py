@@ -74,7 +74,7 @@ def _placed(near: Judged, far: Judged, facts: Facts) -> Judged | None:
     if host_s >= _MOST_OF_IT * facts.pauses_s:
         where = "sender" if facts.pause_at_sender_s >= facts.pause_at_receiver_s else "receiver"
         words = f"both captures together: {_of_pauses(host_s, facts)} were made at a host"
-        sentence = f"The {where} of the data stood still for {seconds(host_s)} in all ({words})."
+        sentence = f"The {where} of the data stalled for {seconds(host_s)} in all ({words})."
         known = replace(stopped, factor="host_stall", runner_up=None, undetermined_between=(), sentence=sentence)
         said = other.factor == "host_stall"
         confidence = max(_PLACED_CONFIDENCE, other.confidence if said else 0.0)
@@ -143,7 +143,7 @@ def _open(near: Judged, far: Judged, agreement: Agreement, confidence: float) ->
         )
     chosen, other = (near, far) if near.confidence >= far.confidence else (far, near)
     sentence = (
-        f"Undetermined: {in_words(candidates[:3])}; the capture at the data's sender shows"
+        f"Undecided: {in_words(candidates[:3])}; the capture at the data's sender shows"
         f" {in_words([near.factor])}, that at its receiver {in_words([far.factor])};"
         " a longer transfer would decide."
     )

@@ -313,7 +313,7 @@ def _sentence(found: RunVerdict, *, both_sides: bool, losses_lead: bool) -> str:
     said += f" ({share(own.verdict_time_share)} of their time)"
     if found.is_open:
         said = f"{in_words(found.undetermined_between)}; {said}, and {found.reason}"
-        return f"Undetermined: {said}. {_decides(found, both_sides)}."
+        return f"Undecided: {said}. {_decides(found, both_sides)}."
     return " ".join([f"{said[0].upper()}{said[1:]}.", *_more(found)])
 
 
@@ -325,7 +325,7 @@ def _more(found: RunVerdict) -> list[str]:
         lines.append(f"For {share(second.verdict_time_share)} of the time it was {in_words([second.factor])}.")
     costliest = max(found.factors, key=lambda one: one.lost_share or 0.0)
     if costliest.lost_share and costliest.factor == found.factor:
-        lines.append(f"It cost {share(costliest.lost_share)} of the shortfall against the best rate seen.")
+        lines.append(f"This accounts for {share(costliest.lost_share)} of the shortfall against the best rate seen.")
     elif costliest.lost_share:
         lines.append(
             f"Most of the shortfall was due to {in_words([costliest.factor])} ({share(costliest.lost_share)})."

@@ -116,7 +116,7 @@ def _brief(found: RunVerdict) -> str:
     if found.factor is None:
         return f"undecided, {found.reason}"
     if found.is_open:
-        return f"undetermined, {in_words(found.undetermined_between)}"
+        return f"undecided, {in_words(found.undetermined_between)}"
     return f"{in_words([found.factor])} ({share(found.share)} of the time)"
 
 

@@ -135,5 +135,5 @@ fn a_window_that_marks_keep_small_is_not_the_senders_own_limit() {
     assert_eq!(verdict(5000).factor, Factor::SendBuffer);
     let marked = verdict(60);
     assert_eq!(marked.factor, Factor::CongestionWindow);
-    assert!(marked.sentence.starts_with("Marks of congestion (ECN, 33 times)"), "{}", marked.sentence);
+    assert!(marked.sentence.starts_with("ECN congestion marks (33)"), "{}", marked.sentence);
 }

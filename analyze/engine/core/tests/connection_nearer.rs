@@ -41,7 +41,10 @@ fn a_syn_answered_nearby_leaves_the_verdict_as_it_is_without() {
     assert_eq!((near.answered_nearer, control.answered_nearer), (Some(true), Some(false)));
     assert_eq!((factor(&near), factor(&control)), (Some(Factor::SendBuffer), Some(Factor::SendBuffer)));
     let verdict = near.verdict().expect("a verdict");
-    let said = verdict.evidence.iter().any(|evidence| evidence.text.contains("answered by something nearer"));
+    let said = verdict
+        .evidence
+        .iter()
+        .any(|evidence| evidence.text.contains("a device nearer than the host that acknowledges data"));
     assert!(said, "{:?}", verdict.evidence);
 }
 

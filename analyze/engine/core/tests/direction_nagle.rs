@@ -93,11 +93,7 @@ fn two_prove_nothing_and_neither_does_a_few_among_many() {
 fn the_verdict_names_it_with_the_packets() {
     let summary = exchanges(DELAY, written(0.05)).summary();
     let verdict = summary.verdict().unwrap();
-    assert!(
-        verdict.sentence.contains("10 of its small writes were kept back (Nagle's algorithm)"),
-        "{}",
-        verdict.sentence
-    );
+    assert!(verdict.sentence.contains("Nagle's algorithm held back 10 small writes"), "{}", verdict.sentence);
     // Behind the opening and the first answer: the first write, its acknowledgement, the second write, and so on.
     let frames: Vec<u32> = verdict.evidence.last().unwrap().frames.iter().map(|place| place.frame).collect();
     assert_eq!(frames[..3], [6, 7, 8]);

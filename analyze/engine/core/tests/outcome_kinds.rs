@@ -53,7 +53,7 @@ fn a_connection_that_opened_moved_data_and_ended_has_none() {
 fn syns_without_an_answer_are_counted_and_timed() {
     let found = outcome(&syns(&[0.0, 1000.0, 3000.0, 7000.0])).unwrap();
     assert_eq!(found.kind, OutcomeKind::SynUnanswered);
-    assert_eq!(found.sentence, "No answer to 4 SYNs in 7 s: filtered, or no such host.");
+    assert_eq!(found.sentence, "No reply to 4 SYNs in 7 s: filtered, or no such host.");
     assert_eq!(found.evidence[0].display_filter(), "frame.number in {1, 2, 3, 4}");
     assert_eq!(outcome(&syns(&[0.0])), None, "the capture ends with it");
 }
@@ -71,7 +71,7 @@ fn a_seventh_syn_that_is_answered_opens_late() {
     let talk = syns(&times_ms).server(63_000.4, syn_ack()).client(63_000.5, ack(0)).client(63_001.0, data(0, 80));
     let found = outcome(&talk).unwrap();
     assert_eq!(found.kind, OutcomeKind::SynUnanswered);
-    assert!(found.sentence.starts_with("The connection opened 63 s late: 6 SYNs got no answer, the seventh"));
+    assert!(found.sentence.starts_with("The connection opened 63 s late: 6 SYNs got no reply, the seventh"));
     let one_lost = syns(&[0.0, 1000.0]).server(1040.0, syn_ack()).client(1040.1, ack(0)).client(1050.0, data(0, 80));
     assert_eq!(outcome(&one_lost), None, "a loss by chance");
 }
@@ -137,7 +137,7 @@ fn a_reset_in_mid_stream_names_its_side() {
     let talk = exchange().client(210.0, data(200, 1000)).server(250.0, rst());
     let found = outcome(&talk).unwrap();
     assert_eq!(found.kind, OutcomeKind::ResetByServer);
-    assert!(found.sentence.contains("1 kB of the client not acknowledged"), "{}", found.sentence);
+    assert!(found.sentence.contains("1 kB from the client unacknowledged"), "{}", found.sentence);
     assert_eq!(kind(&exchange().client(250.0, rst())), Some(OutcomeKind::ResetByClient));
 }
 

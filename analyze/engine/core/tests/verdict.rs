@@ -48,7 +48,7 @@ fn an_unknown_window_scale_leaves_the_verdict_open() {
     let verdict = without_handshake.summary().verdict().expect("long enough");
     assert!(verdict.confidence < 0.6, "{}", verdict.confidence);
     assert!(!verdict.undetermined_between.is_empty());
-    assert!(verdict.sentence.starts_with("Undetermined"), "{}", verdict.sentence);
+    assert!(verdict.sentence.starts_with("Undecided"), "{}", verdict.sentence);
 }
 
 #[test]

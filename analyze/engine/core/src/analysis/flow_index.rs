@@ -115,7 +115,7 @@ fn obstacle(input: &InputSummary, last: Option<&Indexed>) -> Option<&'static str
     let obstacles = [
         (facts.compression.is_some(), "it is compressed"),
         (damaged, "it is damaged"),
-        (facts.out_of_time_order != Default::default() || facts.clock_steps_back > 0, "its times fall"),
+        (facts.out_of_time_order != Default::default() || facts.clock_steps_back > 0, "its times go backwards"),
         (facts.packets_without_time > 0, "some of its records have no time"),
         (facts.packets > u64::from(u32::MAX), "it has too many frames"),
     ];

@@ -91,7 +91,7 @@ impl Unpacker {
                 Ok(Ok(0)) => self.unpack = None,
                 Ok(Ok(count)) => filled += count.min(room.len()),
                 Ok(Err(what)) => self.break_off(&what),
-                Err(_) => self.break_off("it is malformed in a way the unpacker does not survive"),
+                Err(_) => self.break_off("it is malformed"),
             }
         }
         match self.trouble.take() {

@@ -101,7 +101,7 @@ impl Gzip {
         self.broken = match status {
             Ok(Status::StreamEnd) => self.member_trailer().err(),
             Ok(_) if at_end && count == 0 => Some("it ends too early".to_owned()),
-            Ok(_) if consumed == 0 && count == 0 => Some("it does not go on".to_owned()),
+            Ok(_) if consumed == 0 && count == 0 => Some("it ends too early".to_owned()),
             Ok(_) => None,
             Err(error) => Some(error.to_string()),
         };

@@ -195,7 +195,7 @@ impl Side {
                     self.clear_header();
                     self.open_record(header.content_type, header.length, record::HEADER_BYTES as u8, fresh);
                 }
-                None => self.lose("what should have been a record header is none", piece.time_ns),
+                None => self.lose("no record header where one was expected", piece.time_ns),
             }
         }
         rest

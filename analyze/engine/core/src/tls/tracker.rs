@@ -168,7 +168,7 @@ impl TlsTracker {
 
     fn inexact(&self) -> Option<&'static str> {
         if self.lanes.iter().any(|lane| lane.order.is_waiting()) {
-            return Some("bytes within the stream have not come");
+            return Some("bytes within the stream are missing");
         }
         let unrecognised = self.lanes.iter().zip(self.proved()).any(|(lane, proved)| lane.passed_any && !proved);
         unrecognised.then_some("TLS was recognised in one direction only")

@@ -13,15 +13,15 @@ macro_rules! with_factors {
             TimeoutWait => timeout_wait, false, "Waiting for a retransmission timeout or a tail loss probe.";
             LossRecovery => loss_recovery, false, "Repairing losses.";
             ReceiverWindow => receiver_window, false, "The advertised window left no room.";
-            ApplicationWindow => application_window, false, "The sender waited for its peer's message, the same amount outstanding.";
-            Application => application, false, "The sending application gave nothing to send.";
+            ApplicationWindow => application_window, false, "The sender waited for a message from its peer, with the same amount outstanding.";
+            Application => application, false, "The sending application supplied no data.";
             SlowStart => slow_start, true, "The congestion window was still growing exponentially.";
             TokenBucket => token_bucket, true, "A token bucket had run empty.";
             BottleneckBandwidth => bottleneck_bandwidth, true, "The path carried no more.";
             SendBuffer => send_buffer, true, "The sender kept no more in flight though window and path allowed it.";
             CongestionWindow => congestion_window, true, "The congestion window, growing slowly or after a reduction.";
-            Idle => idle, false, "Nothing to do: the other side was speaking.";
-            Unknown => unknown, false, "Cannot be known.";
+            Idle => idle, false, "Nothing to do: the other side was sending.";
+            Unknown => unknown, false, "The capture does not show it.";
             #[cfg(test)]
             MadeUp => made_up, false, "What the tests add, to see that a factor is one file and one line.";
         }

@@ -10,8 +10,8 @@ macro_rules! with_causes {
     ($make:ident) => {
         $make! {
             LocalHostStall => local_host_stall, Blames::Always(Factor::HostStall),
-                "The host at which the capture was made stood still.";
-            RemoteHostStall => remote_host_stall, Blames::Always(Factor::HostStall), "The other host stood still.";
+                "The host at which the capture was made stalled.";
+            RemoteHostStall => remote_host_stall, Blames::Always(Factor::HostStall), "The other host stalled.";
             PathHold => path_hold, Blames::TimerOr(Some(Factor::Unknown)),
                 "Packets were held or lost on the way while both hosts ran.";
             HostOrPath => host_or_path, Blames::TimerOr(Some(Factor::Unknown)),
@@ -21,8 +21,8 @@ macro_rules! with_causes {
             Timeout => timeout, Blames::Always(Factor::TimeoutWait), "Ended by a retransmission timeout.";
             TailProbe => tail_probe, Blames::Always(Factor::TimeoutWait), "Ended by a tail loss probe.";
             AckClock => ack_clock, Blames::TimerOr(None),
-                "The sender waited for acknowledgements, which came when they should.";
-            PacingOrShaping => pacing_or_shaping, Blames::TimerOr(None), "Packets come at this distance as a rule.";
+                "The sender waited for ACKs, which came on time.";
+            PacingOrShaping => pacing_or_shaping, Blames::TimerOr(None), "This time between packets is usual.";
             CaptureArtifact => capture_artifact, Blames::TimerOr(Some(Factor::Unknown)),
                 "The capture's clock was set, or the capture missed packets.";
             Unknown => unknown, Blames::TimerOr(None), "Nothing known explains it.";

@@ -72,7 +72,7 @@ pub(crate) fn meaning_in_words(error: &IcmpError) -> String {
             Some(mtu) => format!("that no packet above {} bytes passes", grouped(u64::from(mtu))),
             None => "that the packets are too large".to_owned(),
         },
-        Meaning::TimeExceeded => "that the packet had gone over too many hops".to_owned(),
+        Meaning::TimeExceeded => "that the packet passed too many hops".to_owned(),
         Meaning::Other => format!("an error (type {}, code {})", error.kind, error.code),
     }
 }

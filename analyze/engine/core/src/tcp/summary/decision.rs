@@ -17,14 +17,14 @@ pub struct Decision {
     pub runner_up: Option<Factor>,
     /// 0 to 1.
     pub confidence: f64,
-    /// What keeps the confidence low, in words that end "capture ... to decide" sentences.
+    /// What would raise a low confidence, as the subject of "... would decide".
     pub needed: Option<&'static str>,
 }
 
 impl Decision {
     /// The factor and the runner-up.
     pub fn candidates(&self) -> Vec<Factor> {
-        // What a capture leaves open is whether a host stood still or the path held the packets.
+        // Undecided is whether a host stalled or the path held the packets.
         let other = if self.factor == Factor::Unknown { Some(Factor::HostStall) } else { self.runner_up };
         [Some(self.factor), other].into_iter().flatten().collect()
     }

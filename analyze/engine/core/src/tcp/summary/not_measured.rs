@@ -10,31 +10,31 @@ const FOREIGN_REPORTS: &str = "sack_blocks_beyond_sent";
 /// What the reasons of [`DirectionSummary::not_measured`] and [`DirectionSummary::caveat`] mean.
 pub const REASONS: [(&str, &str); 18] = [
     ("no_data", "no data was seen in this direction"),
-    ("no_acknowledgement", "no acknowledgement of the data was seen"),
-    ("no_clean_sample", "no acknowledgement gives a clean sample, see rtt.rejected"),
-    ("beside_sender", "the capture is beside the sender: what is lost on the way still shows here"),
+    ("no_acknowledgement", "no ACK of the data was seen"),
+    ("no_clean_sample", "no ACK gives a clean sample, see rtt.rejected"),
+    ("beside_sender", "the capture point is at the sender: packets lost on the path still show here"),
     (
         "identification_unproven",
-        "the sender does not number the packets of this connection one by one and by themselves, or too few were seen, or the vantage point is unknown",
+        "the sender's IP IDs do not count the packets of this connection alone, or too few were seen, or the capture point is unknown",
     ),
     ("scale_unknown", "the options of the handshake were not captured, so the window scale is unknown"),
     ("no_advertisement", "the receiver advertised no window within the capture"),
     ("no_time", "the file gives its packets no time"),
     ("one_moment", "all data passed at one moment"),
-    ("never_acknowledged", "none of the data was acknowledged within the capture: nothing shows that it arrived"),
+    ("never_acknowledged", "no data was acknowledged within the capture: nothing shows that it arrived"),
     ("one_flight", "all data was sent before any of it was acknowledged: a rate takes more than one flight"),
     ("one_data_packet", "fewer than two data packets"),
-    ("acknowledged_first", "all data was recorded behind its acknowledgement"),
+    ("acknowledged_first", "all data was recorded after its ACK"),
     ("few_stalls", "fewer than six stalls show no period"),
     ("no_period", "the stalls come at irregular intervals"),
     ("capture_loss", "the capture itself missed packets: loss numbers are upper bounds"),
     (
         FOREIGN_REPORTS,
-        "the receiver's SACK blocks are about numbers that were never sent (a device on the way changes sequence numbers): what was lost and what came twice cannot be known",
+        "the receiver's SACK blocks name sequence numbers that were never sent (a device on the path rewrites them): losses and duplicates are unknown",
     ),
     (
         "no_duplicate_reports",
-        "without SACK the receiver does not report what came twice: fewer segments may have been lost, and more repeats unnecessary",
+        "without SACK the receiver does not report duplicates: fewer segments may be lost, and more retransmissions unnecessary",
     ),
 ];
 

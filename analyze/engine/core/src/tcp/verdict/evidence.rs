@@ -27,12 +27,12 @@ pub fn evidence(case: &Case, decision: &Decision) -> Vec<Evidence> {
     of_factors.chain(of_nagle(case, decision)).chain(of_nearer(case)).collect()
 }
 
-/// The handshake tells nothing of the path.
+/// The handshake shows nothing of the path.
 fn of_nearer(case: &Case) -> Option<Evidence> {
     let nearer = case.connection.nearer()?;
     let text = format!(
-        "the SYN was answered by something nearer than the host that acknowledges data: after {} instead of at least {}; the \
-         handshake's round trip is not the path's",
+        "a device nearer than the host that acknowledges data replied to the SYN: after {} instead of at least {}; the \
+         handshake RTT is not that of the path",
         fine_seconds(nearer.handshake_ns),
         fine_seconds(nearer.data_ns)
     );
@@ -43,8 +43,8 @@ fn of_nearer(case: &Case) -> Option<Evidence> {
 fn of_nagle(case: &Case, decision: &Decision) -> Option<Evidence> {
     let waits = case.direction.nagle_waits().filter(|_| decision.candidates().contains(&Factor::Application))?;
     let text = format!(
-        "{} short segments right behind acknowledgements that took {:.3} s longer in all than the fastest: a segment, its \
-         acknowledgement, what was kept back",
+        "{} short segments sent right after late ACKs, in all {:.3} s later than the fastest ACK: a segment, its ACK, the \
+         segment held back",
         waits.count,
         waits.time_ns as f64 / 1e9
     );
@@ -71,7 +71,7 @@ fn of_factor(limits: &LimitsSummary, factor: Factor) -> Option<Evidence> {
                 share.time_ns as f64 / 1e9,
                 longest.duration_ns() as f64 / 1e9,
             ),
-            None => format!("{:.3} s in all, between longer times of other limits", share.time_ns as f64 / 1e9),
+            None => format!("{:.3} s in all, between longer intervals of other limits", share.time_ns as f64 / 1e9),
         },
         if frames.len() < FEWEST_FRAMES { "; the connection has no more packets that show it" } else { "" },
     );

@@ -9,20 +9,21 @@ pub fn sentence(requests: &RequestSummary) -> Option<String> {
     let totals = &requests.longest.totals;
     let mut text = String::with_capacity(USUAL_BYTES);
     text.push_str(match part {
-        Part::Handshake => "Opening the connection took ",
-        Part::Tls => "The TLS handshake took ",
-        Part::Request => "Sending took ",
-        Part::FirstByte => "From request to first byte took ",
-        Part::Response => "The transfer of responses took ",
+        Part::Handshake => "The TCP handshake was ",
+        Part::Tls => "The TLS handshake was ",
+        Part::Request => "Sending requests was ",
+        Part::FirstByte => "The time from request to first byte was ",
+        Part::Response => "The transfer of responses was ",
     });
     push_fine_seconds(&mut text, time_ns);
-    text.push_str(" of ");
+    text.push_str(" of the ");
     push_fine_seconds(&mut text, requests.time_ns());
-    text.push_str(" of ");
+    text.push_str(" that ");
     push_number(&mut text, totals.count);
+    text.push_str(" took");
     match part {
-        Part::Handshake => text.push_str(": a connection that is open already saves it"),
-        Part::Tls => text.push_str(": a connection that is open already, or resumption, saves it"),
+        Part::Handshake => text.push_str(": a connection that is already open saves it"),
+        Part::Tls => text.push_str(": a connection that is already open, or resumption, saves it"),
         Part::Request => push_amount(&mut text, totals.request_bytes),
         Part::FirstByte => push_whose(&mut text, requests, time_ns),
         Part::Response => push_amount(&mut text, totals.response_bytes),
@@ -55,7 +56,7 @@ fn push_whose(text: &mut String, requests: &RequestSummary, time_ns: u64) {
     text.push_str(": ");
     push_fine_seconds(text, path_ns);
     text.push_str(if path_ns > time_ns / 2 {
-        " of it are round trips, fewer requests or a nearer server save it"
+        " of it are round trips, which fewer requests or a nearer server would save"
     } else {
         " of it are round trips, the rest is the server's"
     });
@@ -92,16 +93,18 @@ mod tests {
         let first_byte = sentence(&requests(0, 920_000_000, 0, Some(20_000_000))).expect("dominates");
         assert_eq!(
             first_byte,
-            "From request to first byte took 3.68 s of 3.70 s of 4 requests: 80.0 ms of it are round trips, the rest is the server's."
+            "The time from request to first byte was 3.68 s of the 3.70 s that 4 requests took: 80.0 ms of it are round trips, the rest is the server's."
         );
         let far = sentence(&requests(0, 25_000_000, 0, Some(20_000_000))).expect("dominates");
         assert!(far.contains("fewer requests or a nearer server"), "{far}");
         let transfer = sentence(&requests(0, 1_000_000, 90_000_000, None)).expect("dominates");
         assert!(
-            transfer.starts_with("The transfer of responses took 360 ms of 384 ms of 4 requests, 8.0 MB"),
+            transfer.starts_with("The transfer of responses was 360 ms of the 384 ms that 4 requests took, 8.0 MB"),
             "{transfer}"
         );
-        assert!(sentence(&requests(90_000_000, 1, 1, None)).is_some_and(|text| text.starts_with("Sending took")));
+        assert!(
+            sentence(&requests(90_000_000, 1, 1, None)).is_some_and(|text| text.starts_with("Sending requests was"))
+        );
         assert_eq!(sentence(&requests(10_000_000, 10_000_000, 10_000_000, None)), None);
     }
 }

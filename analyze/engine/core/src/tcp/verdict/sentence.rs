@@ -29,7 +29,7 @@ pub fn sentence(case: &Case, decision: &Decision) -> String {
 fn answered_nearer(case: &Case) -> String {
     case.connection.nearer().map_or_else(String::new, |nearer| {
         let [handshake, data] = [nearer.handshake_ns, nearer.data_ns].map(seconds);
-        format!("; the SYN was answered by something nearer ({handshake}) than what acknowledges data ({data})")
+        format!("; a device nearer ({handshake}) than the host that acknowledges data ({data}) replied to the SYN")
     })
 }
 
@@ -37,25 +37,26 @@ fn undetermined(case: &Case, decision: &Decision) -> String {
     if decision.factor == Factor::Unknown {
         let time = seconds(case.limits.shares[Factor::Unknown as usize].time_ns);
         return format!(
-            "Undetermined: packets stopped for {time} in all, at a host or on the path; {} would decide.",
+            "Undecided: packets stopped for {time} in all, at a host or on the path; {} would decide.",
             decision.needed.unwrap_or("a second capture")
         );
     }
     let names: Vec<&str> = decision.candidates().into_iter().map(|factor| rule(factor).in_words).collect();
     let needed = decision.needed.unwrap_or("a longer transfer");
     match names.as_slice() {
-        [only] => format!("Undetermined: probably {only}; {needed} would decide."),
-        _ => format!("Undetermined: {}; {needed} would decide.", names.join(" or ")),
+        [only] => format!("Undecided: probably {only}; {needed} would decide."),
+        _ => format!("Undecided: {}; {needed} would decide.", names.join(" or ")),
     }
 }
 
-/// What kept an application's small writes back.
+/// Why an application's small writes were held back.
 fn waits_for_acknowledgements(case: &Case) -> String {
     case.direction.nagle_waits().map_or_else(String::new, |waits| {
         let (count, time) = (waits.count, seconds(waits.time_ns));
+        let writes = if count == 1 { "write" } else { "writes" };
         format!(
-            "; {count} of its small writes were kept back (Nagle's algorithm) until acknowledgements came, which took {time} \
-             longer in all than the fastest: one write for what belongs together, or TCP_NODELAY, avoids that"
+            "; Nagle's algorithm held back {count} small {writes} until ACKs came, in all {time} later than the fastest ACK \
+             would have: combine small writes, or set TCP_NODELAY"
         )
     })
 }

@@ -15,11 +15,11 @@ pub(crate) fn sharing<'a>(case: &Case<'a>, factor: Factor) -> Option<&'a Sharing
 pub(crate) fn because(case: &Case, factor: Factor) -> Option<String> {
     let sharing = sharing(case, factor)?;
     let limit = match factor {
-        Factor::TokenBucket => "a token bucket that had run empty and lets",
-        _ => "a bottleneck that lets",
+        Factor::TokenBucket => "an empty token bucket of",
+        _ => "a bottleneck of",
     };
     let [all, own] = [rate(sharing.rate_bps), Tally::of(case, factor).rate()];
     let others = sharing.connections.saturating_sub(1);
     let noun = if others == 1 { "connection" } else { "connections" };
-    Some(format!("It shared {limit} {all} pass with {others} other {noun}, and had {own} of payload"))
+    Some(format!("It shared {limit} {all} with {others} other {noun}, and got {own} of payload"))
 }

@@ -26,12 +26,11 @@ pub fn find(case: &Case) -> Option<Finding> {
     match reset {
         Some(reset) if case.side(0).data_packets == 0 => Some(finding(
             case,
-            "The client answered the SYN-ACK with a reset: it had given up, was scanning ports, or got an answer to a SYN that \
-             it had not sent"
+            "The client replied to the SYN-ACK with a reset: it had given up, was scanning ports, or had not sent the SYN"
                 .to_owned(),
             0.85,
             [case.opening_places(1), vec![reset.place]].concat(),
-            "on a scan nothing; else look at timeouts of the client, and for SYNs that take another way",
+            "nothing for a port scan; otherwise check the client's timeouts, and look for SYNs that take another route",
         )),
         Some(_) => None,
         None => unacknowledged(case),
@@ -49,17 +48,17 @@ fn unacknowledged(case: &Case) -> Option<Finding> {
     let waited = lasting(repeated_ns);
     let seen = client.packets > 0;
     let why = if seen {
-        "The SYN-ACK is lost behind the capture point, or the client's address is not its own"
+        "The SYN-ACKs are lost after the capture point, or the client's address is spoofed"
     } else {
-        "The client's packets take another way, or its address was forged"
+        "The client's packets take another route, or its address is spoofed"
     };
     (count > 1 && repeated_ns >= REPEATED_NS).then(|| {
         finding(
             case,
-            format!("{} got no acknowledgement from the client in {waited}. {why}", plural(count, "SYN-ACK")),
+            format!("{} got no ACK from the client in {waited}. {why}", plural(count, "SYN-ACK")),
             if seen { 0.9 } else { 0.7 },
             case.opening_places(1),
-            "check the way back from the server to the client: routes, firewalls that see one direction, forged SYNs",
+            "check the return path from server to client: routes, firewalls that see one direction, spoofed SYNs",
         )
     })
 }
@@ -75,8 +74,8 @@ fn repeated_after_ack(case: &Case) -> Option<Finding> {
         return None;
     }
     let sentence = format!(
-        "The server sent its SYN-ACK {} more after the client had acknowledged it. The acknowledgement does not reach it, or \
-         its queue of connections is full",
+        "The server sent its SYN-ACK {} more after the client had acknowledged it. The ACK does not reach the server, or its \
+         accept queue is full",
         times(after.len() as u64),
     );
     Some(finding(

@@ -26,7 +26,8 @@ pub fn find(case: &Case) -> Option<Finding> {
         format!("The {} reset the connection after it had been idle for {idle}", name(side))
     } else {
         format!(
-            "Idle for {idle}, then the next packet of the {} was answered with a reset. Somebody had forgotten the connection",
+            "Idle for {idle}, then a reset came in reply to the next packet from the {}. A host or a device on the path had \
+             dropped the idle connection",
             name(usize::from(resumed.side))
         )
     };
@@ -35,10 +36,10 @@ pub fn find(case: &Case) -> Option<Finding> {
         kind: OutcomeKind::IdleThenReset,
         sentence: sentence + &by_stranger,
         confidence: 0.9,
-        shown: vec![("what ended the silence, and the reset".to_owned(), vec![resumed.to, reset.place])],
+        shown: vec![("the first packet after the idle time, and the reset".to_owned(), vec![resumed.to, reset.place])],
         remedy: format!(
-            "keep the connection alive in shorter intervals than {idle} (TCP keep-alive, pings of the protocol), or raise the \
-             idle timeout of server, load balancer, NAT or firewall"
+            "send keep-alives more often than every {idle} (TCP keep-alive, pings of the protocol), or raise the idle timeout \
+             of the server, load balancer, NAT or firewall"
         ),
     })
 }

@@ -61,7 +61,7 @@ fn unacknowledged(case: &Case, sender: usize) -> Option<Finding> {
     Some(Finding {
         kind: OutcomeKind::LargeSegmentsLost,
         sentence: format!(
-            "Only large segments of the {} are lost: packets of {} bytes and more were never acknowledged in {}, {passing}. The \
+            "Only large segments from the {} are lost: packets of {} bytes and more were never acknowledged in {}, {passing}. The \
              first was sent {}",
             name(sender),
             packet(size),
@@ -107,15 +107,15 @@ fn never_seen(case: &Case, sender: usize) -> Option<Finding> {
     Some(Finding {
         kind: OutcomeKind::LargeSegmentsLost,
         sentence: format!(
-            "Only small segments of the {} arrive: {} bytes before them never did, and no packet above {} bytes was seen. Full \
-             ones have {} bytes",
+            "Only small segments from the {} arrive: {} bytes before them are missing, and no packet above {} bytes was seen. \
+             Full-sized packets have {} bytes",
             name(sender),
             grouped(side.missing_bytes),
             packet(side.largest_payload),
             packet(offered),
         ),
         confidence: 0.75,
-        shown: vec![("what arrived behind the missing bytes".to_owned(), side.last_data.into_iter().collect())],
+        shown: vec![("what arrived after the missing bytes".to_owned(), side.last_data.into_iter().collect())],
         remedy: REMEDY.to_owned(),
     })
 }

@@ -25,11 +25,11 @@ pub fn find(case: &Case) -> Option<Finding> {
     Some(Finding {
         kind: OutcomeKind::OneDirectionOnly,
         sentence: format!(
-            "Only packets of the {own} are in the capture ({}): it responded to the {other}, of which nothing was captured",
+            "The capture holds packets from the {own} only ({}): it reacted to the {other}, from which nothing was captured",
             plural(packets[seen], "packet")
         ),
         confidence: if case.ending.openings[seen] > 0 { 0.95 } else { 0.8 },
-        shown: vec![(format!("packets of the {own} that follow on some of the {other}"), places)],
+        shown: vec![(format!("packets from the {own} that react to the {other}"), places)],
         remedy: "capture where both directions pass: look for asymmetric routing, a mirror of one direction, a filter"
             .to_owned(),
     })

@@ -29,8 +29,8 @@ pub fn find(case: &Case) -> Option<Finding> {
     Some(Finding {
         kind: OutcomeKind::SynUnanswered,
         sentence: format!(
-            "The connection opened {} late: {} got no answer, the {} was answered after {}. The host runs; something dropped \
-             the SYNs before",
+            "The connection opened {} late: {} got no reply, the {} got one after {}. The host is up; something dropped the \
+             earlier SYNs",
             lasting(delay_ns),
             plural(unanswered, "SYN"),
             ordinal(unanswered + 1),

@@ -29,16 +29,16 @@ fn of_sender(case: &Case, sender: usize) -> Option<Finding> {
         return None;
     }
     let receiver = name(1 - sender);
-    let asked = match u64::from(side.times_again) {
+    let probed = match u64::from(side.times_again) {
         0 => String::new(),
-        count if probes.is_empty() => format!("; it said so again after {}", plural(count, "probe")),
-        count => format!(", whatever {} of the {} asked", plural(count, "probe"), name(sender)),
+        count if probes.is_empty() => format!("; {} found it still closed", plural(count, "probe")),
+        count => format!(", in spite of {} from the {}", plural(count, "probe"), name(sender)),
     };
     let places = [first, last].into_iter().chain(probes.iter().map(|sent| sent.place)).collect();
     Some(Finding {
         kind: OutcomeKind::ReceiverStoppedReading,
         sentence: format!(
-            "The {receiver} stopped reading {} before the end: its window closed and never opened again{asked}",
+            "The {receiver} stopped reading {} before the end: its window closed and never opened again{probed}",
             lasting(lasted_ns)
         ),
         confidence: if probes.len() >= 2 || last.time_ns.saturating_sub(first.time_ns) >= LEAST_NS {
@@ -48,7 +48,7 @@ fn of_sender(case: &Case, sender: usize) -> Option<Finding> {
         },
         shown: vec![("the first and the last window of 0, and probes".to_owned(), places)],
         remedy: format!(
-            "look at the application at the {receiver}: it is stopped, blocked (disk, lock, its own output), or waits for \
+            "look at the application on the {receiver}: it is stopped, blocked (disk, lock, its own output), or waits for \
              something else"
         ),
     })

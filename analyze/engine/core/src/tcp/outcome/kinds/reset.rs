@@ -50,7 +50,7 @@ pub(crate) fn stranger(case: &Case, reset: &Reset) -> Option<Strange> {
         });
     }
     goes_on.then(|| Strange {
-        words: format!("The {host} went on sending afterwards, so that it was not the {host} that sent it"),
+        words: format!("The {host} went on sending afterwards, so the {host} did not send it"),
         confidence: 0.8,
     })
 }
@@ -71,7 +71,7 @@ pub fn by_middlebox(case: &Case) -> Option<Finding> {
         confidence: strange.confidence,
         shown: vec![(format!("the last data of the {host}, and the reset"), places(case, &reset))],
         remedy: format!(
-            "look for a firewall, proxy or load balancer about {} hops from the capture point: its rules, limits and timeouts",
+            "look for a firewall, proxy or load balancer about {} hops from the capture point: check its rules, limits and timeouts",
             hops(reset.ttl)
         ),
     })
@@ -87,10 +87,10 @@ pub fn by_host(case: &Case) -> Option<Finding> {
     let state = match (own_lost, lost) {
         (0, 0) if case.ending.sides.iter().all(|side| side.data_packets == 0) => "before any data".to_owned(),
         (0, 0) => "when all data had been acknowledged".to_owned(),
-        (_, 0) => format!("with {} of its own not acknowledged", bytes(own_lost as f64)),
-        _ => format!("with {} of the {other} not acknowledged", bytes(lost as f64)),
+        (_, 0) => format!("with {} of its own data unacknowledged", bytes(own_lost as f64)),
+        _ => format!("with {} from the {other} unacknowledged", bytes(lost as f64)),
     };
-    let begun = if case.summary.handshake_complete { "it had begun" } else { "the capture of it had begun" };
+    let begun = if case.summary.handshake_complete { "it began" } else { "its capture began" };
     Some(Finding {
         kind: if side == 0 { OutcomeKind::ResetByClient } else { OutcomeKind::ResetByServer },
         sentence: format!("The {host} reset the connection {} after {begun}, {state}", lasting(open_ns)),
@@ -103,11 +103,12 @@ pub fn by_host(case: &Case) -> Option<Finding> {
 fn remedy(host: &str, lost_bytes: u64) -> String {
     match lost_bytes {
         0 => format!(
-            "harmless if the {host} closes so on purpose (SO_LINGER of 0, a health check); else look at its log for an abort"
+            "harmless if the {host} closes that way on purpose (SO_LINGER of 0, a health check); otherwise look in its log for \
+             an abort"
         ),
         _ => format!(
-            "look at the {host} for the time of the reset: a crash, a timeout, a limit, or an application that closed with data \
-             unread"
+            "look in the {host}'s logs at the time of the reset: a crash, a timeout, a limit, or an application that closed with \
+             data unread"
         ),
     }
 }

@@ -45,18 +45,19 @@ pub fn idle_then_silent(case: &Case) -> Option<Finding> {
         .resumed
         .filter(|resumed| usize::from(resumed.side) == silence.sender && silence.heard_ns <= resumed.from_ns)?;
     let peer = name(1 - silence.sender);
-    let what = if silence.of_probes { "keep-alive probes" } else { "what followed" };
+    let what = if silence.of_probes { "keep-alive probes" } else { "the next data" };
     Some(Finding {
         kind: OutcomeKind::IdleThenSilent,
         sentence: format!(
-            "Idle for {}, then {what} got no answer: {}. A device between has forgotten the connection, or the {peer} is gone",
+            "Idle for {}, then {what} got no reply: {}. A device on the path has dropped the idle connection, or the {peer} is \
+             gone",
             lasting(resumed.idle_ns()),
             in_vain(case, &silence),
         ),
         confidence: confidence(&silence),
         shown: vec![shown(case, &silence)],
         remedy: format!(
-            "send keep-alives in shorter intervals than {}: load balancers, NAT and firewalls forget connections that are idle",
+            "send keep-alives more often than every {}: load balancers, NAT and firewalls drop idle connections",
             lasting(resumed.idle_ns())
         ),
     })
@@ -72,7 +73,7 @@ pub fn peer_silent(case: &Case) -> Option<Finding> {
         confidence: confidence(&silence),
         shown: vec![shown(case, &silence)],
         remedy: format!(
-            "find out whether the {peer} still runs, and whether its packets are lost on the way back: capture there, too"
+            "check whether the {peer} still runs, and whether its packets are lost on the return path: capture there, too"
         ),
     })
 }
@@ -113,7 +114,7 @@ fn in_vain(case: &Case, silence: &Silence) -> String {
     let (sender, peer) = (name(silence.sender), name(1 - silence.sender));
     let lasted = lasting(case.summary.end_ns.saturating_sub(silence.since.time_ns));
     if silence.of_probes {
-        return format!("{} in {lasted}, and no packet of the {peer}", plural(silence.times_again, "probe"));
+        return format!("{} in {lasted}, and no packet from the {peer}", plural(silence.times_again, "probe"));
     }
     let amount = match side.outstanding_bytes {
         1 if side.fin => "FIN".to_owned(),
@@ -133,8 +134,7 @@ fn confidence(silence: &Silence) -> f64 {
 }
 
 fn shown(case: &Case, silence: &Silence) -> (String, Vec<Place>) {
-    let what =
-        if silence.of_probes { "keep-alive probes" } else { "what was not acknowledged, and its retransmissions" };
+    let what = if silence.of_probes { "keep-alive probes" } else { "unacknowledged data, and its retransmissions" };
     let heard = lasting(case.summary.end_ns.saturating_sub(silence.heard_ns));
     let text = format!("{what}; the last packet of the {} came {heard} before the end", name(1 - silence.sender));
     (text, [silence.since].into_iter().chain(silence.again.iter().map(|sent| sent.place)).collect())

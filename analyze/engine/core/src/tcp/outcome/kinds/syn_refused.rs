@@ -8,7 +8,7 @@ use crate::tcp::events::place::Place;
 use crate::tcp::outcome::case::{Case, Finding};
 use crate::tcp::outcome::words::{lasting, plural, reporter};
 
-const REMEDY: &str = "start the service, or correct the port; else look for a firewall that rejects";
+const REMEDY: &str = "start the service, or correct the port; otherwise look for a firewall that rejects connections";
 
 /// See the module.
 pub fn find(case: &Case) -> Option<Finding> {
@@ -31,7 +31,7 @@ fn by_reset(case: &Case) -> Option<Finding> {
     let places: Vec<Place> = case.opening_places(0).into_iter().chain(resets.map(|reset| reset.place)).collect();
     let again = match case.ending.openings[0] {
         0 | 1 => String::new(),
-        count => format!(", as to each of {} SYNs", count),
+        count => format!(", as after each of {} SYNs", count),
     };
     Some(Finding {
         kind: OutcomeKind::SynRefused,
@@ -40,7 +40,7 @@ fn by_reset(case: &Case) -> Option<Finding> {
              firewall rejects it"
         ),
         confidence: if reset.acknowledges { 0.95 } else { 0.8 },
-        shown: vec![("the SYN and the reset that answers it".to_owned(), places)],
+        shown: vec![("the SYN and the reset".to_owned(), places)],
         remedy: REMEDY.to_owned(),
     })
 }
@@ -55,8 +55,8 @@ fn by_icmp(case: &Case, error: &IcmpError) -> Finding {
             plural(u64::from(case.ending.openings[0]), "SYN"),
         ),
         confidence: 0.9,
-        shown: vec![("SYNs without an answer of the server".to_owned(), case.opening_places(0))],
-        remedy: "look for a firewall rule that rejects this port; else start the service".to_owned(),
+        shown: vec![("SYNs without a reply from the server".to_owned(), case.opening_places(0))],
+        remedy: "look for a firewall rule that rejects this port; otherwise start the service".to_owned(),
     }
 }
 

@@ -42,13 +42,13 @@ fn finding(case: &Case, error: Option<&IcmpError>, count: u64, waited_ns: i64) -
     };
     Finding {
         kind: OutcomeKind::SynUnanswered,
-        sentence: format!("No answer to {syns}{within}: {why}"),
+        sentence: format!("No reply to {syns}{within}: {why}"),
         confidence: match (error, count) {
             (Some(_), _) | (None, 3..) => 0.95,
             (None, 2) => 0.85,
             _ => 0.7,
         },
-        shown: vec![(format!("{syns} without an answer"), case.opening_places(0))],
+        shown: vec![(format!("{syns} without a reply"), case.opening_places(0))],
         remedy: remedy(case, error),
     }
 }

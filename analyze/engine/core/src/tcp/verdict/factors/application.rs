@@ -1,4 +1,4 @@
-//! `application`: the sending application gave nothing to send.
+//! `application`: the sending application supplied no data.
 //!
 //! Rule: docs/verdict.md, "Application".
 
@@ -28,5 +28,5 @@ pub const RULE: FactorRule = FactorRule {
 };
 
 fn because(_case: &Case, tally: &Tally) -> String {
-    format!("The sending application gave too little to send: the connection waited {} for it", tally.time())
+    format!("The sending application did not supply data fast enough: the connection waited {} for it", tally.time())
 }

@@ -28,8 +28,8 @@ pub const RULE: FactorRule = FactorRule {
 fn because(case: &Case, tally: &Tally) -> String {
     let most = case.direction.flight.map_or(0.0, |(_, most)| most.get() as f64);
     format!(
-        "After every {} the sender waited for a small message of its peer, a window of the application (as of HTTP/2, SSH or \
-         SMB), which allowed {}",
+        "After every {} the sender waited for a small message from its peer: an application-level window (as in HTTP/2, SSH \
+         or SMB), which allowed {}",
         bytes(most),
         tally.rate()
     )

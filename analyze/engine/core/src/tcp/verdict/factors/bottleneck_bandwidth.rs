@@ -29,7 +29,7 @@ pub const RULE: FactorRule = FactorRule {
 };
 
 fn because(_case: &Case, tally: &Tally) -> String {
-    format!("The bottleneck bandwidth was the limit: the transfer filled it with {}", tally.reference())
+    format!("The bottleneck bandwidth was the limit: the transfer filled it at {}", tally.reference())
 }
 
 fn bounds(case: &Case) -> Vec<Bound> {

@@ -9,7 +9,7 @@ use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Remedy, Tally};
 use crate::tcp::verdict::factors::rule::{ENOUGH_ROUNDS, NO_LOSS, OPEN_CONFIDENCE, nothing_reduced_it, share_lost};
 
-const NO_MARKS: Remedy = Remedy { words: "no marks of congestion", change: Change::NoLoss };
+const NO_MARKS: Remedy = Remedy { words: "no ECN congestion marks", change: Change::NoLoss };
 
 const GROWS_AT_ONCE: Remedy = Remedy { words: "a congestion window that grows at once", change: Change::WindowAtOnce };
 
@@ -32,7 +32,7 @@ fn because(case: &Case, tally: &Tally) -> String {
         format!("Losses kept the congestion window small{}: {}", share_lost(case), possible(tally))
     } else if direction.congestion_events() > 0 {
         format!(
-            "Marks of congestion (ECN, {} times) kept the congestion window small: {}",
+            "ECN congestion marks ({}) kept the congestion window small: {}",
             direction.congestion_events(),
             possible(tally)
         )

@@ -1,4 +1,4 @@
-//! `host_stall`: a host did not run. No other factor belongs to none of the transfers, so that little of it counts.
+//! `host_stall`: a host did not run. A stall belongs to no transfer, so even a short one counts.
 //!
 //! Rule: docs/verdict.md, "Host stall".
 
@@ -15,7 +15,7 @@ const REMEDY: Remedy = Remedy { words: "no stalls", change: Change::NoStalls };
 /// See the module.
 pub const RULE: FactorRule = FactorRule {
     factor: Factor::HostStall,
-    in_words: "a host that stood still",
+    in_words: "a host stall",
     in_rounds: &[],
     least_share: 0.08,
     sets_the_rate: false,
@@ -27,7 +27,7 @@ pub const RULE: FactorRule = FactorRule {
 
 fn because(case: &Case, tally: &Tally) -> String {
     let trips = stalled_round_trips(case.direction);
-    format!("A host stood still for {} in all, while the path could carry {}{trips}", tally.time(), tally.reference())
+    format!("A host stalled for {} in all, while the path could carry {}{trips}", tally.time(), tally.reference())
 }
 
 /// What the stalls did to round trips, if that shows.
@@ -38,7 +38,7 @@ fn stalled_round_trips(direction: &DirectionSummary) -> String {
     match with_ns.zip(without_ns) {
         Some((with_ns, without_ns)) if with_ns > PLAINLY_LONGER * without_ns => {
             let [with, without] = [with_ns, without_ns].map(|ns| seconds(ns as u64));
-            format!("; 99 % of round trips took {with} or less with that, {without} without")
+            format!("; 99 % of round trips took {with} or less with the stalls, {without} without")
         }
         _ => String::new(),
     }
@@ -48,8 +48,8 @@ fn bounds(case: &Case) -> Vec<Bound> {
     vec![Bound { confidence: stall_confidence(case), needed: "a capture at the other end of the path" }]
 }
 
-/// A host that stood still is no surer than the pauses that say so, each by its length: what misleads about one of them, the
-/// path, misleads about all.
+/// A host stall is no surer than the pauses that show it, weighted by length: what misleads about one of them, the path,
+/// misleads about all.
 fn stall_confidence(case: &Case) -> f64 {
     let stalls = case.direction.spacing.gaps().iter().filter(|gap| gap.cause.is_host_stall());
     let (all_ns, sure_ns) = stalls.fold((0.0, 0.0), |(all, sure), gap| {
@@ -59,5 +59,5 @@ fn stall_confidence(case: &Case) -> f64 {
     if all_ns > 0.0 { sure_ns / all_ns } else { HIGHEST_CONFIDENCE }
 }
 
-/// Round trips are told with and without stalls if these make them so many times as long.
+/// Round trips are reported with and without stalls if these make them so many times as long.
 const PLAINLY_LONGER: f64 = 1.2;

@@ -28,7 +28,7 @@ pub struct FactorRule {
     /// When it limits a round; none if pauses, losses, the opening or the end of the transfer show it.
     pub in_rounds: &'static [Condition],
     /// Share of what the transfer could have carried that it must have lost to be blamed for it. Opening and slow start belong
-    /// to every transfer; a host that stands still belongs to none.
+    /// to every transfer; a host stall belongs to none.
     pub least_share: f64,
     /// Where nothing took much, it may be what set the rate.
     pub sets_the_rate: bool,

@@ -28,7 +28,7 @@ pub const RULE: FactorRule = FactorRule {
 fn because(case: &Case, tally: &Tally) -> String {
     let flight = case.direction.flight.map_or(0.0, |(mean, _)| mean);
     format!(
-        "The sender kept no more than {} in flight by its own limit (send buffer or pacing), {}",
+        "The sender's own limit (send buffer or pacing) allowed no more than {} in flight, {}",
         bytes(flight),
         tally.rate()
     )

@@ -1,4 +1,4 @@
-//! `setup`: opening the connection.
+//! `setup`: the handshake.
 //!
 //! Rule: docs/verdict.md, "Setup".
 
@@ -8,12 +8,12 @@ use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::rule::{FactorRule, Remedy, Tally};
 use crate::tcp::verdict::words::seconds;
 
-const REMEDY: Remedy = Remedy { words: "a connection that is open already", change: Change::OpenAlready };
+const REMEDY: Remedy = Remedy { words: "a connection that is already open", change: Change::OpenAlready };
 
 /// See the module.
 pub const RULE: FactorRule = FactorRule {
     factor: Factor::Setup,
-    in_words: "opening the connection",
+    in_words: "the handshake",
     in_rounds: &[],
     least_share: 0.3,
     sets_the_rate: false,
@@ -26,13 +26,13 @@ pub const RULE: FactorRule = FactorRule {
 fn because(case: &Case, tally: &Tally) -> String {
     let [syn, syn_ack] = case.connection.opening_repeats().map(|repeats| repeats.unwrap_or(0));
     let lost = match (syn, syn_ack) {
-        (0, 0) => return format!("Opening the connection took {} before data could flow", tally.time()),
+        (0, 0) => return format!("The handshake took {} before data could flow", tally.time()),
         (0, 1) => "The SYN-ACK was retransmitted".to_owned(),
         (0, times) => format!("The SYN-ACK was retransmitted {times} times"),
-        (1, _) => "The SYN was lost or not answered, and retransmitted".to_owned(),
-        (times, _) => format!("The SYN was lost or not answered, and retransmitted {times} times"),
+        (1, _) => "The SYN got no reply and was retransmitted".to_owned(),
+        (times, _) => format!("The SYN got no reply and was retransmitted {times} times"),
     };
     let after =
         case.limits.syn_retransmitted_ns.map_or_else(String::new, |after_ns| format!(" after {}", seconds(after_ns)));
-    format!("{lost}{after}: opening the connection took {} before data could flow", tally.time())
+    format!("{lost}{after}: the handshake took {} before data could flow", tally.time())
 }

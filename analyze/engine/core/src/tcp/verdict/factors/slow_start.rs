@@ -7,7 +7,7 @@ use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::rule::{FactorRule, Remedy, Tally};
 
-const REMEDY: Remedy = Remedy { words: "a connection that is used again, past slow start", change: Change::Warm };
+const REMEDY: Remedy = Remedy { words: "a reused connection, past slow start", change: Change::Warm };
 
 /// See the module.
 pub const RULE: FactorRule = FactorRule {
@@ -23,5 +23,5 @@ pub const RULE: FactorRule = FactorRule {
 };
 
 fn because(_case: &Case, tally: &Tally) -> String {
-    format!("The transfer was over before slow start had found the path's rate ({} of growing)", tally.time())
+    format!("The transfer ended before slow start reached the bottleneck bandwidth ({} of slow start)", tally.time())
 }

@@ -1,4 +1,4 @@
-//! `unknown`: packets stopped at a host or on the path, and this capture cannot tell where.
+//! `unknown`: packets stopped at a host or on the path, and this capture does not show where.
 //!
 //! Rule: docs/verdict.md, "Unknown".
 
