@@ -97,7 +97,7 @@ def measure(crossings: Crossings) -> Clock:
     reference_ns = int(crossings.sender_ns[0])
     forward = crossings.forward
     if forward.all() or not forward.any():
-        return _unknown(reference_ns, "packets of one direction only: a delay cannot be told from an offset")
+        return _unknown(reference_ns, "packets of one direction only: they do not separate delay from offset")
     delay_s = (crossings.receiver_ns - crossings.sender_ns) * np.where(forward, 1, -1) / 1e9
     cuts = find_cuts(crossings.sender_packet, crossings.receiver_packet, delay_s, forward)
     while True:

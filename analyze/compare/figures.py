@@ -53,7 +53,7 @@ def _spacing(one: ConnectionResult) -> Chart:
     )
     caption = "A pause that both ends show is the sender's; one that arrivals alone show was made on the way."
     name = f"connection-{one.id}-spacing"
-    return Chart(name, f"Packet spacing at both ends, connection {one.id}", caption, _TIME, panels, shared_x=True)
+    return Chart(name, f"Time between packets at both ends, connection {one.id}", caption, _TIME, panels, shared_x=True)
 
 
 def _spaces(name: str, time_s: "np.ndarray[tuple[int, ...], np.dtype[np.float64]]", colour: str) -> Series:

@@ -1,7 +1,7 @@
 """The short answer on the terminal: the clock in a line, a table of connections, where the pauses were made."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from analyze.compare.clock import Clock
@@ -24,7 +24,7 @@ def show(comparison: Comparison, console: "Console") -> None:
     for line in comparison.warnings:
         console.print(Text(f"  {printable(line)}", "yellow"), soft_wrap=True)
     console.print()
-    console.print(table(comparison))
+    console.print(table(comparison, console.width))
     for line in notes(comparison):
         console.print(Text(line), soft_wrap=True)
 
@@ -56,35 +56,57 @@ def clock_line(clock: Clock) -> str:
     return f"clock: the receiver's is {offset}{skew}{steps}{': ' if shown else ''}{shown}"
 
 
-def table(comparison: Comparison) -> "Table":
-    """One row for each direction of each connection, the connections with most packets first."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
+_HEADS = ("connection", "way", "sent", "lost", "rate", "not captured", "delay min", "median", "p99", "pauses")
+_LEFT = ("connection", "way")
+_GIVE_WAY = ("delay min", "rate", "p99", "not captured", "way", "pauses", "median")
+"""Columns that a narrow terminal leaves out, in this order: who, sent and lost are always there."""
+_GAP = 2
 
-    made = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for title in ("connection", "way"):
-        made.add_column(title, overflow="fold")
-    for title in ("sent", "lost", "rate", "not captured", "delay min", "median", "p99", "gaps S/P/R/?"):
-        made.add_column(title, justify="right", no_wrap=True)
+
+def table(comparison: Comparison, width: int = 100) -> "Table":
+    """One row for each direction of each connection, the connections with most packets first; the columns that fit."""
+    from rich.table import Table
+    from rich.text import Text
+
     connections = sorted(comparison.connections, key=lambda one: -one.matched_packets)[:_SHOWN]
-    for one in connections:
-        ends = (one.sender_client, one.sender_server)
-        ends = ends if one.client_at == "sender" else ends[::-1]
-        for place, (end, arrow) in enumerate(zip(one.directions(), ("→", "←"), strict=True)):
-            name = f"{one.id} {printable(ends[0])}" if place == 0 else f"  {printable(ends[1])}"
-            made.add_row(name, arrow, *_cells(end))
+    rows = [dict(zip(_HEADS, cells, strict=True)) for one in connections for cells in _rows(one)]
+    heads = _fitting(rows, width)
+    made = Table(box=None, pad_edge=False, header_style="bold", padding=(0, _GAP, 0, 0), collapse_padding=True)
+    for head in heads:
+        made.add_column(head, justify="left" if head in _LEFT else "right", no_wrap=True, overflow="ellipsis")
+    for row in rows:
+        made.add_row(*(Text(row[head]) for head in heads))
     return made
 
 
+def _fitting(rows: Sequence[dict[str, str]], width: int) -> list[str]:
+    heads = list(_HEADS)
+    for name in _GIVE_WAY:
+        if (
+            sum(max(len(text) for text in (head, *(row[head] for row in rows))) + _GAP for head in heads) - _GAP
+            <= width
+        ):
+            break
+        heads.remove(name)
+    return heads
+
+
+def _rows(one: ConnectionResult) -> Iterator[tuple[str, ...]]:
+    ends = (one.sender_client, one.sender_server)
+    ends = ends if one.client_at == "sender" else ends[::-1]
+    for place, (part, arrow) in enumerate(zip(one.directions(), ("→", "←"), strict=True)):
+        name = f"{one.id} {printable(ends[0])}" if place == 0 else f"{' ' * len(str(one.id))} {printable(ends[1])}"
+        yield (name, arrow, *_cells(part))
+
+
 def _cells(part: DirectionResult) -> Iterator[str]:
-    delay, places = part.one_way_delay, Counter(gap.location.value for gap in part.gaps)
-    unsure = places["path_or_receiver"] + places["unknown"]
+    delay = part.one_way_delay
     yield count(part.sent_segments)
     yield count(part.lost_in_network) + ("?" if part.undecided_segments else "")
     yield share(part.lost_rate)
     yield count(part.not_captured)
     yield from (seconds(value) for value in (delay.min_s, delay.median_s, delay.p99_s))
-    yield f"{places['sender']}/{places['path']}/{places['receiver']}/{unsure}" if part.gaps else ABSENT
+    yield count(len(part.gaps))
 
 
 def notes(comparison: Comparison) -> Iterator[str]:
@@ -104,10 +126,24 @@ def notes(comparison: Comparison) -> Iterator[str]:
     outside = sum(part.outside_capture for part in comparison.total)
     if outside:
         yield f"{plural(outside, 'segment')} passed while one end was not captured: not judged"
+    if any(part.one_way_delay.median_s is None for part in comparison.total):
+        yield f"{ABSENT} means: the delay is not known, for want of the clocks' offset or of packets in that direction"
     duplicates = sum(part.network_duplicates for part in comparison.total)
     if duplicates:
         yield f"copies that the network made: {duplicates:,}"
+    yield from _located(comparison.connections)
     yield from _longest(comparison.connections)
+
+
+def _located(connections: tuple[ConnectionResult, ...]) -> Iterator[str]:
+    """Where all pauses were made, together."""
+    places = Counter(gap.location.value for one in connections for part in one.directions() for gap in part.gaps)
+    if places:
+        unsure = places["path_or_receiver"] + places["unknown"]
+        yield (
+            f"pauses: {places['sender']:,} made at the sender, {places['path']:,} on the path,"
+            f" {places['receiver']:,} at the receiver, {unsure:,} unclear"
+        )
 
 
 def _longest(connections: tuple[ConnectionResult, ...]) -> Iterator[str]:
@@ -116,7 +152,7 @@ def _longest(connections: tuple[ConnectionResult, ...]) -> Iterator[str]:
         frames = gap.receiver_frames if gap.sender_frames is None else gap.sender_frames
         where = "receiver's" if gap.sender_frames is None else "sender's"
         yield (
-            f"gap of {seconds(gap.length_s)} in connection {one.id}: {gap.location.value.replace('_', ' ')}"
+            f"pause of {seconds(gap.length_s)} in connection {one.id}: {gap.location.value.replace('_', ' ')}"
             f" ({gap.reason.value.replace('_', ' ')}); at the sender {seconds(gap.sender_gap_s)}, at the receiver"
             f" {seconds(gap.receiver_gap_s)}" + (f"; {where} frames {frames[0]}, {frames[1]}" if frames else "")
         )

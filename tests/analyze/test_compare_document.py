@@ -87,7 +87,7 @@ def test_a_comparison_is_written_as_the_schema_says(comparison: Comparison, one_
 def test_what_cannot_be_measured_is_null_with_a_reason(one_way: Comparison) -> None:
     content = document(one_way)
     assert content["clock"]["offset_s"] is None
-    assert content["clock"]["reason"] == "packets of one direction only: a delay cannot be told from an offset"
+    assert content["clock"]["reason"] == "packets of one direction only: they do not separate delay from offset"
     assert content["sender_to_receiver"]["one_way_delay"]["mean_s"] is None
     assert content["sender_to_receiver"]["one_way_delay"]["reason"] == content["clock"]["reason"]
     assert content["receiver_to_sender"]["lost_rate"] is None, "nothing was sent, so nothing has a rate"
@@ -121,8 +121,8 @@ def test_tables_have_a_row_for_each_direction_gap_and_step(comparison: Compariso
     assert (facts["schema"], facts["clock"]["steps"]) == ("vmtrace.comparison/1", [])
 
 
-def printed(comparison: Comparison) -> list[str]:
-    console = Console(file=io.StringIO(), width=120)
+def printed(comparison: Comparison, width: int = 120) -> list[str]:
+    console = Console(file=io.StringIO(), width=width)
     show(comparison, console)
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue().splitlines()
@@ -136,15 +136,28 @@ def test_the_answer_is_short_and_names_clock_loss_and_gap(comparison: Comparison
     (row,) = (line.split() for line in lines if "→" in line)
     assert row[:5] == ["1", "10.0.0.1:40000", "→", "1,504", "2"]
     assert lines[-1].startswith(
-        "gap of 301 ms in connection 1: sender (sender paused); at the sender 301 ms, at the rec"
+        "pause of 301 ms in connection 1: sender (sender paused); at the sender 301 ms, at the rec"
     )
 
 
 def test_the_answer_says_what_is_not_known(one_way: Comparison) -> None:
     lines = printed(one_way)
-    assert lines[1] == "clock: not known (packets of one direction only: a delay cannot be told from an offset)"
+    assert lines[1] == "clock: not known (packets of one direction only: they do not separate delay from offset)"
     (row,) = (line.split() for line in lines if "→" in line)
     assert row[-4:-1] == ["-", "-", "-"]
+    assert any(line.startswith("- means: the delay is not known") for line in lines)
+
+
+def test_pauses_are_counted_by_where_they_were_made(comparison: Comparison) -> None:
+    assert "pauses: 1 made at the sender, 0 on the path, 0 at the receiver, 0 unclear" in printed(comparison)
+
+
+@pytest.mark.parametrize(("width", "heads"), [(80, ["way", "median"]), (40, ["sent", "lost"])])
+def test_a_narrow_terminal_keeps_who_and_what_was_lost(comparison: Comparison, width: int, heads: list[str]) -> None:
+    lines = printed(comparison, width)
+    (head,) = (line for line in lines if line.startswith("connection "))
+    assert {"connection", "lost", *heads} <= set(head.split())
+    assert any(line.startswith("1 10.0.0.1:40000") and len(line.rstrip()) <= width for line in lines)
 
 
 def test_figures_show_delays_both_ways_and_spacing_at_both_ends(comparison: Comparison, tmp_path: FilePath) -> None:
