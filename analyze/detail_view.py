@@ -16,7 +16,7 @@ _NAMES = (("client_to_server", "client → server"), ("server_to_client", "serve
 
 _LABELS = {
     "lost_segments_inferred": "lost segments (inferred)",
-    "lost_after_capture_segments": "lost behind the capture point",
+    "lost_after_capture_segments": "lost after the capture point",
     "sack_blocks_beyond_sent": "SACK blocks of what was never sent",
     "unacceptable_packets": "packets outside every window",
     "lost_segments_ipid": "lost before the capture point (by IP ID)",
@@ -81,9 +81,7 @@ def _facts(record: Record) -> Iterator[str]:
     repeated = (("SYN", handshake["syn_retransmissions"]), ("SYN-ACK", handshake["syn_ack_retransmissions"]))
     repeats = " and ".join(f"{count(times)} {what}" for what, times in repeated if times is not None)
     repeats = f", {repeats} retransmitted" if repeats else ""
-    nearer = (
-        "; answered by something nearer than the host that acknowledges data" if handshake["answered_nearer"] else ""
-    )
+    nearer = "; a device nearer than the host that acknowledges data replied" if handshake["answered_nearer"] else ""
     yield f"  handshake {state}, RTT {seconds(handshake['rtt_s'])}{nearer}{repeats}"
     side = vantage["side"]
     place = f"at the {side}" if side in ("client", "server") else f"{side}"
@@ -195,7 +193,7 @@ def _reasons(record: Record, reasons: Mapping[str, str]) -> Iterator[str]:
         said.setdefault(f"TLS {_label(field)}: {reasons.get(reason, reason)}", [])
     if said:
         yield ""
-        yield "not measured, or less than sure:"
+        yield "not measured, or uncertain:"
     for text, names in said.items():
         where = f" ({names[0]})" if len(names) == 1 else ""
         yield f"  {printable(text)}{where}"

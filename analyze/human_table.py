@@ -30,7 +30,7 @@ DIRECTIONS = ("client_to_server", "server_to_client")
 _ADDRESS_WIDTH, _LEAST_ADDRESS_WIDTH = 26, 9
 _COLUMN_GAP = 2
 _INPUTS_SHOWN = 10
-_INTERRUPTED = "interrupted: the numbers are about the part that was read"
+_INTERRUPTED = "interrupted: the numbers cover the part that was read"
 _LINKS = {"EN10MB": "Ethernet", "RAW": "raw IP", "LINUX_SLL": "Linux cooked", "LINUX_SLL2": "Linux cooked v2"}
 _EXPENDABLE = ("bytes", "client", "file")
 """Of the columns that are always there, those that a very narrow terminal leaves out, in this order."""
@@ -309,12 +309,12 @@ def trouble(header: Row) -> Iterator[str]:
         yield f"capture loss: {si(capture['unseen_acked_bytes'], 'B')} were acknowledged but are not in the capture"
     if capture.get("one_direction_connections"):
         one_way = plural(capture["one_direction_connections"], "connection")
-        yield f"only one direction of {one_way} is in the capture: the other takes another way"
+        yield f"only one direction of {one_way} is in the capture: the other takes another path"
     yield from time_order(header)
     if capture.get("packets_without_time"):
         timeless = capture["packets_without_time"]
         those = "no packet has" if timeless == header["packets"] else f"{plural(timeless, 'packet')} without"
-        yield f"{those} a time that can be right"
+        yield f"{those} a plausible time"
     if capture.get("duplicates"):
         yield f"{plural(capture['duplicates'], 'packet')} captured twice (left out of the analysis)"
     if capture.get("clock_steps"):

@@ -40,8 +40,8 @@ LABELS = {
     "keep_alive": "keep-alive",
     "acknowledged": "acknowledged",
     "allowed": "window edge",
-    "delayed_acknowledgement": "delayed acknowledgement",
-    "host_stall": "over a stall of a host",
+    "delayed_acknowledgement": "delayed ACK",
+    "host_stall": "during a host stall",
 }
 
 LEDGER = {

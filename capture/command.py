@@ -67,10 +67,10 @@ def build_parser() -> argparse.ArgumentParser:
         type=whole(1, LARGEST_SNAPLEN),
         help=f"keep N bytes of each packet, {LARGEST_SNAPLEN} for all (default: headers, and complete TLS handshakes)",
     )
-    add("--duration", metavar="S", type=above(0, _LONGEST_S), help="end after so many seconds")
-    add("--count", metavar="N", type=whole(1, 1 << 62), help="end after so many packets")
-    add("--rotate-size", metavar="BYTES", type=size, help="a new file after so many bytes (500M, 1Gi)")
-    add("--rotate-seconds", metavar="S", type=above(0, _LONGEST_S), help="a new file after so many seconds")
+    add("--duration", metavar="S", type=above(0, _LONGEST_S), help="stop after this many seconds")
+    add("--count", metavar="N", type=whole(1, 1 << 62), help="stop after this many packets")
+    add("--rotate-size", metavar="BYTES", type=size, help="start a new file after this many bytes (500M, 1Gi)")
+    add("--rotate-seconds", metavar="S", type=above(0, _LONGEST_S), help="start a new file after this many seconds")
     add(
         "--buffer-bytes",
         metavar="BYTES",
@@ -78,10 +78,10 @@ def build_parser() -> argparse.ArgumentParser:
         help="kernel buffer (default: sized for the link, 32 to 256 MiB)",
     )
     add("--direction", choices=DIRECTIONS, default="both", help="only what comes in or goes out (default: both)")
-    add("--promiscuous", action="store_true", help="also record what is addressed to others")
-    add("--json", action="store_true", help="print the health as JSON at the end")
+    add("--promiscuous", action="store_true", help="also record packets addressed to other hosts")
+    add("--json", action="store_true", help="print the recording's counters as JSON at the end")
     add("--quiet", "-q", action="store_true", help="print only errors and warnings")
-    add("--list", action="store_true", help="list the interfaces and end")
+    add("--list", action="store_true", help="list the interfaces, and exit")
     return parser
 
 

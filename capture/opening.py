@@ -179,7 +179,7 @@ def _attach(live: Live, program: Sequence[Instruction], remembering: Sequence[In
             ebpf.attach(live.descriptor, remembering)
             return ()
         except (OSError, bpf.ProgramError) as error:
-            warnings.append(f"of a TLS handshake only segments that begin a record are kept whole ({_reason(error)})")
+            warnings.append(f"of TLS handshakes only segments that begin a record are kept complete ({_reason(error)})")
     bpf.attach(live.descriptor, program)
     return tuple(warnings)
 

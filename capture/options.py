@@ -15,7 +15,7 @@ def whole(least: int, most: int) -> Callable[[str], int]:
         digits = text[1:] if text[:1] in {"-", "+"} else text
         number = int(text) if digits.isdecimal() and len(digits) <= 20 else least - 1
         if not least <= number <= most:
-            raise argparse.ArgumentTypeError(f"{text}: a whole number from {least} to {most} is due")
+            raise argparse.ArgumentTypeError(f"{text}: expected a whole number from {least} to {most}")
         return number
 
     return read
@@ -30,7 +30,7 @@ def above(least: float, most: float) -> Callable[[str], float]:
         except ValueError:
             number = math.nan
         if not least < number <= most:
-            raise argparse.ArgumentTypeError(f"{text}: a number above {least:g}, at most {most:,g}, is due")
+            raise argparse.ArgumentTypeError(f"{text}: expected a number above {least:g}, at most {most:,g}")
         return number
 
     return read

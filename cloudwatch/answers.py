@@ -121,7 +121,7 @@ def answer_of(exchanges: Iterable[Record], wrong: Counter[str]) -> Answer:
         for result in records(response.get("MetricDataResults")):
             query = by_id.get(str(result.get("Id")))
             if query is None:
-                wrong["results that nobody asked for"] += 1
+                wrong["results that were not requested"] += 1
                 continue
             plain = replace(query, id="")  # its number in the batch says nothing
             queries.setdefault(plain, {}).update(samples_of(result, span, wrong))

@@ -27,7 +27,7 @@ _LONGEST_MARGIN_S = 86_400
 _EXAMPLES = """examples:
   vmtrace cloudwatch fetch run1
   vmtrace cloudwatch fetch run1 --instance-id i-0123456789abcdef0 --region eu-west-1 --profile lab
-  vmtrace cloudwatch fetch run1 --from answer.json
+  vmtrace cloudwatch fetch run1 --from response.json
   vmtrace cloudwatch publish run1 --dry-run
   vmtrace cloudwatch policy --publish
 """
@@ -35,7 +35,7 @@ _FETCH_EXAMPLES = """examples:
   vmtrace cloudwatch fetch run1
   vmtrace cloudwatch fetch run1 --instance-id i-0123456789abcdef0 --region eu-west-1 --profile lab
   vmtrace cloudwatch fetch run1 --no-wait
-  vmtrace cloudwatch fetch run1 --from answer.json --queries queries.json
+  vmtrace cloudwatch fetch run1 --from response.json --queries queries.json
   aws cloudwatch get-metric-statistics ... --output json | vmtrace cloudwatch fetch run1 --from -
 
 Credentials, regions, profiles and roles are boto3's: what works for the AWS CLI works here.
@@ -54,20 +54,20 @@ def build_parser() -> argparse.ArgumentParser:
     """The options of `vmtrace cloudwatch`."""
     parser = argparse.ArgumentParser(
         prog="vmtrace cloudwatch",
-        description="CloudWatch's metrics of a run's instance, and the run's numbers as custom metrics.",
+        description="Fetch CloudWatch metrics of a run's instance, and publish the run's numbers as custom metrics.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, add_options, line, examples in (
-        ("fetch", _add_fetch, "Get the metrics of a run's instance into the run folder.", _FETCH_EXAMPLES),
+        ("fetch", _add_fetch, "Fetch the metrics of a run's instance into the run folder.", _FETCH_EXAMPLES),
         (
             "publish",
             _add_publish,
-            "Put a run's loss, RTT, spacing and throughput as custom metrics.",
+            "Publish a run's loss, RTT, time between packets and throughput as custom metrics.",
             _PUBLISH_EXAMPLES,
         ),
-        ("policy", _add_policy, "Print the IAM policy with the least that is needed.", _POLICY_EXAMPLES),
+        ("policy", _add_policy, "Print the IAM policy with the fewest rights needed.", _POLICY_EXAMPLES),
     ):
         formatter = argparse.RawDescriptionHelpFormatter
         add_options(commands.add_parser(name, help=line, description=line, epilog=examples, formatter_class=formatter))
@@ -96,16 +96,16 @@ def _add_fetch(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         type=_margin,
         default=DEFAULT_MARGIN_S,
-        help=f"also what was so long before the run, to see what is usual (default {DEFAULT_MARGIN_S})",
+        help=f"also fetch this many seconds before the run, as a baseline (default {DEFAULT_MARGIN_S})",
     )
-    add("--no-wait", action="store_true", help="take the last periods open instead of waiting for their end")
+    add("--no-wait", action="store_true", help="do not wait for the end of the last periods")
     add(
         "--agent-namespace",
         metavar="NAME",
         default=AGENT,
         help=f"where the CloudWatch agent publishes (default {AGENT})",
     )
-    add("--from", dest="saved", metavar="FILE", action="append", help="import a saved answer; -: standard input")
+    add("--from", dest="saved", metavar="FILE", action="append", help="import a saved response; -: standard input")
     add("--queries", metavar="FILE", type=Path, help="with --from: the queries that get-metric-data was given")
     _add_output(parser)
 
@@ -113,23 +113,25 @@ def _add_fetch(parser: argparse.ArgumentParser) -> None:
 def _add_publish(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", metavar="RUN", type=Path, help="folder of the run")
     _add_account(parser)
-    parser.add_argument("--dry-run", action="store_true", help="print what would be put; no service is asked")
-    parser.add_argument("--again", action="store_true", help="also what was put before: it counts twice then")
+    parser.add_argument("--dry-run", action="store_true", help="print what would be published, without contacting AWS")
+    parser.add_argument("--again", action="store_true", help="also publish earlier values again: they then count twice")
     parser.add_argument(
-        "--no-verdict", action="store_true", help="without what limited the transfers: fewer custom metrics to pay"
+        "--no-verdict",
+        action="store_true",
+        help="leave out what limited transfers: fewer custom metrics to pay for",
     )
     _add_output(parser)
 
 
 def _add_policy(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--publish", action="store_true", help="with what publish needs")
+    parser.add_argument("--publish", action="store_true", help="include what publish needs")
 
 
 def _add_account(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--region", metavar="R", help="default: the instance's, else that of boto3")
     add("--profile", metavar="P", help="profile of the AWS configuration")
-    add("--role-arn", metavar="ARN", help="role to take on with these credentials")
+    add("--role-arn", metavar="ARN", help="role to assume with these credentials")
     add("--endpoint-url", metavar="URL", help="a compatible server instead of AWS")
 
 
@@ -196,7 +198,7 @@ def _published_text(published: Published, *, dry_run: bool) -> str:
             dimensions = " ".join(f"{dimension['Name']}={dimension['Value']}" for dimension in one["Dimensions"])
             values = " ".join(f"{value:g}" for value in one["Values"])
             lines.append(f"{as_json(one['Timestamp'])} {one['MetricName']} {dimensions} {values} {one['Unit']}")
-    verb = "would be put" if dry_run else "put"
+    verb = "would be published" if dry_run else "published"
     where = f" in {published.region}" if published.region else ""
     lines.append(
         f"{published.values:,} values {verb} as {len(published.data):,} data in {published.requests:,} requests, "

@@ -144,7 +144,7 @@ class _Job:
         exchanges = [*self._exchanges, *self.service.exchanges]
         wrong = Counter[str]()
         answer = answer_of(exchanges, wrong)
-        self.problems += problems_of(wrong, "CloudWatch's answer")
+        self.problems += problems_of(wrong, "CloudWatch's response")
         if answer.series:
             if answer.monitoring is None:
                 self.notes.append("these points do not show whether monitoring was detailed or basic")

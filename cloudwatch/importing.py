@@ -91,7 +91,7 @@ def _content(name: str) -> bytes:
         return read_any(Path(name))
     content = sys.stdin.buffer.read(MOST_BYTES + 1)
     if len(content) > MOST_BYTES:
-        raise CloudWatchError(f"standard input: more than {MOST_BYTES >> 20} MiB: no answer is so large")
+        raise CloudWatchError(f"standard input: more than {MOST_BYTES >> 20} MiB: no response is so large")
     return content
 
 
@@ -122,7 +122,7 @@ def _notes(new: Sequence[Record], series: Sequence[Series], facts: RunFacts) -> 
     if not within[True]:
         notes.append("no point is of the time of the run: is it the right file?")
     if any(is_part(fetch) for fetch in new):
-        notes.append("the answer is a part only, as it says itself (PartialData, NextToken): points are missing")
+        notes.append("the response is incomplete, as it says itself (PartialData, NextToken): points are missing")
     unknown = [name for fetch in new for name in unknown_names(fetch)]
     if unknown:
         more = " ..." if unknown[3:] else ""
@@ -131,5 +131,5 @@ def _notes(new: Sequence[Record], series: Sequence[Series], facts: RunFacts) -> 
             "what was asked"
         )
     if any(one.period_s is None for one in series):
-        notes.append("a metric with a single point has no period that could be told: give --period")
+        notes.append("a metric with a single point shows no period: give --period")
     return notes

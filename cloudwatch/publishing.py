@@ -140,7 +140,7 @@ def _put(service: Service, requests: Sequence[list[Datum]], published: Path, tar
         service.ask("put_metric_data", _as_request(request))
         done += len(request)
         append_line(published, _line(request, target))
-        tell(f"{done:,} of {due:,} data put")
+        tell(f"{done:,} of {due:,} data published")
 
 
 def data_of(run: str, values: Sequence[Value]) -> list[Datum]:
@@ -213,7 +213,7 @@ def _put_before(folder: Path, target: str) -> set[str]:
 def _not_yet(values: Sequence[Value], put: set[str], notes: list[str]) -> list[Value]:
     wanted = [value for value in values if value.identity not in put]
     if len(wanted) < len(values):
-        notes.append(f"{len(values) - len(wanted):,} values were put before (--again puts them once more)")
+        notes.append(f"{len(values) - len(wanted):,} values were published before (--again publishes them once more)")
     return wanted
 
 

@@ -43,7 +43,7 @@ def checked_queries(document: object) -> list[Record]:
     """The queries in a file as `--metric-data-queries` takes it; `CloudWatchError` for another."""
     found = record(document).get("MetricDataQueries") if isinstance(document, dict) else document
     if not queries_of(found):
-        raise CloudWatchError("no queries of metrics in it: a list of {Id, MetricStat} is due")
+        raise CloudWatchError("no queries of metrics in it: expected a list of {Id, MetricStat}")
     return records(found)
 
 

@@ -74,7 +74,7 @@ def save(folder: Path, fetches: list[Record], redact: Callable[[str], str] = str
     try:
         raw = json.dumps(_finite(document), default=as_json, separators=(",", ":"), allow_nan=False)
     except RecursionError:
-        raise CloudWatchError("the answer is nested too deeply to be one of CloudWatch") from None
+        raise CloudWatchError("the response is nested too deeply to be one of CloudWatch") from None
     content = redact(raw).encode() + b"\n"
     # The table is made from what is in the file, and so is without what must not be in it.
     series = series_of(fetches_of(content, RAW), [])

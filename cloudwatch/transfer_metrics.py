@@ -174,7 +174,7 @@ def _measured(folder: Path, notes: list[str]) -> dict[tuple[int, str], Record]:
     """What the packets say, by sequence and part. Without it there is less to publish, which is told."""
     content = read(folder, MEASURED)
     if content is None:
-        notes.append(f"no {MEASURED}: loss, RTT, spacing and verdicts are there after `vmtrace report {folder}`")
+        notes.append(f"no {MEASURED}: loss, RTT, pauses and verdicts are there after `vmtrace report {folder}`")
         return {}
     try:
         import pyarrow as pa

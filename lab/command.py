@@ -47,12 +47,12 @@ def build_parser() -> argparse.ArgumentParser:
 
 def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("profile", metavar="PROFILE", help="name of a profile: see vmtrace lab list")
-    parser.add_argument("--out", type=Path, required=True, metavar="RUN", help="run folder to make")
+    parser.add_argument("--out", type=Path, required=True, metavar="RUN", help="run folder to create")
     parser.add_argument("--plan", metavar="PLAN", help="lee2011 or a TOML file; the sender's default if not given")
-    parser.add_argument("--scale", metavar="X", help="multiply sizes and gaps of the plan by X")
+    parser.add_argument("--scale", metavar="X", help="multiply sizes and idle times of the plan by X")
     length = parser.add_mutually_exclusive_group()
     length.add_argument("--repeat", metavar="N", help="rounds of the plan")
-    length.add_argument("--for", dest="duration", metavar="TIME", help="repeat the plan for so long, e.g. 18h")
+    length.add_argument("--for", dest="duration", metavar="TIME", help="repeat the plan for this time, e.g. 18h")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of loss, jitter and stalls (default 1)")
     parser.add_argument(
         "--set", dest="settings", action="append", default=[], metavar="NAME=VALUE",
@@ -101,7 +101,8 @@ def _run_campaign(arguments: argparse.Namespace) -> int:
         if not arguments.quiet:
             print(f"lab: {line}", flush=True)
 
-    for line in (campaign.profile.summary, *campaign.profile.numbers(), f"sending host: {campaign.sender_host}"):
+    host = [f"sending host: {campaign.sender_host}"] if campaign.profile.stalls else []
+    for line in (campaign.profile.summary, *campaign.profile.numbers(), *host):
         tell(line)
     try:
         outcome = campaign_run.run(campaign, arguments.out, tell)
@@ -114,12 +115,13 @@ def _run_campaign(arguments: argparse.Namespace) -> int:
 
 def _tell_outcome(outcome: campaign_run.Outcome, folder: Path, tell: campaign_run.Tell) -> int:
     error = outcome.truth["timing"]["delay_error"]
+    exact = ""
     if error:
-        tell(
-            f"delay error of the path: median {error['median_s'] * 1e3:.3f} ms, p99 {error['p99_s'] * 1e3:.3f} ms,"
+        exact = (
+            f"; delay error of the path: median {error['median_s'] * 1e3:.3f} ms, p99 {error['p99_s'] * 1e3:.3f} ms,"
             f" largest {error['max_s'] * 1e3:.3f} ms over {error['samples']} packets"
         )
-    tell(f"truth: {folder / 'lab'}")
+    tell(f"truth in {folder / 'lab'}{exact}")
     if outcome.interrupted:
         return _complain(f"interrupted: what was finished is in {folder}", _INTERRUPTED)
     if not outcome.good:

@@ -60,7 +60,7 @@ _REMEDIES = {
     ErrorKind.CONTAINER_NOT_EMPTY: "somebody else put something there: it stays; remove it by hand",
     ErrorKind.NAME_CLASH: "the name is taken: name another with --bucket",
     ErrorKind.NO_SUCH_OBJECT: "somebody else removed it, or the upload was lost",
-    ErrorKind.NOT_RESTORED: "the archive was not brought back in time: give --restore-timeout more",
+    ErrorKind.NOT_RESTORED: "the archive was not restored in time: give --restore-timeout more",
     ErrorKind.QUOTA: "free some space or raise the account's quota",
     ErrorKind.THROTTLED: "the service asks for fewer requests: try later or a plan with more idle time",
     ErrorKind.TLS_VERIFICATION: "check the endpoint's name, or name the certificate authority with --ca-bundle",
@@ -118,7 +118,7 @@ def transport_error(error: BaseException) -> ServiceError | None:
         if isinstance(one, socket.gaierror):
             return ServiceError(ErrorKind.ENDPOINT_GONE, f"its name cannot be resolved: {one.strerror}")
         if isinstance(one, TimeoutError):
-            return ServiceError(ErrorKind.ENDPOINT_GONE, "it does not answer (timed out)")
+            return ServiceError(ErrorKind.ENDPOINT_GONE, "it does not respond (timed out)")
         if isinstance(one, ConnectionError):
             return ServiceError(ErrorKind.ENDPOINT_GONE, f"the connection failed: {one.strerror or one}")
     return None

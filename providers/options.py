@@ -14,7 +14,7 @@ def parsed_options(words: Iterable[str]) -> dict[str, str]:
     for word in words:
         name, equals, value = word.partition("=")
         if not equals or not name or not value:
-            raise UsageError(f"--option {word}: NAME=VALUE is due")
+            raise UsageError(f"--option {word}: expected NAME=VALUE")
         if name in options:
             raise UsageError(f"--option {name}: given twice")
         options[name] = value
@@ -25,7 +25,7 @@ def whole_number(options: Mapping[str, str], name: str, least: int, most: int) -
     """The value of an option that is given, as a number within bounds."""
     text = options[name]
     if not text.isascii() or not text.isdigit() or not least <= int(text) <= most:
-        raise UsageError(f"--option {name}={text}: a whole number from {least} to {most} is due")
+        raise UsageError(f"--option {name}={text}: expected a whole number from {least} to {most}")
     return int(text)
 
 

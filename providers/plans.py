@@ -86,7 +86,7 @@ def _benchmark(record: dict[str, Any], name: str) -> Plan:
     refuse_unknown(record, _PLAN_KEYS, "the plan")
     workloads = record.get("workload")
     if not isinstance(workloads, list) or not workloads:
-        raise ValueError("no [[workload]]: at least one is due, with files and size")
+        raise ValueError("no [[workload]]: expected at least one, with files and size")
     if len(workloads) > _MOST_WORKLOADS:
         raise ValueError(f"{len(workloads)} workloads: at most {_MOST_WORKLOADS} are possible")
     made = tuple(_workload(one, number) for number, one in enumerate(workloads, 1))
@@ -115,7 +115,7 @@ def _sampling(record: dict[str, Any], kind: str, name: str) -> SamplingPlan:
     interval_s = _longer(record[pace], pace) if pace in record else base.interval_s
     every_size = record.get("every_size", base.every_size)
     if not isinstance(every_size, bool):
-        raise ValueError("every_size: true or false is due")
+        raise ValueError("every_size: expected true or false")
     return replace(
         base,
         name=name,
@@ -149,7 +149,7 @@ def _sweep(record: dict[str, Any], name: str) -> SweepPlan:
     base = YOON_UPLOAD
     sources = record.get("sources", list(base.sources))
     if not isinstance(sources, list) or not sources or not set(map(str, sources)) <= set(SOURCES):
-        raise ValueError(f"sources: a list of {' and '.join(SOURCES)} is due")
+        raise ValueError(f"sources: expected a list of {' and '.join(SOURCES)}")
     return replace(
         base,
         name=name,
@@ -166,7 +166,7 @@ def _sweep(record: dict[str, Any], name: str) -> SweepPlan:
 
 def _merges(record: Any) -> Merges | None:
     if not isinstance(record, dict):
-        raise ValueError("merge: a table is due: write [merge]")
+        raise ValueError("merge: expected a table: write [merge]")
     refuse_unknown(record, ("parts", "part_size", "repeat"), "merge")
     base = YOON_UPLOAD.merges or Merges((), 1)
     parts = record.get("parts", list(base.parts))
@@ -186,7 +186,7 @@ def sizes_of(words: str) -> tuple[int, ...]:
 
 def _sizes(value: Any, where: str) -> tuple[int, ...]:
     if not isinstance(value, list) or not 0 < len(value) <= _MOST_WORKLOADS:
-        raise ValueError(f"{where}: a list of sizes is due")
+        raise ValueError(f"{where}: expected a list of sizes")
     return tuple(dict.fromkeys(_size(one, where) for one in value))
 
 
@@ -199,13 +199,13 @@ def _size(value: Any, where: str) -> int:
 
 def _numbers(value: Any, where: str, most: int) -> tuple[int, ...]:
     if not isinstance(value, list) or not 0 < len(value) <= _MOST_WORKLOADS:
-        raise ValueError(f"{where}: a list of whole numbers is due")
+        raise ValueError(f"{where}: expected a list of whole numbers")
     return tuple(dict.fromkeys(_whole(one, where, most) for one in value))
 
 
 def _directions(value: Any) -> tuple[str, ...]:
     if not isinstance(value, list) or not value or not set(map(str, value)) <= {UPLOAD, DOWNLOAD}:
-        raise ValueError("directions: a list of upload and download is due")
+        raise ValueError("directions: expected a list of upload and download")
     return tuple(dict.fromkeys(value))
 
 
@@ -219,7 +219,7 @@ def _longer(value: Any, where: str) -> float:
 def _workload(record: Any, number: int) -> Workload:
     where = f"workload {number}"
     if not isinstance(record, dict):
-        raise ValueError(f"{where}: a table is due: write [[workload]]")
+        raise ValueError(f"{where}: expected a table: write [[workload]]")
     refuse_unknown(record, _WORKLOAD_KEYS, where)
     if "size" not in record:
         raise ValueError(f"{where}: size is missing")
@@ -237,13 +237,13 @@ def _refuse_twins(names: list[str]) -> None:
 
 def _name(value: Any, where: str) -> str:
     if not isinstance(value, str) or not _NAME.fullmatch(value):
-        raise ValueError(f"{where}: up to 64 letters, digits, dots, hyphens and underscores are due")
+        raise ValueError(f"{where}: expected up to 64 letters, digits, dots, hyphens and underscores")
     return value
 
 
 def _whole(value: Any, where: str, most: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-        raise ValueError(f"{where}: a whole number from 1 to {most} is due")
+        raise ValueError(f"{where}: expected a whole number from 1 to {most}")
     return value
 
 
@@ -261,5 +261,5 @@ def _measured(value: Any, where: str, read: Callable[[str], float]) -> float:
         except ValueError as error:
             raise ValueError(f"{where}: {error}") from None
     if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
-        raise ValueError(f"{where}: a number or a text such as '4 kB' or '2 min' is due")
+        raise ValueError(f"{where}: expected a number or a text such as '4 kB' or '2 min'")
     return value

@@ -118,4 +118,4 @@ def _complete(row: Rates, where: str) -> Prices:
         return Prices(minimum_storage_days=row.minimum_storage_days, **prices)
     known = {*row.prices, *(() if row.minimum_storage_days is None else (MINIMUM_DAYS,))}
     missing = next(name for name in (*_NUMBERS, MINIMUM_DAYS) if name not in known)
-    raise ValueError(f"{where}: {missing}: a number of 0 or more is due (0 says that nothing is charged)")
+    raise ValueError(f"{where}: {missing}: expected a number of 0 or more (0 says that nothing is charged)")

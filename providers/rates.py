@@ -32,7 +32,7 @@ PRICES = (
     "compute_per_hour",
 )
 MINIMUM_DAYS = "minimum_storage_days"
-_DUE = "a number of 0 or more is due (0 says that nothing is charged)"
+_DUE = "expected a number of 0 or more (0 says that nothing is charged)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,13 +141,13 @@ def rates_of_toml(data: bytes) -> RateTable:
     refuse_unknown(record, (*_TEXTS, "gb_bytes", "price"), "the table")
     for name in _TEXTS:
         if not isinstance(record.get(name), str) or not record[name].strip():
-            raise ValueError(f"{name}: a text is due")
+            raise ValueError(f"{name}: expected text")
     gb_bytes = record.get("gb_bytes", GB_BYTES)
     if gb_bytes not in (10**9, 2**30):
-        raise ValueError("gb_bytes: 1_000_000_000 or 1_073_741_824 is due")
+        raise ValueError("gb_bytes: expected 1_000_000_000 or 1_073_741_824")
     rows = record.get("price")
     if not isinstance(rows, list) or not rows:
-        raise ValueError("no [[price]]: at least one is due")
+        raise ValueError("no [[price]]: expected at least one")
     read = [_row(row, f"price {number}", record["currency"]) for number, row in enumerate(rows, 1)]
     _refuse_twice(read)
     return RateTable(record["name"], record["source"], record["currency"], gb_bytes, tuple(read))
@@ -165,7 +165,7 @@ def _refuse_twice(rows: list[Rates]) -> None:
 
 def _row(row: Any, where: str, currency: str) -> Rates:
     if not isinstance(row, dict):
-        raise ValueError(f"{where}: a table is due: write [[price]]")
+        raise ValueError(f"{where}: expected a table: write [[price]]")
     refuse_unknown(row, (*_ROW_TEXTS, "currency", MINIMUM_DAYS, *PRICES), where)
     provider = row.get("provider")
     if not isinstance(provider, str) or not all(isinstance(row.get(name, ""), str) for name in _ROW_TEXTS):
@@ -181,7 +181,7 @@ def _price(value: Any, where: str) -> Price:
     if not isinstance(value, list):
         return Price.flat(_number(value, where))
     if not value:
-        raise ValueError(f"{where}: at least one step is due")
+        raise ValueError(f"{where}: expected at least one step")
     steps, below = [], 0.0
     for number, one in enumerate(value, 1):
         step = _step(one, f"{where}: step {number}", is_last=number == len(value))
@@ -199,7 +199,7 @@ def _step(value: Any, where: str, *, is_last: bool) -> Step:
     if is_last and "up_to" in value:
         raise ValueError(f"{where}: the last step has no up_to: what is beyond it would have no price")
     if not is_last and "up_to" not in value:
-        raise ValueError(f"{where}: up_to is due in all steps but the last")
+        raise ValueError(f"{where}: expected up_to in all steps but the last")
     up_to = math.inf if is_last else _number(value["up_to"], f"{where}: up_to", most=1e15)
     return Step(up_to, _number(value.get("price"), f"{where}: price"))
 

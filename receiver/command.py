@@ -47,7 +47,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--key-file",
         metavar="FILE",
-        help=f"the shared key, made if there is no such file (or set {ENVIRONMENT})",
+        help=f"the shared key; created if there is no such file (or set {ENVIRONMENT})",
     )
     parser.add_argument("--bind", metavar="ADDR", help="listen on this address only (default: all, IPv4 and IPv6)")
     parser.add_argument(
@@ -62,7 +62,7 @@ def build_parser() -> argparse.ArgumentParser:
         metavar="DIR",
         type=Path,
         default=Path("vmtrace-receiver"),
-        help="folder for what is recorded (default: %(default)s)",
+        help="folder of the recordings (default: %(default)s)",
     )
     recording = parser.add_mutually_exclusive_group()
     recording.add_argument("--interface", metavar="IF", help="record here (default: the interface towards the sender)")
@@ -72,7 +72,7 @@ def build_parser() -> argparse.ArgumentParser:
         "--certificate",
         metavar="FILE",
         type=Path,
-        help="PEM file with certificate and key for TLS transfers (default: one is made)",
+        help="PEM file with certificate and key for TLS transfers (default: create one)",
     )
     for option in _limits():
         parser.add_argument(
@@ -83,7 +83,7 @@ def build_parser() -> argparse.ArgumentParser:
             help=f"{option.what} (default: %(default)s)",
         )
     parser.add_argument("--json-lines", action="store_true", help="report events as one JSON object per line")
-    parser.add_argument("--quiet", "-q", action="store_true", help="print only the address, and what goes wrong")
+    parser.add_argument("--quiet", "-q", action="store_true", help="print only the address, errors and warnings")
     return parser
 
 
@@ -134,7 +134,7 @@ def run(arguments: argparse.Namespace) -> int:
     if settings.capture:
         reason = missing_rights()
         if reason is not None:
-            log.trouble(f"transfers will not be recorded here: {reason}; --no-capture goes on without this word")
+            log.trouble(f"transfers will not be recorded here: {reason}; --no-capture goes on without this warning")
     log.event("listening", f"listening on {server.address}", address=server.address, port=server.port)
     server.serve()
     return 0

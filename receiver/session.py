@@ -241,5 +241,5 @@ class Session:
 def _whole(message: Message, name: str) -> int:
     value = message.get(name)
     if not isinstance(value, int) or isinstance(value, bool):
-        raise FieldError(f"{name}: a whole number is due")
+        raise FieldError(f"{name}: expected a whole number")
     return value

@@ -17,7 +17,7 @@ _PROGRAMS = {
     "send": ("sender.command", "run a campaign of connection pairs against a receiver"),
     "receive": ("receiver.command", "wait for a sender and receive its transfers"),
     "capture": ("capture.command", "record the packets of an interface"),
-    "fetch": ("sender.fetch_command", "get the receiver's half of a run into its folder"),
+    "fetch": ("sender.fetch_command", "fetch the receiver's files of a run into its folder"),
 }
 _USAGE = 2
 

@@ -35,8 +35,8 @@ _EXAMPLES = f"""examples:
   vmtrace send 198.51.100.7 --key-file vmtrace.key --out run1        the plan of the EC2 packet study
   vmtrace send receiver.example --key-file vmtrace.key --out run1 --plan lee2011 --for 18h
   vmtrace send receiver.example --key-file vmtrace.key --out run1 --plan mine.toml --scale 0.1 --no-capture
-  vmtrace send --resume run1 --key-file vmtrace.key        go on with a run that was interrupted, or killed
-  vmtrace send --show-plan --plan mine.toml                what a plan amounts to, without connecting
+  vmtrace send --resume run1 --key-file vmtrace.key        resume a run that was interrupted, or killed
+  vmtrace send --show-plan --plan mine.toml                the totals of a plan, without connecting
 
 The receiver is started before: vmtrace receive --key-file vmtrace.key. Its key comes over a safe channel (scp),
 in a file or in the environment variable {ENVIRONMENT}. Ctrl-C ends a run so that it can be resumed.
@@ -60,7 +60,7 @@ def build_parser() -> argparse.ArgumentParser:
         help="folder of the run, new or empty (with -t, -n, -P, -R: named by the time)",
     )
     parser.add_argument(
-        "--resume", metavar="RUN", nargs="?", const="", help="go on with the run in RUN, or in the folder of --out"
+        "--resume", metavar="RUN", nargs="?", const="", help="resume the run in RUN, or in the folder of --out"
     )
     parser.add_argument(
         "--port", "-p", metavar="PORT", type=whole(1, 65535), help=f"port of the receiver (default: {DEFAULT_PORT})"
@@ -108,9 +108,9 @@ def _add_plan(parser: argparse.ArgumentParser) -> None:
     limit = group.add_mutually_exclusive_group()
     limit.add_argument("--repeat", metavar="N", type=whole(1, 1_000_000), help="go through the plan N times")
     limit.add_argument(
-        "--for", dest="for_s", metavar="TIME", type=quick.time_s, help="repeat the plan for so long (18h, 30min)"
+        "--for", dest="for_s", metavar="TIME", type=quick.time_s, help="repeat the plan for this time (18h, 30min)"
     )
-    group.add_argument("--show-plan", action="store_true", help="print the plan and what it amounts to, and end")
+    group.add_argument("--show-plan", action="store_true", help="print the plan with its totals, and exit")
     group.add_argument("--json", action="store_true", help="with --show-plan: as JSON")
 
 
@@ -145,7 +145,7 @@ def _add_recording(parser: argparse.ArgumentParser) -> None:
         "--tcp-info-interval",
         metavar="TIME",
         type=_time_or_none,
-        help="sample TCP_INFO so often (default: 10ms; 0: not at all)",
+        help="interval of TCP_INFO samples (default: 10ms; 0: none)",
     )
     group.add_argument("--no-host-counters", action="store_true", help="record no counters of this host")
     group.add_argument("--no-instance-metadata", action="store_true", help="do not ask the cloud's metadata service")
@@ -164,10 +164,13 @@ def _add_trouble(parser: argparse.ArgumentParser) -> None:
         "--stall-timeout",
         metavar="TIME",
         type=quick.time_s,
-        help="a transfer has failed when no byte moves (default: 60s)",
+        help="a transfer without progress has failed after this time (default: 60s)",
     )
     group.add_argument(
-        "--patience", metavar="TIME", type=quick.time_s, help="how long the receiver may be away (default: 1h)"
+        "--patience",
+        metavar="TIME",
+        type=quick.time_s,
+        help="how long to wait for a lost receiver (default: 1h)",
     )
     group.add_argument(
         "--attempts",
@@ -175,7 +178,7 @@ def _add_trouble(parser: argparse.ArgumentParser) -> None:
         type=whole(1, 1_000_000),
         help=f"attempts at each pair (default: {Settings().attempts})",
     )
-    group.add_argument("--no-fetch", action="store_true", help="leave the receiver's half there; see vmtrace fetch")
+    group.add_argument("--no-fetch", action="store_true", help="do not fetch the receiver's files; see vmtrace fetch")
 
 
 def _add_output(parser: argparse.ArgumentParser) -> None:

@@ -25,7 +25,7 @@ def build_parser() -> argparse.ArgumentParser:
     """All options of `vmtrace fetch`."""
     parser = argparse.ArgumentParser(
         prog="vmtrace fetch",
-        description="Get the receiver's half of a run (captures, TCP_INFO, host counters) into its folder.",
+        description="Fetch the receiver's files of a run (captures, TCP_INFO, host counters) into its folder.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -48,7 +48,7 @@ def plan_of_text(data: bytes, is_json: bool, name: str) -> Plan:
         raise SenderError(f"byte {error.start}: not UTF-8 text") from error
     record = _parsed(text, is_json)
     if not isinstance(record, dict):
-        raise SenderError("a table is due")
+        raise SenderError("expected a table")
     if "scale" in record:
         raise SenderError("scale: not in a plan file; give --scale X")
     return plan_from_record({"name": name[:64] if name.isprintable() and name else "unnamed", **record})

@@ -115,7 +115,7 @@ def _transfer_record(transfer: TransferPlan) -> dict[str, Any]:
 def _entries(table: Mapping[str, Any], defaults: Mapping[str, Any]) -> Iterator[Entry]:
     entries = table.get("entries")
     if not isinstance(entries, list) or not 1 <= len(entries) <= MOST_ENTRIES:
-        raise SenderError(f"entries: a list of 1 to {MOST_ENTRIES:,} entries is due ([[entries]] in TOML)")
+        raise SenderError(f"entries: expected a list of 1 to {MOST_ENTRIES:,} entries ([[entries]] in TOML)")
     seen: dict[str, int] = {}
     for position, value in enumerate(entries):
         place = f"entries[{position}]"
@@ -173,7 +173,7 @@ def _checked_transfer(table: Mapping[str, Any], place: str) -> TransferPlan:
 
 def _table(value: object, place: str, keys: tuple[str, ...]) -> Mapping[str, Any]:
     if not isinstance(value, dict):
-        raise SenderError(f"{place}: a table is due, not {_shown(value)}")
+        raise SenderError(f"{place}: expected a table, not {_shown(value)}")
     for key in value:
         if key not in keys:
             raise SenderError(f"{_key_place(place, key)}: unknown; it may have {', '.join(keys)}")
@@ -198,7 +198,7 @@ def _shown(value: object) -> str:
 def _whole(least: int, most: int) -> _Check[int]:
     def check(value: object, place: str) -> int:
         if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-            raise SenderError(f"{place}: a whole number from {least:,} to {most:,} is due, not {_shown(value)}")
+            raise SenderError(f"{place}: expected a whole number from {least:,} to {most:,}, not {_shown(value)}")
         return value
 
     return check
@@ -227,7 +227,7 @@ def _seconds(value: object, place: str) -> float:
             raise SenderError(f"{place}: {error}") from error
     number = _number(value, place)
     if not 0 <= number <= LONGEST_S:
-        raise SenderError(f"{place}: 0 or more seconds are due, up to ten years, not {_shown(value)}")
+        raise SenderError(f"{place}: expected 0 or more seconds, up to ten years, not {_shown(value)}")
     return number
 
 
@@ -240,45 +240,45 @@ def _scale(value: object, place: str) -> float:
 
 def _number(value: object, place: str) -> float:
     if not isinstance(value, (int, float)) or isinstance(value, bool):
-        raise SenderError(f"{place}: a number is due, not {_shown(value)}")
+        raise SenderError(f"{place}: expected a number, not {_shown(value)}")
     try:
         number = float(value)
     except OverflowError:
         number = math.inf
     if not math.isfinite(number):
-        raise SenderError(f"{place}: a finite number is due")
+        raise SenderError(f"{place}: expected a finite number")
     return number
 
 
 def _name(value: object, place: str) -> str:
     if not isinstance(value, str) or not 1 <= len(value) <= _LONGEST_NAME or not value.isprintable():
-        raise SenderError(f"{place}: a text of 1 to {_LONGEST_NAME} printable characters is due, not {_shown(value)}")
+        raise SenderError(f"{place}: expected text of 1 to {_LONGEST_NAME} printable characters, not {_shown(value)}")
     return value
 
 
 def _truth(value: object, place: str) -> bool:
     if not isinstance(value, bool):
-        raise SenderError(f"{place}: true or false is due, not {_shown(value)}")
+        raise SenderError(f"{place}: expected true or false, not {_shown(value)}")
     return value
 
 
 def _direction(value: object, place: str) -> str:
     if value not in DIRECTIONS or not isinstance(value, str):
-        raise SenderError(f"{place}: one of {', '.join(DIRECTIONS)} is due, not {_shown(value)}")
+        raise SenderError(f"{place}: expected one of {', '.join(DIRECTIONS)}, not {_shown(value)}")
     return value
 
 
 def _algorithm(value: object, place: str) -> str:
     if not isinstance(value, str) or not value.replace("_", "").isalnum() or not value.isascii() or len(value) > 15:
         raise SenderError(
-            f"{place}: the kernel's name of an algorithm is due (cubic, bbr, reno ...), not {_shown(value)}"
+            f"{place}: expected the kernel's name of an algorithm (cubic, bbr, reno ...), not {_shown(value)}"
         )
     return value
 
 
 def _ip_version(value: object, place: str) -> int:
     if value not in (4, 6) or not isinstance(value, int):
-        raise SenderError(f"{place}: 4 or 6 is due, not {_shown(value)}")
+        raise SenderError(f"{place}: expected 4 or 6, not {_shown(value)}")
     return value
 
 
@@ -287,7 +287,7 @@ def _address(value: object, place: str) -> str:
     try:
         ipaddress.ip_address(text)
     except ValueError:
-        raise SenderError(f"{place}: an address is due, not {_shown(value)}") from None
+        raise SenderError(f"{place}: expected an address, not {_shown(value)}") from None
     return text
 
 
@@ -295,5 +295,5 @@ def _interface(value: object, place: str) -> str:
     # linux/if.h: IFNAMSIZ is 16 with the closing zero.
     text = _name(value, place)
     if len(text.encode("utf-8", "replace")) > 15 or "/" in text or " " in text:
-        raise SenderError(f"{place}: the name of an interface is due, not {_shown(value)}")
+        raise SenderError(f"{place}: expected the name of an interface, not {_shown(value)}")
     return text

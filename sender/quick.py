@@ -35,10 +35,19 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--time",
         metavar="TIME",
         type=time_s,
-        help="transfer for so long (default: 10s, with one of these options)",
+        help="duration of the transfer (default: 10s)",
     )
-    length.add_argument("-n", "--bytes", dest="size", metavar="SIZE", type=_size, help="transfer so much (1 GB)")
-    group.add_argument("-P", "--parallel", dest="streams", metavar="N", type=whole(1, MOST_STREAMS), help="streams")
+    length.add_argument(
+        "-n",
+        "--bytes",
+        dest="size",
+        metavar="SIZE",
+        type=_size,
+        help="bytes to transfer, e.g. 1GB",
+    )
+    group.add_argument(
+        "-P", "--parallel", dest="streams", metavar="N", type=whole(1, MOST_STREAMS), help="streams at once"
+    )
     way = group.add_mutually_exclusive_group()
     way.add_argument(
         "-R", "--reverse", dest="direction", action="store_const", const=DOWNLOAD, help="the receiver sends"

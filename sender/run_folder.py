@@ -261,7 +261,7 @@ def _records(path: Path) -> Iterator[Record]:
             except ValueError as error:
                 raise SenderError(f"{path}: line {number} is damaged: {error}") from error
             if not isinstance(record, dict):
-                raise SenderError(f"{path}: line {number} is damaged: an object is due")
+                raise SenderError(f"{path}: line {number} is damaged: expected an object")
             yield record
 
 

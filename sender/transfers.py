@@ -165,9 +165,9 @@ class Transfers:
         own, own_error = recorded.health, recorded.error
         # The transfer went through, so there were packets: a capture without any was made elsewhere than they passed.
         if own is not None and _saw_nothing(own):
-            own_error = own_error or f"no packet of the transfer passed {own.interface}: is it the way to the receiver?"
+            own_error = own_error or f"no packet of the transfer passed {own.interface}: does it lead to the receiver?"
         if far_capture is not None and _saw_nothing(far_capture):
-            far_error = far_error or "no packet of the transfer passed the interface: is it the way to the sender?"
+            far_error = far_error or "no packet of the transfer passed the interface: does it lead to the sender?"
         far_recorded = far_capture is not None and far_capture.received is not None
         relative = path_of("packets", request.sequence, request.part, RECEIVER).as_posix()
         file = self._folder.path_of("packets", request.sequence, request.part).relative_to(self._folder.path)

@@ -94,7 +94,7 @@ def _check_places(arguments: list[str]) -> None:
     for argument, following in pairwise([*arguments, "-"]):
         option, equals, value = argument.partition("=")
         if option in _PLACES and not (value if equals else following):
-            raise UsageError(f"{option}: give a name to write to, not an empty one")
+            raise UsageError(f"{option}: expected a file or folder name, not an empty one")
 
 
 def _unexpected(error: Exception) -> str:

@@ -59,7 +59,7 @@ def tree(words: Sequence[str] = ()) -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("-V", "--version", action=_Version, help="print the version and exit")
-    parser.add_argument("--debug", action="store_true", help="with any command: on a defect, print where it is")
+    parser.add_argument("--debug", action="store_true", help="with any command: on a defect, print its traceback")
     commands = parser.add_subparsers(
         title="commands",
         dest="vmtrace_command",

@@ -189,7 +189,7 @@ def _by_distance(overlap: Meeting, evidence: list[Evidence]) -> Verdict:
     """No name helps, but the circles leave next to no room: the largest city in it, as good as that is."""
     city = largest_city(overlap.centre, max(overlap.radius_km, NEAR_KM))
     if city is None:
-        return Verdict(None, "no name that stands, and no city where the circles meet", tuple(evidence))
+        return Verdict(None, "no name that holds, and no city where the circles meet", tuple(evidence))
     radius_km = overlap.radius_km + distance_km(overlap.centre, city.position)
     return Verdict(_location(with_airport(city), radius_km, _BY_DISTANCE_ALONE), None, tuple(evidence))
 

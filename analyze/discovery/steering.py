@@ -35,7 +35,7 @@ def steering(given: Mapping[str, frozenset[str]], country: Mapping[str, str | No
         return Steering(False, None, "every resolver gives the same addresses")
     groups = np.array([country[label] for label in known])
     if len(known) < _FEWEST_RESOLVERS or not _comparable(groups):
-        return Steering(None, None, "too few resolvers of known country gave addresses (two countries of two are due)")
+        return Steering(None, None, "too few resolvers of known country gave addresses (two in each of two are needed)")
     alike = _likeness([given[label] for label in known])
     observed, dice = _contrast(alike, groups), np.random.default_rng(_SEED)
     shuffled = [_contrast(alike, dice.permutation(groups)) for _ in range(_PERMUTATIONS)]

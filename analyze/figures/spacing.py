@@ -12,7 +12,7 @@ NAME = "spacing"
 
 def draw(series: ConnectionSeries) -> Figure:
     """Spacing to the packet before, logarithmic; gaps that count as oversize are marked."""
-    figure, axes = new_figure(series, "Packet spacing")
+    figure, axes = new_figure(series, "Time between packets")
     spacing = series.record[series.direction]["spacing"]
     positive = series.spacing_s.value > 0
     drawn = Series(series.spacing_s.time_s[positive], series.spacing_s.value[positive])

@@ -22,6 +22,6 @@ def draw(series: ConnectionSeries) -> Figure:
     goodput = series.record[series.direction]["goodput_bps"]
     if goodput is not None:
         axes.axhline(goodput, color="#444444", linestyle="--", linewidth=0.9, label=f"goodput {si(goodput, 'bit/s')}")
-    si_axis(axes, "payload, without repeats", "bit/s")
+    si_axis(axes, "payload, without retransmissions", "bit/s")
     legend(axes)
     return figure

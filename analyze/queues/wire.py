@@ -122,7 +122,7 @@ def measure(run: QueueRun, progress: Progress | None = None) -> Wire:
         problems += [str(error) for error in trace.errors]
         packets = trace.header()["inputs"][0]["packets"]
         if end.capture_written is not None and packets < end.capture_written:
-            problems.append(f"{path.name}: not whole ({packets:,} of {end.capture_written:,} packets): left out")
+            problems.append(f"{path.name}: incomplete ({packets:,} of {end.capture_written:,} packets): left out")
             continue
         rows += _rows(run, stage, end, trace.true_values(_COLUMNS))
         whole += _covers(end) and not end.capture_dropped

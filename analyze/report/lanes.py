@@ -25,7 +25,7 @@ LANES: tuple[Plain, ...] = (
     {"key": "sequence", "title": "sequence number", "unit": "B"},
     {"key": "rtt", "title": "RTT", "unit": "s", "zero": True},
     {"key": "flight", "title": "in flight and window", "unit": "B", "zero": True},
-    {"key": "spacing", "title": "packet spacing", "unit": "s", "log": True},
+    {"key": "spacing", "title": "time between packets", "unit": "s", "log": True},
 )
 """From top to bottom, those of the packets; the axis of `zero` begins at 0."""
 
@@ -138,7 +138,7 @@ def _bins(series: ConnectionSeries, most: int) -> Plain | None:
     index = np.maximum(time_s / bin_s, 0).astype(np.int64)
     bits = np.bincount(index, weights=series.delivered_bytes.value * 8).astype(np.int64)
     return {
-        "lane": "throughput", "name": "payload without repeats", "colour": ROLES["throughput"], "style": "bins",
+        "lane": "throughput", "name": "payload without retransmissions", "colour": ROLES["throughput"], "style": "bins",
         "bin_s": bin_s, "bits": bits.tolist(),
     }  # fmt: skip
 

@@ -161,7 +161,7 @@ def _notes(trace: "Trace") -> list[str]:
     lines: Iterable[str] = unmeasured(trace)
     notes = [*lines]
     if trace.interrupted:
-        notes.insert(0, "The reading was interrupted: the numbers are about the part that was read.")
+        notes.insert(0, "The reading was interrupted: the numbers cover the part that was read.")
     if len(trace) > _ROW_LIMIT:
         notes.append(f"The table shows the {_ROW_LIMIT:,} largest of {len(trace):,} connections.")
     return notes

@@ -105,14 +105,14 @@ def trouble(results: RunResults) -> Iterator[str]:
 
 def _capture_trouble(results: RunResults) -> Iterator[str]:
     if not any(one.transfer.captures or one.files for one in results.transfers):
-        yield "nothing was captured: loss is the kernel's count, RTT and spacing are not known"
+        yield "nothing was captured: loss is the kernel's count; RTT and time between packets are not known"
         return
     troubled = [one for one in results.transfers if one.capture_trouble]
     if troubled:
         first = troubled[0]
         where = f"pair {first.pair.sequence} {first.transfer.role}"
         number = plural(len(troubled), "transfer")
-        yield f"captures of {number} are not whole, the first: {where}: {printable(first.capture_trouble or '')}"
+        yield f"captures of {number} are incomplete, the first: {where}: {printable(first.capture_trouble or '')}"
     far = sum(one.measures.captured_at == "data receiver" for one in results.transfers)
     if far:
         yield f"{plural(far, 'transfer')} measured where the data arrived: no RTT, loss as the receiver can tell"
@@ -135,13 +135,13 @@ COLUMNS = (
     "median RTT [95 %]",
     "mean loss",
     "[95 %]",
-    "median",
-    "rate",
+    "median loss",
+    "throughput",
     "drops",
 )
 
 
-_NO_WIDER = {"[95 %]": 100, "median": 90, "drops": 80, "median RTT [95 %]": 70, "n": 60, "mean RTT": 50}
+_NO_WIDER = {"[95 %]": 106, "median loss": 96, "drops": 84, "median RTT [95 %]": 74, "n": 64, "mean RTT": 54}
 """Columns that a terminal narrower than this leaves out; `--csv` and `--json` have them."""
 
 
@@ -223,7 +223,7 @@ def two_sides_lines(results: RunResults) -> Iterator[str]:
             if number
         ]
         if gaps:
-            yield f"  pauses between packets made {', '.join(gaps)}"
+            yield f"  pauses between packets, by where they were made: {', '.join(gaps)}"
     if rows:
         yield from _clock_lines(clock_row(results))
     first = next((one for one in results.transfers if one.measures.two_sides_problem), None)
@@ -242,13 +242,13 @@ def _clock_lines(clock: ClockRow) -> Iterator[str]:
     steps = f", {plural(clock.steps, 'step')}" if clock.steps else ""
     yield (
         f"clock: the receiver's is {seconds(abs(clock.offset_s))} {ahead} the sender's"
-        f" (± {seconds(clock.offset_error_s)}), by {spread} not the same in all transfers{steps}"
+        f" (± {seconds(clock.offset_error_s)}), varying by {spread} over the transfers{steps}"
     )
 
 
 def limit_lines(results: RunResults) -> Iterator[str]:
     """What limited the transfers, in a sentence for probes and one for data."""
-    said = list(limit_sentences(limit_rows(results)))
+    said = list(limit_sentences(limit_rows(results), results.transfers))
     if said:
         yield ""
         yield from said

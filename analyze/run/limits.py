@@ -94,8 +94,8 @@ def _of_role(role: Role, transfers: Sequence[MeasuredTransfer]) -> list[LimitRow
     return sorted(rows, key=lambda row: (-(row.lost_share or 0.0), -row.time_s))
 
 
-def limit_sentences(rows: Sequence[LimitRow]) -> Iterator[str]:
-    """The verdict on the run, a sentence for each role that has one."""
+def limit_sentences(rows: Sequence[LimitRow], transfers: Sequence[MeasuredTransfer] = ()) -> Iterator[str]:
+    """A sentence for each role that has a verdict; `transfers` say what kept congestion windows small."""
     for role in ROLES:
         own = [row for row in rows if row.role == role]
         most = max(own, key=lambda row: (row.first_in, row.lost_share or 0.0), default=None)
@@ -105,9 +105,22 @@ def limit_sentences(rows: Sequence[LimitRow]) -> Iterator[str]:
             yield f"{role}: what limited the transfers is undecided in all {most.judged} of them"
             continue
         costliest = max(own, key=lambda row: row.lost_share or 0.0)
-        words = factor_name(most.factor)
+        words = _name(most, transfers)
         said = f"{role}: {words} limited {most.first_in} of {plural(most.judged, 'transfer')}"
         if costliest.lost_share:
             cost = f"cost {share(costliest.lost_share)} of the shortfall"
-            said += f" and {cost}" if costliest is most else f"; {factor_name(costliest.factor)} {cost}"
+            said += f" and {cost}" if costliest is most else f"; {_name(costliest, transfers)} {cost}"
         yield said
+
+
+def _name(row: LimitRow, transfers: Sequence[MeasuredTransfer]) -> str:
+    """The factor as tables of connections name it; a congestion window by what kept it small, if that is one thing."""
+    said = [
+        one.measures.verdict_sentence
+        for one in transfers
+        if one.transfer.role == row.role
+        and one.measures.verdict_factor == row.factor
+        and not is_open(one.measures.verdict_confidence)
+    ]
+    names = {factor_name(row.factor, sentence) for sentence in said}
+    return names.pop() if len(names) == 1 else factor_name(row.factor)

@@ -96,7 +96,7 @@ def _of_receiver(results: RunResults) -> list[Periods]:
     found = _host(results, "receiver")
     ahead_s = receiver_ahead_s(results)
     if ahead_s is None or abs(ahead_s) > _FAR_S:
-        raise _AbsentError("the offset of its clock is not known, so they cannot be put beside the transfers")
+        raise _AbsentError("the offset of its clock is not known, so they cannot be aligned with the transfers")
     return [one.moved(-round(ahead_s * 1e9)) for one in found]
 
 

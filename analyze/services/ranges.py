@@ -102,7 +102,7 @@ def _json_entries(document: object) -> Iterator[Entry]:
             network = _network(entry.get("ip_prefix") or entry.get("ipv6_prefix"))
             name = entry.get("service")
             if not isinstance(name, str):
-                raise ValueError("service: a text is due in each of prefixes")
+                raise ValueError("service: expected text in each of prefixes")
             service = None if name == _AWS_WHOLE else _AWS_SERVICES.get(name, name)
             yield network, Service("AWS", _text(service), _text(entry.get("region")))
 
@@ -110,7 +110,7 @@ def _json_entries(document: object) -> Iterator[Entry]:
 def _azure(value: dict[str, object]) -> Iterator[Entry]:
     properties = value.get("properties")
     if not isinstance(properties, dict):
-        raise ValueError("properties: an object is due in each of values")
+        raise ValueError("properties: expected an object in each of values")
     name = _text(properties.get("systemService"))
     service = Service("Azure", _AZURE_SERVICES.get(name, name) if name else None, _text(properties.get("region")))
     prefixes = properties.get("addressPrefixes")
@@ -123,7 +123,7 @@ def _azure(value: dict[str, object]) -> Iterator[Entry]:
 def _objects(document: dict[str, object], key: str) -> list[dict[str, object]]:
     found = document.get(key, [])
     if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
-        raise ValueError(f"{key}: a list of objects is due")
+        raise ValueError(f"{key}: expected a list of objects")
     return found
 
 

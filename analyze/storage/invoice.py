@@ -72,9 +72,9 @@ def _invoiced(document: Mapping[str, Any], runs: Sequence[Charged], form: Form) 
     _refuse_unknown(document, ("currency", "invoice"), "the invoice")
     currency, entries = document.get("currency"), document.get("invoice")
     if not isinstance(currency, str) or not currency:
-        raise ValueError("currency: a text is due")
+        raise ValueError("currency: expected text")
     if not isinstance(entries, list) or not entries or not all(isinstance(one, dict) for one in entries):
-        raise ValueError("no [[invoice]]: at least one is due")
+        raise ValueError("no [[invoice]]: expected at least one")
     by_name = {run.name: run for run in runs}
     found: dict[str, Amounts] = {}
     for number, entry in enumerate(entries, 1):
@@ -83,7 +83,7 @@ def _invoiced(document: Mapping[str, Any], runs: Sequence[Charged], form: Form) 
         name = entry.get(form.key, runs[0].name if len(runs) == 1 else form.default)
         run = by_name.get(name) if isinstance(name, str) else None
         if run is None:
-            raise ValueError(f"{where}: {form.key}: one of {', '.join(by_name)} is due")
+            raise ValueError(f"{where}: {form.key}: expected one of {', '.join(by_name)}")
         if run.name in found:
             raise ValueError(f"{where}: there is one for {run.name} already")
         if run.cost is None:
@@ -96,7 +96,7 @@ def _invoiced(document: Mapping[str, Any], runs: Sequence[Charged], form: Form) 
 
 def _amount(value: Any, where: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ValueError(f"{where}: an amount is due")
+        raise ValueError(f"{where}: expected an amount")
     return float(value)
 
 

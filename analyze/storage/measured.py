@@ -173,7 +173,7 @@ def _incomplete(
     cut = [one for one in run.transactions if one.number in contents and _is_cut(one, contents[one.number])]
     if cut:
         yield (
-            f"captures that are not whole: {plural(len(cut), 'transaction')}, the first with "
+            f"incomplete captures: {plural(len(cut), 'transaction')}, the first with "
             f"{contents[cut[0].number].packets:,} of {plural(cut[0].capture_written or 0, 'recorded packet')}: left out"
         )
     gone = {one.number for one in cut}

@@ -49,7 +49,7 @@ def trouble(report: Report) -> Iterator[str]:
         yield from (printable(problem) for problem in report.campaign.problems)
     for one in report.overhead_left_out:
         yield printable(
-            f"{one.workload} {one.direction}: overhead is told without {one.transactions} of"
+            f"{one.workload} {one.direction}: overhead leaves out {one.transactions} of"
             f" {plural(one.of, 'transaction')}: {one.reason}"
         )
     without = sum(not one.captured for one in report.run.transactions)
@@ -182,8 +182,8 @@ def _connections(reports: Sequence[Report]) -> Table:
             )  # fmt: skip
 
     head = (
-        "run", "workload", "direction", "opened", "SYNs again", *ROLES, "objects", "open at once", "objects each",
-        "reused", "TLS resumed",
+        "run", "workload", "direction", "opened", "SYN retransmissions", *ROLES, "objects", "open at once",
+        "objects per connection", "reused", "TLS resumed",
     )  # fmt: skip
     hint = (
         "Of a transaction: connections opened (median), and of which role (mean). Reused: objects that needed no new"
@@ -245,7 +245,7 @@ def _servers(reports: Sequence[Report]) -> Table:
             )  # fmt: skip
 
     head = (
-        "run", "front end", "name in reverse", "transactions", "objects", "first seen (UTC)", "last seen (UTC)",
+        "run", "front end", "reverse DNS name", "transactions", "objects", "first seen (UTC)", "last seen (UTC)",
         "least RTT", "not farther than", *(["place (by discovery)"] if located else []),
     )  # fmt: skip
     hint = "How far by the least round trip, at two thirds of the speed of light: a bound for what answered, no place."

@@ -11,7 +11,7 @@ from analyze.stores.place import parsed
 def check_writable(url: str) -> None:
     """Raises `StoreError` for a URL that nothing can be written to."""
     if url.startswith("http"):
-        raise store.StoreError(f"{url}: a web server is only read: write to s3://, gs://, az:// or a file")
+        raise store.StoreError(f"{url}: web servers are read-only: write to s3://, gs://, az:// or a file")
     if not parsed(url).key:
         raise store.StoreError(f"{url}: name an object or a prefix to write to")
 

@@ -42,6 +42,7 @@ from lab.stalls import Host as StallingHost
 
 _POLL_S = 0.2
 _CLOSE_S = 5.0
+_LARGE_LOG_BYTES = 50_000_000  # reading it takes seconds
 _INTERRUPTED_S = 20.0  # the sender's time to end in good order
 
 
@@ -111,7 +112,9 @@ def _run(campaign: Campaign, run_folder: Path, work: Path, tell: Tell) -> Outcom
         report = path.finish()
         drops = hands.device_drops()
     end_ns = time.time_ns()
-    tell(f"reading the log of {path.log_path.stat().st_size / 1e6:.0f} MB: the fate of every packet")
+    log_bytes = path.log_path.stat().st_size
+    if log_bytes >= _LARGE_LOG_BYTES:
+        tell(f"reading the log of {log_bytes / 1e6:.0f} MB: the fate of every packet")
     stall_log = work / "stalls.csv" if campaign.stalls and profile.stalls else None
     stolen_s = round(machine.stolen_cpu_s() - stolen_s, 2)
     known = evidence.Witnesses(

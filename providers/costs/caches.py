@@ -148,7 +148,7 @@ class CacheSimulation:
 
     def __init__(self, policy: str, capacity_bytes: int) -> None:
         if policy not in POLICIES:
-            raise ValueError(f"policy {policy!r}: one of {', '.join(POLICIES)} is due")
+            raise ValueError(f"policy {policy!r}: expected one of {', '.join(POLICIES)}")
         self.policy, self.capacity_bytes = policy, capacity_bytes
         self._held: Ints = np.full(0, -1, np.int64)
         # Both queues are empty: their ends are linked to themselves.

@@ -43,10 +43,10 @@ def show(estimate: Estimate, invoiced: dict[str, list[Difference]], console: "Co
             now = "" if point.now is None else f"; here {shown_number(point.now, point.unit)}"
             line(f"  {point.sentence}{now}")
     console.print()
-    _show_table(console, "Sensitivity: a price 10 % dearer", _sensitivity(estimate))
+    _show_table(console, "Sensitivity: a price 10 % higher", _sensitivity(estimate))
     for name, rows in invoiced.items():
         console.print()
-        _show_table(console, f"Invoice of a month beside {name} ({table.currency})", _invoice(rows))
+        _show_table(console, f"Invoice of a month against {name} ({table.currency})", _invoice(rows))
 
 
 def _show_table(console: "Console", title: str, table: "Table") -> None:
@@ -103,7 +103,7 @@ def _against(charges: Charges, base: Charges) -> str:
 
 
 def _sensitivity(estimate: Estimate) -> "Table":
-    made = _table(("scenario", "price", "year", "of the total", "as dear as the first at"), left=2)
+    made = _table(("scenario", "price", "year", "of the total", "as expensive as the first at"), left=2)
     for row in estimate.sensitivity:
         if row.share is not None and abs(row.share) >= _SMALL_SHARE:
             factor = row.equal_at_factor

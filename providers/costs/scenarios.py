@@ -165,7 +165,7 @@ def archive_rates(context: Context, to: str | None) -> Rates | None:
 def _derived(way: Derived, context: Context) -> Scenario:
     workload, used, kept = context.workload, base_usage(context), 1 - way.share
     hours = workload.compute_hours_per_month if way.compute_hours_per_month is None else way.compute_hours_per_month
-    notes = ["derived data is read from where it is computed again, beside the store; transfer of reads stays"]
+    notes = ["derived data is read from where it is computed again, next to the store; transfer of reads stays"]
     return Scenario(
         "",
         "derived",

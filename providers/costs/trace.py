@@ -64,7 +64,7 @@ class Trace:
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
         if not self._path.is_file():
-            kind = "not a file: a trace is looked at twice" if self._path.exists() else "no such file"
+            kind = "not a file: a trace is read twice" if self._path.exists() else "no such file"
             raise TraceError(f"{self._path}: {kind}")
         with self._path.open("rb") as file:
             is_parquet = file.read(4) == b"PAR1"
@@ -99,8 +99,8 @@ class Trace:
         elif pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
             times = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
         else:
-            raise TraceError(f"{self._path}: time: seconds or timestamps are due, not {column.type}")
-        self._refuse(~np.isfinite(times), "time: a finite number of seconds is due")
+            raise TraceError(f"{self._path}: time: expected seconds or timestamps, not {column.type}")
+        self._refuse(~np.isfinite(times), "time: expected a finite number of seconds")
         steps = np.diff(times, prepend=max(self._last_s, -1e300))
         back = steps < 0
         if back.any():
@@ -119,7 +119,7 @@ class Trace:
     def _sizes(self, column: pa.Array) -> Ints:
         self._refuse_nulls(column, "bytes")
         if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
-            raise TraceError(f"{self._path}: bytes: whole numbers are due, not {column.type}")
+            raise TraceError(f"{self._path}: bytes: expected whole numbers, not {column.type}")
         sizes = column.cast(pa.int64()).to_numpy(zero_copy_only=False)
         self._refuse(sizes < 0, "bytes: less than nothing")
         self._refuse(sizes > MOST_BYTES, f"bytes: absurd: at most {MOST_BYTES:,} in one access")
@@ -134,7 +134,7 @@ class Trace:
         unknown = operations < 0
         if unknown.any():
             word = words[indices[int(np.argmax(unknown))]]
-            self._refuse(unknown, f"operation {word[:32]!r}: one of {', '.join(_OPERATIONS)} is due")
+            self._refuse(unknown, f"operation {word[:32]!r}: expected one of {', '.join(_OPERATIONS)}")
         return operations
 
     def _outside(self, batch: pa.RecordBatch) -> Flags:

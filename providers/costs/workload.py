@@ -78,13 +78,13 @@ def _check(workload: Workload) -> None:
             f"{workload.written_gb_per_month:g} GB written (written_gb_per_month)"
         )
     if workload.billed_months < 1:
-        raise ValueError("billed_months: at least 1 is due")
+        raise ValueError("billed_months: expected at least 1")
 
 
 def ways_of(entries: Any) -> tuple[Named, ...]:
     """The `[[scenario]]` of a summary; raises `ValueError`."""
     if not isinstance(entries, list):
-        raise ValueError("scenario: a list is due: write [[scenario]]")
+        raise ValueError("scenario: expected a list: write [[scenario]]")
     ways = tuple(_way(entry, f"scenario {number}") for number, entry in enumerate(entries, 1))
     names = [one.name for one in ways]
     for number, name in enumerate(names, 1):
@@ -95,11 +95,11 @@ def ways_of(entries: Any) -> tuple[Named, ...]:
 
 def _way(entry: Any, where: str) -> Named:
     if not isinstance(entry, dict):
-        raise ValueError(f"{where}: a table is due: write [[scenario]]")
+        raise ValueError(f"{where}: expected a table: write [[scenario]]")
     kind = entry.get("kind")
     way = KINDS.get(kind) if isinstance(kind, str) else None
     if way is None or not isinstance(kind, str):
-        raise ValueError(f"{where}: kind: one of {', '.join(KINDS)} is due")
+        raise ValueError(f"{where}: kind: expected one of {', '.join(KINDS)}")
     known = tuple(one.name for one in fields(way))
     refuse_unknown(entry, ("kind", "name", *known), where)
     for name in _REQUIRED.get(kind, ()):
@@ -127,7 +127,7 @@ def default_name(way: Way) -> str:
             size = "" if way.size_gb is None else f" of {way.size_gb:,.0f} GB"
             return f"local cache{size}{f', {way.policy}' if way.policy else ''}"
         case Beside():
-            return "computing beside the data"
+            return "computing next to the data"
         case Cooperative():
             return f"cooperative, {way.share:.0%} by peers"
 
@@ -135,16 +135,16 @@ def default_name(way: Way) -> str:
 def _text(record: Mapping[str, Any], name: str, where: str = "") -> str | None:
     value = record.get(name)
     if value is not None and (not isinstance(value, str) or not value.strip()):
-        raise ValueError(f"{where}{': ' if where else ''}{name}: a text is due")
+        raise ValueError(f"{where}{': ' if where else ''}{name}: expected text")
     return value
 
 
 def _number(value: Any, where: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
-        raise ValueError(f"{where}: a number of 0 or more is due")
+        raise ValueError(f"{where}: expected a number of 0 or more")
     share = where.rsplit(": ", maxsplit=1)[-1] in _SHARES
     if share and value > 1:
-        raise ValueError(f"{where}: a share from 0 to 1 is due, not {value:g}")
+        raise ValueError(f"{where}: expected a share from 0 to 1, not {value:g}")
     if value > MOST:
         raise ValueError(f"{where}: {value:g} is absurd: at most {MOST:g} is taken")
     return float(value)

@@ -53,7 +53,7 @@ def targets(words: Sequence[str], extra: Path | None = None, regions: Iterable[s
 
 def read_lists(path: Path) -> dict[str, list[Target]]:
     """The lists of a file by their name; raises `UsageError`."""
-    return load(path, str(path), "a TOML file of name lists is due: docs/discovery.md", _lists)
+    return load(path, str(path), "expected a TOML file of name lists: docs/discovery.md", _lists)
 
 
 def host_name(text: str) -> str:
@@ -123,7 +123,7 @@ def _with_place(target: Target, said: object, where: str) -> Target:
     """A region is its label, or a table with `label`, `city`, `country` and `iata`, each of which may be left out."""
     values = {"label": said} if isinstance(said, str) else said
     if not isinstance(values, dict) or not all(isinstance(value, str) for value in values.values()):
-        raise ValueError(f"{where}: a label is due, or a table with texts: {', '.join(_REGION_KEYS)}")
+        raise ValueError(f"{where}: expected a label, or a table with texts: {', '.join(_REGION_KEYS)}")
     refuse_unknown(values, (*_REGION_KEYS, "name"), where)
     named = {key: value for key, value in values.items() if key != "name"}
     return replace(target, name=host_name(values.get("name", target.name)), **named)

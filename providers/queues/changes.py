@@ -56,7 +56,7 @@ def _with_count(stage: Stage, name: str, word: str) -> Stage:
     else:
         most = _COUNTS[name]
         if not word.isascii() or not word.isdigit() or not 1 <= int(word) <= most:
-            raise ValueError(f"a whole number from 1 to {most:,} is due")
+            raise ValueError(f"expected a whole number from 1 to {most:,}")
         value = int(word)
     settings: dict[str, int] = {name: value}
     return replace(stage, **settings)  # type: ignore[arg-type] # all of these are whole numbers

@@ -71,7 +71,7 @@ def plan_of_toml(data: bytes, name: str) -> QueuePlan:
     refuse_unknown(record, ("name", "repeat", "stage"), "the plan")
     stages = record.get("stage")
     if not isinstance(stages, list) or not 1 <= len(stages) <= _MOST_STAGES:
-        raise ValueError(f"[[stage]]: 1 to {_MOST_STAGES} are due, each with a kind (put, take or flow)")
+        raise ValueError(f"[[stage]]: expected 1 to {_MOST_STAGES}, each with a kind (put, take or flow)")
     made = tuple(_stage(one, number) for number, one in enumerate(stages, 1))
     names = [one.name for one in made]
     for one in names:
@@ -87,7 +87,7 @@ def plan_of_toml(data: bytes, name: str) -> QueuePlan:
 def _stage(record: Any, number: int) -> Stage:
     where = f"stage {number}"
     if not isinstance(record, dict):
-        raise ValueError(f"{where}: a table is due: write [[stage]]")
+        raise ValueError(f"{where}: expected a table: write [[stage]]")
     refuse_unknown(record, _STAGE_KEYS, where)
     kind = _kind(record.get("kind"), where)
     rate = _rate(record.get("rate"), where)
@@ -123,7 +123,7 @@ def _kind(value: Any, where: str) -> Kind:
     try:
         return Kind(value)
     except ValueError:
-        raise ValueError(f"{where}: kind: put, take or flow is due") from None
+        raise ValueError(f"{where}: kind: expected put, take or flow") from None
 
 
 def _messages(record: dict[str, Any], kind: Kind, rate: float | None, where: str) -> int:
@@ -163,13 +163,13 @@ def _rate(value: Any, where: str) -> float | None:
 
 def _name(value: Any, where: str) -> str:
     if not isinstance(value, str) or not _NAME.fullmatch(value):
-        raise ValueError(f"{where}: up to 64 letters, digits, spaces, dots, commas, hyphens and underscores are due")
+        raise ValueError(f"{where}: expected up to 64 letters, digits, spaces, dots, commas, hyphens and underscores")
     return value
 
 
 def _whole(value: Any, where: str, most: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-        raise ValueError(f"{where}: a whole number from 1 to {most:,} is due")
+        raise ValueError(f"{where}: expected a whole number from 1 to {most:,}")
     return value
 
 
@@ -186,7 +186,7 @@ def checked_seconds(seconds: float, where: str, least_s: float) -> float:
 
 def _measured(value: Any, where: str, read: Callable[[str], float]) -> float:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise ValueError(f"{where}: a number or a text such as '4 kB' or '2 min' is due")
+        raise ValueError(f"{where}: expected a number or a text such as '4 kB' or '2 min'")
     try:
         return read(value) if isinstance(value, str) else value
     except ValueError as error:

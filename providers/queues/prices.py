@@ -91,10 +91,10 @@ def table_of_toml(data: bytes) -> QueuePriceTable:
     refuse_unknown(record, _TABLE_KEYS, "the table")
     for name in _TABLE_KEYS[:3]:
         if not isinstance(record.get(name), str) or not record[name].strip():
-            raise ValueError(f"{name}: a text is due")
+            raise ValueError(f"{name}: expected text")
     rows = record.get("price")
     if not isinstance(rows, list) or not rows:
-        raise ValueError("no [[price]]: at least one is due")
+        raise ValueError("no [[price]]: expected at least one")
     entries: dict[tuple[str, str | None], QueuePrices] = {}
     for number, row in enumerate(rows, 1):
         key, prices = _entry(row, f"price {number}")
@@ -106,7 +106,7 @@ def table_of_toml(data: bytes) -> QueuePriceTable:
 
 def _entry(row: Any, where: str) -> tuple[tuple[str, str | None], QueuePrices]:
     if not isinstance(row, dict):
-        raise ValueError(f"{where}: a table is due: write [[price]]")
+        raise ValueError(f"{where}: expected a table: write [[price]]")
     refuse_unknown(row, ("provider", "region", *_NUMBERS), where)
     provider, region = row.get("provider"), row.get("region")
     if not isinstance(provider, str) or not isinstance(region, str | None):
@@ -115,6 +115,6 @@ def _entry(row: Any, where: str) -> tuple[tuple[str, str | None], QueuePrices]:
     for name in _NUMBERS:
         value = row.get(name)
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
-            raise ValueError(f"{where}: {name}: a number of 0 or more is due (0 says that nothing is charged)")
+            raise ValueError(f"{where}: {name}: expected a number of 0 or more (0 says that nothing is charged)")
         numbers[name] = float(value)
     return (provider, region), QueuePrices(**numbers)

@@ -17,7 +17,7 @@ from providers.service import LocalFile, Sdk, Service, Sink, Stored, Target
 EXTRA = "swift"
 OPTIONS = {
     "retries": "of each request (default: the SDK's, 5)",
-    "timeout": "seconds without an answer (default: 60)",
+    "timeout": "seconds without a response (default: 60)",
 }
 ONE_STREAM = {"retries": "5"}
 _READ_BYTES = 65_536  # what the `swift` command reads at once

@@ -45,7 +45,7 @@ def _accepts(peer: Peer, timeout_s: float) -> bool:
 def _parsed(text: str) -> Peer:
     host, colon, port = text.rpartition(":")
     if not colon or not host or not (port.isascii() and port.isdigit()) or not 0 < int(port) < 65_536:
-        raise UsageError(f"--peers {text}: ADDRESS:PORT is due")
+        raise UsageError(f"--peers {text}: expected ADDRESS:PORT")
     host = host.strip("[]")
     try:
         return str(ipaddress.ip_address(host)), int(port)

@@ -48,7 +48,7 @@ def parsed_seeds(text: str) -> tuple[int, ...]:
     for word in text.split(","):
         number = word.strip()
         if not number.isascii() or not number.isdigit() or int(number) > MOST_SEEDS:
-            raise UsageError(f"--seeds {text}: whole numbers from 0 to {MOST_SEEDS} with commas between are due")
+            raise UsageError(f"--seeds {text}: expected whole numbers from 0 to {MOST_SEEDS}, separated by commas")
         found.append(int(number))
     return tuple(dict.fromkeys(found))
 

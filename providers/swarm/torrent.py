@@ -129,7 +129,7 @@ def piece_size_of(size_bytes: int) -> int:
     if size_bytes == 0:
         return 0
     if not LEAST_PIECE_BYTES <= size_bytes <= LARGEST_PIECE_BYTES or size_bytes & (size_bytes - 1):
-        raise UsageError(f"--piece-size: {size_bytes:,} bytes: a power of two from 16 KiB to 128 MiB is due")
+        raise UsageError(f"--piece-size: {size_bytes:,} bytes: expected a power of two from 16 KiB to 128 MiB")
     return size_bytes
 
 

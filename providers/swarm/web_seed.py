@@ -52,7 +52,7 @@ def web_seed(text: str, endpoint_url: str | None = None, region: str | None = No
     if parts.scheme == "s3":
         return _signed(parts.netloc, parts.path.lstrip("/"), endpoint_url, region)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise UsageError(f"{without_secrets(text)}: a URL with http://, https:// or s3:// is due")
+        raise UsageError(f"{without_secrets(text)}: expected a URL with http://, https:// or s3://")
     if parts.username or parts.password:
         raise UsageError(f"{without_secrets(text)}: credentials do not belong into a URL: give a signed one, or s3://")
     if parts.path.endswith("/") or not parts.path:
@@ -118,7 +118,7 @@ def _hint(status: int) -> str:
 
 def _signed(bucket: str, key: str, endpoint_url: str | None, region: str | None) -> WebSeed:
     if not bucket or not key:
-        raise UsageError("--web-seed s3://: s3://BUCKET/KEY is due")
+        raise UsageError("--web-seed s3://: expected s3://BUCKET/KEY")
     try:
         import boto3
         from botocore.config import Config

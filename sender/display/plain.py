@@ -48,7 +48,7 @@ class PlainDisplay(LineDisplay):
     def fetching(self, done_files: int, files: int) -> None:
         """Rewrite the line, once a second."""
         if self._line is not None and self._every():
-            self._line.show(f"fetching the receiver's half: {done_files} of {files} files")
+            self._line.show(f"fetching the receiver's files: {done_files} of {files} files")
 
     def ended(self, end: RunEnd) -> None:
         """The summary, on standard output."""

@@ -129,5 +129,5 @@ def _capture_words(record: Record) -> list[str]:
 def fetched_words(status: str, files: int, fetched_bytes: int, error: str | None) -> str:
     """What came of fetching."""
     if status == "complete":
-        return f"the receiver's half is here: {files} files, {shown_bytes(fetched_bytes)}"
-    return f"the receiver's half is {status}: {error}"
+        return f"the receiver's files are here: {files} files, {shown_bytes(fetched_bytes)}"
+    return f"the receiver's files are {status}: {error}"

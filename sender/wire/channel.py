@@ -125,7 +125,7 @@ def receive_exactly(sock: socket.socket, count: int, deadline_s: float | None, p
             if deadline_s is not None:
                 left_s = deadline_s - time.monotonic()
                 if left_s <= 0:
-                    raise ReceiverGone(f"{peer} has not answered in time")
+                    raise ReceiverGone(f"no reply from {peer} in time")
                 sock.settimeout(left_s)
             else:
                 sock.settimeout(None)
@@ -134,7 +134,7 @@ def receive_exactly(sock: socket.socket, count: int, deadline_s: float | None, p
                 raise ConnectionClosed(f"{peer} closed the connection")
             content += piece
     except socket.timeout as error:
-        raise ReceiverGone(f"{peer} has not answered in time") from error
+        raise ReceiverGone(f"no reply from {peer} in time") from error
     except OSError as error:
         raise ReceiverGone(f"{peer}: connection lost ({error.strerror or error})") from error
     return bytes(content)

@@ -78,7 +78,7 @@ class Control:
         """Begin a run, or go on with one. Raises `ReceiverRefused`, e.g. for a run that is not there."""
         accepted = self._record(RunAccepted, self._ask("open", to_json(request)))
         if not _RUN_ID.fullmatch(accepted.run_id):
-            raise ChannelError(f"{self._channel.peer} gave the run a name that is none")
+            raise ChannelError(f"{self._channel.peer} sent no valid name of the run")
         return accepted
 
     def clock_offset(self) -> ClockOffset:
@@ -90,7 +90,7 @@ class Control:
             round_trip_s = time.monotonic() - asked_s
             there_ns = answer.get("time_ns")
             if not isinstance(there_ns, int):
-                raise ChannelError(f"{self._channel.peer} does not tell the time")
+                raise ChannelError(f"{self._channel.peer} sent no valid time")
             offset_s = (there_ns - asked_ns) / 1e9 - round_trip_s / 2
             if best is None or round_trip_s / 2 < best.error_s:
                 best = ClockOffset(offset_s, round_trip_s / 2)
@@ -201,7 +201,7 @@ class Control:
         try:
             return from_json(kind, answer)
         except FieldError as error:
-            raise ChannelError(f"{self._channel.peer} gave an answer that is none: {error}") from error
+            raise ChannelError(f"{self._channel.peer} sent a reply that is not valid: {error}") from error
 
 
 def introduce(
@@ -212,7 +212,7 @@ def introduce(
         hello = receive_exactly(sock, handshake.HELLO_BYTES, time.monotonic() + timeout_s, peer)
     except ConnectionClosed as error:
         raise ReceiverBusy(
-            f"{peer} closed the connection without a word: after wrong keys or too many connections from this address"
+            f"{peer} closed the connection without a reply: after wrong keys or too many connections from this address"
             " it waits a minute; is it a vmtrace receiver at all?"
         ) from error
     handshake.check_hello(hello, peer)

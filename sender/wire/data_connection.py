@@ -93,7 +93,7 @@ def _read(sock: socket.socket, count: int) -> bytes:
         try:
             piece = sock.recv(count - len(content))
         except STANDSTILL as error:
-            raise ReceiverGone("the transfer stands still: the far end does not say that all has arrived") from error
+            raise ReceiverGone("the transfer stalled: the far end does not confirm that all data arrived") from error
         if not piece:
             raise ReceiverGone("the far end closed the connection before all had arrived")
         content += piece

@@ -96,7 +96,7 @@ def connect(
             sock.connect(address.socket_address)
         except socket.timeout as error:
             raise ReceiverGone(
-                f"{endpoint}: no answer within {timeout_s:g} s: is the receiver running, and the port open?"
+                f"{endpoint}: no reply within {timeout_s:g} s: is the receiver running, and the port open?"
             ) from error
         except OSError as error:
             raise ReceiverGone(

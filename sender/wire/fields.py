@@ -30,7 +30,7 @@ def to_json(record: Any) -> dict[str, Any]:
 def from_json(kind: type[_Record], value: object, place: str = "") -> _Record:
     """A record of this kind out of a JSON object; raises `FieldError`."""
     if not isinstance(value, dict):
-        raise FieldError(f"{place or kind.__name__}: an object is due")
+        raise FieldError(f"{place or kind.__name__}: expected an object")
     types = typing.get_type_hints(kind)
     content = {}
     for field in dataclasses.fields(kind):  # type: ignore[arg-type]
@@ -55,33 +55,33 @@ def _checked(kind: Any, value: object, place: str) -> Any:
 
 def _tuple(kind: Any, value: object, place: str) -> tuple[Any, ...]:
     if not isinstance(value, list) or len(value) > _LONGEST_LIST:
-        raise FieldError(f"{place}: a list of at most {_LONGEST_LIST} is due")
+        raise FieldError(f"{place}: expected a list of at most {_LONGEST_LIST}")
     return tuple(_checked(kind, item, f"{place}[{position}]") for position, item in enumerate(value))
 
 
 def _text(value: object, place: str) -> str:
     if not isinstance(value, str) or len(value) > _LONGEST_TEXT or not value.isprintable():
-        raise FieldError(f"{place}: a printable text of at most {_LONGEST_TEXT} characters is due")
+        raise FieldError(f"{place}: expected printable text of at most {_LONGEST_TEXT} characters")
     return value
 
 
 def _integer(value: object, place: str) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or abs(value) > _LARGEST_INTEGER:
-        raise FieldError(f"{place}: a whole number is due")
+        raise FieldError(f"{place}: expected a whole number")
     return value
 
 
 def _number(value: object, place: str) -> float:
     if not isinstance(value, (int, float)) or isinstance(value, bool) or abs(value) > _LARGEST_NUMBER:
-        raise FieldError(f"{place}: a number is due")
+        raise FieldError(f"{place}: expected a number")
     if not math.isfinite(value):  # of NaN every comparison is false
-        raise FieldError(f"{place}: a number is due")
+        raise FieldError(f"{place}: expected a number")
     return float(value)
 
 
 def _truth(value: object, place: str) -> bool:
     if not isinstance(value, bool):
-        raise FieldError(f"{place}: true or false is due")
+        raise FieldError(f"{place}: expected true or false")
     return value
 
 

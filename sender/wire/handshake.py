@@ -69,7 +69,7 @@ def check_hello(hello: bytes, peer: str) -> None:
         raise VersionMismatch(f"{peer} is not a vmtrace receiver")
     if version != VERSION:
         raise VersionMismatch(
-            f"{peer} speaks version {version} of the protocol, this vmtrace version {VERSION}:"
+            f"{peer} has version {version} of the protocol, this vmtrace has version {VERSION}:"
             " install the same vmtrace at both ends"
         )
 
@@ -104,7 +104,7 @@ def check_accept(key: bytes, hello: bytes, auth: bytes, accept: bytes, peer: str
     """Raise the `WireError` that the answer stands for, unless it is an ACCEPT whose proof holds."""
     answer, status, version, _, proof = _ACCEPT.unpack(accept)
     if answer != _ANSWER:
-        raise KeyRefused(f"{peer} does not answer as a vmtrace receiver does")
+        raise KeyRefused(f"{peer} does not reply as a vmtrace receiver does")
     if status != ACCEPTED:
         raise _refusal(status, version, peer)
     if not hmac.compare_digest(proof, _server_proof(key, hello, auth)):
@@ -121,7 +121,7 @@ def _refusal(status: int, version: int, peer: str) -> WireError:
         return KeyRefused(f"{peer} refused the key: give both ends the same key file")
     if status == REFUSED_VERSION:
         return VersionMismatch(
-            f"{peer} speaks version {version} of the protocol, this vmtrace version {VERSION}:"
+            f"{peer} has version {version} of the protocol, this vmtrace has version {VERSION}:"
             " install the same vmtrace at both ends"
         )
     if status == REFUSED_BUSY:

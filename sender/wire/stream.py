@@ -86,7 +86,7 @@ def send_stream(sock: socket.socket, block: memoryview, total_bytes: int, progre
         try:
             sock.sendall(piece)
         except STANDSTILL as error:
-            raise ReceiverGone("the transfer stands still: no byte could be sent") from error
+            raise ReceiverGone("the transfer stalled: no data could be sent") from error
         took_s = time.monotonic() - began_s
         sent += len(piece)
         progress.moved_bytes = sent
@@ -111,7 +111,7 @@ def receive_stream(
             _fill(sock, reference, total_bytes, progress)
             repeats = _compare(sock, reference, total_bytes, progress)
         except STANDSTILL as error:
-            raise ReceiverGone("the transfer stands still: no byte arrives") from error
+            raise ReceiverGone("the transfer stalled: no data arrives") from error
         last_ns = time.time_ns()
         all_here()
         return Received(progress.moved_bytes, first_ns, last_ns, digest(reference.block), repeats)

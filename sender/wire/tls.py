@@ -57,7 +57,7 @@ def check_certificate(wrapped: ssl.SSLSocket, certificate_sha256: str) -> None:
     """Raise `KeyRefused` when the certificate that was shown is not the announced one."""
     shown = hashlib.sha256(wrapped.getpeercert(binary_form=True) or b"").hexdigest()
     if not hmac.compare_digest(shown, certificate_sha256):
-        raise KeyRefused("the receiver's certificate is not the one it announced: someone is in between")
+        raise KeyRefused("the receiver's certificate is not the one it announced: the connection may be intercepted")
 
 
 def _wrap(context: ssl.SSLContext, sock: socket.socket, *, server: bool) -> ssl.SSLSocket:

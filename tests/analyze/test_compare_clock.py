@@ -158,7 +158,7 @@ def test_one_direction_alone_has_no_clock() -> None:
     alone = Crossings(*(getattr(made, name)[made.forward] for name in Crossings.__slots__))
     clock = measure(alone)
     assert (clock.offset_s, clock.skew_ppm) == (None, None)
-    assert clock.why_not == "packets of one direction only: a delay cannot be told from an offset"
+    assert clock.why_not == "packets of one direction only: they do not separate delay from offset"
     nothing = Crossings(*(getattr(made, name)[:0] for name in Crossings.__slots__))
     assert measure(nothing).why_not == "no packet was captured at both ends"
 

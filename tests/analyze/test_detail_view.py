@@ -42,7 +42,7 @@ def test_the_ledger_is_told_in_shares(record: dict[str, Any]) -> None:
 
 
 def test_reasons_for_what_is_missing_are_told(record: dict[str, Any]) -> None:
-    assert "not measured, or less than sure:" in shown(record)
+    assert "not measured, or uncertain:" in shown(record)
     assert "no data was seen in this direction (server → client)" in shown(record)
 
 

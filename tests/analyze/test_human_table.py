@@ -55,7 +55,7 @@ def test_more_connections_than_rows_are_told_of(two_transfers: Any) -> None:
 
 def test_text_and_notebook_say_that_the_reading_was_interrupted(transfer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     trace = read(transfer.bytes())
-    said = "interrupted: the numbers are about the part that was read"
+    said = "interrupted: the numbers cover the part that was read"
     assert said not in summary_html(trace)
     monkeypatch.setattr(type(trace), "interrupted", True)
     assert said in summary_html(trace)
@@ -79,7 +79,7 @@ def test_damage_and_what_was_not_analysed_is_told(transfer: Any) -> None:
         ({"duplicates": 1}, "1 packet captured twice (left out of the analysis)"),
         (
             {"one_direction_connections": 2, "unseen_acked_bytes": None},
-            "only one direction of 2 connections is in the capture: the other takes another way",
+            "only one direction of 2 connections is in the capture: the other takes another path",
         ),
         ({"clock_offset_s": 0.3}, "two capture points, the other one's clock 300 ms ahead (left out)"),
         (
@@ -152,8 +152,8 @@ def test_many_inputs_are_summed_up_but_for_those_with_trouble() -> None:
 def test_packets_without_a_time_are_told_of() -> None:
     header = {"path": "x", "format": "pcapng", "link_types": ["EN10MB"], "packets": 46, "tcp_packets": 46}
     for number, told in (
-        (46, "no packet has a time that can be right"),
-        (2, "2 packets without a time that can be right"),
+        (46, "no packet has a plausible time"),
+        (2, "2 packets without a plausible time"),
     ):
         lines = [line for line, _ in inputs_lines([header | {"capture": {"packets_without_time": number}}])]
         assert lines[1:] == [f"  {told}"]
@@ -195,7 +195,7 @@ def test_repeats_do_not_turn_the_main_direction() -> None:
 def test_the_verdict_on_a_connection_is_a_sentence(transfer: Any) -> None:
     trace = read(transfer.bytes())
     sentence = next(line for line in summary_text(trace, limit=20, width=400).splitlines() if line.startswith("1: "))
-    assert sentence.startswith("1: The sending application gave too little to send")
+    assert sentence.startswith("1: The sending application did not supply data fast enough")
     confidence = trace.json()["connections"][0]["verdict"]["confidence"]
     assert confidence > 0.8
     assert sentence.endswith(f"Confidence {100 * confidence:.1f} %.")

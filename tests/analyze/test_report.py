@@ -43,9 +43,9 @@ def test_marks_of_congestion_are_named_where_both_sides_use_them(trace: Trace, t
     (series,) = of_connections(trace, [2])
     record = json.loads(json.dumps(series.record))
     names = [name for name, _ in connection.facts(replace(series, record=record))]
-    assert "marks of congestion (ECN)" not in names
+    assert "ECN congestion marks" not in names
     record[series.direction]["ecn"] = {"feedback": "classic", "congestion_events": 1}
-    assert ["marks of congestion (ECN)", "1 time"] in connection.facts(replace(series, record=record))
+    assert ["ECN congestion marks", "1 time"] in connection.facts(replace(series, record=record))
 
 
 def test_the_verdict_is_read_without_scripts(trace: Trace, tmp_path: Path) -> None:
@@ -122,5 +122,5 @@ def test_of_a_lone_syn_no_pauses_are_told(new_capture: Any, tmp_path: Path) -> N
     capture = new_capture()
     capture.tcp(0.0, ("10.0.0.1", 40_000), ("10.0.0.2", 80), 2, 1000)
     (plot,) = data_of(report_of(read(capture.bytes()), tmp_path / "r.html", [1]))["plots"]
-    assert dict(plot["facts"])["oversize gaps"] == "-"
+    assert dict(plot["facts"])["unusually long pauses"] == "-"
     assert plot["title"] == "connection 1: 10.0.0.1:40000 → 10.0.0.2:80"

@@ -273,7 +273,7 @@ def test_results_are_never_kept_outside_of_the_run_folder(small_run: Any, tmp_pa
     measuring = Measuring(read_run(small_run.folder))
     assert len(measuring.run()) == 16
     assert measuring.problems == [
-        "measurements could not be kept for the next time: analysis/ leads out of the run folder"
+        "measurements could not be kept for the next time: analysis/ points outside the run folder"
     ]
     assert list(elsewhere.iterdir()) == []
 

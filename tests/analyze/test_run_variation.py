@@ -246,7 +246,7 @@ def test_the_receivers_counters_are_put_on_the_senders_clock_or_not_used(campaig
     unknown = campaign.results()
     assert receiver_ahead_s(unknown) is None
     (absent,) = (one for one in side_data(unknown).absent if one.name == "receiver_host")
-    assert absent.reason == "the offset of its clock is not known, so they cannot be put beside the transfers"
+    assert absent.reason == "the offset of its clock is not known, so they cannot be aligned with the transfers"
     campaign.made.record["clock"] = {"offset_s": 3600.0, "error_s": 0.001}
     campaign.made.save()
     stolen = campaign.findings()["receiver_cpu_steal"]

@@ -117,12 +117,12 @@ def test_published_ranges_of_all_forms_tell_whose_address_it_is(
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        ('{"prefixes": {"a": 1}}', "prefixes: a list of objects is due"),
-        ('{"prefixes": [7]}', "prefixes: a list of objects is due"),
+        ('{"prefixes": {"a": 1}}', "prefixes: expected a list of objects"),
+        ('{"prefixes": [7]}', "prefixes: expected a list of objects"),
         ('{"prefixes": [{"ip_prefix": 167772160, "service": "S3"}]}', "167772160 is no prefix"),
         ('{"prefixes": [{"ip_prefix": null, "service": "S3"}]}', "null is no prefix"),
-        ('{"prefixes": [{"ip_prefix": "10.0.0.0/8"}]}', "service: a text is due in each of prefixes"),
-        ('{"values": [{"properties": []}]}', "properties: an object is due in each of values"),
+        ('{"prefixes": [{"ip_prefix": "10.0.0.0/8"}]}', "service: expected text in each of prefixes"),
+        ('{"values": [{"properties": []}]}', "properties: expected an object in each of values"),
     ],
 )
 def test_what_is_wrong_with_ranges_is_told_in_words_of_the_file(tmp_path: Path, content: str, told: str) -> None:

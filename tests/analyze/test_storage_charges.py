@@ -79,13 +79,13 @@ def test_an_invoice_names_its_runs(tmp_path: Path) -> None:
     ("text", "told"),
     [
         ('currency = "USD"\n', "no [[invoice]]"),
-        ("[[invoice]]\ntotal = 1\n", "currency: a text is due"),
+        ("[[invoice]]\ntotal = 1\n", "currency: expected text"),
         ('currency = "EUR"\n[[invoice]]\nrun = "one"\n', "the charges of one are in USD, not in EUR"),
-        ('currency = "USD"\n[[invoice]]\ntotal = 1\n', "invoice 1: run: one of one, other is due"),
-        ('currency = "USD"\n[[invoice]]\nrun = ["one"]\n', "invoice 1: run: one of one, other is due"),
+        ('currency = "USD"\n[[invoice]]\ntotal = 1\n', "invoice 1: run: expected one of one, other"),
+        ('currency = "USD"\n[[invoice]]\nrun = ["one"]\n', "invoice 1: run: expected one of one, other"),
         ('currency = "USD"\n[[invoice]]\nrun = "one"\n[[invoice]]\nrun = "one"\n', "there is one for one already"),
-        ('currency = "USD"\n[[invoice]]\nrun = "one"\nstorage = "1"\n', "invoice 1: storage: an amount is due"),
-        ('currency = "USD"\n[[invoice]]\nrun = "one"\nstorage = nan\n', "invoice 1: storage: an amount is due"),
+        ('currency = "USD"\n[[invoice]]\nrun = "one"\nstorage = "1"\n', "invoice 1: storage: expected an amount"),
+        ('currency = "USD"\n[[invoice]]\nrun = "one"\nstorage = nan\n', "invoice 1: storage: expected an amount"),
         (
             'currency = "USD"\n[[invoice]]\nrun = "one"\nbandwidth = 1\n',
             "'bandwidth' is unknown: known are run, storage",

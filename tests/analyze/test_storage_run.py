@@ -128,7 +128,7 @@ def test_a_capture_that_lost_packets_after_it_was_written_is_left_out(tmp_path: 
     found = report(run)
     assert [one.captured for one in found.run.transactions] == [True, False]
     (told,) = found.run.problems
-    assert re.fullmatch(rf"captures that are not whole: 1 transaction, the first with \d+ of {whole[1]} .*", told)
+    assert re.fullmatch(rf"incomplete captures: 1 transaction, the first with \d+ of {whole[1]} .*", told)
     assert found.connections[0].transactions == 1
 
 

@@ -169,7 +169,7 @@ def test_a_web_server_is_read_and_not_written(objects: ObjectStore, capsys: pyte
     url = f"{objects.endpoint_url}/bucket/one.pcap"
     assert len(read(url)) == len(read(SAMPLES / "tls13.pcap"))
     assert run(["analyze", url, "--quiet", "--json", f"{objects.endpoint_url}/bucket/x.json"]) == 1
-    assert "a web server is only read" in capsys.readouterr().err
+    assert "web servers are read-only" in capsys.readouterr().err
     with pytest.raises(OSError, match="name an object or a prefix"):
         upload.check_writable("s3://bucket")
 

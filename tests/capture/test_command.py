@@ -146,7 +146,7 @@ def test_drops_are_told_even_when_quiet(tmp_path: Path) -> None:
         (["-i", "lo", "-w", "-", "--json"], "both want standard output"),
         (["-i", "lo", "-w", "-", "--rotate-seconds", "3"], "cannot be rotated"),
         (["-i", "lo", "-w", "x.capture.json"], "the name of a health file"),
-        (["-i", "lo", "-w", "x.pcap", "--snaplen", "0"], "0: a whole number from 1 to 262144 is due"),
+        (["-i", "lo", "-w", "x.pcap", "--snaplen", "0"], "0: expected a whole number from 1 to 262144"),
         (["-i", "lo", "-w", "x.pcap", "--duration", "nan"], "a number above 0"),
         (["-i", "lo", "-w", "x.pcap", "--rotate-size", "5X"], "no number of bytes"),
         (["-i", "lo", "-w", "x.pcap", "--buffer-bytes", "5G"], "more than libpcap takes"),

@@ -112,7 +112,9 @@ def test_without_the_right_to_remember_the_rest_is_as_ever_and_it_is_told(
         tls_transfer("127.0.0.1", files, b"secret" * 50_000)
     health = recorder.stop()
     [warning] = health.warnings
-    assert warning.startswith("of a TLS handshake only segments that begin a record are kept whole (to remember where")
+    assert warning.startswith(
+        "of TLS handshakes only segments that begin a record are kept complete (to remember where"
+    )
     assert "CAP_BPF" in warning
     assert health.error is None
     assert health.received == health.written

@@ -16,13 +16,13 @@ def test_whole_numbers_within_bounds_are_read(number: int) -> None:
 
 @pytest.mark.parametrize("text", ["6", "-6", "", "1.0", "x", "1_0", " 1", "9" * 5000, "nan", "--1"])
 def test_what_is_no_such_whole_number_is_refused(text: str) -> None:
-    with pytest.raises(argparse.ArgumentTypeError, match="a whole number from -5 to 5 is due"):
+    with pytest.raises(argparse.ArgumentTypeError, match="expected a whole number from -5 to 5"):
         whole(-5, 5)(text)
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "nan", "inf", "10.1", "", "x"])
 def test_what_is_no_such_number_is_refused(text: str) -> None:
-    with pytest.raises(argparse.ArgumentTypeError, match="a number above 0, at most 10, is due"):
+    with pytest.raises(argparse.ArgumentTypeError, match="expected a number above 0, at most 10"):
         above(0, 10)(text)
 
 

@@ -69,7 +69,7 @@ def test_what_is_no_point_is_counted_and_left_out() -> None:
         "the answer: left out points outside of the time asked for (1)",
         "the answer: left out points that are no numbers (2)",
         "the answer: left out points without a value or a time (1)",
-        "the answer: left out results that nobody asked for (1)",
+        "the answer: left out results that were not requested (1)",
         "the answer: left out results without points (1)",
     ]
 

@@ -139,7 +139,7 @@ def test_an_answer_that_says_it_is_a_part_is_told(
     page = {"NextToken": "x"} if "NextToken" in more else {}
     path = saved(tmp_path, "a.json", {"MetricDataResults": [{**result, **more}], **page})
     assert command("fetch", ec2_run.folder, "--from", path) == 0
-    assert ("is a part only" in capsys.readouterr().err) == (more != {"StatusCode": "Complete"})
+    assert ("is incomplete" in capsys.readouterr().err) == (more != {"StatusCode": "Complete"})
 
 
 def test_a_damaged_raw_file_of_the_run_is_not_overwritten(ec2_run: Any, command: Any, tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ def test_values_come_back_from_the_service(moto: Any, ec2_run: Any, command: Any
         ec2_run.pair(sequence, start_s=60 * sequence)
     assert command("publish", ec2_run.folder, "--endpoint-url", moto.url) == 0
     said = capsys.readouterr()
-    assert "24 values put as 24 data in 1 requests, 8 custom metrics: namespace vmtrace in eu-west-1" in said.out
+    assert "24 values published as 24 data in 1 requests, 8 custom metrics: namespace vmtrace in eu-west-1" in said.out
     assert said.err.startswith("vmtrace: 8 custom metrics, each charged by AWS for the hours in which it has values:")
     assert "at most 2.40 USD a month" in said.err
     dimensions = [
@@ -151,7 +151,7 @@ def test_a_value_is_put_once_unless_again(moto: Any, ec2_run: Any, command: Any,
     assert command("publish", ec2_run.folder, "--endpoint-url", moto.url, "--json") == 0
     told = capsys.readouterr()
     assert json.loads(told.out)["values"] == 8
-    assert "8 values were put before" in told.err
+    assert "8 values were published before" in told.err
     assert command("publish", ec2_run.folder, "--endpoint-url", moto.url, "--json", "--again") == 0
     assert json.loads(capsys.readouterr().out)["values"] == 16
     assert (ec2_run.folder / "cloudwatch.published.jsonl").stat().st_mode & 0o777 == 0o600
@@ -165,7 +165,7 @@ def test_a_dry_run_asks_no_service_and_puts_nothing(
     assert command("publish", ec2_run.folder, "--endpoint-url", scripted.url, "--dry-run") == 0
     out = capsys.readouterr().out
     assert "goodput_bps run=run1 index=I_0 part=data 2e+06 Bits/Second" in out
-    assert "8 values would be put" in out
+    assert "8 values would be published" in out
     assert scripted.asked == []
     assert not (ec2_run.folder / "cloudwatch.published.jsonl").exists()
 

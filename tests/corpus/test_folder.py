@@ -81,7 +81,7 @@ def test_files_of_a_folder_are_the_owners_alone(tmp_path: Path) -> None:
 
 
 def test_nothing_is_written_to_a_web_server() -> None:
-    with pytest.raises(OSError, match="a web server is only read"):
+    with pytest.raises(OSError, match="web servers are read-only"):
         folder("https://host/out")
 
 

@@ -1,11 +1,16 @@
-"""What must not be committed: names of one machine, addresses of registries, unfinished work."""
+"""What must not be committed: names of one machine, addresses of registries, unfinished work, words of insiders."""
 
+import ast
 import re
 import shutil
 import subprocess
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pytest
+
+from vmtrace.command_line import dress, every_parser
+from vmtrace.commands.rooms import COMMANDS
 
 ROOT = Path(__file__).parents[2]
 # Written by cargo: names the registry of each crate.
@@ -48,3 +53,117 @@ def test_no_committed_text_has(pattern: re.Pattern[str]) -> None:
         if pattern.search(line)
     ]
     assert found == []
+
+
+# What users read is in the field's words (CONTRIBUTING.md, "Words"). Each is left of what is to be written instead.
+WORDS = {
+    r"\b(stood|stands?|standing) still\b": "stalled, stalls",
+    r"\bbeside (the|its|their) (sender|receiver|server)\b": "at the sender",
+    r"\b(is|are|was|were) told\b|\btold (of|so|by)\b|\btells? of\b": "reported, shown, identified by",
+    r"\bcannot be told\b(?! from)": "is not known, unclear",
+    r"\bsent again\b": "retransmitted",
+    r"\b(without|unnecessary|needless|no) repeats\b|\brepeats of (data|what)\b": "retransmissions",
+    r"\bS/P/R\b": "sender, path, receiver",
+    r"\bthe path's (rate|bandwidth)\b": "bottleneck bandwidth",
+    r"\bmarks of congestion\b": "congestion marks (ECN)",
+    r"\b(oversize|packet) spacings?\b|\boversize gaps?\b": "unusually long pause, time between packets",
+    r"\bwhat was lost to\b|\bshare of what was lost\b": "shortfall",
+    r"\b[Nn]o answer to\b|\bgot no answer\b|\bwithout an answer\b|\bhas not answered\b": "no reply to, got no reply",
+    r"\banswered (with a reset|by something)\b": "replied",
+    r"\bsomebody had\b|\bhad forgotten\b": "a host or device had dropped",
+    r"\bgave (too little|nothing) to send\b": "did not supply data fast enough",
+    r"\ba beginning is enough\b": "any unique prefix",
+    r"\bfolder to be made\b": "output folder (must not exist)",
+    r"\bspeaks? (version|again|at once)\b": "has version, sends",
+    r"\bis (no|not a) number that is one\b|\bthat is none\b": "not valid",
+}
+MESSAGE_WORDS = WORDS | {r"\b(is|are) due\b": "expected ..."}
+HELP_WORDS = MESSAGE_WORDS | {r"<bool>|%%": "a name for the value, one percent sign"}
+ROOMS = ("analyze", "capture", "cloudwatch", "corpus", "providers", "receiver", "sender", "vmtrace")
+DOCUMENTS = ("README.md", "CONTRIBUTING.md", "lab/README.md", "samples/README.md", *sorted(
+    f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md") if path.name != "accuracy.md"
+))  # fmt: skip
+"""docs/accuracy.md holds tables as other tools and older measurements wrote them."""
+
+
+def test_messages_are_in_the_fields_words() -> None:
+    found = [
+        place
+        for room in ROOMS
+        for path in sorted((ROOT / room).rglob("*.py"))
+        for place in wrong_words(str(path.relative_to(ROOT)), strings_of(path.read_text()), MESSAGE_WORDS)
+    ]
+    assert found == []
+
+
+def test_sentences_of_the_engine_are_in_the_fields_words() -> None:
+    folders = [ROOT / "analyze/engine/core/src/tcp" / name for name in ("verdict", "outcome", "summary")]
+    found = [
+        place
+        for folder in folders
+        for path in sorted(folder.rglob("*.rs"))
+        for place in wrong_words(str(path.relative_to(ROOT)), rust_strings(path.read_text()))
+    ]
+    assert found == []
+
+
+def test_documents_are_in_the_fields_words() -> None:
+    assert [place for name in DOCUMENTS for place in wrong_words(name, prose((ROOT / name).read_text()))] == []
+
+
+def test_schemas_describe_their_fields_in_the_fields_words() -> None:
+    found = [
+        place
+        for path in sorted((ROOT / "analyze/schema").glob("*.json"))
+        for place in wrong_words(path.name, re.findall(r'"description": "([^"]*)"', path.read_text()))
+    ]
+    assert found == []
+
+
+def test_help_of_every_command_is_in_the_fields_words_and_has_examples() -> None:
+    for name, command in COMMANDS.items():
+        parser = command.parser(name)
+        dress(parser)
+        for one in every_parser(parser):
+            text = one.format_help()
+            assert wrong_words(one.prog, [text], HELP_WORDS) == []
+            assert "xamples:" in text, f"{one.prog}: no examples"
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    ["A host stood still for 2 s", "a number from 0 to 1 is due", "No answer to 3 SYNs", "captured beside the sender"],
+)
+def test_old_words_are_found(sentence: str) -> None:
+    assert wrong_words("x", [sentence], MESSAGE_WORDS)
+
+
+def wrong_words(name: str, texts: Iterable[str], words: Mapping[str, str] = WORDS) -> list[str]:
+    """Where one of the words is, and what to write instead."""
+    return [
+        f"{name}: {found[0]!r} in {text[:90]!r}: {better}"
+        for text in texts
+        for pattern, better in words.items()
+        if (found := re.search(pattern, text)) is not None
+    ]
+
+
+def strings_of(source: str) -> list[str]:
+    """The strings of a Python file that are sentences: no documentation, no expressions inside of f-strings."""
+    tree = ast.parse(source)
+    said = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    constants = (node for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in said)
+    return [node.value for node in constants if isinstance(node.value, str) and " " in node.value.strip()]
+
+
+def rust_strings(source: str) -> list[str]:
+    """The string literals of a Rust file, without its tests and comments."""
+    code = re.sub(r"^\s*//.*$", "", source.split("#[cfg(test)]", maxsplit=1)[0], flags=re.MULTILINE)
+    return [re.sub(r"\\\n\s*", "", text) for text in re.findall(r'"((?:[^"\\]|\\.|\\\n)*)"', code) if " " in text]
+
+
+def prose(document: str) -> list[str]:
+    """The lines of a document without headings (rules are quoted by them), code and the targets of links."""
+    text = re.sub(r"^```.*?^```$", "", document, flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(r"`[^`\n]*`|\]\([^)]*\)|\[[^\]]*\](?=\()", "", text)
+    return [line for line in text.splitlines() if not line.startswith("#")]

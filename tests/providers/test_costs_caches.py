@@ -175,5 +175,5 @@ def test_what_is_written_within_the_region_makes_the_local_copy_stale() -> None:
 
 
 def test_an_unknown_policy_is_refused() -> None:
-    with pytest.raises(ValueError, match="policy 'arc': one of lru, s3-fifo is due"):
+    with pytest.raises(ValueError, match="policy 'arc': expected one of lru, s3-fifo"):
         CacheSimulation("arc", 1)

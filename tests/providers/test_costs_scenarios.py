@@ -199,7 +199,7 @@ def test_break_even_points_are_where_both_cost_the_same() -> None:
     rent = points[default_name(ways[2]), "price_per_tb_month"]
     assert rent.value == pytest.approx((30 + 0.5 * 3) / 2)
     assert "below" in rent.sentence
-    hours = points["computing beside the data", "compute_hours_per_month"]
+    hours = points["computing next to the data", "compute_hours_per_month"]
     assert hours.value == pytest.approx(300 * 0.18 / 2)
     assert hours.now == 10
 
@@ -207,7 +207,7 @@ def test_break_even_points_are_where_both_cost_the_same() -> None:
 def test_cooperation_is_also_put_against_the_cheapest_other_way() -> None:
     """Beside the data 34 a month are saved: cooperation saves 60 and 3 of requests at a share of 1."""
     first, second = (one for one in reckoned(Cooperative(0.5), Beside()).points if one.variable == "share")
-    assert (first.against, second.against) == ("everything in the store", "computing beside the data")
+    assert (first.against, second.against) == ("everything in the store", "computing next to the data")
     assert second.value == pytest.approx(34 / 63)
 
 

@@ -87,7 +87,7 @@ def test_objects_may_be_numbers(tmp_path: Path) -> None:
         (["1,a,1,read,", "2,a,1,steal,"], "row 2: operation 'steal': one of read, get,"),
         (["1,a,x,read,"], "invalid value 'x'"),
         (["inf,a,1,read,"], "row 1: time: a finite number"),
-        (["soon,a,1,read,"], "time: seconds or timestamps are due, not string"),
+        (["soon,a,1,read,"], "time: expected seconds or timestamps, not string"),
         (["1,a,,read,"], "row 1: bytes: nothing in it"),
         (["1,a"], "Expected 5 columns"),
         ([], "no access in it"),

@@ -58,7 +58,7 @@ def test_a_list_of_the_users_own_stands_beside_the_built_in(tmp_path: Path) -> N
     [
         ("mine = 3", "no table"),
         ("[mine]\nname = 'a.{region}.b.org'", "a table of regions"),
-        ("[mine]\nname = 'a.b.org'\n[mine.regions]\nx = 3", "a label is due"),
+        ("[mine]\nname = 'a.b.org'\n[mine.regions]\nx = 3", "expected a label"),
         ("[mine]\nname = 'a.b.org'\n[mine.regions]\nx = { labell = 'X' }", "did you mean label"),
         ("[mine]\nname = 'a b.org'\n[mine.regions]\nx = 'X'", "no host name"),
         ("[mine", "Expected"),

@@ -75,7 +75,7 @@ def test_the_table_that_comes_along_names_the_study_and_has_its_four_services() 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "name: a text is due"),
+        ("", "name: expected text"),
         (HEAD, "no [[price]]"),
         (f"{HEAD}vat = 19\n[[price]]{ROW}", "the table: 'vat' is unknown"),
         (f"{HEAD}[[price]]{ROW}tax = 1", "price 1: 'tax' is unknown"),
@@ -84,7 +84,7 @@ def test_the_table_that_comes_along_names_the_study_and_has_its_four_services() 
         (f"{HEAD}[[price]]\nprovider = 's3'", "storage_per_gb_month: a number"),
         (f"{HEAD}[[price]]\nregion = 's3'", "provider must be a text"),
         (f"{HEAD}[[price]]{ROW}[[price]]{ROW}", "price 2: there is one for s3 everywhere already"),
-        (f"price = [1]\n{HEAD}", "price 1: a table is due"),
+        (f"price = [1]\n{HEAD}", "price 1: expected a table"),
     ],
 )
 def test_a_table_that_cannot_be_meant_is_refused_with_what_is_wrong(text: str, message: str) -> None:

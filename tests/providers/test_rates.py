@@ -60,9 +60,9 @@ def test_rows_are_found_by_class_and_region() -> None:
     [
         (["download_per_gb = -1"], "price 1: download_per_gb: a number of 0 or more"),
         (["download_per_gb = 2e6"], "2e+06 is absurd"),
-        (["download_per_gb = []"], "at least one step is due"),
+        (["download_per_gb = []"], "expected at least one step"),
         (["download_per_gb = [{ up_to = 1, price = 1 }]"], "the last step has no up_to"),
-        (["download_per_gb = [{ price = 1 }, { price = 2 }]"], "step 1: up_to is due"),
+        (["download_per_gb = [{ price = 1 }, { price = 2 }]"], "step 1: expected up_to"),
         (["download_per_gb = [{ up_to = 0, price = 1 }, { price = 2 }]"], "up_to must grow"),
         (["download_per_gb = [{ upto = 0, price = 1 }, { price = 2 }]"], "did you mean up_to"),
         (["download_per_gb = [1]"], "step 1: write { up_to"),
@@ -79,7 +79,7 @@ def test_what_cannot_be_a_price_is_refused_with_its_place(lines: list[str], mess
 
 
 def test_a_gigabyte_is_one_of_two() -> None:
-    with pytest.raises(ValueError, match="gb_bytes: 1_000_000_000 or 1_073_741_824 is due"):
+    with pytest.raises(ValueError, match="gb_bytes: expected 1_000_000_000 or 1_073_741_824"):
         rates_of_toml(b"gb_bytes = 1000\n" + row())
 
 

@@ -73,10 +73,10 @@ def test_it_makes_a_key_says_where_it_listens_serves_and_ends_by_ctrl_c(tmp_path
     ("words", "status", "line"),
     [
         ((), 1, "vmtrace: no key: give --key-file FILE, or set VMTRACE_KEY"),
-        (("--port", "x"), 2, "x: a whole number from 0 to 65535 is due"),
-        (("--port", "65536"), 2, "65536: a whole number from 0 to 65535 is due"),
-        (("--max-streams", "0"), 2, "0: a whole number from 1 to 1024 is due"),
-        (("--max-streams", "5000"), 2, "5000: a whole number from 1 to 1024 is due"),
+        (("--port", "x"), 2, "x: expected a whole number from 0 to 65535"),
+        (("--port", "65536"), 2, "65536: expected a whole number from 0 to 65535"),
+        (("--max-streams", "0"), 2, "0: expected a whole number from 1 to 1024"),
+        (("--max-streams", "5000"), 2, "5000: expected a whole number from 1 to 1024"),
         (("--max-sessions", "-1"), 2, "expected one argument|a whole number from 1"),
         (("--interface", "a", "--no-capture"), 2, "not allowed with argument"),
         (

@@ -43,7 +43,7 @@ def test_a_terminal_has_one_line_that_is_rewritten_and_wiped(plan: Plan) -> None
     assert moving[0].endswith("213 ms")
     assert moving[1].startswith("0 of 3 pairs, I_0 pair 1 data 50 %, 2 Mbit/s,")
     assert moving[1].endswith("left")
-    assert "fetching the receiver's half: 0 of 2 files" in shown
+    assert "fetching the receiver's files: 0 of 2 files" in shown
     assert shown[-1] == ""
     assert "I_0 pair 2: failed after 5 attempts: digests differ" in shown
 

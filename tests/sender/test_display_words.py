@@ -15,7 +15,7 @@ from tests.sender.shown import DROPPED, DROPPED_WORDS, FAILED, FINISHED
 
 
 def test_words_for_what_was_fetched() -> None:
-    assert fetched_words("complete", 3, 2048, None) == "the receiver's half is here: 3 files, 2 KiB"
+    assert fetched_words("complete", 3, 2048, None) == "the receiver's files are here: 3 files, 2 KiB"
 
 
 def test_words_for_what_moves_leave_out_what_is_not_known() -> None:

@@ -45,4 +45,4 @@ def test_a_strange_port_in_a_changed_run_json_is_no_defect(new_run: NewRun, monk
 def test_ports_are_checked(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         build_parser().parse_args(["run", "--port", "0"])
-    assert "a whole number from 1 to 65535 is due" in capsys.readouterr().err
+    assert "expected a whole number from 1 to 65535" in capsys.readouterr().err

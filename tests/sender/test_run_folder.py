@@ -209,5 +209,5 @@ def test_settings_and_plan_come_back(new_run: NewRun) -> None:
     folder = new_run(settings=settings)
     assert folder.settings == settings
     folder._state["settings"] = {"attempts": "many"}
-    with pytest.raises(SenderError, match=r"run\.json: settings: attempts: a whole number is due"):
+    with pytest.raises(SenderError, match=r"run\.json: settings: attempts: expected a whole number"):
         _ = folder.settings

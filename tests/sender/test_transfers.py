@@ -137,8 +137,8 @@ def test_captures_that_saw_nothing_of_a_transfer_are_no_captures_of_it(new_run: 
         1, "probe", TransferPlan(10), Display()
     )
     capture = record["capture"]
-    assert capture["sender_error"] == "no packet of the transfer passed eth9: is it the way to the receiver?"
-    assert capture["receiver_error"] == "no packet of the transfer passed the interface: is it the way to the sender?"
+    assert capture["sender_error"] == "no packet of the transfer passed eth9: does it lead to the receiver?"
+    assert capture["receiver_error"] == "no packet of the transfer passed the interface: does it lead to the sender?"
     assert "capture at the sender failed: no packet" in pair_words(
         {"status": "complete", "index": "a", "pair": 1, "probe": record, "data": record}
     )

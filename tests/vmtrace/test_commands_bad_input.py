@@ -209,7 +209,7 @@ def test_ctrl_c_writes_what_was_measured(endless: Path, tmp_path: Path) -> None:
     threading.Timer(2.0, running.send_signal, [signal.SIGINT]).start()
     _, stderr = running.communicate(timeout=60)
     assert running.returncode == 130
-    assert stderr == "vmtrace: interrupted: the results are about the part that was read\n"
+    assert stderr == "vmtrace: interrupted: the results cover the part that was read\n"
     written = (tmp_path / "out.json").read_text()
     assert '"interrupted":true' in written
     assert "10.0.0.1:40000" in written

@@ -1,4 +1,4 @@
-"""A run folder given to `vmtrace analyze`: its captures are read as any others, and both sides are matched."""
+"""A run folder given to `vmtrace analyze`: its captures are read as ordinary files, and both sides are matched."""
 
 import json
 from pathlib import Path
@@ -75,4 +75,4 @@ def test_a_run_that_cannot_be_read_is_told_of_and_its_captures_are_read(
 ) -> None:
     (run_folder / "run.json").write_text("{}")
     assert both_sides.runs_of([str(run_folder), "-", "no such folder"]) == []
-    assert "its captures are read as any others" in capsys.readouterr().err
+    assert "its captures are read as ordinary files" in capsys.readouterr().err

@@ -125,7 +125,7 @@ def test_all_ways_stand_side_by_side_with_what_is_assumed_and_missing(
         "archived after 30 days",
         "derived data (50%) computed again",
         "local cache of 1,000 GB",
-        "computing beside the data",
+        "computing next to the data",
         "cooperative, 30% by peers",
     ]
     assert all(total is not None for total in totals(content).values())
@@ -256,11 +256,11 @@ def refused(done: "subprocess.CompletedProcess[str]", status: int, message: str)
         (["dzero", "--from", "x"], "one of the two"),
         (["dzero", "--rate", "1/day"], "--rate: goes with --from"),
         (["--from", "x"], "say how often the run would be with --rate"),
-        (["--from", "x", "--rate", "often"], "--rate often: a number of runs in a time is due"),
+        (["--from", "x", "--rate", "often"], "--rate often: expected a number of runs in a time"),
         (["--from", "x", "--rate", "0/day"], "--rate 0/day: a number of runs"),
         (["dzero", "--archive-after", "-1"], "--archive-after -1: a number from 0"),
         (["dzero", "--archive-to", "x"], "--archive-to: goes with --archive-after"),
-        (["dzero", "--derived", "1.5"], "--derived 1.5: a number from 0 to 1 is due"),
+        (["dzero", "--derived", "1.5"], "--derived 1.5: expected a number from 0 to 1"),
         (["dzero", "--cache", "big"], "--cache 'big' is no size"),
         (["dzero", "--cache", "0"], "--cache 0: more than 0"),
         (["dzero", "--cache-price", "1"], "go with --cache SIZE"),
@@ -276,21 +276,21 @@ def test_wrong_usage_is_one_line_and_status_2(vmtrace: Any, prices: Path, words:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("stored_gb = -1", "stored_gb: a number of 0 or more is due"),
+        ("stored_gb = -1", "stored_gb: expected a number of 0 or more"),
         ("stored_gb = 1e99", "stored_gb: 1e+99 is absurd"),
-        ("stored_gb = nan", "stored_gb: a number of 0 or more is due"),
-        ("same_region_share = 2\nstored_gb = 1", "same_region_share: a share from 0 to 1 is due, not 2"),
+        ("stored_gb = nan", "stored_gb: expected a number of 0 or more"),
+        ("same_region_share = 2\nstored_gb = 1", "same_region_share: expected a share from 0 to 1, not 2"),
         ("stored_tb = 1", "'stored_tb' is unknown: did you mean stored_gb?"),
         ("name = 'x'", "it says nothing of what is kept, read or written"),
         ("stored_gb = 1\ngrowth_gb_per_month = 5", "5 GB cannot grow out of 0 GB written"),
-        ("stored_gb = 1\nbilled_months = 0.5", "billed_months: at least 1"),
+        ("stored_gb = 1\nbilled_months = 0.5", "billed_months: expected at least 1"),
         (
             "stored_gb = 1\n[[scenario]]\nkind = 'tape'",
             "scenario 1: kind: one of archive, derived, cache, beside, cooperative",
         ),
         ("stored_gb = 1\n[[scenario]]\nkind = 'archive'", "scenario 1: archive needs after_days"),
         ("stored_gb = 1\n[[scenario]]\nkind = 'cooperative'\nshare = 3", "scenario 1: share: a share from 0 to 1"),
-        ("stored_gb = 1\nscenario = 1", "scenario: a list is due"),
+        ("stored_gb = 1\nscenario = 1", "scenario: expected a list"),
         ("stored_gb = ", "workload"),
     ],
 )
@@ -326,7 +326,7 @@ def test_a_table_with_gaps_names_what_is_missing(vmtrace: Any, summary: Path, tm
         ('currency = "USD"\n[[invoice]]\ntotal = 1\n', "the charges of everything in the store are in EUR, not in USD"),
         (
             'currency = "EUR"\n[[invoice]]\nscenario = "x"\ntotal = 1\n',
-            "scenario: one of everything in the store is due",
+            "scenario: expected one of everything in the store",
         ),
         ('currency = "EUR"\n[[invoice]]\nbandwidth = 1\n', "'bandwidth' is unknown"),
     ],

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from lab import namespaces
 from vmtrace.commands.demo import _new_folder
 
 ROOT = Path(__file__).parents[2]
@@ -15,8 +16,13 @@ LINES = 40
 
 
 @pytest.mark.slow
-def test_the_demo_transfers_reports_on_it_and_ends_with_where_the_report_is(tmp_path: Path) -> None:
-    words = [sys.executable, "-m", "vmtrace", "demo", "--loopback", "--out", str(tmp_path / "demo")]
+@pytest.mark.parametrize("path", ["loopback", pytest.param("lab", marks=pytest.mark.root)])
+def test_the_demo_transfers_reports_on_it_and_ends_with_where_the_report_is(tmp_path: Path, path: str) -> None:
+    reason = namespaces.missing_requirement() if path == "lab" else None
+    if reason is not None:
+        pytest.skip(reason)
+    way = ["--loopback"] if path == "loopback" else []
+    words = [sys.executable, "-m", "vmtrace", "demo", *way, "--out", str(tmp_path / "demo")]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False, timeout=240)
     assert done.returncode == 0, done.stderr
     printed = [*done.stderr.splitlines(), *done.stdout.splitlines()]

@@ -77,7 +77,7 @@ def test_a_capture_in_place_of_a_forgotten_value_is_not_overwritten(vmtrace: Any
     done = vmtrace("analyze", option, *map(str, captures))
     assert done.returncode == 2
     assert done.stderr == (
-        f"vmtrace: {option} {captures[0]}: this is a capture and stays as it is; name another file to write\n"
+        f"vmtrace: {option} {captures[0]}: this is a capture, which is not overwritten; name another file\n"
     )
     assert [capture.read_bytes() for capture in captures] == [before, before]
 
@@ -155,7 +155,7 @@ def test_a_file_in_the_place_of_a_folder_is_named(vmtrace: Any, capture: Path, o
 def test_an_output_without_a_name_is_wrong_usage(vmtrace: Any, capture: Path, option: str, equals: bool) -> None:
     done = vmtrace("analyze", capture.name, *([f"{option}="] if equals else [option, ""]))
     assert done.returncode == 2
-    assert done.stderr == f"vmtrace: {option}: give a name to write to, not an empty one\n"
+    assert done.stderr == f"vmtrace: {option}: expected a file or folder name, not an empty one\n"
     assert [path.name for path in capture.parent.iterdir()] == [capture.name]
 
 

@@ -142,7 +142,7 @@ def test_the_page_is_never_written_through_a_link_out_of_the_run_folder(
     (small_run.folder / "report.html").symlink_to(tmp_path / "mine.txt")
     done = vmtrace("report", "run")
     assert done.returncode == 1
-    assert "say where with --html FILE" in done.stderr
+    assert "give --html FILE" in done.stderr
     assert (tmp_path / "mine.txt").read_text() == "mine"
 
 

@@ -120,7 +120,7 @@ def test_ctrl_c_leaves_nothing_and_what_was_killed_is_cleaned(
         (["run", "--provider", "s3", "--endpoint-url", "http://u:p@h"], 2, "--endpoint-url: credentials and"),
         (["run", "--provider", "azure", "--endpoint-url", "https://h/?sig=x"], 2, "--endpoint-url: credentials and"),
         (["run", "--provider", "s3", "--option", "tier=Hot"], 2, "--option tier: not of s3, which has: storage_class"),
-        (["run", "--provider", "s3", "--option", "x"], 2, "--option x: NAME=VALUE is due"),
+        (["run", "--provider", "s3", "--option", "x"], 2, "--option x: expected NAME=VALUE"),
         (["run", "--provider", "swift", "--no-capture"], 1, "swift: no authentication URL: neither ST_AUTH nor"),
         (["run", "--provider", "azure", "--no-capture"], 1, "azure: neither AZURE_STORAGE_CONNECTION_STRING nor"),
     ],

@@ -146,7 +146,7 @@ def test_ctrl_c_in_a_pause_of_a_pipe_keeps_what_came(transfer: Any, tmp_path: Pa
         ready = waits_for_a_pipe if options else engine_runs
         status, stderr = interrupted_when(ready, arguments, tmp_path, stdin=silent)
     assert status == 130
-    assert stderr.endswith("vmtrace: interrupted: the results are about the part that was read\n")
+    assert stderr.endswith("vmtrace: interrupted: the results cover the part that was read\n")
     document = json.loads((tmp_path / "out.json").read_text())
     assert document["interrupted"] is True
     assert document["connections"][0]["client"] == "10.0.0.1:40000"

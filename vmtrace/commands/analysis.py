@@ -69,7 +69,7 @@ def run(request: Request) -> int:
         for problem in trace.index_problems:
             complain(problem)
     if trace.interrupted:
-        complain("interrupted: the results are about the part that was read")
+        complain("interrupted: the results cover the part that was read")
         return Exit.INTERRUPTED
     if failures:
         return Exit.FAILED
@@ -87,7 +87,7 @@ def _check_places(request: Request) -> None:
             raise UsageError(f"--json and --report: {request.report} can hold one of them, not both")
     for option, place in (("--json", request.json), ("--report", request.report)):
         if place is not None and capture_files.is_capture(Path(place)):
-            raise UsageError(f"{option} {place}: this is a capture and stays as it is; name another file to write")
+            raise UsageError(f"{option} {place}: this is a capture, which is not overwritten; name another file")
 
 
 def _allowance(request: Request) -> "Allowance | None":
@@ -362,7 +362,7 @@ class Outputs:
 
         if self._trace.lookups_not_kept:
             not_kept = plural(self._trace.lookups_not_kept, "answer")
-            complain(f"more name lookups than are kept: {not_kept} at the end of the capture named no connection")
+            complain(f"too many DNS lookups to keep: {not_kept} at the end of the capture named no connection")
         return providers.of_trace(self._trace, self._ranges or AddressRanges())
 
     @cached_property

@@ -14,7 +14,7 @@ _MOST_ROWS = 1_000_000_000
 _EXAMPLES = """\
   vmtrace analyze trace.pcap                            a line for each connection, and what limited it
   vmtrace analyze traces/ --report page.html            a page to open in a browser, and to send to others
-  vmtrace analyze 's3://bucket/2026/*.pcap.gz'          captures where they lie
+  vmtrace analyze 's3://bucket/2026/*.pcap.gz'          captures in an object store
   vmtrace analyze trace.pcap --connection 3             all that is known of connection 3
   vmtrace analyze trace.pcap --json - | jq .            everything measured, for programs
   vmtrace analyze traces/ --filter 'tcp port 443' --sort goodput --limit 10

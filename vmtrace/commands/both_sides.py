@@ -27,7 +27,7 @@ def runs_of(names: Iterable[str]) -> "list[RunResults]":
         try:
             run = read_run(folder)
         except (RunFolderError, OSError, ValueError) as error:
-            complain(f"{describe(error)}: its captures are read as any others")
+            complain(f"{describe(error)}: its captures are read as ordinary files")
             continue
         measuring = Measuring(run)
         if not measuring.of_both_sides:

@@ -27,8 +27,8 @@ def build_parser() -> argparse.ArgumentParser:
     """The options of `vmtrace compare-runs`."""
     what = "Compare two runs of connection pairs: throughput, RTT, loss, pauses, windows; what changed, how sure it is."
     parser = new_parser("compare-runs", "BEFORE AFTER", what, _EXAMPLES)
-    parser.add_argument("before", metavar="BEFORE", type=Path, help="run folder to compare with")
-    parser.add_argument("after", metavar="AFTER", type=Path, help="run folder that may be different, of the same plan")
+    parser.add_argument("before", metavar="BEFORE", type=Path, help="run folder of the baseline")
+    parser.add_argument("after", metavar="AFTER", type=Path, help="run folder to compare with it, of the same plan")
     parser.add_argument("--fail-if", metavar="EXPR", help=_FAIL_IF_HELP)
     add_display(parser)
     files = parser.add_argument_group("output files")

@@ -15,7 +15,7 @@ _MODULES: tuple[ModuleType, ...] = (corpus_analyze, corpus_query, corpus_split, 
 
 def build_parser() -> argparse.ArgumentParser:
     """The options of `vmtrace corpus`."""
-    description = "Many captures as one, with the result that one process would give: on several processes or machines."
+    description = "Analyze many captures as one, on several processes or machines, with the result of a single process."
     return parser_of("vmtrace corpus", description, _MODULES)
 
 

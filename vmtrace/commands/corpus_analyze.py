@@ -43,10 +43,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--buckets",
         metavar="B",
         type=whole(1, MOST_BUCKETS),
-        help="parts in which connections are analysed (default: by the size of the corpus)",
+        help="number of parts to analyse (default: by the size of the corpus)",
     )
-    add("--json", action="store_true", help="write analysis.json, too: the document of one process, byte by byte")
-    add("--keep-slices", action="store_true", help="leave slices and parts of results where they are")
+    add("--json", action="store_true", help="also write analysis.json, byte for byte as a single process writes it")
+    add("--keep-slices", action="store_true", help="keep slices and partial results")
     add_filter(parser)
     add_common(parser)
 

@@ -10,7 +10,7 @@ from vmtrace.commands.corpus_options import MOST_BUCKETS, add_common
 from vmtrace.errors import Exit
 
 NAME = "bucket"
-LINE = "Analyse one bucket of what was split: the second of two commands for any scheduler of jobs."
+LINE = "Analyse one bucket of the slices: the second of two commands for any scheduler of jobs."
 EXAMPLES = """  vmtrace corpus bucket s3://bucket/work --bucket 3 --out s3://bucket/results
   for b in $(seq 0 7); do vmtrace corpus bucket work --bucket $b --out results; done
 """
@@ -19,10 +19,10 @@ EXAMPLES = """  vmtrace corpus bucket s3://bucket/work --bucket 3 --out s3://buc
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of the subcommand."""
     add = parser.add_argument
-    add("split", metavar="URL", help="where vmtrace corpus split has put slices")
-    add("--bucket", metavar="N", type=whole(0, MOST_BUCKETS - 1), required=True, help="which, from 0 on")
+    add("split", metavar="URL", help="where vmtrace corpus split wrote its slices")
+    add("--bucket", metavar="N", type=whole(0, MOST_BUCKETS - 1), required=True, help="number of the bucket, from 0")
     add("--out", metavar="URL", required=True, help="folder or prefix for the results, the same for all buckets")
-    add("--json", action="store_true", help="write what analysis.json needs, too")
+    add("--json", action="store_true", help="also write what analysis.json needs")
     add_common(parser)
 
 

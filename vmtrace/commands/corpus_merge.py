@@ -19,8 +19,8 @@ EXAMPLES = """  vmtrace corpus merge s3://bucket/work --out s3://bucket/results
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of the subcommand."""
     add = parser.add_argument
-    add("split", metavar="URL", help="where vmtrace corpus split has put slices")
-    add("--out", metavar="URL", required=True, help="where vmtrace corpus bucket has put its results")
+    add("split", metavar="URL", help="where vmtrace corpus split wrote its slices")
+    add("--out", metavar="URL", required=True, help="where vmtrace corpus bucket wrote its results")
     add("--json", action="store_true", help="write analysis.json, too: the buckets were analysed with --json")
     add_common(parser)
 

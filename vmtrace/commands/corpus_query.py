@@ -9,7 +9,7 @@ from vmtrace.commands.options import add_endpoint_url
 from vmtrace.errors import Exit
 
 NAME = "query"
-LINE = "Ask the results a question in SQL (DuckDB): tables connections, syns, lookups."
+LINE = "Query the results in SQL (DuckDB): tables connections, syns, lookups."
 EXAMPLES = """  vmtrace corpus query results "SELECT verdict_factor, count(*) FROM connections GROUP BY 1"
   vmtrace corpus query s3://bucket/results "SELECT * FROM syns ORDER BY syn DESC LIMIT 5" --format csv
 """
@@ -19,7 +19,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of the subcommand."""
     add = parser.add_argument
     add("results", metavar="OUT", help="results of vmtrace corpus analyze")
-    add("question", metavar="SQL", help="the question; columns are those of docs/tables.md")
+    add("question", metavar="SQL", help="the query; its columns are those of docs/tables.md")
     add("--format", choices=("table", "csv", "json"), default="table", help="how to print the rows (default: table)")
     add_endpoint_url(parser)
 

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from providers.costs.estimate import Estimate
     from vmtrace.commands.cost_sources import Source
 
-_LINE = "What a workload costs at a storage service by month and year: scenarios, break-even points, sensitivity."
+_LINE = (
+    "Estimate what a workload costs at a storage service, by month and year: scenarios, break-even points, sensitivity."
+)
 _EXAMPLES = """examples:
   vmtrace cost dzero --prices palankar2008
   vmtrace cost workload.toml --prices my-prices.toml --region eu-west-1 --json cost.json
@@ -33,7 +35,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "workload", metavar="WORKLOAD", nargs="?",
-        help="a summary (TOML), a trace of accesses (CSV or Parquet), or the name of one that comes along: dzero,"
+        help="a summary (TOML), a trace of accesses (CSV or Parquet), or a built-in one: dzero,"
         " bocchi2014",
     )  # fmt: skip
     add = parser.add_argument
@@ -58,8 +60,8 @@ def build_parser() -> argparse.ArgumentParser:
 
 def _add_scenarios(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("scenarios, besides everything in the store and those of the workload").add_argument
-    add("--archive-after", metavar="DAYS", help="archive what was not read for so long")
-    add("--archive-to", metavar="NAME", help="class or provider of the table that takes it; default: class archive")
+    add("--archive-after", metavar="DAYS", help="archive what was not read for this many days")
+    add("--archive-to", metavar="NAME", help="class or provider to archive to; default: class archive")
     add("--derived", metavar="SHARE", help="share of derived data, not kept and computed again (0 to 1)")
     add(
         "--cache", metavar="SIZE", action="append", default=[],
@@ -67,7 +69,7 @@ def _add_scenarios(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     add("--hit-ratio", metavar="SHARE", help="of the bytes read, in each --cache; without a trace")
     add("--cache-price", metavar="AMOUNT", help="what a TB of cache costs a month; default: 0")
-    add("--compute-hours", metavar="N", help="hours of computing a month: beside the data, or of derived data")
+    add("--compute-hours", metavar="N", help="hours of computing a month: next to the data, or for derived data")
     add("--cooperative", metavar="SHARE", help="share of the bytes that readers serve each other (0 to 1)")
 
 

@@ -124,7 +124,7 @@ def runs_per_month(text: str) -> float:
     """Of `30/month`, `1/day`; raises `UsageError`."""
     found = _RATE.fullmatch(text.strip())
     if found is None or float(found.group(1)) == 0:
-        raise UsageError(f"--rate {text}: a number of runs in a time is due: 30/month, 1/day, 2/hour")
+        raise UsageError(f"--rate {text}: expected a number of runs in a time: 30/month, 1/day, 2/hour")
     return float(found.group(1)) * _MONTH_HOURS / _HOURS[found.group(2)]
 
 
@@ -192,7 +192,7 @@ def _size_gb(text: str, context: Context) -> float:
     except ValueError as error:
         raise UsageError(f"--cache {error}") from None
     if not 0 < size <= 1 << 60:
-        raise UsageError(f"--cache {text}: more than 0, and at most an exbibyte, is due")
+        raise UsageError(f"--cache {text}: expected more than 0, and at most an exbibyte")
     return size / context.table.gb_bytes
 
 
@@ -202,5 +202,5 @@ def _number(text: str, option: str, most: float) -> float:
     except ValueError:
         value = math.nan
     if not 0 <= value <= most:
-        raise UsageError(f"{option} {text}: a number from 0 to {most:g} is due")
+        raise UsageError(f"{option} {text}: expected a number from 0 to {most:g}")
     return value

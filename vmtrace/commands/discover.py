@@ -15,7 +15,7 @@ _MODULES: tuple[ModuleType, ...] = (discover_run, discover_report)
 
 def build_parser() -> argparse.ArgumentParser:
     """The options of `vmtrace discover`."""
-    line = "Infrastructure discovery: the front ends of names, their places, their distances."
+    line = "Find the front ends of host names: their addresses, places and round trips."
     return parser_of("vmtrace discover", line, _MODULES)
 
 

@@ -38,7 +38,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="RUN",
         type=Path,
         nargs="+",
-        help="folders that vmtrace discover run left",
+        help="folders written by vmtrace discover run",
     )
     add("--html", metavar="FILE", type=Path, help="one HTML file with map, bars and all tables")
     add("--map", metavar="FILE", type=Path, help="the map alone, as SVG")

@@ -36,7 +36,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("names", metavar="NAME", nargs="+", help="host names, or lists: aws-s3, aws-glacier, azure, swift, your own")
     add("--out", metavar="RUN", type=Path, required=True, help="output folder (must not exist)")
     add = parser.add_argument_group("names and resolvers").add_argument
-    add("--names-file", metavar="FILE", type=Path, help="lists of endpoint names by region (TOML), beside the built-in")
+    add("--names-file", metavar="FILE", type=Path, help="more lists of endpoint names by region (TOML)")
     add("--region", metavar="R", action="append", default=[], help="only this region of the lists; may be repeated")
     add(
         "--resolvers", metavar="FILE", type=Path,
@@ -183,7 +183,7 @@ def _number(option: str, text: str, least: float, most: float) -> float:
         except ValueError:
             value = math.nan
         if not least <= value <= most:
-            raise ValueError(f"{given!r}: a number from {least:g} to {most:g} is due")
+            raise ValueError(f"{given!r}: expected a number from {least:g} to {most:g}")
         return value
 
     return _read(option, text, parse)
@@ -196,7 +196,7 @@ def _positive(option: str, text: str, most_s: float) -> float:
         value = duration_s(given)
         if not 0 < value <= most_s:
             raise ValueError(
-                f"{given!r}: a time above 0 is due" + ("" if math.isinf(most_s) else f", up to {most_s:g} s")
+                f"{given!r}: expected a time above 0" + ("" if math.isinf(most_s) else f", up to {most_s:g} s")
             )
         return value
 
@@ -207,4 +207,4 @@ def _subnet(text: str) -> str:
     try:
         return str(ipaddress.ip_network(text, strict=False))
     except ValueError:
-        raise ValueError(f"{text[:60]!r}: a network is due, as 203.0.113.0/24") from None
+        raise ValueError(f"{text[:60]!r}: expected a network, as 203.0.113.0/24") from None

@@ -14,7 +14,7 @@ _DESCRIPTION = (
 )
 _EXAMPLES = """  vmtrace index big.pcap
   vmtrace index 's3://bucket/2026/*.pcapng'
-  vmtrace index https://host/big.pcap --out big.pcap.vmtrace-index    a web server is only read
+  vmtrace index https://host/big.pcap --out big.pcap.vmtrace-index    web servers are read-only
 """
 
 
@@ -23,7 +23,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser = new_parser("index", "CAPTURE ...", _DESCRIPTION, _EXAMPLES)
     add = parser.add_argument
     add("files", metavar="CAPTURE", nargs="+", help="captures: files, folders, patterns, s3:// gs:// az:// URLs")
-    add("--out", metavar="FILE", help="where to write the index of one capture (default: beside it)")
+    add("--out", metavar="FILE", help="where to write the index of one capture (default: next to the capture)")
     add_endpoint_url(parser)
     add("--quiet", "-q", action="store_true", help="print only what went wrong")
     return parser
@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not paths:
         raise CommandError("no captures to index")
     if arguments.out is not None and len(paths) > 1:
-        raise UsageError("--out: the indexes of several captures lie beside them")
+        raise UsageError("--out: goes with one capture; the indexes of several are written next to them")
     failures = len(found.problems) + sum(not _index(path, arguments) for path in paths)
     return Exit.FAILED if failures else Exit.DONE
 
@@ -58,7 +58,7 @@ def _index(path: str, arguments: argparse.Namespace) -> bool:
         for error in errors:
             complain(describe(error))
         if index.obstacle is not None:
-            complain(f"{path}: no index: {index.obstacle}, so that it can only be read from its beginning")
+            complain(f"{path}: no index: {index.obstacle}; it can only be read from its beginning")
             return False
         place = arguments.out or index_file.place_of(path)
         content = index_file.as_bytes(index, str(path))

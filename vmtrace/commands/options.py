@@ -46,7 +46,7 @@ def add_oversize_abs(parser: argparse._ActionsContainer, what: str) -> None:
 def add_endpoint_url(parser: argparse._ActionsContainer) -> None:
     """Where an object store is, if it is not the public one."""
     parser.add_argument(
-        "--endpoint-url", metavar="URL", help="server of s3://, gs:// and az:// URLs, if not the usual one"
+        "--endpoint-url", metavar="URL", help="server of s3://, gs:// and az:// URLs (default: the provider's)"
     )
 
 
@@ -54,4 +54,4 @@ def add_display(parser: argparse._ActionsContainer) -> None:
     """What is printed, and how."""
     parser.add_argument("--quiet", "-q", action="store_true", help="print no table and no progress")
     parser.add_argument("--no-color", action="store_true", help="no colour, even on a terminal")
-    parser.add_argument("--debug", action="store_true", help="on an error, print where in the program it happened")
+    parser.add_argument("--debug", action="store_true", help="on an error, print its traceback")

@@ -15,7 +15,7 @@ _MODULES: tuple[ModuleType, ...] = (queue_run, queue_report, queue_clean)
 
 def build_parser() -> argparse.ArgumentParser:
     """The options of `vmtrace queue`."""
-    return parser_of("vmtrace queue", "Message queues as black boxes: rates, order, latency, duplicates.", _MODULES)
+    return parser_of("vmtrace queue", "Measure message queues: rates, order, latency, duplicates.", _MODULES)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -28,7 +28,7 @@ EXAMPLES = """  vmtrace queue report RUN
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of the subcommand."""
     add = parser.add_argument
-    add("runs", metavar="RUN", type=Path, nargs="+", help="folders that vmtrace queue run left")
+    add("runs", metavar="RUN", type=Path, nargs="+", help="folders written by vmtrace queue run")
     add(
         "--html", metavar="FILE", type=Path,
         help="one HTML file with zoomable figures and all tables (default, for one run and no other output:"

@@ -34,15 +34,21 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--provider", metavar="NAME", help="sqs or azure-queue (any unique prefix)")
     add("--out", metavar="RUN", type=Path, help="output folder (must not exist)")
-    add("--resume", metavar="RUN", type=Path, help="go on with a run that was killed or interrupted")
+    add("--resume", metavar="RUN", type=Path, help="resume a run that was killed or interrupted")
     add = parser.add_argument_group("the service").add_argument
     add("--endpoint-url", metavar="URL", help="a compatible server instead of the SDK's")
     add("--region", metavar="R", help="default: the SDK's")
-    add("--location", metavar="NAME", help="where this host is, for reports on several runs")
+    add("--location", metavar="NAME", help="where this host is, for reports")
     add("--queue", metavar="NAME", help="an existing queue (default: one of the run's own)")
     add("--fifo", action="store_true", help="use a FIFO queue")
     add("--ca-bundle", metavar="FILE", type=Path, help="certificate authorities to trust for TLS")
-    add("--option", metavar="NAME=VALUE", action="append", default=[], help="of the service; a wrong one lists them")
+    add(
+        "--option",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="of the service (a wrong name lists them)",
+    )
     add = parser.add_argument_group("the plan").add_argument
     add(
         "--plan",
@@ -54,8 +60,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--messages", metavar="N", help="how many each stage sends")
     add("--size", metavar="SIZE", help="of a message, up to the service's limit")
     add("--send-batch", metavar="N|largest", help="messages per send request")
-    add("--receive-batch", metavar="N|largest", help="at most so many messages per receive request")
-    add("--delete-batch", metavar="N|largest", help="at most so many messages per delete request")
+    add("--receive-batch", metavar="N|largest", help="most messages per receive request")
+    add("--delete-batch", metavar="N|largest", help="most messages per delete request")
     add("--senders", metavar="N", help="processes that send")
     add("--receivers", metavar="N", help="processes that receive")
     add("--deleters", metavar="N", help="processes that delete")
@@ -141,7 +147,7 @@ def _order(arguments: argparse.Namespace) -> "QueueOrder":
     from providers.queues.prices import load_prices
 
     if arguments.provider is None or arguments.out is None:
-        raise errors.UsageError("--provider and --out: both are due, or --resume")
+        raise errors.UsageError("expected both --provider and --out, or --resume")
     if arguments.no_capture and (arguments.filter or arguments.snaplen or arguments.capture_for):
         raise errors.UsageError("--no-capture: goes neither with --filter, nor --snaplen, nor --capture-for")
     if arguments.ca_bundle is not None and not arguments.ca_bundle.is_file():

@@ -22,7 +22,7 @@ def build_parser() -> argparse.ArgumentParser:
     """The options of `vmtrace report`."""
     what = "Report on runs of connection pairs: what limited them, throughput, RTT and loss, and the figures."
     parser = new_parser("report", "RUN [RUN ...]", what, _EXAMPLES)
-    parser.add_argument("runs", metavar="RUN", type=Path, nargs="+", help="run folders that vmtrace send left")
+    parser.add_argument("runs", metavar="RUN", type=Path, nargs="+", help="run folders written by vmtrace send")
     parser.add_argument(
         "--pair",
         metavar="SEQUENCE",

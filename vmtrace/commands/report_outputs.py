@@ -31,7 +31,7 @@ def with_default(arguments: argparse.Namespace) -> argparse.Namespace:
 
     place = inside_or_new(arguments.runs[0], "report.html")
     if place is None:
-        raise CommandError(f"{arguments.runs[0]}/report.html leads out of the run folder: name a file with --html FILE")
+        raise CommandError(f"{arguments.runs[0]}/report.html points outside the run folder: give --html FILE")
     return argparse.Namespace(**{**vars(arguments), "html": place})
 
 

@@ -33,28 +33,24 @@ COMMANDS = {
     "analyze": RoomCommand("vmtrace.commands.analyze", "Measure captures: goodput, loss, RTT, and why it was slow."),
     "compare": RoomCommand("vmtrace.commands.compare", "Match two captures of the same transfers, one of each end."),
     "report": RoomCommand("vmtrace.commands.report", "Report on runs of connection pairs: tables, figures, a page."),
-    "compare-runs": RoomCommand("vmtrace.commands.compare_runs", "What changed between two runs, and how sure it is."),
+    "compare-runs": RoomCommand("vmtrace.commands.compare_runs", "Compare two runs: what changed, and how sure it is."),
     "corpus": RoomCommand(
-        "vmtrace.commands.corpus", "Many captures, in object stores, on several machines: as one run."
+        "vmtrace.commands.corpus", "Analyze many captures, also in object stores and on several machines."
     ),
-    "index": RoomCommand("vmtrace.commands.index", "Note where in captures which connections lie: to read only those."),
+    "index": RoomCommand("vmtrace.commands.index", "Index captures, to read chosen connections without the rest."),
     "send": RoomCommand("sender.command", "Run a campaign of connection pairs against a receiver."),
-    "receive": RoomCommand("receiver.command", "Wait for a sender and receive its transfers: the far end."),
-    "fetch": RoomCommand("sender.fetch_command", "Get the receiver's half of a run into its folder."),
+    "receive": RoomCommand("receiver.command", "Receive a sender's transfers: the far end of a campaign."),
+    "fetch": RoomCommand("sender.fetch_command", "Fetch the receiver's files of a run into its folder."),
     "capture": RoomCommand("capture.command", "Record the packets of an interface with libpcap."),
     "agent": RoomCommand("vmtrace.commands.agent", "Write the one-file sender, receiver and capture for a bare VM."),
-    "storage": RoomCommand(
-        "vmtrace.commands.storage", "Storage services as black boxes: workloads, packets, overhead."
-    ),
-    "queue": RoomCommand("vmtrace.commands.queue", "Message queues as black boxes: rates, order, latency, duplicates."),
-    "cost": RoomCommand("vmtrace.commands.cost", "What a workload costs at a storage service: scenarios side by side."),
-    "cloudwatch": RoomCommand("cloudwatch.command", "CloudWatch's metrics of a run: fetch, import, publish."),
-    "discover": RoomCommand("vmtrace.commands.discover", "Front ends of names: which there are, where, how far."),
-    "swarm": RoomCommand(
-        "vmtrace.commands.swarm", "BitTorrent with an object store as web seed: time, shares, charges saved."
-    ),
-    "lab": RoomCommand("lab.command", "Emulated paths: campaigns with known truth."),
-    "demo": RoomCommand("vmtrace.commands.demo", "A campaign on this machine, ending with a report to open."),
-    "completion": RoomCommand("vmtrace.commands.completion", "Completion of commands, options and names by the shell."),
+    "storage": RoomCommand("vmtrace.commands.storage", "Measure storage services: workloads, packets, overhead."),
+    "queue": RoomCommand("vmtrace.commands.queue", "Measure message queues: rates, order, latency, duplicates."),
+    "cost": RoomCommand("vmtrace.commands.cost", "Estimate what a workload costs at a storage service."),
+    "cloudwatch": RoomCommand("cloudwatch.command", "Fetch, import or publish CloudWatch metrics of a run."),
+    "discover": RoomCommand("vmtrace.commands.discover", "Find the front ends of host names: addresses, places, RTTs."),
+    "swarm": RoomCommand("vmtrace.commands.swarm", "Measure BitTorrent with an object store as web seed."),
+    "lab": RoomCommand("lab.command", "Run campaigns over emulated paths, where every loss is known."),
+    "demo": RoomCommand("vmtrace.commands.demo", "Run a campaign on this machine, and write its report."),
+    "completion": RoomCommand("vmtrace.commands.completion", "Print the completion script of a shell."),
 }
 """In the order in which they are listed."""

@@ -82,7 +82,7 @@ def _with_default(request: Request) -> Request:
         return request
     place = inside_or_new(request.folders[0], "report.html")
     if place is None:
-        raise CommandError(f"{request.folders[0]}/report.html leads out of the run folder: say where with --html FILE")
+        raise CommandError(f"{request.folders[0]}/report.html points outside the run folder: give --html FILE")
     return request._replace(html=place)
 
 

@@ -15,7 +15,7 @@ _MODULES: tuple[ModuleType, ...] = (storage_run, storage_report, storage_clean, 
 
 def build_parser() -> argparse.ArgumentParser:
     """The options of `vmtrace storage`."""
-    description = "Storage services as black boxes: their connections, their overhead, their throughput."
+    description = "Measure storage services as black boxes: their connections, overhead and throughput."
     return parser_of("vmtrace storage", description, _MODULES)
 
 

@@ -33,7 +33,7 @@ EXAMPLES = """  vmtrace storage report RUN
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of the subcommand."""
     add = parser.add_argument
-    add("runs", metavar="RUN", type=Path, nargs="+", help="folders that vmtrace storage run left")
+    add("runs", metavar="RUN", type=Path, nargs="+", help="folders written by vmtrace storage run")
     add(
         "--html", metavar="FILE", type=Path,
         help="one HTML file with all tables and zoomable figures; by itself RUN/report.html, for one run and no other"

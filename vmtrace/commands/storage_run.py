@@ -44,10 +44,16 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--endpoint-url", metavar="URL", help="a compatible server (Swift: its authentication URL) instead of the SDK's"
     )
     add("--region", metavar="R", help="default: the SDK's")
-    add("--bucket", metavar="NAME", help="bucket, container or vault that is there (default: one of the run's own)")
-    add("--create-bucket", action="store_true", help="make the one named by --bucket, and remove it at the end")
+    add("--bucket", metavar="NAME", help="existing bucket, container or vault (default: create one)")
+    add("--create-bucket", action="store_true", help="create the one named by --bucket, and remove it at the end")
     add("--ca-bundle", metavar="FILE", type=Path, help="certificate authorities to trust for TLS")
-    add("--option", metavar="NAME=VALUE", action="append", default=[], help="of the service; a wrong one lists them")
+    add(
+        "--option",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="of the service (a wrong name lists them)",
+    )
     add("--restore-timeout", metavar="TIME", help="how long to wait for archived objects (default: 6h)")
     add = parser.add_argument_group("the plan").add_argument
     add(
@@ -64,15 +70,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     add("--repeat", metavar="N", help="benchmark, sweep: how often, instead of what the plan says")
     add("--scale", metavar="X", help="multiply sizes, pauses, intervals and durations")
-    add("--quick", action="store_true", help="a look: once, small objects, a minute or two")
+    add("--quick", action="store_true", help="a quick look: once, small objects, a minute or two")
     add = parser.add_argument_group("the plan, campaigns").add_argument
     add("--for", metavar="TIME", dest="duration", help="probes, surge, availability, locations: how long (18h, 7d)")
     add("--mean-interval", metavar="TIME", help="probes: mean time between them (exponential)")
     add("--every", metavar="TIME", help="availability, locations: time between them")
     add("--sizes", metavar="SIZE,...", help="probes, availability, locations: sizes of objects, as 1B,1kB,1MB")
     add("--start-at", metavar="TIME", help="surge: when it begins, as 2030-01-01T12:00Z; the same on all hosts")
-    add("--location", metavar="NAME", help="where this host stands, for reports")
-    add("--resume", action="store_true", help="go on with the run in --out; all other options as it was begun with")
+    add("--location", metavar="NAME", help="where this host is, for reports")
+    add("--resume", action="store_true", help="resume the run in --out; give the other options as before")
     add = parser.add_argument_group("limits").add_argument
     add("--max-bytes", metavar="SIZE", help="never move more than this, all repetitions together")
     add("--max-cost", metavar="AMOUNT", help="never be charged more than this, by --prices")
@@ -83,7 +89,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--snaplen", metavar="N", help="bytes kept of each packet (default: headers, and complete TLS handshakes)")
     add("--filter", metavar="BPF", help="default: the service's ports, name lookups, ICMP and ARP")
     add(
-        "--keep-packets", metavar="slowest:P%%",
+        "--keep-packets", metavar="slowest:P%",
         help="campaigns: keep the packets of the slowest P %% of the requests; of all, what reports need of them",
     )  # fmt: skip
     add = parser.add_argument_group("output").add_argument
@@ -174,7 +180,7 @@ def _order(arguments: argparse.Namespace) -> "Order":
         raise errors.UsageError("--max-cost: charges are unknown without a table: give --prices")
     start_at_ns = None if arguments.start_at is None else required("--start-at", arguments.start_at, _instant_ns)
     if start_at_ns is not None and start_at_ns <= time.time_ns() and not arguments.resume:
-        raise errors.UsageError(f"--start-at {arguments.start_at}: that is over: name a time to come")
+        raise errors.UsageError(f"--start-at {arguments.start_at}: is in the past: give a future time")
     timeout = arguments.restore_timeout
     return Order(
         provider=arguments.provider,
@@ -297,7 +303,7 @@ def _instant_ns(text: str) -> int:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
-        raise ValueError(f"{text!r}: a time such as 2030-01-01T12:00Z is due") from None
+        raise ValueError(f"{text!r}: expected a time such as 2030-01-01T12:00Z") from None
     if moment.tzinfo is None:
-        raise ValueError(f"{text!r}: add the time zone, as Z or +02:00: hosts may stand in several")
+        raise ValueError(f"{text!r}: add the time zone, as Z or +02:00: hosts may be in several")
     return round(moment.timestamp() * 1e9)

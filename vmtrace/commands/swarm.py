@@ -17,7 +17,7 @@ def build_parser() -> argparse.ArgumentParser:
     formatter = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(
         prog="vmtrace swarm",
-        description="One file by BitTorrent from seeds and an object store as web seed: time, shares, charges.",
+        description="Download a file by BitTorrent from seeds and an object store as web seed: time, shares, charges.",
         epilog="examples:\n" + "".join(module.EXAMPLES for module in _MODULES),
         formatter_class=formatter,
     )

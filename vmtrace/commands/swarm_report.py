@@ -28,7 +28,7 @@ EXAMPLES = """  vmtrace swarm report RUN
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of the subcommand."""
     add = parser.add_argument
-    add("runs", metavar="RUN", type=Path, nargs="+", help="folders that vmtrace swarm run left")
+    add("runs", metavar="RUN", type=Path, nargs="+", help="folders written by vmtrace swarm run")
     add(
         "--html", metavar="FILE", type=Path,
         help="one HTML file with all tables and zoomable figures (default: RUN/report.html, for one run and no other"

@@ -51,7 +51,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--seeds", metavar="N,...", default="0,1,2,4,8", help="numbers of ordinary seeds (default: 0,1,2,4,8)")
     add(
         "--case", action="append", choices=("public", "forbidden", "none"), default=[],
-        help="what the web seed does: delivers, answers 403, or is left out (default: public, none without --web-seed);"
+        help="the web seed delivers, responds 403, or is left out (default: public, none without --web-seed);"
         " repeatable",
     )  # fmt: skip
     add(
@@ -63,7 +63,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--no-capacity", action="store_true", help="do not measure each source alone first (no fairness then)")
     add("--capacity-time", metavar="TIME", default="10s", help="how long a source is measured alone (default: 10s)")
     add("--timeout", metavar="TIME", default="1h", help="give a download up after this time (default: 1h)")
-    add("--stall", metavar="TIME", default="1min", help="give a download up without a byte for so long (default: 1min)")
+    add(
+        "--stall",
+        metavar="TIME",
+        default="1min",
+        help="give a download up after so long without data (default: 1min)",
+    )
     add(
         "--web-request", metavar="SIZE", help="most that is asked of the web seed at once (default: libtorrent's 16MiB)"
     )
@@ -185,7 +190,7 @@ def _time(option: str, text: str) -> float:
 
     value = quantity(option, text, duration_s)
     if not 0 < value <= _MOST_TIME_S:
-        raise WrongUsage(f"{option} {text}: a time above 0, and at most 30d, is due")
+        raise WrongUsage(f"{option} {text}: expected a time above 0, and at most 30d")
     return value
 
 
@@ -193,7 +198,7 @@ def _whole(option: str, text: str, most: int) -> int:
     from providers.errors import UsageError as WrongUsage
 
     if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= most:
-        raise WrongUsage(f"{option} {text}: a whole number from 1 to {most} is due")
+        raise WrongUsage(f"{option} {text}: expected a whole number from 1 to {most}")
     return int(text)
 
 
@@ -202,7 +207,7 @@ def _request_bytes(text: str) -> int:
 
     value = size_bytes(text)
     if not 16 << 10 <= value <= 1 << 30:
-        raise ValueError(f"{text!r}: from 16KiB to 1GiB is due")
+        raise ValueError(f"{text!r}: expected 16KiB to 1GiB")
     return value
 
 
@@ -210,7 +215,7 @@ def _digest(text: str) -> str:
     from providers.errors import UsageError as WrongUsage
 
     if len(text) != 64 or set(text.lower()) - set("0123456789abcdef"):
-        raise WrongUsage("--sha256: 64 hexadecimal digits are due")
+        raise WrongUsage("--sha256: expected 64 hexadecimal digits")
     return text.lower()
 
 

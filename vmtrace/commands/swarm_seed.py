@@ -35,7 +35,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--tracker", metavar="URL", action="append", default=[], help="announce to this tracker; may be repeated")
     add("--port", metavar="P", default=str(DEFAULT_PORT), help=f"TCP port to listen at (default: {DEFAULT_PORT})")
     add("--bind", metavar="ADDRESS", action="append", default=[], help="address to listen at (default: all)")
-    add("--rate", metavar="SIZE", help="upload at most so much per second, e.g. 5MB (default: no limit)")
+    add("--rate", metavar="SIZE", help="upload rate limit per second, e.g. 5MB (default: none)")
     add("--duration", metavar="TIME", help="end after this time (default: at Ctrl-C)")
     add("--json", action="store_true", help="print what was uploaded as JSON at the end")
     add("--quiet", "-q", action="store_true", help="print only what goes wrong")
@@ -79,7 +79,7 @@ def _order(arguments: argparse.Namespace) -> "SeedOrder":
     torrent = _torrent(arguments)
     rate = None if arguments.rate is None else quantity("--rate", arguments.rate.removesuffix("/s"), size_bytes)
     if rate is not None and rate < 1:
-        raise errors.UsageError(f"--rate {arguments.rate}: more than 0 is due")
+        raise errors.UsageError(f"--rate {arguments.rate}: expected more than 0")
     return SeedOrder(
         file=arguments.file,
         torrent=torrent,
@@ -112,7 +112,7 @@ def _port(text: str) -> int:
     from providers import errors
 
     if not text.isascii() or not text.isdigit() or not 0 < int(text) < 65_536:
-        raise errors.UsageError(f"--port {text}: a number from 1 to 65535 is due")
+        raise errors.UsageError(f"--port {text}: expected a number from 1 to 65535")
     return int(text)
 
 

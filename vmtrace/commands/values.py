@@ -27,7 +27,7 @@ def amount(text: str) -> float:
     """Of money."""
     value = float(text)
     if not 0 <= value < math.inf:
-        raise ValueError(f"{text!r}: an amount of 0 or more is due")
+        raise ValueError(f"{text!r}: expected an amount of 0 or more")
     return value
 
 
@@ -35,7 +35,7 @@ def factor(text: str) -> float:
     """That a plan is multiplied by."""
     value = float(text)
     if not 0 < value <= 1000:
-        raise ValueError(f"{text!r}: a number above 0, and at most 1000, is due")
+        raise ValueError(f"{text!r}: expected a number above 0, and at most 1000")
     return value
 
 
@@ -43,7 +43,7 @@ def repeats(text: str) -> int:
     """How often a plan is done."""
     value = int(text)
     if not 1 <= value <= 100_000:
-        raise ValueError(f"{text!r}: a whole number from 1 to 100000 is due")
+        raise ValueError(f"{text!r}: expected a whole number from 1 to 100000")
     return value
 
 
@@ -53,7 +53,7 @@ def checked_url(url: str) -> None:
 
     parts = urlsplit(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise errors.UsageError(f"--endpoint-url {url}: a URL with http:// or https:// and a host is due")
+        raise errors.UsageError(f"--endpoint-url {url}: expected a URL with http:// or https:// and a host")
     try:
         _ = parts.port
     except ValueError as error:

@@ -13,7 +13,7 @@ from analyze.stats.estimates import Floats
 from analyze.units import seconds, share, si
 
 _TIME = Axis("time since the transfer's first packet", "s")
-_SPACING = Axis("packet spacing", "s", log=True)
+_SPACING = Axis("time between packets", "s", log=True)
 
 
 class PairPackets:
@@ -56,8 +56,8 @@ def spacing(pair: PairPackets, figure: str, suffix: str) -> Chart:
     """Figs. 5 and 7: the time from each data packet to the next, where they were sent."""
     return Chart(
         name=f"{figure}{suffix}",
-        title=f"Packet spacing, {pair.title}",
-        caption="Time since the data packet before. Rings are oversize: they stand out from the transfer's own habit.",
+        title=f"Time between packets, {pair.title}",
+        caption="Time since the data packet before. Rings are unusually long pauses for this transfer.",
         x=_TIME,
         panels=tuple(_spacing_panel(transfer) for transfer in pair.transfers.values()),
     )
@@ -79,7 +79,7 @@ def spacing_and_window(pair: PairPackets, suffix: str) -> Chart:
     note = transfer.problem or f"limited by the window for {share(limited)} of the time"
     return Chart(
         name=f"figure-8-spacing-and-window{suffix}",
-        title=f"Packet spacing and advertised window, {pair.title}",
+        title=f"Time between packets and advertised window, {pair.title}",
         caption="Where the window stays far above what is in flight, flow control is not what held the sender.",
         x=_TIME,
         panels=(
@@ -105,7 +105,7 @@ def _spacing_series(transfer: TransferPackets, colour: str) -> tuple[Series, ...
     mean_s = transfer.measured.measures.spacing_mean_s
     lines = []
     if mean_s and any(len(one.x) for one in series):
-        lines.append(reference("mean spacing", (0.0, _end(series)), (mean_s, mean_s)))
+        lines.append(reference("mean time between packets", (0.0, _end(series)), (mean_s, mean_s)))
     return (*series, *(one for one in marked if len(one.x)), *lines)
 
 
@@ -131,7 +131,7 @@ def _panel_title(transfer: TransferPackets) -> str:
     if numbers.loss_rate is not None:
         title += f"; loss {share(numbers.loss_rate)}"
     if numbers.spacing_mean_s is not None:
-        title += f"; mean spacing {seconds(numbers.spacing_mean_s)}"
+        title += f"; mean time between packets {seconds(numbers.spacing_mean_s)}"
     return title
 
 

@@ -10,9 +10,9 @@ def chart(runs: list[RunResults]) -> Chart:
     """A panel for probes and one for data transfers; a colour for each run."""
     return Chart(
         name="figure-6-mean-spacing-and-throughput",
-        title="Mean packet spacing and throughput of all transfers",
-        caption="Each point is a transfer. Where spacing decides throughput, a run lies on a falling line.",
-        x=Axis("mean packet spacing", "s", log=True),
+        title="Mean time between packets and throughput of all transfers",
+        caption="Each point is a transfer. Where pauses decide throughput, a run lies on a falling line.",
+        x=Axis("mean time between packets", "s", log=True),
         panels=tuple(_panel(runs, role) for role in ROLES),
         columns=2,
     )

@@ -15,7 +15,7 @@ def intervals_part(run: RunResults) -> tuple[Block, ...]:
     found = interval_findings(run)
     if not found:
         few = f"no factor limited {FEWEST_INTERVALS} transfers"
-        return (Text(f"Nothing to compare: {few}, or there are no metrics beside the packets."),)
+        return (Text(f"Nothing to compare: {few}, or there are no metrics besides the packets."),)
     said = Lines(tuple(line.strip() for line in interval_lines(run) if line))
     head = (
         "while limited by", "metric", "answer", "intervals", "transfers", "periods", "inside", "outside",

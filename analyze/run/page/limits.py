@@ -11,8 +11,11 @@ def limits_part(run: RunResults) -> tuple[Block, ...]:
     rows = limit_rows(run)
     if not rows:
         return (Text("No transfer has enough packets in a capture to judge what limited it."),)
-    head = ("transfers", "factor", "verdict in", "of", "time", "share of time", "lost", "share of what was lost")
-    return (*map(Text, limit_sentences(rows)), table(head, ((_cells(row), False) for row in rows), left=(1,)))
+    head = ("transfers", "factor", "verdict in", "of", "time", "share of time", "shortfall", "share of the shortfall")
+    return (
+        *map(Text, limit_sentences(rows, run.transfers)),
+        table(head, ((_cells(row), False) for row in rows), left=(1,)),
+    )
 
 
 def _cells(row: LimitRow) -> list[str]:

@@ -23,8 +23,8 @@ from analyze.units import ABSENT, count, instant, plural, printable, seconds, sh
 _ROW_LIMIT = 4000
 _BESIDE_HEAD = (
     Column("run", left=True), Column("pairs"), Column("ping mean [ms]"), Column("probe: median rate [Mbit/s]"),
-    Column("data: median rate [Mbit/s]"), Column("mean RTT [ms]"), Column("mean loss [%]"), Column("mean spacing [ms]"),
-    Column("probe and data: r"), Column("verdict", left=True, wraps=True),
+    Column("data: median rate [Mbit/s]"), Column("mean RTT [ms]"), Column("mean loss [%]"),
+    Column("mean time between packets [ms]"), Column("probe and data: r"), Column("verdict", left=True, wraps=True),
 )  # fmt: skip
 
 
@@ -69,7 +69,7 @@ def plan(run: RunResults) -> Table:
         "finished",
         "failed",
         "transfers with drops",
-        "not whole",
+        "incomplete",
     )
     return table(head, ((_plan_cells(row), row.index is None) for row in plan_rows(run)))
 
@@ -137,8 +137,9 @@ def relation(run: RunResults) -> tuple[Block, ...]:
 _TRANSFERS_HEAD = (
     Column("pair"), Column("index", left=True), Column("transfer", left=True), Column("start", left=True),
     Column("size"), Column("time"), Column("throughput"), Column("mean RTT"), Column("loss"), Column("retransmitted"),
-    Column("mean spacing"), Column("unusually long pauses"), Column("window limit"), Column("captured at", left=True),
-    Column("lost, both sides"), Column("one-way delay"), Column("longest pause"), Column("made at", left=True),
+    Column("mean time between packets"), Column("unusually long pauses"), Column("window limit"),
+    Column("captured at", left=True), Column("lost, both sides"),
+    Column("one-way delay"), Column("longest pause"), Column("made at", left=True),
     Column("trouble", left=True, wraps=True),
 )  # fmt: skip
 

@@ -59,7 +59,7 @@ def two_sides_part(run: RunResults) -> tuple[Block, ...]:
         return (Text("No transfer was captured on both sides."),)
     head = (
         "index", "transfer", "matched", "not matched", "data segments", "lost", "mean loss [%]",
-        "median one-way delay [ms]", "above the least [ms]", "gaps at sender", "on path", "at receiver",
+        "median one-way delay [ms]", "above the least [ms]", "pauses at sender", "on path", "at receiver",
         "path or receiver", "not located",
     )  # fmt: skip
     numbers = table(head, ((_two_sides_cells(row), row.index is None) for row in rows))

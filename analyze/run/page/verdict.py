@@ -91,7 +91,7 @@ def _evidence(found: RunVerdict) -> tuple[Table, ...]:
 
 
 def _factors(found: RunVerdict) -> Fold:
-    head = ("factor", "verdict in", "their share of time", "share of all time", "lost", "share of what was lost")
+    head = ("factor", "verdict in", "their share of time", "share of all time", "lost", "share of the shortfall")
     numbers = table(head, ((_cells(row), False) for row in found.factors))
     judged = f"{plural(found.judged, 'transfer')} judged, {count(found.left_open)} undecided"
     return Fold(f"All factors: {judged}", (numbers,))

@@ -201,7 +201,7 @@ def _write(folder: Path, rows: list[dict[str, Any]]) -> None:
 
     make_folder(_place(folder).parent)
     if not _place(folder).resolve().is_relative_to(folder.resolve()):
-        raise PermissionError(errno.EPERM, "analysis/ leads out of the run folder", str(_place(folder)))
+        raise PermissionError(errno.EPERM, "analysis/ points outside the run folder", str(_place(folder)))
     with writing(_place(folder)) as out:
         write_table(pa.Table.from_pylist(rows, schema=_SCHEMA), out, compression="zstd")
 

@@ -64,7 +64,7 @@ _LIMITS: tuple[tuple[Metric, Callable[[Measures], float | None]], ...] = tuple(
 )  # fmt: skip
 _STALLED, _OPEN = "limited_by_host_stall", "limited_by_unknown"
 _LIMITED = Metric("limited_by", "time limited by each factor", "packets", "share", split="any")
-_PAUSED = Metric("oversize_time_share", "time in oversize packet spacing", "packets", "share", split="any")
+_PAUSED = Metric("oversize_time_share", "time in unusually long pauses", "packets", "share", split="any")
 _KERNEL_LOSS = Metric(
     "kernel_retransmission_rate", "retransmissions by the kernel's count", "packets", "share", split="any"
 )

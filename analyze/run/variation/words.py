@@ -30,7 +30,7 @@ def spread_sentence(role: Role, found: Spread) -> str:
     """Is throughput unstable?"""
     variation = found.variation
     if variation.value is None:
-        return f"{role} throughput: no two transfers of an index to compare"
+        return f"{role} throughput: too few transfers of each index to say whether it is steady"
     number = f"coefficient of variation {_variation(variation.value)}{_interval(variation)}"
     of = f"{plural(variation.n, 'transfer')}, within each index"
     verdict = {

@@ -162,7 +162,7 @@ def test_the_kind_of_a_message_counts(pair: tuple[Channel, Channel]) -> None:
 
 def test_silence_and_drips_both_end_at_the_deadline(pair: tuple[Channel, Channel]) -> None:
     began_s = time.monotonic()
-    with pytest.raises(ReceiverGone, match="has not answered in time"):
+    with pytest.raises(ReceiverGone, match="no reply from"):
         raw(pair, b"\0").receive(0.1)
     assert time.monotonic() - began_s < 1
 

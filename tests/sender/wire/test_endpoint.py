@@ -135,7 +135,7 @@ def test_a_connection_that_waits_can_be_given_up_by_another_thread() -> None:
 
 def test_no_answer_is_explained() -> None:
     listener, waiting = full_listener()
-    with pytest.raises(ReceiverGone, match="no answer within 0.1 s: is the receiver running, and the port open"):  # noqa: RUF043
+    with pytest.raises(ReceiverGone, match="no reply within 0.1 s: is the receiver running, and the port open"):  # noqa: RUF043
         connect(to(listener), Address(socket.AF_INET, listener.getsockname()), SocketOptions(), 0.1)
     for sock in (listener, *waiting):
         sock.close()

@@ -106,7 +106,7 @@ def test_a_standstill_ends_both_ways() -> None:
         with theirs:
             give_up_after(ours, 0.2)
             give_up_after(theirs, 0.2)
-            with pytest.raises(ReceiverGone, match="no byte arrives"):
+            with pytest.raises(ReceiverGone, match="no data arrives"):
                 receive_stream(theirs, 10, 10, Progress(), lambda: None)
-            with pytest.raises(ReceiverGone, match="no byte could be sent"):
+            with pytest.raises(ReceiverGone, match="no data could be sent"):
                 send_stream(ours, new_block(1 << 20), 1 << 30, Progress())
