@@ -17,7 +17,7 @@ _NAMES = (("client_to_server", "client → server"), ("server_to_client", "serve
 _LABELS = {
     "lost_segments_inferred": "lost segments (inferred)",
     "lost_after_capture_segments": "lost after the capture point",
-    "sack_blocks_beyond_sent": "SACK blocks of what was never sent",
+    "sack_blocks_beyond_sent": "SACK blocks of data never sent",
     "unacceptable_packets": "packets outside every window",
     "lost_segments_ipid": "lost before the capture point (by IP ID)",
     "lost_acknowledgements_ipid": "lost ACKs (by IP ID)",
@@ -30,7 +30,16 @@ _LABELS = {
     "oversize": "unusually long pauses",
     "oversize_time_s": "time in unusually long pauses",
     "oversize_threshold_s": "unusually long from",
+    "oversize_rule": "rule for unusually long",
     "spacing": "time between data packets",
+    "goodput_bps": "goodput",
+    "reference_bps": "possible (the best rate seen)",
+    "limited_time_s": "time limited by the window",
+    "limited_fraction": "share of time limited by it",
+    "acknowledgement_loss_rate": "ACK loss rate",
+    "network_duplicates": "duplicates made by the network",
+    "sack_samples": "samples by SACK",
+    "timestamp_samples": "samples by timestamps",
     "setup": "handshake",
     "local_host_stall": "host stall on this side",
     "remote_host_stall": "host stall on the other side",
@@ -98,7 +107,7 @@ def _verdict_lines(record: Record) -> Iterator[str]:
         return
     yield ""
     yield f"  why: {printable(verdict['sentence'])}"
-    runner_up = f", then {_label(verdict['runner_up'])}" if verdict["runner_up"] else ""
+    runner_up = f", runner-up {_label(verdict['runner_up'])}" if verdict["runner_up"] else ""
     yield f"  confidence {share(verdict['confidence'])}{runner_up}"
     for evidence in verdict["evidence"]:
         yield f"  evidence: {printable(evidence['text'])}"
@@ -117,7 +126,7 @@ def _limit_lines(record: Record) -> Iterator[str]:
             yield ""
             yield f"what limited it, {name}:"
         for limit in limits:
-            lost = "" if limit["lost_bytes"] is None else f", cost {si(limit['lost_bytes'], 'B')}"
+            lost = "" if limit["lost_bytes"] is None else f", shortfall {si(limit['lost_bytes'], 'B')}"
             time, part = seconds(limit["time_s"]), share(limit["fraction"])
             yield f"  {_label(limit['factor']):<22} {time:>8} {part:>7}{lost}"
 

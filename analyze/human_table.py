@@ -364,51 +364,58 @@ def unmeasured(trace: "Trace") -> Iterator[str]:
         yield f"Not measured: {'; '.join(reasons)}."
 
 
-def provider_table(providers: Iterable["Provider"]) -> "Table":
-    """Connections and their cost by service."""
+_PROVIDER_HEADS = ("conns", "resumed", "bytes", "application", "overhead", "TLS handshake", "TLS rec", "retrans")
+_PROVIDER_TIMES = ("TCP RTT", "TLS time")
+_PROVIDER_DASHES = (
+    f"{ABSENT} means: service: not known; resumed: no TLS; overhead: no application data;"
+    " TCP RTT, TLS time: no complete handshake in the capture."
+)
+
+
+def show_providers(providers: Iterable["Provider"], console: "Console") -> None:
+    """Print connections and their cost by service."""
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, _COLUMN_GAP, 0, 0))
     for title in ("provider", "service", "identified by"):
         table.add_column(title, no_wrap=True)
-    for title in (
-        "conns",
-        "resumed",
-        "bytes",
-        "application",
-        "overhead",
-        "TLS handshake",
-        "TLS rec",
-        "retrans",
-        "TCP RTT",
-        "TLS time",
-    ):
+    for title in (*_PROVIDER_HEADS, *_PROVIDER_TIMES):
         table.add_column(title, justify="right", no_wrap=True)
-    for provider in providers:
-        row, sums = provider.as_record(), provider.overhead
-        table.add_row(
-            Text(provider.name),
-            Text(provider.service or "-"),
-            _told_by(provider.identified_by),
-            count(sums.connections),
-            f"{sums.tls_resumed}/{sums.tls_connections}" if sums.tls_connections else "-",
-            si(sums.wire_bytes, "B"),
-            si(sums.application_bytes, "B"),
-            ratio(sums.overhead_ratio),
-            si(sums.parts["tls_handshake_bytes"], "B"),
-            si(sums.parts["tls_record_bytes"], "B"),
-            si(sums.parts["retransmitted_bytes"], "B"),
-            seconds(_float(row["handshake_rtt_s"])),
-            seconds(_float(row["tls_handshake_s"])),
-        )
-    return table
+    rows = [_provider_cells(provider) for provider in providers]
+    for cells in rows:
+        table.add_row(*map(Text, cells))
+    console.print(table)
+    if any(ABSENT in cells for cells in rows):
+        console.print(Text(_PROVIDER_DASHES, "dim"))
 
 
-def _told_by(counts: dict[str, int]) -> str:
-    """What told most, and how many other ways there were: `sni +1`."""
+def _provider_cells(provider: "Provider") -> list[str]:
+    row, sums = provider.as_record(), provider.overhead
+    return [
+        provider.name,
+        provider.service or ABSENT,
+        _identified_by(provider.identified_by),
+        count(sums.connections),
+        f"{sums.tls_resumed}/{sums.tls_connections}" if sums.tls_connections else ABSENT,
+        si(sums.wire_bytes, "B"),
+        si(sums.application_bytes, "B"),
+        ratio(sums.overhead_ratio),
+        *(si(sums.parts[part], "B") for part in ("tls_handshake_bytes", "tls_record_bytes", "retransmitted_bytes")),
+        seconds(_float(row["handshake_rtt_s"])),
+        seconds(_float(row["tls_handshake_s"])),
+    ]
+
+
+_IDENTIFIED_BY = {"sni": "TLS name", "dns": "DNS", "range": "IP range"}
+"""How a service was identified, where the key of the JSON is not a word of the field."""
+
+
+def _identified_by(counts: dict[str, int]) -> str:
+    """What identified most, and how many other ways there were: `TLS name +1`."""
     most = max(counts, key=lambda by: counts[by])
-    return most if len(counts) == 1 else f"{most} +{len(counts) - 1}"
+    name = _IDENTIFIED_BY.get(most, most)
+    return name if len(counts) == 1 else f"{name} +{len(counts) - 1}"
 
 
 def summary_text(trace: "Trace", *, limit: int, width: int) -> str:

@@ -137,7 +137,7 @@ def _add_account(parser: argparse.ArgumentParser) -> None:
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
-    parser.add_argument("--quiet", "-q", action="store_true", help="print only what goes wrong")
+    parser.add_argument("--quiet", "-q", action="store_true", help="print only errors and warnings")
 
 
 def _fetch(arguments: argparse.Namespace) -> int:

@@ -53,7 +53,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     length = parser.add_mutually_exclusive_group()
     length.add_argument("--repeat", metavar="N", help="rounds of the plan")
     length.add_argument("--for", dest="duration", metavar="TIME", help="repeat the plan for this time, e.g. 18h")
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of loss, jitter and stalls (default 1)")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of loss, jitter and stalls (default 1)")
     parser.add_argument(
         "--set", dest="settings", action="append", default=[], metavar="NAME=VALUE",
         help=f"change a number of the path, [forward.|reverse.]NAME; NAME: {', '.join(NAMES)}".replace("%", "%%"),
@@ -64,14 +64,14 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--congestion-control", metavar="NAME",
-        help="of all connections (default cubic; with a plan of your own: what it says)",
+        help="congestion control of all connections (default cubic; with your own plan: the plan's)",
     )  # fmt: skip
     parser.add_argument(
         "--no-offload", action="store_true", help="hosts segment in software: captures see wire packets"
     )
     parser.add_argument("--no-capture", action="store_true", help="run without capturing packets")
-    parser.add_argument("--ip-version", type=int, choices=(4, 6), default=4, help="of the path (default 4)")
-    parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
+    parser.add_argument("--ip-version", type=int, choices=(4, 6), default=4, help="IP version of the path (default 4)")
+    parser.add_argument("--quiet", action="store_true", help="print errors only")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -160,8 +160,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help="scenarios to run, or 'all'")
     parser.add_argument("--out", type=Path, help="folder; each scenario gets a folder of its name in it")
     parser.add_argument("--list", action="store_true", help="show the scenarios")
-    parser.add_argument("--seed", type=int, help="another seed than the scenario's own")
-    parser.add_argument("--attempts", type=int, default=4, help="run again one that was not good (default 4)")
+    parser.add_argument("--seed", type=int, help="seed, instead of the scenario's own")
+    parser.add_argument("--attempts", type=int, default=4, help="attempts until a run is good (default 4)")
 
 
 def run_named(options: argparse.Namespace) -> int:

@@ -184,7 +184,7 @@ def _add_trouble(parser: argparse.ArgumentParser) -> None:
 def _add_output(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("output")
     form = group.add_mutually_exclusive_group()
-    form.add_argument("--quiet", "-q", action="store_true", help="print only what goes wrong")
+    form.add_argument("--quiet", "-q", action="store_true", help="print only errors and warnings")
     form.add_argument("--json-lines", action="store_true", help="one JSON object for each event on standard output")
 
 

@@ -30,13 +30,15 @@ def build_parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("run", metavar="RUN", type=Path, help="folder of the run")
-    parser.add_argument("host", metavar="HOST", nargs="?", help="the receiver (default: where it was)")
+    parser.add_argument(
+        "host", metavar="HOST", nargs="?", help="name or address of the receiver (default: that of the run)"
+    )
     parser.add_argument("--key-file", metavar="FILE", help=f"the receiver's key (or set {ENVIRONMENT})")
     parser.add_argument(
         "--port", metavar="PORT", type=whole(1, 65535), help="port of the receiver (default: that of the run)"
     )
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--quiet", "-q", action="store_true", help="print only what goes wrong")
+    form.add_argument("--quiet", "-q", action="store_true", help="print only errors and warnings")
     form.add_argument("--json-lines", action="store_true", help="one JSON object for each event on standard output")
     return parser
 

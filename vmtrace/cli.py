@@ -17,7 +17,7 @@ from vmtrace.errors import CommandError, Exit, UsageError, complain, describe
 _PLACES = frozenset({"--json", "--csv", "--parquet", "--figures", "--report", "--html"})
 """Options of all subcommands that say where to write."""
 _PLAIN = "vmtrace-plain"
-_STAND_INS = dict(zip("→←…×–—−µ·≤≥", "><~x---u.<>", strict=True))  # noqa: RUF001 - the letters that are meant
+_STAND_INS = dict(zip("→←…×–—−µ·≤≥±≈─━", "><~x---u.<>~~--", strict=True))  # noqa: RUF001 - the letters that are meant
 
 
 def main() -> None:

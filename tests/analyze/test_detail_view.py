@@ -157,7 +157,7 @@ def test_the_verdict_comes_first_and_the_limits_with_what_they_cost(record: dict
     record["client_to_server"] |= {"limits": [limit, setup], "unique_payload_bytes": 600_000}
     lines = shown(record).splitlines()
     why = lines.index("  why: The window was small.")
-    assert lines[why + 1] == "  confidence 80.0 %, then slow start"
+    assert lines[why + 1] == "  confidence 80.0 %, runner-up slow start"
     assert lines[why + 2 : why + 4] == ["  evidence: the window", "    frame.number in {3, 9}"]
     assert "from the first packet to the last data" in lines[why + 4]
     interval = "between 1.50 Mbit/s and 2.50 Mbit/s"

@@ -58,7 +58,7 @@ def test_rows_are_found_by_class_and_region() -> None:
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        (["download_per_gb = -1"], "price 1: download_per_gb: a number of 0 or more"),
+        (["download_per_gb = -1"], "price 1: download_per_gb: expected a number of 0 or more"),
         (["download_per_gb = 2e6"], "2e+06 is absurd"),
         (["download_per_gb = []"], "expected at least one step"),
         (["download_per_gb = [{ up_to = 1, price = 1 }]"], "the last step has no up_to"),
@@ -66,7 +66,7 @@ def test_rows_are_found_by_class_and_region() -> None:
         (["download_per_gb = [{ up_to = 0, price = 1 }, { price = 2 }]"], "up_to must grow"),
         (["download_per_gb = [{ upto = 0, price = 1 }, { price = 2 }]"], "did you mean up_to"),
         (["download_per_gb = [1]"], "step 1: write { up_to"),
-        (["download_per_gb = [{}]"], "step 1: price: a number"),
+        (["download_per_gb = [{}]"], "step 1: price: expected a number"),
         (['currency = "USD"'], "price 1: currency 'USD' in a table of EUR: a table has one currency"),
         (["class = 1"], "provider must be a text, and region and class"),
         (["[[price]]", 'provider = "s3"'], "price 2: there is one for s3 everywhere already"),

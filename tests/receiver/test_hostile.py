@@ -226,12 +226,12 @@ def test_another_version_is_told_so_on_both_sides(tmp_path: Path, monkeypatch: p
             auth[9] = 2
             sock.sendall(auth)
             accept = receive_exactly(sock, hs.ACCEPT_BYTES, time.monotonic() + 5, "it")
-            with pytest.raises(VersionMismatch, match="speaks version 1 of the protocol"):
+            with pytest.raises(VersionMismatch, match="has version 1 of the protocol"):
                 hs.check_accept(KEY, hello, bytes(auth), accept, "it")
         with monkeypatch.context() as patched:
             patched.setattr("receiver.newcomer.handshake.new_hello", lambda: b"VMTRACE\0\0\2" + bytes(38))
             with pytest.raises(
-                VersionMismatch, match="speaks version 2 of the protocol, this vmtrace version 1: install"
+                VersionMismatch, match="has version 2 of the protocol, this vmtrace has version 1: install"
             ):
                 Control.connect(there.endpoint(), KEY, 5)
         there.serves()

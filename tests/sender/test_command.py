@@ -79,7 +79,7 @@ def test_nonsense_is_refused_by_the_parser(words: list[str], capsys: pytest.Capt
 def test_a_plan_that_scale_makes_absurd_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "plan.toml"
     file.write_text('entries = [{probe = 1, data = "1 TiB"}]')
-    with pytest.raises(SenderError, match=r"entries\[0\]\.data\.bytes: a whole number from 1 to"):
+    with pytest.raises(SenderError, match=r"entries\[0\]\.data\.bytes: expected a whole number from 1 to"):
         go("--show-plan", "--scale", "1e6", "--plan", file)
 
 

@@ -24,7 +24,7 @@ def test_bars_while_it_runs_lines_that_stay_and_the_summary_apart(plan: Plan) ->
         "trying again in 2 s",
         "there: connection lost [x]",
         "I_0 pair 2: failed after 5 attempts: digests differ",
-        "the receiver's half is partial: there: connection lost",
+        "the receiver's files are partial: there: connection lost",
         "2 finished",
     ):
         assert words in text

@@ -17,7 +17,7 @@ packets are recorded: here on eth0
 pair 2, attempt 1: there: connection lost [x]; trying again in 2 s
 2 of 3 pairs: I_0 pair 2: failed after 5 attempts: digests differ
 the receiver records no packets: no right
-the receiver's half is partial: there: connection lost
+the receiver's files are partial: there: connection lost
 """
 
 

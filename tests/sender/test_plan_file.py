@@ -115,10 +115,13 @@ def test_a_plan_file_without_a_name_has_that_of_its_file(tmp_path: Path) -> None
         ("entries = [{probe = 1, data = 1, gap_s = -1}]", "entries[0].gap_s: expected 0 or more seconds"),
         ("entries = [{probe = 1, data = 1, gap_s = nan}]", "entries[0].gap_s: expected a finite number"),
         ("entries = [{probe = 1, data = 1, gap_s = '2 moons'}]", "entries[0].gap_s: '2 moons' is no duration"),
-        ("entries = [{probe = 1, data = {bytes = 1, dscp = 64}}]", "entries[0].data.dscp: a whole number from 0 to 63"),
+        (
+            "entries = [{probe = 1, data = {bytes = 1, dscp = 64}}]",
+            "entries[0].data.dscp: expected a whole number from 0 to 63",
+        ),
         (
             "entries = [{probe = 1, data = {bytes = 1, mss_bytes = 9}}]",
-            "entries[0].data.mss_bytes: a whole number from 88",
+            "entries[0].data.mss_bytes: expected a whole number from 88",
         ),
         ("entries = [{probe = 1, data = {bytes = 1, tls = 'yes'}}]", "entries[0].data.tls: expected true or false"),
         (
@@ -131,7 +134,7 @@ def test_a_plan_file_without_a_name_has_that_of_its_file(tmp_path: Path) -> None
         ),
         (
             "transfer = {streams = 0}\nentries = [{probe = 1, data = 1}]",
-            "transfer.streams: a whole number from 1 to 1,000",
+            "transfer.streams: expected a whole number from 1 to 1,000",
         ),
         ("transfer = {bytes = 1}\nentries = [{probe = 1, data = 1}]", "transfer.bytes: unknown"),
         ("entries = [{probe=1,data=1,index='a'},{probe=1,data=1,index='a'}]", "entries[1].index: 'a' is the index of"),

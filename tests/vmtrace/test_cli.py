@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import vmtrace as package
+from vmtrace.cli import _plain
 
 
 def test_the_version_is_told(vmtrace: Any) -> None:
@@ -56,3 +57,7 @@ def test_a_run_for_json_is_cheap(transfer: Any, tmp_path: Path) -> None:
 def test_no_command_line_of_analyze_waits_for_a_data_library(tmp_path: Path, options: list[str]) -> None:
     loaded = loaded_by(f"from vmtrace.cli import run; assert run(['analyze', 'gone.pcap', *{options}]) > 0", tmp_path)
     assert loaded & (SLOW_TO_LOAD - loaded_by("", tmp_path)) == set()
+
+
+def test_an_output_without_utf_8_has_a_letter_for_each() -> None:
+    assert "".join(_plain(UnicodeEncodeError("ascii", one, 0, 1, "no"))[0] for one in "→±µ≤…") == ">~u<~"

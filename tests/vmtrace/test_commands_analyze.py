@@ -96,7 +96,9 @@ def test_standard_input_is_read_and_kept_where_packets_are_wanted(vmtrace: Any, 
 
 
 def test_sums_by_provider_are_in_the_table_the_json_and_the_csv(vmtrace: Any, capture: Path, tmp_path: Path) -> None:
-    assert "no name, port 5001" in vmtrace("analyze", "two.pcap", "--by", "provider").stdout
+    table = vmtrace("analyze", "two.pcap", "--by", "provider").stdout
+    assert "no name, port 5001" in table
+    assert table.splitlines()[-1].startswith("- means: service: not known; resumed: no TLS;")
     vmtrace("analyze", "two.pcap", "--by", "provider", "--json", "out.json", "--csv", "csv")
     document = json.loads((tmp_path / "out.json").read_text())
     jsonschema.validate(document, load())
@@ -104,6 +106,13 @@ def test_sums_by_provider_are_in_the_table_the_json_and_the_csv(vmtrace: Any, ca
     assert provider["connections"] == 2
     assert provider["wire_bytes"] == sum(c["ledger"]["wire_bytes"] for c in document["connections"])
     assert "port 5001" in (tmp_path / "csv" / "providers.csv").read_text()
+
+
+def test_one_rate_has_one_name(vmtrace: Any, capture: Path) -> None:
+    lines = vmtrace("analyze", "two.pcap", "--connection", "1").stdout.splitlines()
+    heads = {line.split("  ")[0] for line in lines}
+    assert {"goodput", "possible (the best rate seen)"} <= heads
+    assert not {"reference", "goodput bps", "oversize rule"} & heads
 
 
 def test_a_crossed_threshold_is_status_3_and_names_the_connection(vmtrace: Any, capture: Path) -> None:

@@ -275,7 +275,7 @@ class Outputs:
             for record in self._trace.records(self._request.connections):
                 detail_view.show(record, self._trace.header()["reasons"], console)
         elif self._request.by_provider:
-            console.print(human_table.provider_table(self._providers))
+            human_table.show_providers(self._providers, console)
         else:
             human_table.show(self._trace, console, limit=self._request.limit, sort=self._request.sort)
             both_sides.show(self._runs, console)

@@ -18,7 +18,7 @@ def build_parser() -> argparse.ArgumentParser:
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("shell", choices=_SHELLS, help="the shell that is to complete")
+    parser.add_argument("shell", choices=_SHELLS, help="shell to complete commands for")
     return parser
 
 

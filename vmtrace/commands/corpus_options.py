@@ -28,7 +28,7 @@ def add_common(parser: argparse.ArgumentParser) -> None:
         "--memory", metavar="SIZE", type=memory, default=1 << 30, help="memory of each worker (default: 1GiB)"
     )
     add_endpoint_url(parser)
-    parser.add_argument("--quiet", "-q", action="store_true", help="print only what went wrong")
+    parser.add_argument("--quiet", "-q", action="store_true", help="print only errors and warnings")
 
 
 def add_filter(parser: argparse.ArgumentParser) -> None:

@@ -40,20 +40,20 @@ def build_parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     add = parser.add_argument
     add("--from", dest="run_folder", metavar="RUN", type=Path, help="a measured run of vmtrace storage run, instead")
-    add("--rate", metavar="N/UNIT", help="how often that run would be: 30/month, 1/day, 2/hour")
+    add("--rate", metavar="N/UNIT", help="how often that run would be made: 30/month, 1/day, 2/hour")
     add(
         "--prices", metavar="NAME|FILE", required=True,
         help="garfinkel2007, palankar2008, bocchi2014, or a TOML file (docs/cost.md)",
     )  # fmt: skip
-    add("--provider", metavar="NAME", help="of the table; default: the workload's, or the only one")
+    add("--provider", metavar="NAME", help="provider in the table of prices; default: the workload's, or the only one")
     add("--class", dest="storage_class", metavar="NAME", help="storage class that everything is in; default: none")
-    add("--region", metavar="NAME", help="of the service: its prices, and what a trace's places are compared with")
+    add("--region", metavar="NAME", help="region of the service, for its prices and for the places of a trace")
     _add_scenarios(parser)
     add = parser.add_argument_group("output").add_argument
     add("--invoice", metavar="FILE", type=Path, help="what a month was charged (TOML), to compare and explain")
     add("--json", metavar="OUT|-", help="everything as JSON (- is standard output), and no table printed")
     add("--figures", metavar="DIR", type=Path, help="the scenarios as stacked bars (PNG, SVG) and their data (CSV)")
-    add("-q", "--quiet", action="store_true", help="print nothing but errors")
+    add("-q", "--quiet", action="store_true", help="print errors only")
     add("--no-color", action="store_true", help="print without colours")
     return parser
 
@@ -67,7 +67,7 @@ def _add_scenarios(parser: argparse.ArgumentParser) -> None:
         "--cache", metavar="SIZE", action="append", default=[],
         help="a local cache: 500GB, 50TB; of a trace LRU and S3-FIFO are simulated; may be repeated",
     )  # fmt: skip
-    add("--hit-ratio", metavar="SHARE", help="of the bytes read, in each --cache; without a trace")
+    add("--hit-ratio", metavar="SHARE", help="share of the bytes read that each --cache serves; without a trace")
     add("--cache-price", metavar="AMOUNT", help="what a TB of cache costs a month; default: 0")
     add("--compute-hours", metavar="N", help="hours of computing a month: next to the data, or for derived data")
     add("--cooperative", metavar="SHARE", help="share of the bytes that readers serve each other (0 to 1)")

@@ -47,7 +47,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--address-ranges", metavar="FILE", type=Path, action="append", default=[],
         help="published IP ranges of providers, to say whose each address is; may be repeated")  # fmt: skip
     add("--all", action="store_true", help="print everything, not only what fits on one screen")
-    add("-q", "--quiet", action="store_true", help="print nothing but errors")
+    add("-q", "--quiet", action="store_true", help="print errors only")
     add("--no-color", action="store_true", help="print without colours")
 
 

@@ -49,8 +49,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--rate", metavar="N", default="100", help="queries per second in all, retries included (default: 100)")
     add("--resolver-rate", metavar="N", default="10", help="queries per second to each resolver (default: 10)")
     add("--timeout", metavar="TIME", default="3s", help="how long to wait for a reply (default: 3s)")
-    add("--attempts", metavar="N", default="3", help="how often to ask before a question is unanswered (default: 3)")
-    add("--every", metavar="TIME", help="repeat all of it this often")
+    add("--attempts", metavar="N", default="3", help="attempts at a question (default: 3)")
+    add("--every", metavar="TIME", help="repeat everything at this interval")
     add("--for", metavar="TIME", dest="for_", help="how long to repeat (with --every)")
     add = parser.add_argument_group("this vantage point").add_argument
     add("--at", metavar="LAT,LON", help="where this host is, in degrees; without it distances locate nothing")
@@ -61,15 +61,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add(
         "--ca-bundle", metavar="FILE", type=Path, help="certificate authorities to trust for TLS (default: this host's)"
     )
-    add("--round-trips", metavar="N", default="10", help="of each kind to each address (default: 10)")
+    add("--round-trips", metavar="N", default="10", help="round trips of each kind to each address (default: 10)")
     add("--spacing", metavar="TIME", default="200ms", help="between two round trips to an address (default: 200ms)")
     add("--most", metavar="N", default="2000", help="addresses to measure at most (default: 2000)")
-    add("--no-traceroute", action="store_true", help="look for no routers")
-    add("--interface", metavar="IF", help="to record packets on (default: the one towards the front ends)")
+    add("--no-traceroute", action="store_true", help="do not trace the routes")
+    add("--interface", metavar="IF", help="interface to record (default: the one towards the front ends)")
     add("--no-capture", action="store_true", help="record no packets (needs no rights)")
     add = parser.add_argument_group("output").add_argument
     add("--json", action="store_true", help="print run.json at the end")
-    add("--quiet", "-q", action="store_true", help="print only what goes wrong")
+    add("--quiet", "-q", action="store_true", help="print only errors and warnings")
 
 
 def run(arguments: argparse.Namespace) -> int:

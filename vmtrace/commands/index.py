@@ -25,7 +25,7 @@ def build_parser() -> argparse.ArgumentParser:
     add("files", metavar="CAPTURE", nargs="+", help="captures: files, folders, patterns, s3:// gs:// az:// URLs")
     add("--out", metavar="FILE", help="where to write the index of one capture (default: next to the capture)")
     add_endpoint_url(parser)
-    add("--quiet", "-q", action="store_true", help="print only what went wrong")
+    add("--quiet", "-q", action="store_true", help="print only errors and warnings")
     return parser
 
 

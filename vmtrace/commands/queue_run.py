@@ -37,7 +37,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--resume", metavar="RUN", type=Path, help="resume a run that was killed or interrupted")
     add = parser.add_argument_group("the service").add_argument
     add("--endpoint-url", metavar="URL", help="a compatible server instead of the SDK's")
-    add("--region", metavar="R", help="default: the SDK's")
+    add("--region", metavar="R", help="region of the service (default: the SDK's)")
     add("--location", metavar="NAME", help="where this host is, for reports")
     add("--queue", metavar="NAME", help="an existing queue (default: one of the run's own)")
     add("--fifo", action="store_true", help="use a FIFO queue")
@@ -47,7 +47,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         action="append",
         default=[],
-        help="of the service (a wrong name lists them)",
+        help="option of the SDK (a wrong name lists them)",
     )
     add = parser.add_argument_group("the plan").add_argument
     add(
@@ -55,10 +55,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="NAME|FILE",
         help="yoon-latency (default), yoon-latency-fast, garfinkel2007-queue or a TOML file",
     )
-    add("--rate", metavar="N", help="messages per second, due at times fixed by it; 'fast': as fast as possible")
+    add("--rate", metavar="N", help="messages per second, at fixed times; 'fast': as fast as possible")
     add("--duration", metavar="TIME", help="how long to send at the rate")
-    add("--messages", metavar="N", help="how many each stage sends")
-    add("--size", metavar="SIZE", help="of a message, up to the service's limit")
+    add("--messages", metavar="N", help="messages that each stage sends")
+    add("--size", metavar="SIZE", help="size of a message, up to the service's limit")
     add("--send-batch", metavar="N|largest", help="messages per send request")
     add("--receive-batch", metavar="N|largest", help="most messages per receive request")
     add("--delete-batch", metavar="N|largest", help="most messages per delete request")
@@ -66,24 +66,24 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--receivers", metavar="N", help="processes that receive")
     add("--deleters", metavar="N", help="processes that delete")
     add("--visibility", metavar="TIME", help="how long a received message stays hidden")
-    add("--wait", metavar="TIME", help="of a long poll; 0 is short polling")
+    add("--wait", metavar="TIME", help="time of a long poll; 0: short polling")
     add("--backlog", metavar="N", help="without a rate: most messages sent and not yet deleted")
-    add("--repeat", metavar="N", help="how often, instead of the plan's number")
+    add("--repeat", metavar="N", help="repetitions, instead of the plan's number")
     add("--scale", metavar="X", help="multiply the numbers of messages")
     add = parser.add_argument_group("limits").add_argument
-    add("--max-bytes", metavar="SIZE", help="never move more than this in requests and responses")
-    add("--max-cost", metavar="AMOUNT", help="never be charged more than this, by --prices")
+    add("--max-bytes", metavar="SIZE", help="move at most so much in requests and responses")
+    add("--max-cost", metavar="AMOUNT", help="stop before the charges by --prices exceed this")
     add("--prices", metavar="NAME|FILE", help="table of prices: a TOML file, or garfinkel2007 (those of 2007)")
     add = parser.add_argument_group("packets").add_argument
-    add("--interface", metavar="IF", help="default: the one towards the service")
+    add("--interface", metavar="IF", help="interface to record (default: the one towards the service)")
     add("--no-capture", action="store_true", help="record no packets (needs no rights)")
     add("--capture-for", metavar="TIME", help="record only the beginning of each stage (default: all of it)")
     add("--snaplen", metavar="N", help="bytes kept of each packet (default: headers, and complete TLS handshakes)")
-    add("--filter", metavar="BPF", help="default: the service's ports, name lookups, ICMP and ARP")
+    add("--filter", metavar="BPF", help="packets to record (default: the service's ports, DNS, ICMP and ARP)")
     add = parser.add_argument_group("output").add_argument
-    add("--name", metavar="NAME", help="of the data set, for reports (default: the folder's)")
+    add("--name", metavar="NAME", help="name of the data set in reports (default: the folder's)")
     add("--json", action="store_true", help="print run.json at the end")
-    add("--quiet", "-q", action="store_true", help="print only what goes wrong")
+    add("--quiet", "-q", action="store_true", help="print only errors and warnings")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -48,7 +48,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--figures", metavar="DIR", type=Path, help="figures for print (PNG, SVG) and their data (CSV)")
     add("--json", metavar="OUT|-", help="everything measured as JSON (- is standard output), and no table printed")
     add("--all", action="store_true", help="print everything, not only what fits on one screen")
-    add("-q", "--quiet", action="store_true", help="print nothing but errors")
+    add("-q", "--quiet", action="store_true", help="print errors only")
     add("--no-color", action="store_true", help="print without colours")
 
 

@@ -43,7 +43,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add(
         "--endpoint-url", metavar="URL", help="a compatible server (Swift: its authentication URL) instead of the SDK's"
     )
-    add("--region", metavar="R", help="default: the SDK's")
+    add("--region", metavar="R", help="region of the service (default: the SDK's)")
     add("--bucket", metavar="NAME", help="existing bucket, container or vault (default: create one)")
     add("--create-bucket", action="store_true", help="create the one named by --bucket, and remove it at the end")
     add("--ca-bundle", metavar="FILE", type=Path, help="certificate authorities to trust for TLS")
@@ -52,7 +52,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         action="append",
         default=[],
-        help="of the service (a wrong name lists them)",
+        help="option of the SDK (a wrong name lists them)",
     )
     add("--restore-timeout", metavar="TIME", help="how long to wait for archived objects (default: 6h)")
     add = parser.add_argument_group("the plan").add_argument
@@ -68,7 +68,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="benchmark: only this one of the plan; may be repeated",
     )
-    add("--repeat", metavar="N", help="benchmark, sweep: how often, instead of what the plan says")
+    add("--repeat", metavar="N", help="benchmark, sweep: repetitions, instead of the plan's")
     add("--scale", metavar="X", help="multiply sizes, pauses, intervals and durations")
     add("--quick", action="store_true", help="a quick look: once, small objects, a minute or two")
     add = parser.add_argument_group("the plan, campaigns").add_argument
@@ -80,22 +80,22 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--location", metavar="NAME", help="where this host is, for reports")
     add("--resume", action="store_true", help="resume the run in --out; give the other options as before")
     add = parser.add_argument_group("limits").add_argument
-    add("--max-bytes", metavar="SIZE", help="never move more than this, all repetitions together")
-    add("--max-cost", metavar="AMOUNT", help="never be charged more than this, by --prices")
+    add("--max-bytes", metavar="SIZE", help="move at most so much, over all repetitions")
+    add("--max-cost", metavar="AMOUNT", help="stop before the charges by --prices exceed this")
     add("--prices", metavar="NAME|FILE", help="table of prices: a TOML file, or bocchi2014 (those of 2014)")
     add = parser.add_argument_group("packets").add_argument
-    add("--interface", metavar="IF", help="default: the one towards the service")
+    add("--interface", metavar="IF", help="interface to record (default: the one towards the service)")
     add("--no-capture", action="store_true", help="record no packets (needs no rights)")
     add("--snaplen", metavar="N", help="bytes kept of each packet (default: headers, and complete TLS handshakes)")
-    add("--filter", metavar="BPF", help="default: the service's ports, name lookups, ICMP and ARP")
+    add("--filter", metavar="BPF", help="packets to record (default: the service's ports, DNS, ICMP and ARP)")
     add(
         "--keep-packets", metavar="slowest:P%",
         help="campaigns: keep the packets of the slowest P %% of the requests; of all, what reports need of them",
     )  # fmt: skip
     add = parser.add_argument_group("output").add_argument
-    add("--name", metavar="NAME", help="of the data set, for reports (default: the folder's)")
+    add("--name", metavar="NAME", help="name of the data set in reports (default: the folder's)")
     add("--json", action="store_true", help="print run.json at the end")
-    add("--quiet", "-q", action="store_true", help="print only what goes wrong")
+    add("--quiet", "-q", action="store_true", help="print only errors and warnings")
 
 
 def run(arguments: argparse.Namespace) -> int:

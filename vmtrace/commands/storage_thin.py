@@ -22,7 +22,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of the subcommand."""
     add = parser.add_argument
     add("run", metavar="RUN", type=Path, help="folder of a campaign (probes, surge, sweep, availability, locations)")
-    add("--keep", metavar="slowest:P%", default="slowest:1%", help="whose packets are kept (default: slowest:1%%)")
+    add(
+        "--keep",
+        metavar="slowest:P%",
+        default="slowest:1%",
+        help="requests whose packets are kept (default: slowest:1%%)",
+    )
     add("--file", metavar="NAME", action="append", default=[], help="only this file of RUN/packets; may be repeated")
 
 

@@ -41,7 +41,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--provider", metavar="NAME", default="s3", help="the store in the table of prices (default: s3)")
     add("--region", metavar="R", help="its region in the table of prices")
     add("--all", action="store_true", help="print everything, not only what fits on one screen")
-    add("-q", "--quiet", action="store_true", help="print nothing but errors")
+    add("-q", "--quiet", action="store_true", help="print errors only")
     add("--no-color", action="store_true", help="print without colours")
 
 

@@ -74,13 +74,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     add("--sha256", metavar="HEX", help="digest that the file must have (default: that of the first download)")
     add = parser.add_argument_group("packets").add_argument
-    add("--interface", metavar="IF", help="default: the one towards the sources")
+    add("--interface", metavar="IF", help="interface to record (default: the one towards the sources)")
     add("--no-capture", action="store_true", help="record no packets (needs no rights)")
     add("--snaplen", metavar="N", help="bytes kept of each packet (default: headers, and complete TLS handshakes)")
     add = parser.add_argument_group("output").add_argument
-    add("--name", metavar="NAME", help="of the data set, for reports (default: the folder's)")
+    add("--name", metavar="NAME", help="name of the data set in reports (default: the folder's)")
     add("--json", action="store_true", help="print run.json at the end")
-    add("--quiet", "-q", action="store_true", help="print only what goes wrong")
+    add("--quiet", "-q", action="store_true", help="print only errors and warnings")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -27,10 +27,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of the subcommand."""
     add = parser.add_argument
     add("file", metavar="FILE", type=Path, help="the file to share")
-    add("--torrent", metavar="FILE", type=Path, help="its torrent (default: one is made of the file)")
-    add("--write-torrent", metavar="FILE", type=Path, help="write the torrent that is made")
+    add("--torrent", metavar="FILE", type=Path, help="torrent of the file (default: create one)")
+    add("--write-torrent", metavar="FILE", type=Path, help="write the new torrent to this file")
     add(
-        "--piece-size", metavar="SIZE", help="of the torrent that is made: a power of two from 16KiB (default: by size)"
+        "--piece-size",
+        metavar="SIZE",
+        help="piece size of the new torrent: a power of two from 16KiB (default: by size)",
     )
     add("--tracker", metavar="URL", action="append", default=[], help="announce to this tracker; may be repeated")
     add("--port", metavar="P", default=str(DEFAULT_PORT), help=f"TCP port to listen at (default: {DEFAULT_PORT})")
@@ -38,7 +40,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--rate", metavar="SIZE", help="upload rate limit per second, e.g. 5MB (default: none)")
     add("--duration", metavar="TIME", help="end after this time (default: at Ctrl-C)")
     add("--json", action="store_true", help="print what was uploaded as JSON at the end")
-    add("--quiet", "-q", action="store_true", help="print only what goes wrong")
+    add("--quiet", "-q", action="store_true", help="print only errors and warnings")
 
 
 def run(arguments: argparse.Namespace) -> int:

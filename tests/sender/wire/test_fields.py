@@ -58,7 +58,7 @@ def test_what_cannot_be_meant_is_refused_by_name(name: str, value: object) -> No
 
 
 def test_a_list_has_a_limit() -> None:
-    with pytest.raises(FieldError, match="bytes: a list of at most 4096"):
+    with pytest.raises(FieldError, match="bytes: expected a list of at most 4096"):
         from_json(records.Sent, {"bytes": [1] * 4097, "sha256": []})
 
 

@@ -90,7 +90,7 @@ def test_another_version_is_named_on_both_sides() -> None:
     hello = hs.new_hello()
     newer = hello[:8] + b"\0\7" + hello[10:]
     with pytest.raises(
-        VersionMismatch, match=r"speaks version 7 of the protocol, this vmtrace version 1: install the same"
+        VersionMismatch, match=r"has version 7 of the protocol, this vmtrace has version 1: install the same"
     ):
         hs.check_hello(newer, "it")
     refusal = hs.new_refusal(hs.REFUSED_VERSION)

@@ -41,11 +41,13 @@ fn because(case: &Case, tally: &Tally) -> String {
     }
 }
 
+/// Rates that read the same are one rate.
 fn possible(tally: &Tally) -> String {
-    if tally.reference_bps > tally.rate_bps() {
-        format!("{} where {} was possible", tally.rate(), tally.reference())
+    let [allowed, reference] = [tally.rate(), tally.reference()];
+    if tally.reference_bps > tally.rate_bps() && allowed != reference {
+        format!("{allowed} where {reference} was possible")
     } else {
-        format!("it allowed {}", tally.rate())
+        format!("it allowed {allowed}")
     }
 }
 
