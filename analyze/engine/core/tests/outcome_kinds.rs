@@ -116,7 +116,7 @@ fn after_a_long_silence_it_is_one_that_was_forgotten() {
     let found = outcome(&sent_in_vain(exchange(), 200, &BACKOFF)).unwrap();
     assert_eq!(found.kind, OutcomeKind::IdleThenSilent);
     assert!(found.sentence.starts_with("Idle for 9.8 s"), "{}", found.sentence);
-    assert!(found.remedy.contains("shorter intervals than 9.8 s"), "{}", found.remedy);
+    assert!(found.remedy.contains("more often than every 9.8 s"), "{}", found.remedy);
 }
 
 #[test]
