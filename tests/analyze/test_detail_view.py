@@ -163,5 +163,5 @@ def test_the_verdict_comes_first_and_the_limits_with_what_they_cost(record: dict
     interval = "between 1.50 Mbit/s and 2.50 Mbit/s"
     assert lines[why + 5] == f"    with twice the window: 2.00 Mbit/s ({interval}) instead of 1.20 Mbit/s"
     told = lines.index("what limited it, client → server:")
-    assert lines[told + 1].split() == ["receiver", "window", "3.00", "s", "75.0", "%,", "cost", "5.00", "MB"]
+    assert lines[told + 1].split() == ["receiver", "window", "3.00", "s", "75.0", "%,", "shortfall", "5.00", "MB"]
     assert lines[told + 2].split()[-2:] == ["75.0", "%"]
