@@ -205,7 +205,7 @@ def test_an_invoice_is_compared_and_explained(vmtrace: Any, measured_run: Path, 
     assert "1,000,000 listings" in explained
     assert rows["total"]["invoiced"] == pytest.approx(sum(amounts.values()))
     done = vmtrace(*words, "--invoice", invoice)
-    assert "Invoice of a month beside everything in the store (EUR)" in done.stdout
+    assert "Invoice of a month against everything in the store (EUR)" in done.stdout
 
 
 def test_figures_are_drawn_with_their_data(vmtrace: Any, tmp_path: Path) -> None:
