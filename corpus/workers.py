@@ -3,6 +3,7 @@
 A task is a function of a module with a record of plain values, safe to do twice. What one raises is raised here.
 """
 
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -141,7 +142,10 @@ def cluster_at(address: str) -> Iterator[Workers]:
     """The workers of a scheduler that runs. Raises `CorpusError` where they cannot do the tasks."""
     distributed = _distributed()
     try:
-        client = distributed.Client(address, timeout=10)
+        with warnings.catch_warnings():
+            # Dask's table of versions: those that matter are checked below.
+            warnings.simplefilter("ignore")
+            client = distributed.Client(address, timeout=10)
     except (OSError, TimeoutError, ValueError) as error:
         raise CorpusError(f"--scheduler {address}: no Dask scheduler answers ({_first_line(error)})") from None
     with client:
