@@ -236,7 +236,7 @@ def test_what_a_run_calls_itself_does_not_steer_a_terminal(tmp_path: Path) -> No
     run = made(tmp_path / "run", name="\x1b[2J", error="\x1b[2J", status="failed", provider="\x1b[2J")
     run.transaction(3, [said(0, 30, 32, 1002, opened=True)], workload="\x1b[2J")
     found = report(run)
-    assert any("overhead is told without 1 of" in line for line in trouble(found))
+    assert any("overhead leaves out 1 of" in line for line in trouble(found))
     assert "\x1b" not in "".join([heading(found), *trouble(found), *facts(found)])
 
 

@@ -251,7 +251,7 @@ def test_the_price_is_found_at_which_a_way_is_as_dear_as_the_store() -> None:
 
 def test_the_sentence_names_the_largest_category_and_the_cheapest_way() -> None:
     assert reckoned(Cooperative(0.5), Beside()).sentence == (
-        "Everything in the store costs 2,059.50 EUR a year, 58% of it for storage; computing beside the data "
+        "Everything in the store costs 2,059.50 EUR a year, 58% of it for storage; computing next to the data "
         "is cheapest with 1,651.50 EUR (19.8% less)."
     )
     assert reckoned(prices={}).sentence.startswith("Everything in the store has no total: missing s3: ")

@@ -88,7 +88,7 @@ def test_what_is_left_out_counts_as_none_and_is_named() -> None:
 
 def test_scenarios_of_one_name_are_refused() -> None:
     twice = b"stored_gb = 5\n[[scenario]]\nkind = 'beside'\n[[scenario]]\nkind = 'beside'\n"
-    with pytest.raises(ValueError, match="scenario 2: there is one named 'computing beside the data' already"):
+    with pytest.raises(ValueError, match="scenario 2: there is one named 'computing next to the data' already"):
         workload_of_toml(twice)
 
 

@@ -88,7 +88,7 @@ def test_what_failed_and_what_was_dropped_is_said(vmtrace: Any, small_run: Any) 
     for said in (
         "the run is interrupted: the time is over",
         "1 pair failed, the first: no route to host",
-        "captures of 1 transfer are not whole, the first: pair 9 data: 5 packets dropped while capturing",
+        "captures of 1 transfer are incomplete, the first: pair 9 data: 5 packets dropped while capturing",
         "pairs.jsonl: its last line is torn and was left out",
     ):
         assert said in done.stdout
