@@ -57,6 +57,16 @@ LEDGER = {
 }
 """The parts of the ledger in the order they are drawn, with names and colours."""
 
+PHASES = {
+    "name_lookup": "#CC79A7",
+    "tcp_handshake": "#E69F00",
+    "tls_handshake": "#009E73",
+    "request_to_first_byte": "#0072B2",
+    "transfer": "#56B4E9",
+    "idle": "#D9D9D9",
+}
+"""Where the time of a stored object goes, in order."""
+
 TRANSFERS = {"probe": "#E69F00", "data": "#0072B2"}
 """The two transfers of a connection pair."""
 

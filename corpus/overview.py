@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from analyze.human_causes import factor_name
+from analyze.units import share
 
 _NOT_SLOWED_BY = frozenset({None, "application", "idle", "unknown"})
 _MOST_PLACES = 200_000
@@ -66,6 +67,8 @@ class Overview:
 
     total: Sum = field(default_factory=Sum)
     causes: dict[str, Sum] = field(default_factory=dict)
+    factors: dict[str, str] = field(default_factory=dict)
+    """Of each cause the factor of the contract: several causes may share one, and have its colour."""
     hours: dict[tuple[int, str], Sum] = field(default_factory=dict)
     places: dict[Place, Sum] = field(default_factory=dict)
     places_left_out: int = 0
@@ -97,6 +100,7 @@ class Overview:
         if factor is None:
             return slowed_s
         cause = factor_name(factor, sentence)
+        self.factors.setdefault(cause, factor)
         hour_ns = start_ns // _HOUR_NS * _HOUR_NS
         sums = [_sum_of(self.causes, cause), _sum_of(self.hours, (hour_ns, cause))]
         place = (_host(client), _host(server), hour_ns, cause)
@@ -137,9 +141,9 @@ class Overview:
             name, number = counted.most_common(1)[0]
             return (f"Nothing but the applications limited the connections: {number:,} of {judged:,}: {name}.",)
         whole_s = sum(one.slowed_s for one in self.causes.values())
-        share = f"{first.slowed_s / whole_s:.0%} of the time that causes cost"
+        part = f"{share(first.slowed_s / whole_s)} of the time that causes cost"
         slowed_ones = f"{first.connections:,} of {judged:,} connections with a verdict"
-        return (f"{cause.capitalize()} slowed {slowed_ones}, for {first.slowed_s:,.1f} s in all ({share}).",)
+        return (f"{cause.capitalize()} slowed {slowed_ones}, for {first.slowed_s:,.1f} s in all ({part}).",)
 
 
 def slowed(factor: str | None, share: float | None, *data_times_s: float | None) -> float:

@@ -1,24 +1,24 @@
 """The page over a corpus: its answer, the worst connections, and causes by host pair and hour."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from analyze.charts.chart import Axis, Chart, Panel, Series
-from analyze.pages.blocks import Cell, Column, Figures, Lines, Page, Row, Section, Table, Text
+from analyze.charts.chart import Axis, Chart, Panel, Series, span, time_unit
+from analyze.pages.blocks import Cell, Column, Figures, Page, Row, Section, Shares, Table, Text, summary
+from analyze.pages.causes import COLOURS, NOT_JUDGED, cause_name, cause_shares
 from analyze.pages.write import write_report_page
-from analyze.palette import RUNS
-from analyze.units import plural, printable
+from analyze.units import plural, printable, seconds
 from corpus.engine import Record
-from corpus.overview import Overview
+from corpus.overview import Overview, Sum
 
 _PLACES_SHOWN = 200
-_CAUSES_DRAWN = 6
 _INPUTS_SHOWN = 200
 _HOUR_S = 3600.0
+_LEAD_HEIGHT = 110
 
 
 def write_page(overview: Overview, inputs: Sequence[Record], provenance: Record, path: Path) -> None:
@@ -36,10 +36,15 @@ def page_of(overview: Overview, inputs: Sequence[Record], provenance: Record) ->
     )
     return Page(
         title="Corpus",
-        answer=(Text(overview.answer()[0], "sentence"), _faults(inputs)),
+        answer=(
+            Text(overview.answer()[0], "sentence"),
+            Figures((_by_hour(overview),), height=_LEAD_HEIGHT),
+            *_bars(overview),
+            *summary("", _faults(inputs), ()),
+        ),
         sections=(
             Section("worst", "Connections slowed for longest", (_worst(overview),), wide=True),
-            Section("causes", "Causes by hour", (Figures((_by_hour(overview),)), _causes(overview))),
+            Section("causes", "Causes", (_causes(overview),)),
             Section("places", "Causes by host pair and hour", _places(overview), wide=True),
             Section("captures", "Captures", _captures(inputs), wide=True),
         ),
@@ -48,18 +53,42 @@ def page_of(overview: Overview, inputs: Sequence[Record], provenance: Record) ->
     )
 
 
-def _faults(inputs: Sequence[Record]) -> Lines:
+def _bars(overview: Overview) -> tuple[Shares, ...]:
+    """Causes by connections and by the time they cost."""
+    number, slowed_s = dict[str, float](), dict[str, float]()
+    for cause, one in overview.causes.items():
+        factor = overview.factors[cause]
+        number[factor] = number.get(factor, 0) + one.connections
+        slowed_s[factor] = slowed_s.get(factor, 0.0) + one.slowed_s
+    silent = overview.total.connections - sum(map(int, number.values()))
+    if silent > 0:
+        number[NOT_JUDGED] = silent
+    slowed_s = {factor: value for factor, value in slowed_s.items() if value > 0}
+    by_time = cause_shares("By the time they slowed them", slowed_s, lambda cause: f", {seconds(slowed_s[cause])}")
+    return (
+        cause_shares(
+            "What limited connections, by number", number, lambda cause: f", {plural(int(number[cause]), 'connection')}"
+        ),
+        *((by_time,) if slowed_s else ()),
+    )
+
+
+def _faults(inputs: Sequence[Record]) -> tuple[str, ...]:
     """What is wrong with captures, counted over all."""
-    counts = {
-        "captures are damaged in places": sum(bool(one["damage"]) for one in inputs),
-        "captures miss packets that were acknowledged": sum(one["capture"]["unseen_acked_bytes"] > 0 for one in inputs),
-        "captures have steps of their clock": sum(one["capture"]["clock_steps"] > 0 for one in inputs),
-    }
-    return Lines((), troubles=tuple(f"{count:,} {what}" for what, count in counts.items() if count))
+    counts = (
+        (sum(bool(one["damage"]) for one in inputs), "is damaged in places", "are damaged in places"),
+        (
+            sum(one["capture"]["unseen_acked_bytes"] > 0 for one in inputs),
+            "misses packets that were acknowledged",
+            "miss packets that were acknowledged",
+        ),
+        (sum(one["capture"]["clock_steps"] > 0 for one in inputs), "has clock steps", "have clock steps"),
+    )
+    return tuple(f"{plural(count, 'capture')} {one if count == 1 else more}" for count, one, more in counts if count)
 
 
 def _worst(overview: Overview) -> Table:
-    heads = ("id", "client", "server", "start", "slowed s", "data MB", "RTT min ms", "loss %", "why")
+    heads = ("id", "client", "server", "start", "slowed [s]", "data [MB]", "RTT min [ms]", "loss [%]", "why")
     columns = tuple(Column(head, left=place in {1, 2, 3, 8}, wraps=place == 8) for place, head in enumerate(heads))
     return Table(columns, tuple(map(_worst_row, overview.worst_rows())), sortable=True)
 
@@ -86,35 +115,56 @@ def _worst_row(row: dict[str, Any]) -> Row:
 
 
 def _by_hour(overview: Overview) -> Chart:
-    ranked = sorted(overview.causes, key=lambda cause: -overview.causes[cause].connections)[:_CAUSES_DRAWN]
     first_ns = min((hour for hour, _ in overview.hours), default=0)
-    series = tuple(_cause_series(overview, cause, first_ns, place) for place, cause in enumerate(ranked))
-    note = "" if series else "no connection has a verdict"
+    last_ns = max((hour for hour, _ in overview.hours), default=0)
+    unit_s, unit = time_unit((last_ns - first_ns) / 1e9 + _HOUR_S)
+
+    def series(value: Callable[[Sum], float]) -> tuple[Series, ...]:
+        found: dict[str, dict[int, float]] = {}
+        for (hour, cause), one in overview.hours.items():
+            by_hour = found.setdefault(overview.factors[cause], {})
+            by_hour[hour] = by_hour.get(hour, 0.0) + value(one)
+        return tuple(
+            Series(
+                cause_name(factor),
+                np.array([(hour - first_ns) / 1e9 / unit_s for hour in sorted(found[factor])], np.float64),
+                np.array([found[factor][hour] for hour in sorted(found[factor])], np.float64),
+                COLOURS[factor],
+            )
+            for factor in COLOURS
+            if factor in found
+        )
+
+    counted, slowed = series(lambda one: one.connections), series(lambda one: one.slowed_s)
+    note = "" if counted else "no connection has a verdict"
     return Chart(
         "causes-by-hour",
         "What limited connections, by the hour in which they began",
-        f"Hours from {_time(first_ns)} on.",
-        Axis("time since the first hour", "h"),
-        (Panel("connections", Axis("connections", ""), series, note),),
+        f"Each point is the connections of one cause that began within an hour; the first from {_time(first_ns)} UTC.",
+        Axis("time since the first hour", unit),
+        (
+            Panel("connections", Axis("connections", "", log=_is_wide(counted)), counted, note),
+            Panel("time slowed", Axis("time slowed", "s", log=_is_wide(slowed)), slowed, note),
+        ),
+        shared_x=True,
     )
 
 
-def _cause_series(overview: Overview, cause: str, first_ns: int, place: int) -> Series:
-    found = sorted((hour, one.connections) for (hour, name), one in overview.hours.items() if name == cause)
-    x = np.array([(hour - first_ns) / 1e9 / _HOUR_S for hour, _ in found], np.float64)
-    y = np.array([count for _, count in found], np.float64)
-    return Series(cause, x, y, RUNS[place % len(RUNS)])
+def _is_wide(series: Sequence[Series]) -> bool:
+    """More than two decades, which only an axis of powers shows."""
+    found = span(*(one.y for one in series))
+    return found is not None and found[1] > 100 * found[0]
 
 
 def _causes(overview: Overview) -> Table:
-    columns = (Column("why", left=True), Column("connections"), Column("wire MB"), Column("slowed s"))
+    columns = (Column("why", left=True), Column("connections"), Column("on the wire [MB]"), Column("slowed [s]"))
     ranked = sorted(overview.causes.items(), key=lambda one: -one[1].slowed_s)
     return Table(columns, tuple(Row((cause, *_sum_cells(one))) for cause, one in ranked), sortable=True)
 
 
 def _places(overview: Overview) -> tuple[Text | Table, ...]:
     heads = ("client", "server", "hour", "why")
-    numbers = ("connections", "wire MB", "slowed s")
+    numbers = ("connections", "on the wire [MB]", "slowed [s]")
     columns = (*(Column(head, left=True) for head in heads), *map(Column, numbers))
     rows = tuple(
         Row((printable(client), printable(server), _time(hour_ns), cause, *_sum_cells(one)))

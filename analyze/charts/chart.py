@@ -9,11 +9,14 @@ from analyze.packet_series import Series as Points
 from analyze.palette import REFERENCE
 from analyze.stats.estimates import Floats
 
-Style = Literal["points", "line", "steps"]
+Style = Literal["points", "line", "steps", "bars", "ranges"]
+"""Bars stand on zero. Of ranges every two points are the ends of one line."""
 Symbol = Literal["circle", "ring", "cross"]
 
 PLAIN_UNITS = frozenset({"%", "h", "min", "d", "credits", ""})
 """Units that take no SI prefix."""
+_TIMES = ((2 * 86_400.0, 86_400.0, "d"), (2 * 3600.0, 3600.0, "h"), (120.0, 60.0, "min"), (0.0, 1.0, "s"))
+"""From this span on, seconds in the unit, and the unit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +26,10 @@ class Axis:
     label: str
     unit: str
     log: bool = False
+    whole: bool = False
+    """Counts: nothing stands between two whole numbers."""
+    names: tuple[str, ...] = ()
+    """Of the values 0, 1, 2 and so on, of what is no number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +57,8 @@ class Series:
         return self._at(there)
 
     def thinned(self, limit: int) -> "Series":
-        """At most about `limit` points of a series over time, extremes kept; scattered points stay all."""
-        if len(self.x) <= limit or np.any(np.diff(self.x) < 0):
+        """At most about `limit` points of a series over time, extremes kept; scattered points, bars and ranges stay."""
+        if self.style in ("bars", "ranges") or len(self.x) <= limit or np.any(np.diff(self.x) < 0):
             return self
         kept = Points(self.x, self.y).thinned(limit)
         return replace(self, x=kept.time_s, y=kept.value, labels=(), links=())
@@ -84,6 +91,16 @@ class Chart:
     columns: int = 1
     shared_x: bool = False
     """True if the panels show the same stretch of x: they are zoomed together."""
+
+
+def most_names(chart: Chart) -> int:
+    """Names one above the other in the panel that has most of them."""
+    return max((len(panel.y.names) for panel in chart.panels), default=0)
+
+
+def time_unit(span_s: float) -> tuple[float, str]:
+    """Seconds in the unit that suits an axis over so much time, and that unit."""
+    return next((size, unit) for least, size, unit in _TIMES if span_s >= least)
 
 
 def reference(name: str, x: tuple[float, float], y: tuple[float, float]) -> Series:

@@ -37,7 +37,14 @@ def _panel(panel: Panel, x: Axis) -> Plain:
 
 
 def _axis(axis: Axis) -> Plain:
-    return {"label": axis.label, "unit": axis.unit, "log": axis.log, "prefixed": axis.unit not in PLAIN_UNITS}
+    return {
+        "label": axis.label,
+        "unit": axis.unit,
+        "log": axis.log,
+        "prefixed": axis.unit not in PLAIN_UNITS,
+        **({"whole": True} if axis.whole else {}),
+        **({"names": [printable(name) for name in axis.names]} if axis.names else {}),
+    }
 
 
 def _series(one: Series) -> Plain:

@@ -9,11 +9,12 @@ import pyarrow as pa
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from analyze.atomic import make_folder, writing
-from analyze.charts.chart import PLAIN_UNITS, Axis, Chart, Panel, Series
+from analyze.charts.chart import PLAIN_UNITS, Axis, Chart, Panel, Series, most_names
 from analyze.figures.axes import POINT_LIMIT, STYLE
 from analyze.units import printable
 
@@ -22,6 +23,7 @@ _DOTS_PER_INCH = 300
 _WIDTH_INCHES = 7.2
 _PANEL_HEIGHT_INCHES = {1: 2.1, 2: 3.2}
 _SMALL_PANEL_HEIGHT_INCHES = 2.0
+_NAME_HEIGHT_INCHES = 0.2
 _WIDE_COLUMNS = 2
 _FEW_DECADES = 4
 _PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"))
@@ -50,7 +52,8 @@ def draw(chart: Chart) -> Figure:
     """One chart as a figure."""
     columns = min(chart.columns, max(1, len(chart.panels)))
     rows = max(1, -(-len(chart.panels) // columns))
-    height = _PANEL_HEIGHT_INCHES.get(columns, _SMALL_PANEL_HEIGHT_INCHES) * rows + 0.9
+    each = _PANEL_HEIGHT_INCHES.get(columns, _SMALL_PANEL_HEIGHT_INCHES)
+    height = max(each, _NAME_HEIGHT_INCHES * most_names(chart)) * rows + 0.9
     size = {"font.size": 8 if columns <= _WIDE_COLUMNS else 6.5}
     with mpl.rc_context(STYLE | size):
         figure = Figure(figsize=(_WIDTH_INCHES if columns < 4 else 10.5, height))
@@ -120,6 +123,12 @@ def _draw_series(axes: Axes, one: Series) -> None:
         axes.plot(one.x, one.y, "--", color=one.colour, linewidth=0.8, label=label, zorder=2)
     elif one.style == "steps":
         axes.step(one.x, one.y, where="post", color=one.colour, linewidth=0.9, label=label, zorder=4)
+    elif one.style == "bars":
+        axes.bar(one.x, one.y, width=0.7, color=one.colour, label=label, zorder=3)
+    elif one.style == "ranges":
+        ends = np.stack([one.x, one.y], axis=1).reshape(-1, 2, 2)
+        axes.add_collection(LineCollection(list(ends), colors=one.colour, linewidths=0.9, zorder=2))
+        axes.autoscale_view()
     elif one.style == "line":
         axes.plot(one.x, one.y, "-", color=one.colour, linewidth=0.9, label=label, zorder=4)
     else:
@@ -143,6 +152,11 @@ def _draw_series(axes: Axes, one: Series) -> None:
 
 def _format(axes: Axes, axis: Axis, scales: _Scales, *, horizontal: bool, small: bool) -> None:
     which = axes.xaxis if horizontal else axes.yaxis
+    if axis.names:
+        (axes.set_xlim if horizontal else axes.set_ylim)(-0.5, len(axis.names) - 0.5)
+        which.set_ticks(range(len(axis.names)), [_text(name) for name in axis.names])
+        which.set_label_text(axis.label)
+        return
     if axis.log:
         (axes.set_xscale if horizontal else axes.set_yscale)("log")
         which.set_major_locator(LogLocator(10, numticks=_FEW_DECADES if small else 12))
@@ -155,7 +169,7 @@ def _format(axes: Axes, axis: Axis, scales: _Scales, *, horizontal: bool, small:
     low, high = axes.get_xlim() if horizontal else axes.get_ylim()
     least, most = (low, max(0.0, high)) if scales.below_zero(axis) else (0.0, high)
     (axes.set_xlim if horizontal else axes.set_ylim)(least, most)
-    which.set_major_locator(MaxNLocator(5))
+    which.set_major_locator(MaxNLocator(5, integer=axis.whole))
     size, unit = scales.of(axis)
     which.set_major_formatter(FuncFormatter(lambda value, _: f"{value / size:g}"))
     which.set_label_text(f"{axis.label} [{unit}]" if unit else axis.label)

@@ -9,6 +9,7 @@ from typing import ClassVar, Literal
 
 from analyze.charts.chart import Chart
 from analyze.palette import Hatch
+from analyze.units import plural
 
 Look = Literal["plain", "sentence", "hint", "trouble"]
 
@@ -172,6 +173,21 @@ def _charts(blocks: Iterable[Block]) -> list[Chart]:
         elif isinstance(block, (Fold, Group)):
             found += _charts(block.blocks)
     return found
+
+
+_LINES_SHOWN = 4
+_TROUBLES_SHOWN = 3
+
+
+def summary(title: str, troubles: Sequence[str], items: Sequence[str], what: str = "result") -> tuple[Block, ...]:
+    """A list of which only the first lines are in sight: `items` of `what`, and warnings before them."""
+    shown = Lines(tuple(items[:_LINES_SHOWN]), title=title, troubles=tuple(troubles[:_TROUBLES_SHOWN]))
+    more_troubles, more = tuple(troubles[_TROUBLES_SHOWN:]), tuple(items[_LINES_SHOWN:])
+    counts = [plural(len(more_troubles), "more warning")] if more_troubles else []
+    counts += [plural(len(more), f"more {what}")] if more else []
+    if not counts:
+        return (shown,) if title or troubles or items else ()
+    return shown, Fold(" and ".join(counts), (Lines(more, troubles=more_troubles),))
 
 
 def table(head: Sequence[str], rows: Iterable[tuple[Sequence[str], bool]], left: Iterable[int] = ()) -> Table:

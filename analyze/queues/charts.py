@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from analyze.charts.chart import Axis, Chart, Panel, Series, empty_note
+from analyze.charts.chart import Axis, Chart, Panel, Series, empty_note, time_unit
 from analyze.palette import RUNS
 from analyze.queues.latency import Floats, times_of
 from analyze.queues.over_time import PeriodRow
@@ -12,7 +12,6 @@ from analyze.queues.quantiles import Quantiles, curve
 from analyze.queues.records import FLOW
 from analyze.queues.tables import Report
 
-_HOURS_BEYOND_S = 3 * 3600.0
 _CURVE_POINTS = 400
 _DEEPEST = 99.999
 _LATENCY = Axis("latency", "s", log=True)
@@ -28,9 +27,9 @@ def _colour(number: int) -> str:
     return RUNS[number % len(RUNS)]
 
 
-def _unit(reports: Sequence[Report]) -> tuple[str, float]:
+def _unit(reports: Sequence[Report]) -> tuple[float, str]:
     lasts_s = max((_offsets_s(one.periods)[-1] for one in reports if one.periods), default=0.0)
-    return ("h", 3600.0) if lasts_s > _HOURS_BEYOND_S else ("min", 60.0)
+    return time_unit(lasts_s)
 
 
 def _offsets_s(periods: Sequence[PeriodRow]) -> Floats:
@@ -39,7 +38,7 @@ def _offsets_s(periods: Sequence[PeriodRow]) -> Floats:
 
 
 def _latency(reports: Sequence[Report]) -> Chart:
-    unit, unit_s = _unit(reports)
+    unit_s, unit = _unit(reports)
     panels = []
     for title, of in (("from the due time", _from_due), ("from the send call", _from_sent)):
         drawn = []
@@ -102,7 +101,7 @@ def _quantiles(reports: Sequence[Report]) -> Chart:
 
 
 def _rates(reports: Sequence[Report]) -> Chart:
-    unit, unit_s = _unit(reports)
+    unit_s, unit = _unit(reports)
     panels = []
     counted: tuple[tuple[str, Callable[[PeriodRow], int]], ...] = (
         ("sent", lambda row: row.sent),

@@ -1,13 +1,14 @@
 """The HTML report of queue runs: the answer and latency over time first, then all figures and tables, in one file."""
 
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 
 from analyze.charts.chart import Chart
-from analyze.pages.blocks import Figures, Page, Section, Text
+from analyze.pages.blocks import Block, Figures, Lines, Page, Section, Text
 from analyze.pages.write import write_report_page
 from analyze.queues.tables import Record, Report
-from analyze.queues.texts import facts, heading, tables, trouble
+from analyze.queues.texts import facts, heading, result, tables, trouble
 from analyze.storage.page import section, summary_of
 from analyze.units import printable
 
@@ -21,13 +22,14 @@ def write_page_of(reports: Sequence[Report], charts: Sequence[Chart], provenance
 
 def page_of(reports: Sequence[Report], charts: Sequence[Chart], provenance: Record) -> Page:
     """The report as data."""
-    lead = next((line for report in reports for line in facts(report)), "No run is complete enough for a result.")
+    first, *more = [_said(report, len(reports) > 1) for report in reports]
     return Page(
         title=", ".join(printable(report.label or report.name) for report in reports),
         answer=(
-            Text(lead, "sentence"),
+            Text(first, "sentence"),
+            *([Lines(tuple(more))] if more else []),
             Figures(tuple(charts[:1]), height=_LEAD_HEIGHT),
-            *(summary_of(heading(one), trouble(one), facts(one)) for one in reports),
+            *(block for one in reports for block in _summary(one)),
         ),
         sections=(
             Section("figures", "Figures", (Figures(tuple(charts[1:])),)),
@@ -35,3 +37,12 @@ def page_of(reports: Sequence[Report], charts: Sequence[Chart], provenance: Reco
         ),
         provenance=provenance,
     )
+
+
+def _summary(report: Report) -> tuple[Block, ...]:
+    """Without the line on the messages' fate, which is in the page's first lines."""
+    return summary_of(heading(report), trouble(report), islice(facts(report), 1, None))
+
+
+def _said(report: Report, named: bool) -> str:
+    return f"{printable(report.label or report.name)}: {result(report)}" if named else result(report)

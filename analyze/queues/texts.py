@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from analyze.queues.fates import fates_text
-from analyze.queues.latency import DUE, clock_error_s
+from analyze.queues.latency import DUE, SENT, clock_error_s
 from analyze.queues.quantiles import Quantiles
 from analyze.queues.tables import Report
 from analyze.storage.text_table import Table
@@ -51,6 +51,16 @@ def trouble(report: Report) -> Iterator[str]:
     if report.wire.dropped:
         yield f"{plural(report.wire.dropped, 'packet')} dropped while capturing"
     yield from (printable(problem) for problem in (*run.problems, *report.wire.problems))
+
+
+def result(report: Report) -> str:
+    """What became of the messages, and how long they took, in a sentence."""
+    found = report.duplicates
+    again = found.after_visibility + found.within_visibility + found.after_deletion
+    twice = f", {plural(again, 'delivery').replace('deliverys', 'deliveries')} again" if again else ", none twice"
+    latency = next((row.quantiles for row in report.latency if row.from_ == SENT and row.quantiles.n), None)
+    took = f"; median latency {seconds(latency.p50_s)}, 99 % within {seconds(latency.p99_s)}" if latency else ""
+    return f"{fates_text(report.fates)}{twice if report.fates.delivered else ''}{took}."
 
 
 def facts(report: Report) -> Iterator[str]:

@@ -7,6 +7,7 @@ from collections import Counter
 from typing import Any
 
 from analyze.document import Record
+from analyze.human_causes import factor_name
 from analyze.packet_series import ConnectionSeries
 from analyze.palette import FACTORS
 from analyze.report.events import Rows
@@ -49,12 +50,12 @@ def _judged(series: ConnectionSeries, rows: Rows) -> Plain:
     if found is None:
         return {"sentence": "Not judged: fewer than ten data packets.", "factor": None, "evidence": [], "what_if": []}
     left_open = is_open(found["confidence"])
-    between = [factor.replace("_", " ") for factor in found["undetermined_between"]]
+    between = list(map(factor_name, found["undetermined_between"]))
     facts = [f"confidence {share(found['confidence'])}"]
     if left_open and between:
         facts.append(f"undecided between {' and '.join(between)}")
     if found["runner_up"]:
-        facts.append(f"next: {found['runner_up'].replace('_', ' ')}")
+        facts.append(f"next: {factor_name(found['runner_up'])}")
     return {
         "sentence": printable(found["sentence"]),
         "factor": found["factor"],
@@ -89,7 +90,7 @@ def bands(series: ConnectionSeries) -> list[list[Any]]:
 
 
 def legend(series: ConnectionSeries) -> list[Plain]:
-    """The factors, that of the longest time first, with their share of time and of lost bytes.
+    """The factors, that of the longest time first, with their share of time and of the shortfall.
 
     A band has the colour of what held most of its round trip. Where bands of a factor are plainly longer or shorter
     than its time, the entry says so; one without any band has `banded` false.
@@ -127,12 +128,12 @@ def _apart(time_s: float, drawn_ns: int, total_s: float) -> str:
 def _cost(limit: Record, lost: int) -> str:
     if not limit["lost_bytes"] or not lost or limit["factor"] == "idle":
         return ""
-    return f", {share(limit['lost_bytes'] / lost)} of what was lost"
+    return f", {share(limit['lost_bytes'] / lost)} of the shortfall"
 
 
 def looks() -> Plain:
     """Name, colour and hatch of each factor."""
     return {
-        factor: {"name": factor.replace("_", " "), "colour": look.colour, "hatch": look.hatch}
+        factor: {"name": factor_name(factor), "colour": look.colour, "hatch": look.hatch}
         for factor, look in FACTORS.items()
     }

@@ -3,36 +3,61 @@
 The shares are of all connections; the timeline has those that are in the table.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from analyze.pages.blocks import Share, Shares
-from analyze.palette import FACTORS
+from analyze.factors import in_words
+from analyze.pages.blocks import Shares
+from analyze.pages.causes import COLOURS, NOT_JUDGED, UNDECIDED, cause_name, cause_shares
 from analyze.units import plural, share, si
 from analyze.verdict import is_open
 
 if TYPE_CHECKING:
     from analyze.trace import Trace
 
-UNDECIDED, NOT_JUDGED = "undecided", "not judged"
-_COLOURS = {factor: look.colour for factor, look in FACTORS.items()} | {UNDECIDED: "#777777", NOT_JUDGED: "#B0B0B0"}
-_HATCHES = {factor: look.hatch for factor, look in FACTORS.items()}
-
 
 def causes(trace: "Trace") -> tuple[Shares, ...]:
     """Two bars: connections by cause, and bytes by cause; nothing for one connection alone."""
     if len(trace) < 2:
         return ()
+    number, wire_bytes = _counted(trace)
+    return (
+        cause_shares(
+            "What limited them, by connections", number, lambda cause: f", {plural(number[cause], 'connection')}"
+        ),
+        cause_shares("By bytes on the wire", wire_bytes, lambda cause: f", {si(wire_bytes[cause], 'B')}"),
+    )
+
+
+def _counted(trace: "Trace") -> tuple[dict[str, int], dict[str, int]]:
+    """Connections and bytes on the wire by cause."""
     factors, confidences, sizes = trace.true_values(("verdict_factor", "verdict_confidence", "ledger_wire_bytes"))
     number, wire_bytes = dict[str, int](), dict[str, int]()
     for factor, confidence, size in zip(factors, confidences, sizes, strict=True):
         cause = cause_of(factor, confidence)
         number[cause] = number.get(cause, 0) + 1
         wire_bytes[cause] = wire_bytes.get(cause, 0) + (size or 0)
-    return (
-        _bar("What limited them, by connections", number, lambda count: plural(count, "connection")),
-        _bar("By bytes on the wire", wire_bytes, lambda size: si(size, "B")),
-    )
+    return number, wire_bytes
+
+
+def answer(trace: "Trace") -> str:
+    """What limited most connections, and what most bytes, in a sentence; nothing of one connection alone."""
+    if len(trace) < 2:
+        return ""
+    number, wire_bytes = _counted(trace)
+    decided = [cause for cause in number if cause not in (NOT_JUDGED, UNDECIDED)]
+    if not decided:
+        judged = UNDECIDED in number
+        return f"What limited these {len(trace):,} connections is undecided." if judged else (
+            f"None of {len(trace):,} connections is long enough to judge what limited it."
+        )  # fmt: skip
+    most = max(decided, key=lambda cause: number[cause])
+    largest = max(decided, key=lambda cause: wire_bytes[cause])
+    name, part = in_words([most]), share(wire_bytes[largest] / (sum(wire_bytes.values()) or 1))
+    first = f"{name[0].upper()}{name[1:]} limited {number[most]:,} of {plural(len(trace), 'connection')}"
+    if largest == most:
+        return f"{first} ({part} of the bytes)."
+    return f"{first}; {in_words([largest])} limited most bytes ({part})."
 
 
 def cause_of(factor: str | None, confidence: float | None) -> str:
@@ -42,23 +67,6 @@ def cause_of(factor: str | None, confidence: float | None) -> str:
     return UNDECIDED if is_open(confidence) else factor
 
 
-def _bar(label: str, values: dict[str, int], text: Callable[[int], str]) -> Shares:
-    total = sum(values.values())
-    ordered = sorted(values.items(), key=lambda one: -one[1])
-    parts = (
-        Share(
-            cause.replace("_", " "),
-            value / total,
-            f"{share(value / total)}, {text(value)}",
-            _COLOURS.get(cause, _COLOURS[UNDECIDED]),
-            _HATCHES.get(cause, "dashes" if cause == UNDECIDED else "plain"),
-        )
-        for cause, value in ordered
-        if total
-    )
-    return Shares(label, tuple(parts))
-
-
 def timeline(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """When each row of the table began, how long it took, and the colour of its cause; `rows` are of the trace."""
     first_ns = min((row["start_ns"] for row in rows), default=0)
@@ -66,5 +74,6 @@ def timeline(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
         "start_s": [round((row["start_ns"] - first_ns) / 1e9, 6) for row in rows],
         "duration_s": [round(row["duration_s"], 6) for row in rows],
         "cause": [cause_of(row.get("verdict_factor"), row.get("verdict_confidence")) for row in rows],
-        "colours": _COLOURS,
+        "colours": COLOURS,
+        "names": {cause: cause_name(cause) for cause in COLOURS},
     }

@@ -48,6 +48,7 @@ def write_report(
     values = {
         "title": _title(trace),
         "causes": overview.causes(trace),
+        "answer": overview.answer(trace),
         "shared": list(shared_lines(trace.header())),
         "inputs": [_input(header) for header in trace.header().get("inputs", ())],
         "inputs_shown": _INPUTS_SHOWN,

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from analyze.charts.chart import Axis, Chart, Panel, Series, empty_note
+from analyze.charts.chart import Axis, Chart, Panel, Series, empty_note, time_unit
 from analyze.palette import RUNS
 from analyze.stats.estimates import Floats
 from analyze.storage.campaign import SURGE, Campaign
 from analyze.storage.probes import DAY_NS, PeriodRow, successive
-from analyze.storage.requests import DIRECTIONS
+from analyze.storage.requests import DIRECTIONS, Requests
 from analyze.storage.surge_hosts import all_hosts
 
 Labelled = tuple[str, Campaign]
@@ -27,6 +27,7 @@ def charts(campaigns: Sequence[Labelled]) -> list[Chart]:
         return []
     probes = [one for one in campaigns if one[1].requests is not None and one[1].run.kind != SURGE]
     return [
+        _over_time(campaigns),
         _daily(probes),
         _hourly(probes, "figure-2-hourly-throughput", "Throughput by hour of the day", _RATE, _mean_bps),
         _hourly(probes, "figure-3-hourly-transactions", "Transactions by hour of the day", _TPS, _mean_tps),
@@ -69,6 +70,34 @@ def _size_text(size: int) -> str:
     return si(size, "B")
 
 
+def _over_time(campaigns: Sequence[Labelled]) -> Chart:
+    """Every request that was done, where and when steps are seen."""
+    found = [one.requests for _, one in campaigns if one.requests is not None and len(one.requests)]
+    unit_s, unit = time_unit(max((float(np.ptp(one.start_ns)) / 1e9 for one in found), default=0.0))
+    panels = []
+    for direction in reversed(DIRECTIONS):
+        drawn = tuple(
+            Series(label, *_times_and_rates(one.requests, direction, unit_s), _colour(number))
+            for number, (label, one) in enumerate(campaigns)
+            if one.requests is not None and len(one.requests)
+        )
+        panels.append(Panel(direction, _LOG_RATE, drawn, empty_note(drawn, "no requests")))
+    return Chart(
+        "requests-over-time",
+        "Throughput of requests over time",
+        "Each point is a request of whatever size, from its call to its return.",
+        Axis("time since the first request", unit),
+        tuple(panels),
+        shared_x=True,
+    )
+
+
+def _times_and_rates(requests: Requests, direction: str, unit_s: float) -> tuple[Floats, Floats]:
+    there = np.flatnonzero((requests.direction == DIRECTIONS.index(direction)) & np.isfinite(requests.bps))
+    there = there[np.argsort(requests.start_ns[there], kind="stable")]
+    return (requests.start_ns[there] - requests.start_ns.min()) / 1e9 / unit_s, requests.bps[there]
+
+
 def _daily(campaigns: Sequence[Labelled]) -> Chart:
     """Fig. 1: of the largest size, reads and writes."""
     panels = []
@@ -77,6 +106,7 @@ def _daily(campaigns: Sequence[Labelled]) -> Chart:
         for number, (label, one) in enumerate(campaigns):
             largest = max((row.size_bytes for row in one.daily), default=0)
             rows = [row for row in one.daily if row.direction == direction and row.size_bytes == largest]
+            rows = rows if len(rows) > 1 else []
             first = min((row.start_ns or 0 for row in one.daily), default=0)
             days = _floats([((row.start_ns or 0) - first) / DAY_NS for row in rows])
             name = f"{label}, {_size_text(largest)}"
@@ -100,6 +130,7 @@ def _hourly(campaigns: Sequence[Labelled], name: str, title: str, y: Axis, heigh
             sizes = [row.size_bytes for row in one.hourly]
             wanted = max(sizes, default=0) if value is _mean_bps else min(sizes, default=0)
             rows = [row for row in one.hourly if row.direction == direction and row.size_bytes == wanted]
+            rows = rows if len(rows) > 1 else []
             hours = _floats([float(row.hour or 0) for row in rows])
             label_of = f"{label}, {_size_text(wanted)}"
             drawn.append(Series(label_of, hours, _floats([value(row) for row in rows]), _colour(number), "line"))
@@ -193,7 +224,9 @@ def _availability(campaigns: Sequence[Labelled]) -> Chart:
     )
     panel = Panel("", Axis("requests that were done", "%"), drawn, empty_note(drawn, "no requests"))
     caption = "The share of requests that were done with at most so many retries."
-    return Chart("figure-10-availability", "Availability by retries", caption, Axis("retries", ""), (panel,))
+    return Chart(
+        "figure-10-availability", "Availability by retries", caption, Axis("retries", "", whole=True), (panel,)
+    )
 
 
 def _by_location(campaigns: Sequence[Labelled]) -> Chart:
@@ -233,7 +266,7 @@ def _surge(campaigns: Sequence[Labelled], name: str, title: str, *, combined: bo
             drawn.append(Series(together[0].host, threads, heights, _colour(len(campaigns)), "line"))
         panels.append(Panel(direction, _RATE, tuple(drawn), empty_note(tuple(drawn), "no such steps")))
     caption = "What all threads moved within a step, over its length." if combined else "Mean of the requests."
-    return Chart(name, title, caption, Axis("threads", ""), tuple(panels), 2)
+    return Chart(name, title, caption, Axis("threads", "", whole=True), tuple(panels), 2)
 
 
 def _curves(campaigns: Sequence[Labelled], which: str, factor: float = 1.0) -> Iterator[Series]:

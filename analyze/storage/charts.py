@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from analyze.charts.chart import Axis, Chart, Panel, Series, empty_note, span
+from analyze.charts.chart import Axis, Chart, Panel, Series, empty_note, span, time_unit
 from analyze.palette import RUNS
 from analyze.stats.estimates import Floats
 from analyze.storage import campaign_charts
@@ -18,14 +18,17 @@ from analyze.storage.tables import Report
 from analyze.storage.throughput import ThroughputRow, throughput_bps
 
 _THROUGHPUT = Axis("throughput", "bit/s", log=True)
-_HOURS_BEYOND_S = 3 * 3600.0
-"""Longer runs have an axis of hours."""
 _METHODS = ("icmp", "tcp", HANDSHAKE)
 
 
 def charts(reports: Sequence[Report]) -> list[Chart]:
     """The figures of these runs that have anything to show."""
-    return [_scaled(chart) for chart in _all(reports) if any(_points(one).size for one in chart.panels)]
+    return [_scaled(_shown(chart)) for chart in _all(reports) if any(_points(one).size for one in chart.panels)]
+
+
+def _shown(chart: Chart) -> Chart:
+    """Without panels that have nothing to show."""
+    return replace(chart, panels=tuple(panel for panel in chart.panels if _points(panel).size))
 
 
 def _scaled(chart: Chart) -> Chart:
@@ -57,8 +60,8 @@ def _all(reports: Sequence[Report]) -> list[Chart]:
         _over_time(reports),
         _connections(reports),
         _overhead(reports),
-        _round_trips(reports),
         *campaign_charts.charts([(one.label, one.campaign) for one in reports if one.campaign is not None]),
+        _round_trips(reports),
     ]
 
 
@@ -106,7 +109,7 @@ def _throughput(
 
 
 def _over_time(reports: Sequence[Report]) -> Chart:
-    unit, unit_s = ("h", 3600) if max(map(_length_s, reports), default=0) > _HOURS_BEYOND_S else ("min", 60)
+    unit_s, unit = time_unit(max(map(_length_s, reports), default=0.0))
 
     def series(report: Report, direction: str, colour: str) -> Iterator[Series]:
         found = _rates(report, direction)

@@ -4,18 +4,21 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from analyze.charts.chart import Chart
-from analyze.pages.blocks import Block, Column, Figures, Fold, Lines, Page, Row, Section, Text
+from analyze.pages.blocks import Block, Column, Figures, Fold, Lines, Page, Row, Section, Share, Shares, Text, summary
 from analyze.pages.blocks import Table as Shown
 from analyze.pages.write import write_report_page
-from analyze.storage.result import results
+from analyze.palette import PHASES
+from analyze.storage.result import results, telling_times
 from analyze.storage.tables import Record, Report
 from analyze.storage.text_table import Table
 from analyze.storage.texts import facts, heading, tables, trouble
-from analyze.units import plural, printable
+from analyze.storage.time_ledger import TimeRow
+from analyze.units import plural, printable, share
 
 _LEAD_HEIGHT = 190
 _FIRST_SHOWN = 4
 """Results in the first screen; the others are behind a fold."""
+_BARS_SHOWN = 3
 _OPEN = frozenset({"beside", "throughput"})
 """Tables that are never behind a fold."""
 _FEW_ROWS = 8
@@ -49,19 +52,31 @@ def _answer(reports: Sequence[Report], lead: Sequence[Chart]) -> tuple[Block, ..
     first, *more = results(reports) or ["No transaction is complete enough for a result."]
     shown = Lines(tuple(more[:_FIRST_SHOWN]))
     rest = (Fold(plural(len(more) - _FIRST_SHOWN, "more result"), (Lines(tuple(more[_FIRST_SHOWN:])),)),)
-    summaries = (summary_of(heading(one), trouble(one), facts(one)) for one in reports)
+    bars = [_time_bar(one, row) for one in reports if (row := telling_times(one)) is not None]
     return (
         Text(first, "sentence"),
         *([shown] if more else []),
         Figures(tuple(lead), height=_LEAD_HEIGHT),
+        *bars[:_BARS_SHOWN],
         *(rest if len(more) > _FIRST_SHOWN else ()),
-        *summaries,
+        *(block for one in reports for block in summary_of(heading(one), trouble(one), facts(one))),
     )
 
 
-def summary_of(heading: str, trouble: Iterable[str], facts: Iterable[str]) -> Lines:
+def _time_bar(report: Report, row: TimeRow) -> Shares:
+    """Where the time of one workload's objects goes."""
+    parts = tuple(
+        Share(name.replace("_", " "), part, share(part), colour)
+        for name, colour in PHASES.items()
+        if (part := row.shares.get(name))
+    )
+    kind = f"{row.workload}, {row.direction}"
+    return Shares(printable(f"{report.label}: where the time of an object goes ({kind})"), parts)
+
+
+def summary_of(heading: str, trouble: Iterable[str], facts: Iterable[str]) -> tuple[Block, ...]:
     """What a run was, what makes its numbers less than the whole, and what it shows."""
-    return Lines(tuple(facts), title=heading, troubles=tuple(trouble))
+    return summary(heading, tuple(trouble), tuple(facts))
 
 
 def section(one: Table) -> Section:

@@ -6,16 +6,18 @@
 import re
 from collections.abc import Iterator, Sequence
 
+from analyze.storage.campaign_results import campaign_results
 from analyze.storage.connections import ConnectionRow
 from analyze.storage.overhead import OverheadRow
 from analyze.storage.tables import Report
 from analyze.storage.throughput import ThroughputRow
+from analyze.storage.time_ledger import TimeRow
 from analyze.units import printable, ratio, share, si
 
 
 def results(reports: Sequence[Report]) -> list[str]:
     """The costliest workload of each run, then what its objects waited for, then the fastest and the slowest."""
-    makers = (_cost, _time, _rates)
+    makers = (_cost, _campaign, _time, _rates)
     named = len(reports) > 1
     return [
         f"{f'{printable(report.label)}: ' if named else ''}{_sentence(said, capital=not named)}"
@@ -66,11 +68,20 @@ def _what(row: OverheadRow, files: ThroughputRow | None) -> str:
     return f"{size}, {row.direction}" if files.files == 1 else f"{files.files:,} x {size}, {row.direction}"
 
 
-def _time(report: Report) -> Iterator[str]:
-    """Of the download with most objects, where their time went."""
-    # Uploading, the service's own time is not to be told from the transfer: downloads say more.
+def _campaign(report: Report) -> Iterator[str]:
+    if report.campaign is not None:
+        yield from map(printable, campaign_results(report.campaign))
+
+
+def telling_times(report: Report) -> TimeRow | None:
+    """Of the workload that says most of where time goes: the download with most objects."""
+    # Uploading, the service's own time cannot be separated from the transfer: downloads say more.
     objects = [row for row in report.times if row.what == "object"]
-    found = max(objects, key=lambda row: (row.direction == "download", row.objects), default=None)
+    return max(objects, key=lambda row: (row.direction == "download", row.objects), default=None)
+
+
+def _time(report: Report) -> Iterator[str]:
+    found = telling_times(report)
     if found is None:
         return
     parts = {part: value for part, value in found.shares.items() if value}

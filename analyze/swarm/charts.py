@@ -33,7 +33,7 @@ def _by_seeds(reports: Sequence[Report]) -> Chart:
         ),
     )  # fmt: skip
     caption = "Each ring is a finished download; lines join the medians."
-    x = Axis("ordinary seeds", "")
+    x = Axis("ordinary seeds", "", whole=True)
     return Chart("figure-5-seeds", "Time and share against the number of seeds", caption, x, panels, columns=2)
 
 
@@ -68,8 +68,9 @@ def _groups(reports: Sequence[Report]) -> Iterator[tuple[str, list[RunRow], str]
 def _private(reports: Sequence[Report]) -> Chart:
     """Fig. 6: of each run the largest number of seeds that was measured with the store public and forbidden."""
     panels = tuple(panel for report in reports if report.private for panel in _volumes(report))
-    caption = "Source 0 is the store, the others are the seeds. Medians over repeats."
-    x = Axis("source", "")
+    caption = "Medians over repeats; seeds in the order of their addresses."
+    most = max((report.private[-1].seeds for report in reports if report.private), default=0)
+    x = Axis("source", "", names=("store", *(f"seed {number}" for number in range(1, most + 1))))
     title = "Volume of each source with the store public and forbidden"
     return Chart("figure-6-public-private", title, caption, x, panels, columns=2, shared_x=True)
 
@@ -82,16 +83,8 @@ def _volumes(report: Report) -> Iterator[Panel]:
         change = f" ({row.change:+.0%})" if case == FORBIDDEN and row.change is not None else ""
         title = f"{report.name}: {_CASES[case]}, {plural(row.seeds, 'seed')}: {seconds(times[case])}{change}"
         sizes = _by_source(found, row.seeds)
-        series = Series(_CASES[case], _floats(range(row.seeds + 1)), sizes, colour, "points", "ring")
-        drawn = (series, _bars(_CASES[case], sizes, colour)) if found else (series,)
-        yield Panel(title, Axis("bytes", "B"), drawn, empty_note((series,), _WHY_NOT))
-
-
-def _bars(name: str, heights: Floats, colour: str) -> Series:
-    """Outlines of bars from nothing to each height: no data of their own."""
-    x = [place + side for place in range(len(heights)) for side in (-0.35, -0.35, 0.35, 0.35)]
-    y = [value for height in heights for value in (0.0, float(height), float(height), 0.0)]
-    return Series(name, _floats(x), _floats(y), colour, "line", reference=True)
+        series = Series(_CASES[case], _floats(range(row.seeds + 1)), sizes, colour, "bars")
+        yield Panel(title, Axis("bytes", "B"), (series,), empty_note((series,), _WHY_NOT))
 
 
 def _by_source(rows: Sequence[RunRow], seeds: int) -> Floats:

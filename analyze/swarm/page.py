@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from analyze.charts.chart import Chart
-from analyze.pages.blocks import Figures, Page, Section, Text
+from analyze.pages.blocks import Block, Figures, Page, Section, Shares, Text
+from analyze.pages.causes import NOT_JUDGED, cause_shares
 from analyze.pages.write import write_report_page
 from analyze.storage.page import section, summary_of
 from analyze.swarm.tables import Record, Report
 from analyze.swarm.texts import facts, heading, tables, trouble
-from analyze.units import printable
+from analyze.units import printable, si
 
 _LEAD_HEIGHT = 190
 
@@ -21,13 +22,14 @@ def write_page_of(reports: Sequence[Report], charts: Sequence[Chart], provenance
 
 def page_of(reports: Sequence[Report], charts: Sequence[Chart], provenance: Record) -> Page:
     """The report as data."""
-    lead = next((line for report in reports for line in facts(report)), "No download is complete enough for a result.")
+    lead = next((line for report in reports for line in facts(report)), "no download is complete enough for a result")
     return Page(
         title=", ".join(printable(report.name) for report in reports),
         answer=(
-            Text(lead, "sentence"),
+            Text(f"{lead[0].upper()}{lead[1:]}.", "sentence"),
             Figures(tuple(charts[:1]), height=_LEAD_HEIGHT),
-            *(summary_of(heading(one), trouble(one), facts(one)) for one in reports),
+            *limits_bar(reports),
+            *(block for one in reports for block in _summary(one, lead)),
         ),
         sections=(
             Section("figures", "Figures", (Figures(tuple(charts[1:])),)),
@@ -35,3 +37,21 @@ def page_of(reports: Sequence[Report], charts: Sequence[Chart], provenance: Reco
         ),
         provenance=provenance,
     )
+
+
+def limits_bar(reports: Sequence[Report]) -> tuple[Shares, ...]:
+    """What limited the sources of finished downloads, by the bytes that each carried."""
+    amounts: dict[str, float] = {}
+    for report in reports:
+        for source in (source for row in report.runs if row.finished for source in row.sources):
+            if source.bytes_by_packets:
+                cause = source.limit or NOT_JUDGED
+                amounts[cause] = amounts.get(cause, 0) + source.bytes_by_packets
+    if not amounts:
+        return ()
+    return (cause_shares("What limited the sources, by bytes", amounts, lambda cause: f", {si(amounts[cause], 'B')}"),)
+
+
+def _summary(report: Report, lead: str) -> tuple[Block, ...]:
+    """Without the line that is the page's first sentence."""
+    return summary_of(heading(report), trouble(report), (line for line in facts(report) if line != lead))

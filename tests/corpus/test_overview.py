@@ -43,7 +43,7 @@ def test_the_worst_come_first_and_the_rest_is_counted() -> None:
     assert [one["id"] for one in found.worst_rows()] == [2, 1]
     assert (found.total.connections, found.total.wire_bytes) == (4, 4000)
     assert found.answer()[0].startswith(
-        "Receiver window slowed 1 of 3 connections with a verdict, for 20.0 s in all (91%"
+        "Receiver window slowed 1 of 3 connections with a verdict, for 20.0 s in all (90.9 %"
     )
     assert [place[3] for place, _ in found.worst_places(5)] == ["receiver window", "loss recovery"]
 

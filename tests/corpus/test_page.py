@@ -16,4 +16,4 @@ def test_the_page_escapes_what_captures_say(tmp_path: Path) -> None:
     assert "<b>" not in text.replace("</b>", "") or "&lt;b&gt;" in text
     assert "<i>.pcap" not in text
     assert "<u>" not in text
-    assert "1 captures are damaged" in text
+    assert "1 capture is damaged" in text

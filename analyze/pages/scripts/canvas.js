@@ -33,8 +33,16 @@ page.canvas = (() => {
   }
 
   // Places of an axis and their texts: round numbers, or powers of ten with at least `apart` pixels between them.
-  function marksOf({ low, high, log, unit, prefixed = true }, pixels, apart) {
+  function marksOf({ low, high, log, unit, whole, names, prefixed = true }, pixels, apart) {
     const text = (value) => (prefixed ? si(value, unit) : si(value, ""));
+    if (names) {
+      const places = names.map((_, place) => place).filter((place) => place >= low && place <= high);
+      return { places, texts: places.map((place) => names[place]) };
+    }
+    if (whole && !log) {
+      const places = ticks(low, high, Math.max(2, Math.floor(pixels / apart))).filter(Number.isInteger);
+      return { places, texts: places.map((place) => (place || 0).toLocaleString("en")) }; // never -0
+    }
     if (!log) {
       const places = ticks(low, high, Math.max(2, Math.floor(pixels / apart)));
       return { places, texts: tickTexts(places, prefixed ? unit : "") };

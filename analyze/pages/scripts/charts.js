@@ -3,9 +3,10 @@
 // Panels over one time move together. Everything shown is put in as text, never as markup.
 page.charts = (() => {
   const { data, element, make, shade, colour, isPrinting } = page;
-  const { si, points, steps, line } = page.marks;
+  const { si, points, steps, line, bars, ranges: drawRanges } = page.marks;
   const { PAPER_WIDTH, prepare, clipped, frame, marksOf, rows, columns, axisBelow } = page.canvas;
   const NEAR = 14; // pixels within which a point is read
+  const NAME_ROW = 24; // height of each name of a vertical axis
   const BELOW = 36; // room under a panel for the texts of its axis
   const [SOME, MANY] = [150, 1200]; // points of a panel from which on they are drawn smaller, and as dots
 
@@ -13,6 +14,8 @@ page.charts = (() => {
   const columnsOf = (chart, width) => Math.max(1, Math.min(chart.columns, chart.panels.length, Math.floor(width / (chart.columns > 2 ? 170 : 300))));
   const isLast = (chart, index, across) => !chart.shared_x || index + across >= chart.panels.length;
   function heightOf(chart, across, wanted) {
+    const names = Math.max(...chart.panels.map((panel) => panel.y.names?.length ?? 0));
+    if (names) return Math.max(names * NAME_ROW, 100);
     if (wanted) return wanted;
     if (chart.columns > 2) return 150;
     return across > 1 || !chart.shared_x ? 230 : 130;
@@ -21,6 +24,7 @@ page.charts = (() => {
   const known = (value, axis) => value !== null && (!axis.log || value > 0);
 
   function extent(values, axis, zero) {
+    if (axis.names) return { low: -0.5, high: axis.names.length - 0.5 };
     let [low, high] = [Infinity, -Infinity];
     for (const value of values) {
       if (!known(value, axis)) continue;
@@ -96,6 +100,8 @@ page.charts = (() => {
       for (const one of shown) {
         const look = { ...one, colour: shade(one.colour), dashed: one.reference, outline: colour("--ink") };
         if (one.style === "points") points(pen, one.x, one.y, 0, one.x.length, scale, { ...look, symbol: symbolOf(one, number > MANY), size }, number > SOME ? 3 : 4);
+        else if (one.style === "bars") bars(pen, one.x, one.y, scale, look);
+        else if (one.style === "ranges") drawRanges(pen, one.x, one.y, scale, look);
         else if (one.style === "steps") steps(pen, one.x, one.y, 0, one.x.length, scale, look, x.of(one.x[one.x.length - 1]));
         else line(pen, one.x, one.y, scale, look);
       }
@@ -140,13 +146,13 @@ page.charts = (() => {
   }
 
   // Reading --------------------------------------------------------------------------------------------------------
-  const valueText = (value, axis) => si(value, axis.prefixed ? axis.unit : "") + (axis.prefixed || !axis.unit ? "" : ` ${axis.unit}`);
+  const valueText = (value, axis) => axis.names?.[Math.round(value)] ?? si(value, axis.prefixed ? axis.unit : "") + (axis.prefixed || !axis.unit ? "" : ` ${axis.unit}`);
 
   function nearest(place, at) {
     let best = null;
     let least = NEAR * NEAR;
     for (const series of place.shown) {
-      if (series.reference) continue;
+      if (series.reference || series.style === "ranges") continue;
       series.x.forEach((value, index) => {
         if (series.y[index] === null) return;
         const dx = place.x.of(value) - at.x;
@@ -257,8 +263,9 @@ page.charts = (() => {
     const node = make("div", undefined, "panel");
     const heading = make("div", undefined, "panel-head");
     const unit = panel.y.unit && !panel.y.prefixed ? ` [${panel.y.unit}]` : "";
-    const named = panel.title.toLowerCase().includes(panel.y.label.toLowerCase()) ? "" : `: ${panel.y.label}`;
-    heading.append(make("b", panel.title + named + unit));
+    const title = panel.title || panel.y.label;
+    const named = title.toLowerCase().includes(panel.y.label.toLowerCase()) ? "" : `: ${panel.y.label}`;
+    heading.append(make("b", title + named + unit));
     if (panel.series.length) for (const text of panel.note) heading.append(make("span", text, "note"));
     const [holder, canvas] = [make("div", undefined, "holder"), make("canvas")];
     canvas.setAttribute("role", "img");
@@ -275,11 +282,11 @@ page.charts = (() => {
   function legend(figure) {
     const keys = make("div", undefined, "chart-keys");
     const named = new Map();
-    for (const panel of figure.chart.panels) for (const series of panel.series) if (!named.has(series.name)) named.set(series.name, series);
+    for (const panel of figure.chart.panels) for (const series of panel.series) if (!named.has(series.name) && series.style !== "ranges") named.set(series.name, series);
     for (const [name, series] of named) {
       const button = make("button", undefined, "key");
       button.type = "button";
-      const shape = series.style === "points" ? `swatch ${series.symbol}` : `swatch line${series.reference ? " dashed" : ""}`;
+      const shape = series.style === "bars" ? "swatch" : series.style === "points" ? `swatch ${series.symbol}` : `swatch line${series.reference ? " dashed" : ""}`;
       const swatch = make("i", undefined, shape);
       figure.swatches.push([series.colour, swatch]);
       button.append(swatch, name);

@@ -38,6 +38,7 @@ const page = (() => {
   // What is coloured by markup (marks of rows, bars) takes the same shades as what is drawn.
   function tint() {
     for (const node of document.querySelectorAll("i[data-colour]")) node.style.backgroundColor = shade(node.dataset.colour);
+    for (const node of document.querySelectorAll("svg [data-colour]")) node.style.color = shade(node.dataset.colour);
   }
   drawers.push(tint);
   tint();

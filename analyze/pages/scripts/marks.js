@@ -134,6 +134,28 @@ page.marks = (() => {
     pen.setLineDash([]);
   }
 
+  // Bars that stand on zero, each as wide as what is left of its place.
+  function bars(pen, xs, ys, place, look) {
+    pen.fillStyle = look.colour;
+    xs.forEach((x, index) => {
+      if (ys[index] === null) return;
+      const [left, right, top] = [place.x(x - 0.35), place.x(x + 0.35), place.y(ys[index])];
+      pen.fillRect(left, top, right - left, place.y(0) - top);
+    });
+  }
+
+  // Every two points are the ends of one line.
+  function ranges(pen, xs, ys, place, look) {
+    pen.strokeStyle = look.colour;
+    pen.lineWidth = 1.4;
+    pen.beginPath();
+    for (let index = 0; index + 1 < xs.length; index += 2) {
+      pen.moveTo(place.x(xs[index]), place.y(ys[index]));
+      pen.lineTo(place.x(xs[index + 1]), place.y(ys[index + 1]));
+    }
+    pen.stroke();
+  }
+
   // A line on which each value holds until the next. Within a column of pixels only its ends and extremes are drawn.
   function steps(pen, xs, ys, from, to, place, look, end) {
     pen.strokeStyle = look.colour;
@@ -175,5 +197,5 @@ page.marks = (() => {
     return low;
   }
 
-  return { si, ticks, tickTexts, hatch, inkOn, points, steps, line, firstFrom };
+  return { si, ticks, tickTexts, hatch, inkOn, points, bars, ranges, steps, line, firstFrom };
 })();

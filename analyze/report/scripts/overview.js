@@ -8,7 +8,7 @@ page.overview = (() => {
   let onPick = () => {};
 
   function start() {
-    const { start_s: starts, duration_s: durations, cause: causes, colours } = data.timeline;
+    const { start_s: starts, duration_s: durations, cause: causes, colours, names } = data.timeline;
     const canvas = element("timeline").querySelector("canvas");
     // From top to bottom as they began: what began together stands together.
     const order = starts.map((_, row) => row).sort((a, b) => starts[a] - starts[b]);
@@ -42,7 +42,7 @@ page.overview = (() => {
     canvas.addEventListener("pointermove", (event) => {
       const row = rowAt(event);
       const { id, ends } = data.rows[row];
-      element("timeline-reading").textContent = `${id}: ${ends}, ${causes[row].replaceAll("_", " ")}, ${si(starts[row], "s")} + ${si(durations[row], "s")}`;
+      element("timeline-reading").textContent = `${id}: ${ends}, ${names[causes[row]]}, ${si(starts[row], "s")} + ${si(durations[row], "s")}`;
     });
     canvas.addEventListener("pointerleave", () => { element("timeline-reading").textContent = ""; });
     canvas.addEventListener("click", (event) => onPick(data.rows[rowAt(event)]));

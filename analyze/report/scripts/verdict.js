@@ -25,6 +25,14 @@ page.verdict = (() => {
     return [make("h3", title), list];
   }
 
+  // On a phone behind a fold: the lanes are to be in the first screen.
+  function behind(nodes) {
+    if (!nodes.length || !matchMedia("(max-width: 40rem)").matches) return nodes;
+    const fold = make("details");
+    fold.append(make("summary", "What would help, and evidence"), ...nodes);
+    return [fold];
+  }
+
   let shown = null;
   function tint() {
     if (shown?.factor) element("verdict").style.setProperty("--factor", page.shade(data.factors[shown.factor].colour));
@@ -53,8 +61,10 @@ page.verdict = (() => {
     }
     shown = said;
     tint();
-    parts.push(...listed("Evidence", said.evidence.map(evidenceNode)));
-    parts.push(...listed("What would help", said.what_if.map((text) => make("li", text))));
+    parts.push(...behind([
+      ...listed("What would help", said.what_if.map((text) => make("li", text))),
+      ...listed("Evidence", said.evidence.map(evidenceNode)),
+    ]));
     card.replaceChildren(...parts);
   }
 

@@ -2,15 +2,12 @@
 
 import numpy as np
 
-from analyze.charts.chart import Axis, Chart, Panel, Series, empty_note
+from analyze.charts.chart import Axis, Chart, Panel, Series, empty_note, time_unit
 from analyze.palette import TRANSFERS
 from analyze.records.run import ROLES, Pair, Role
 from analyze.run.results import RunResults, goodput_bps, measured
 from analyze.run.transfers.transfers import MeasuredTransfer
 from analyze.stats.estimates import Floats
-
-_UNITS = ((2 * 86_400, 86_400, "d"), (2 * 3600, 3600, "h"), (120, 60, "min"), (0, 1, "s"))
-"""From this span on, seconds in the unit, and the unit."""
 
 _BASELINE = "#009E73"
 
@@ -50,7 +47,7 @@ class Clock:
         self.start_ns = min([*times, *([] if start_ns is None else [start_ns])], default=0)
         self.span_s = (max(times, default=self.start_ns) - self.start_ns) / 1e9
         shown_s = self.span_s if span_s is None else span_s
-        self._seconds, self.unit = next((size, unit) for least, size, unit in _UNITS if shown_s >= least)
+        self._seconds, self.unit = time_unit(shown_s)
 
     def of_transfers(self, transfers: list[MeasuredTransfer]) -> Floats:
         """When each began."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from analyze.charts.chart import Axis, Chart, Panel, Series, Symbol
-from analyze.palette import FACTORS
+from analyze.pages.causes import COLOURS, NOT_JUDGED, UNDECIDED, cause_name
 from analyze.records.run import ROLES, Role
 from analyze.run.charts.along_run import Clock
 from analyze.run.results import RunResults, goodput_bps
@@ -16,17 +16,9 @@ from analyze.run.transfers.transfers import MeasuredTransfer
 from analyze.run.verdict.evidence import judged
 from analyze.run.verdict.of_run import run_verdict
 
-UNDECIDED = "undecided"
-NOT_JUDGED = "not judged"
-COLOURS = {factor: look.colour for factor, look in FACTORS.items()} | {UNDECIDED: "#777777", NOT_JUDGED: "#B0B0B0"}
 MOST_PANELS = 4
 """Runs that have a panel each; of more, each run is a point."""
 _SYMBOLS: dict[Role, Symbol] = {"probe": "ring", "data": "circle"}
-
-
-def cause_name(factor: str) -> str:
-    """As it stands in legends."""
-    return factor.replace("_", " ")
 
 
 def chart(runs: Sequence[RunResults]) -> Chart:

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Sequence
 from analyze.charts.chart import Chart
 from analyze.factors import in_words
 from analyze.outcomes import CLAUSES
-from analyze.pages.blocks import Block, Figures, Fold, Lines, Share, Shares, Text
-from analyze.palette import FACTORS
+from analyze.pages.blocks import Block, Figures, Fold, Lines, Shares, Text, summary
+from analyze.pages.causes import cause_shares
 from analyze.records.run import ROLES
-from analyze.run.charts.by_cause import COLOURS, MOST_PANELS, NOT_JUDGED, UNDECIDED, cause_name, cause_of
+from analyze.run.charts.by_cause import MOST_PANELS, cause_of
 from analyze.run.human import baseline_lines, trouble
 from analyze.run.results import RunResults
 from analyze.run.transfers.transfers import MeasuredTransfer
@@ -23,11 +23,9 @@ from analyze.run.variation.words import metric_names
 from analyze.run.verdict.of_run import run_verdict
 from analyze.run.verdict.words import confidence_words
 from analyze.stats.association import FEWEST
-from analyze.units import plural, printable, share
+from analyze.units import plural, printable
 
 _HEIGHT = 210
-_TROUBLES_SHOWN = 3
-_HATCHES = {factor: look.hatch for factor, look in FACTORS.items()}
 
 
 def answer(runs: Sequence[RunResults], lead: Chart | None) -> tuple[Block, ...]:
@@ -92,18 +90,8 @@ def cause_bar(name: str, transfers: Sequence[MeasuredTransfer]) -> Shares:
         cause = cause_of(one)
         time_s[cause] = time_s.get(cause, 0.0) + max(one.transfer.duration_s, 0.0)
         number[cause] += 1
-    total_s = sum(time_s.values())
-    parts = tuple(
-        Share(
-            cause_name(cause),
-            part_s / total_s if total_s else 0.0,
-            f"{share(part_s / total_s if total_s else None)} of the time, {plural(number[cause], 'transfer')}",
-            COLOURS.get(cause, COLOURS[NOT_JUDGED]),
-            _HATCHES.get(cause, "dashes" if cause == UNDECIDED else "plain"),
-        )
-        for cause, part_s in sorted(time_s.items(), key=lambda one: -one[1])
-    )
-    return Shares(f"{printable(name)}: what limited the transfers" if name else "What limited the transfers", parts)
+    label = f"{printable(name)}: what limited the transfers" if name else "What limited the transfers"
+    return cause_shares(label, time_s, lambda cause: f" of the time, {plural(number[cause], 'transfer')}")
 
 
 def unmeasured(runs: Sequence[RunResults]) -> tuple[Block, ...]:
@@ -154,11 +142,4 @@ def _troubles(runs: Sequence[RunResults]) -> tuple[Block, ...]:
     shown = [(run, line) for run in runs for line in trouble(run)]
     lines = tuple(f"{printable(run.name)}: {line}" if named else line for run, line in shown)
     plain = tuple(line for run in runs[:1] for line in baseline_lines(run)) if not named else ()
-    if not lines and not plain:
-        return ()
-    if len(lines) <= _TROUBLES_SHOWN:
-        return (Lines(plain, troubles=lines),)
-    rest = Fold(
-        f"{plural(len(lines) - _TROUBLES_SHOWN, 'more warning')}", (Lines((), troubles=lines[_TROUBLES_SHOWN:]),)
-    )
-    return Lines(plain, troubles=lines[:_TROUBLES_SHOWN]), rest
+    return summary("", lines, plain)

@@ -1,5 +1,6 @@
 """The part of a report's page on what limited the transfers of a run."""
 
+from analyze.human_causes import factor_name
 from analyze.pages.blocks import Block, Text, table
 from analyze.run.limits import LimitRow, limit_rows, limit_sentences
 from analyze.run.results import RunResults
@@ -21,7 +22,7 @@ def limits_part(run: RunResults) -> tuple[Block, ...]:
 def _cells(row: LimitRow) -> list[str]:
     return [
         row.role,
-        row.factor.replace("_", " "),
+        factor_name(row.factor),
         count(row.first_in),
         count(row.judged),
         seconds(row.time_s),

@@ -1,5 +1,6 @@
 """Every pair of a run in one table that can be sorted: what limited its data transfer, and how it went."""
 
+from analyze.human_causes import factor_name
 from analyze.pages.blocks import Block, Cell, Column, Row, Table, Text
 from analyze.pages.texts import index_name
 from analyze.palette import FACTORS
@@ -64,7 +65,7 @@ def _factor(numbers: Measures) -> Cell:
         return Cell(ABSENT)
     mark = "?" if is_open(numbers.verdict_confidence) else ""
     look = FACTORS.get(factor)
-    return Cell(factor.replace("_", " ") + mark, colour=look.colour if look else None)
+    return Cell(factor_name(factor) + mark, colour=look.colour if look else None)
 
 
 def _sentence(pair: Pair, numbers: Measures) -> str:
