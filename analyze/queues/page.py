@@ -5,11 +5,11 @@ from itertools import islice
 from pathlib import Path
 
 from analyze.charts.chart import Chart
-from analyze.pages.blocks import Block, Figures, Lines, Page, Section, Text
+from analyze.pages.blocks import Block, Figures, Lines, Page, Text
 from analyze.pages.write import write_report_page
 from analyze.queues.tables import Record, Report
 from analyze.queues.texts import facts, heading, result, tables, trouble
-from analyze.storage.page import section, summary_of
+from analyze.storage.page import further_figures, section, summary_of
 from analyze.units import printable
 
 _LEAD_HEIGHT = 190
@@ -32,7 +32,7 @@ def page_of(reports: Sequence[Report], charts: Sequence[Chart], provenance: Reco
             *(block for one in reports for block in _summary(one)),
         ),
         sections=(
-            Section("figures", "Figures", (Figures(tuple(charts[1:])),)),
+            *further_figures(charts[1:]),
             *map(section, tables(reports)),
         ),
         provenance=provenance,

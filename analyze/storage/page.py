@@ -37,14 +37,17 @@ def page_of(reports: Sequence[Report], charts: Sequence[Chart], provenance: Reco
         title=", ".join(printable(report.label) for report in reports),
         answer=_answer(reports, charts[:1]),
         sections=(
-            Section(
-                "figures", "Figures", (Figures(tuple(charts[1:])),),
-                hint="Drag to zoom, double-click to see all; a click on a name hides or shows its series.",
-            ),
+            *further_figures(charts[1:]),
             *map(section, tables(reports)),
         ),
         provenance=provenance,
     )  # fmt: skip
+
+
+def further_figures(charts: Sequence[Chart]) -> tuple[Section, ...]:
+    """All but the first, if there are more."""
+    hint = "Drag to zoom, double-click to see all; a click on a name hides or shows its series."
+    return (Section("figures", "Figures", (Figures(tuple(charts)),), hint=hint),) if charts else ()
 
 
 def _answer(reports: Sequence[Report], lead: Sequence[Chart]) -> tuple[Block, ...]:

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from analyze.charts.chart import Chart
-from analyze.pages.blocks import Block, Figures, Page, Section, Shares, Text
+from analyze.pages.blocks import Block, Figures, Page, Shares, Text
 from analyze.pages.causes import NOT_JUDGED, cause_shares
 from analyze.pages.write import write_report_page
-from analyze.storage.page import section, summary_of
+from analyze.storage.page import further_figures, section, summary_of
 from analyze.swarm.tables import Record, Report
 from analyze.swarm.texts import facts, heading, tables, trouble
 from analyze.units import printable, si
@@ -32,7 +32,7 @@ def page_of(reports: Sequence[Report], charts: Sequence[Chart], provenance: Reco
             *(block for one in reports for block in _summary(one, lead)),
         ),
         sections=(
-            Section("figures", "Figures", (Figures(tuple(charts[1:])),)),
+            *further_figures(charts[1:]),
             *map(section, tables(reports)),
         ),
         provenance=provenance,

@@ -43,8 +43,8 @@ def _texts(block: Block) -> list[str]:
 class Visit:
     """A page with all that it complained of and asked for."""
 
-    def __init__(self, browser: Any, path: Path, scheme: str = "light") -> None:
-        self.page = browser.new_page(viewport={"width": 1200, "height": 900}, color_scheme=scheme)
+    def __init__(self, browser: Any, path: Path, scheme: str = "light", width: int = 1200) -> None:
+        self.page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
         self.complaints: list[str] = []
         self.requests: list[str] = []
         self.page.on("console", lambda message: self.complaints.append(message.text))

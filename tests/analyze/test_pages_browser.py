@@ -1,88 +1,40 @@
-"""Every report in a real browser: on a phone, three screens and paper, light and dark, nothing is cut."""
+"""Every page in a real browser: on a phone, three screens and paper, light and dark, nothing is cut."""
 
-from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 from unicodedata import normalize
 
+import numpy as np
 import pypdf
 import pytest
+from PIL import Image
 
-from analyze.records import provenance
-from analyze.records.run_folder import named_apart, read_run
-from analyze.run.changes.compare_runs import compare_runs
-from analyze.run.changes.page import write_page_of as write_comparison
-from analyze.run.figures import charts
-from analyze.run.page.page import write_page_of
-from analyze.run.results import RunResults
-from analyze.run.transfers.transfers import Measuring
-from analyze.storage.charts import charts as storage_charts
-from analyze.storage.document import provenance as storage_provenance
-from analyze.storage.measured import measure_run
-from analyze.storage.page import write_page_of as write_storage_page
-from analyze.storage.run_folder import read_storage_run
-from analyze.storage.tables import reports_of
-from analyze.trace import read
+from tests.analyze.every_page import PAGES, write_runs
 from tests.analyze.pages import Visit
-from tests.analyze.reports import report_of
-from tests.analyze.storage_made import MadeRun, said, talk
 
 WIDTHS = (390, 1280, 1400, 1920)
 HIGHEST_FIGURE = 900
 FLUID_MS = 2500
 """From the start of a page of 1,000 pairs until it is drawn; measured: 300 ms on two idle cores."""
-
-Maker = Callable[[Path], None]
-
-
-def measured(*made: Any) -> list[RunResults]:
-    found = named_apart([read_run(one.folder) for one in made])
-    return [RunResults(run, tuple(Measuring(run).run()), run.problems) for run in found]
+PAPER = {"auto": 703, "wide": 1047}
+"""A4 between the margins, upright and across, in pixels."""
+FIGURES = "figure.chart canvas, #timeline canvas, #lanes canvas, figure.drawing svg"
+EVERY_PAGE = pytest.mark.parametrize("name", PAGES)
 
 
-def write_runs(path: Path, *made: Any) -> None:
-    runs = measured(*made)
-    write_page_of(runs, charts(runs, [run.choose(None) for run in runs]), provenance.of_runs(runs), path)
+@pytest.fixture(scope="module")
+def page_of(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The file of a page, made when it is first asked for."""
+    made: dict[str, Path] = {}
 
+    def find(name: str) -> Path:
+        if name not in made:
+            made[name] = tmp_path_factory.mktemp(name.replace(" ", "-")) / "page.html"
+            PAGES[name](made[name])
+        return made[name]
 
-def write_compared(path: Path, *made: Any) -> None:
-    before, after = measured(*made)
-    write_comparison(compare_runs(before, after), path)
-
-
-def write_captures(path: Path, new_capture: Any, transfer_into: Any) -> None:
-    capture = new_capture()
-    for number in range(40):
-        lost = (3,) if number % 2 else ()
-        transfer_into(capture, start_s=number / 4, port=40_000 + number, segments=12, lost=lost)
-    report_of(read(capture.write(path.with_suffix(".pcap"))), path, [1, 2])
-
-
-def write_storage(path: Path) -> None:
-    run = MadeRun(path.parent / "storage")
-    run.transaction(1, [said(0, 60, 62, 1001, opened=True), said(62, 80, 82, 1002, opened=True)])
-    run.capture(1, [*talk(1001, 25, [(100, 1200)]), *talk(1002, 62, [(100, 1200)])])
-    reports = reports_of([measure_run(read_storage_run(run.folder))])
-    write_storage_page(reports, storage_charts(reports), storage_provenance(reports), path)
-
-
-@pytest.fixture
-def pages(tmp_path: Path, small_run: Any, new_run: Any, new_capture: Any, transfer_into: Any) -> dict[str, Path]:
-    """One page of each report, by name."""
-    other, bare = new_run("other"), new_run("bare")
-    other.pairs(8)
-    bare.pairs(1, captured=False)
-    made: dict[str, Maker] = {
-        "run": lambda path: write_runs(path, small_run),
-        "runs": lambda path: write_runs(path, small_run, other),
-        "bare": lambda path: write_runs(path, bare),
-        "comparison": lambda path: write_compared(path, small_run, other),
-        "captures": lambda path: write_captures(path, new_capture, transfer_into),
-        "storage": write_storage,
-    }
-    for name, make in made.items():
-        make(tmp_path / f"{name}.html")
-    return {name: tmp_path / f"{name}.html" for name in made}
+    return find
 
 
 def overflowing(visit: Visit) -> list[Any]:
@@ -113,45 +65,86 @@ def blank_canvases(visit: Visit) -> list[str]:
     return found
 
 
-def test_nothing_is_cut_and_the_first_figure_is_in_the_first_screen(browser: Any, pages: dict[str, Path]) -> None:
-    for name, path in pages.items():
-        for scheme in ("light", "dark"):
-            visit = Visit(browser, path, scheme)
-            for width in WIDTHS:
+def drawn(visit: Visit) -> None:
+    """Wait until a page is drawn as wide as its window."""
+    visit.page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+@EVERY_PAGE
+def test_nothing_is_cut_and_the_first_figure_is_in_the_first_screen(browser: Any, page_of: Any, name: str) -> None:
+    for scheme in ("light", "dark"):
+        for widths in (WIDTHS[:1], WIDTHS[1:]):  # a phone does not become a screen
+            visit = Visit(browser, page_of(name), scheme, widths[0])
+            for width in widths:
                 visit.page.set_viewport_size({"width": width, "height": 900})
-                visit.page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
-                where = f"{name} at {width} pixels, {scheme}"
+                drawn(visit)
+                where = f"{width} pixels, {scheme}"
                 assert overflowing(visit) == [], where
                 assert blank_canvases(visit) == [], where
-                first = visit.page.locator("figure.chart canvas, #timeline canvas").first.bounding_box()
-                assert first["y"] < HIGHEST_FIGURE, where
-            assert visit.complaints == [], name
+                assert visit.page.locator(FIGURES).first.bounding_box()["y"] < HIGHEST_FIGURE, where
+                assert visit.page.locator("p.sentence").first.bounding_box()["y"] < HIGHEST_FIGURE / 2, where
+            assert visit.complaints == []
             visit.page.close()
 
 
-def test_folds_hide_no_table_that_is_cut(browser: Any, pages: dict[str, Path]) -> None:
-    for name, path in pages.items():
-        visit = Visit(browser, path)
-        visit.page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
-        for width in (390, 1280, 1920):
-            visit.page.set_viewport_size({"width": width, "height": 900})
-            assert overflowing(visit) == [], f"{name} at {width} pixels"
-        visit.page.close()
+@EVERY_PAGE
+def test_folds_hide_no_table_that_is_cut(browser: Any, page_of: Any, name: str) -> None:
+    visit = Visit(browser, page_of(name))
+    visit.page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    for width in WIDTHS:
+        visit.page.set_viewport_size({"width": width, "height": 900})
+        drawn(visit)
+        assert overflowing(visit) == [], f"{width} pixels"
+    visit.page.close()
 
 
-def test_paper_has_no_empty_page_and_every_figure(browser: Any, pages: dict[str, Path], tmp_path: Path) -> None:
-    for name, path in pages.items():
-        visit = Visit(browser, path, "dark")
-        pdf = tmp_path / f"{name}.pdf"
-        visit.page.pdf(path=pdf, prefer_css_page_size=True, print_background=True)
-        titles = visit.page.locator("figure.chart h3").all_inner_texts()
-        visit.page.close()
-        sheets = [sheet.extract_text() for sheet in pypdf.PdfReader(pdf).pages]
-        assert [number for number, text in enumerate(sheets, 1) if len(text.split()) < 8] == [], name
-        together = " ".join(normalize("NFKC", " ".join(sheets)).split())  # fonts join f and i
-        assert [title for title in titles if " ".join(title.split()) not in together] == [], name
-        # What is drawn on a canvas is on paper as text, too: the axis of its time.
-        assert "time since" in together or name == "storage", name
+@EVERY_PAGE
+def test_a_picture_of_the_whole_page_shows_every_figure(browser: Any, page_of: Any, name: str) -> None:
+    visit = Visit(browser, page_of(name), "light", 1280)
+    drawn(visit)
+    picture = np.asarray(Image.open(BytesIO(visit.page.screenshot(full_page=True))).convert("L"))
+    boxes = [one.bounding_box() for one in visit.page.locator(FIGURES).all() if one.is_visible()]
+    assert boxes
+    for box in boxes:
+        left, top = int(box["x"]), int(box["y"])
+        part = picture[top : top + int(box["height"]), left : left + int(box["width"])]
+        assert part.size
+        assert len(np.unique(part)) > 2, f"nothing is seen at {left}, {top}"
+    visit.page.close()
+
+
+@EVERY_PAGE
+def test_paper_has_no_empty_page_and_every_figure(browser: Any, page_of: Any, name: str, tmp_path: Path) -> None:
+    visit = Visit(browser, page_of(name), "dark")
+    visit.page.pdf(path=tmp_path / "page.pdf", prefer_css_page_size=True, print_background=True)
+    titles = visit.page.locator("figure.chart h3").all_inner_texts()
+    visit.page.close()
+    sheets = [sheet.extract_text() for sheet in pypdf.PdfReader(tmp_path / "page.pdf").pages]
+    assert [number for number, text in enumerate(sheets, 1) if len(text.split()) < 8] == []
+    together = " ".join(normalize("NFKC", " ".join(sheets)).split())  # fonts join f and i
+    assert [title for title in titles if " ".join(title.split()) not in together] == []
+    # What is drawn on a canvas is on paper as text, too: the axis of its time.
+    assert "time since" in together or name == "storage"
+
+
+@EVERY_PAGE
+def test_no_table_is_wider_than_the_paper(browser: Any, page_of: Any, name: str) -> None:
+    visit = Visit(browser, page_of(name))
+    visit.page.emulate_media(media="print")
+    visit.page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    for paper, width in PAPER.items():
+        visit.page.set_viewport_size({"width": width, "height": 1000})
+        ends = visit.page.evaluate(
+            """(paper) => {
+              const across = (one) => getComputedStyle(one.closest("section") ?? one).page === "wide";
+              return [...document.querySelectorAll("table")]
+                .filter((one) => one.clientWidth && across(one) === (paper === "wide"))
+                .map((one) => [one.closest("section")?.id, one.getBoundingClientRect().right]);
+            }""",
+            paper,
+        )
+        assert [(section, end) for section, end in ends if end > width] == [], paper
+    visit.page.close()
 
 
 def test_a_page_of_thirty_pairs_is_small_and_one_of_a_thousand_is_fluid(

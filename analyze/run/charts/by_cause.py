@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from analyze.charts.chart import Axis, Chart, Panel, Series, Symbol
+from analyze.charts.chart import Axis, Chart, Panel, Series, Symbol, time_unit
 from analyze.pages.causes import COLOURS, NOT_JUDGED, UNDECIDED, cause_name
 from analyze.records.run import ROLES, Role
 from analyze.run.charts.along_run import Clock
@@ -77,7 +77,10 @@ def _series(run: RunResults, clock: Clock, number: int) -> tuple[Series, ...]:
 def _of_runs(runs: Sequence[RunResults]) -> Chart:
     """The median of each run's data transfers, by when the run began."""
     starts = np.array([Clock(run).start_ns for run in runs], np.int64)
-    hours = (starts - starts.min()) / 3.6e12
+    unit_s, unit = time_unit(float(np.ptp(starts)) / 1e9)
+    # Runs that all began at once stand in their order.
+    at_once = bool(np.ptp(starts) == 0)
+    times = np.arange(1.0, len(runs) + 1) if at_once else (starts - starts.min()) / 1e9 / unit_s
     medians = np.array(
         [float(np.median(rates)) if len(rates := goodput_bps(run.of("data"))) else np.nan for run in runs]
     )
@@ -87,12 +90,13 @@ def _of_runs(runs: Sequence[RunResults]) -> Chart:
         chosen = [place for place, one in enumerate(causes) if one == cause]
         if chosen:
             names = tuple(runs[place].name for place in chosen)
-            series.append(Series(cause_name(cause), hours[chosen], medians[chosen], COLOURS[cause], labels=names))
+            series.append(Series(cause_name(cause), times[chosen], medians[chosen], COLOURS[cause], labels=names))
+    x = Axis("place in the order given", "", whole=True) if at_once else Axis("time since the first run's start", unit)
     return Chart(
         name="throughput-by-cause",
         title="Throughput of each run, and what limited it",
         caption="Each point is a run: the median throughput of its data transfers.",
-        x=Axis("time since the first run's start", "h"),
+        x=x,
         panels=(Panel("median throughput", Axis("throughput", "bit/s"), tuple(series)),),
         shared_x=True,
     )

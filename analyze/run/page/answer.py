@@ -75,6 +75,8 @@ def _of_several(runs: Sequence[RunResults]) -> tuple[Block, ...]:
     verdicts = [(run, run_verdict(run)) for run in runs]
     number = Counter(found.factor for _, found in verdicts if found.factor and not found.is_open)
     parts = [f"{in_words([factor])} limited {count:,} of {len(runs):,} runs" for factor, count in number.most_common(3)]
+    silent = sum(not found.judged for _, found in verdicts)
+    parts += [f"{plural(silent, 'run')} cannot be judged"] if parts and silent else []
     first = "; ".join(parts) or f"What limited these {len(runs):,} runs is undecided"
     said = Text(f"{first[0].upper()}{first[1:]}.", "sentence")
     if len(runs) > MOST_PANELS:
@@ -136,10 +138,18 @@ def _reasons(runs: Sequence[RunResults], missing: Sequence[tuple[RunResults, str
     ]
 
 
+def _first_and_more(names: Sequence[str]) -> str:
+    """`run-8 and 124 more runs`."""
+    return names[0] if len(names) == 1 else f"{names[0]} and {plural(len(names) - 1, 'more run')}"
+
+
 def _troubles(runs: Sequence[RunResults]) -> tuple[Block, ...]:
     """What makes the numbers less than the whole, and the baseline."""
     named = len(runs) > 1
-    shown = [(run, line) for run in runs for line in trouble(run)]
-    lines = tuple(f"{printable(run.name)}: {line}" if named else line for run, line in shown)
+    found: dict[str, list[str]] = {}
+    for run in runs:
+        for line in trouble(run):
+            found.setdefault(line, []).append(printable(run.name))
+    lines = tuple(f"{_first_and_more(names)}: {line}" if named else line for line, names in found.items())
     plain = tuple(line for run in runs[:1] for line in baseline_lines(run)) if not named else ()
     return summary("", lines, plain)
