@@ -45,6 +45,7 @@ class Visit:
 
     def __init__(self, browser: Any, path: Path, scheme: str = "light", width: int = 1200) -> None:
         self.page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        self.page.set_default_timeout(180_000)  # others may keep the machine busy
         self.complaints: list[str] = []
         self.requests: list[str] = []
         self.page.on("console", lambda message: self.complaints.append(message.text))

@@ -16,7 +16,7 @@ from tests.analyze.pages import Visit
 WIDTHS = (390, 1280, 1400, 1920)
 HIGHEST_FIGURE = 900
 FLUID_MS = 2500
-"""From the start of a page of 1,000 pairs until it is drawn; measured: 300 ms on two idle cores."""
+"""Of one core, until a page of 1,000 pairs is drawn; measured: 300 ms on two idle cores."""
 PAPER = {"auto": 703, "wide": 1047}
 """A4 between the margins, upright and across, in pixels."""
 FIGURES = "figure.chart canvas, #timeline canvas, #lanes canvas, figure.drawing svg"
@@ -147,6 +147,24 @@ def test_no_table_is_wider_than_the_paper(browser: Any, page_of: Any, name: str)
     visit.page.close()
 
 
+class ThreadClock:
+    """The processor time of a page's thread: it does not pass while others keep the machine busy."""
+
+    def __init__(self, visit: Visit) -> None:
+        self._session = visit.page.context.new_cdp_session(visit.page)
+        self._session.send("Performance.enable", {"timeDomain": "threadTicks"})
+        self._last_ms = self._now_ms()
+
+    def passed_ms(self) -> float:
+        """Since it was last asked."""
+        before, self._last_ms = self._last_ms, self._now_ms()
+        return self._last_ms - before
+
+    def _now_ms(self) -> float:
+        metrics = self._session.send("Performance.getMetrics")["metrics"]
+        return 1000 * next(float(one["value"]) for one in metrics if one["name"] == "TaskDuration")
+
+
 def test_a_page_of_thirty_pairs_is_small_and_one_of_a_thousand_is_fluid(
     browser: Any, new_run: Any, tmp_path: Path
 ) -> None:
@@ -158,18 +176,18 @@ def test_a_page_of_thirty_pairs_is_small_and_one_of_a_thousand_is_fluid(
     assert (tmp_path / "thirty.html").stat().st_size < 1_000_000
     assert (tmp_path / "thousand.html").stat().st_size < 10_000_000
     visit = Visit(browser, tmp_path / "thousand.html")
-    drawn_ms = visit.page.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd")
-    assert drawn_ms < 2 * FLUID_MS
+    clock = ThreadClock(visit)
+    visit.page.reload()
+    assert clock.passed_ms() < FLUID_MS
     assert visit.page.locator("#pairs tbody tr").count() == 30, "shown page by page"
     holder = visit.page.locator("#chart-throughput-by-cause .holder")
-    took_ms = holder.evaluate(
+    clock.passed_ms()
+    holder.evaluate(
         """(holder) => {
-          const began = performance.now();
           for (const key of ["+", "+", "-", "0"]) holder.dispatchEvent(new KeyboardEvent("keydown", { key }));
-          return performance.now() - began;
         }"""
     )
-    assert took_ms < FLUID_MS
+    assert clock.passed_ms() < FLUID_MS
     visit.page.locator("#pairs input[type=search]").fill("I_0")
     visit.page.locator("#pairs th button", has_text="throughput").click()
     assert visit.page.locator("#pairs tbody tr").first.locator("td").first.inner_text() == "1000"
