@@ -15,6 +15,7 @@ __all__ = [
     "analyze",
     "analyze_slices",
     "analyze_stretches",
+    "factor_labels",
     "factors",
     "merge_buckets",
     "pause_causes",
@@ -144,6 +145,10 @@ def shared_frames(first: _Input, second: _Input) -> float | None: ...
 
 # The limiting factors in the order of the results: name, words for sentences, whether it can hold a transfer back.
 def factors() -> list[tuple[str, str, bool]]: ...
+
+# Their labels, in the same order: name, label in lists, label where a column is narrow, and labels of those whose
+# sentence begins with certain words.
+def factor_labels() -> list[tuple[str, str, str, list[tuple[str, str]]]]: ...
 
 # The names of the causes of pauses, in the order of the results.
 def pause_causes() -> list[str]: ...

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from analyze.factors import COLUMN_LABELS, LABELS, label_by_sentence
 from analyze.outcomes import SHORT_NAMES as OUTCOMES
 from analyze.units import ABSENT, printable, share
 from analyze.verdict import is_open
@@ -17,15 +18,6 @@ if TYPE_CHECKING:
 
 _CAUSES_SHOWN = 4
 _COLUMNS = ("verdict_factor", "verdict_confidence", "verdict_sentence")
-_NAMES = {"setup": "handshake", "timeout_wait": "timeouts", "host_stall": "host stall", "unknown": "unclear"}
-_SHORT_NAMES = {"receiver_window": "recv. window", "bottleneck_bandwidth": "link full"}
-"""Where a column is narrow."""
-_OF_A_SMALL_WINDOW = (
-    ("Losses", "loss"),
-    ("ECN congestion marks", "ECN marks"),
-    ("The congestion window grew", "slow window growth"),
-)
-"""What kept a congestion window small, by the first words of the engine's sentence."""
 
 _OPEN = "Undecided: "
 """How the engine's sentence begins where the line says so already."""
@@ -35,10 +27,7 @@ Row = dict[str, Any]
 
 def factor_name(factor: str, sentence: str | None = None) -> str:
     """What a factor is called; `sentence` is the engine's, which says what kept a congestion window small."""
-    if factor == "congestion_window":
-        found = [name for beginning, name in _OF_A_SMALL_WINDOW if (sentence or "").startswith(beginning)]
-        return found[0] if found else "congestion window"
-    return _NAMES.get(factor, factor.replace("_", " "))
+    return label_by_sentence(factor, sentence) or LABELS.get(factor, factor.replace("_", " "))
 
 
 def why(row: Row) -> str:
@@ -49,7 +38,8 @@ def why(row: Row) -> str:
         return OUTCOMES.get(outcome, outcome)
     if factor is None:
         return ABSENT
-    name = _SHORT_NAMES.get(factor) or factor_name(factor, row.get("verdict_sentence"))
+    sentence = row.get("verdict_sentence")
+    name = label_by_sentence(factor, sentence) or COLUMN_LABELS.get(factor) or factor_name(factor)
     return name + ("?" if is_open(row.get("verdict_confidence")) else "")
 
 

@@ -223,3 +223,23 @@ fn more_round_trips_than_can_be_replayed_are_not() {
     let endless = Seen { bytes: 1e15, ..seen(&runs) };
     assert_eq!(predict(&endless, Change::TwiceWindow), Err(Unpredicted::TooLong));
 }
+
+#[test]
+fn twice_the_application_window_is_twice_its_pace_and_never_more_than_the_path() {
+    let runs = limited(Factor::ApplicationWindow, 5_000_000);
+    let twice = predict(&seen(&runs), Change::TwiceApplicationWindow).unwrap();
+    assert!((1.5..2.1).contains(&(twice.goodput_bps / twice.now_bps)), "{twice:?}");
+    let narrow = Seen { trains: Some(TrainRates { short_bytes_s: 1.5e6, long_bytes_s: Some(1.5e6) }), ..seen(&runs) };
+    let capped = predict(&narrow, Change::TwiceApplicationWindow).unwrap();
+    assert!(capped.goodput_bps < 1.3 * capped.now_bps, "{capped:?}");
+}
+
+#[test]
+fn an_application_that_always_has_data_is_as_fast_as_the_path_or_the_window() {
+    let runs = limited(Factor::Application, 2_000_000);
+    let open = Seen { window_bytes: Some([4e6, 4e6]), ..seen(&runs) };
+    let by_path = predict(&open, Change::BusyApplication).unwrap();
+    assert!(by_path.goodput_bps > 3.0 * by_path.now_bps && by_path.goodput_bps <= 8.0 * 5e6, "{by_path:?}");
+    let by_window = predict(&seen(&runs), Change::BusyApplication).unwrap();
+    assert!(by_window.goodput_bps <= 8.0 * 65_535.0 / 0.05, "{by_window:?}");
+}

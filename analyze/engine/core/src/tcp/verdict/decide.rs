@@ -8,6 +8,7 @@ use crate::tcp::events::factor::Factor;
 use crate::tcp::limits::tally::BufferRounds;
 use crate::tcp::sender::pauses::Pauses;
 use crate::tcp::summary::decision::Decision;
+use crate::tcp::token_bucket::bucket::Kind;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::rule;
 use crate::tcp::verdict::factors::rule::{
@@ -17,7 +18,7 @@ use crate::tcp::verdict::factors::rule::{
 use crate::tcp::verdict::shared::sharing;
 
 /// Where a transfer has too few rounds to say enough about itself.
-const FEW_ROUNDS_CONFIDENCE: f64 = 0.7;
+const FEW_ROUNDS_CONFIDENCE: f64 = 0.78;
 
 /// Where the vantage point is not known.
 const UNKNOWN_VANTAGE_CONFIDENCE: f64 = 0.7;
@@ -43,6 +44,9 @@ const TELLING_PAUSES: u64 = 10;
 
 /// Where the capture missed packets, no loss can be blamed.
 const CAPTURE_LOSS_CONFIDENCE: f64 = 0.5;
+
+/// Nor is a policer sure there, which shows by what it drops.
+const POLICER_OF_CAPTURE_LOSS_CONFIDENCE: f64 = 0.7;
 
 /// None if nothing can be said.
 pub fn decide(case: &Case) -> Option<Decision> {
@@ -141,6 +145,7 @@ fn may_be_instead(case: &Case, factor: Factor) -> Option<Factor> {
 fn confidence(case: &Case, factor: Factor, margin: f64, instead: Option<Factor>) -> (f64, Option<&'static str>) {
     let by_vantage = match case.connection.vantage.side {
         Side::Unknown => UNKNOWN_VANTAGE_CONFIDENCE,
+        Side::Middle if case.connection.vantage.confidence > PLACED_BY_ANSWERS => BETWEEN_HOSTS_CONFIDENCE,
         Side::Client | Side::Server | Side::Middle => case.connection.vantage.confidence.max(LEAST_BY_VANTAGE),
     };
     let window_unknown = case.direction.window.scale.is_none() && case.limits.inferred_window.is_none();
@@ -179,6 +184,11 @@ fn confidence(case: &Case, factor: Factor, margin: f64, instead: Option<Factor>)
     let after_its_own = [
         (OPEN_CONFIDENCE, instead == Some(Factor::Application), Some("TCP_INFO of the sender")),
         (
+            POLICER_OF_CAPTURE_LOSS_CONFIDENCE,
+            case.direction.loss_caveat().is_some() && factor == Factor::TokenBucket && is_policed(case),
+            Some("a capture that misses no packets"),
+        ),
+        (
             CAPTURE_LOSS_CONFIDENCE,
             case.direction.loss_caveat().is_some() && rule(factor).blames_loss,
             Some("a capture that misses no packets"),
@@ -189,6 +199,10 @@ fn confidence(case: &Case, factor: Factor, margin: f64, instead: Option<Factor>)
     let applying = bounds.into_iter().chain(of_factor).chain(after_its_own).filter(|(_, applies, _)| *applies);
     let least = applying.min_by(|one, other| one.0.total_cmp(&other.0));
     least.map_or((0.0, None), |(confidence, _, needed)| (confidence, needed))
+}
+
+fn is_policed(case: &Case) -> bool {
+    case.direction.token_bucket.as_deref().is_some_and(|bucket| bucket.kind == Kind::Policer)
 }
 
 /// A window that is not known may be what limits: not where a queue or a bucket shows a path that is full, nor where losses have
@@ -271,4 +285,11 @@ fn may_be_the_hosts_own_queue(case: &Case, factor: Factor) -> bool {
 }
 
 /// A vantage point that is known at all costs no more confidence than this.
-const LEAST_BY_VANTAGE: f64 = 0.75;
+const LEAST_BY_VANTAGE: f64 = 0.78;
+
+/// The handshake places a capture more surely than this, and what else there is less so.
+const PLACED_BY_ANSWERS: f64 = 0.75;
+
+/// Where the handshake shows that the capture stands between the hosts: verdicts from there are right nearly as often as those at
+/// a host (docs/accuracy.md), though nothing shows what waits before and behind it.
+const BETWEEN_HOSTS_CONFIDENCE: f64 = 0.9;

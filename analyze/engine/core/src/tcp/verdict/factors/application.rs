@@ -7,7 +7,7 @@ use crate::tcp::limits::application::{is_application_limited, pauses_by_itself};
 use crate::tcp::limits::rules::Condition;
 use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::{FactorRule, Remedy, Tally};
+use crate::tcp::verdict::factors::rule::{FactorRule, Labels, Remedy, Tally};
 
 const REMEDY: Remedy = Remedy { words: "an application that always has data to send", change: Change::BusyApplication };
 
@@ -15,6 +15,7 @@ const REMEDY: Remedy = Remedy { words: "an application that always has data to s
 pub const RULE: FactorRule = FactorRule {
     factor: Factor::Application,
     in_words: "the sending application",
+    labels: Labels::list("application"),
     in_rounds: &[
         Condition { turn: 20, holds: is_application_limited, beneath_slow_start: false },
         Condition { turn: 40, holds: pauses_by_itself, beneath_slow_start: false },

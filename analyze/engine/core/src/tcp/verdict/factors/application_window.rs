@@ -7,7 +7,7 @@ use crate::tcp::limits::credit::waits_for_credit;
 use crate::tcp::limits::rules::Condition;
 use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Remedy, Tally};
+use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Labels, Remedy, Tally};
 use crate::tcp::verdict::words::bytes;
 
 const REMEDY: Remedy = Remedy { words: "twice the application's window", change: Change::TwiceApplicationWindow };
@@ -16,6 +16,7 @@ const REMEDY: Remedy = Remedy { words: "twice the application's window", change:
 pub const RULE: FactorRule = FactorRule {
     factor: Factor::ApplicationWindow,
     in_words: "the peer's application window",
+    labels: Labels::list("application window"),
     in_rounds: &[Condition { turn: 15, holds: waits_for_credit, beneath_slow_start: false }],
     least_share: 0.15,
     sets_the_rate: true,

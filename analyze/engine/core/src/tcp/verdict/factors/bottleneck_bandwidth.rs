@@ -8,7 +8,7 @@ use crate::tcp::limits::rules::Condition;
 use crate::tcp::limits::summary::LimitsSummary;
 use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Remedy, Tally};
+use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Labels, Remedy, Tally};
 
 const REMEDY: Remedy = Remedy { words: "twice the bottleneck bandwidth", change: Change::TwiceBandwidth };
 
@@ -16,6 +16,7 @@ const REMEDY: Remedy = Remedy { words: "twice the bottleneck bandwidth", change:
 pub const RULE: FactorRule = FactorRule {
     factor: Factor::BottleneckBandwidth,
     in_words: "the bottleneck bandwidth",
+    labels: Labels { column: "link full", ..Labels::list("bottleneck bandwidth") },
     in_rounds: &[
         Condition { turn: 8, holds: is_full_behind_window, beneath_slow_start: false },
         Condition { turn: 30, holds: is_bottleneck_limited, beneath_slow_start: true },

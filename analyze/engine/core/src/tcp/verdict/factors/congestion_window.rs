@@ -6,17 +6,27 @@ use crate::tcp::events::factor::Factor;
 use crate::tcp::limits::rules::Condition;
 use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Remedy, Tally};
+use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Labels, Remedy, Tally};
 use crate::tcp::verdict::factors::rule::{ENOUGH_ROUNDS, NO_LOSS, OPEN_CONFIDENCE, nothing_reduced_it, share_lost};
 
 const NO_MARKS: Remedy = Remedy { words: "no ECN congestion marks", change: Change::NoLoss };
 
 const GROWS_AT_ONCE: Remedy = Remedy { words: "a congestion window that grows at once", change: Change::WindowAtOnce };
 
+const LOSSES: &str = "Losses";
+
+const MARKS: &str = "ECN congestion marks";
+
+const GREW: &str = "The congestion window grew slowly";
+
+/// What kept it small, by the first words of the sentence.
+const BY_BEGINNING: &[(&str, &str)] = &[(LOSSES, "loss"), (MARKS, "ECN marks"), (GREW, "slow window growth")];
+
 /// See the module.
 pub const RULE: FactorRule = FactorRule {
     factor: Factor::CongestionWindow,
     in_words: "the congestion window",
+    labels: Labels { by_beginning: BY_BEGINNING, ..Labels::list("congestion window") },
     in_rounds: &[Condition { turn: u8::MAX, holds: |_, _, _| true, beneath_slow_start: true }],
     least_share: 0.2,
     sets_the_rate: true,
@@ -29,15 +39,15 @@ pub const RULE: FactorRule = FactorRule {
 fn because(case: &Case, tally: &Tally) -> String {
     let direction = case.direction;
     if direction.lost_inferred() > 0 {
-        format!("Losses kept the congestion window small{}: {}", share_lost(case), possible(tally))
+        format!("{LOSSES} kept the congestion window small{}: {}", share_lost(case), possible(tally))
     } else if direction.congestion_events() > 0 {
         format!(
-            "ECN congestion marks ({}) kept the congestion window small: {}",
+            "{MARKS} ({}) kept the congestion window small: {}",
             direction.congestion_events(),
             possible(tally)
         )
     } else {
-        format!("The congestion window grew slowly: {}", possible(tally))
+        format!("{GREW}: {}", possible(tally))
     }
 }
 
@@ -78,7 +88,7 @@ fn bounds(case: &Case) -> Vec<Bound> {
 }
 
 /// The congestion window is what is left when nothing else shows; without a loss nothing shows that it was small, either.
-const BY_EXCLUSION_CONFIDENCE: f64 = 0.75;
+const BY_EXCLUSION_CONFIDENCE: f64 = 0.55;
 
 /// A queue stands in most rounds that the congestion window seems to limit: other traffic may fill the path.
 const SHARED_PATH_CONFIDENCE: f64 = 0.7;

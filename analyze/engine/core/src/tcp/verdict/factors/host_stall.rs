@@ -7,7 +7,7 @@ use crate::tcp::replay::change::Change;
 use crate::tcp::summary::summary::DirectionSummary;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::rule::HIGHEST_CONFIDENCE;
-use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Remedy, Tally};
+use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Labels, Remedy, Tally};
 use crate::tcp::verdict::words::seconds;
 
 const REMEDY: Remedy = Remedy { words: "no stalls", change: Change::NoStalls };
@@ -16,6 +16,7 @@ const REMEDY: Remedy = Remedy { words: "no stalls", change: Change::NoStalls };
 pub const RULE: FactorRule = FactorRule {
     factor: Factor::HostStall,
     in_words: "a host stall",
+    labels: Labels::list("host stall"),
     in_rounds: &[],
     least_share: 0.08,
     sets_the_rate: false,
@@ -48,15 +49,15 @@ fn bounds(case: &Case) -> Vec<Bound> {
     vec![Bound { confidence: stall_confidence(case), needed: "a capture at the other end of the path" }]
 }
 
-/// A host stall is no surer than the pauses that show it, weighted by length: what misleads about one of them, the path,
-/// misleads about all.
+/// The pauses that say so, each by its length, leave a doubt. The verdict has half of it: it is wrong only where most of them are,
+/// and what misleads about one of them, the path, misleads about all.
 fn stall_confidence(case: &Case) -> f64 {
     let stalls = case.direction.spacing.gaps().iter().filter(|gap| gap.cause.is_host_stall());
     let (all_ns, sure_ns) = stalls.fold((0.0, 0.0), |(all, sure), gap| {
         let length_ns = gap.gap_ns as f64;
         (all + length_ns, sure + gap.confidence * length_ns)
     });
-    if all_ns > 0.0 { sure_ns / all_ns } else { HIGHEST_CONFIDENCE }
+    if all_ns > 0.0 { 1.0 - (1.0 - sure_ns / all_ns) / 2.0 } else { HIGHEST_CONFIDENCE }
 }
 
 /// Round trips are reported with and without stalls if these make them so many times as long.

@@ -4,12 +4,13 @@
 
 use crate::tcp::events::factor::Factor;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::{FactorRule, Tally};
+use crate::tcp::verdict::factors::rule::{FactorRule, Labels, Tally};
 
 /// See the module.
 pub const RULE: FactorRule = FactorRule {
     factor: Factor::Idle,
     in_words: "waiting for the other side",
+    labels: Labels::list("idle"),
     in_rounds: &[],
     least_share: f64::INFINITY,
     sets_the_rate: false,

@@ -4,13 +4,14 @@
 
 use crate::tcp::events::factor::Factor;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::{FactorRule, Tally};
+use crate::tcp::verdict::factors::rule::{FactorRule, Labels, Tally};
 use crate::tcp::verdict::factors::rule::{NO_LOSS, share_lost};
 
 /// See the module.
 pub const RULE: FactorRule = FactorRule {
     factor: Factor::LossRecovery,
     in_words: "repairing losses",
+    labels: Labels::list("loss recovery"),
     in_rounds: &[],
     least_share: 0.2,
     sets_the_rate: false,

@@ -5,7 +5,7 @@ use crate::tcp::events::factor::Factor;
 use crate::tcp::limits::rules::Condition;
 use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::{FactorRule, Remedy, Tally};
+use crate::tcp::verdict::factors::rule::{FactorRule, Labels, Remedy, Tally};
 
 /// Of no round of any other test.
 pub const SEGMENT_SIZE: u16 = 1357;
@@ -16,6 +16,7 @@ const REMEDY: Remedy = Remedy { words: "less made up", change: Change::TwiceBand
 pub const RULE: FactorRule = FactorRule {
     factor: Factor::MadeUp,
     in_words: "a factor that was made up",
+    labels: Labels::list("made up"),
     in_rounds: &[Condition {
         turn: 5,
         holds: |rounds, index, _| rounds.get(index).is_some_and(|round| round.segment_size == SEGMENT_SIZE),

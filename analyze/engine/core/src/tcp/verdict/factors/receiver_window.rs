@@ -11,7 +11,7 @@ use crate::tcp::limits::rules::Condition;
 use crate::tcp::limits::share::Share;
 use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Remedy, Tally};
+use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Labels, Remedy, Tally};
 use crate::tcp::verdict::words::{bytes, seconds};
 
 /// A window without scaling that is nearly as large as the field allows (65,535 bytes) would be larger with it.
@@ -31,6 +31,7 @@ const READS_AT_ONCE: Remedy = Remedy { words: "a receiver that reads at once", c
 pub const RULE: FactorRule = FactorRule {
     factor: Factor::ReceiverWindow,
     in_words: "the receiver's window",
+    labels: Labels { column: "recv. window", ..Labels::list("receiver window") },
     in_rounds: &[Condition { turn: 10, holds: is_full, beneath_slow_start: false }],
     least_share: 0.15,
     sets_the_rate: true,

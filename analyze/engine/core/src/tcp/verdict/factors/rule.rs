@@ -25,6 +25,8 @@ pub struct FactorRule {
     pub factor: Factor,
     /// As a noun.
     pub in_words: &'static str,
+    /// In tables and lists.
+    pub labels: Labels,
     /// When it limits a round; none if pauses, losses, the opening or the end of the transfer show it.
     pub in_rounds: &'static [Condition],
     /// Share of what the transfer could have carried that it must have lost to be blamed for it. Opening and slow start belong
@@ -40,6 +42,24 @@ pub struct FactorRule {
     pub remedies: fn(&Case) -> &'static [Remedy],
     /// What bounds the confidence in it beside what bounds that of all factors.
     pub bounds: fn(&Case) -> Vec<Bound>,
+}
+
+/// What a factor is called where there is no sentence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Labels {
+    /// In lists.
+    pub list: &'static str,
+    /// Where a column is narrow.
+    pub column: &'static str,
+    /// In both, where its sentence begins with these words: which of several things it was.
+    pub by_beginning: &'static [(&'static str, &'static str)],
+}
+
+impl Labels {
+    /// One label everywhere.
+    pub const fn list(list: &'static str) -> Self {
+        Self { list, column: list, by_beginning: &[] }
+    }
 }
 
 impl FactorRule {

@@ -7,7 +7,7 @@ use crate::tcp::limits::rules::Condition;
 use crate::tcp::limits::send_buffer::is_send_buffer_limited;
 use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::{FactorRule, Remedy, Tally};
+use crate::tcp::verdict::factors::rule::{FactorRule, Labels, Remedy, Tally};
 use crate::tcp::verdict::words::bytes;
 
 const REMEDY: Remedy = Remedy { words: "twice the send buffer", change: Change::TwiceBuffer };
@@ -16,6 +16,7 @@ const REMEDY: Remedy = Remedy { words: "twice the send buffer", change: Change::
 pub const RULE: FactorRule = FactorRule {
     factor: Factor::SendBuffer,
     in_words: "the sender's own limit (send buffer or pacing)",
+    labels: Labels::list("send buffer"),
     in_rounds: &[Condition { turn: 50, holds: is_send_buffer_limited, beneath_slow_start: true }],
     least_share: 0.2,
     sets_the_rate: true,

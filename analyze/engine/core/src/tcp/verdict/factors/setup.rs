@@ -5,7 +5,7 @@
 use crate::tcp::events::factor::Factor;
 use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::{FactorRule, Remedy, Tally};
+use crate::tcp::verdict::factors::rule::{FactorRule, Labels, Remedy, Tally};
 use crate::tcp::verdict::words::seconds;
 
 const REMEDY: Remedy = Remedy { words: "a connection that is already open", change: Change::OpenAlready };
@@ -14,6 +14,7 @@ const REMEDY: Remedy = Remedy { words: "a connection that is already open", chan
 pub const RULE: FactorRule = FactorRule {
     factor: Factor::Setup,
     in_words: "the handshake",
+    labels: Labels::list("handshake"),
     in_rounds: &[],
     least_share: 0.3,
     sets_the_rate: false,

@@ -5,7 +5,7 @@
 use crate::tcp::events::factor::Factor;
 use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::{FactorRule, Remedy, Tally};
+use crate::tcp::verdict::factors::rule::{FactorRule, Labels, Remedy, Tally};
 
 const REMEDY: Remedy = Remedy { words: "a reused connection, past slow start", change: Change::Warm };
 
@@ -13,6 +13,7 @@ const REMEDY: Remedy = Remedy { words: "a reused connection, past slow start", c
 pub const RULE: FactorRule = FactorRule {
     factor: Factor::SlowStart,
     in_words: "slow start",
+    labels: Labels::list("slow start"),
     in_rounds: &[],
     least_share: 0.3,
     sets_the_rate: false,

@@ -6,12 +6,13 @@ use crate::tcp::events::factor::Factor;
 use crate::tcp::events::retransmission::Trigger;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::rule::NO_LOSS;
-use crate::tcp::verdict::factors::rule::{FactorRule, Tally};
+use crate::tcp::verdict::factors::rule::{FactorRule, Labels, Tally};
 
 /// See the module.
 pub const RULE: FactorRule = FactorRule {
     factor: Factor::TimeoutWait,
     in_words: "waiting for timeouts",
+    labels: Labels::list("timeouts"),
     in_rounds: &[],
     least_share: 0.1,
     sets_the_rate: false,

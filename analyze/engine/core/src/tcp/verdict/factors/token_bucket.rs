@@ -5,7 +5,7 @@
 use crate::tcp::events::factor::Factor;
 use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::{FactorRule, Remedy, Tally};
+use crate::tcp::verdict::factors::rule::{FactorRule, Labels, Remedy, Tally};
 
 const REMEDY: Remedy = Remedy { words: "no token bucket", change: Change::NoBucket };
 
@@ -13,6 +13,7 @@ const REMEDY: Remedy = Remedy { words: "no token bucket", change: Change::NoBuck
 pub const RULE: FactorRule = FactorRule {
     factor: Factor::TokenBucket,
     in_words: "a token bucket",
+    labels: Labels::list("token bucket"),
     in_rounds: &[],
     least_share: 0.2,
     sets_the_rate: true,

@@ -5,12 +5,13 @@
 use crate::tcp::events::factor::Factor;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::rule::OPEN_CONFIDENCE;
-use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally};
+use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Labels, Tally};
 
 /// See the module.
 pub const RULE: FactorRule = FactorRule {
     factor: Factor::Unknown,
     in_words: "an unclear cause",
+    labels: Labels::list("unclear"),
     in_rounds: &[],
     least_share: 0.08,
     sets_the_rate: false,
