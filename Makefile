@@ -174,7 +174,8 @@ elasticmq: ## get the SQS stand-in ElasticMQ (needs Java and Maven)
 	fi
 
 accuracy: $(STAMPS)/system-test $(STAMPS)/install-dev ## accuracy beside tshark and tcptrace (needs root for namespaces)
-	@$(BIN)/python -P -m lab.accuracy
+	@status=0; $(BIN)/python -P -m lab.accuracy || status=$$?; \
+	    $(BIN)/python -m tools.reliability_diagram build/accuracy/confidence.json docs/confidence.svg && exit $$status
 
 docs: $(STAMPS)/install-dev ## check that the documents say what the program does
 	@$(BIN)/pytest -q tests/house

@@ -1,12 +1,15 @@
 """`make accuracy`: lab transfers, their truth, and what vmtrace, tshark and tcptrace read from their captures.
 
-Five parts, each with tables of its own in docs/accuracy.md:
+Eight parts, each with tables of its own in docs/accuracy.md:
 * `numbers`: every ready scenario, judged by `lab.accuracy.demands`;
 * `causes`: pauses whose causes are known (`lab.accuracy.gap_causes`);
 * `stalls`: stalls longer than the probe, and transfers of many kinds without any (`lab.accuracy.gap_stalls`);
 * `limits`: verdicts, limiting factors over time and token buckets (`lab.accuracy.verdicts`);
+* `field`: verdicts on kinds that people report from networks of their own (`lab.accuracy.field`);
+* `programs`: transfers of real programs (`lab.accuracy.programs`);
+* `confidence`: how often the verdicts of those three are right at each confidence (`lab.accuracy.confidence`);
 * `what-if`: predictions, beside transfers with exactly that change (`lab.accuracy.what_ifs`).
-The parameters of the last four are drawn by a seed, which is the day unless it is given: no rule was made for it.
+The parameters of all but `numbers` are drawn by a seed, which is the day unless it is given: no rule was made for it.
 """
 
 from __future__ import annotations
@@ -25,10 +28,14 @@ from pathlib import Path
 
 from lab import namespaces
 from lab.accuracy import (
+    confidence,
     confusion,
     demands,
+    field,
+    field_runs,
     gap_causes,
     gap_stalls,
+    programs,
     readings,
     tables,
     verdict_runs,
@@ -100,6 +107,33 @@ def _limits(arguments: argparse.Namespace) -> int:
     return 1 if any(measured.tally(place).wrong_and_sure for place in verdicts.PLACES) else 0
 
 
+def _field(arguments: argparse.Namespace) -> int:
+    drawn = field_runs.draw(arguments.seed, arguments.each)
+    measured = field.measure(drawn, _folder(arguments, "field"), arguments.seed, no_runs=arguments.no_runs)
+    count = f"{measured.transfers} transfers, seed {arguments.seed}, {arguments.each} of each kind"
+    _write_document("field", "\n".join([_where(count, arguments, "field"), "", *field.sections(measured)]))
+    return 0
+
+
+def _programs(arguments: argparse.Namespace) -> int:
+    drawn, out = programs.draw(arguments.seed), arguments.out / "programs"
+    measured = programs.measure(drawn, out, arguments.seed, no_runs=arguments.no_runs)
+    count = f"{len(measured.judged)} transfers, seed {arguments.seed}"
+    _write_document("programs", "\n".join([_where(count, arguments, "programs"), "", *programs.sections(measured)]))
+    return 1 if measured.count("sender", programs.WRONG) else 0
+
+
+def _confidence(arguments: argparse.Namespace) -> int:
+    told = confidence.collect(arguments.out, arguments.seed, arguments.each)
+    if not told:
+        print("accuracy: confidence: no transfer of this seed is there; run limits, field, programs", file=sys.stderr)
+        return 1
+    confidence.write(told, arguments.out / "confidence.json")
+    count = f"{len(told)} verdicts on transfers of limits, field and programs, seed {arguments.seed}"
+    _write_document("confidence", "\n".join([_where(count, arguments, "confidence"), *confidence.sections(told)]))
+    return 0
+
+
 def _what_if(arguments: argparse.Namespace) -> int:
     pairs = what_if_runs.draw(arguments.seed, arguments.each + 1)
     out = _folder(arguments, "what-if")
@@ -124,6 +158,9 @@ PARTS: dict[str, Callable[[argparse.Namespace], int]] = {
     "causes": _causes,
     "stalls": _stalls,
     "limits": _limits,
+    "field": _field,
+    "programs": _programs,
+    "confidence": _confidence,
     "what-if": _what_if,
 }
 

@@ -187,7 +187,8 @@ def _sshd(ends: Ends) -> list[str]:
     return words + [word for name, value in options.items() for word in ("-o", f"{name}={value}")]
 
 
-def _ssh_options(ends: Ends) -> list[str]:
+def ssh_options(ends: Ends) -> list[str]:
+    """Words with which every client of ssh gets in without a question."""
     settings = ("BatchMode=yes", "StrictHostKeyChecking=no", "UserKnownHostsFile=/dev/null", "LogLevel=ERROR")
     chosen = [word for setting in settings for word in ("-o", setting)]
     return ["-F", "/dev/null", "-i", str(ends.folder / "user_key"), *chosen]
@@ -197,7 +198,7 @@ def ssh_pipe() -> Program:
     """Sends the file into a command at the far end, as `tar | ssh` does."""
 
     def command(ends: Ends) -> list[str]:
-        words = ["ssh", "-p", str(SSH_PORT), *_ssh_options(ends), f"root@{ends.server}", "cat > /dev/null"]
+        words = ["ssh", "-p", str(SSH_PORT), *ssh_options(ends), f"root@{ends.server}", "cat > /dev/null"]
         return ["sh", "-c", 'exec "$@" < "$0"', str(ends.folder / FILE), *words]
 
     return Program(("ssh",), command)
@@ -208,7 +209,7 @@ def scp(*words: str) -> Program:
     return Program(
         ("scp",),
         lambda ends: [
-            "scp", "-q", "-P", str(SSH_PORT), *_ssh_options(ends), *words, str(ends.folder / FILE),
+            "scp", "-q", "-P", str(SSH_PORT), *ssh_options(ends), *words, str(ends.folder / FILE),
             f"root@{ends.url_host}:{ends.folder / 'copy.bin'}",
         ],
     )  # fmt: skip
@@ -219,7 +220,7 @@ def sftp_fetch() -> Program:
     return Program(
         ("sftp",),
         lambda ends: [
-            "sftp", "-q", "-P", str(SSH_PORT), *_ssh_options(ends), f"root@{ends.url_host}:{ends.folder / FILE}",
+            "sftp", "-q", "-P", str(SSH_PORT), *ssh_options(ends), f"root@{ends.url_host}:{ends.folder / FILE}",
             str(ends.folder / "copy.bin"),
         ],
     )  # fmt: skip
@@ -229,7 +230,7 @@ def rsync_over_ssh(*words: str) -> Program:
     """Copies the file to the server through ssh."""
 
     def command(ends: Ends) -> list[str]:
-        shell = " ".join(["ssh", "-p", str(SSH_PORT), *_ssh_options(ends)])
+        shell = " ".join(["ssh", "-p", str(SSH_PORT), *ssh_options(ends)])
         target = f"root@{ends.url_host}:{ends.folder / 'copy.bin'}"
         return ["rsync", "-W", "-e", shell, *words, str(ends.folder / FILE), target]
 

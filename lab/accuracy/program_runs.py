@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from lab import fate_log, namespaces, timing, truth
+from lab.accuracy.kernel_limits import put_on
 from lab.accuracy.program_commands import FILE, Ends
 from lab.accuracy.program_transfers import ProgramTransfer
 from lab.capture_run import CaptureHealth, capturing
@@ -93,11 +94,14 @@ def _run_once(transfer: ProgramTransfer, folder: Path) -> Made:
     with joined_hosts(Topology.OFFLOAD, transfer.ip_version, 1500, settings, emulator, folder) as path:
         for host in path.hosts.values():
             route_congestion_control(host, transfer.ip_version)
+        if transfer.kernel_limit:
+            put_on(path, transfer.kernel_limit)
         with capturing(_captures(path, folder), 128) as captures:
             _programs_talk(transfer, path, folder)
             report = path.finish()
             health = [capture.stop() for capture in captures.values()]
-        drops = path.device_drops()
+        # Such a limit drops packets, which is what it is for.
+        drops = 0 if transfer.kernel_limit else path.device_drops()
     rows = fate_log.read_binary(folder / "fates.bin", report["unix_offset_ns"])
     fate_log.write_csv(rows, folder / "fates.csv.gz")
     for name in ("fates.bin", "copy.bin", FILE):

@@ -99,7 +99,12 @@ def _labelled(
     words += ["offload"] if topology is Topology.OFFLOAD else []
     words += [] if host.timestamps else ["no timestamps"]
     words += [] if host.sack else ["no SACK"]
-    return Labelled(name, factors, lambda folder: gap_runs.run_path(description, folder), ", ".join(words))
+    return Labelled(
+        name,
+        factors,
+        lambda folder: gap_runs.run_path(description, folder, good_enough=gap_runs.no_false_stall),
+        ", ".join(words),
+    )
 
 
 def _receiver_window(dice: random.Random, name: str) -> Labelled:

@@ -51,6 +51,20 @@ class DropChosen:
 
 
 @dataclass(frozen=True, slots=True)
+class BeginLater:
+    """A capture that was begun in mid-stream: what came in the first `share` of its time is missing."""
+
+    share: float
+
+    def apply(self, capture: Capture, _: Random) -> tuple[Capture, Truth]:
+        """See `Fault`."""
+        times_ns = [frame.time_ns for frame in capture.frames]
+        first_ns, last_ns = min(times_ns, default=0), max(times_ns, default=0)
+        begins_ns = first_ns + round(self.share * (last_ns - first_ns))
+        return _without(capture, [index for index, time_ns in enumerate(times_ns) if time_ns < begins_ns])
+
+
+@dataclass(frozen=True, slots=True)
 class CutFrames:
     """A snap length: of each frame only so many bytes are recorded."""
 

@@ -1,0 +1,84 @@
+"""Verdicts on the kinds of `field_runs`, at the sender, in the middle and at the receiver: part `field`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lab.accuracy import gap_runs
+from lab.accuracy.programs import OPEN, RIGHT, WRONG, told_of
+from lab.accuracy.strangers import read_document
+from lab.accuracy.verdict_runs import Labelled
+
+PLACES = ("sender", "middle", "receiver")
+
+
+@dataclass(slots=True)
+class Measured:
+    """Results by kind and place; what was wrong, in words; transfers that could not be made."""
+
+    results: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    wrong: list[str] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+    transfers: int = 0
+
+    def count(self, place: str, result: str, kind: str | None = None) -> int:
+        """Transfers with such a result at a place, of one kind or of all."""
+        return sum(
+            number
+            for (of_kind, at, told), number in self.results.items()
+            if (at, told) == (place, result) and kind in {None, of_kind}
+        )
+
+    @property
+    def kinds(self) -> list[str]:
+        """In the order in which they were drawn."""
+        return list(dict.fromkeys(kind for kind, _, _ in self.results))
+
+
+def measure(drawn: Iterable[Labelled], out: Path, seed: int, *, no_runs: bool = False) -> Measured:
+    """Makes the transfers that are missing, and judges all; prints a line for each place."""
+    measured = Measured()
+    for labelled in drawn:
+        folder = out / f"{labelled.name}-seed{seed}"
+        if not gap_runs.is_there(labelled.run, folder, no_runs=no_runs):
+            measured.refused.append(labelled.name)
+            print(f"{labelled.name}: not there, or no run to rely on", flush=True)
+            continue
+        measured.transfers += 1
+        made = gap_runs.load(folder)
+        for place in PLACES:
+            if place in made.captures:
+                _judge(measured, labelled, place, made.captures[place], made.data_sender)
+    return measured
+
+
+def _judge(measured: Measured, labelled: Labelled, place: str, capture: Path, sender: str) -> None:
+    told = told_of(read_document(capture) or {"connections": []}, sender)
+    result = told.result(labelled.factors)
+    measured.results[labelled.name.rpartition("-")[0], place, result] += 1
+    said = ", ".join(f"{factor} {confidence:.2f}" for factor, confidence in told.ranked) or "nothing"
+    print(f"{labelled.name} ({labelled.crossed}) at the {place}: {result}, {said}", flush=True)
+    if result == WRONG:
+        measured.wrong.append(f"{labelled.name} at the {place}: {said}")
+
+
+def sections(measured: Measured) -> list[str]:
+    """The table in Markdown, line by line."""
+    lines = [f"| kind | {' | '.join(PLACES)} |", "|---|---|---|---|"]
+    for kind in measured.kinds:
+        cells = (_cell([measured.count(place, result, kind) for result in (RIGHT, OPEN, WRONG)]) for place in PLACES)
+        lines.append(f"| {kind} | {' | '.join(cells)} |")
+    counted = (
+        f"{place} {measured.count(place, RIGHT)} of {measured.transfers} right, {measured.count(place, OPEN)} open"
+        for place in PLACES
+    )
+    lines += ["", f"In all: {'; '.join(counted)}. Wrong: {'; '.join(measured.wrong) or 'none'}."]
+    return lines + ([f"Not made: {', '.join(measured.refused)}."] if measured.refused else [])
+
+
+def _cell(counts: list[int]) -> str:
+    right, open_, wrong = counts
+    return f"{right} right" + (f", {open_} open" if open_ else "") + (f", **{wrong} wrong**" if wrong else "")
