@@ -32,7 +32,8 @@ def connection(
     """One whose server sends so much."""
     request = {"unique_payload_bytes": 100, "loss": {"retransmitted_segments": 1}}
     answer = {"unique_payload_bytes": payload_bytes, "loss": {"retransmitted_segments": 20}}
-    verdict = {"factor": factor, "undetermined_between": ["idle", factor] if left_open else []} if factor else None
+    between = ["idle", factor] if left_open else []
+    verdict = {"factor": factor, "confidence": 0.9, "undetermined_between": between} if factor else None
     ways = {"client_to_server": request, "server_to_client": answer}
     return {"client": "198.18.2.1:4000", "server": server, "verdict": verdict, **ways}
 
@@ -117,9 +118,9 @@ def test_a_transfer_whose_program_is_not_installed_is_left_out(
 
 def test_the_verdicts_of_all_connections_with_much_data_count() -> None:
     both = {"connections": [connection(3_000_000, "application"), connection(1_000_000, "idle")]}
-    assert told_of(both, "198.18.1.1") == Told(("application", "idle"), 40)
+    assert told_of(both, "198.18.1.1") == Told(("application", "idle"), 40, (("application", 0.9), ("idle", 0.9)))
     little = {"connections": [connection(3_000_000, "application"), connection(10_000, "idle")]}
-    assert told_of(little, "198.18.1.1") == Told(("application",), 40)
+    assert told_of(little, "198.18.1.1") == Told(("application",), 40, (("application", 0.9),))
     assert told_of({"connections": []}, "198.18.1.1") == Told((), 0)
 
 
