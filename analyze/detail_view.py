@@ -95,6 +95,9 @@ def _facts(record: Record) -> Iterator[str]:
     side = vantage["side"]
     place = f"at the {side}" if side in ("client", "server") else f"{side}"
     yield f"  captured: {place} (confidence {share(vantage['confidence'])})"
+    if record.get("bounds_reached"):
+        names = ", ".join(_label(name) for name in record["bounds_reached"])
+        yield f"  more of these than are remembered, so that numbers may be inexact: {names}"
     if offload["coalesced"]:
         largest = si(offload["largest_segment_bytes"], "B")
         yield f"  segmentation offload: frames of up to {largest} counted as the segments they were cut into"

@@ -190,7 +190,7 @@ class Category:
 def of_packets(packets: pa.Table, record: Record) -> ConnectionSeries:
     """Sort a connection's packets into series."""
     ways = ("client_to_server", "server_to_client")
-    forth = is_on_the_clients_data(*(record[way]["unique_payload_bytes"] for way in ways))
+    forth = is_on_the_clients_data(*(record[way]["unique_payload_bytes"] or 0 for way in ways))
     time_s = (packets["time_ns"].to_numpy() - record["start_ns"]) / 1e9
     from_sender = packets["from_client"].to_numpy() == forth
     kind = Category(packets, "kind")

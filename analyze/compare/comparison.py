@@ -194,7 +194,8 @@ class _Work:
             paired.sender, self._ours, paired.receiver, self._theirs, self._matching, outward
         )
         self._limits = self._of_pairs("spacing_oversize_threshold_s")
-        self._copies = self._of_pairs("loss_network_duplicates")
+        ours, theirs = self._of_pairs("loss_network_duplicates")
+        self._copies = np.nan_to_num(ours), np.nan_to_num(theirs)
 
     def _of_pairs(self, name: str) -> tuple[Floats, Floats]:
         """A number of each pair by both captures, of both directions, the client's by the sender's capture first.

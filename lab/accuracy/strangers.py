@@ -72,7 +72,7 @@ def differences(document: Mapping[str, Any], lines: Iterable[Mapping[str, str]])
         stream = streams.get(connection["first_frame"])
         if stream is None:
             continue
-        own = sum(connection[way]["loss"]["retransmitted_segments"] for way in _WAYS)
+        own = sum(connection[way]["loss"]["retransmitted_segments"] or 0 for way in _WAYS)
         if own != repeats[stream] and not (copies and own < repeats[stream]):
             yield Difference("repeated segments", own, repeats[stream], connection["first_frame"])
 
@@ -90,6 +90,8 @@ def contradictions(document: Mapping[str, Any]) -> Iterator[str]:
 
 def _of_way(way: Mapping[str, Any]) -> Iterator[str]:
     loss = way["loss"]
+    if loss["retransmitted_segments"] is None:
+        return
     if sum(loss["by_trigger"][trigger] for trigger in _DATA_TRIGGERS) != loss["retransmitted_segments"]:
         yield "the triggers are not those of all repeated segments"
     if not loss["spurious_segments"] <= loss["retransmitted_segments"] <= way["data_segments"]:

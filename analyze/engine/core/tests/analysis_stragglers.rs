@@ -110,3 +110,32 @@ fn times_that_run_backwards() {
     let frames = many(reset, |talk| talk.client(9_000.0, data(1000, 1000)).client(5_500.0, data(2000, 1000)));
     assert_same(&frames);
 }
+
+/// An upload of a hundred segments, closed.
+fn uploaded() -> Talk {
+    let talk = Talk::new().open(20.0, 0.1);
+    let talk = talk.each(0..100, |talk, number| {
+        let at_ms = 50.0 + 30.0 * f64::from(number);
+        talk.client(at_ms, data(i64::from(number) * 1000, 1000))
+            .server(at_ms + 20.0, ack(i64::from(number) * 1000 + 1000))
+    });
+    talk.client(3100.0, fin(100_000)).server(3120.0, fin(0).acking(100_001)).client(3120.1, ack(1))
+}
+
+#[test]
+fn limits_last_as_long_as_a_connection_with_stragglers() {
+    let late = [
+        uploaded(),
+        uploaded().client(9_000.0, data(99_000, 1000)),
+        uploaded().server(5_000.0, fin(0)).client(5_000.1, ack(1)),
+        uploaded().client(4_000.0, rst()),
+    ];
+    for talk in late {
+        let summary = talk.summary();
+        let limits = summary.limits(CLIENT).expect("it is judged");
+        let last_ns = limits.runs.last().map(|run| run.end_ns);
+        assert_eq!((limits.time_ns() as i64, last_ns), (summary.end_ns - summary.start_ns, Some(summary.end_ns)));
+        let runs_ns: u64 = limits.runs.iter().map(|run| run.duration_ns()).sum();
+        assert_eq!(runs_ns, limits.time_ns());
+    }
+}

@@ -198,6 +198,42 @@ fn one_side_that_goes_on_three_times_shows_it_too() {
     assert_eq!((server.loss.unacceptable, server.data_packets, server.unique_payload_bytes), (0, 80, 80_000));
 }
 
+/// Open after ten rounds, and silent for two minutes; then what `late` adds.
+fn after_silence(late: impl Fn(Talk, f64, i64) -> Talk) -> ConnectionSummary {
+    let talk = (0..10).fold(PLAIN.opened(), |talk, round| PLAIN.round(talk, round));
+    late(talk, 120_000.0, PLAIN.first_of(10)).summary()
+}
+
+#[test]
+fn after_a_long_silence_a_stray_neither_prolongs_nor_resumes() {
+    let silent = after_silence(|talk, _, _| talk);
+    let by_number = after_silence(|talk, at_ms, end| {
+        talk.client(at_ms, Segment { start: Some(300), ..ack(end + 100_000_000) })
+            .server(at_ms + 1.0, Segment { start: Some(end - 900_000_000), ..ack(300) })
+    });
+    let by_reset = after_silence(|talk, at_ms, _| talk.client(at_ms, Segment { start: Some(900_000_000), ..rst() }));
+    for (stray, counted) in [(by_number, [1, 1]), (by_reset, [1, 0])] {
+        assert_eq!((unacceptable(&stray), told(&stray)), (counted, told(&silent)));
+        let resumed = stray.ending.as_deref().and_then(|ending| ending.resumed);
+        assert!(resumed.is_none(), "{resumed:?}");
+    }
+}
+
+#[test]
+fn a_stray_does_not_refute_a_reset() {
+    let reset = |stray: bool| {
+        let talk = (0..10).fold(PLAIN.opened(), |talk, round| PLAIN.round(talk, round));
+        let (at_ms, end) = (PLAIN.round_ms(10), PLAIN.first_of(10));
+        let talk =
+            talk.client(at_ms, Segment { start: Some(300), ..rst() }).server(at_ms + 5.0, data(end, FULL).acking(300));
+        let behind = Segment { start: Some(-900_000_000), ..ack(end + 1000) };
+        if stray { talk.client(at_ms + 80.0, behind).summary() } else { talk.summary() }
+    };
+    let [clean, stray] = [false, true].map(reset);
+    assert_eq!(unacceptable(&stray), [1, 0]);
+    assert_eq!((stray.close, told(&stray)), (Close::Reset, told(&clean)));
+}
+
 /// A stray of either side: how far its numbers lie, and what it carries.
 #[derive(Clone, Copy, Debug)]
 struct Stray {
@@ -242,6 +278,24 @@ proptest! {
             let start = sent[side] + stray.sequence;
             talk.line(side, at_ms, data(start, stray.length).acking(sent[1 - side] + stray.acknowledgement))
         });
+        let mut counted = [0, 0];
+        counted[side] = 1;
+        prop_assert_eq!(unacceptable(&shown), counted);
+        prop_assert_eq!(told(&shown), told(&download.clean()));
+    }
+
+    #[test]
+    fn a_stray_behind_the_end_changes_nothing_either(download in downloads(), stray in strays(), after_ms in 1.0..90_000.0) {
+        // Behind the end the windows are no longer known: only what lies farther away is no straggler.
+        let is_far = |number: i64| number > 300_000 || number < -300_000_000;
+        prop_assume!(is_far(stray.sequence) || is_far(stray.acknowledgement));
+        let end = download.first_of(download.rounds);
+        let sent = [301, end + 1];
+        let at_ms = download.round_ms(download.rounds) + 2.0 * download.rtt_ms + after_ms;
+        let side = stray.side;
+        let talk = (0..download.rounds).fold(download.opened(), |talk, round| download.round(talk, round));
+        let segment = data(sent[side] + stray.sequence, stray.length).acking(sent[1 - side] + stray.acknowledgement);
+        let shown = download.closed(talk).line(side, at_ms, segment).summary();
         let mut counted = [0, 0];
         counted[side] = 1;
         prop_assert_eq!(unacceptable(&shown), counted);

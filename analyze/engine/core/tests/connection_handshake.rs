@@ -3,7 +3,7 @@
 //!
 //! Subjects: `tcp/connection/open.rs`, `tcp/connection/vantage.rs`, `tcp/events/offer.rs`, `tcp/events/openings.rs`,
 //! `tcp/connection/rtt_by_echo.rs`, `tcp/rtt/echo_loop.rs`,
-//! `tcp/connection/opened.rs`.
+//! `tcp/connection/opened.rs`, `tcp/connection/syn_late.rs`.
 
 mod playbook;
 
@@ -296,4 +296,33 @@ fn of_two_syn_acks_the_one_counts_that_the_client_acknowledges() {
             "{taken} {same_id}"
         );
     }
+}
+
+/// A client with timestamps sends ten segments, each acknowledged after `data_ms`; its SYN is recorded `late_ms` too late.
+fn with_late_syn(late_ms: f64, data_ms: f64) -> Talk {
+    let opened = Talk::new()
+        .with_timestamps()
+        .client(late_ms, syn().tsval(1_000_000))
+        .server(40.0, syn_ack())
+        .client(40.1, ack(0));
+    opened.each(0..10, |talk, number| {
+        let at_ms = 50.0 + 60.0 * number as f64;
+        talk.client(at_ms, data(number * 1000, 1000)).server(at_ms + data_ms, ack(number * 1000 + 1000))
+    })
+}
+
+#[test]
+fn a_syn_that_was_recorded_late_measures_no_round_trip() {
+    let late = with_late_syn(25.0, 40.2).summary();
+    assert_eq!((late.handshake_rtt_ns(), late.handshake_loops_ns()[1], late.answered_nearer), (None, None, None));
+    assert_eq!(late.vantage.side, Side::Client);
+    let punctual = with_late_syn(0.0, 40.2).summary();
+    assert_eq!(punctual.handshake_rtt_ns(), Some(ms(40.1)));
+}
+
+#[test]
+fn a_syn_that_the_network_delayed_was_not_recorded_late() {
+    // At the server the SYN passes late, too, but what it measures is the server's part alone.
+    let delayed = with_late_syn(39.9, 0.1).summary();
+    assert_eq!(delayed.handshake_loops_ns()[1], Some(ms(0.1)));
 }

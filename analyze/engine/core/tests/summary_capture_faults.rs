@@ -308,3 +308,25 @@ fn what_was_under_way_when_the_capture_began_is_no_loss_of_it() {
     let missed = client(&whole.starting_at(13).client(160.0, data(22_000, 1000)).server(200.0, ack(23_000)));
     assert_eq!(missed.unseen_acknowledged_bytes, 2000);
 }
+
+#[test]
+fn of_a_direction_that_was_not_captured_no_counter_is_zero() {
+    let both = (0..40).fold(Talk::seen_at_client(40.0), |talk, n| {
+        let at_ms = 50.0 + 50.0 * n as f64;
+        talk.client(at_ms, data(n * 1000, 1000)).server(at_ms + 40.0, data(n * 10, 10).acking(n * 1000 + 1000))
+    });
+    for side in [CLIENT, SERVER] {
+        let alone = both.clone().only(side);
+        let summary = alone.summary();
+        assert!(summary.directions[1 - side].is_unseen() && !summary.directions[side].is_unseen());
+        let reasons: Vec<_> = summary.directions[1 - side].not_measured().collect();
+        assert!(reasons.contains(&("*", "not_captured")), "{reasons:?}");
+        let json = json_of(&alone.analysis());
+        for key in
+            ["data_packets", "payload_bytes", "unique_payload_bytes", "retransmitted_segments", "unacceptable_packets"]
+        {
+            assert_eq!(json.matches(&format!("\"{key}\":null")).count(), 1, "{key}");
+        }
+    }
+    assert!(both.summary().directions.iter().all(|direction| !direction.is_unseen()));
+}

@@ -16,10 +16,11 @@ use crate::tcp::summary::summary::DirectionSummary;
 pub fn direction(summary: &DirectionSummary, limits: Option<&LimitsSummary>, visitor: &mut impl Visitor) {
     visitor.integer(key!("packets"), Some(summary.packets));
     visitor.integer(key!("wire_bytes"), Some(summary.wire_bytes));
-    visitor.integer(key!("data_packets"), Some(summary.data_packets));
-    visitor.integer(key!("data_segments"), Some(summary.data_segments));
-    visitor.integer(key!("payload_bytes"), Some(summary.payload_bytes));
-    visitor.integer(key!("unique_payload_bytes"), Some(summary.unique_payload_bytes));
+    let is_seen = !summary.is_unseen();
+    visitor.integer(key!("data_packets"), is_seen.then_some(summary.data_packets));
+    visitor.integer(key!("data_segments"), is_seen.then_some(summary.data_segments));
+    visitor.integer(key!("payload_bytes"), is_seen.then_some(summary.payload_bytes));
+    visitor.integer(key!("unique_payload_bytes"), is_seen.then_some(summary.unique_payload_bytes));
     visitor.integer(
         key!("segment_size_bytes", IfKnown),
         (summary.data_packets > 0).then_some(u64::from(summary.segment_size)),

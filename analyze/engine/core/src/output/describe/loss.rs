@@ -18,8 +18,9 @@ const BURST_LENGTHS: [Key; 6] = [
 
 pub(super) fn loss(summary: &DirectionSummary, visitor: &mut impl Visitor) {
     visitor.object(key!("loss"), true);
-    visitor.part(summary.loss.is_clean().then_some(Common::NoLoss), |visitor| loss_counters(summary, visitor));
-    visitor.integer(key!("lost_after_capture_segments"), summary.lost_behind());
+    let is_common = summary.loss.is_clean() && !summary.is_unseen();
+    visitor.part(is_common.then_some(Common::NoLoss), |visitor| loss_counters(summary, visitor));
+    visitor.integer(key!("lost_after_capture_segments"), summary.lost_behind().filter(|_| !summary.is_unseen()));
     visitor.integer(key!("lost_segments_ipid"), summary.lost_by_identification.get());
     visitor.number(key!("retransmission_rate"), summary.retransmission_rate());
     visitor.number(key!("loss_rate"), summary.loss_rate());
@@ -59,10 +60,11 @@ fn loss_details(details: Option<&DirectionDetails>, summary: &DirectionSummary, 
 
 fn loss_counters(summary: &DirectionSummary, visitor: &mut impl Visitor) {
     let counters = &summary.loss;
-    let count = |value: u32| Some(u64::from(value));
+    let is_seen = !summary.is_unseen();
+    let count = |value: u32| is_seen.then_some(u64::from(value));
     let trigger = |trigger: Trigger| count(counters.by_trigger[trigger as usize]);
     visitor.integer(key!("retransmitted_segments"), count(counters.retransmitted));
-    visitor.integer(key!("retransmitted_bytes"), Some(counters.retransmitted_bytes));
+    visitor.integer(key!("retransmitted_bytes"), is_seen.then_some(counters.retransmitted_bytes));
     visitor.object(key!("by_trigger"), true);
     visitor.integer(key!("fast"), trigger(Trigger::Fast));
     visitor.integer(key!("rto"), trigger(Trigger::Rto));
@@ -73,7 +75,7 @@ fn loss_counters(summary: &DirectionSummary, visitor: &mut impl Visitor) {
     visitor.integer(key!("probe"), count(counters.probes));
     visitor.integer(key!("unknown"), trigger(Trigger::Unknown));
     visitor.end();
-    let known = |value: u64| summary.knows_losses().then_some(value);
+    let known = |value: u64| (is_seen && summary.knows_losses()).then_some(value);
     visitor.integer(key!("spurious_segments"), known(u64::from(counters.spurious)));
     visitor.integer(key!("reordered_segments"), count(counters.reordered));
     visitor.integer(key!("network_duplicates"), count(counters.network_duplicates));

@@ -64,6 +64,11 @@ impl TimestampClock {
         self.compare(previous, elapsed)
     }
 
+    /// Time and TSval of the first packet.
+    pub fn first(&self) -> Option<(i64, u32)> {
+        self.first
+    }
+
     /// The newest TSval; none before the first.
     pub fn newest(&self) -> Option<u32> {
         self.first.map(|_| self.last.1)

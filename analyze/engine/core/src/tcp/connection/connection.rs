@@ -15,6 +15,7 @@ use crate::tcp::connection::reset::Believed;
 use crate::tcp::connection::watchers::Watchers;
 use crate::tcp::direction::direction::Direction;
 use crate::tcp::direction::placed::Peer;
+use crate::tcp::events::bounds::BoundsReached;
 use crate::tcp::events::context::Context;
 use crate::tcp::events::ecn::Ecn;
 use crate::tcp::events::ends::Ends;
@@ -82,6 +83,8 @@ pub struct Connection {
     pub(crate) two_points: Option<Box<TwoPoints>>,
     /// SYN-ACKs with other numbers that came before the last one: of a proxy and a host, or of two hosts.
     pub(crate) other_syn_acks: Vec<OtherSynAck>,
+    /// Lists of both directions together that were full.
+    pub(crate) bounds: BoundsReached,
     /// The last SYN-ACK that was left out as a copy of the one before.
     pub(crate) copied_syn_ack: Option<Box<Packet>>,
     /// SYN, SYN-ACK were captured twice, far apart.
@@ -150,6 +153,7 @@ impl Connection {
             suspected_step: None,
             two_points: begins_in_mid_stream.then(Box::default),
             other_syn_acks: Vec::new(),
+            bounds: BoundsReached::default(),
             copied_syn_ack: None,
             openings_twice: [false; 2],
             doubtful: None,

@@ -4,6 +4,7 @@
 use crate::packet::{Packet, tcp_flags};
 use crate::tcp::connection::connection::Connection;
 use crate::tcp::connection::ending_log::{EndingLog, SideLog};
+use crate::tcp::events::bounds::Bound;
 use crate::tcp::events::ending::{Reset, Resumed, Sent};
 use crate::tcp::events::place::Place;
 use crate::tcp::events::segment::Segment;
@@ -19,6 +20,15 @@ const MOST_RESETS: usize = 6;
 
 fn ending_log(connection: &mut Connection) -> &mut EndingLog {
     connection.ending.get_or_insert_default()
+}
+
+/// The connection goes on to this packet. Recorded twice, the last one ends it once; what is refused does not at all.
+#[inline(always)]
+pub(crate) fn ends_later(connection: &mut Connection, packet: &Packet, side: usize) {
+    if ends_long_silence(connection, packet) {
+        note_long_silence(connection, packet, side);
+    }
+    connection.end_ns = connection.end_ns.max(packet.time_ns);
 }
 
 /// Nothing has passed for long before `packet`.
@@ -61,9 +71,10 @@ pub(crate) fn note_reset(connection: &mut Connection, packet: &Packet, side: usi
         acknowledges: packet.has(tcp_flags::ACK),
         outstanding_bytes: [0, 1].map(|of| outstanding_behind(connection, packet, side, of)),
     };
-    let log = ending_log(connection);
+    let log = connection.ending.get_or_insert_default();
     if log.resets.len() >= MOST_RESETS {
         log.resets.pop();
+        connection.bounds.add(Bound::Resets, true);
     }
     log.resets.push(reset);
 }

@@ -28,6 +28,11 @@ pub(crate) fn shortest_rtt_ns(connection: &Connection) -> Option<i64> {
     connection.handshake_rtt_ns.map(|rtt_ns| both_ns.map_or(rtt_ns, |both_ns| rtt_ns.min(both_ns)))
 }
 
+/// The shortest round trip between the capture point and a side so far, or at least that between the hosts.
+pub(crate) fn loop_ns(connection: &Connection, side: usize) -> Option<i64> {
+    connection.loops_ns[side].or_else(|| shortest_rtt_ns(connection))
+}
+
 pub(crate) fn set_loop(connection: &mut Connection, side: usize, loop_ns: i64) {
     connection.loops_ns[side] = Some(loop_ns);
     let beside = [is_beside(connection, 0), is_beside(connection, 1)];

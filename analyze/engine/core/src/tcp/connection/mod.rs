@@ -7,7 +7,7 @@
 //! on_packet        a packet step by step: own_data, acknowledged, without_data (probes and FIN)
 //! open, handshake, crossing  SYN, SYN-ACK, RST: what is offered   vantage          where the capture stands
 //! loops            beside which host the capture seems to be     clock_steps      of the capture's clock
-//! opened, closing  what follows from a handshake         nearer           who answered the SYN
+//! opened, closing  what follows from a handshake         nearer           who answered the SYN (syn_late: and when it passed)
 //! reset            which RST is believed, and what refutes it
 //! ending_log, ending_notes       repeated SYNs, resets, what was sent again
 //! acceptable       which numbers are believed (doubtful)  padding        zeros that are no data (padded)
@@ -48,6 +48,7 @@ pub mod rtt_by_echo;
 pub mod rtt_lengthened;
 pub(crate) mod speaking;
 pub mod steady;
+pub(crate) mod syn_late;
 pub mod vantage;
 pub mod watchers;
 pub mod watching;

@@ -39,7 +39,10 @@ pub fn on_packet(
     environment: &mut Environment,
 ) {
     let side = usize::from(!from_client);
-    if connection.padding.is_some() {
+    let is_near = |connection: &Connection| {
+        !acceptable::is_far_ahead(connection, packet, side) && !acceptable::is_far_behind(connection, packet, side)
+    };
+    if connection.padding.is_some() && is_near(connection) {
         padding::check_padding(connection, packet, side);
     }
     let stripped = may_be_padded(packet).then(|| padding::without_padding(connection, packet, bytes, side)).flatten();
@@ -64,19 +67,10 @@ pub(crate) fn take_packet(
     is_believed: bool,
     environment: &mut Environment,
 ) {
-    let before_ns = connection.end_ns;
-    if ending_notes::ends_long_silence(connection, packet) {
-        ending_notes::note_long_silence(connection, packet, side);
-    }
     if packet.flags & (tcp_flags::SYN | tcp_flags::RST) != 0 {
-        connection.end_ns = connection.end_ns.max(packet.time_ns);
         return open::opening_or_reset(connection, packet, bytes, side, environment);
     }
-    if let Some(reset) = &connection.reset
-        && reset.is_refuted_by(packet, side, &connection.directions, loops::shortest_rtt_ns(connection))
-    {
-        (connection.reset, connection.over_since, connection.over_but_for_rows) = (None, None, false);
-    }
+    let was_begun = connection.directions[side].begun;
     begin_side(connection, packet, side, environment);
     // What was held because it lies far behind is remembered, and no copy of itself.
     let was_held = is_believed && acceptable::is_far_behind(connection, packet, side);
@@ -90,11 +84,23 @@ pub(crate) fn take_packet(
     if may_lie_behind {
         let judged = acceptable::judge_behind(connection, packet, side);
         if !settle(connection, judged, side, environment) {
+            // Where a side begins is what it says first that is believed.
+            connection.directions[side].begun = was_begun;
             return;
         }
     }
-    // Recorded twice, the last packet ends the connection once; what is refused does not at all.
-    connection.end_ns = connection.end_ns.max(packet.time_ns);
+    if let Some(reset) = &connection.reset
+        && reset.is_refuted_by(
+            packet,
+            side,
+            &connection.directions,
+            loops::loop_ns(connection, 1 - usize::from(reset.side)),
+        )
+    {
+        (connection.reset, connection.over_since, connection.over_but_for_rows) = (None, None, false);
+    }
+    let before_ns = connection.end_ns;
+    ending_notes::ends_later(connection, packet, side);
     if connection.echo_loops.is_some() {
         rtt_by_echo::seek_loops(connection, packet, side);
     }

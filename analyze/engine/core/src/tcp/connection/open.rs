@@ -16,6 +16,7 @@ use crate::tcp::connection::packet_row::packet_row;
 use crate::tcp::connection::reset::{Believed, is_acceptable};
 use crate::tcp::connection::watchers::Watchers;
 use crate::tcp::direction::before_capture;
+use crate::tcp::events::bounds::Bound;
 use crate::tcp::events::offer::Offer;
 use crate::tcp::events::openings::OtherSynAck;
 use crate::tcp::events::row::Seen;
@@ -102,6 +103,7 @@ pub(crate) fn opening_or_reset(
         connection.reset.get_or_insert_with(|| Believed::now(side, packet.time_ns, &connection.directions));
         environment.openings.reset(packet);
     }
+    ending_notes::ends_later(connection, packet, side);
     if repeated {
         ending_notes::note_repeated_opening(connection, packet, side);
     } else if !syn {
@@ -174,8 +176,12 @@ fn take_syn(connection: &mut Connection, packet: &Packet, bytes: &[u8], side: us
     // What has been acknowledged stands: of two servers (or proxies) that answer, the client talks to the first.
     let may_change = direction.payload_bytes == 0 && !connection.handshake.complete;
     let begins = !direction.begun || (isn_changed && may_change);
-    if begins && isn_changed && packet.has(tcp_flags::ACK) && connection.other_syn_acks.len() < MOST_SYN_ACKS {
-        connection.other_syn_acks.push(OtherSynAck { base: direction.base as u32, offer: direction.offer });
+    if begins && isn_changed && packet.has(tcp_flags::ACK) {
+        let is_full = connection.other_syn_acks.len() >= MOST_SYN_ACKS;
+        connection.bounds.add(Bound::SynAcks, is_full);
+        if !is_full {
+            connection.other_syn_acks.push(OtherSynAck { base: direction.base as u32, offer: direction.offer });
+        }
     }
     if begins {
         direction.begin(packet.sequence.wrapping_add(1));

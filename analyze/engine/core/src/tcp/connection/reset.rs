@@ -6,7 +6,7 @@ use crate::packet::{Packet, tcp_flags};
 use crate::tcp::direction::direction::Direction;
 use crate::tcp::stats::sequence::unwrap;
 
-/// What a host sends later than two round trips and this after an RST, it does not send for not having got it yet.
+/// What a host sends later than two round trips to it and this after an RST, it does not send for not having got it yet.
 const DELAY_NS: i64 = 5_000_000;
 
 /// Round trip where none was measured.

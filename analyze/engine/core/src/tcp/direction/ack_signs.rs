@@ -12,8 +12,8 @@ pub struct AckSigns {
     pub scoreboard: RangeSet,
     /// Blocks of such reports, but for those of what cannot have been sent.
     pub blocks: u32,
-    /// Everything sent when the first of it was acknowledged.
-    pub max_when_first_acknowledged: Option<u64>,
+    /// Everything sent when the first of it was acknowledged, and when that was.
+    pub when_first_acknowledged: Option<(u64, i64)>,
     /// The snap length has cut off blocks of reports on it.
     pub reports_are_cut: bool,
     /// Timestamp of the packet that reported the first of it; none if it had none.

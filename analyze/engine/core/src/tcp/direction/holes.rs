@@ -94,6 +94,11 @@ impl Holes {
         }
     }
 
+    /// Some had to be forgotten.
+    pub fn have_forgotten(&self) -> bool {
+        self.forgotten_bytes > 0
+    }
+
     /// The first of them.
     pub fn first(&self) -> Option<&Hole> {
         self.list.front()

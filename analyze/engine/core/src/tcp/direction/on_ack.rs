@@ -131,7 +131,7 @@ fn advance_in_order(direction: &mut Direction, packet: &Packet, position: u64, c
     let Unmarked { newest, wire_segments, latest_time_ns } = live.segments.acknowledge_unmarked(position)?;
     direction.una = position;
     direction.last_data_ns = direction.last_data_ns.max(packet.time_ns);
-    live.acks.max_when_first_acknowledged.get_or_insert(direction.max);
+    live.acks.when_first_acknowledged.get_or_insert((direction.max, packet.time_ns));
     Some(if newest.time_ns < latest_time_ns {
         RoundTrip::Rejected(Rejected::LaterCovered, wire_segments)
     } else if packet.time_ns < newest.time_ns {
@@ -181,7 +181,7 @@ fn advance(
     if !live.acks.scoreboard.is_empty() {
         live.acks.scoreboard.remove_below(position);
     }
-    live.acks.max_when_first_acknowledged.get_or_insert(direction.max);
+    live.acks.when_first_acknowledged.get_or_insert((direction.max, packet.time_ns));
     if live.loss.asked.is_some() {
         take_asked(live, packet.time_ns, position);
     }

@@ -19,6 +19,7 @@ pub struct SegmentQueue {
     lost_bytes: u64,
     resent_bytes: u64,
     lost_below: u64,
+    has_forgotten: bool,
 }
 
 /// Room that is made at first: enough for an initial window of ten segments (RFC 6928).
@@ -46,12 +47,18 @@ impl SegmentQueue {
         self.list.push(segment);
     }
 
+    /// Nobody acknowledged them, and there were too many: the oldest were forgotten.
+    pub fn has_forgotten(&self) -> bool {
+        self.has_forgotten
+    }
+
     #[cold]
     fn make_room(&mut self) {
         if self.list.is_empty() {
             self.list.reserve_exact(FIRST_ROOM);
         }
         if self.open().len() >= MOST_SEGMENTS {
+            self.has_forgotten = true;
             for _ in 0..MOST_SEGMENTS / 2 {
                 let oldest = self.list[self.front];
                 self.settle(&oldest);

@@ -9,11 +9,13 @@
 //! offer, openings  SYNs                                 ecn    marks of congestion
 //! ends, close      both ends of a connection, and how it ended
 //! ending, outcome_kind   what is kept of an opening and an end, and what it comes to
+//! bounds           lists that were full
 //! place, row       a place in the capture, and the row of a packet
 //! factor           what can limit a transfer: the list of all; sharing  one that several share
 //! ```
 
 pub mod acked;
+pub mod bounds;
 pub mod close;
 pub mod context;
 pub mod copy;

@@ -48,6 +48,11 @@ impl Openings {
         Self { count, refused: count, first_ns, ..Self::default() }
     }
 
+    /// When the only one passed, and its TSval; none if there were others, or if it has none.
+    pub(crate) fn only(&self) -> Option<(i64, u32)> {
+        self.first_tsval.filter(|_| self.count == 1).map(|tsval| (self.first_ns, tsval))
+    }
+
     /// When the last of them passed, and its frame; none if there was but one.
     pub fn retransmitted(&self) -> Option<(i64, u32)> {
         (self.count > self.refused + 1).then_some((self.newest_ns, self.newest_frame))

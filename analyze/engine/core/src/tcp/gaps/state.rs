@@ -30,6 +30,8 @@ pub struct GapWatch {
     pub(crate) inside: Inside,
     pub(crate) heard: Option<Heard>,
     pub(crate) pending: Vec<Pending>,
+    /// More waited to be judged, or for what is known later, than are kept: some were judged too soon.
+    pub(crate) is_overfull: bool,
     /// Timers of the sender that fired since the receiver was last heard, and the last of them.
     pub(crate) timers: u32,
     pub(crate) timer_ns: i64,

@@ -39,7 +39,10 @@ impl Pauses {
         }
         match unsettled {
             Some(unsettled) if watch.unsettled.len() < MOST_UNSETTLED => watch.unsettled.push(unsettled),
-            _ => self.totals.add(gap, limit_ns),
+            further => {
+                watch.is_overfull |= further.is_some();
+                self.totals.add(gap, limit_ns);
+            }
         }
     }
 

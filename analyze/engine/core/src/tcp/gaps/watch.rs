@@ -122,6 +122,7 @@ pub(crate) fn end(
         return Some(pending);
     }
     let oldest = (watch.pending.len() >= MOST_PENDING).then(|| watch.pending.remove(0));
+    watch.is_overfull |= oldest.is_some();
     watch.pending.push(pending);
     oldest
 }

@@ -79,6 +79,22 @@ pub(crate) fn take_ending(summary: &mut LimitsSummary, ending: &Ending) {
     summary.marks.extend(marks.into_list());
 }
 
+/// Counts the time to a packet that came when the connection was over: nothing was to be sent in it.
+pub(crate) fn take_straggler(summary: &mut LimitsSummary, end_ns: i64, frame: u32) {
+    let Some(&Run { end_ns: start_ns, .. }) = summary.runs.last() else { return };
+    let run = Run { start_ns, end_ns, factor: Factor::Idle, bytes: 0, frames: [frame; 2] };
+    let share = Share { time_ns: run.duration_ns(), bytes: 0 };
+    if share.time_ns == 0 {
+        return;
+    }
+    summary.shares[Factor::Idle as usize].add(share);
+    summary.underlying[Factor::Idle as usize].add(share);
+    summary.after_data_ns += share.time_ns;
+    let mut runs = Runs::from(std::mem::take(&mut summary.runs));
+    runs.push(run);
+    summary.runs = runs.into_list();
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

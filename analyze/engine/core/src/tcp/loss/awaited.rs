@@ -54,6 +54,8 @@ pub(crate) struct Unanswered {
     answered: usize,
     /// The receiver reports duplicates (RFC 2883): without a report there was none.
     reports_come: bool,
+    /// There were too many.
+    has_forgotten: bool,
 }
 
 /// An acknowledgement of more than before.
@@ -103,8 +105,14 @@ impl Unanswered {
         }
         if self.list.len() >= MOST_UNANSWERED {
             self.list.pop_front();
+            self.has_forgotten = true;
         }
         self.list.push_back(repeat);
+    }
+
+    /// There were too many: the oldest were forgotten.
+    pub(crate) fn has_forgotten(&self) -> bool {
+        self.has_forgotten
     }
 
     pub(crate) fn is_waited_for(&self) -> bool {

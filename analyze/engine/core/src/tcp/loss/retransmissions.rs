@@ -99,6 +99,8 @@ pub struct RecentRetransmissions {
     bursts: Option<Box<LossBursts>>,
     forgotten_lost_behind: u32,
     pending: VecDeque<PendingDuplicate>,
+    has_forgotten: bool,
+    has_forgotten_copies: bool,
 }
 
 impl RecentRetransmissions {
@@ -107,6 +109,7 @@ impl RecentRetransmissions {
         if self.list.len() >= MOST_RETRANSMISSIONS
             && let Some(oldest) = self.list.pop_front()
         {
+            self.has_forgotten = true;
             self.forgotten_lost_behind += u32::from(is_lost_behind(&oldest));
             let list = &self.list;
             self.bursts
@@ -135,8 +138,14 @@ impl RecentRetransmissions {
     pub fn push_duplicate(&mut self, start: u64, end: u64, segments: u32) {
         if self.pending.len() >= MOST_PENDING {
             self.pending.pop_front();
+            self.has_forgotten_copies = true;
         }
         self.pending.push_back(PendingDuplicate { start, end, segments });
+    }
+
+    /// There were too many retransmissions, and too many copies: the oldest were forgotten.
+    pub fn have_forgotten(&self) -> [bool; 2] {
+        [self.has_forgotten, self.has_forgotten_copies]
     }
 
     /// The newest retransmission that overlaps `start..end`.

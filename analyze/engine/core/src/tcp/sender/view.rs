@@ -47,6 +47,8 @@ pub struct SenderView {
     pub(super) sender_loop: SenderLoop,
     pub(super) begun: bool,
     pub(super) waiting: VecDeque<Waiting>,
+    /// More were on their way than are kept.
+    pub(crate) has_forgotten: bool,
     /// So long after the last data that more of it would end a pause.
     pub(super) pause_from_ns: i64,
     /// Highest position sent, acknowledged, and allowed by the window.
@@ -87,6 +89,7 @@ impl Default for SenderView {
             sender_loop: SenderLoop::default(),
             begun: false,
             waiting: VecDeque::new(),
+            has_forgotten: false,
             pause_from_ns: Self::NEVER,
             sent: 0,
             acknowledged: 0,
@@ -257,6 +260,8 @@ impl SenderView {
             self.apply(acknowledged, edge, relief);
         } else if self.waiting.len() < MOST_WAITING {
             self.waiting.push_back(Waiting { passed_ns: time_ns, tsval, acknowledged, edge });
+        } else {
+            self.has_forgotten = true;
         }
     }
 

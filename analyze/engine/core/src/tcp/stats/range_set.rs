@@ -5,6 +5,7 @@
 pub struct RangeSet {
     ranges: Vec<(u64, u64)>,
     total: u64,
+    has_forgotten: bool,
 }
 
 /// More ranges than this are taken for nonsense: the oldest are forgotten.
@@ -76,7 +77,13 @@ impl RangeSet {
         if self.ranges.len() > MOST_RANGES {
             let (start, end) = self.ranges.remove(0);
             self.total -= end - start;
+            self.has_forgotten = true;
         }
+    }
+
+    /// There were too many: some were forgotten.
+    pub fn has_forgotten(&self) -> bool {
+        self.has_forgotten
     }
 
     /// Adds what begins within the last range, or right behind it; false if it begins elsewhere. Most reports do.

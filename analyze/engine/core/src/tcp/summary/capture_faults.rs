@@ -51,7 +51,7 @@ impl CaptureFaults {
     /// Counts what a connection that is over shows.
     pub fn count(&mut self, summary: &ConnectionSummary) {
         let faults = self.at(summary.input);
-        let one_direction = is_one_direction(summary);
+        let one_direction = unseen_side(summary).is_some();
         faults.one_direction_connections += u64::from(one_direction);
         faults.other_connections += u64::from(!one_direction);
         for direction in &summary.directions {
@@ -89,12 +89,12 @@ impl CaptureFaults {
 /// More than a sender sends before it must have heard something: RFC 6928 section 2, and as much again.
 const MOST_UNHEARD_SEGMENTS: u64 = 20;
 
-/// Nothing of one side is there, though the other has certainly heard of it: both directions go different ways, and one passes
+/// The side of which nothing is there, though the other has certainly heard of it: both directions go different ways, and one passes
 /// the capture.
 ///
 /// Rule: docs/methods.md, "One direction only".
-fn is_one_direction(summary: &ConnectionSummary) -> bool {
-    (0..2).any(|side| {
+pub(crate) fn unseen_side(summary: &ConnectionSummary) -> Option<usize> {
+    (0..2).find(|&side| {
         let [missing, there] = [&summary.directions[side], &summary.directions[1 - side]];
         let has_heard = missing.unseen_acknowledged_bytes > 0 || there.data_segments > MOST_UNHEARD_SEGMENTS;
         missing.packets == 0 && there.packets > 0 && has_heard

@@ -11,9 +11,11 @@
 //! over_time        token buckets in what was delivered, and what is kept of that
 //! decision         what made it slow, as `verdict` decides
 //! ending           how a connection opened and ended, where that is not plain
+//! bounds           lists that were full
 //! capture_faults   what connections show to be wrong with their captures, by input
 //! ```
 
+mod bounds;
 pub mod capture_faults;
 pub mod decision;
 mod direction_rates;

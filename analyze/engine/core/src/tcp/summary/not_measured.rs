@@ -8,8 +8,9 @@ use crate::tcp::summary::summary::DirectionSummary;
 const FOREIGN_REPORTS: &str = "sack_blocks_beyond_sent";
 
 /// What the reasons of [`DirectionSummary::not_measured`] and [`DirectionSummary::caveat`] mean.
-pub const REASONS: [(&str, &str); 18] = [
+pub const REASONS: [(&str, &str); 19] = [
     ("no_data", "no data was seen in this direction"),
+    ("not_captured", "nothing of this direction is in the capture, though the other side replies to it"),
     ("no_acknowledgement", "no ACK of the data was seen"),
     ("no_clean_sample", "no ACK gives a clean sample, see rtt.rejected"),
     ("beside_sender", "the capture point is at the sender: packets lost on the path still show here"),
@@ -108,6 +109,7 @@ impl DirectionSummary {
     /// The field that is none, and why.
     fn reason(&self, what: Missing) -> (&'static str, &'static str) {
         match what {
+            Missing::AnyData if self.is_unseen() => ("*", "not_captured"),
             Missing::AnyData => ("*", "no_data"),
             Missing::RoundTrip if self.timeless => ("rtt", "no_time"),
             Missing::Goodput if self.timeless => ("goodput_bps", "no_time"),

@@ -22,6 +22,7 @@ impl Shown {
     const ONE_FLIGHT: u8 = 2;
     pub(crate) const BEHIND_SENDER: u8 = 4;
     pub(crate) const FOREIGN_REPORTS: u8 = 8;
+    pub(crate) const UNSEEN: u8 = 16;
 
     /// `behind_sender`: the capture is known to stand behind the sender. `foreign_reports`: too many reports are about other numbers.
     pub fn new(flights: Flights, behind_sender: bool, foreign_reports: bool) -> Self {
@@ -32,6 +33,11 @@ impl Shown {
         };
         let bit = |is_set: bool, bit: u8| if is_set { bit } else { 0 };
         Self(flights | bit(behind_sender, Self::BEHIND_SENDER) | bit(foreign_reports, Self::FOREIGN_REPORTS))
+    }
+
+    /// Nothing of the direction is in the capture, though it was there.
+    pub(crate) fn unseen(self) -> Self {
+        Self(self.0 | Self::UNSEEN)
     }
 
     /// In how many flights data was sent.

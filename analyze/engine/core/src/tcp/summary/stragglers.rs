@@ -1,14 +1,19 @@
-//! Packets that come when their connection has been put away: counted in what is left of it.
+//! Packets that come when their connection has been put away: counted in what is left of it. What no window allows touches
+//! nothing else, as before ([`crate::tcp::connection::acceptable`]).
 
 use crate::packet::{Packet, tcp_flags};
 use crate::tcp::capture::recent_packets::signature;
 use crate::tcp::events::retransmission::Trigger;
-use crate::tcp::kernel::LONGEST_DISTANCE_NS;
+use crate::tcp::kernel::{LONGEST_DISTANCE_NS, NEAR_BYTES};
+use crate::tcp::limits::after_data;
+use crate::tcp::stats::sequence::serial_difference;
 use crate::tcp::summary::summary::ConnectionSummary;
+
+/// What was sent so many bytes before the end may still be under way, or be sent again: four of the largest windows.
+const FARTHEST_BEHIND: i32 = 1 << 28;
 
 /// A packet that came after the connection had been put away. True if it was captured twice.
 pub fn add_straggler(summary: &mut ConnectionSummary, packet: &Packet, bytes: &[u8], side: usize) -> bool {
-    let direction = &mut summary.directions[side];
     let signature = signature(packet, bytes);
     let repeats_the_last = summary.ended_by == signature
         && packet.time_ns.saturating_sub(summary.ended_by_ns).saturating_abs() <= LONGEST_DISTANCE_NS;
@@ -18,13 +23,18 @@ pub fn add_straggler(summary: &mut ConnectionSummary, packet: &Packet, bytes: &[
         .and_then(|kept| kept.recent.as_ref())
         .is_some_and(|recent| recent[side].age_ns(packet, bytes, LONGEST_DISTANCE_NS).is_some());
     if repeats_the_last || repeats_another {
-        direction.loss.capture_duplicates += 1;
+        summary.directions[side].loss.capture_duplicates += 1;
         return true;
+    }
+    if is_outside(summary, packet, side) {
+        summary.directions[side].loss.unacceptable += 1;
+        return false;
     }
     (summary.ended_by, summary.ended_by_ns) = (signature, packet.time_ns);
     if let Some(recent) = summary.kept.as_mut().and_then(|kept| kept.recent.as_mut()) {
         recent[side].remember(packet, bytes);
     }
+    let direction = &mut summary.directions[side];
     direction.packets += 1;
     direction.wire_bytes += u64::from(packet.wire_length);
     if packet.has(tcp_flags::SYN) && !summary.openings_seen[side] {
@@ -53,6 +63,25 @@ pub fn add_straggler(summary: &mut ConnectionSummary, packet: &Packet, bytes: &[
         direction.payload_bytes += u64::from(packet.payload_length);
         direction.ledger.add_retransmission(packet, 0);
     }
-    summary.end_ns = summary.end_ns.max(packet.time_ns);
+    if packet.time_ns > summary.end_ns {
+        end_later(summary, packet);
+    }
     false
+}
+
+/// Everything that ends with the connection ends with this packet.
+fn end_later(summary: &mut ConnectionSummary, packet: &Packet) {
+    summary.end_ns = packet.time_ns;
+    let limits = summary.judgement.iter_mut().flat_map(|judgement| judgement.limits.iter_mut());
+    limits.flatten().for_each(|limits| after_data::take_straggler(limits, packet.time_ns, packet.frame));
+}
+
+/// A number of the packet lies far from all that both sides have said. A SYN has one of its own.
+fn is_outside(summary: &ConnectionSummary, packet: &Packet, side: usize) -> bool {
+    let is_far = |number: u32, side: usize| {
+        let ahead = serial_difference(number, summary.last_numbers[side]);
+        summary.last_numbers[side] != 0 && !(-FARTHEST_BEHIND..=NEAR_BYTES as i32).contains(&ahead)
+    };
+    let acknowledges_far = || packet.has(tcp_flags::ACK) && is_far(packet.acknowledgement, 1 - side);
+    !packet.has(tcp_flags::SYN) && (is_far(packet.sequence, side) || acknowledges_far())
 }

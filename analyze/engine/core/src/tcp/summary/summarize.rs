@@ -6,6 +6,7 @@ use crate::tcp::connection::environment::Environment;
 use crate::tcp::connection::nearer;
 use crate::tcp::connection::nearer::Nearer;
 use crate::tcp::connection::speaking;
+use crate::tcp::connection::syn_late;
 use crate::tcp::connection::vantage::{Clues, Vantage};
 use crate::tcp::connection::watching;
 use crate::tcp::direction::direction::{Direction, direction_and_peer};
@@ -15,6 +16,8 @@ use crate::tcp::limits::rules::RoundRule;
 use crate::tcp::requests::exchanges::Reason;
 use crate::tcp::requests::summary::RequestSummary;
 use crate::tcp::stats::compact::Measured;
+use crate::tcp::summary::bounds::bounds_reached;
+use crate::tcp::summary::capture_faults::unseen_side;
 use crate::tcp::summary::ending::Ending;
 use crate::tcp::summary::summarize_direction::{Context, details, summarise, summarise_pauses};
 use crate::tcp::summary::summary::{ConnectionDetails, ConnectionSummary, Judgement, Kept};
@@ -23,6 +26,7 @@ use crate::tls::{StreamBytes, StreamDirection, TlsFacts};
 /// Ends a connection.
 pub fn summary_of(connection: &mut Connection, environment: &Environment) -> Box<ConnectionSummary> {
     let fixed_limit_ns = environment.fixed_spacing_limit_ns;
+    syn_late::forget_late_syn(connection);
     let vantage = vantage(connection);
     let contexts = [0, 1].map(|side| Context::of(connection, side, vantage.side, fixed_limit_ns));
     let ending = Ending::of(connection);
@@ -31,13 +35,7 @@ pub fn summary_of(connection: &mut Connection, environment: &Environment) -> Box
     let requests = requests(connection, facts.as_ref());
     let kept = kept(connection);
     watching::judge_all(connection, fixed_limit_ns);
-    for direction in &mut connection.directions {
-        direction.settle_counters();
-        if segment_size::takes_fewer(direction) {
-            segment_size::settle_fewer(direction);
-        }
-    }
-    settle_copies(&mut connection.directions);
+    settle_counters(&mut connection.directions);
     let judgement = judge(connection, facts.as_ref().and_then(|facts| facts.handshake_s), environment.round_rules);
     // Its place comes first, and nothing of it is moved once it stands: it is large.
     let place = Box::new_uninit();
@@ -70,6 +68,8 @@ pub fn summary_of(connection: &mut Connection, environment: &Environment) -> Box
             no_requests: requests.as_ref().err().copied().unwrap_or(Reason::NoExchange),
             details: connection_details(nearer::nearer(connection), requests.ok()),
             lookups: connection.dns.take().map(|streams| Box::new(streams.into_lookups())),
+            bounds: bounds_reached(connection),
+            last_numbers: connection.directions.each_ref().map(|one| if one.begun { one.max as u32 } else { 0 }),
             ended_by: 0,
             ended_by_ns: i64::MIN,
             ending,
@@ -89,12 +89,26 @@ pub fn summary_of(connection: &mut Connection, environment: &Environment) -> Box
         }
         found.details = details(direction, peer, context, pauses, congestion[side]);
     }
+    if let Some(side) = unseen_side(&summary) {
+        summary.directions[side].shown = summary.directions[side].shown.unseen();
+    }
     if let Some(stream) = stream {
         for (direction, bytes) in summary.directions.iter_mut().zip(stream) {
             direction.stream = bytes.map(Box::new);
         }
     }
     summary
+}
+
+/// Brings everything into the counters.
+fn settle_counters(directions: &mut [Direction; 2]) {
+    for direction in &mut *directions {
+        direction.settle_counters();
+        if segment_size::takes_fewer(direction) {
+            segment_size::settle_fewer(direction);
+        }
+    }
+    settle_copies(directions);
 }
 
 /// What TLS made of the payload of both directions.

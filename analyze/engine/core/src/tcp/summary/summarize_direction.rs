@@ -86,6 +86,8 @@ pub(super) struct Context {
     shift: Option<u8>,
     /// Of the path without a queue.
     min_rtt_ns: Option<u64>,
+    /// From the capture point to the sender and back.
+    sender_loop_ns: Option<i64>,
     pub(super) fixed_limit_ns: Option<u64>,
     beside_sender: bool,
     beside_receiver: bool,
@@ -102,6 +104,7 @@ impl Context {
             end_ns: connection.end_ns,
             shift: connection.advertised_shift(1 - side),
             min_rtt_ns: nearer::path_rtt_ns(connection),
+            sender_loop_ns: connection.loops_ns[side],
             fixed_limit_ns,
             beside_sender: captured_at == sender,
             beside_receiver: captured_at == receiver,
@@ -191,10 +194,16 @@ fn summarise_over_time(
 /// Was anything acknowledged, and was anything sent after that? Where nothing of the receiver was captured, nobody knows.
 fn flights(direction: &Direction, context: &Context) -> Flights {
     let end = direction.max - u64::from(direction.fin.is_some_and(|fin| fin < direction.max));
-    let first_sent = direction.live.as_deref().and_then(|live| live.acks.max_when_first_acknowledged);
-    match first_sent {
+    let live = direction.live.as_deref();
+    let last_ns = live.and_then(|live| live.rates.spacing.last()).map(|(time_ns, _)| time_ns);
+    // Away from the sender more of the flight passes before the sender can have heard of the first of it.
+    let is_unheard = |first_ns: i64| {
+        let heard_ns = context.sender_loop_ns.map(|loop_ns| first_ns.saturating_add(loop_ns));
+        last_ns.zip(heard_ns).is_some_and(|(last_ns, heard_ns)| last_ns < heard_ns)
+    };
+    match live.and_then(|live| live.acks.when_first_acknowledged) {
         None if context.peer_is_seen => Flights::NoneAcknowledged,
-        Some(sent) if end <= sent => Flights::One,
+        Some((sent, first_ns)) if end <= sent || is_unheard(first_ns) => Flights::One,
         _ => Flights::Several,
     }
 }

@@ -10,6 +10,7 @@ use crate::tcp::capture::recent_packets::RecentPackets;
 use crate::tcp::connection::nearer::Nearer;
 use crate::tcp::connection::vantage::Vantage;
 use crate::tcp::direction::byte_ledger::ByteLedger;
+use crate::tcp::events::bounds::BoundsReached;
 use crate::tcp::events::close::{Close, Refused};
 use crate::tcp::events::ecn::{Echoes, Feedback};
 use crate::tcp::events::offer::Scaling;
@@ -219,6 +220,13 @@ pub struct DirectionSummary {
     pub timeless: bool,
 }
 
+impl DirectionSummary {
+    /// Nothing of it is in the capture, though it was there: none of its counters says anything.
+    pub fn is_unseen(&self) -> bool {
+        self.packets == 0 && self.shown.has(Shown::UNSEEN)
+    }
+}
+
 /// What limited a connection.
 #[derive(Debug, Clone, Default)]
 pub struct Judgement {
@@ -299,6 +307,10 @@ pub struct ConnectionSummary {
     pub no_requests: Reason,
     /// Names looked up over it, until they are gathered.
     pub lookups: Option<Box<Lookups>>,
+    /// Lists that were full.
+    pub bounds: BoundsReached,
+    /// Number behind the last byte that client and server sent; 0 if that is not known.
+    pub last_numbers: [u32; 2],
     /// Signature of the last packet since only this summary is kept.
     pub ended_by: u32,
     /// Time of that packet.
