@@ -17,33 +17,91 @@ const NEAR_NUMBERS: u16 = 1000;
 /// So many times more packets must show one order as show the other: what is sent again goes back in its numbers.
 const MOSTLY: usize = 4;
 
+/// Flows that are remembered before those are left out that have not been seen for long.
+const MOST_FLOWS: usize = 4 * LOOKED_BACK;
+
+/// The last packets of each flow before a step. Each record is decoded once, however many steps there are.
+#[derive(Default)]
+pub(super) struct LastPackets {
+    by_flow: HashMap<(u32, u32), LastOfFlow>,
+    /// Records so far.
+    count: u64,
+}
+
+#[derive(Clone, Copy)]
+struct LastOfFlow {
+    any: Placed,
+    data: Option<Placed>,
+}
+
+/// A packet, and how many records came before it.
+type Placed = (Packet, u64);
+
+impl LastPackets {
+    /// How many of the records before a step are worth noting.
+    pub(super) const LONGEST: usize = LOOKED_BACK;
+
+    /// The next record.
+    pub(super) fn note(&mut self, record: &Record, bytes: &[u8]) {
+        let place = self.count;
+        self.count += 1;
+        let Decoded::Tcp(packet) = decode(bytes, record) else { return };
+        let [flow, _] = packet.flows();
+        let placed = (packet, place);
+        let of_flow = self.by_flow.entry(flow).or_insert(LastOfFlow { any: placed, data: None });
+        of_flow.any = placed;
+        if packet.payload_length > 0 {
+            of_flow.data = Some(placed);
+        }
+        if self.by_flow.len() > MOST_FLOWS {
+            let oldest = self.oldest();
+            self.by_flow.retain(|_, of_flow| of_flow.any.1 >= oldest);
+        }
+    }
+
+    /// Records that were noted.
+    #[cfg(test)]
+    pub(super) fn count(&self) -> u64 {
+        self.count
+    }
+
+    fn oldest(&self) -> u64 {
+        self.count.saturating_sub(LOOKED_BACK as u64)
+    }
+
+    fn recent(&self, placed: Option<Placed>, packet: &Packet) -> Option<Packet> {
+        let (last, _) = placed.filter(|(last, place)| *place >= self.oldest() && last.time_ns > packet.time_ns)?;
+        Some(last)
+    }
+
+    /// The last packet of a flow, if it is later than `packet` by its time.
+    fn last(&self, flow: (u32, u32), packet: &Packet) -> Option<Packet> {
+        self.recent(self.by_flow.get(&flow).map(|of_flow| of_flow.any), packet)
+    }
+
+    /// The same of the last with data.
+    fn last_data(&self, flow: (u32, u32), packet: &Packet) -> Option<Packet> {
+        self.recent(self.by_flow.get(&flow).and_then(|of_flow| of_flow.data), packet)
+    }
+}
+
 /// True if senders go on behind the step where they were before it, though their times are earlier: then the order in the file
-/// is right. `before` are records before the step, the last one first; `behind` those behind it that are earlier; at least `fewest`
+/// is right. `before` are the last packets before the step; `behind` the records behind it that are earlier; at least `fewest`
 /// of them must show it.
 pub(super) fn file_order_is_right<'a>(
     fewest: usize,
-    before: impl Iterator<Item = (&'a Record, &'a [u8])>,
+    before: &LastPackets,
     behind: impl Iterator<Item = (&'a Record, &'a [u8])>,
 ) -> bool {
-    let (mut last, mut last_data) = (HashMap::new(), HashMap::new());
-    for (record, bytes) in before.take(LOOKED_BACK) {
-        let Decoded::Tcp(packet) = decode(bytes, record) else { continue };
-        let [flow, _] = packet.flows();
-        last.entry(flow).or_insert(packet);
-        if packet.payload_length > 0 {
-            last_data.entry(flow).or_insert(packet);
-        }
-    }
     let (mut forth, mut back) = (0usize, 0usize);
     let mut directions = HashSet::new();
     let mut is_certain = fewest == 1;
     for (record, bytes) in behind {
         let Decoded::Tcp(packet) = decode(bytes, record) else { continue };
         let [flow, opposite] = packet.flows();
-        let is_later = |before: &&Packet| before.time_ns > packet.time_ns;
-        if let Some(last) = last.get(&flow).filter(is_later) {
-            let by_clock = by_clock(last, &packet);
-            let progress = if by_clock == 0 { by_numbers(last, &packet) } else { by_clock };
+        if let Some(last) = before.last(flow, &packet) {
+            let by_clock = by_clock(&last, &packet);
+            let progress = if by_clock == 0 { by_numbers(&last, &packet) } else { by_clock };
             if progress > 0 {
                 directions.insert(flow);
             }
@@ -52,10 +110,10 @@ pub(super) fn file_order_is_right<'a>(
             back += usize::from(progress < 0);
         }
         // Nobody acknowledges what has not come: neither the last data of the other side, nor its last packet this one.
-        let is_causal = last_data.get(&opposite).filter(is_later).is_some_and(|data| acknowledges(&packet, data));
+        let is_causal = before.last_data(opposite, &packet).is_some_and(|data| acknowledges(&packet, &data));
         is_certain |= is_causal;
         forth += if is_causal { fewest } else { 0 };
-        let is_acknowledged = last.get(&opposite).filter(is_later).is_some_and(|last| acknowledges(last, &packet));
+        let is_acknowledged = before.last(opposite, &packet).is_some_and(|last| acknowledges(&last, &packet));
         back += if is_acknowledged { fewest } else { 0 };
     }
     // What was sent again goes back in its numbers: those of one sender alone may mislead.

@@ -13,7 +13,7 @@
 use std::collections::HashMap;
 
 use crate::analysis::held::{HeldChunks, Key, LAST, push_record};
-use crate::analysis::set_back::file_order_is_right;
+use crate::analysis::set_back::{LastPackets, file_order_is_right};
 use crate::read::chunk_source::ChunkSource;
 use crate::read::input_facts::{InputFacts, OutOfTimeOrder};
 use crate::read::read_error::ReadError;
@@ -101,6 +101,8 @@ pub(crate) struct TimeOrder {
     newest_ns: i64,
     /// How often the clock was set back.
     epoch: u32,
+    /// What came before the record at hand, as far as it was noted.
+    noted: Option<LastPackets>,
     /// Time of the record read last, for records without one.
     last_time_ns: Option<i64>,
 }
@@ -120,6 +122,7 @@ impl TimeOrder {
             latest_ns: HashMap::new(),
             newest_ns: i64::MIN,
             epoch: 0,
+            noted: None,
             last_time_ns: None,
         }
     }
@@ -160,7 +163,7 @@ impl TimeOrder {
         }
         let Some(last) = chunk.records.last().filter(|_| rising) else { return self.take_in_disorder(chunk) };
         self.latest_ns.insert((last.input, last.interface), last.time_ns);
-        (self.newest_ns, self.last_time_ns) = (last.time_ns, Some(last.time_ns));
+        (self.newest_ns, self.last_time_ns, self.noted) = (last.time_ns, Some(last.time_ns), None);
         self.held.push_rising(chunk, self.epoch);
     }
 
@@ -170,11 +173,12 @@ impl TimeOrder {
         self.fill_times(&mut chunk);
         let mut keys: Vec<Key> = Vec::with_capacity(chunk.records.len());
         let mut judged = Judged { newest_ns: i64::MIN, back_ns: 0, is_jitter: false };
+        let mut noted = 0;
         while let Some(record) = chunk.records.get(keys.len()).copied() {
             let back_ns = self.newest_ns.saturating_sub(record.time_ns);
             if back_ns > 0 && !judged.covers(self.newest_ns, back_ns) {
                 judged = Judged { newest_ns: self.newest_ns, back_ns, is_jitter: false };
-                match self.judge(&mut chunk, keys.len()) {
+                match self.judge(&mut chunk, keys.len(), &mut noted) {
                     StepBack::Disorder => {}
                     StepBack::Jitter => judged.is_jitter = true,
                     StepBack::Clock => self.clock_was_set(&record),
@@ -187,11 +191,29 @@ impl TimeOrder {
             keys.push((self.epoch, if is_late && judged.is_jitter { self.newest_ns } else { record.time_ns }));
             self.reach(&record);
         }
+        match noted {
+            0 => self.noted = None,
+            _ => self.note(&chunk, noted..chunk.records.len()),
+        }
         self.held.push_by(chunk, &keys);
     }
 
-    /// What the step back to the record at `index` is.
-    fn judge(&mut self, chunk: &mut Chunk, index: usize) -> StepBack {
+    /// Notes records of a chunk; those of the chunks before it first, if they were not.
+    fn note(&mut self, chunk: &Chunk, indices: std::ops::Range<usize>) {
+        let held = &self.held;
+        let noted = self.noted.get_or_insert_with(|| {
+            let mut noted = LastPackets::default();
+            let mut before: Vec<_> = held.backwards().take(LastPackets::LONGEST).collect();
+            before.reverse();
+            before.into_iter().for_each(|(record, bytes)| noted.note(record, bytes));
+            noted
+        });
+        let records = chunk.records.get(indices).unwrap_or_default();
+        records.iter().for_each(|record| noted.note(record, &chunk.bytes));
+    }
+
+    /// What the step back to the record at `index` is; those before `noted` were noted.
+    fn judge(&mut self, chunk: &mut Chunk, index: usize, noted: &mut usize) -> StepBack {
         let Some(record) = chunk.records.get(index).copied() else { return StepBack::Disorder };
         let own_ns = self.latest_ns.get(&(record.input, record.interface)).copied();
         let back_ns = own_ns.unwrap_or(self.newest_ns).saturating_sub(record.time_ns);
@@ -202,12 +224,13 @@ impl TimeOrder {
             return StepBack::Disorder;
         }
         self.look_ahead(chunk, index);
-        let (before, behind) = chunk.records.split_at(index);
-        let before = before.iter().rev().map(|record| (record, chunk.bytes.as_slice()));
-        let behind = behind.iter().take(LOOKED_AHEAD).take_while(|next| next.time_ns < self.newest_ns);
+        self.note(chunk, *noted..index);
+        *noted = index;
+        let behind =
+            chunk.records.iter().skip(index).take(LOOKED_AHEAD).take_while(|next| next.time_ns < self.newest_ns);
         let behind = behind.map(|record| (record, chunk.bytes.as_slice()));
         let fewest = if back_ns <= LONGEST_JITTER_NS { 1 } else { FEWEST_SHOWING };
-        match file_order_is_right(fewest, before.chain(self.held.backwards()), behind) {
+        match self.noted.as_ref().is_some_and(|before| file_order_is_right(fewest, before, behind)) {
             true if back_ns >= SHORTEST_CLOCK_STEP_NS => StepBack::Clock,
             true => StepBack::Jitter,
             false => StepBack::Disorder,
@@ -313,5 +336,59 @@ impl ChunkSource for TimeOrder {
 
     fn consumed_bytes(&self) -> u64 {
         self.inner.consumed_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Chunks of records without frames, whose times go up and down.
+    struct Jumping(u64);
+
+    const RECORDS: i64 = 5000;
+
+    impl ChunkSource for Jumping {
+        fn next_chunk(&mut self, chunk: &mut Chunk) -> Result<bool, ReadError> {
+            let first = 5000 * self.0 as i64;
+            self.0 += 1;
+            let jump_ns = |number: i64| if number % 2 == 1 { 30_000 } else { 0 };
+            chunk.records = (first..first + RECORDS).map(|number| record(number * 10_000 - jump_ns(number))).collect();
+            Ok(self.0 <= 4)
+        }
+
+        fn inputs(&self) -> Vec<InputFacts> {
+            Vec::new()
+        }
+
+        fn consumed_bytes(&self) -> u64 {
+            0
+        }
+    }
+
+    fn record(time_ns: i64) -> Record {
+        Record {
+            time_ns,
+            offset: 0,
+            captured_length: 0,
+            original_length: 60,
+            frame: 0,
+            link_type: 1,
+            input: 0,
+            interface: 0,
+            fcs_length: 0,
+        }
+    }
+
+    #[test]
+    fn each_record_is_noted_once_however_many_step_back() {
+        let mut ordered = TimeOrder::new(Box::new(Jumping(0)), Patience::Little);
+        let (mut chunk, mut given_out) = (Chunk::default(), 0);
+        while ordered.next_chunk(&mut chunk).expect("readable") {
+            given_out += chunk.records.len() as u64;
+        }
+        assert_eq!(given_out, 4 * RECORDS as u64);
+        assert!(ordered.disorder[0].records > given_out / 3, "{:?}", ordered.disorder);
+        assert_eq!(ordered.noted.map(|noted| noted.count()), Some(given_out));
     }
 }
