@@ -57,7 +57,12 @@ fn places_are_bounded_whatever_is_sent_again() {
 
 /// An ICMP error of type 3 about the first frame of a talk, as a router sends it.
 fn unreachable(talk: &Talk, time_ms: f64, code: u8, mtu: u16) -> Frame {
-    let sent = &talk.frames()[0].bytes[14..42];
+    unreachable_by(talk, 0, time_ms, code, mtu)
+}
+
+/// The same about any frame.
+fn unreachable_by(talk: &Talk, index: usize, time_ms: f64, code: u8, mtu: u16) -> Frame {
+    let sent = &talk.frames()[index].bytes[14..42];
     let mut bytes = talk.frames()[0].bytes[..14].to_vec();
     let length = 20 + 8 + sent.len() as u16;
     bytes.extend([0x45, 0]);
@@ -91,6 +96,32 @@ fn a_port_that_is_unreachable_is_a_refusal() {
     let frames = [talk.frames(), &[unreachable(&talk, 1.0, 3, 0)]].concat();
     let analysis = analysis_of(&frames, &Options::default());
     assert_eq!(groups::outcome_kind(&analysis.connections[0]), Some(OutcomeKind::SynRefused));
+}
+
+#[test]
+fn a_protocol_that_is_unreachable_is_no_port() {
+    let talk = Talk::new().client(0.0, syn());
+    let frames = [talk.frames(), &[unreachable(&talk, 1.0, 2, 0)]].concat();
+    let found = analysis_of(&frames, &Options::default()).connections[0].outcome().expect("an outcome");
+    assert!(
+        found.sentence.contains("that TCP is unreachable") && !found.sentence.contains("port"),
+        "{}",
+        found.sentence
+    );
+}
+
+#[test]
+fn a_syn_ack_that_cannot_reach_the_client_is_named() {
+    let talk = Talk::new().client(0.0, syn()).server(0.1, syn_ack());
+    let frames = [talk.frames(), &[unreachable_by(&talk, 1, 1.0, 0, 0)]].concat();
+    let found = analysis_of(&frames, &Options::default()).connections[0].outcome().expect("an outcome");
+    assert_eq!(found.kind, OutcomeKind::HandshakeIncomplete);
+    assert!(
+        found.sentence.contains("a device on the path reports that the network is unreachable"),
+        "{}",
+        found.sentence
+    );
+    assert!(talk.summary().outcome().is_none(), "a SYN-ACK alone shows nothing");
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! What became of connections, kind by kind, each beside the connection that is nearly the same and has no outcome.
 //!
-//! Subjects: `tcp/outcome/mod.rs`, `tcp/outcome/case.rs`, `tcp/outcome/kinds/one_direction_only.rs`,
+//! Subjects: `tcp/outcome/case.rs`, `tcp/outcome/kinds/one_direction_only.rs`,
 //! `tcp/outcome/kinds/syn_refused.rs`, `tcp/outcome/kinds/syn_unanswered.rs`, `tcp/outcome/kinds/opened_late.rs`,
 //! `tcp/outcome/kinds/handshake_incomplete.rs`, `tcp/outcome/kinds/large_segments_lost.rs`,
-//! `tcp/outcome/kinds/receiver_stopped_reading.rs`, `tcp/outcome/kinds/silent.rs`,
+//! `tcp/outcome/kinds/receiver_stopped_reading.rs`, `tcp/outcome/kinds/silent.rs`, `tcp/outcome/kinds/no_response.rs`,
 //! `tcp/outcome/kinds/idle_then_reset.rs`, `tcp/outcome/kinds/reset.rs`.
 #![allow(clippy::unwrap_used)]
 
@@ -166,6 +166,32 @@ fn a_reset_after_a_long_silence_says_how_long_that_was() {
     assert_eq!(kind(&answer), Some(OutcomeKind::IdleThenReset));
     let later = exchange().client(60_200.0, data(200, 100)).server(60_240.0, ack(300)).server(60_300.0, rst());
     assert_eq!(kind(&later), Some(OutcomeKind::ResetByServer), "it had gone on");
+}
+
+/// A request that the server's kernel acknowledged, and a client that gave up or not.
+fn unanswered(content: &[u8], ends: impl Fn(Talk, i64) -> Talk) -> Option<Outcome> {
+    let end = content.len() as i64;
+    let asked = Talk::seen_at_client(40.0).client(50.0, data(0, 0).content(content)).server(90.0, ack(end));
+    outcome(&ends(asked, end))
+}
+
+#[test]
+fn a_request_without_a_response_is_the_applications_silence() {
+    let gives_up = |at_ms: f64| move |talk: Talk, end| talk.client(at_ms, fin(end)).server(at_ms + 40.0, ack(end + 1));
+    let request = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+    let found = unanswered(request, gives_up(8050.0)).unwrap();
+    assert_eq!(found.kind, OutcomeKind::PeerSilent);
+    assert!(
+        found.sentence.contains("request of 27 bytes, but no response came in 8 s; then the client gave up"),
+        "{}",
+        found.sentence
+    );
+    assert!(unanswered(b"\x16\x03\x01\x00\x50\x01\x00\x00\x4c\x03\x03", gives_up(8050.0)).is_some(), "a ClientHello");
+    assert!(unanswered(request, gives_up(2000.0)).is_none(), "too soon");
+    assert!(unanswered(b"<13>Nov 26 a: a line of a log\n", gives_up(8050.0)).is_none(), "nobody responds to that");
+    assert!(unanswered(request, |talk, _| talk).is_none(), "merely cut");
+    let responds = |talk: Talk, end| talk.server(7000.0, data(0, 500).acking(end)).client(8050.0, fin(end));
+    assert!(unanswered(request, responds).is_none());
 }
 
 #[test]

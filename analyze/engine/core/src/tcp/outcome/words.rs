@@ -64,6 +64,7 @@ pub(crate) fn capitalised(sentence: &str) -> String {
 /// What an error says.
 pub(crate) fn meaning_in_words(error: &IcmpError) -> String {
     match error.meaning() {
+        Meaning::PortUnreachable if is_of_protocol(error) => "that TCP is unreachable".to_owned(),
         Meaning::PortUnreachable => "that the port is unreachable".to_owned(),
         Meaning::Prohibited => "that a filter forbids it".to_owned(),
         Meaning::HostUnreachable => "that the host is unreachable".to_owned(),
@@ -75,6 +76,11 @@ pub(crate) fn meaning_in_words(error: &IcmpError) -> String {
         Meaning::TimeExceeded => "that the packet passed too many hops".to_owned(),
         Meaning::Other => format!("an error (type {}, code {})", error.kind, error.code),
     }
+}
+
+/// It is about the protocol, not the port (RFC 792: code 2).
+pub(crate) fn is_of_protocol(error: &IcmpError) -> bool {
+    error.from.is_ipv4() && (error.kind, error.code) == (3, 2)
 }
 
 /// Who sent the error. Its address is with the ICMP errors of the connection: sentences name none, so that they can be shown around.

@@ -102,6 +102,8 @@ pub struct Ending {
     pub resumed: Option<Resumed>,
     /// Shortest round trip, nanoseconds.
     pub rtt_ns: Option<i64>,
+    /// The first message of the client, which goes on, asks for a response.
+    pub asks: bool,
     /// When the capture ended.
     pub capture_end_ns: i64,
     /// What that comes to.
@@ -137,6 +139,7 @@ impl Ending {
             resets,
             resumed,
             rtt_ns: loops::shortest_rtt_ns(connection),
+            asks: connection.turn.is_some_and(|turn| turn.side == 0 && turn.opening.asks()),
             capture_end_ns: connection.end_ns,
             kind: None,
         }))

@@ -2,10 +2,11 @@
 //!
 //! Rule: docs/outcome.md, "Handshake incomplete".
 
+use crate::decode::icmp::{IcmpError, Meaning};
 use crate::tcp::events::outcome_kind::OutcomeKind;
 use crate::tcp::events::place::Place;
 use crate::tcp::outcome::case::{Case, Finding};
-use crate::tcp::outcome::words::{lasting, plural, times};
+use crate::tcp::outcome::words::{lasting, meaning_in_words, plural, reporter, times};
 
 /// A SYN-ACK has waited in vain when most of the first timeout is over. A single one has not: its sender would have repeated it, so
 /// that packets are missing from the capture.
@@ -33,8 +34,27 @@ pub fn find(case: &Case) -> Option<Finding> {
             "nothing for a port scan; otherwise check the client's timeouts, and look for SYNs that take another route",
         )),
         Some(_) => None,
-        None => unacknowledged(case),
+        None => undelivered(case).or_else(|| unacknowledged(case)),
     }
+}
+
+/// An ICMP error says that the SYN-ACK did not arrive.
+fn undelivered(case: &Case) -> Option<Finding> {
+    let is_unopened = case.side(0).data_packets == 0 && case.side(0).packets <= u64::from(case.ending.openings[0]);
+    let server = (case.summary.address(1), case.summary.ports[1]);
+    let of_server = |error: &&IcmpError| (error.addresses[0], error.ports[0]) == server;
+    let error = case.icmp.iter().filter(|error| error.meaning() != Meaning::TooBig).find(of_server)?;
+    is_unopened.then(|| {
+        let (reporter, meaning) = (reporter(case.summary, error), meaning_in_words(error));
+        finding(
+            case,
+            format!("The SYN-ACK did not reach the client: {reporter} reports {meaning}. The client's address may be forged"),
+            0.9,
+            case.opening_places(1),
+            "check the way back from the server to the client; many such connections are a SYN flood: turn on SYN cookies, filter the \
+             sources",
+        )
+    })
 }
 
 /// The client sent no acknowledgement.

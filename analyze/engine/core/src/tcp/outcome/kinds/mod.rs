@@ -4,13 +4,14 @@
 //! one_direction_only                                          what cannot be judged
 //! syn_refused, syn_unanswered, opened_late, handshake_incomplete   it did not open, or late
 //! large_segments_lost, receiver_stopped_reading               its data did not move
-//! silent (idle_then_silent, peer_silent)                      one side was gone
+//! silent (idle_then_silent, peer_silent), no_response         one side was gone, or its application
 //! idle_then_reset, reset (by middlebox, client, server)       it was aborted
 //! ```
 
 pub mod handshake_incomplete;
 pub mod idle_then_reset;
 pub mod large_segments_lost;
+pub mod no_response;
 pub mod one_direction_only;
 pub mod opened_late;
 pub mod receiver_stopped_reading;
@@ -25,7 +26,7 @@ use crate::tcp::outcome::case::{Case, Finding};
 pub type OutcomeRule = fn(&Case) -> Option<Finding>;
 
 /// All of them: the first that holds counts.
-pub static RULES: [OutcomeRule; 12] = [
+pub static RULES: [OutcomeRule; 13] = [
     one_direction_only::find,
     syn_refused::find,
     syn_unanswered::find,
@@ -34,6 +35,7 @@ pub static RULES: [OutcomeRule; 12] = [
     receiver_stopped_reading::find,
     silent::idle_then_silent,
     silent::peer_silent,
+    no_response::find,
     idle_then_reset::find,
     reset::by_middlebox,
     reset::by_host,

@@ -6,7 +6,7 @@ use crate::decode::icmp::{IcmpError, Meaning};
 use crate::tcp::events::outcome_kind::OutcomeKind;
 use crate::tcp::events::place::Place;
 use crate::tcp::outcome::case::{Case, Finding};
-use crate::tcp::outcome::words::{lasting, plural, reporter};
+use crate::tcp::outcome::words::{is_of_protocol, lasting, plural, reporter};
 
 const REMEDY: &str = "start the service, or correct the port; otherwise look for a firewall that rejects connections";
 
@@ -46,12 +46,12 @@ fn by_reset(case: &Case) -> Option<Finding> {
 }
 
 fn by_icmp(case: &Case, error: &IcmpError) -> Finding {
+    let what = if is_of_protocol(error) { "TCP".to_owned() } else { format!("port {}", case.summary.ports[1]) };
     Finding {
         kind: OutcomeKind::SynRefused,
         sentence: format!(
-            "The connection was refused: {} reports that port {} is unreachable, after {}. Firewalls that reject do so",
+            "The connection was refused: {} reports that {what} is unreachable, after {}. Firewalls that reject do so",
             reporter(case.summary, error),
-            case.summary.ports[1],
             plural(u64::from(case.ending.openings[0]), "SYN"),
         ),
         confidence: 0.9,
