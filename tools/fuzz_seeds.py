@@ -392,6 +392,16 @@ def whole_analysis() -> Seeds:
     yield "gzip", gzip.compress(pcap(), mtime=0)
 
 
+def soup_analysis() -> Seeds:
+    """The same behind a byte that decides on the snap length, and the strange steps of `core/tests/soup/strange.rs`."""
+    for name, seed in fast_path():
+        yield name, b"\1" + seed
+    run = bytes([0, 0, 11, 0, 0])
+    for number, name in enumerate(("joined_again", "syn_acks", "reset_not_taken", "one_side", "unanswered")):
+        step = bytes([0, 43, 8, number, 7, 90, 3, 7, 9])
+        yield name, b"\1" + bytes(5) + run + step + run + step + run
+
+
 TARGETS: dict[str, Callable[[], Seeds]] = {
     function.__name__: function
     for function in (
@@ -405,6 +415,7 @@ TARGETS: dict[str, Callable[[], Seeds]] = {
         certificate_names,
         dns_messages,
         fast_path,
+        soup_analysis,
         whole_analysis,
     )
 }

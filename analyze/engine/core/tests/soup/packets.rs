@@ -51,10 +51,13 @@ pub struct Segment {
 pub struct Capture {
     pub packets: Vec<Packet>,
     pub bytes: Vec<u8>,
+    /// The same in the generator's words.
+    pub segments: Vec<(Path, Segment)>,
 }
 
 impl Capture {
     pub fn push(&mut self, path: Path, segment: &Segment) {
+        self.segments.push((path, segment.clone()));
         let frame = self.packets.len() as u32 + 1;
         let address_offset = self.append(&addresses(path));
         let options = options_of(segment);
@@ -101,7 +104,7 @@ impl Capture {
     }
 }
 
-fn addresses(path: Path) -> Vec<u8> {
+pub(super) fn addresses(path: Path) -> Vec<u8> {
     let length = if path.ipv6 { 16 } else { 4 };
     let address = |host: u8| (1..length).map(|_| 10).chain([host]).collect::<Vec<u8>>();
     path.hosts.map(address).concat()
@@ -118,7 +121,7 @@ fn flow_hash(path: Path) -> u32 {
     u32::from(path.ports[0] ^ path.ports[1]) / 2
 }
 
-fn checksum(segment: &Segment) -> u16 {
+pub(super) fn checksum(segment: &Segment) -> u16 {
     let (tsval, tsecr) = segment.timestamps.unwrap_or_default();
     let words =
         [segment.sequence, segment.acknowledgement, tsval, tsecr, u32::from(segment.flags), segment.payload_length];
@@ -132,7 +135,7 @@ fn bits_of(segment: &Segment) -> u8 {
         | (if others { option_bits::OTHERS } else { 0 })
 }
 
-fn options_of(segment: &Segment) -> Vec<u8> {
+pub(super) fn options_of(segment: &Segment) -> Vec<u8> {
     let mut options = Vec::new();
     if let Some(Offers { mss, scale, sack }) = segment.offers {
         options.extend([2, 4]);

@@ -13,8 +13,8 @@ use super::stream::{Content, bytes_at};
 /// The state is compared after every packet: enough for a few rounds.
 const MOST_PACKETS: usize = 180;
 const START_NS: i64 = 1_700_000_000_000_000_000;
-const US: i64 = 1_000;
-const MS: i64 = 1_000_000;
+pub(super) const US: i64 = 1_000;
+pub(super) const MS: i64 = 1_000_000;
 /// As much of a payload is captured: records and their headers.
 const MOST_CAPTURED: usize = 1500;
 
@@ -50,9 +50,9 @@ pub fn soup(data: &[u8]) -> Soup {
 }
 
 /// Where frames are recorded.
-struct Kitchen {
+pub(super) struct Kitchen {
     capture: Capture,
-    now_ns: i64,
+    pub(super) now_ns: i64,
     /// How far the capture's clock was set.
     clock_ns: i64,
     /// A frame that another one overtakes.
@@ -76,16 +76,16 @@ impl Kitchen {
 
 /// One direction: what its side has sent, and what its peer has received of it.
 #[derive(Clone, Default)]
-struct Lane {
-    isn: u32,
+pub(super) struct Lane {
+    pub(super) isn: u32,
     /// Offset of the next byte; a FIN takes one.
-    next: u64,
+    pub(super) next: u64,
     /// Offset up to which the peer has acknowledged.
     una: u64,
     /// What the peer has received, sorted and apart.
     received: Vec<(u64, u64)>,
     /// What it received twice, to be reported.
-    twice: Option<(u64, u64)>,
+    pub(super) twice: Option<(u64, u64)>,
     id: u16,
     /// By how much the identifications rise; 0 where there are none.
     id_step: u16,
@@ -99,7 +99,7 @@ impl Lane {
         self.isn.wrapping_add(1).wrapping_add(offset as u32)
     }
 
-    fn receive(&mut self, start: u64, end: u64) {
+    pub(super) fn receive(&mut self, start: u64, end: u64) {
         if start >= end {
             return;
         }
@@ -132,18 +132,20 @@ impl Lane {
     }
 }
 
-struct Talk {
+pub(super) struct Talk {
     path: Path,
-    lanes: [Lane; 2],
+    pub(super) lanes: [Lane; 2],
     mss: u16,
     timestamps: bool,
     sack: bool,
     scale: Option<u8>,
     ecn: bool,
     content: Content,
-    rtt_ns: i64,
+    pub(super) rtt_ns: i64,
     /// The last frame of each side.
     last: [Option<Segment>; 2],
+    /// A side whose packets the capture does not show.
+    pub(super) hidden: Option<usize>,
 }
 
 impl Talk {
@@ -177,6 +179,7 @@ impl Talk {
             content,
             rtt_ns: [10 * MS, 200 * US, 60 * MS, 300 * MS][usize::from(second / 16 % 4)],
             last: [None, None],
+            hidden: None,
         }
     }
 
@@ -216,7 +219,7 @@ impl Talk {
     }
 
     /// A segment of `side` from `offset` on.
-    fn segment(&mut self, side: usize, offset: u64, length: u32, flags: u16) -> Segment {
+    pub(super) fn segment(&mut self, side: usize, offset: u64, length: u32, flags: u16) -> Segment {
         let (timestamps, content) = (self.timestamps, self.content);
         let echoed = self.lanes[1 - side].ticks;
         let acknowledgement = self.lanes[1 - side].sequence(self.lanes[1 - side].una);
@@ -240,10 +243,12 @@ impl Talk {
         }
     }
 
-    fn record(&mut self, side: usize, kitchen: &mut Kitchen, segment: Segment) {
+    pub(super) fn record(&mut self, side: usize, kitchen: &mut Kitchen, segment: Segment) {
         let path = if side == 0 { self.path } else { self.path.reversed() };
         self.last[side] = Some(segment.clone());
-        kitchen.record(path, segment);
+        if self.hidden != Some(side) {
+            kitchen.record(path, segment);
+        }
     }
 
     /// Payload of a full segment.
@@ -299,7 +304,7 @@ impl Talk {
     }
 
     /// In-order data with acknowledgements, as bulk transfers go; some of it lost before or behind the capture point.
-    fn run(&mut self, side: usize, dice: &mut Dice, kitchen: &mut Kitchen) {
+    pub(super) fn run(&mut self, side: usize, dice: &mut Dice, kitchen: &mut Kitchen) {
         let (count, shape, losses) = (1 + dice.below(12), dice.byte(), dice.byte());
         let frames = if shape % 8 == 7 { 1 + u32::from(shape / 8 % 20) } else { 1 };
         let every = 1 + shape / 64;
@@ -315,7 +320,7 @@ impl Talk {
     }
 
     /// The next data; `lost` on its way from the capture point to the receiver.
-    fn data(&mut self, side: usize, length: u32, flags: u16, lost: bool, kitchen: &mut Kitchen) {
+    pub(super) fn data(&mut self, side: usize, length: u32, flags: u16, lost: bool, kitchen: &mut Kitchen) {
         let start = self.lanes[side].next;
         let end = start + u64::from(length);
         let segment = self.segment(side, start, length, ACK | flags);
@@ -327,7 +332,7 @@ impl Talk {
     }
 
     /// `side` acknowledges: everything it has, or what it had acknowledged before with what is new in SACK blocks.
-    fn acknowledge(&mut self, side: usize, kitchen: &mut Kitchen, all: bool) {
+    pub(super) fn acknowledge(&mut self, side: usize, kitchen: &mut Kitchen, all: bool) {
         let sack = self.sack;
         let lane = &mut self.lanes[1 - side];
         if all {
@@ -363,7 +368,7 @@ impl Talk {
     }
 
     /// Something that had arrived is sent again.
-    fn send_again(&mut self, side: usize, dice: &mut Dice, kitchen: &mut Kitchen) {
+    pub(super) fn send_again(&mut self, side: usize, dice: &mut Dice, kitchen: &mut Kitchen) {
         let back = u64::from(self.full()) * u64::from(1 + dice.below(6));
         let start = self.lanes[side].next.saturating_sub(back);
         let length = (self.lanes[side].next - start).min(u64::from(self.full())) as u32;
@@ -435,7 +440,7 @@ impl Talk {
         lane.id = lane.id.wrapping_add(lane.id_step * count);
     }
 
-    fn finish(&mut self, side: usize, dice: &mut Dice, kitchen: &mut Kitchen) {
+    pub(super) fn finish(&mut self, side: usize, dice: &mut Dice, kitchen: &mut Kitchen) {
         let (start, length) = (self.lanes[side].next, [0, 0, 300][usize::from(dice.below(3))]);
         let segment = self.segment(side, start, length, ACK | FIN);
         self.lanes[side].next += u64::from(length) + 1;
@@ -495,7 +500,7 @@ impl Talk {
         self.record(1 - side, kitchen, segment);
     }
 
-    fn reset(&mut self, side: usize, dice: &mut Dice, kitchen: &mut Kitchen) {
+    pub(super) fn reset(&mut self, side: usize, dice: &mut Dice, kitchen: &mut Kitchen) {
         let with_ack = if dice.one_in(3) { 0 } else { ACK };
         let segment = self.segment(side, self.lanes[side].next, 0, RST | with_ack);
         self.record(side, kitchen, segment);
@@ -517,7 +522,8 @@ impl Talk {
 
     /// Numbers that no stack would send, and what devices on the way make of those that it did.
     fn odd(&mut self, side: usize, dice: &mut Dice, kitchen: &mut Kitchen) {
-        match dice.below(8) {
+        match dice.below(12) {
+            8.. => self.strange(side, dice, kitchen),
             4 => self.strays(side, dice, kitchen),
             5 => self.foreign_blocks(side, dice, kitchen),
             6 => self.padded(side, dice, kitchen),
