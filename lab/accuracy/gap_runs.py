@@ -198,6 +198,12 @@ def _stopped(wanted: StalledGuest, guest: int, log: Path) -> Iterator[None]:
         stalling.finish()
 
 
+def throttled_s(folder: Path) -> float:
+    """For how long the quota of a guest stopped it, by the kernel's account, seconds; 0 without one."""
+    account = folder / QUOTA
+    return float(json.loads(account.read_text())["stopped_s"]) if account.exists() else 0.0
+
+
 def run_sound_stalled_guest(wanted: StalledGuest, folder: Path, attempts: int = 3) -> Made | None:
     """The same, repeated where the machine was too busy: the emulator itself stood still, or the guest's tcpdump ended
     before it had written all. None if it always was."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from lab import fate_log
-from lab.accuracy.gap_runs import Made
+from lab.accuracy.gap_runs import Made, throttled_s
 from lab.accuracy.gap_truth import Truth
 from lab.accuracy.limit_truth import Witnesses
 from lab.emulator import impairments_from_json
@@ -47,8 +47,11 @@ def _of_guest(folder: Path, made: Made) -> Witnesses:
     # The guest has the place of the host `sender`; the emulator's direction `forward` leads away from it.
     guest_sends = made.data_sender == ADDRESSES[4]["sender"]
     way, back = ("forward", "reverse") if guest_sends else ("reverse", "forward")
+    # The kernel counts the stops of a quota and does not say when they were.
+    throttled = throttled_s(folder) > 0
+    samples = [] if throttled else read_table(folder / f"tcp_info.{'sender' if guest_sends else 'receiver'}.csv")
     return Witnesses(
-        read_table(folder / f"tcp_info.{'sender' if guest_sends else 'receiver'}.csv"),
+        samples,
         [row for row in rows if row.direction == way],
         [row for row in rows if row.direction == back],
         impairments_from_json(settings[way]),

@@ -54,6 +54,8 @@ def draw(seed: int, each: int) -> list[Labelled]:
         _policer,
         _stalled_sender,
         _stalled_receiver,
+        _quota_sender,
+        _quota_receiver,
         _send_buffer_writes,
         _send_buffer_losses,
         _own_pace,
@@ -279,3 +281,30 @@ def _stalled_sender(dice: random.Random, name: str) -> Labelled:
 
 def _stalled_receiver(dice: random.Random, name: str) -> Labelled:
     return _stalled(dice, name, receives=True)
+
+
+_QUOTAS = (0.1, 0.15, 0.2)
+_THROTTLED = 0.5
+"""A guest that its quota stops for less of the time may be as fast as the path."""
+
+
+def _quota(dice: random.Random, name: str, *, receives: bool) -> Labelled:
+    rtt_s, rate_bps = _rtt_s(dice, 0.008, 0.06), dice.uniform(15e6, 30e6)
+    path = _path(rtt_s, rate_bps, round(rate_bps / 8 * max(rtt_s, 0.02)))
+    share = dice.choice(_QUOTAS)
+    seed = dice.randrange(1 << 31)
+    wanted = StalledGuest(name, *path, Stalls(1, 2, 0.1, 0.2), seed, guest_receives=receives, quota_share=share)
+
+    def run(folder: Path) -> Made | None:
+        made = gap_runs.run_stalled_guest(wanted, folder)
+        return made if gap_runs.throttled_s(folder) >= _THROTTLED * wanted.seconds else None
+
+    return Labelled(name, ("host_stall",), run, f"cubic, guest with {share:.0%} of a processor")
+
+
+def _quota_sender(dice: random.Random, name: str) -> Labelled:
+    return _quota(dice, name, receives=False)
+
+
+def _quota_receiver(dice: random.Random, name: str) -> Labelled:
+    return _quota(dice, name, receives=True)

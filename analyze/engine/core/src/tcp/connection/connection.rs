@@ -20,6 +20,7 @@ use crate::tcp::events::context::Context;
 use crate::tcp::events::ecn::Ecn;
 use crate::tcp::events::ends::Ends;
 use crate::tcp::events::openings::OtherSynAck;
+use crate::tcp::gaps::host_silences::Standstills;
 use crate::tcp::requests::talk::{NOBODY, Talk, Turn};
 use crate::tcp::rtt::echo_loop::EchoLoops;
 use crate::tls::TlsTracker;
@@ -106,6 +107,10 @@ pub struct Connection {
     pub(crate) talk: Option<Box<Talk>>,
     /// Gaps wait to be judged.
     pub(crate) looking: bool,
+    /// When the last packet of client, server passed; later than any packet as long as there was none.
+    pub(crate) passed_ns: [i64; 2],
+    /// Silences of both hosts.
+    pub(crate) standstills: Option<Box<Standstills>>,
     /// What happened besides its data.
     pub(crate) ending: Option<Box<EndingLog>>,
 }
@@ -165,6 +170,8 @@ impl Connection {
             turn: None,
             talk: None,
             looking: false,
+            passed_ns: [Packet::NEVER_NS; 2],
+            standstills: None,
             ending: None,
         }
     }

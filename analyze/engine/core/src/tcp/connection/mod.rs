@@ -13,6 +13,7 @@
 //! acceptable       which numbers are believed (doubtful)  padding        zeros that are no data (padded)
 //! duplicates, at_two_taps, congestion_bits              what a packet is besides its data
 //! watchers, watching   pauses and rounds of a direction, and when they are asked
+//! standstills      silences of each host, and their rhythm
 //! rtt_by_echo, rtt_lengthened                           round trips that need both directions
 //! speaking         where the data changes its direction
 //! packet_row, payload_feed                              what goes to rows, to tls and to dns
@@ -47,6 +48,7 @@ pub mod reset;
 pub mod rtt_by_echo;
 pub mod rtt_lengthened;
 pub(crate) mod speaking;
+pub(crate) mod standstills;
 pub mod steady;
 pub(crate) mod syn_late;
 pub mod vantage;

@@ -14,6 +14,7 @@ use crate::tcp::connection::on_packet;
 use crate::tcp::connection::padded::may_be_padded;
 use crate::tcp::connection::payload_feed;
 use crate::tcp::connection::speaking;
+use crate::tcp::connection::standstills;
 use crate::tcp::connection::watching;
 use crate::tcp::direction::direction::direction_and_peer;
 use crate::tcp::direction::fast_path;
@@ -55,6 +56,7 @@ pub fn steady_packet<const SIDE: usize>(
     shortest_gap_ns: i64,
     environment: &mut Environment,
 ) -> bool {
+    standstills::passes(connection, packet, SIDE);
     let taken = if packet.payload_length > 0 {
         steady_data::<SIDE>(connection, packet, bytes, shortest_gap_ns, environment)
     } else {

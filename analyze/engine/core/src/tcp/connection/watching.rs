@@ -8,6 +8,7 @@ use crate::tcp::connection::congestion_bits;
 use crate::tcp::connection::connection::Connection;
 use crate::tcp::connection::loops;
 use crate::tcp::connection::nearer;
+use crate::tcp::connection::standstills;
 use crate::tcp::direction::direction::{Direction, direction_and_peer};
 use crate::tcp::direction::retransmitted_unseen;
 use crate::tcp::direction::segment_size;
@@ -171,6 +172,7 @@ pub(crate) fn judge_all(connection: &mut Connection, limit_ns: Option<u64>) {
             pauses.settle(live, place, limit_ns);
         }
     }
+    standstills::settle_pauses(connection, limit_ns);
 }
 
 fn judge(connection: &mut Connection, side: usize, pending: &Pending, limit_ns: Option<u64>) {
@@ -304,6 +306,7 @@ pub(crate) fn finish_limits(
         finish(&mut watchers.limits, &mut connection.directions[side], &around, opening, connection.end_ns, rules)?;
     let settled = watchers.pauses.as_deref().map_or(&[][..], |pauses| &pauses.watch.settled);
     settled.iter().for_each(|settled| stall::settle(&mut summary, settled));
+    standstills::settle_limits(connection, &mut summary);
     if connection.advertised_shift(1 - side).is_none()
         && let Some(window) = inferred_window(connection, side)
     {

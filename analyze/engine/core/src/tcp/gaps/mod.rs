@@ -9,6 +9,7 @@
 //!   undecided      what only the rest of the connection decides (undecided_gap)
 //!   measures       what the rules ask of the evidence    sender_timers    when its sender's timers are due
 //! path_rate, rate_of   could the path have carried it   period           do stalls come regularly
+//! host_silences    of both hosts; rhythm  of a scheduler: a host that runs again at multiples of a period
 //! totals           counted by cause, the longest kept
 //! ```
 
@@ -17,6 +18,7 @@ pub mod causes;
 pub mod evidence;
 pub mod gather;
 pub mod heard;
+pub(crate) mod host_silences;
 pub(crate) mod measures;
 pub mod path_rate;
 pub mod pauses;
@@ -24,6 +26,7 @@ pub mod pending;
 pub mod period;
 pub mod rate_of;
 pub mod receiver_return;
+pub mod rhythm;
 pub(crate) mod sender_timers;
 pub mod state;
 pub mod suspicion;

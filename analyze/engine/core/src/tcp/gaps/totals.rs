@@ -6,11 +6,15 @@
 use crate::tcp::gaps::cause::Cause;
 use crate::tcp::gaps::period;
 use crate::tcp::gaps::period::NoPeriod;
+use crate::tcp::gaps::rhythm::{Rhythm, Silence};
 use crate::tcp::kernel::MOST_ANOMALIES;
 use crate::tcp::stats::buckets::{Span, floor_of};
 
 /// Stalls that are kept for finding a period, and what they lengthened.
 const MOST_SPANS: usize = 512;
+
+/// How sure a pause is a host's that ends when the host's rhythm says.
+const BY_RHYTHM: f64 = 0.9;
 
 /// A long gap between two data packets.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -31,6 +35,11 @@ impl Gap {
     /// From when to when it lasted.
     pub fn span(&self) -> Span {
         [self.start_ns, self.start_ns.saturating_add_unsigned(self.gap_ns)]
+    }
+
+    fn as_silence(&self) -> Silence {
+        let [start_ns, end_ns] = self.span();
+        Silence { start_ns, end_ns, owed: true }
     }
 }
 
@@ -99,6 +108,8 @@ struct Stalls {
     total: CauseTotal,
     longest_ns: u64,
     spans_ns: Vec<Span>,
+    /// Of the host's scheduler, where it has one.
+    period_ns: Option<u64>,
 }
 
 /// Oversize gaps, counted.
@@ -126,6 +137,11 @@ impl CauseTotal {
         self.count += 1;
         self.time_ns = self.time_ns.saturating_add(gap_ns);
     }
+
+    fn forget(&mut self, gap_ns: u64) {
+        self.count = self.count.saturating_sub(1);
+        self.time_ns = self.time_ns.saturating_sub(gap_ns);
+    }
 }
 
 impl Gaps {
@@ -152,6 +168,30 @@ impl Gaps {
                 self.longest.truncate(MOST_ANOMALIES);
                 self.listed_above_ns = self.longest.last().map_or(0, |gap| gap.gap_ns);
             }
+        }
+    }
+
+    /// A host stood still in a rhythm: the pauses that end with it are its stalls, as far as they are kept one by one.
+    pub(crate) fn take_rhythm(&mut self, rhythm: &Rhythm, cause: Cause, fixed_limit_ns: Option<u64>) {
+        let is_of_it = |gap: &Gap| !gap.cause.is_host_stall() && rhythm.ends(&gap.as_silence());
+        let (of_it, others): (Vec<Gap>, Vec<Gap>) = self.longest.iter().partition(|gap| is_of_it(gap));
+        self.longest = others;
+        for gap in of_it {
+            self.forget(&gap, fixed_limit_ns);
+            self.add(Gap { cause, confidence: BY_RHYTHM, ..gap }, fixed_limit_ns);
+        }
+        if let Some(stalls) = &mut self.stalls {
+            stalls.period_ns = u64::try_from(rhythm.period_ns).ok();
+        }
+    }
+
+    /// Takes a gap out of the totals.
+    fn forget(&mut self, gap: &Gap, fixed_limit_ns: Option<u64>) {
+        if fixed_limit_ns.is_some_and(|limit| gap.gap_ns > limit) {
+            self.fixed[gap.cause as usize].forget(gap.gap_ns);
+        }
+        if let Ok(index) = self.long.binary_search_by_key(&(floor_of(gap.gap_ns), gap.cause), |long| long.key) {
+            self.long[index].total.forget(gap.gap_ns);
         }
     }
 
@@ -190,7 +230,7 @@ impl Gaps {
             count: stalls.total.count,
             time_ns: stalls.total.time_ns,
             longest_ns: stalls.longest_ns,
-            period_ns: period::period_ns(&stalls.in_order()),
+            period_ns: stalls.period_ns.map_or_else(|| period::period_ns(&stalls.in_order()), Ok),
         })
     }
 

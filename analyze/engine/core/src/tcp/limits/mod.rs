@@ -15,7 +15,7 @@
 //! moves    what a time was counted for is known better later (stall: a gap that proves a stall, or none)
 //! filled   at the end: a path filled without a queue that shows it
 //! inferred_window  at the end: a window whose scale only the flight shows; after_data  the time after the last data
-//! held     at the end: a link that held its rate through losses
+//! held     at the end: a link that held its rate through losses; late_losses  that began when it was slower
 //! bucket   what a token bucket had to do with it, known at the end; sharing  a limit of several connections
 //! summary  what stays of all this
 //! ```
@@ -34,6 +34,7 @@ pub(crate) mod held;
 pub(crate) mod inferred_window;
 pub mod judge;
 pub mod known;
+pub(crate) mod late_losses;
 pub mod marks;
 pub(crate) mod moves;
 pub(crate) mod plateau;

@@ -4,11 +4,22 @@
 use crate::tcp::events::factor::Factor;
 use crate::tcp::gaps::undecided_gap::{Proved, Settled};
 use crate::tcp::limits::marks;
+use crate::tcp::limits::rates::by_time;
 use crate::tcp::limits::runs::Runs;
+use crate::tcp::limits::share::Share;
 use crate::tcp::limits::summary::LimitsSummary;
 
-/// Moves the time between two moments to the factor that it belongs to.
+/// Moves the time between two moments to the factor that it belongs to, with what was delivered in it.
 pub fn settle(summary: &mut LimitsSummary, settled: &Settled) {
+    settle_with(summary, settled, |share| share);
+}
+
+/// The same for a stop in which nothing was delivered: what was delivered around it was so in less time.
+pub(crate) fn settle_empty(summary: &mut LimitsSummary, settled: &Settled) {
+    settle_with(summary, settled, |share| Share { bytes: 0, ..share });
+}
+
+fn settle_with(summary: &mut LimitsSummary, settled: &Settled, moves: fn(Share) -> Share) {
     let &Settled { start_ns, end_ns, proved } = settled;
     let (from, to) = match proved {
         Proved::Stall => (None, Factor::HostStall),
@@ -22,18 +33,49 @@ pub fn settle(summary: &mut LimitsSummary, settled: &Settled) {
     marks::move_to(&mut summary.marks, to, from, [start_ns, end_ns]);
     for (factor, share) in Factor::ALL.into_iter().zip(taken) {
         for shares in [&mut summary.shares, &mut summary.underlying] {
-            let moved = shares[factor as usize].take(share);
+            let moved = shares[factor as usize].take(moves(share));
             shares[to as usize].add(moved);
         }
+    }
+}
+
+/// A share of the periods is no slower than what the path carries.
+const FULL_SHARE: f64 = 0.95;
+
+/// Where a host stands still in a rhythm, every round has stops in it: what the path carries is what passes in the best whole periods.
+///
+/// `bytes` are those of a payload, bin by bin.
+pub(crate) fn take_best_periods(summary: &mut LimitsSummary, bytes: &[u32], bin_ns: i64) {
+    let Some(period_ns) = summary.stall_period_ns else { return };
+    let Ok(bin_ns) = u64::try_from(bin_ns.max(1)) else { return };
+    let bins = usize::try_from(period_ns.div_ceil(bin_ns)).unwrap_or(1).max(1);
+    let time_ns = bins as u64 * bin_ns;
+    let sum = |period: &[u32]| period.iter().map(|bytes| f64::from(*bytes)).sum::<f64>();
+    let rates = bytes.chunks_exact(bins).map(|period| (sum(period) * 1e9 / time_ns as f64, time_ns)).collect();
+    if let Some(best) = by_time(rates, FULL_SHARE) {
+        summary.reference_bytes_s = Some(summary.reference_bytes_s.map_or(best, |known| known.max(best)));
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn with_stops_in_every_round_the_best_periods_show_what_the_path_carries() {
+        let mut summary = LimitsSummary {
+            stall_period_ns: Some(100_000_000),
+            reference_bytes_s: Some(1e6),
+            ..LimitsSummary::default()
+        };
+        let bytes: Vec<u32> = (0..200).map(|bin| if bin % 10 < 5 { 40_000 } else { 0 }).collect();
+        take_best_periods(&mut summary, &bytes, 10_000_000);
+        assert_eq!(summary.reference_bytes_s, Some(2e6));
+        take_best_periods(&mut summary, &[], 10_000_000);
+        assert_eq!(summary.reference_bytes_s, Some(2e6));
+    }
     use crate::tcp::gaps::cause::Cause;
     use crate::tcp::limits::runs::Run;
-    use crate::tcp::limits::share::Share;
 
     fn run(start_ns: i64, end_ns: i64, factor: Factor) -> Run {
         Run { start_ns, end_ns, factor, bytes: 100, frames: [1, 2] }
@@ -53,6 +95,16 @@ mod tests {
             [(0, 90, stall), (90, 100, unknown), (100, 150, application), (150, 160, unknown), (160, 200, stall)];
         assert_eq!(runs, parts);
         assert_eq!([stall, unknown].map(|factor| summary.shares[factor as usize].time_ns), [130, 20]);
+    }
+
+    #[test]
+    fn what_was_delivered_around_a_stop_stays_with_what_limited_it() {
+        let (link, stall) = (Factor::BottleneckBandwidth, Factor::HostStall);
+        let mut summary = LimitsSummary { runs: vec![run(0, 100, link)], ..LimitsSummary::default() };
+        summary.shares[link as usize] = Share { time_ns: 100, bytes: 100 };
+        settle_empty(&mut summary, &Settled { start_ns: 20, end_ns: 80, proved: Proved::Stall });
+        assert_eq!(summary.shares[link as usize], Share { time_ns: 40, bytes: 100 });
+        assert_eq!(summary.shares[stall as usize], Share { time_ns: 60, bytes: 0 });
     }
 
     #[test]

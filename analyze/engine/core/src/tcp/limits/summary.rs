@@ -51,6 +51,10 @@ pub struct LimitsSummary {
     pub reductions: Reductions,
     /// What was delivered when, until limits that connections share are found.
     pub delivered: Option<Box<DeliveredSeries>>,
+    /// Nothing was lost while it was fast, and much when it was slow.
+    pub late_losses: bool,
+    /// Time after which a host ran again, each time, nanoseconds; none without a rhythm.
+    pub stall_period_ns: Option<u64>,
     /// The limit that the connection shares with others.
     pub sharing: Option<Sharing>,
 }

@@ -142,6 +142,11 @@ impl SenderLoop {
         self.overdue.front().map(|&(passed_ns, _)| passed_ns)
     }
 
+    /// When the oldest of them passed that the echo `tsecr` does not cover either.
+    pub(crate) fn overdue_since_ns(&self, tsecr: u32) -> Option<i64> {
+        self.overdue.iter().find(|(_, tsval)| serial_difference(*tsval, tsecr) > 0).map(|&(passed_ns, _)| passed_ns)
+    }
+
     /// An acknowledgement was waited for too long.
     pub(crate) fn give_up(&mut self, passed_ns: i64, tsval: Option<u32>) {
         self.echoed = tsval;

@@ -22,6 +22,10 @@ const ANSWER_NS: i64 = 250_000;
 
 const ANSWER_DIVISOR: i64 = 8;
 
+/// A busy host wakes a writer later. Behind a long pause that is no chance, either: up to this part of it, one in so many, and a
+/// millisecond.
+const LATE_ANSWER_DIVISOR: i64 = 64;
+
 /// Away from the sender, what it sends may be so much longer under way than the shortest round trip says, and no more than such a
 /// part of the pause: a large frame is cut, passes, and is put together again.
 const WAY_NS: i64 = 500_000;
@@ -210,7 +214,8 @@ impl Restarts {
         if has_waited && behind_ns > NO_ANSWER_NS {
             add(&mut self.pauses.waited_ns);
         }
-        if behind_ns <= ANSWER_NS.min(pause_ns / ANSWER_DIVISOR) {
+        let late_ns = (pause_ns / LATE_ANSWER_DIVISOR).min(NO_ANSWER_NS);
+        if behind_ns <= ANSWER_NS.min(pause_ns / ANSWER_DIVISOR).max(late_ns) {
             add(&mut self.pauses.answered_ns);
         } else if behind_ns > NO_ANSWER_NS
             && !has_waited

@@ -265,6 +265,19 @@ impl SenderView {
         }
     }
 
+    /// When the oldest acknowledgement passed of those that an echo `tsecr` shows the sender not to have heard; none beside it.
+    pub fn unheard_since(&self, tsecr: u32) -> Option<i64> {
+        let is_newer = |tsval: u32| serial_difference(tsval, tsecr) > 0;
+        let waits = || self.waiting.iter().find(|waiting| waiting.tsval.is_some_and(is_newer));
+        let overdue_ns = self.sender_loop.overdue_since_ns(tsecr);
+        overdue_ns.or_else(|| waits().map(|waiting| waiting.passed_ns)).filter(|_| self.sender_loop.is_known())
+    }
+
+    /// The round trip between the capture point and the sender without a queue; 0 beside it.
+    pub fn sender_loop_ns(&self) -> i64 {
+        self.sender_loop.shortest_ns()
+    }
+
     /// When data passed last.
     fn sent_ns(&self) -> i64 {
         self.pause_from_ns.wrapping_sub(SHORTEST_PAUSE_NS)

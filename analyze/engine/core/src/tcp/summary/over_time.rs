@@ -3,6 +3,7 @@
 
 use crate::tcp::direction::direction::Direction;
 use crate::tcp::limits::bucket::{full_shares, network_shares, resting_shares};
+use crate::tcp::limits::late_losses::came_late;
 use crate::tcp::limits::runs::Run;
 use crate::tcp::rates::delivered::DeliveredSeries;
 use crate::tcp::rates::series::{Bin, Series};
@@ -79,10 +80,23 @@ impl<'a> OverTime<'a> {
 
     /// What is kept of it; none if that is too little.
     pub(super) fn kept(&self) -> Option<DeliveredSeries> {
-        let count: fn(&Bin) -> u32 = match self.delivered {
+        DeliveredSeries::of(self.series, self.count(), self.segment_bytes, self.overhead, self.beside_sender)
+    }
+
+    /// Nothing was lost while the transfer was fast, and much when it was slow.
+    pub(super) fn losses_came_late(&self) -> bool {
+        came_late(self.series, self.count(), self.segment_bytes, self.min_rtt_ns.unwrap_or(0.0))
+    }
+
+    /// Payload delivered, bin by bin.
+    pub(super) fn delivered_bytes(&self) -> Vec<u32> {
+        self.series.bins.iter().map(self.count()).collect()
+    }
+
+    fn count(&self) -> fn(&Bin) -> u32 {
+        match self.delivered {
             Delivered::Arrived => |bin| bin.arrived_bytes,
             Delivered::Acknowledged => |bin| bin.acknowledged_bytes,
-        };
-        DeliveredSeries::of(self.series, count, self.segment_bytes, self.overhead, self.beside_sender)
+        }
     }
 }

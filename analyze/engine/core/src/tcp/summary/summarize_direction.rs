@@ -14,6 +14,7 @@ use crate::tcp::gaps::pauses::Pauses;
 use crate::tcp::gaps::totals::Gaps;
 use crate::tcp::limits::bucket::take_token_bucket;
 use crate::tcp::limits::held::take_held;
+use crate::tcp::limits::stall::take_best_periods;
 use crate::tcp::limits::summary::LimitsSummary;
 use crate::tcp::loss::ip_id::numbers_connections_apart;
 use crate::tcp::rates::series::Series;
@@ -178,6 +179,8 @@ fn summarise_over_time(
     let runs = limits.as_ref().map_or(&[][..], |limits| &limits.runs);
     let held = over_time.held_rate(direction, runs);
     if let Some(limits) = limits {
+        limits.late_losses = direction.loss.retransmitted > 0 && over_time.losses_came_late();
+        take_best_periods(limits, &over_time.delivered_bytes(), series.bin_ns);
         limits.delivered = over_time.kept().map(Box::new);
         match &held {
             Some(HeldRate::ByBucket(_, empty_ns)) => take_token_bucket(limits, empty_ns),

@@ -20,6 +20,9 @@ use crate::tcp::verdict::shared::sharing;
 /// Where a transfer has too few rounds to say enough about itself.
 const FEW_ROUNDS_CONFIDENCE: f64 = 0.78;
 
+/// Where losses cost little of what the path carried, they set the rate at most: it may have been about what something allows.
+const SET_THE_RATE_CONFIDENCE: f64 = 0.75;
+
 /// Where the vantage point is not known.
 const UNKNOWN_VANTAGE_CONFIDENCE: f64 = 0.7;
 
@@ -83,7 +86,7 @@ pub fn decide(case: &Case) -> Option<Decision> {
     let second = second.filter(|(_, weight)| *weight >= 0.05 * all);
     let margin = second.map_or(1.0, |(_, weight)| 1.0 - (weight / most).min(1.0));
     let instead = may_be_instead(case, factor);
-    let (confidence, needed) = confidence(case, factor, margin, instead);
+    let (confidence, needed) = confidence(case, factor, margin, instead, by_lost_bytes);
     Some(Decision {
         factor,
         side: case.side as u8,
@@ -134,6 +137,8 @@ fn ranking(weight: impl Fn(Factor) -> f64, wanted: impl Fn(&Factor) -> bool) -> 
 fn may_be_instead(case: &Case, factor: Factor) -> Option<Factor> {
     if may_be_the_path(case, factor) || may_be_the_hosts_own_queue(case, factor) {
         Some(Factor::BottleneckBandwidth)
+    } else if case.limits.late_losses && rule(factor).blames_loss {
+        Some(Factor::TokenBucket)
     } else {
         may_be_the_application(case, factor).then_some(Factor::Application)
     }
@@ -142,7 +147,13 @@ fn may_be_instead(case: &Case, factor: Factor) -> Option<Factor> {
 /// The least of what the evidence, the capture and its place allow (docs/verdict.md, "The verdict").
 ///
 /// Rule: docs/verdict.md, "Confidence".
-fn confidence(case: &Case, factor: Factor, margin: f64, instead: Option<Factor>) -> (f64, Option<&'static str>) {
+fn confidence(
+    case: &Case,
+    factor: Factor,
+    margin: f64,
+    instead: Option<Factor>,
+    is_blamed: bool,
+) -> (f64, Option<&'static str>) {
     let by_vantage = match case.connection.vantage.side {
         Side::Unknown => UNKNOWN_VANTAGE_CONFIDENCE,
         Side::Middle if case.connection.vantage.confidence > PLACED_BY_ANSWERS => BETWEEN_HOSTS_CONFIDENCE,
@@ -174,6 +185,16 @@ fn confidence(case: &Case, factor: Factor, margin: f64, instead: Option<Factor>)
             OPEN_CONFIDENCE,
             may_be_the_hosts_own_queue(case, factor),
             Some("the queueing discipline of the sender's host"),
+        ),
+        (
+            SET_THE_RATE_CONFIDENCE,
+            !is_blamed && factor == Factor::CongestionWindow && !nothing_reduced_it(case),
+            Some("a longer transfer"),
+        ),
+        (
+            OPEN_CONFIDENCE,
+            instead == Some(Factor::TokenBucket),
+            Some("the same transfer after an idle time, which fills a bucket again"),
         ),
         (
             OPEN_CONFIDENCE,

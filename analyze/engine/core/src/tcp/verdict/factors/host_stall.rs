@@ -28,7 +28,9 @@ pub const RULE: FactorRule = FactorRule {
 
 fn because(case: &Case, tally: &Tally) -> String {
     let trips = stalled_round_trips(case.direction);
-    format!("A host stalled for {} in all, while the path could carry {}{trips}", tally.time(), tally.reference())
+    let rhythm = case.limits.stall_period_ns.map(|ns| format!(", and ran again each {}", seconds(ns))).unwrap_or_default();
+    let (time, reference) = (tally.time(), tally.reference());
+    format!("A host stalled for {time} in all{rhythm}, while the path could carry {reference}{trips}")
 }
 
 /// What the stalls did to round trips, if that shows.

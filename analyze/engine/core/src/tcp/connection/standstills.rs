@@ -1,0 +1,99 @@
+//! Silences of each host, whatever it sends, and whether it owed something meanwhile; at the end of the connection, the rhythm in
+//! which it stood still ([`crate::tcp::gaps::rhythm`]).
+//!
+//! What a kernel that runs does at once, and a host that is stopped does not:
+//! * It acknowledges the second full segment (RFC 9293 section 3.8.6.3).
+//! * It lets go what an acknowledgement makes room for, with the echo of the newest timestamp that it has heard.
+//! * Beside it, it takes what comes: packets that the other side's clock says to be older waited for it.
+//!
+//! Rule: docs/methods.md, "What a host owed".
+
+use crate::packet::{Packet, option_bits};
+use crate::tcp::connection::connection::Connection;
+use crate::tcp::gaps::cause::Cause;
+use crate::tcp::gaps::rhythm::{SHORTEST_NS, Silence};
+use crate::tcp::gaps::undecided_gap::{Proved, Settled};
+use crate::tcp::limits::stall;
+use crate::tcp::limits::summary::LimitsSummary;
+
+/// A packet of `side` passes, and has changed nothing yet.
+#[inline(always)]
+pub(crate) fn passes(connection: &mut Connection, packet: &Packet, side: usize) {
+    let before_ns = std::mem::replace(&mut connection.passed_ns[side], packet.time_ns);
+    // Times lie within 2^62 of zero.
+    if packet.time_ns - before_ns > SHORTEST_NS {
+        note_silence(connection, packet, side, before_ns);
+    }
+}
+
+/// A packet of `side` passes, the first since `before_ns`, which ends a silence of that host. It has changed nothing yet.
+#[cold]
+pub(crate) fn note_silence(connection: &mut Connection, packet: &Packet, side: usize, before_ns: i64) {
+    let end_ns = packet.time_ns;
+    let due_ns =
+        acknowledgement_due_ns(connection, side).into_iter().chain(echo_due_ns(connection, packet, side)).min();
+    let owed = due_ns.is_some_and(|due_ns| end_ns.saturating_sub(due_ns.max(before_ns)) > SHORTEST_NS);
+    let late_ns = late_ns(connection, packet, side, before_ns);
+    let all_silent_ns = connection.end_ns;
+    let standstills = connection.standstills.get_or_insert_default();
+    standstills.add(side, Silence { start_ns: before_ns, end_ns, owed });
+    if late_ns > SHORTEST_NS && end_ns.saturating_sub(all_silent_ns) > SHORTEST_NS {
+        standstills.add(1 - side, Silence { start_ns: all_silent_ns, end_ns, owed: true });
+    }
+}
+
+/// When the acknowledgement of two full segments was due here: what passed came to the host, and its answer back.
+fn acknowledgement_due_ns(connection: &Connection, side: usize) -> Option<i64> {
+    let peer = &connection.directions[1 - side];
+    let loop_ns = connection.loops_ns[side]?;
+    let segments = peer.live.as_deref()?.segments.unacknowledged_below(peer.max);
+    let mut whole = segments.filter(|segment| segment.length >= u32::from(segment.segment_size.max(1)));
+    let first = whole.next()?;
+    let second = if first.wire_segments() > 1 { first } else { whole.next()? };
+    Some(second.time_ns.saturating_add(loop_ns))
+}
+
+/// When an echo of the oldest acknowledgement was due here that the packet does not echo.
+fn echo_due_ns(connection: &Connection, packet: &Packet, side: usize) -> Option<i64> {
+    let live = connection.directions[side].live.as_deref()?;
+    let has_echo = packet.options & option_bits::TIMESTAMPS != 0 && packet.payload_length > 0;
+    let passed_ns = live.view.unheard_since(packet.tsecr).filter(|_| has_echo)?;
+    Some(passed_ns.saturating_add(live.view.sender_loop_ns()))
+}
+
+/// By how much longer the packet was under way than the packet of `side` before it, which passed at `before_ns`, where the other host is
+/// beside the capture; 0 elsewhere.
+fn late_ns(connection: &Connection, packet: &Packet, side: usize, before_ns: i64) -> i64 {
+    let clock = connection.directions[side].live.as_deref().map(|live| &live.capture.clock);
+    let stamped = packet.options & option_bits::TIMESTAMPS != 0 && connection.beside[1 - side];
+    let since_ns = clock.filter(|_| stamped).and_then(|clock| clock.since_newest_ns(packet.tsval));
+    since_ns.map_or(0, |since_ns| packet.time_ns.saturating_sub(before_ns).saturating_sub(since_ns))
+}
+
+/// The connection is over: the rhythm in which a host stood still is looked for, and the pauses that end with it are its.
+pub(crate) fn settle_pauses(connection: &mut Connection, limit_ns: Option<u64>) {
+    let beside = connection.beside;
+    let Some(standstills) = &mut connection.standstills else { return };
+    standstills.find(beside);
+    let Some(found) = &standstills.found else { return };
+    let cause = if beside[found.host] { Cause::LocalHostStall } else { Cause::RemoteHostStall };
+    for pauses in connection.watchers.iter_mut().filter_map(|watchers| watchers.pauses.as_deref_mut()) {
+        pauses.totals.take_rhythm(&found.rhythm, cause, limit_ns);
+    }
+}
+
+/// The time in which it stood still is no other factor's.
+pub(crate) fn settle_limits(connection: &Connection, summary: &mut LimitsSummary) {
+    let Some(found) = connection.standstills.as_deref().and_then(|standstills| standstills.found.as_ref()) else {
+        return;
+    };
+    summary.stall_period_ns = u64::try_from(found.rhythm.period_ns).ok();
+    for &[start_ns, end_ns] in &found.stops_ns {
+        let settled = Settled { start_ns, end_ns, proved: Proved::Stall };
+        if connection.beside[found.host] {
+            stall::settle(summary, &settled);
+        } else {
+            stall::settle_empty(summary, &settled);
+        }
+    }
+}

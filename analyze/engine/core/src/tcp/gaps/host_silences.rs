@@ -1,0 +1,83 @@
+//! Silences of both hosts of a connection, whatever they send, and the rhythm in which one of them stood still.
+
+use crate::tcp::gaps::rhythm::{Rhythm, Silence};
+use crate::tcp::stats::buckets::Span;
+
+/// Silences kept of each host: those of the first minutes of a quota.
+const MOST_SILENCES: usize = 2048;
+
+/// What ends within this time is one silence.
+const TOGETHER_NS: i64 = 2_000_000;
+
+/// See the module: of client, server.
+#[derive(Debug, Default)]
+pub(crate) struct Standstills {
+    silences: [Vec<Silence>; 2],
+    pub(crate) found: Option<Found>,
+}
+
+/// A host that stood still in a rhythm.
+#[derive(Debug)]
+pub(crate) struct Found {
+    pub(crate) host: usize,
+    pub(crate) rhythm: Rhythm,
+    pub(crate) stops_ns: Vec<Span>,
+}
+
+impl Standstills {
+    /// Takes the next one of a host.
+    pub(crate) fn add(&mut self, host: usize, silence: Silence) {
+        let list = &mut self.silences[host];
+        if let Some(last) = list.last_mut().filter(|last| silence.end_ns.saturating_sub(last.end_ns) < TOGETHER_NS) {
+            last.owed |= silence.owed;
+            last.start_ns = last.start_ns.min(silence.start_ns);
+        } else if list.len() < MOST_SILENCES {
+            list.push(silence);
+        }
+    }
+
+    /// Looks for a rhythm: of both hosts that of the one beside the capture, whose clock stands with it, or the surer one.
+    pub(crate) fn find(&mut self, beside: [bool; 2]) {
+        let rhythms = self.silences.each_ref().map(|silences| Rhythm::of(silences));
+        let sure = |host: usize| rhythms[host].map_or(0.0, |rhythm| rhythm.weight);
+        let near = (0..2).find(|&host| beside[host] && rhythms[host].is_some());
+        let host = near.unwrap_or(usize::from(sure(1) > sure(0)));
+        self.found = rhythms[host].map(|rhythm| Found { host, rhythm, stops_ns: rhythm.stops(&self.silences[host]) });
+        self.silences = Default::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn silences(of: [i64; 2]) -> Standstills {
+        let mut standstills = Standstills::default();
+        for (host, phase_ms) in of.into_iter().enumerate() {
+            for number in 0..20 {
+                let end_ns = (number * 100 + phase_ms) * 1_000_000;
+                standstills.add(host, Silence { start_ns: end_ns - 80_000_000, end_ns, owed: true });
+            }
+        }
+        standstills
+    }
+
+    #[test]
+    fn of_two_hosts_with_a_rhythm_the_one_beside_the_capture_stood_still() {
+        for host in 0..2 {
+            let mut standstills = silences([3, 45]);
+            standstills.find([host == 0, host == 1]);
+            assert_eq!(standstills.found.map(|found| (found.host, found.stops_ns.len())), Some((host, 20)));
+        }
+    }
+
+    #[test]
+    fn what_ends_together_is_one_silence() {
+        let mut standstills = Standstills::default();
+        for (start_ns, end_ns, owed) in [(10, 9_000_000, false), (5, 9_500_000, true), (9_500_000, 20_000_000, false)] {
+            standstills.add(0, Silence { start_ns, end_ns, owed });
+        }
+        let first = Silence { start_ns: 5, end_ns: 9_000_000, owed: true };
+        assert_eq!((standstills.silences[0].len(), standstills.silences[0][0]), (2, first));
+    }
+}
