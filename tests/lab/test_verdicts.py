@@ -59,7 +59,7 @@ def test_the_verdict_is_that_of_the_connection_with_most_of_the_senders_data() -
 @pytest.mark.parametrize("seed", range(20))
 def test_drawn_transfers_have_names_of_their_own_and_a_label(seed: int) -> None:
     drawn = draw(seed, 2)
-    assert len({one.name for one in drawn}) == len(drawn) == 30
+    assert len({one.name for one in drawn}) == len(drawn) == 34
     assert {one.factors[0] for one in drawn} >= {"host_stall", "token_bucket", "receiver_window", "send_buffer"}
 
 
