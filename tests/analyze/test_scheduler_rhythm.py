@@ -34,7 +34,7 @@ def quota(share: float, period_s: float, dice: random.Random) -> Awake:
 
 def bulk(sender: Awake, receiver: Awake, writes_s: float = 0.0, rtt_more_s: float = 0.0) -> Trace:
     """A transfer of the client, seen beside it: a window of segments, acknowledged two by two; one each `writes_s`."""
-    wire, way_s = Wire(Ends(timestamps=False)), WAY_S + rtt_more_s / 2
+    wire, way_s = Wire(Ends()), WAY_S + rtt_more_s / 2
     segment = wire.ends.full
     wire.tcp(0, True, "S").tcp(2 * way_s, False, "SA").tcp(2 * way_s + 1e-5, True, "A")
     events: list[tuple[float, str, int]] = [(2 * way_s + 0.001, "ack", 0)]

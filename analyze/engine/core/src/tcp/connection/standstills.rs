@@ -30,8 +30,10 @@ pub(crate) fn passes(connection: &mut Connection, packet: &Packet, side: usize) 
 #[cold]
 pub(crate) fn note_silence(connection: &mut Connection, packet: &Packet, side: usize, before_ns: i64) {
     let end_ns = packet.time_ns;
-    let due_ns =
-        acknowledgement_due_ns(connection, side).into_iter().chain(echo_due_ns(connection, packet, side)).min();
+    let due_ns = acknowledgement_due_ns(connection, side)
+        .into_iter()
+        .chain(echo_due_ns(connection, packet, side, before_ns))
+        .min();
     let owed = due_ns.is_some_and(|due_ns| end_ns.saturating_sub(due_ns.max(before_ns)) > SHORTEST_NS);
     let late_ns = late_ns(connection, packet, side, before_ns);
     let all_silent_ns = connection.end_ns;
@@ -53,12 +55,14 @@ fn acknowledgement_due_ns(connection: &Connection, side: usize) -> Option<i64> {
     Some(second.time_ns.saturating_add(loop_ns))
 }
 
-/// When an echo of the oldest acknowledgement was due here that the packet does not echo.
-fn echo_due_ns(connection: &Connection, packet: &Packet, side: usize) -> Option<i64> {
+/// When an echo of the oldest acknowledgement was due here that the packet does not echo. Where it was due before the packet of
+/// `before_ns` passed, which does not echo it either, echoes say nothing: a device may rewrite them.
+fn echo_due_ns(connection: &Connection, packet: &Packet, side: usize, before_ns: i64) -> Option<i64> {
     let live = connection.directions[side].live.as_deref()?;
     let has_echo = packet.options & option_bits::TIMESTAMPS != 0 && packet.payload_length > 0;
     let passed_ns = live.view.unheard_since(packet.tsecr).filter(|_| has_echo)?;
-    Some(passed_ns.saturating_add(live.view.sender_loop_ns()))
+    let due_ns = passed_ns.saturating_add(live.view.sender_loop_ns());
+    (due_ns >= before_ns).then_some(due_ns)
 }
 
 /// By how much longer the packet was under way than the packet of `side` before it, which passed at `before_ns`, where the other host is
