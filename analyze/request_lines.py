@@ -13,7 +13,6 @@ _REASONS = {
     "overlapping": "several requests at once, or both sides send at once: responses cannot be matched",
     "unprompted": "one side sends repeatedly, without requests or responses",
     "ssh": "SSH, whose messages are no requests",
-    "snap_length": "the snap length cut off what tells a TLS handshake from requests (capture at least 200 bytes a packet)",
     "no_time": "the packets have no time",
 }
 """Why no requests are shown, by `requests_reason`."""

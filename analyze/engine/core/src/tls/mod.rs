@@ -24,7 +24,6 @@ pub(crate) mod hello;
 pub(crate) mod names;
 pub(crate) mod overhead;
 pub(crate) mod phase;
-mod progress;
 pub(crate) mod reader;
 pub(crate) mod record;
 pub(crate) mod side;
@@ -36,8 +35,7 @@ pub(crate) mod tracker;
 
 pub use crate::tls::certificate::{CertificateNames, certificate_names};
 pub use crate::tls::facts::{EarlyData, TlsFacts};
-pub use crate::tls::progress::Progress;
-pub use crate::tls::spoken::{Records, Spoken};
+pub use crate::tls::spoken::Spoken;
 pub use crate::tls::stream_direction::StreamDirection;
 pub use crate::tls::tally::StreamBytes;
 pub use crate::tls::tracker::TlsTracker;

@@ -323,12 +323,6 @@ impl Side {
         }
     }
 
-    /// A record of application data has begun: as far as the sender goes, the handshake is over, or ends with it (TLS 1.3).
-    pub(super) fn has_encrypted(&self) -> bool {
-        let is_open = self.open.is_some_and(|open| open.content_type == ContentType::Application);
-        is_open || self.last_application.is_some()
-    }
-
     /// No record that has passed waits to be classified.
     pub(super) fn is_settled(&self) -> bool {
         self.undecided.is_none() || !self.assembler.hello_begun

@@ -13,15 +13,6 @@ const ALERT_BYTES: u16 = 2;
 
 const HTTP2_CONTROL_BYTES: [u16; 3] = [9, 13, 17];
 
-/// Several window updates in one record: so many of 13 bytes. A request may be as long.
-const WINDOW_UPDATES_BYTES: [u16; 3] = [26, 39, 52];
-
-/// Longer records begin no request of HTTP/2: they are bodies, or full.
-const MOST_REQUEST_BYTES: u16 = 1024;
-
-/// "HTTP/1.1 100 Continue" with its line ends.
-const CONTINUE_BYTES: u16 = 25;
-
 /// Before its first response a server of HTTP/2 sends settings and window updates, no longer than this.
 const MOST_SETTINGS_BYTES: u16 = 64;
 
@@ -34,43 +25,6 @@ pub struct Spoken {
     pub end: (i64, u32),
     /// Bytes without what protects them, as far as that is known.
     pub bytes: u64,
-    /// Its records.
-    pub records: Records,
-}
-
-/// What the lengths of the records of a stretch reveal.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub struct Records {
-    /// Records that may begin a request of HTTP/2 each; 0 where there is no HTTP/2.
-    pub requests: u16,
-    /// All may be window updates of HTTP/2.
-    pub window_updates: bool,
-    /// It is one record as long as the interim response of HTTP/1 that asks for the body.
-    pub is_continue: bool,
-    /// Length of the last one.
-    pub last_bytes: u16,
-    /// The last one is as long as one before it: more of the same will follow.
-    pub repeats: bool,
-    /// Lengths of the last ones before.
-    pub recent_bytes: [u16; 3],
-}
-
-impl Records {
-    /// Those of two stretches, one after the other.
-    pub fn and(self, next: Self) -> Self {
-        let recent_bytes = match self.last_bytes == next.last_bytes || self.recent_bytes.contains(&next.last_bytes) {
-            true => self.recent_bytes,
-            false => [self.last_bytes, self.recent_bytes[0], self.recent_bytes[1]],
-        };
-        Self {
-            requests: self.requests.saturating_add(next.requests),
-            window_updates: self.window_updates && next.window_updates,
-            is_continue: false,
-            last_bytes: next.last_bytes,
-            repeats: next.repeats || self.last_bytes == next.last_bytes || self.recent_bytes.contains(&next.last_bytes),
-            recent_bytes,
-        }
-    }
 }
 
 /// Which records are messages.
@@ -82,8 +36,6 @@ pub(super) struct Filter {
     pub(super) hides_alerts: bool,
     /// The client offers HTTP/2.
     pub(super) http2: bool,
-    /// It offers HTTP/1, and HTTP/2 was not chosen as far as that shows.
-    pub(super) http1: bool,
     /// A server that has sent no more than settings so far.
     pub(super) settings_first: bool,
 }
@@ -102,19 +54,8 @@ impl Filter {
     fn spoken(&mut self, record: &Sealed) -> Option<Spoken> {
         let bytes = record.length.saturating_sub(self.overhead);
         let Sealed { start_ns, start_frame, end_ns, end_frame, .. } = *record;
-        let (start, end) = ((start_ns, start_frame), (end_ns, end_frame));
-        let spoken = Spoken { start, end, bytes: u64::from(bytes), records: self.records(bytes) };
+        let spoken = Spoken { start: (start_ns, start_frame), end: (end_ns, end_frame), bytes: u64::from(bytes) };
         self.passes(bytes).then_some(spoken)
-    }
-
-    fn records(&self, bytes: u16) -> Records {
-        Records {
-            requests: u16::from(self.http2 && bytes <= MOST_REQUEST_BYTES),
-            window_updates: self.http2 && WINDOW_UPDATES_BYTES.contains(&bytes),
-            is_continue: self.http1 && bytes == CONTINUE_BYTES,
-            last_bytes: bytes,
-            ..Records::default()
-        }
     }
 }
 
@@ -138,10 +79,7 @@ impl Outbox {
         };
         let Some(spoken) = filter.spoken(record) else { return };
         match &mut self.turn {
-            Some(turn) => {
-                (turn.end, turn.bytes) = (spoken.end, turn.bytes + spoken.bytes);
-                turn.records = turn.records.and(spoken.records);
-            }
+            Some(turn) => (turn.end, turn.bytes) = (spoken.end, turn.bytes + spoken.bytes),
             None => self.turn = Some(spoken),
         }
     }
@@ -192,8 +130,7 @@ mod tests {
 
     #[test]
     fn alerts_and_control_frames_are_no_messages() {
-        let filter =
-            Filter { overhead: 17, hides_alerts: true, http2: true, settings_first: true, ..Filter::default() };
+        let filter = Filter { overhead: 17, hides_alerts: true, http2: true, settings_first: true };
         let mut outbox = Outbox::default();
         [40, 9, 13, 500, 13, 2, 40].into_iter().for_each(|length| outbox.record(&record(length + 17, 1)));
         assert_eq!(bytes(&mut outbox, filter), [500, 40], "settings come first");
@@ -201,21 +138,6 @@ mod tests {
         let mut outbox = Outbox::default();
         [9, 2, 13].into_iter().for_each(|length| outbox.record(&record(length + 17, 1)));
         assert_eq!(bytes(&mut outbox, plain), [9, 13]);
-    }
-
-    #[test]
-    fn lengths_reveal_window_updates_requests_and_more_to_come() {
-        let filter = Filter { overhead: 17, hides_alerts: true, http2: true, http1: true, settings_first: false };
-        let taken = |lengths: &[u16]| {
-            let mut outbox = Outbox::default();
-            outbox.take(filter);
-            lengths.iter().for_each(|length| outbox.record(&record(length + 17, 1)));
-            outbox.take(filter)[0].records
-        };
-        assert!(taken(&[26, 39, 13]).window_updates && !taken(&[26, 40]).window_updates);
-        assert_eq!(taken(&[40, 9, 300, 1025, 60]).requests, 3);
-        assert!(taken(&[25]).is_continue && !taken(&[25, 25]).is_continue && !taken(&[26]).is_continue);
-        assert!(taken(&[16_384, 36, 16_384, 16_384, 36]).repeats && !taken(&[16_384, 36, 16_384, 700]).repeats);
     }
 
     #[test]

@@ -3,7 +3,6 @@
 use crate::tls::conclusion::{self, Negotiated, Pair};
 use crate::tls::detect::{Candidate, Found, Search};
 use crate::tls::facts::TlsFacts;
-use crate::tls::progress::Progress;
 use crate::tls::reader;
 use crate::tls::side::Side;
 use crate::tls::spoken::{Filter, Spoken};
@@ -193,17 +192,11 @@ impl TlsTracker {
         self.lanes.iter().any(|lane| lane.side().is_some_and(|side| side.lost.is_some()))
     }
 
-    /// How far the handshake has come where records cannot be read one after the other.
-    pub fn progress(&self) -> Progress {
-        let hello_begun = self.lanes.iter().filter_map(Lane::side).any(|side| side.assembler.hello_begun);
-        Progress::of(self.pair(), hello_begun)
-    }
-
     /// What the two sides have said since this was asked last, with the lane of each, in order of time; without `finish` only once all
     /// of it is classified.
     pub fn take_spoken(&mut self, finish: bool) -> Vec<(usize, Spoken)> {
         self.turned = false;
-        let (http2, http1) = (self.offers_http2(), self.offers_http1());
+        let http2 = self.offers_http2();
         let negotiated = self.pair().negotiated();
         let swapped = self.is_swapped();
         let [first, second] = &mut self.lanes;
@@ -217,7 +210,6 @@ impl TlsTracker {
             overhead: negotiated.as_ref().and_then(Negotiated::overhead).map_or(0, |overhead| overhead.bytes),
             hides_alerts: negotiated.as_ref().is_some_and(Negotiated::is_tls13),
             http2,
-            http1,
             settings_first: false,
         };
         let of_server = Filter { settings_first: http2, ..filter };
@@ -242,16 +234,6 @@ impl TlsTracker {
             || offered.is_some_and(|hello| hello.alpn.iter().any(|protocol| protocol == "h2")),
             |protocol| protocol == "h2",
         )
-    }
-
-    /// HTTP/1 was offered, and nothing else is known to have been chosen.
-    fn offers_http1(&self) -> bool {
-        let Pair { client, server } = self.pair();
-        let server_hello = server.and_then(|side| side.assembler.messages.server_hello.as_ref());
-        let chosen = server_hello.and_then(|hello| hello.alpn.as_deref());
-        let offered = client.and_then(|side| side.assembler.messages.client_hello.as_ref());
-        let is_http1 = |protocol: &str| protocol.starts_with("http/1");
-        offered.is_some_and(|hello| hello.alpn.iter().any(|protocol| is_http1(protocol))) && chosen.is_none_or(is_http1)
     }
 
     /// What both sides say is classified as it comes.

@@ -16,7 +16,7 @@ use crate::tcp::requests::opening::Opening;
 use crate::tcp::requests::said::Said;
 use crate::tcp::requests::talk::{NOBODY, Talk, Turn};
 use crate::tcp::stats::sequence::unwrap;
-use crate::tls::{Progress, Records, Spoken};
+use crate::tls::Spoken;
 
 /// Packets of a request of HTTP that are looked at for another one.
 const MOST_LOOKED_AT: u8 = 8;
@@ -29,10 +29,6 @@ const PAUSE_ROUND_TRIPS: i64 = 4;
 /// Round trips to a server differ by so small a part, one in so many, however short they are.
 const LOOP_SLACK_DIVISOR: i64 = 5;
 
-/// Where servers speak without TLS: HTTP, DNS, NetBIOS and SMB, NFS, proxies, iSCSI, Redis, memcached (IANA's registry).
-const PORTS_IN_THE_CLEAR: [u16; 15] =
-    [80, 53, 139, 445, 2049, 3128, 3260, 6379, 8000, 8008, 8080, 8081, 8088, 8888, 11_211];
-
 /// An interim response has no body.
 const MOST_INTERIM_BYTES: u64 = 1024;
 
@@ -40,7 +36,7 @@ const MOST_INTERIM_BYTES: u64 = 1024;
 #[cold]
 #[inline(never)]
 pub(crate) fn speaks(connection: &mut Connection, packet: &Packet, bytes: &[u8], side: usize) {
-    let opening = Opening::of(packet.captured_payload(bytes), packet.payload_length);
+    let opening = Opening::of(packet.captured_payload(bytes));
     if let Some(turn) = connection.turn.as_mut().filter(|turn| usize::from(turn.side) == side) {
         turn.looked_at += 1;
         if turn.looked_at >= MOST_LOOKED_AT {
@@ -52,23 +48,12 @@ pub(crate) fn speaks(connection: &mut Connection, packet: &Packet, bytes: &[u8],
         return;
     }
     let turn = turn_of(connection, packet, opening, side);
-    let is_first = connection.turn.is_none();
     end_turn(connection);
-    if is_first && opening == Opening::Cut {
-        note_cut(connection, side);
-    } else if opening.is_special() {
+    if !matches!(opening, Opening::Other | Opening::HttpRequest) {
         connection.talk.get_or_insert_default().plain.begins(opening);
     }
     connection.speaker = if opening == Opening::HttpRequest { NOBODY } else { side as u8 };
     connection.turn = Some(turn);
-}
-
-/// Nothing of the first message was captured: it may begin a TLS handshake, unless the port is one of those in the clear.
-fn note_cut(connection: &mut Connection, side: usize) {
-    let may_be_tls = connection.directions[side].opening_seen && !PORTS_IN_THE_CLEAR.contains(&connection.ports[1]);
-    if may_be_tls {
-        connection.talk.get_or_insert_default().plain.begins(Opening::Cut);
-    }
 }
 
 fn turn_of(connection: &Connection, packet: &Packet, opening: Opening, side: usize) -> Turn {
@@ -101,7 +86,7 @@ fn end_turn(connection: &mut Connection) {
     let interim = opening == Opening::HttpInterim && bytes <= MOST_INTERIM_BYTES;
     let end = last.map_or(start, |last| last.max(start));
     let plain = &mut connection.talk.get_or_insert_default().plain;
-    plain.said(&Said { side, start, end, bytes, records: Records::default(), informed, interim }, partial);
+    plain.said(&Said { side, start, end, bytes, informed, interim }, partial);
     if opening == Opening::HttpUpgraded {
         plain.upgraded();
     }
@@ -150,21 +135,11 @@ pub(crate) fn follow_sealed(connection: &mut Connection, packet: &Packet, side: 
     if tracker.has_turned() {
         let has_all = has_received_all(connection, packet, side);
         take_sealed(connection, false, |is_last| !is_last || has_all);
-    } else if tracker.has_lost_records() && !connection.talk.as_deref().is_some_and(|talk| talk.past_handshake) {
-        follow_unread(connection, packet);
+    } else if tracker.has_lost_records() && !connection.talk.as_deref().is_some_and(|talk| talk.unread) {
+        // From here on the directions of data must do: what this turn has said before was the handshake.
+        **connection.talk.get_or_insert_default() = Talk { unread: true, ..Talk::default() };
+        connection.turn.iter_mut().for_each(|turn| turn.partial = turn.side == 0);
     }
-}
-
-/// Records cannot be read one after the other. From the end of the handshake on, the directions of data must do; the turn in which
-/// the client's Finished may be is left out.
-#[cold]
-fn follow_unread(connection: &mut Connection, packet: &Packet) {
-    let progress = connection.tls.as_deref().map_or(Progress::Handshake, |tracker| tracker.progress());
-    **connection.talk.get_or_insert_default() =
-        Talk { unread: true, past_handshake: progress != Progress::Handshake, ..Talk::default() };
-    let begins_here = |turn: &Turn| progress == Progress::Data && turn.start.1 == packet.frame;
-    let holds_handshake = |turn: &Turn| turn.side == 0 && !begins_here(turn);
-    connection.turn.iter_mut().for_each(|turn| turn.partial |= holds_handshake(turn));
 }
 
 /// Takes what was said inside TLS. `informed`: whether the sender of the last, or of one before, had received what came before.
@@ -173,15 +148,13 @@ fn take_sealed(connection: &mut Connection, finish: bool, informed: impl Fn(bool
     let spoken = connection.tls.as_mut().map_or_else(Vec::new, |tracker| tracker.take_spoken(finish));
     let latest = spoken.len().saturating_sub(1);
     let shortest_ns = nearer::data_loop_ns(connection, 1).map_or(0, |loop_ns| loop_ns - loop_ns / LOOP_SLACK_DIVISOR);
-    for (index, (lane, Spoken { start, end, bytes, records })) in spoken.into_iter().enumerate() {
+    for (index, (lane, Spoken { start, end, bytes })) in spoken.into_iter().enumerate() {
         let sealed = &mut connection.talk.get_or_insert_default().sealed;
         // No response comes sooner than a round trip after its request began.
         let too_soon = lane == 1 && sealed.waits_since_ns().is_some_and(|since_ns| start.0 - since_ns < shortest_ns);
-        let goes_on = lane == 1 && sealed.doubtful_since_ns().is_some_and(|since_ns| start.0 - since_ns < shortest_ns);
-        let informed = informed(index == latest) && !goes_on;
+        let informed = informed(index == latest);
         if !too_soon {
-            let interim = lane == 1 && records.is_continue;
-            sealed.said(&Said { side: lane as u8, start, end, bytes, records, informed, interim }, false);
+            sealed.said(&Said { side: lane as u8, start, end, bytes, informed, interim: false }, false);
         }
     }
 }
@@ -198,11 +171,7 @@ pub(crate) fn finish_requests(connection: &mut Connection, is_tls: bool) -> Resu
         take_sealed(connection, true, |_| true);
     }
     let Some(talk) = connection.talk.take() else { return Err(Reason::NoExchange) };
-    match is_tls {
-        true if talk.unread && !talk.past_handshake => Err(Reason::SnapLength),
-        true if !talk.unread => talk.sealed.finish(),
-        _ => talk.plain.finish(),
-    }
+    if is_tls && !talk.unread { talk.sealed.finish() } else { talk.plain.finish() }
 }
 
 /// Position after the last byte of data; a FIN takes one that is none.

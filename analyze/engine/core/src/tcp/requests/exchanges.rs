@@ -4,9 +4,6 @@
 //! number): a client that speaks before it has the response, a server that speaks before it has the request, or either that speaks
 //! again after a pause without a word of the other, send messages of another pattern. Where these are many, nothing is reported.
 //!
-//! HTTP/2 inside TLS: a record of the client that may be window updates is one while the response goes on, and several short records
-//! before a response are several requests.
-//!
 //! What to check on a change: TLS 1.3 tickets, alerts and HTTP/2's settings are no responses; a capture may begin within a request.
 //!
 //! Rule: docs/methods.md, "Requests and responses".
@@ -14,7 +11,6 @@
 use crate::tcp::requests::longest::{Exchange, Longest};
 use crate::tcp::requests::opening::Opening;
 use crate::tcp::requests::said::{CLIENT, Moment, Said};
-use crate::tls::Records;
 
 /// What a client sends while a response comes is no request if it is so short: flow control, keep-alive.
 const MOST_CONTROL_BYTES: u64 = 64;
@@ -28,15 +24,6 @@ const EXCHANGES_TO_AN_EXCEPTION: u64 = 8;
 /// Messages after a pause that say nothing about the pattern of a few exchanges.
 const FEW_RESUMED: u64 = 2;
 
-/// Records of HTTP/2 in one request: its head, and a short body.
-const MOST_RECORDS: u16 = 2;
-
-/// The preface of HTTP/2 with settings and a window update takes no more: more holds a request, too.
-const MOST_PREFACE_BYTES: u64 = 90;
-
-/// A client's window is updated after no less.
-const FEWEST_UPDATED_BYTES: u64 = 16 << 10;
-
 /// Why no requests are reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
@@ -46,8 +33,6 @@ pub enum Reason {
     NoTime,
     /// SSH.
     Ssh,
-    /// The snap length cut off what tells a TLS handshake from requests.
-    SnapLength,
     /// Several requests were under way at once, or both sides speak at once.
     Overlapping,
     /// One side speaks again after pauses, without being asked or answered.
@@ -61,7 +46,6 @@ impl Reason {
             Self::NoExchange => "no_exchange",
             Self::NoTime => "no_time",
             Self::Ssh => "ssh",
-            Self::SnapLength => "snap_length",
             Self::Overlapping => "overlapping",
             Self::Unprompted => "unprompted",
         }
@@ -73,7 +57,6 @@ struct Response {
     start: Moment,
     end: Moment,
     bytes: u64,
-    records: Records,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -81,8 +64,6 @@ struct Open {
     start: Moment,
     request_end_ns: i64,
     request_bytes: u64,
-    /// Records that may each begin a request.
-    requests: u16,
     response: Option<Response>,
     /// The capture began within it.
     partial: bool,
@@ -92,10 +73,6 @@ struct Open {
 #[derive(Debug, Default)]
 pub struct Exchanges {
     open: Option<Open>,
-    /// A short message without a response, before a pause: the head of a longer request, or none.
-    before_pause: Option<Open>,
-    /// What may be a request, or window updates within the response under way.
-    doubtful: Option<(Said, bool)>,
     longest: Longest,
     /// Client stretches that began before the response was there, server stretches before the request was.
     overlaps: u64,
@@ -112,42 +89,26 @@ impl Exchanges {
         if self.over.is_some() || self.upgraded {
             return;
         }
-        if let Some((doubtful, partial)) = self.doubtful.take()
-            && !self.goes_on(said)
-        {
-            self.request(&doubtful, partial);
-        }
         match (said.side == CLIENT, &mut self.open) {
-            (true, Some(open)) if open.response.is_none() => open.continues(said),
-            (true, Some(open)) if open.may_be_updated_by(said) => self.doubtful = Some((*said, partial)),
+            (true, Some(open)) if open.response.is_none() => {
+                open.request_end_ns = open.request_end_ns.max(said.end.0);
+                open.request_bytes += said.bytes;
+            }
             (true, Some(_)) if !said.informed && said.bytes <= MOST_CONTROL_BYTES => {}
             (true, open) => {
                 self.overlaps += u64::from(open.is_some() && !said.informed);
-                self.request(said, partial);
+                self.close();
+                self.open = Some(Open::request(said, partial));
             }
-            (false, Some(open)) => {
-                self.overlaps += u64::from(!open.answered_by(said, &mut self.before_pause));
-            }
+            (false, Some(open)) => self.overlaps += u64::from(!open.answered_by(said)),
             (false, None) => self.spoken_first = true,
         }
-    }
-
-    /// The response goes on, with `said` or before it: what the client sent within it was no request.
-    fn goes_on(&self, said: &Said) -> bool {
-        let more_to_come = self.open.and_then(|open| open.response).is_some_and(|response| response.records.repeats);
-        more_to_come || said.side != CLIENT && !said.informed
-    }
-
-    fn request(&mut self, said: &Said, partial: bool) {
-        self.close();
-        self.open = Some(Open::request(said, partial, self.longest.totals.count == 0));
     }
 
     /// A message begins: what its first bytes reveal.
     pub fn begins(&mut self, opening: Opening) {
         match opening {
             Opening::Ssh => self.over = Some(Reason::Ssh),
-            Opening::Cut => self.over = Some(Reason::SnapLength),
             Opening::HttpPipelined | Opening::Http2 => self.over = Some(Reason::Overlapping),
             _ => {}
         }
@@ -164,11 +125,10 @@ impl Exchanges {
         self.resumed += u64::from(!self.upgraded);
     }
 
-    /// It is the client, and nobody has answered: what it said before was a message without a response, if it was short and
-    /// what follows is no body.
+    /// It is the client, and nobody has answered: what it said before was a message without a response, if it was short.
     pub fn restarts(&mut self) {
         let is_message = |open: &mut Open| open.response.is_none() && open.request_bytes <= MOST_MESSAGE_BYTES;
-        self.before_pause = self.open.take_if(is_message);
+        let _ = self.open.take_if(is_message);
     }
 
     /// When the request that waits for its response began.
@@ -176,15 +136,8 @@ impl Exchanges {
         self.open.filter(|open| open.response.is_none()).map(|open| open.start.0)
     }
 
-    /// When the client sent what may be a request, or window updates.
-    pub fn doubtful_since_ns(&self) -> Option<i64> {
-        self.doubtful.map(|(said, _)| said.start.0)
-    }
-
     fn close(&mut self) {
-        let Some(open) = self.open.take() else { return };
-        if let Some(exchange) = open.exchange() {
-            self.overlaps += u64::from(open.requests > MOST_RECORDS);
+        if let Some(exchange) = self.open.take().and_then(|open| open.exchange()) {
             self.longest.add(exchange);
         }
     }
@@ -204,53 +157,22 @@ impl Exchanges {
 }
 
 impl Open {
-    /// `is_first`: of the connection, where HTTP/2 has its preface before.
-    fn request(said: &Said, partial: bool, is_first: bool) -> Self {
-        Self {
-            start: said.start,
-            request_end_ns: said.end.0,
-            request_bytes: said.bytes,
-            requests: said.records.requests.saturating_sub(u16::from(is_first && said.bytes <= MOST_PREFACE_BYTES)),
-            response: None,
-            partial,
-        }
+    fn request(said: &Said, partial: bool) -> Self {
+        Self { start: said.start, request_end_ns: said.end.0, request_bytes: said.bytes, response: None, partial }
     }
 
-    fn continues(&mut self, said: &Said) {
-        self.request_end_ns = self.request_end_ns.max(said.end.0);
-        self.request_bytes += said.bytes;
-        self.requests = self.requests.saturating_add(said.records.requests);
-    }
-
-    fn may_be_updated_by(&self, said: &Said) -> bool {
-        said.records.window_updates && self.response.is_some_and(|response| response.bytes >= FEWEST_UPDATED_BYTES)
-    }
-
-    /// False for what the server says without having received the request. `before_pause`: what the client sent before a pause
-    /// without a response.
-    fn answered_by(&mut self, said: &Said, before_pause: &mut Option<Self>) -> bool {
+    /// False for what the server says without having received the request.
+    fn answered_by(&mut self, said: &Said) -> bool {
         match &mut self.response {
             Some(response) => {
                 response.end = response.end.max(said.end);
                 response.bytes += said.bytes;
-                response.records = response.records.and(said.records);
             }
             None if said.interim => {}
             None if !said.informed => return false,
-            None => {
-                let head = before_pause.take().filter(|_| self.request_bytes > MOST_MESSAGE_BYTES);
-                head.into_iter().for_each(|head| self.begins_with(&head));
-                let Said { start, end, bytes, records, .. } = *said;
-                self.response = Some(Response { start, end, bytes, records });
-            }
+            None => self.response = Some(Response { start: said.start, end: said.end, bytes: said.bytes }),
         }
         true
-    }
-
-    fn begins_with(&mut self, head: &Self) {
-        self.start = head.start;
-        self.request_bytes += head.request_bytes;
-        self.partial |= head.partial;
     }
 
     fn exchange(&self) -> Option<Exchange> {
@@ -279,7 +201,7 @@ mod tests {
 
     fn said(side: u8, start_ns: i64, end_ns: i64, bytes: u64) -> Said {
         let [start, end] = [start_ns, end_ns].map(|time_ns| (time_ns, time_ns as u32));
-        Said { side, start, end, bytes, records: Records::default(), informed: true, interim: false }
+        Said { side, start, end, bytes, informed: true, interim: false }
     }
 
     fn told(list: &[Said]) -> Result<Longest, Reason> {
@@ -336,59 +258,16 @@ mod tests {
         assert_eq!(exchanges.finish().expect_err("pushes"), Reason::Unprompted);
     }
 
-    /// A message, a pause, and what is asked then.
-    fn after_a_pause(message: u64, request: u64) -> Exchange {
-        let mut exchanges = Exchanges::default();
-        exchanges.said(&said(0, 100, 100, message), false);
-        exchanges.restarts();
-        exchanges.said(&said(0, 5000, 5000, request), false);
-        exchanges.said(&said(SERVER, 5200, 5200, 300), false);
-        exchanges.finish().expect("one").list[0]
-    }
-
     #[test]
     fn a_short_message_without_a_response_is_no_part_of_the_next_request() {
-        assert_eq!(after_a_pause(39, 300).start.0, 5000);
-        assert_eq!(after_a_pause(90_000, 300).start.0, 100);
-    }
-
-    #[test]
-    fn a_head_that_waited_for_a_continue_belongs_to_its_body() {
-        let upload = after_a_pause(186, 90_000);
-        assert_eq!((upload.start.0, upload.request_bytes, upload.request_ns), (100, 90_186, 4900));
-    }
-
-    #[test]
-    fn window_updates_within_a_response_are_no_requests() {
-        let records = |last_bytes| Records { last_bytes, ..Records::default() };
-        let update = Said { records: Records { window_updates: true, ..records(26) }, ..said(0, 300, 300, 26) };
-        let part = |start_ns, last_bytes| Said {
-            records: records(last_bytes),
-            ..said(SERVER, start_ns, start_ns + 90, 20_000)
-        };
-        let of = |list: &[Said]| told(list).expect("some").totals.count;
-        let ask = said(0, 100, 100, 200);
-        assert_eq!(
-            of(&[ask, part(200, 36), part(290, 36), update, part(310, 16_384)]),
-            1,
-            "more of the same was to come"
-        );
-        assert_eq!(
-            of(&[ask, part(200, 16_384), update, Said { informed: false, ..part(310, 700) }]),
-            1,
-            "sooner than it could"
-        );
-        assert_eq!(of(&[ask, part(200, 700), update, part(310, 900)]), 2, "a request as long as two updates");
-    }
-
-    #[test]
-    fn several_short_records_of_http_2_are_several_requests() {
-        let of = |requests| {
-            let ask = |at_ns| Said { records: Records { requests, ..Records::default() }, ..said(0, at_ns, at_ns, 80) };
-            told(&[ask(100), said(SERVER, 200, 300, 900), ask(400), said(SERVER, 500, 600, 900)])
-        };
-        assert_eq!(of(2).expect("head and body").totals.count, 2);
-        assert_eq!(of(4).expect_err("side by side"), Reason::Overlapping);
+        for (bytes, start_ns) in [(39, 5000), (90_000, 100)] {
+            let mut exchanges = Exchanges::default();
+            exchanges.said(&said(0, 100, 100, bytes), false);
+            exchanges.restarts();
+            exchanges.said(&said(0, 5000, 5000, 300), false);
+            exchanges.said(&said(SERVER, 5200, 5200, 300), false);
+            assert_eq!(exchanges.finish().expect("one").list[0].start.0, start_ns);
+        }
     }
 
     #[test]

@@ -13,51 +13,30 @@ pub enum Opening {
     HttpUpgraded,
     /// HTTP/2 without TLS, whose requests go side by side.
     Http2,
-    /// TLS: the server answers with its hello.
-    ClientHello,
     /// SSH, whose messages are no requests.
     Ssh,
-    /// Too little was captured to know.
-    Cut,
-    /// Anything else.
+    /// Anything else, or nothing was captured.
     Other,
 }
 
 const METHODS: [&[u8]; 9] =
     [b"GET ", b"POST ", b"PUT ", b"HEAD ", b"DELETE ", b"OPTIONS ", b"PATCH ", b"CONNECT ", b"TRACE "];
 
-/// Bytes that reveal TLS.
-const FEWEST_BYTES: usize = 6;
-
 /// Bytes of a packet that are searched for a second request.
 const MOST_SEARCHED: usize = 16 << 10;
 
 impl Opening {
-    /// By the captured beginning of a packet's `length` bytes.
-    pub fn of(bytes: &[u8], length: u32) -> Self {
+    /// By the captured beginning of a message.
+    pub fn of(bytes: &[u8]) -> Self {
         match bytes {
             [b'S', b'S', b'H', b'-', ..] => Self::Ssh,
-            [22, 3, _, _, _, 1, ..] => Self::ClientHello,
             [b'P', b'R', b'I', b' ', b'*', b' ', b'H', b'T', b'T', b'P', b'/', b'2', ..] => Self::Http2,
             [b'H', b'T', b'T', b'P', b'/', b'1', b'.', _, b' ', b'1', b'0', b'1', ..] => Self::HttpUpgraded,
             [b'H', b'T', b'T', b'P', b'/', b'1', b'.', _, b' ', b'1', ..] => Self::HttpInterim,
             bytes if begins_request(bytes) && holds_another(bytes) => Self::HttpPipelined,
             bytes if begins_request(bytes) => Self::HttpRequest,
-            bytes if bytes.len() < FEWEST_BYTES && bytes.len() < length as usize => Self::Cut,
             _ => Self::Other,
         }
-    }
-}
-
-impl Opening {
-    /// Exchanges must know of it.
-    pub fn is_special(self) -> bool {
-        !matches!(self, Self::Other | Self::Cut | Self::HttpRequest | Self::ClientHello)
-    }
-
-    /// A server that serves has something to say to it.
-    pub fn asks(self) -> bool {
-        matches!(self, Self::HttpRequest | Self::HttpPipelined | Self::Http2 | Self::ClientHello)
     }
 }
 
@@ -82,8 +61,7 @@ mod tests {
 
     #[test]
     fn messages_are_known_by_their_first_bytes() {
-        let known: [(&[u8], Opening); 9] = [
-            (b"\x16\x03\x01\x02\x00\x01\x00", Opening::ClientHello),
+        let known: [(&[u8], Opening); 8] = [
             (b"GET / HTTP/1.1\r\nHost: a\r\n\r\n", Opening::HttpRequest),
             (b"GET /1 HTTP/1.1\r\n\r\nGET /2 HTTP/1.1\r\n\r\n", Opening::HttpPipelined),
             (b"HTTP/1.1 100 Continue\r\n\r\n", Opening::HttpInterim),
@@ -94,22 +72,14 @@ mod tests {
             (b"", Opening::Other),
         ];
         for (bytes, opening) in known {
-            assert_eq!(Opening::of(bytes, bytes.len() as u32), opening, "{}", String::from_utf8_lossy(bytes));
+            assert_eq!(Opening::of(bytes), opening, "{}", String::from_utf8_lossy(bytes));
         }
-    }
-
-    #[test]
-    fn a_few_bytes_of_many_say_nothing() {
-        assert_eq!(
-            [Opening::of(b"", 517), Opening::of(b"\x16\x03", 517), Opening::of(b"+OK\r\n", 5)],
-            [Opening::Cut, Opening::Cut, Opening::Other]
-        );
     }
 
     proptest! {
         #[test]
         fn any_bytes_are_something(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
-            let _ = Opening::of(&bytes, 60);
+            let _ = Opening::of(&bytes);
         }
     }
 }

@@ -1,7 +1,5 @@
 //! A stretch of one side's data without a word of the other side in between.
 
-use crate::tls::Records;
-
 /// Client and server by number.
 pub const CLIENT: u8 = 0;
 
@@ -19,8 +17,6 @@ pub struct Said {
     pub end: Moment,
     /// Bytes.
     pub bytes: u64,
-    /// Inside TLS: its records.
-    pub records: Records,
     /// Its sender had received what the other side said before: all of a response, or some of a request.
     pub informed: bool,
     /// An interim response of HTTP (RFC 9110 section 15.2): the response is still to come.

@@ -31,6 +31,4 @@ pub(crate) struct Talk {
     pub(crate) sealed: Exchanges,
     /// Records of TLS could not be read from some point on.
     pub(crate) unread: bool,
-    /// Where they could not, the client's handshake was over in the turn in progress or before it.
-    pub(crate) past_handshake: bool,
 }
