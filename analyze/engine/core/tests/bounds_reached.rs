@@ -8,7 +8,7 @@ use playbook::*;
 use vmtrace_core::tcp::events::bounds::Bound;
 
 fn reached(talk: &Talk) -> Vec<Bound> {
-    talk.summary().bounds.list().collect()
+    talk.summary().bounds().list().collect()
 }
 
 fn opened() -> Talk {

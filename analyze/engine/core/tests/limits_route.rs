@@ -64,7 +64,8 @@ fn share(summary: &ConnectionSummary, factor: Factor, from_ms: f64, to_ms: f64) 
 fn a_path_that_becomes_longer_is_no_queue_once_ten_seconds_have_shown_it() {
     let (summary, change_ms) = rounds(|round| if round < BEFORE { SHORT_MS } else { LONG_MS }, growing);
     let (told_ms, end_ms) = (change_ms + 12_000.0, change_ms + 29_000.0);
-    assert!(share(&summary, Factor::CongestionWindow, told_ms, end_ms) > 0.95);
+    let growing_share = share(&summary, Factor::CongestionWindow, told_ms, end_ms);
+    assert!(growing_share > 0.95, "{growing_share}: {:?}", summary.limits(CLIENT).map(|limits| &limits.runs));
     assert_eq!(share(&summary, Factor::BottleneckBandwidth, told_ms, end_ms), 0.0);
     // It may as well be a queue of others' that stands.
     let verdict = summary.verdict().expect("long enough");

@@ -104,7 +104,7 @@ fn a_protocol_that_is_unreachable_is_no_port() {
     let frames = [talk.frames(), &[unreachable(&talk, 1.0, 2, 0)]].concat();
     let found = analysis_of(&frames, &Options::default()).connections[0].outcome().expect("an outcome");
     assert!(
-        found.sentence.contains("that TCP is unreachable") && !found.sentence.contains("port"),
+        found.sentence.contains("that TCP is unreachable") && !found.sentence.contains(" port"),
         "{}",
         found.sentence
     );

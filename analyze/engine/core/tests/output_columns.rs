@@ -76,7 +76,7 @@ fn same(one: &Value, other: &Value) -> bool {
 }
 
 /// Fields that the document leaves out where they would be null, zero or false.
-const LEFT_OUT: [&str; 29] = [
+const LEFT_OUT: [&str; 30] = [
     "requests_reason",
     "rtt_delayed_acknowledgements",
     "loss_events",
@@ -105,6 +105,7 @@ const LEFT_OUT: [&str; 29] = [
     "stall_period_s",
     "stall_lost_bytes",
     "tls_bytes_before_tls",
+    "bounds_reached",
     "tls_padding_unknown",
 ];
 

@@ -38,7 +38,7 @@ pub fn connection(summary: &ConnectionSummary, visitor: &mut impl Visitor) {
     }
     requests(summary, visitor);
     ledger(summary, visitor);
-    let bounds: Vec<String> = summary.bounds.list().map(|bound| bound.name().to_owned()).collect();
+    let bounds: Vec<String> = summary.bounds().list().map(|bound| bound.name().to_owned()).collect();
     visitor.texts(key!("bounds_reached", IfSet), &bounds);
     visitor.outcome(summary);
     visitor.icmp_errors(summary.icmp_errors.as_deref());

@@ -49,7 +49,7 @@ pub(crate) fn speaks(connection: &mut Connection, packet: &Packet, bytes: &[u8],
     }
     let turn = turn_of(connection, packet, opening, side);
     end_turn(connection);
-    if !matches!(opening, Opening::Other | Opening::HttpRequest) {
+    if !matches!(opening, Opening::Other | Opening::HttpRequest | Opening::ClientHello) {
         connection.talk.get_or_insert_default().plain.begins(opening);
     }
     connection.speaker = if opening == Opening::HttpRequest { NOBODY } else { side as u8 };

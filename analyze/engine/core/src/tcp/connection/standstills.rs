@@ -76,9 +76,9 @@ fn late_ns(connection: &Connection, packet: &Packet, side: usize, before_ns: i64
 
 /// The connection is over: the rhythm in which a host stood still is looked for, and the pauses that end with it are its.
 pub(crate) fn settle_pauses(connection: &mut Connection, limit_ns: Option<u64>) {
-    let beside = connection.beside;
+    let (beside, begun_ns) = (connection.beside, connection.start_ns);
     let Some(standstills) = &mut connection.standstills else { return };
-    standstills.find(beside);
+    standstills.find(beside, begun_ns);
     let Some(found) = &standstills.found else { return };
     let cause = if beside[found.host] { Cause::LocalHostStall } else { Cause::RemoteHostStall };
     for pauses in connection.watchers.iter_mut().filter_map(|watchers| watchers.pauses.as_deref_mut()) {

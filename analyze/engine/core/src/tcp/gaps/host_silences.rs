@@ -24,6 +24,14 @@ pub(crate) struct Found {
     pub(crate) stops_ns: Vec<Span>,
 }
 
+/// A scheduler's rhythm begins no more of its periods after the connection.
+const MOST_PERIODS_BEFORE: i64 = 20;
+
+fn begins_soon_after(begun_ns: i64, period_ns: i64, silences: &[Silence]) -> bool {
+    let latest_ns = begun_ns.saturating_add(MOST_PERIODS_BEFORE * period_ns);
+    silences.iter().find(|silence| silence.owed).is_some_and(|first| first.start_ns <= latest_ns)
+}
+
 impl Standstills {
     /// Takes the next one of a host.
     pub(crate) fn add(&mut self, host: usize, silence: Silence) {
@@ -36,13 +44,16 @@ impl Standstills {
         }
     }
 
-    /// Looks for a rhythm: of both hosts that of the one beside the capture, whose clock stands with it, or the surer one.
-    pub(crate) fn find(&mut self, beside: [bool; 2]) {
+    /// Looks for a rhythm since the connection began: of both hosts that of the one beside the capture, whose clock stands with it, or
+    /// the surer one. One that begins later is that of a path which became longer: what is owed comes a round trip later then.
+    pub(crate) fn find(&mut self, beside: [bool; 2], begun_ns: i64) {
         let rhythms = self.silences.each_ref().map(|silences| Rhythm::of(silences));
         let sure = |host: usize| rhythms[host].map_or(0.0, |rhythm| rhythm.weight);
         let near = (0..2).find(|&host| beside[host] && rhythms[host].is_some());
         let host = near.unwrap_or(usize::from(sure(1) > sure(0)));
-        self.found = rhythms[host].map(|rhythm| Found { host, rhythm, stops_ns: rhythm.stops(&self.silences[host]) });
+        let silences = &self.silences[host];
+        let rhythm = rhythms[host].filter(|rhythm| begins_soon_after(begun_ns, rhythm.period_ns, silences));
+        self.found = rhythm.map(|rhythm| Found { host, rhythm, stops_ns: rhythm.stops(silences) });
         self.silences = Default::default();
     }
 }
@@ -66,8 +77,17 @@ mod tests {
     fn of_two_hosts_with_a_rhythm_the_one_beside_the_capture_stood_still() {
         for host in 0..2 {
             let mut standstills = silences([3, 45]);
-            standstills.find([host == 0, host == 1]);
+            standstills.find([host == 0, host == 1], 0);
             assert_eq!(standstills.found.map(|found| (found.host, found.stops_ns.len())), Some((host, 20)));
+        }
+    }
+
+    #[test]
+    fn a_rhythm_that_begins_in_the_middle_is_a_longer_path() {
+        for (begun_s, is_found) in [(-1, true), (-3, false)] {
+            let mut standstills = silences([3, 45]);
+            standstills.find([true, false], begun_s * 1_000_000_000);
+            assert_eq!(standstills.found.is_some(), is_found);
         }
     }
 

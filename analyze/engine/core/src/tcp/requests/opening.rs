@@ -15,6 +15,8 @@ pub enum Opening {
     Http2,
     /// SSH, whose messages are no requests.
     Ssh,
+    /// TLS: the server replies with its hello.
+    ClientHello,
     /// Anything else, or nothing was captured.
     Other,
 }
@@ -35,8 +37,14 @@ impl Opening {
             [b'H', b'T', b'T', b'P', b'/', b'1', b'.', _, b' ', b'1', ..] => Self::HttpInterim,
             bytes if begins_request(bytes) && holds_another(bytes) => Self::HttpPipelined,
             bytes if begins_request(bytes) => Self::HttpRequest,
+            [22, 3, _, _, _, 1, ..] => Self::ClientHello,
             _ => Self::Other,
         }
+    }
+
+    /// A server that serves has something to say to it.
+    pub fn asks(self) -> bool {
+        matches!(self, Self::HttpRequest | Self::HttpPipelined | Self::Http2 | Self::ClientHello)
     }
 }
 
@@ -61,7 +69,7 @@ mod tests {
 
     #[test]
     fn messages_are_known_by_their_first_bytes() {
-        let known: [(&[u8], Opening); 8] = [
+        let known: [(&[u8], Opening); 9] = [
             (b"GET / HTTP/1.1\r\nHost: a\r\n\r\n", Opening::HttpRequest),
             (b"GET /1 HTTP/1.1\r\n\r\nGET /2 HTTP/1.1\r\n\r\n", Opening::HttpPipelined),
             (b"HTTP/1.1 100 Continue\r\n\r\n", Opening::HttpInterim),
@@ -69,6 +77,7 @@ mod tests {
             (b"HTTP/1.1 200 OK\r\n", Opening::Other),
             (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", Opening::Http2),
             (b"SSH-2.0-OpenSSH_9.2\r\n", Opening::Ssh),
+            (b"\x16\x03\x01\x02\x00\x01\x00", Opening::ClientHello),
             (b"", Opening::Other),
         ];
         for (bytes, opening) in known {

@@ -76,12 +76,12 @@ fn end_later(summary: &mut ConnectionSummary, packet: &Packet) {
     limits.flatten().for_each(|limits| after_data::take_straggler(limits, packet.time_ns, packet.frame));
 }
 
-/// A number of the packet lies far from all that both sides have said. A SYN has one of its own.
+/// A number of the packet lies far from all that the client has sent, which alone is known by then. A SYN has one of its own.
 fn is_outside(summary: &ConnectionSummary, packet: &Packet, side: usize) -> bool {
-    let is_far = |number: u32, side: usize| {
-        let ahead = serial_difference(number, summary.last_numbers[side]);
-        summary.last_numbers[side] != 0 && !(-FARTHEST_BEHIND..=NEAR_BYTES as i32).contains(&ahead)
+    let number = match side {
+        0 => Some(packet.sequence),
+        _ => packet.has(tcp_flags::ACK).then_some(packet.acknowledgement),
     };
-    let acknowledges_far = || packet.has(tcp_flags::ACK) && is_far(packet.acknowledgement, 1 - side);
-    !packet.has(tcp_flags::SYN) && (is_far(packet.sequence, side) || acknowledges_far())
+    let ahead = number.zip(summary.last_number_of_client()).map(|(number, last)| serial_difference(number, last));
+    !packet.has(tcp_flags::SYN) && ahead.is_some_and(|ahead| !(-FARTHEST_BEHIND..=NEAR_BYTES as i32).contains(&ahead))
 }

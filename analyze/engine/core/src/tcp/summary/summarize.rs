@@ -11,6 +11,7 @@ use crate::tcp::connection::vantage::{Clues, Vantage};
 use crate::tcp::connection::watching;
 use crate::tcp::direction::direction::{Direction, direction_and_peer};
 use crate::tcp::direction::segment_size;
+use crate::tcp::events::bounds::BoundsReached;
 use crate::tcp::events::offer::Scaling;
 use crate::tcp::limits::rules::RoundRule;
 use crate::tcp::requests::exchanges::Reason;
@@ -66,10 +67,8 @@ pub fn summary_of(connection: &mut Connection, environment: &Environment) -> Box
             judgement,
             tls: facts.map(Box::new),
             no_requests: requests.as_ref().err().copied().unwrap_or(Reason::NoExchange),
-            details: connection_details(nearer::nearer(connection), requests.ok()),
+            details: connection_details(nearer::nearer(connection), requests.ok(), bounds_reached(connection)),
             lookups: connection.dns.take().map(|streams| Box::new(streams.into_lookups())),
-            bounds: bounds_reached(connection),
-            last_numbers: connection.directions.each_ref().map(|one| if one.begun { one.max as u32 } else { 0 }),
             ended_by: 0,
             ended_by_ns: i64::MIN,
             ending,
@@ -137,9 +136,13 @@ fn requests(connection: &mut Connection, tls: Option<&TlsFacts>) -> Result<Reque
     })
 }
 
-fn connection_details(nearer: Option<Nearer>, requests: Option<RequestSummary>) -> Option<Box<ConnectionDetails>> {
-    (nearer.is_some() || requests.is_some())
-        .then(|| Box::new(ConnectionDetails { nearer: nearer.map(Box::new), requests }))
+fn connection_details(
+    nearer: Option<Nearer>,
+    requests: Option<RequestSummary>,
+    bounds: BoundsReached,
+) -> Option<Box<ConnectionDetails>> {
+    let is_plain = nearer.is_none() && requests.is_none() && bounds.is_empty();
+    (!is_plain).then(|| Box::new(ConnectionDetails { nearer: nearer.map(Box::new), requests, bounds }))
 }
 
 /// Where the connection was captured.

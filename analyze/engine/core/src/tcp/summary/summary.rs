@@ -252,6 +252,8 @@ pub struct ConnectionDetails {
     pub nearer: Option<Box<Nearer>>,
     /// Requests and responses.
     pub requests: Option<RequestSummary>,
+    /// Lists that were full.
+    pub bounds: BoundsReached,
 }
 
 /// One connection.
@@ -307,10 +309,6 @@ pub struct ConnectionSummary {
     pub no_requests: Reason,
     /// Names looked up over it, until they are gathered.
     pub lookups: Option<Box<Lookups>>,
-    /// Lists that were full.
-    pub bounds: BoundsReached,
-    /// Number behind the last byte that client and server sent; 0 if that is not known.
-    pub last_numbers: [u32; 2],
     /// Signature of the last packet since only this summary is kept.
     pub ended_by: u32,
     /// Time of that packet.
@@ -332,7 +330,10 @@ impl ConnectionSummary {
     /// For a capture that gives its packets no time: they all have the same one then, from which nothing follows.
     pub fn forget_times(&mut self) {
         (self.handshake_loops, self.teardown, self.judgement) = ([Measured::NONE; 2], Measured::NONE, None);
-        (self.answered_nearer, self.details, self.no_requests) = (None, None, Reason::NoTime);
+        (self.answered_nearer, self.no_requests) = (None, Reason::NoTime);
+        if let Some(details) = &mut self.details {
+            (details.nearer, details.requests) = (None, None);
+        }
         self.ending = None;
         self.directions.iter_mut().for_each(DirectionSummary::forget_times);
     }
@@ -355,6 +356,17 @@ impl ConnectionSummary {
     /// What answered the opening, if that is nearer than what acknowledges data.
     pub fn nearer(&self) -> Option<&Nearer> {
         self.details.as_deref()?.nearer.as_deref()
+    }
+
+    /// Lists that were full.
+    pub fn bounds(&self) -> BoundsReached {
+        self.details.as_deref().map_or_else(BoundsReached::default, |details| details.bounds)
+    }
+
+    /// Number behind the last byte that the client sent; none if it is not known.
+    pub(crate) fn last_number_of_client(&self) -> Option<u32> {
+        let sent = self.directions[0].unique_payload_bytes + self.directions[0].unseen_acknowledged_bytes;
+        self.openings_seen[0].then(|| self.client_isn.wrapping_add(1).wrapping_add(sent as u32))
     }
 
     /// The server's address, version and port.
