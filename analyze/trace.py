@@ -104,6 +104,15 @@ def read(*sources: Source, options: Options = _DEFAULTS, progress: Progress | No
     return Trace([opened(source, spool, keep=options.keep_input) for source in sources], options, progress, spool)
 
 
+def _compiler(expression: str | None) -> Callable[[int, int], bytes] | None:
+    """Libpcap is loaded for a filter alone: its loading would take half of a small capture's time."""
+    if expression is None:
+        return None
+    from analyze.filter import compiler
+
+    return compiler(expression)
+
+
 class Trace:
     """What was measured. The tables go into pyarrow, polars, pandas and DuckDB as they are."""
 
@@ -430,8 +439,6 @@ class Trace:
     def _run(
         self, packets_of: tuple[int, ...], *, before: _engine.Analysis | None = None, interrupted: bool = False
     ) -> _engine.Analysis:
-        from analyze.filter import compiler
-
         options = self._options
         return _engine.analyze(
             [[self._inputs[position][:2] for position in members] for members in self._groups],
@@ -440,7 +447,7 @@ class Trace:
             allowed_bps=options.allowed_bps,
             detail_connections=packets_of,
             measured_before=before,
-            compile_filter=compiler(options.filter),
+            compile_filter=_compiler(options.filter),
             progress=self._progress,
             interrupted=interrupted,
         )

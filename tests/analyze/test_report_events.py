@@ -219,8 +219,8 @@ def test_bands_and_shares_are_those_of_the_limits(transfer: Any) -> None:
     made = replace(series, record=series.record | {series.direction: way})
     assert judgement.bands(made) == [[0.0, 0.5, "setup"]]
     assert [(one["factor"], one["text"]) for one in judgement.legend(made)] == [
-        ("slow_start", "50.0 % of the time (1.00 s), 75.0 % of what was lost; within bands of others"),
-        ("setup", "25.0 % of the time (500 ms), 25.0 % of what was lost"),
+        ("slow_start", "50.0 % of the time (1.00 s), 75.0 % of the shortfall; within bands of others"),
+        ("setup", "25.0 % of the time (500 ms), 25.0 % of the shortfall"),
         ("idle", "20.0 % of the time (400 ms); within bands of others"),
         ("unknown", "5 % of the time (100 ms); within bands of others"),
     ]

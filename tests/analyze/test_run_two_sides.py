@@ -135,7 +135,7 @@ def test_the_answer_and_the_document_hold_it(new_run: Any) -> None:
     show(results, console)
     said = "\n".join(two_sides_lines(results))
     assert "data, both sides matched in 1 transfer: 1 of 401 data segments lost in the network" in said
-    assert "pauses between packets made 1 at the sender of the data" in said
+    assert "pauses between packets, by where they were made: 1 at the sender of the data" in said
     assert "clock: the receiver's is 2.00 s ahead of the sender's (± 20.0 ms)" in said
     content = json.loads(as_bytes(document([results], [results.choose(None)])))
     schema = jsonschema.Draft202012Validator(load("vmtrace.run_report.1"))

@@ -105,7 +105,7 @@ def test_steal_that_is_there_in_the_stalls_alone_goes_with_them(stalls: Stalls) 
     assert steal.difference.low < 0.39 < steal.difference.high
     assert steal.difference.high - steal.difference.low < 0.02
     assert interval_sentence(steal).startswith(
-        "steal of the sender was 40.9 % during a host that stood still and 2 % outside of it (+38.9 ["
+        "steal of the sender was 40.9 % during a host stall and 2 % outside of it (+38.9 ["
     )
     assert interval_sentence(steal).endswith("points): it goes with it")
 
@@ -140,7 +140,7 @@ def test_a_cpu_that_is_as_busy_outside_is_not_what_sets_the_stalls_apart(stalls:
     stalls.counters(np.zeros(300), 0.8 + noise(stalls, 0.05))
     found = stalls.asked()
     assert interval_sentence(found["sender_cpu"]).endswith("hardly different, so not what sets these intervals apart")
-    assert interval_sentence(found["sender_cpu_steal"]).endswith("was 0 during a host that stood still: not the cause")
+    assert interval_sentence(found["sender_cpu_steal"]).endswith("was 0 during a host stall: not the cause")
 
 
 def test_work_that_stops_in_the_stalls_is_on_the_harmless_side(stalls: Stalls) -> None:
@@ -231,7 +231,7 @@ def test_answer_page_and_json_tell_what_goes_with_the_stalls_and_what_does_not(s
     stalls.counters(stalls.seconds(0.4, 0.01), 0.03 + noise(stalls, 0.04))
     run = stalls.results()
     lines = list(interval_lines(run))
-    assert "while a host that stood still limited (30 intervals in 30 transfers):" in lines
+    assert "while a host stall limited (30 intervals in 30 transfers):" in lines
     assert any("it goes with it" in line for line in lines)
     assert any("CPU of the sender" in line and "not the cause" in line for line in lines)
     assert "steal of the sender" in words(intervals_part(run))

@@ -136,7 +136,7 @@ def test_transactions_that_a_capture_missed_something_of_have_no_overhead() -> N
         (1, 5, "packets"), (1, 5, "not"), (1, 5, "TLS"), (1, 5, "not"),
     ]  # fmt: skip
     (said,) = (line for line in trouble(Report(runs)) if "could not be followed" in line)
-    assert "overhead is told without 1 of 5 transactions" in said
+    assert "overhead leaves out 1 of 5 transactions" in said
 
 
 def test_captures_are_compared_with_the_counters_of_a_quiet_interface() -> None:

@@ -121,7 +121,7 @@ mod tests {
             segment_bytes: 1500.0,
             overhead: 1.04,
             beside_sender: true,
-            has_bucket: place % 3 == 0,
+            has_bucket: place.is_multiple_of(3),
             series: Series { start_ns: -5, bin_ns: 10_000_000, bins },
         }
     }
