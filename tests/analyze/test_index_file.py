@@ -1,6 +1,7 @@
 """An index names the stretches that hold the packets of connections, and is of one version of its capture."""
 
 from pathlib import Path
+from unittest.mock import patch
 
 import pyarrow as pa
 import pytest
@@ -74,15 +75,14 @@ def test_an_index_is_found_in_a_folder_of_indexes(tmp_path: Path) -> None:
     assert packets(trace, [1, 299]).equals(expected)
 
 
-def test_stretches_are_unpacked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stretches_are_unpacked_once(tmp_path: Path) -> None:
     [path] = capture(tmp_path)
     content = as_bytes(index_file.made(path)[0], path)
-    calls, true = [], Index._unpacked
-    monkeypatch.setattr(Index, "_unpacked", lambda self: calls.append(1) or true(self))
-    index = parsed(content, path)
-    index.parts({1, 2})
-    assert index.stretches
-    assert len(calls) == 1
+    with patch.object(Index, "_unpacked", autospec=True, side_effect=Index._unpacked) as unpacked:
+        index = parsed(content, path)
+        index.parts({1, 2})
+        assert index.stretches
+    assert unpacked.call_count == 1
 
 
 def test_rotated_captures_are_read_by_their_indexes(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def test_one_more_connection_takes_no_more_than_its_bound(
     peaks = []
     for connections in (FEW, MANY):
         capture = tmp_path / f"{connections}.pcap"
-        command = [binaries / "bench_generate", kind, capture, "--connections", str(connections)]
+        command = [str(binaries / "bench_generate"), kind, str(capture), "--connections", str(connections)]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=300)
         peaks.append(peak_bytes(binaries, capture))
         capture.unlink()

@@ -11,12 +11,14 @@ use vmtrace_core::analysis::{NoObserver, Options, analyze};
 use vmtrace_core::output::json::JsonHeader;
 
 /// Packets that come after the end of a connection are counted by its summary alone, but a connection whose packets are
-/// wanted one by one is kept in full: here that makes a difference to the time of the last packet and to the windows.
-const STRAGGLERS: [&str; 4] = [
+/// wanted one by one is kept in full: here that makes a difference to the time of the last packet, to the windows
+/// and to how many resets are kept.
+const STRAGGLERS: [&str; 5] = [
     "short-connections.pcap.gz",
     "suricata-verify__http-range-multiflows.pcap",
     "nDPI__alexa-app.pcapng",
     "tcptrace__hardware_dups.dmp.gz",
+    "zeek__llc-fddi.pcap",
 ];
 
 fn document(path: &Path, detail_connections: Vec<u32>) -> Option<String> {
