@@ -41,11 +41,7 @@ fn because(case: &Case, tally: &Tally) -> String {
     if direction.lost_inferred() > 0 {
         format!("{LOSSES} kept the congestion window small{}: {}", share_lost(case), possible(tally))
     } else if direction.congestion_events() > 0 {
-        format!(
-            "{MARKS} ({}) kept the congestion window small: {}",
-            direction.congestion_events(),
-            possible(tally)
-        )
+        format!("{MARKS} ({}) kept the congestion window small: {}", direction.congestion_events(), possible(tally))
     } else {
         format!("{GREW}: {}", possible(tally))
     }

@@ -28,7 +28,8 @@ pub const RULE: FactorRule = FactorRule {
 
 fn because(case: &Case, tally: &Tally) -> String {
     let trips = stalled_round_trips(case.direction);
-    let rhythm = case.limits.stall_period_ns.map(|ns| format!(", and ran again each {}", seconds(ns))).unwrap_or_default();
+    let rhythm =
+        case.limits.stall_period_ns.map(|ns| format!(", and ran again each {}", seconds(ns))).unwrap_or_default();
     let (time, reference) = (tally.time(), tally.reference());
     format!("A host stalled for {time} in all{rhythm}, while the path could carry {reference}{trips}")
 }

@@ -55,7 +55,9 @@ fn because(case: &Case, tally: &Tally) -> String {
     }
     if let Some(InferredWindow { scale, bytes: most }) = case.limits.inferred_window {
         let (most, rate) = (bytes(most as f64), tally.rate());
-        return format!("The receiver's window of {most} (scale {scale}, inferred from the data in flight) allowed no more than {rate}");
+        return format!(
+            "The receiver's window of {most} (scale {scale}, inferred from the data in flight) allowed no more than {rate}"
+        );
     }
     let most = window.extremes.map_or(0, |(_, _, most)| most);
     let unscaled = match unscaled(case) {
