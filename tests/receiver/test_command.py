@@ -25,6 +25,8 @@ def started(*words: str, cwd: Path) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "receiver", *words],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=cwd, env=ENVIRONMENT,
+        # Under nohup a program inherits that SIGHUP is ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),  # noqa: PLW1509 - no thread of the tests holds a lock
     )  # fmt: skip
 
 
@@ -60,7 +62,10 @@ def test_it_makes_a_key_says_where_it_listens_serves_and_ends_by_ctrl_c(tmp_path
         assert far.error is None
         control.close()
         program.send_signal(number)
-        out, err = program.communicate(timeout=15)
+        try:
+            out, err = program.communicate(timeout=15)
+        finally:
+            program.kill()
     assert program.returncode == 0
     assert err.count("\n") == 1
     assert "made a new key in key: copy this file" in err

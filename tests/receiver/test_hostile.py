@@ -198,7 +198,7 @@ def test_wrong_keys_shut_an_address_out_for_a_while_and_nobody_else(tmp_path: Pa
         for _ in range(3):
             with pytest.raises(KeyRefused):
                 Control.connect(there.endpoint(HOSTILE), b"x" * 32, 5)
-        with pytest.raises(ReceiverBusy, match="without a word"):
+        with pytest.raises(ReceiverBusy, match="without a reply"):
             Control.connect(there.endpoint(HOSTILE), KEY, 5)
         there.serves("127.0.0.1")
         time.sleep(0.5)
