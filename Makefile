@@ -107,10 +107,10 @@ test-python: $(STAMPS)/install-dev ## the tests of everything else (PYTEST="-k n
 	@$(if $(PYTEST),,$(MAKE) --keep-going test-python-side-by-side test-python-alone)
 	@$(if $(PYTEST),$(RUN_TESTS) $(PYTEST))
 
-# Tests without namespaces, and the `untimed` ones with, need no exact times: two at once, a file on one worker, since its tests
-# share servers.
+# Tests without namespaces, and the `untimed` ones with, need no exact times, and wait for two thirds of theirs: three at once on two
+# processors, a file on one worker, since its tests share servers.
 test-python-side-by-side: $(STAMPS)/install-dev
-	@$(RUN_TESTS) -n 2 --dist loadfile -m "(not root or untimed) and not alone and not long"
+	@$(RUN_TESTS) -n 3 --dist loadfile -m "(not root or untimed) and not alone and not long"
 
 # The others make hosts, record packets and compare times: one after the other on an idle machine.
 test-python-alone: $(STAMPS)/install-dev
