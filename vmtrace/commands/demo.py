@@ -43,7 +43,7 @@ pairs = 2
 probe = {{ bytes = "100 KiB" }}
 data = {{ bytes = "1600 KiB" }}
 """
-_REPORT_LINES = 14
+_REPORT_LINES = 12
 """Of the report, which stands below what the campaign has printed, on one screen of 40 lines."""
 _EXAMPLES = """examples:
   sudo vmtrace demo --out demo           an emulated path between two hosts, recorded at both ends
