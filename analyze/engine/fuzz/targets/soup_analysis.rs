@@ -30,7 +30,10 @@ fuzz_target!(|data: &[u8]| {
 fn check(analysis: &Analysis, packets: u64) {
     assert_eq!(analysis.inputs[0].facts.packets, packets);
     for direction in analysis.connections.iter().flat_map(|connection| &connection.directions) {
-        assert!(direction.loss.retransmitted <= direction.data_packets, "more retransmissions than data packets");
+        assert!(
+            u64::from(direction.loss.retransmitted) <= direction.data_segments,
+            "more retransmissions than segments"
+        );
     }
     let header = JsonHeader { vmtrace_version: "0".into(), input_paths: vec!["fuzz".into()], ..JsonHeader::default() };
     analysis.write_json(&mut std::io::sink(), &header).expect("a sink takes everything");
