@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from vmtrace.commands import options
 from vmtrace.errors import Exit, UsageError, complain
 
 if TYPE_CHECKING:
@@ -56,20 +57,16 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--at", metavar="LAT,LON", help="where this host is, in degrees; without it distances locate nothing")
     add("--vantage", metavar="NAME", help="what reports call this host (default: the folder's name)")
     add("--landmarks", metavar="FILE", type=Path, help="hosts of known place: a line each, address LAT,LON NAME")
-    add = parser.add_argument_group("measurements").add_argument
+    measurements = parser.add_argument_group("measurements")
+    add = measurements.add_argument
     add("--port", metavar="N", default="443", help="TCP port of the service (default: 443)")
-    add(
-        "--ca-bundle", metavar="FILE", type=Path, help="certificate authorities to trust for TLS (default: this host's)"
-    )
+    options.add_ca_bundle(measurements, "this host's")
     add("--round-trips", metavar="N", default="10", help="round trips of each kind to each address (default: 10)")
     add("--spacing", metavar="TIME", default="200ms", help="between two round trips to an address (default: 200ms)")
     add("--most", metavar="N", default="2000", help="addresses to measure at most (default: 2000)")
     add("--no-traceroute", action="store_true", help="do not trace the routes")
-    add("--interface", metavar="IF", help="interface to record (default: the one towards the front ends)")
-    add("--no-capture", action="store_true", help="record no packets (needs no rights)")
-    add = parser.add_argument_group("output").add_argument
-    add("--json", action="store_true", help="print run.json at the end")
-    add("--quiet", "-q", action="store_true", help="print only errors and warnings")
+    options.add_recording(measurements, "front ends")
+    options.add_run_output(parser, named=False)
 
 
 def run(arguments: argparse.Namespace) -> int:

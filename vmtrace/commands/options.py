@@ -55,3 +55,62 @@ def add_display(parser: argparse._ActionsContainer) -> None:
     parser.add_argument("--quiet", "-q", action="store_true", help="print no table and no progress")
     parser.add_argument("--no-color", action="store_true", help="no colour, even on a terminal")
     parser.add_argument("--debug", action="store_true", help="on an error, print its traceback")
+
+
+def add_service_client(parser: argparse._ActionsContainer) -> None:
+    """How a service's own SDK is used."""
+    add_ca_bundle(parser)
+    parser.add_argument(
+        "--option",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="option of the SDK (a wrong name lists them)",
+    )
+
+
+def add_ca_bundle(parser: argparse._ActionsContainer, default: str = "") -> None:
+    """Whom TLS trusts."""
+    known = f" (default: {default})" if default else ""
+    parser.add_argument(
+        "--ca-bundle", metavar="FILE", type=Path, help=f"certificate authorities to trust for TLS{known}"
+    )
+
+
+def add_charge_limits(parser: argparse.ArgumentParser, moved: str, table: str) -> None:
+    """When a run stops by itself: `moved` says which bytes count, `table` names a built-in table of prices."""
+    add = parser.add_argument_group("limits").add_argument
+    add("--max-bytes", metavar="SIZE", help=f"move at most so much{moved}")
+    add("--max-cost", metavar="AMOUNT", help="stop before the charges by --prices exceed this")
+    add("--prices", metavar="NAME|FILE", help=f"table of prices: a TOML file, or {table}")
+
+
+def add_recording(parser: argparse._ActionsContainer, towards: str) -> None:
+    """Where packets are recorded, if they are."""
+    parser.add_argument(
+        "--interface", metavar="IF", help=f"interface to record (default: the one towards the {towards})"
+    )
+    parser.add_argument("--no-capture", action="store_true", help="record no packets (needs no rights)")
+
+
+def add_snap_length(parser: argparse._ActionsContainer) -> None:
+    """How much of each packet is recorded."""
+    parser.add_argument(
+        "--snaplen", metavar="N", help="bytes kept of each packet (default: headers, and complete TLS handshakes)"
+    )
+
+
+def add_recorded_packets(parser: argparse._ActionsContainer) -> None:
+    """Which packets of a service are recorded."""
+    parser.add_argument(
+        "--filter", metavar="BPF", help="packets to record (default: the service's ports, DNS, ICMP and ARP)"
+    )
+
+
+def add_run_output(parser: argparse.ArgumentParser, *, named: bool = True) -> None:
+    """What a run prints, and what reports call it."""
+    add = parser.add_argument_group("output").add_argument
+    if named:
+        add("--name", metavar="NAME", help="name of the data set in reports (default: the folder's)")
+    add("--json", action="store_true", help="print run.json at the end")
+    add("--quiet", "-q", action="store_true", help="print only errors and warnings")

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from vmtrace.commands import options
 from vmtrace.commands.values import amount, checked_url, factor, read_option, repeats, required
 from vmtrace.errors import Exit, UsageError, complain
 
@@ -35,20 +36,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--provider", metavar="NAME", help="sqs or azure-queue (any unique prefix)")
     add("--out", metavar="RUN", type=Path, help="output folder (must not exist)")
     add("--resume", metavar="RUN", type=Path, help="resume a run that was killed or interrupted")
-    add = parser.add_argument_group("the service").add_argument
+    service = parser.add_argument_group("the service")
+    add = service.add_argument
     add("--endpoint-url", metavar="URL", help="a compatible server instead of the SDK's")
     add("--region", metavar="R", help="region of the service (default: the SDK's)")
     add("--location", metavar="NAME", help="where this host is, for reports")
     add("--queue", metavar="NAME", help="an existing queue (default: one of the run's own)")
     add("--fifo", action="store_true", help="use a FIFO queue")
-    add("--ca-bundle", metavar="FILE", type=Path, help="certificate authorities to trust for TLS")
-    add(
-        "--option",
-        metavar="NAME=VALUE",
-        action="append",
-        default=[],
-        help="option of the SDK (a wrong name lists them)",
-    )
+    options.add_service_client(service)
     add = parser.add_argument_group("the plan").add_argument
     add(
         "--plan",
@@ -70,20 +65,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--backlog", metavar="N", help="without a rate: most messages sent and not yet deleted")
     add("--repeat", metavar="N", help="repetitions, instead of the plan's number")
     add("--scale", metavar="X", help="multiply the numbers of messages")
-    add = parser.add_argument_group("limits").add_argument
-    add("--max-bytes", metavar="SIZE", help="move at most so much in requests and responses")
-    add("--max-cost", metavar="AMOUNT", help="stop before the charges by --prices exceed this")
-    add("--prices", metavar="NAME|FILE", help="table of prices: a TOML file, or garfinkel2007 (those of 2007)")
-    add = parser.add_argument_group("packets").add_argument
-    add("--interface", metavar="IF", help="interface to record (default: the one towards the service)")
-    add("--no-capture", action="store_true", help="record no packets (needs no rights)")
-    add("--capture-for", metavar="TIME", help="record only the beginning of each stage (default: all of it)")
-    add("--snaplen", metavar="N", help="bytes kept of each packet (default: headers, and complete TLS handshakes)")
-    add("--filter", metavar="BPF", help="packets to record (default: the service's ports, DNS, ICMP and ARP)")
-    add = parser.add_argument_group("output").add_argument
-    add("--name", metavar="NAME", help="name of the data set in reports (default: the folder's)")
-    add("--json", action="store_true", help="print run.json at the end")
-    add("--quiet", "-q", action="store_true", help="print only errors and warnings")
+    options.add_charge_limits(parser, " in requests and responses", "garfinkel2007 (those of 2007)")
+    packets = parser.add_argument_group("packets")
+    options.add_recording(packets, "service")
+    packets.add_argument(
+        "--capture-for", metavar="TIME", help="record only the beginning of each stage (default: all of it)"
+    )
+    options.add_snap_length(packets)
+    options.add_recorded_packets(packets)
+    options.add_run_output(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

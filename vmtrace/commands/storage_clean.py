@@ -7,6 +7,7 @@ import argparse
 from pathlib import Path
 
 from analyze.units import plural
+from vmtrace.commands import options
 from vmtrace.errors import Exit, complain
 
 NAME = "clean"
@@ -19,7 +20,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of the subcommand."""
     add = parser.add_argument
     add("run", metavar="RUN", nargs="+", type=Path, help="folder of a run")
-    add("--ca-bundle", metavar="FILE", type=Path, help="certificate authorities to trust for TLS (default: the run's)")
+    options.add_ca_bundle(parser, "the run's")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vmtrace.commands import options
 from vmtrace.commands.values import amount, checked_url, factor, repeats, required
 from vmtrace.errors import Exit, UsageError, complain
 
@@ -39,21 +40,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--provider", metavar="NAME", required=True, help="s3, glacier, azure-blob or swift (any unique prefix)")
     add("--out", metavar="RUN", type=Path, required=True, help="output folder (must not exist, unless --resume)")
-    add = parser.add_argument_group("the service").add_argument
+    service = parser.add_argument_group("the service")
+    add = service.add_argument
     add(
         "--endpoint-url", metavar="URL", help="a compatible server (Swift: its authentication URL) instead of the SDK's"
     )
     add("--region", metavar="R", help="region of the service (default: the SDK's)")
     add("--bucket", metavar="NAME", help="existing bucket, container or vault (default: create one)")
     add("--create-bucket", action="store_true", help="create the one named by --bucket, and remove it at the end")
-    add("--ca-bundle", metavar="FILE", type=Path, help="certificate authorities to trust for TLS")
-    add(
-        "--option",
-        metavar="NAME=VALUE",
-        action="append",
-        default=[],
-        help="option of the SDK (a wrong name lists them)",
-    )
+    options.add_service_client(service)
     add("--restore-timeout", metavar="TIME", help="how long to wait for archived objects (default: 6h)")
     add = parser.add_argument_group("the plan").add_argument
     add(
@@ -79,23 +74,16 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--start-at", metavar="TIME", help="surge: when it begins, as 2030-01-01T12:00Z; the same on all hosts")
     add("--location", metavar="NAME", help="where this host is, for reports")
     add("--resume", action="store_true", help="resume the run in --out; give the other options as before")
-    add = parser.add_argument_group("limits").add_argument
-    add("--max-bytes", metavar="SIZE", help="move at most so much, over all repetitions")
-    add("--max-cost", metavar="AMOUNT", help="stop before the charges by --prices exceed this")
-    add("--prices", metavar="NAME|FILE", help="table of prices: a TOML file, or bocchi2014 (those of 2014)")
-    add = parser.add_argument_group("packets").add_argument
-    add("--interface", metavar="IF", help="interface to record (default: the one towards the service)")
-    add("--no-capture", action="store_true", help="record no packets (needs no rights)")
-    add("--snaplen", metavar="N", help="bytes kept of each packet (default: headers, and complete TLS handshakes)")
-    add("--filter", metavar="BPF", help="packets to record (default: the service's ports, DNS, ICMP and ARP)")
-    add(
+    options.add_charge_limits(parser, ", over all repetitions", "bocchi2014 (those of 2014)")
+    packets = parser.add_argument_group("packets")
+    options.add_recording(packets, "service")
+    options.add_snap_length(packets)
+    options.add_recorded_packets(packets)
+    packets.add_argument(
         "--keep-packets", metavar="slowest:P%",
         help="campaigns: keep the packets of the slowest P %% of the requests; of all, what reports need of them",
     )  # fmt: skip
-    add = parser.add_argument_group("output").add_argument
-    add("--name", metavar="NAME", help="name of the data set in reports (default: the folder's)")
-    add("--json", action="store_true", help="print run.json at the end")
-    add("--quiet", "-q", action="store_true", help="print only errors and warnings")
+    options.add_run_output(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vmtrace.commands import options
 from vmtrace.errors import Exit, UsageError, complain
 
 if TYPE_CHECKING:
@@ -32,11 +33,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("torrent", metavar="TORRENT", type=Path, help="torrent of one file (vmtrace swarm seed --write-torrent)")
     add("--out", metavar="RUN", type=Path, required=True, help="output folder (must not exist)")
-    add = parser.add_argument_group("sources").add_argument
+    sources = parser.add_argument_group("sources")
+    add = sources.add_argument
     add("--web-seed", metavar="URL", help="the object: a public or signed http(s) URL, or s3://BUCKET/KEY to sign")
     add("--endpoint-url", metavar="URL", help="S3-compatible server that s3:// is signed for (default: Amazon's)")
     add("--region", metavar="R", help="region that s3:// is signed for (default: the SDK's)")
-    add("--ca-bundle", metavar="FILE", type=Path, help="certificate authorities to trust for TLS")
+    options.add_ca_bundle(sources)
     add(
         "--tracker", metavar="URL", action="append", default=[], help="finds seeds (default: the torrent's); repeatable"
     )
@@ -73,14 +75,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--web-request", metavar="SIZE", help="most that is asked of the web seed at once (default: libtorrent's 16MiB)"
     )
     add("--sha256", metavar="HEX", help="digest that the file must have (default: that of the first download)")
-    add = parser.add_argument_group("packets").add_argument
-    add("--interface", metavar="IF", help="interface to record (default: the one towards the sources)")
-    add("--no-capture", action="store_true", help="record no packets (needs no rights)")
-    add("--snaplen", metavar="N", help="bytes kept of each packet (default: headers, and complete TLS handshakes)")
-    add = parser.add_argument_group("output").add_argument
-    add("--name", metavar="NAME", help="name of the data set in reports (default: the folder's)")
-    add("--json", action="store_true", help="print run.json at the end")
-    add("--quiet", "-q", action="store_true", help="print only errors and warnings")
+    packets = parser.add_argument_group("packets")
+    options.add_recording(packets, "sources")
+    options.add_snap_length(packets)
+    options.add_run_output(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
