@@ -23,7 +23,6 @@ use crate::tcp::connection::padded::may_be_padded;
 use crate::tcp::connection::padding;
 use crate::tcp::connection::rtt_by_echo;
 use crate::tcp::connection::speaking;
-use crate::tcp::connection::standstills;
 use crate::tcp::connection::watching;
 use crate::tcp::direction::sampling;
 use crate::tcp::events::copy::Copied;
@@ -40,7 +39,6 @@ pub fn on_packet(
     environment: &mut Environment,
 ) {
     let side = usize::from(!from_client);
-    standstills::passes(connection, packet, side);
     let is_near = |connection: &Connection| {
         !acceptable::is_far_ahead(connection, packet, side) && !acceptable::is_far_behind(connection, packet, side)
     };

@@ -16,19 +16,25 @@ use crate::tcp::gaps::undecided_gap::{Proved, Settled};
 use crate::tcp::limits::stall;
 use crate::tcp::limits::summary::LimitsSummary;
 
-/// A packet of `side` passes, and has changed nothing yet.
+/// A packet of `side` is the host's first for a while.
 #[inline(always)]
-pub(crate) fn passes(connection: &mut Connection, packet: &Packet, side: usize) {
-    let before_ns = std::mem::replace(&mut connection.passed_ns[side], packet.time_ns);
+pub(crate) fn ends_silence(connection: &Connection, packet: &Packet, side: usize) -> bool {
     // Times lie within 2^62 of zero.
-    if packet.time_ns - before_ns > SHORTEST_NS {
-        note_silence(connection, packet, side, before_ns);
-    }
+    packet.time_ns - connection.passed_ns[side] > SHORTEST_NS
 }
 
-/// A packet of `side` passes, the first since `before_ns`, which ends a silence of that host. It has changed nothing yet.
+/// A packet of `side` passes that is believed and no copy. What it says has not been taken yet.
+#[inline(always)]
+pub(crate) fn passes(connection: &mut Connection, packet: &Packet, side: usize) {
+    if ends_silence(connection, packet, side) {
+        note_silence(connection, packet, side, connection.passed_ns[side]);
+    }
+    connection.passed_ns[side] = packet.time_ns;
+}
+
+/// The packet is the first since `before_ns`, which ends a silence of that host.
 #[cold]
-pub(crate) fn note_silence(connection: &mut Connection, packet: &Packet, side: usize, before_ns: i64) {
+fn note_silence(connection: &mut Connection, packet: &Packet, side: usize, before_ns: i64) {
     let end_ns = packet.time_ns;
     let due_ns = acknowledgement_due_ns(connection, side)
         .into_iter()
@@ -36,11 +42,11 @@ pub(crate) fn note_silence(connection: &mut Connection, packet: &Packet, side: u
         .min();
     let owed = due_ns.is_some_and(|due_ns| end_ns.saturating_sub(due_ns.max(before_ns)) > SHORTEST_NS);
     let late_ns = late_ns(connection, packet, side, before_ns);
-    let all_silent_ns = connection.end_ns;
+    let (all_silent_ns, begun_ns) = (connection.end_ns, connection.start_ns);
     let standstills = connection.standstills.get_or_insert_default();
-    standstills.add(side, Silence { start_ns: before_ns, end_ns, owed });
+    standstills.add(side, Silence { start_ns: before_ns, end_ns, owed }, begun_ns);
     if late_ns > SHORTEST_NS && end_ns.saturating_sub(all_silent_ns) > SHORTEST_NS {
-        standstills.add(1 - side, Silence { start_ns: all_silent_ns, end_ns, owed: true });
+        standstills.add(1 - side, Silence { start_ns: all_silent_ns, end_ns, owed: true }, begun_ns);
     }
 }
 

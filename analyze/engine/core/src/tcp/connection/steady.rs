@@ -56,7 +56,6 @@ pub fn steady_packet<const SIDE: usize>(
     shortest_gap_ns: i64,
     environment: &mut Environment,
 ) -> bool {
-    standstills::passes(connection, packet, SIDE);
     let taken = if packet.payload_length > 0 {
         steady_data::<SIDE>(connection, packet, bytes, shortest_gap_ns, environment)
     } else {
@@ -79,7 +78,7 @@ fn steady_data<const SIDE: usize>(
     environment: &mut Environment,
 ) -> bool {
     let is_watched = watching::is_watched(connection, packet, SIDE, connection.end_ns, shortest_gap_ns)
-        || ending_notes::ends_long_silence(connection, packet);
+        || standstills::ends_silence(connection, packet, SIDE);
     if is_watched || !acceptable::acknowledges_near(connection, packet, SIDE) || may_be_padded(packet) {
         return false;
     }
@@ -88,6 +87,7 @@ fn steady_data<const SIDE: usize>(
     let peer = peer_of(SIDE, peer, &connection.handshake);
     let Some(ahead_ns) = fast_path::next_data(direction, packet, bytes, &context, peer) else { return false };
     connection.end_ns = connection.end_ns.max(packet.time_ns);
+    connection.passed_ns[SIDE] = packet.time_ns;
     if ahead_ns != 0 {
         clock_steps::suspect_step(connection, packet, SIDE, ahead_ns, environment);
     }
@@ -120,7 +120,7 @@ fn steady_acknowledgement<const SIDE: usize>(
     environment: &mut Environment,
 ) -> bool {
     let is_watched =
-        watching::is_watched_answer(connection, packet, SIDE) || ending_notes::ends_long_silence(connection, packet);
+        watching::is_watched_answer(connection, packet, SIDE) || standstills::ends_silence(connection, packet, SIDE);
     if is_watched || !acceptable::acknowledges_near(connection, packet, SIDE) {
         return false;
     }
@@ -130,6 +130,7 @@ fn steady_acknowledgement<const SIDE: usize>(
     };
     let is_more = position > peer.una;
     connection.end_ns = connection.end_ns.max(packet.time_ns);
+    connection.passed_ns[SIDE] = packet.time_ns;
     if ahead_ns != 0 {
         clock_steps::suspect_step(connection, packet, SIDE, ahead_ns, environment);
     }

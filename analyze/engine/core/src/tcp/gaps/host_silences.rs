@@ -1,6 +1,6 @@
 //! Silences of both hosts of a connection, whatever they send, and the rhythm in which one of them stood still.
 
-use crate::tcp::gaps::rhythm::{Rhythm, Silence};
+use crate::tcp::gaps::rhythm::{LONGEST_NS, Rhythm, Silence};
 use crate::tcp::stats::buckets::Span;
 
 /// Silences kept of each host: those of the first minutes of a quota.
@@ -13,6 +13,8 @@ const TOGETHER_NS: i64 = 2_000_000;
 #[derive(Debug, Default)]
 pub(crate) struct Standstills {
     silences: [Vec<Silence>; 2],
+    /// It owed something in one of them.
+    owed: [bool; 2],
     pub(crate) found: Option<Found>,
 }
 
@@ -27,15 +29,20 @@ pub(crate) struct Found {
 /// A scheduler's rhythm begins no more of its periods after the connection.
 const MOST_PERIODS_BEFORE: i64 = 20;
 
-fn begins_soon_after(begun_ns: i64, period_ns: i64, silences: &[Silence]) -> bool {
-    let latest_ns = begun_ns.saturating_add(MOST_PERIODS_BEFORE * period_ns);
-    silences.iter().find(|silence| silence.owed).is_some_and(|first| first.start_ns <= latest_ns)
+/// A silence begins so soon after the connection that a rhythm of this period may begin with it.
+fn is_soon(silence: &Silence, begun_ns: i64, period_ns: i64) -> bool {
+    silence.start_ns <= begun_ns.saturating_add(MOST_PERIODS_BEFORE * period_ns)
 }
 
 impl Standstills {
-    /// Takes the next one of a host.
-    pub(crate) fn add(&mut self, host: usize, silence: Silence) {
+    /// Takes the next one of a host, in a connection that began at this time. Most hosts owe nothing: of them nothing is kept for long.
+    pub(crate) fn add(&mut self, host: usize, silence: Silence, begun_ns: i64) {
         let list = &mut self.silences[host];
+        if !self.owed[host] && !is_soon(&silence, begun_ns, LONGEST_NS) {
+            *list = Vec::new();
+            return;
+        }
+        self.owed[host] |= silence.owed;
         if let Some(last) = list.last_mut().filter(|last| silence.end_ns.saturating_sub(last.end_ns) < TOGETHER_NS) {
             last.owed |= silence.owed;
             last.start_ns = last.start_ns.min(silence.start_ns);
@@ -52,7 +59,9 @@ impl Standstills {
         let near = (0..2).find(|&host| beside[host] && rhythms[host].is_some());
         let host = near.unwrap_or(usize::from(sure(1) > sure(0)));
         let silences = &self.silences[host];
-        let rhythm = rhythms[host].filter(|rhythm| begins_soon_after(begun_ns, rhythm.period_ns, silences));
+        let first = silences.iter().find(|silence| silence.owed);
+        let rhythm =
+            rhythms[host].filter(|rhythm| first.is_some_and(|first| is_soon(first, begun_ns, rhythm.period_ns)));
         self.found = rhythm.map(|rhythm| Found { host, rhythm, stops_ns: rhythm.stops(silences) });
         self.silences = Default::default();
     }
@@ -62,12 +71,12 @@ impl Standstills {
 mod tests {
     use super::*;
 
-    fn silences(of: [i64; 2]) -> Standstills {
+    fn silences(of: [i64; 2], begun_ns: i64) -> Standstills {
         let mut standstills = Standstills::default();
         for (host, phase_ms) in of.into_iter().enumerate() {
             for number in 0..20 {
                 let end_ns = (number * 100 + phase_ms) * 1_000_000;
-                standstills.add(host, Silence { start_ns: end_ns - 80_000_000, end_ns, owed: true });
+                standstills.add(host, Silence { start_ns: end_ns - 80_000_000, end_ns, owed: true }, begun_ns);
             }
         }
         standstills
@@ -76,7 +85,7 @@ mod tests {
     #[test]
     fn of_two_hosts_with_a_rhythm_the_one_beside_the_capture_stood_still() {
         for host in 0..2 {
-            let mut standstills = silences([3, 45]);
+            let mut standstills = silences([3, 45], 0);
             standstills.find([host == 0, host == 1], 0);
             assert_eq!(standstills.found.map(|found| (found.host, found.stops_ns.len())), Some((host, 20)));
         }
@@ -85,17 +94,29 @@ mod tests {
     #[test]
     fn a_rhythm_that_begins_in_the_middle_is_a_longer_path() {
         for (begun_s, is_found) in [(-1, true), (-3, false)] {
-            let mut standstills = silences([3, 45]);
-            standstills.find([true, false], begun_s * 1_000_000_000);
+            let begun_ns = begun_s * 1_000_000_000;
+            let mut standstills = silences([3, 45], begun_ns);
+            standstills.find([true, false], begun_ns);
             assert_eq!(standstills.found.is_some(), is_found);
         }
+    }
+
+    #[test]
+    fn of_a_host_that_owes_nothing_for_long_nothing_is_kept() {
+        let mut standstills = Standstills::default();
+        for number in 0..100 {
+            let start_ns = number * 100_000_000;
+            let silence = Silence { start_ns, end_ns: start_ns + 50_000_000, owed: number == 50 };
+            standstills.add(0, silence, 0);
+        }
+        assert_eq!(standstills.silences[0].capacity(), 0);
     }
 
     #[test]
     fn what_ends_together_is_one_silence() {
         let mut standstills = Standstills::default();
         for (start_ns, end_ns, owed) in [(10, 9_000_000, false), (5, 9_500_000, true), (9_500_000, 20_000_000, false)] {
-            standstills.add(0, Silence { start_ns, end_ns, owed });
+            standstills.add(0, Silence { start_ns, end_ns, owed }, 0);
         }
         let first = Silence { start_ns: 5, end_ns: 9_000_000, owed: true };
         assert_eq!((standstills.silences[0].len(), standstills.silences[0][0]), (2, first));

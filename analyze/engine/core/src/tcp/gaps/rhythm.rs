@@ -36,6 +36,9 @@ pub struct Rhythm {
 /// Radio frames have 10, 20, 40 and 80 on the path as well, delayed acknowledgements 200, applications a second and its parts.
 const PERIODS_MS: [i64; 7] = [25, 30, 50, 60, 75, 100, 150];
 
+/// The longest of them.
+pub const LONGEST_NS: i64 = PERIODS_MS[PERIODS_MS.len() - 1] * 1_000_000;
+
 /// By chance one of the periods shows this weight in one of 750 transfers: a period alone in one of e^8.6.
 const LEAST_WEIGHT: f64 = 8.6;
 

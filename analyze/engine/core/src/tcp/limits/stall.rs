@@ -45,8 +45,7 @@ const FULL_SHARE: f64 = 0.95;
 /// Where a host stands still in a rhythm, every round has stops in it: what the path carries is what passes in the best whole periods.
 ///
 /// `bytes` are those of a payload, bin by bin.
-pub(crate) fn take_best_periods(summary: &mut LimitsSummary, bytes: &[u32], bin_ns: i64) {
-    let Some(period_ns) = summary.stall_period_ns else { return };
+pub(crate) fn take_best_periods(summary: &mut LimitsSummary, period_ns: u64, bytes: &[u32], bin_ns: i64) {
     let Ok(bin_ns) = u64::try_from(bin_ns.max(1)) else { return };
     let bins = usize::try_from(period_ns.div_ceil(bin_ns)).unwrap_or(1).max(1);
     let time_ns = bins as u64 * bin_ns;
@@ -60,22 +59,18 @@ pub(crate) fn take_best_periods(summary: &mut LimitsSummary, bytes: &[u32], bin_
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tcp::gaps::cause::Cause;
+    use crate::tcp::limits::runs::Run;
 
     #[test]
     fn with_stops_in_every_round_the_best_periods_show_what_the_path_carries() {
-        let mut summary = LimitsSummary {
-            stall_period_ns: Some(100_000_000),
-            reference_bytes_s: Some(1e6),
-            ..LimitsSummary::default()
-        };
+        let mut summary = LimitsSummary { reference_bytes_s: Some(1e6), ..LimitsSummary::default() };
         let bytes: Vec<u32> = (0..200).map(|bin| if bin % 10 < 5 { 40_000 } else { 0 }).collect();
-        take_best_periods(&mut summary, &bytes, 10_000_000);
+        take_best_periods(&mut summary, 100_000_000, &bytes, 10_000_000);
         assert_eq!(summary.reference_bytes_s, Some(2e6));
-        take_best_periods(&mut summary, &[], 10_000_000);
+        take_best_periods(&mut summary, 100_000_000, &[], 10_000_000);
         assert_eq!(summary.reference_bytes_s, Some(2e6));
     }
-    use crate::tcp::gaps::cause::Cause;
-    use crate::tcp::limits::runs::Run;
 
     fn run(start_ns: i64, end_ns: i64, factor: Factor) -> Run {
         Run { start_ns, end_ns, factor, bytes: 100, frames: [1, 2] }

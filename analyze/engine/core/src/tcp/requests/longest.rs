@@ -77,13 +77,16 @@ impl Sketches {
         self.duration.add(exchange.duration_ns());
     }
 
+    /// Takes those of others.
+    pub fn merge(&mut self, other: &Self) {
+        self.first_byte.merge(&other.first_byte);
+        self.duration.merge(&other.duration);
+    }
+
     /// Takes all exchanges of a connection.
     pub fn add_all(&mut self, longest: &Longest) {
         match &longest.sketches {
-            Some(all) => {
-                self.first_byte.merge(&all.first_byte);
-                self.duration.merge(&all.duration);
-            }
+            Some(all) => self.merge(all),
             None => longest.list.iter().for_each(|listed| self.add(listed)),
         }
     }

@@ -33,8 +33,7 @@ impl Server {
     fn add(&mut self, other: &Self) {
         self.connections += other.connections;
         self.totals.add(&other.totals);
-        self.sketches.first_byte.merge(&other.sketches.first_byte);
-        self.sketches.duration.merge(&other.sketches.duration);
+        self.sketches.merge(&other.sketches);
         self.first = self.first.min(other.first);
     }
 

@@ -180,7 +180,9 @@ fn summarise_over_time(
     let held = over_time.held_rate(direction, runs);
     if let Some(limits) = limits {
         limits.late_losses = direction.loss.retransmitted > 0 && over_time.losses_came_late();
-        take_best_periods(limits, &over_time.delivered_bytes(), series.bin_ns);
+        if let Some(period_ns) = limits.stall_period_ns {
+            take_best_periods(limits, period_ns, &over_time.delivered_bytes(), series.bin_ns);
+        }
         limits.delivered = over_time.kept().map(Box::new);
         match &held {
             Some(HeldRate::ByBucket(_, empty_ns)) => take_token_bucket(limits, empty_ns),
