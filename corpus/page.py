@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from analyze.charts.chart import Axis, Chart, Panel, Series, span, time_unit
+from analyze.human_causes import factor_name
 from analyze.pages.blocks import Cell, Column, Figures, Page, Row, Section, Shares, Table, Text, summary
-from analyze.pages.causes import COLOURS, NOT_JUDGED, cause_name, cause_shares
+from analyze.pages.causes import COLOURS, NOT_JUDGED, cause_shares
 from analyze.pages.write import write_report_page
 from analyze.units import plural, printable, seconds
 from corpus.engine import Record
@@ -126,7 +127,7 @@ def _by_hour(overview: Overview) -> Chart:
             by_hour[hour] = by_hour.get(hour, 0.0) + value(one)
         return tuple(
             Series(
-                cause_name(factor),
+                factor_name(factor),
                 np.array([(hour - first_ns) / 1e9 / unit_s for hour in sorted(found[factor])], np.float64),
                 np.array([found[factor][hour] for hour in sorted(found[factor])], np.float64),
                 COLOURS[factor],

@@ -13,17 +13,12 @@ COLOURS = {factor: look.colour for factor, look in FACTORS.items()} | {UNDECIDED
 _HATCHES = {factor: look.hatch for factor, look in FACTORS.items()} | {UNDECIDED: "dashes", NOT_JUDGED: "plain"}
 
 
-def cause_name(cause: str) -> str:
-    """As it stands in legends."""
-    return factor_name(cause)
-
-
 def cause_shares(label: str, amounts: Mapping[str, float], text: Callable[[str], str]) -> Shares:
     """A bar of causes, the largest amount first; `text` says of a cause how much that is."""
     total = sum(amounts.values())
     parts = tuple(
         Share(
-            cause_name(cause),
+            factor_name(cause),
             amount / total if total else 0.0,
             f"{share(amount / total if total else None)}{text(cause)}",
             COLOURS.get(cause, COLOURS[UNDECIDED]),

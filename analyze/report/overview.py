@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from analyze.factors import in_words
+from analyze.human_causes import factor_name
 from analyze.pages.blocks import Shares
-from analyze.pages.causes import COLOURS, NOT_JUDGED, UNDECIDED, cause_name, cause_shares
+from analyze.pages.causes import COLOURS, NOT_JUDGED, UNDECIDED, cause_shares
 from analyze.units import plural, share, si
 from analyze.verdict import is_open
 
@@ -75,5 +76,5 @@ def timeline(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
         "duration_s": [round(row["duration_s"], 6) for row in rows],
         "cause": [cause_of(row.get("verdict_factor"), row.get("verdict_confidence")) for row in rows],
         "colours": COLOURS,
-        "names": {cause: cause_name(cause) for cause in COLOURS},
+        "names": {cause: factor_name(cause) for cause in COLOURS},
     }

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from lab.accuracy import gap_runs
 from lab.accuracy.gap_runs import Made, StalledGuest
-from lab.accuracy.verdict_runs import Labelled
+from lab.accuracy.verdict_runs import Labelled, over_a_path
 from lab.description import Scenario
 from lab.hosts import HostSettings, Topology
 from lab.impairments import Impairments, TokenBucket
@@ -80,12 +80,7 @@ def _labelled(
     words = [host.congestion_control, f"{ways[0].delay_s * 2e3:.0f} ms"]
     words += [f"{ways[0].rate_bps / 1e6:.0f} Mbit/s"] if ways[0].rate_bps else []
     words += [] if host.timestamps else ["no timestamps"]
-    return Labelled(
-        name,
-        factors,
-        lambda folder: gap_runs.run_path(description, folder, good_enough=gap_runs.no_false_stall),
-        ", ".join(words),
-    )
+    return over_a_path(description, factors, words)
 
 
 def _window_filled_by_the_path(dice: random.Random, name: str) -> Labelled:

@@ -6,7 +6,7 @@ What should not matter is drawn too: congestion control, IP version, timestamps,
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -36,6 +36,16 @@ class Labelled:
     """What was drawn besides, in words."""
     witnessed: float = 0.0
     """What is drawn makes the factor likely, not certain: it counts where it was seen for such a share of the time."""
+
+
+def over_a_path(description: Scenario, factors: tuple[str, ...], words: Iterable[str]) -> Labelled:
+    """A transfer of the lab's own; `words` say what was drawn."""
+    return Labelled(
+        description.name,
+        factors,
+        lambda folder: gap_runs.run_path(description, folder, good_enough=gap_runs.no_false_stall),
+        ", ".join(words),
+    )
 
 
 def draw(seed: int, each: int) -> list[Labelled]:
@@ -101,12 +111,7 @@ def _labelled(
     words += ["offload"] if topology is Topology.OFFLOAD else []
     words += [] if host.timestamps else ["no timestamps"]
     words += [] if host.sack else ["no SACK"]
-    return Labelled(
-        name,
-        factors,
-        lambda folder: gap_runs.run_path(description, folder, good_enough=gap_runs.no_false_stall),
-        ", ".join(words),
-    )
+    return over_a_path(description, factors, words)
 
 
 def _receiver_window(dice: random.Random, name: str) -> Labelled:

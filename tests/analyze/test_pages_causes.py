@@ -1,13 +1,14 @@
 """Causes on pages: names, colours, and the bar."""
 
-from analyze.pages.causes import COLOURS, NOT_JUDGED, UNDECIDED, cause_name, cause_shares
+from analyze.human_causes import factor_name
+from analyze.pages.causes import COLOURS, NOT_JUDGED, UNDECIDED, cause_shares
 from analyze.palette import FACTORS
 
 
 def test_a_factor_has_one_colour_and_words_of_the_field() -> None:
     assert all(COLOURS[factor] == look.colour for factor, look in FACTORS.items())
-    assert cause_name("setup") == "handshake"
-    assert cause_name("bottleneck_bandwidth") == "bottleneck bandwidth"
+    assert factor_name("setup") == "handshake"
+    assert factor_name("bottleneck_bandwidth") == "bottleneck bandwidth"
 
 
 def test_the_largest_amount_comes_first_and_parts_are_one_whole() -> None:

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from analyze.charts.chart import Axis, Chart, Panel, Series, Symbol, time_unit
-from analyze.pages.causes import COLOURS, NOT_JUDGED, UNDECIDED, cause_name
+from analyze.human_causes import factor_name
+from analyze.pages.causes import COLOURS, NOT_JUDGED, UNDECIDED
 from analyze.records.run import ROLES, Role
 from analyze.run.charts.along_run import Clock
 from analyze.run.results import RunResults, goodput_bps
@@ -65,7 +66,7 @@ def _series(run: RunResults, clock: Clock, number: int) -> tuple[Series, ...]:
             if chosen:
                 found.append(
                     Series(
-                        cause_name(cause), clock.of_transfers(chosen), goodput_bps(chosen), COLOURS[cause],
+                        factor_name(cause), clock.of_transfers(chosen), goodput_bps(chosen), COLOURS[cause],
                         symbol=_SYMBOLS[role],
                         labels=tuple(f"pair {one.pair.sequence} {role}" for one in chosen),
                         links=tuple(row_id(number, one.pair.sequence) for one in chosen),
@@ -90,7 +91,7 @@ def _of_runs(runs: Sequence[RunResults]) -> Chart:
         chosen = [place for place, one in enumerate(causes) if one == cause]
         if chosen:
             names = tuple(runs[place].name for place in chosen)
-            series.append(Series(cause_name(cause), times[chosen], medians[chosen], COLOURS[cause], labels=names))
+            series.append(Series(factor_name(cause), times[chosen], medians[chosen], COLOURS[cause], labels=names))
     x = Axis("place in the order given", "", whole=True) if at_once else Axis("time since the first run's start", unit)
     return Chart(
         name="throughput-by-cause",
