@@ -12,8 +12,7 @@ SOURCES = Path(__file__).parents[2] / "analyze/engine/core/src"
 MOST_LINES_OF_MEDIAN = 7
 MOST_LINES_OF_NINE_IN_TEN = 22
 MOST_LINES_OF_FUNCTION = 80
-# The aim is 450: `output/json.rs` is what is left above it.
-MOST_LINES_OF_FILE = 454
+MOST_LINES_OF_FILE = 450
 
 
 def sources() -> dict[str, str]:
@@ -43,7 +42,7 @@ def test_no_function_is_longer_than_80_lines() -> None:
     assert long == []
 
 
-def test_no_file_is_longer_than_the_longest_of_today() -> None:
+def test_no_file_is_longer_than_450_lines() -> None:
     counted = {name: len(text.splitlines()) for name, text in sources().items()}
     long = sorted(((lines, name) for name, lines in counted.items() if lines > MOST_LINES_OF_FILE), reverse=True)
     assert [f"{name}: {lines} lines" for lines, name in long] == []

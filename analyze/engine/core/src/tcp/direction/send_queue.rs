@@ -436,15 +436,6 @@ mod tests {
     }
 
     #[test]
-    fn whole_segments_of_a_frame_begin_and_end_at_its_edges() {
-        let frame = segment(500, 3500, 0);
-        let whole = [(500, 1000), (1500, 2000), (3500, 500), (500, 3500)];
-        let parts = [(500, 900), (600, 1000), (3500, 600), (400, 1000), (4000, 500)];
-        assert!(whole.iter().all(|&(start, length)| frame.has_segments_at(start, length)));
-        assert!(!parts.iter().any(|&(start, length)| frame.has_segments_at(start, length)));
-    }
-
-    #[test]
     fn an_original_delivered_after_a_later_one_is_out_of_order() {
         let mut queue = queue(3);
         assert_eq!(queue.sack(2000, 3000, 0).late_originals, 0);

@@ -152,3 +152,17 @@ pub struct Retransmitted {
     /// All of it had been selectively acknowledged.
     pub all_sacked: bool,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_segments_of_a_frame_begin_and_end_at_its_edges() {
+        let frame = Segment { start: 500, length: 3500, time_ns: 0, frame: 0, tsval: 0, segment_size: 1000, state: 0 };
+        let whole = [(500, 1000), (1500, 2000), (3500, 500), (500, 3500)];
+        let parts = [(500, 900), (600, 1000), (3500, 600), (400, 1000), (4000, 500)];
+        assert!(whole.iter().all(|&(start, length)| frame.has_segments_at(start, length)));
+        assert!(!parts.iter().any(|&(start, length)| frame.has_segments_at(start, length)));
+    }
+}
