@@ -14,8 +14,13 @@ ONE_TASK_BYTES = 64 << 20
 _LEAST_RUN_BYTES = 32 << 20
 _RUNS_PER_WORKER = 4
 _BUCKETS_PER_WORKER = 4
-_BUCKET_BYTES = 1 << 30
 _MOST_BUCKETS = 4096
+_START_BYTES = 200 << 20
+"""What a worker takes before it reads anything."""
+_LEAST_BUCKET_BYTES = 32 << 20
+_PACKED = (".gz", ".zst", ".xz", ".bz2", ".lz4")
+_UNPACKED = 4
+"""Captures of short packets are so many times as large as what gzip makes of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +40,25 @@ class Plan:
         return sum(one.size_bytes for one in self.inputs)
 
 
-def planned(found: Found, workers: int, buckets: int | None, filter_: str | None = None) -> Plan:
-    """A plan for so many workers."""
+def planned(found: Found, workers: int, buckets: int | None, memory_bytes: int, filter_: str | None = None) -> Plan:
+    """A plan for so many workers, each with so much memory."""
     total = sum(one.size_bytes for one in found.inputs)
     is_one_task = total <= ONE_TASK_BYTES and buckets is None
     if buckets is None:
-        buckets = 1 if is_one_task else min(_MOST_BUCKETS, max(_BUCKETS_PER_WORKER * workers, total // _BUCKET_BYTES))
+        least = -(-_unpacked_bytes(found) // _bucket_bytes(memory_bytes))
+        buckets = 1 if is_one_task else min(_MOST_BUCKETS, max(_BUCKETS_PER_WORKER * workers, least))
     size = total if is_one_task else max(_LEAST_RUN_BYTES, total // (_RUNS_PER_WORKER * workers))
     return Plan(found.inputs, tuple(_runs(found, size)), buckets, filter_)
+
+
+def _unpacked_bytes(found: Found) -> int:
+    """About how large the captures are when they are read."""
+    return sum(one.size_bytes * (_UNPACKED if one.name.endswith(_PACKED) else 1) for one in found.inputs)
+
+
+def _bucket_bytes(memory_bytes: int) -> int:
+    """What a worker may take at once: of short connections it then holds 0.9 times as much, results included."""
+    return max(_LEAST_BUCKET_BYTES, memory_bytes - _START_BYTES)
 
 
 def _runs(found: Found, size: int) -> list[tuple[int, ...]]:

@@ -83,7 +83,7 @@ class Run:
     def of(self, found: Found) -> Done:
         """From captures to results. Raises `CorpusError`, `OSError` and `TraceError`."""
         settings = self._settings
-        plan = planned(found, self._workers.count, settings.buckets, settings.filter)
+        plan = planned(found, self._workers.count, settings.buckets, settings.memory_bytes, settings.filter)
         plan = resumed(self._out, plan, buckets_given=settings.buckets is not None)
         runs, plan = self._split(plan, ())
         buckets = self._analyze(runs, plan.buckets, settings.out)

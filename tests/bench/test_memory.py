@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from corpus.inputs import Found, Input
+from corpus.planning import planned
+
 # The kernel counts a process as large as the one that it was forked from: this one is small.
 MEASURE = """
 import os, sys
@@ -16,6 +19,7 @@ print(usage.ru_maxrss * 1024)
 sys.exit(os.waitstatus_to_exitcode(status))
 """
 FEW, MANY = 15_000, 45_000
+MB = 1 << 20
 
 
 def peak_bytes(binaries: Path, capture: Path) -> int:
@@ -38,3 +42,25 @@ def test_one_more_connection_takes_no_more_than_its_bound(
         capture.unlink()
     each_bytes = (peaks[1] - peaks[0]) / (MANY - FEW)
     assert 100 < each_bytes < most_bytes
+
+
+def peak_of(words: list[str]) -> int:
+    """The largest resident set of a command of vmtrace."""
+    measure = [sys.executable, "-I", "-S", "-c", MEASURE]
+    command = [*measure, sys.executable, "-m", "vmtrace", *words]
+    return int(subprocess.run(command, check=True, capture_output=True, text=True, timeout=300).stdout)
+
+
+@pytest.mark.slow
+def test_commands_of_a_corpus_keep_within_the_memory_they_are_given(binaries: Path, tmp_path: Path) -> None:
+    """A bucket as large as one is planned for so much memory, all of it short connections."""
+    capture, slices = tmp_path / "short.pcap", str(tmp_path / "slices")
+    command = [str(binaries / "bench_generate"), "short", str(capture), "--connections", "28000"]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=300)
+    found = Found((Input(str(capture), capture.stat().st_size, "v"),), (0,), ())
+    assert found.inputs[0].size_bytes > 50 * MB
+    several = Found(found.inputs * 40, found.starts_ns * 40, ())
+    assert planned(several, 1, None, 256 * MB).buckets in (39, 40)
+    limit = ["--quiet", "--memory", "256MiB"]
+    assert peak_of(["corpus", "split", str(capture), "--buckets", "1", "--to", slices, *limit]) < 256 * MB
+    assert peak_of(["corpus", "bucket", slices, "--bucket", "0", "--out", str(tmp_path / "out"), *limit]) < 256 * MB
