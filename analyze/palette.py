@@ -67,6 +67,33 @@ PHASES = {
 }
 """Where the time of a stored object goes, in order."""
 
+QUEUE_PARTS = {
+    "late_sending": "#CC79A7",
+    "send_call": "#E69F00",
+    "in_queue": "#0072B2",
+    "receive_call": "#56B4E9",
+}
+"""Where the time of a message goes, in order."""
+
+CHARGES = {
+    "storage": FactorLook("#0072B2", "plain"),
+    "transfer": FactorLook("#D55E00", "rising"),
+    "requests": FactorLook("#F0E442", "plain"),
+    "retrieval": FactorLook("#CC79A7", "crossed"),
+    "compute": FactorLook("#009E73", "falling"),
+}
+"""What a store charges for, by category."""
+
+PLACE_SOURCES = {
+    "reverse_name": FactorLook("#0072B2", "plain"),
+    "region": FactorLook("#009E73", "falling"),
+    "router_name": FactorLook("#E69F00", "level"),
+    "same_site": FactorLook("#56B4E9", "dots"),
+    "distance": FactorLook("#CC79A7", "crossed"),
+    "not_located": FactorLook("#D9D9D9", "plain"),
+}
+"""What named the place of a front end, the strongest kind of evidence first."""
+
 TRANSFERS = {"probe": "#E69F00", "data": "#0072B2"}
 """The two transfers of a connection pair."""
 

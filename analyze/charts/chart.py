@@ -9,8 +9,8 @@ from analyze.packet_series import Series as Points
 from analyze.palette import REFERENCE
 from analyze.stats.estimates import Floats
 
-Style = Literal["points", "line", "steps", "bars", "ranges"]
-"""Bars stand on zero. Of ranges every two points are the ends of one line."""
+Style = Literal["points", "line", "steps", "bars", "ranges", "spans"]
+"""Bars stand on zero. Of ranges every two points are the ends of one line; spans are the same as wide as a bar."""
 Symbol = Literal["circle", "ring", "cross"]
 
 PLAIN_UNITS = frozenset({"%", "h", "min", "d", "credits", ""})
@@ -58,7 +58,7 @@ class Series:
 
     def thinned(self, limit: int) -> "Series":
         """At most about `limit` points of a series over time, extremes kept; scattered points, bars and ranges stay."""
-        if self.style in ("bars", "ranges") or len(self.x) <= limit or np.any(np.diff(self.x) < 0):
+        if self.style in ("bars", "ranges", "spans") or len(self.x) <= limit or np.any(np.diff(self.x) < 0):
             return self
         kept = Points(self.x, self.y).thinned(limit)
         return replace(self, x=kept.time_s, y=kept.value, labels=(), links=())

@@ -24,6 +24,8 @@ _WIDTH_INCHES = 7.2
 _PANEL_HEIGHT_INCHES = {1: 2.1, 2: 3.2}
 _SMALL_PANEL_HEIGHT_INCHES = 2.0
 _NAME_HEIGHT_INCHES = 0.2
+_SPAN_POINTS = 9.0
+"""How wide a span is drawn."""
 _WIDE_COLUMNS = 2
 _FEW_DECADES = 4
 _PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"))
@@ -125,9 +127,11 @@ def _draw_series(axes: Axes, one: Series) -> None:
         axes.step(one.x, one.y, where="post", color=one.colour, linewidth=0.9, label=label, zorder=4)
     elif one.style == "bars":
         axes.bar(one.x, one.y, width=0.7, color=one.colour, label=label, zorder=3)
-    elif one.style == "ranges":
+    elif one.style in ("ranges", "spans"):
         ends = np.stack([one.x, one.y], axis=1).reshape(-1, 2, 2)
-        axes.add_collection(LineCollection(list(ends), colors=one.colour, linewidths=0.9, zorder=2))
+        is_bar = one.style == "spans"
+        look = {"linewidths": _SPAN_POINTS, "label": label, "capstyle": "butt"} if is_bar else {"linewidths": 0.9}
+        axes.add_collection(LineCollection(list(ends), colors=one.colour, zorder=2, **look))
         axes.autoscale_view()
     elif one.style == "line":
         axes.plot(one.x, one.y, "-", color=one.colour, linewidth=0.9, label=label, zorder=4)
@@ -171,7 +175,8 @@ def _format(axes: Axes, axis: Axis, scales: _Scales, *, horizontal: bool, small:
     (axes.set_xlim if horizontal else axes.set_ylim)(least, most)
     which.set_major_locator(MaxNLocator(5, integer=axis.whole))
     size, unit = scales.of(axis)
-    which.set_major_formatter(FuncFormatter(lambda value, _: f"{value / size:g}"))
+    form = ",.0f" if axis.whole else "g"
+    which.set_major_formatter(FuncFormatter(lambda value, _: f"{value / size:{form}}"))
     which.set_label_text(f"{axis.label} [{unit}]" if unit else axis.label)
 
 

@@ -62,6 +62,8 @@ class Verdict:
     location: Location | None
     reason: str | None
     evidence: tuple[Evidence, ...]
+    named_by: str | None = None
+    """The kind of the strongest hint that named the location; `distance` if round trips alone did."""
 
 
 @dataclass(slots=True)
@@ -76,6 +78,10 @@ class _Candidate:
     def score(self) -> float:
         return self.weight * self.plausibility
 
+    @property
+    def strongest_kind(self) -> str:
+        return max((kind for kind, _ in self.sources), key=lambda kind: _WEIGHTS.get(kind, 1.0))
+
 
 def locate(hints: Sequence[Hint], circles: Sequence[Circle]) -> Verdict:
     """The place of an address from what names say and what round trips allow."""
@@ -86,10 +92,11 @@ def locate(hints: Sequence[Hint], circles: Sequence[Circle]) -> Verdict:
                        tuple(evidence))  # fmt: skip
     candidates = _candidates(hints, circles)
     if candidates:
-        best = _best(candidates, circles, overlap)
-        if best.confidence < _LEAST_CONFIDENCE:
+        best = max(candidates, key=lambda one: one.score)
+        found = _located(best, candidates, circles, overlap)
+        if found.confidence < _LEAST_CONFIDENCE:
             return Verdict(None, _torn(candidates), tuple(evidence))
-        return Verdict(best, None, tuple(evidence))
+        return Verdict(found, None, tuple(evidence), best.strongest_kind)
     if overlap is not None and overlap.radius_km <= _SMALL_KM:
         return _by_distance(overlap, evidence)
     return Verdict(None, _why_not(hints, circles), tuple(evidence))
@@ -175,8 +182,9 @@ def _plausibility(place: Place, circle: Circle) -> float:
     return factor
 
 
-def _best(candidates: list[_Candidate], circles: Sequence[Circle], overlap: Meeting | None) -> Location:
-    best = max(candidates, key=lambda one: one.score)
+def _located(
+    best: _Candidate, candidates: Sequence[_Candidate], circles: Sequence[Circle], overlap: Meeting | None
+) -> Location:
     share = best.score / sum(one.score for one in candidates)
     confidence = share * (1 - math.exp(-best.weight / _STRONG_WEIGHT))
     if not circles:
@@ -191,7 +199,7 @@ def _by_distance(overlap: Meeting, evidence: list[Evidence]) -> Verdict:
     if city is None:
         return Verdict(None, "no name that holds, and no city where the circles meet", tuple(evidence))
     radius_km = overlap.radius_km + distance_km(overlap.centre, city.position)
-    return Verdict(_location(with_airport(city), radius_km, _BY_DISTANCE_ALONE), None, tuple(evidence))
+    return Verdict(_location(with_airport(city), radius_km, _BY_DISTANCE_ALONE), None, tuple(evidence), DISTANCE)
 
 
 def _location(place: Place, radius_km: float, confidence: float) -> Location:

@@ -5,14 +5,17 @@ from itertools import islice
 from pathlib import Path
 
 from analyze.charts.chart import Chart
-from analyze.pages.blocks import Block, Figures, Lines, Page, Text
+from analyze.pages.blocks import Block, Figures, Lines, Page, Share, Shares, Text
 from analyze.pages.write import write_report_page
+from analyze.palette import QUEUE_PARTS
 from analyze.queues.tables import Record, Report
 from analyze.queues.texts import facts, heading, result, tables, trouble
+from analyze.queues.time_parts import PARTS
 from analyze.storage.page import further_figures, section, summary_of
-from analyze.units import printable
+from analyze.units import plural, printable, seconds, share
 
 _LEAD_HEIGHT = 190
+_BARS_SHOWN = 3
 
 
 def write_page_of(reports: Sequence[Report], charts: Sequence[Chart], provenance: Record, path: Path) -> None:
@@ -29,6 +32,7 @@ def page_of(reports: Sequence[Report], charts: Sequence[Chart], provenance: Reco
             Text(first, "sentence"),
             *([Lines(tuple(more))] if more else []),
             Figures(tuple(charts[:1]), height=_LEAD_HEIGHT),
+            *[bar for one in reports if (bar := time_bar(one, len(reports) > 1)) is not None][:_BARS_SHOWN],
             *(block for one in reports for block in _summary(one)),
         ),
         sections=(
@@ -37,6 +41,25 @@ def page_of(reports: Sequence[Report], charts: Sequence[Chart], provenance: Reco
         ),
         provenance=provenance,
     )
+
+
+def time_bar(report: Report, named: bool) -> Shares | None:
+    """Where the time of a run's messages goes."""
+    found = report.time_parts
+    if not found.total_s:
+        return None
+    parts = tuple(
+        Share(
+            name,
+            found.seconds[part] / found.total_s,
+            f"{share(found.seconds[part] / found.total_s)}, {seconds(found.seconds[part] / found.messages)} each",
+            QUEUE_PARTS[part],
+        )
+        for part, name in PARTS.items()
+        if found.seconds[part]
+    )
+    run = f"{printable(report.label or report.name)}: " if named else ""
+    return Shares(f"{run}where the time of a message goes (mean of {plural(found.messages, 'message')})", parts)
 
 
 def _summary(report: Report) -> tuple[Block, ...]:

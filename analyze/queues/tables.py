@@ -14,6 +14,7 @@ from analyze.queues.ordering import OrderRow, order_rows
 from analyze.queues.over_time import PeriodRow, period_rows
 from analyze.queues.rates import CallRow, ProcessRow, RateRow, call_rows, process_rows, rate_rows
 from analyze.queues.records import QueueRun
+from analyze.queues.time_parts import TimeParts, time_parts
 from analyze.queues.wire import Wire
 
 Record = dict[str, Any]
@@ -52,6 +53,11 @@ class Report:
     def latency(self) -> list[LatencyRow]:
         """Send to receive."""
         return list(latency_rows(self.messages))
+
+    @cached_property
+    def time_parts(self) -> TimeParts:
+        """Where the time of its messages goes."""
+        return time_parts(self.messages)
 
     @cached_property
     def lateness(self) -> list[LatenessRow]:

@@ -84,11 +84,20 @@ def summary_of(heading: str, trouble: Iterable[str], facts: Iterable[str]) -> tu
 
 def section(one: Table) -> Section:
     """A table of texts as a section of its own; a long one stands behind a fold."""
-    columns = tuple(_column(one, place) for place in range(len(one.head)))
-    rows = Shown(columns, tuple(Row(cells) for cells in one.rows))
-    folded = one.name not in _OPEN and len(one.rows) > _FEW_ROWS
-    block = Fold(plural(len(one.rows), "row"), (rows,)) if folded else rows
+    if one.name in _OPEN or len(one.rows) <= _FEW_ROWS:
+        return open_section(one)
+    block = Fold(plural(len(one.rows), "row"), (_rows(one),))
     return Section(one.name, one.title, (block,), hint=one.hint, wide=True)
+
+
+def open_section(one: Table) -> Section:
+    """A table of texts as a section of its own, never behind a fold."""
+    return Section(one.name, one.title, (_rows(one),), hint=one.hint, wide=True)
+
+
+def _rows(one: Table) -> Shown:
+    columns = tuple(_column(one, place) for place in range(len(one.head)))
+    return Shown(columns, tuple(Row(cells) for cells in one.rows))
 
 
 def _column(one: Table, place: int) -> Column:

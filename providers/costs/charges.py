@@ -20,6 +20,7 @@ _PRICED: tuple[tuple[str, str, Callable[[Usage], float]], ...] = (
     ("compute_per_hour", "compute", lambda used: used.compute_hours),
 )
 """Price, category, and how many units of it a month has. Storage is reckoned apart: it grows from month to month."""
+_STORAGE = "storage_per_gb_month"
 
 
 def charges_of(scenario: Scenario) -> Charges:
@@ -33,6 +34,18 @@ def charges_of(scenario: Scenario) -> Charges:
     month = _sums([(line.category, line.month) for line in lines], scenario)
     year = _sums([(line.category, line.year) for line in lines], scenario)
     return Charges(scenario, month, year, lines, tuple(dict.fromkeys(missing)))
+
+
+def monthly_totals(charges: Charges) -> list[float] | None:
+    """What each of the next twelve months costs; None where there is no total."""
+    if charges.year_total is None:
+        return None
+    steady = sum(line.month or 0.0 for line in charges.lines if line.price != _STORAGE)
+    totals = [steady] * MONTHS
+    for portion in charges.scenario.portions:
+        for month, amount in enumerate(_storage_amounts(portion) or ()):
+            totals[month] += amount
+    return totals
 
 
 def _sums(amounts: Sequence[tuple[str, float | None]], scenario: Scenario) -> dict[str, float | None]:
@@ -62,14 +75,12 @@ def _lines(portion: Portion, billed_months: float) -> Iterator[Line]:
 
 
 def _storage_lines(portion: Portion) -> Iterator[Line]:
-    used, label = portion.usage, portion.rates.label
-    price = portion.rates.price("storage_per_gb_month")
-    # On average over each month: what is there at its beginning, and half of what the month adds.
-    volumes = [used.stored_gb + used.growth_gb_per_month * (month + 0.5) for month in range(MONTHS)]
+    used, label, price = portion.usage, portion.rates.label, portion.rates.price(_STORAGE)
+    volumes = _volumes(used)
     if any(volumes):
-        amounts = None if price is None else [price.amount(volume) for volume in volumes]
+        amounts = _storage_amounts(portion)
         first, year = (None, None) if amounts is None else (amounts[0], sum(amounts))
-        yield Line(label, "storage_per_gb_month", "storage", volumes[0], first, year)
+        yield Line(label, _STORAGE, "storage", volumes[0], first, year)
     if used.early_gb_months is None:
         yield Line(label, "minimum_storage_days", "storage", 0.0, None, None)
     elif used.early_gb_months:
@@ -77,3 +88,14 @@ def _storage_lines(portion: Portion) -> Iterator[Line]:
         extra = None if price is None else price.amount(volumes[0] + used.early_gb_months) - price.amount(volumes[0])
         year = None if extra is None else extra * MONTHS
         yield Line(label, "minimum_storage_days", "storage", used.early_gb_months, extra, year)
+
+
+def _volumes(used: Usage) -> list[float]:
+    """On average over each month: what is there at its beginning, and half of what the month adds."""
+    return [used.stored_gb + used.growth_gb_per_month * (month + 0.5) for month in range(MONTHS)]
+
+
+def _storage_amounts(portion: Portion) -> list[float] | None:
+    """Of each month; None where the price is missing."""
+    price = portion.rates.price(_STORAGE)
+    return None if price is None else [price.amount(volume) for volume in _volumes(portion.usage)]

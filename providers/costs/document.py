@@ -17,21 +17,32 @@ def document(
     estimate: Estimate, version: str, trace: Replay | None = None, invoiced: dict[str, list[Difference]] | None = None
 ) -> Record:
     """Everything that was reckoned."""
-    table, rates, workload = estimate.context.table, estimate.context.rates, estimate.context.workload
+    workload = estimate.context.workload
     return {
         "schema": SCHEMA,
         "vmtrace": version,
         "sentence": estimate.sentence,
-        "prices": {
-            "name": table.name, "source": table.source, "currency": table.currency, "gb_bytes": table.gb_bytes,
-            "provider": rates.provider, "class": rates.storage_class, "region": rates.region,
-        },
+        "prices": _prices(estimate),
         "workload": asdict(workload) | {"notes": list(workload.notes)},
         "trace": None if trace is None else _trace(trace),
         "scenarios": [_scenario(estimate, one) for one in estimate.charged],
         "break_even": [asdict(one) for one in estimate.points],
         "sensitivity": [asdict(one) for one in estimate.sensitivity],
         "invoice": None if invoiced is None else [_invoice(name, rows) for name, rows in invoiced.items()],
+    }
+
+
+def provenance(estimate: Estimate, version: str, command: str) -> Record:
+    """Where the results come from."""
+    workload = estimate.context.workload.name
+    return {"schema": SCHEMA, "vmtrace": version, "command": command, "workload": workload, "prices": _prices(estimate)}
+
+
+def _prices(estimate: Estimate) -> Record:
+    table, rates = estimate.context.table, estimate.context.rates
+    return {
+        "name": table.name, "source": table.source, "currency": table.currency, "gb_bytes": table.gb_bytes,
+        "provider": rates.provider, "class": rates.storage_class, "region": rates.region,
     }  # fmt: skip
 
 

@@ -29,6 +29,10 @@ from analyze.swarm.page import write_page_of as write_swarm
 from analyze.trace import read
 from corpus.overview import overview_of
 from corpus.page import write_page as write_corpus
+from providers.costs.estimate import estimate
+from providers.costs.scenarios import Context
+from providers.costs.workload import load_workload
+from providers.rates import load_rates
 from tests.analyze import queues_made
 from tests.analyze.campaign_made import campaign_of, folder_of, request
 from tests.analyze.conftest import Capture, RunMaker, add_transfer
@@ -36,6 +40,7 @@ from tests.analyze.discovery_made import reported, three_vantages
 from tests.analyze.reports import report_of
 from tests.analyze.storage_made import MadeRun, said, talk
 from tests.analyze.swarm_made import MadeSwarm
+from vmtrace.commands.cost_page import write_page as write_cost
 
 Maker = Callable[[Path], None]
 
@@ -152,6 +157,11 @@ def _corpus(path: Path) -> None:
     write_corpus(overview_of([pa.Table.from_pylist(rows)]), inputs, {}, path)
 
 
+def _cost(path: Path) -> None:
+    asked, table = load_workload("dzero"), load_rates("palankar2008")
+    write_cost(estimate(Context(asked.workload, table, table.rows[0]), asked.ways), {}, {}, path)
+
+
 PAGES: dict[str, Maker] = {
     "capture": _capture,
     "captures": _captures,
@@ -165,5 +175,6 @@ PAGES: dict[str, Maker] = {
     "discovery": _discovery,
     "swarm": _swarm,
     "corpus": _corpus,
+    "cost": _cost,
 }
 """By what each is on."""

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from analyze.discovery.gazetteer import airport
 from analyze.discovery.geography import Circle, Position, distance_km, farthest_km, least_rtt_s
 from analyze.discovery.hints import REGION, REVERSE_NAME, ROUTER_NAME, SAME_SITE, Hint
-from analyze.discovery.locating import locate
+from analyze.discovery.locating import DISTANCE, locate
 
 VANTAGES = {
     "lausanne": Position(46.52, 6.57),
@@ -120,6 +120,16 @@ def test_names_alone_are_a_place_with_little_confidence() -> None:
     assert found.location is not None
     assert found.location.confidence <= 0.5
     assert locate([], []).reason == "no name says where it is, and no distance is known"
+
+
+def test_the_strongest_hint_to_a_place_is_what_named_it() -> None:
+    circles = circles_of("DUB")
+    hints = [hint(ROUTER_NAME, "DUB", "router"), hint(SAME_SITE, "DUB", "neighbour"), hint(REVERSE_NAME, "SYD")]
+    assert locate(hints, circles).named_by == ROUTER_NAME, "the reverse name is refuted"
+    assert locate(hints[1:], circles).named_by == SAME_SITE
+    near = Circle("paris", Position(48.86, 2.35), 0.0005, farthest_km(0.0005))
+    assert locate([], [near]).named_by == DISTANCE
+    assert locate([], circles).named_by is None
 
 
 @given(

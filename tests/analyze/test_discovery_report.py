@@ -16,7 +16,7 @@ from analyze.discovery.coast import coast_lines
 from analyze.discovery.document import document, write_csv
 from analyze.discovery.drawing import world_map
 from analyze.discovery.front_end_places import front_end_places
-from analyze.discovery.page import write_page_of
+from analyze.discovery.page import sources_bar, write_page_of
 from analyze.discovery.records import SCHEMA
 from analyze.discovery.texts import heading, place_text, tables, trouble
 from analyze.records.run_folder import RunFolderError
@@ -153,6 +153,15 @@ def test_landmarks_calibrate_a_vantage_point(tmp_path: Path) -> None:
     assert vantage.line.landmarks == 4
     assert list(report.addresses) == [ADDRESS]
     assert any(one.kind == "calibrated_distance" for one in report.addresses[ADDRESS].verdict.evidence)
+
+
+def test_the_bar_counts_each_front_end_once_by_what_named_its_place(runs: list[MadeRun]) -> None:
+    report = reported(runs)
+    (bar,) = sources_bar(report)
+    assert [part.name for part in bar.parts] == ["reverse name"]
+    assert bar.parts[0].text.endswith("1 address")
+    runs[0].called()
+    assert sum(part.share for part in sources_bar(reported(runs))[0].parts) == pytest.approx(1)
 
 
 def test_page_and_map_are_complete_and_escape_what_hosts_are_called(runs: list[MadeRun], tmp_path: Path) -> None:

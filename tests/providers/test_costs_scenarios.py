@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from providers.costs.break_even import crossing
-from providers.costs.charges import charges_of
+from providers.costs.charges import charges_of, monthly_totals
 from providers.costs.document import document
 from providers.costs.estimate import Estimate, estimate
 from providers.costs.quantities import CATEGORIES, TOTAL, Charges, Workload
@@ -69,6 +69,20 @@ def test_what_is_stored_grows_from_month_to_month() -> None:
     base = reckoned(growth_gb_per_month=20.0).base
     assert base.month["storage"] == pytest.approx(0.1 * 1010), "on average over its first month"
     assert base.year["storage"] == pytest.approx(0.1 * (12 * 1000 + 20 * (12 * 12 / 2)))
+
+
+def test_months_sum_to_the_year_and_the_first_one_is_the_month() -> None:
+    for growth in (0.0, 20.0):
+        ways = (Archive(30.0), Cache(100.0, byte_hit_ratio=0.5), Beside(10.0))
+        for charges in reckoned(*ways, growth_gb_per_month=growth, days=90, mean_age_days=30.0).charged:
+            totals = monthly_totals(charges)
+            assert totals is not None
+            assert sum(totals) == pytest.approx(charges.year_total)
+            assert totals[0] == pytest.approx(charges.month[TOTAL])
+            assert (totals[-1] > totals[0]) == bool(growth)
+    without = {name: price for name, price in PRICES.items() if name != "storage_per_gb_month"}
+    (base,) = estimate(context(without), []).charged
+    assert monthly_totals(base) is None, "what has no total has no months either"
 
 
 def test_objects_deleted_young_are_charged_until_the_least_age() -> None:

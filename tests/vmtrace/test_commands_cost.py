@@ -12,7 +12,6 @@ from typing import Any
 
 import jsonschema
 import pytest
-from matplotlib.patches import Rectangle
 
 sys.path.append(str(Path(__file__).parents[2]))
 
@@ -21,8 +20,9 @@ from providers.costs.estimate import estimate
 from providers.costs.scenarios import Context
 from providers.costs.workload import load_workload, workload_of_toml
 from providers.rates import load_rates, rates_of_toml
+from tests.analyze.pages import data_of
 from tests.analyze.storage_made import START_NS, MadeRun, said
-from vmtrace.commands.cost_figure import draw
+from vmtrace.commands.cost_charts import charts
 from vmtrace.commands.cost_sources import runs_per_month
 
 TABLE = """
@@ -212,19 +212,56 @@ def test_figures_are_drawn_with_their_data(vmtrace: Any, tmp_path: Path) -> None
     done = vmtrace("cost", "dzero", "--prices", "palankar2008", "--figures", tmp_path / "figures", "--quiet")
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
     names = {path.name for path in (tmp_path / "figures").iterdir()}
-    assert names == {f"costs-by-scenario.{kind}" for kind in ("png", "svg", "csv")}
-    rows = (tmp_path / "figures/costs-by-scenario.csv").read_text().splitlines()
-    assert rows[1].startswith("everything in the store,storage,USD,57600.0,691200.0")
+    figures = ("costs-by-scenario", "costs-over-months")
+    assert names == {f"{figure}.{kind}" for figure in figures for kind in ("png", "svg", "csv")}
+    assert "691200" in (tmp_path / "figures/costs-by-scenario.csv").read_text()
 
 
 def test_a_bar_is_as_long_as_its_total() -> None:
     asked, table = load_workload("dzero"), load_rates("palankar2008")
     reckoned = estimate(Context(asked.workload, table, table.rows[0]), asked.ways)
-    bars = [bar for bar in draw(reckoned).axes[0].patches if isinstance(bar, Rectangle)]
-    lengths = {round(bar.get_y(), 1): 0.0 for bar in bars}
-    for bar in bars:
-        lengths[round(bar.get_y(), 1)] += bar.get_width()
-    assert sorted(lengths.values()) == pytest.approx(sorted(one.year_total or 0 for one in reckoned.charged))
+    by_scenario, over_months = charts(reckoned)
+    panel = by_scenario.panels[0]
+    lengths = dict.fromkeys(panel.y.names, 0.0)
+    for one in panel.series:
+        for begin, end, place in zip(one.x[::2], one.x[1::2], one.y[::2], strict=True):
+            lengths[panel.y.names[round(place)]] += end - begin
+    totals = {one.scenario.name: one.year_total for one in reckoned.charged}
+    assert lengths == pytest.approx(totals)
+    assert {one.name: one.y[-1] for one in over_months.panels[0].series} == pytest.approx(totals)
+
+
+def test_the_page_begins_with_the_answer_and_holds_every_table(vmtrace: Any, summary: Path, prices: Path) -> None:
+    path = summary.with_name("cost.html")
+    done = vmtrace("cost", summary, "--prices", prices, *OPTIONS, "--html", path, "--quiet")
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    page = path.read_text()
+    data = data_of(page)
+    assert [one["name"] for one in data["charts"]] == ["costs-by-scenario", "costs-over-months"]
+    assert "local cache of 1,000 GB (no total)" in data["charts"][0]["panels"][0]["y"]["names"], "no bar: it has none"
+    assert page.index('class="sentence"') < page.index("chart-costs-by-scenario") < page.index('class="shares"')
+    titles = ("Break-even", "EUR by scenario", "What was assumed", "Sensitivity: a price 10 % higher",
+              "Each price put on what is used of it (EUR)")  # fmt: skip
+    assert [title for title in titles if f"<h2>{title}</h2>" not in page] == []
+    assert "no total, because byte_hit_ratio" in page
+
+
+def test_names_with_markup_in_them_stay_text_on_the_page(vmtrace: Any, summary: Path, prices: Path) -> None:
+    hostile = "<script>window.hacked=1</script>"
+    summary.write_text(SUMMARY.replace('"mine"', f"'{hostile}'"))
+    page = summary.with_name("cost.html")
+    assert vmtrace("cost", summary, "--prices", prices, "--html", page, "--quiet").returncode == 0
+    assert "<script>window.hacked" not in page.read_text()
+
+
+def test_a_page_without_any_total_has_its_reasons_and_no_figure(vmtrace: Any, summary: Path, tmp_path: Path) -> None:
+    prices = tmp_path / "gaps.toml"
+    only = TABLE.split('[[price]]\nprovider = "s3"\nclass', maxsplit=1)[0]
+    prices.write_text(only.replace("download_per_gb = 0.1\n", ""))
+    page = tmp_path / "cost.html"
+    assert vmtrace("cost", summary, "--prices", prices, "--html", page, "--quiet").returncode == 0
+    assert data_of(page.read_text())["charts"] == []
+    assert "no total, because s3: download_per_gb is missing" in page.read_text()
 
 
 def test_the_examples_of_the_document_are_taken() -> None:

@@ -6,9 +6,9 @@ Exit status: 0 done; 1 an input could not be read or an output not written; 2 wr
 import argparse
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from vmtrace.commands.outputs import opened, printed, wanted, write_all
+from vmtrace.commands.outputs import printed, write_all
 from vmtrace.errors import Exit, UsageError, describe
 from vmtrace.progress import Bar
 
@@ -23,6 +23,7 @@ _LINE = (
 _EXAMPLES = """examples:
   vmtrace cost dzero --prices palankar2008
   vmtrace cost workload.toml --prices my-prices.toml --region eu-west-1 --json cost.json
+  vmtrace cost dzero --prices palankar2008 --html cost.html
   vmtrace cost accesses.parquet --prices my-prices.toml --cache 10TB --cache 50TB --archive-after 30
   vmtrace cost --from RUN --rate 30/month --prices my-prices.toml --invoice may.toml
 """
@@ -52,7 +53,8 @@ def build_parser() -> argparse.ArgumentParser:
     add = parser.add_argument_group("output").add_argument
     add("--invoice", metavar="FILE", type=Path, help="what a month was charged (TOML), to compare and explain")
     add("--json", metavar="OUT|-", help="everything as JSON (- is standard output), and no table printed")
-    add("--figures", metavar="DIR", type=Path, help="the scenarios as stacked bars (PNG, SVG) and their data (CSV)")
+    add("--html", metavar="FILE", type=Path, help="one HTML file with zoomable figures and all tables")
+    add("--figures", metavar="DIR", type=Path, help="figures for print (PNG, SVG) and their data (CSV)")
     add("-q", "--quiet", action="store_true", help="print errors only")
     add("--no-color", action="store_true", help="print without colours")
     return parser
@@ -76,6 +78,7 @@ def _add_scenarios(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Reckon, print and write; returns the exit status."""
     from providers.costs.estimate import estimate
+    from vmtrace.commands.cost_outputs import Made, outputs
 
     source = _source(arguments)
     reckoned = estimate(source.context, source.ways)
@@ -87,7 +90,8 @@ def run(arguments: argparse.Namespace) -> int:
 
         show = partial(human.show, reckoned, invoiced)
         failures += printed(show, no_color=arguments.no_color, piped_width=160)
-    failures += _write(arguments, reckoned, source, invoiced if arguments.invoice else None)
+    made = Made(reckoned, source.replay, invoiced if arguments.invoice else None)
+    failures += write_all(outputs(arguments, made), debug=False, making=Bar(wanted=not arguments.quiet).making)
     return Exit.FAILED if failures else Exit.DONE
 
 
@@ -120,27 +124,3 @@ def _invoiced(path: Path | None, reckoned: "Estimate", source: "Source") -> "dic
     return {
         name: differences(by_name[name], told, source.context.table, source.retries) for name, told in found.items()
     }
-
-
-def _write(
-    arguments: argparse.Namespace,
-    reckoned: "Estimate",
-    source: "Source",
-    invoiced: "dict[str, list[Difference]] | None",
-) -> list[str]:
-    def write_json(place: str) -> None:
-        from analyze.document import as_bytes
-        from analyze.trace import version
-        from providers.costs.document import document
-
-        content: dict[str, Any] = document(reckoned, version(), source.replay, invoiced)
-        with opened(place) as write:
-            write(as_bytes(content))
-
-    def write_figures(folder: Path) -> None:
-        from vmtrace.commands.cost_figure import write_figure
-
-        write_figure(reckoned, folder)
-
-    tasks = (*wanted(arguments.json, write_json), *wanted(arguments.figures, write_figures))
-    return write_all(tasks, debug=False, making=Bar(wanted=not arguments.quiet).making)

@@ -58,7 +58,7 @@ page.canvas = (() => {
     return { places, texts: places.map(text) };
   }
 
-  // Lines across a box, with their texts at the left.
+  // Lines across a box, with their texts at the left; one that is too long is condensed.
   function rows(pen, box, { places, texts }, y) {
     pen.fillStyle = colour("--faint");
     pen.strokeStyle = colour("--grid");
@@ -70,7 +70,7 @@ page.canvas = (() => {
       const at = Math.round(y(value)) + 0.5;
       pen.moveTo(box.left, at);
       pen.lineTo(box.right, at);
-      pen.fillText(texts[index], box.left - 6, Math.max(box.top + 7, Math.min(box.bottom - 6, at)));
+      pen.fillText(texts[index], box.left - 6, Math.max(box.top + 7, Math.min(box.bottom - 6, at)), Math.max(box.left - 7, 1));
     });
     pen.stroke();
   }

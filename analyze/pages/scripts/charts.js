@@ -21,6 +21,7 @@ page.charts = (() => {
     return across > 1 || !chart.shared_x ? 230 : 130;
   }
 
+  const isRange = (series) => series.style === "ranges" || series.style === "spans";
   const known = (value, axis) => value !== null && (!axis.log || value > 0);
 
   function extent(values, axis, zero) {
@@ -86,7 +87,7 @@ page.charts = (() => {
     const pen = prepare(canvas, width, height);
     const ranges = rangesOf(figure, index);
     const yMarks = marksOf({ ...ranges.y, ...panel.y }, inner, 26);
-    const box = { left: figure.left ?? leftOf(pen, yMarks.texts), right: width - 12, top: 0, bottom: inner };
+    const box = { left: Math.min(figure.left ?? leftOf(pen, yMarks.texts), width / 2), right: width - 12, top: 0, bottom: inner };
     const x = scaleOf(ranges.x, chart.x, box.left + 4, box.right - 4);
     const y = scaleOf(ranges.y, panel.y, box.bottom - 5, box.top + 6);
     const xMarks = marksOf({ ...ranges.x, ...chart.x }, box.right - box.left, width < 500 ? 62 : 82);
@@ -101,7 +102,7 @@ page.charts = (() => {
         const look = { ...one, colour: shade(one.colour), dashed: one.reference, outline: colour("--ink") };
         if (one.style === "points") points(pen, one.x, one.y, 0, one.x.length, scale, { ...look, symbol: symbolOf(one, number > MANY), size }, number > SOME ? 3 : 4);
         else if (one.style === "bars") bars(pen, one.x, one.y, scale, look);
-        else if (one.style === "ranges") drawRanges(pen, one.x, one.y, scale, look);
+        else if (isRange(one)) drawRanges(pen, one.x, one.y, scale, { ...look, wide: one.style === "spans" });
         else if (one.style === "steps") steps(pen, one.x, one.y, 0, one.x.length, scale, look, x.of(one.x[one.x.length - 1]));
         else line(pen, one.x, one.y, scale, look);
       }
@@ -146,13 +147,13 @@ page.charts = (() => {
   }
 
   // Reading --------------------------------------------------------------------------------------------------------
-  const valueText = (value, axis) => axis.names?.[Math.round(value)] ?? si(value, axis.prefixed ? axis.unit : "") + (axis.prefixed || !axis.unit ? "" : ` ${axis.unit}`);
+  const valueText = (value, axis) => axis.names?.[Math.round(value)] ?? (axis.whole && !axis.unit ? Math.round(value).toLocaleString("en") : null) ?? si(value, axis.prefixed ? axis.unit : "") + (axis.prefixed || !axis.unit ? "" : ` ${axis.unit}`);
 
   function nearest(place, at) {
     let best = null;
     let least = NEAR * NEAR;
     for (const series of place.shown) {
-      if (series.reference || series.style === "ranges") continue;
+      if (series.reference || isRange(series)) continue;
       series.x.forEach((value, index) => {
         if (series.y[index] === null) return;
         const dx = place.x.of(value) - at.x;
@@ -286,7 +287,7 @@ page.charts = (() => {
     for (const [name, series] of named) {
       const button = make("button", undefined, "key");
       button.type = "button";
-      const shape = series.style === "bars" ? "swatch" : series.style === "points" ? `swatch ${series.symbol}` : `swatch line${series.reference ? " dashed" : ""}`;
+      const shape = series.style === "bars" || series.style === "spans" ? "swatch" : series.style === "points" ? `swatch ${series.symbol}` : `swatch line${series.reference ? " dashed" : ""}`;
       const swatch = make("i", undefined, shape);
       figure.swatches.push([series.colour, swatch]);
       button.append(swatch, name);

@@ -144,10 +144,10 @@ page.marks = (() => {
     });
   }
 
-  // Every two points are the ends of one line.
+  // Every two points are the ends of one line; a wide one is a bar.
   function ranges(pen, xs, ys, place, look) {
     pen.strokeStyle = look.colour;
-    pen.lineWidth = 1.4;
+    pen.lineWidth = look.wide ? 0.6 * Math.abs(place.y(1) - place.y(0)) : 1.4;
     pen.beginPath();
     for (let index = 0; index + 1 < xs.length; index += 2) {
       pen.moveTo(place.x(xs[index]), place.y(ys[index]));
