@@ -5,6 +5,7 @@ Of the tables only the columns that the question names are read; those of a stor
 
 import io
 import json
+import sys
 import tempfile
 from decimal import Decimal
 from pathlib import Path
@@ -23,7 +24,7 @@ def ask(results: str, question: str, endpoint_url: str | None = None) -> pa.Tabl
     try:
         import duckdb
     except ImportError:
-        raise CorpusError("questions need DuckDB: pip install 'vmtrace[cluster]'") from None
+        raise CorpusError(f"questions need DuckDB: {sys.executable} -m pip install 'duckdb>=1.0'") from None
     from pyarrow import dataset
 
     with tempfile.TemporaryDirectory(prefix="vmtrace-") as within, duckdb.connect() as connection:

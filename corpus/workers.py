@@ -3,6 +3,7 @@
 A task is a function of a module with a record of plain values, safe to do twice. What one raises is raised here.
 """
 
+import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -157,7 +158,7 @@ def _distributed() -> Any:
     try:
         import distributed
     except ImportError:
-        raise CorpusError("several workers need Dask: pip install 'vmtrace[cluster]'") from None
+        raise CorpusError(f"several workers need Dask: {sys.executable} -m pip install 'distributed>=2025.1'") from None
     return distributed
 
 

@@ -74,9 +74,11 @@ def sdk_of(name: str, extra: str) -> Iterator[None]:
     """Within it the SDK is imported; raises `ProvidersError`, which says how to install it, where a part is missing."""
     try:
         yield
-    except ModuleNotFoundError as error:
+    except ImportError as error:
+        # An SDK that finds a part missing by itself raises it in words of its own, without the name.
+        missing = error.name if isinstance(error, ModuleNotFoundError) else str(error)
         raise ProvidersError(
-            f"{name}: its SDK is not installed ({error.name}): {sys.executable} -m pip install {_requirements(extra)}"
+            f"{name}: its SDK is not installed ({missing}): {sys.executable} -m pip install {_requirements(extra)}"
         ) from None
 
 

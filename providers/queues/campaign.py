@@ -46,6 +46,7 @@ from providers.queues.stage_run import Counts, StageEnd, StageRun
 from providers.queues.surroundings import ClockWatch, Surroundings, round_trips, surroundings_of
 from providers.queues.task import KEY_FILE, StageTask
 from providers.recording import Recording, check_capture, strays_from
+from providers.registry import sdk_of
 from providers.run_folder import COMPLETE, FAILED, INTERRUPTED, OVER_BUDGET, RUNNING
 from providers.service import Target
 
@@ -153,7 +154,8 @@ class _Run:
         with ExitStack() as stack:
             if resumed is not None:
                 stack.callback(resumed.close)
-            stack.enter_context(self._observer)
+            with sdk_of(self._provider.name, self._provider.extra):
+                stack.enter_context(self._observer)
             stack.enter_context(self._interruption)
             with self._interruption.allowed():
                 service = registry.build(self._provider, self._target)

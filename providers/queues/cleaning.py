@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from providers.queues.plan import QueuePlan, plan_of_record
 from providers.queues.progress import progress_of
 from providers.queues.run_folder import read_queue_run
 from providers.queues.task import KEY_FILE
+from providers.registry import sdk_of
 from providers.run_folder import FAILED, RUNNING, lock_run
 from providers.service import Target
 
@@ -69,7 +70,10 @@ def _clean(path: Path, state: dict[str, Any], ca_bundle: Path | None) -> QueueCl
         return QueueCleaned(0, None)
     provider = registry.find(str(state["provider"]))
     try:
-        with HttpObserver() as observer, Journal(path) as journal:
+        with ExitStack() as stack:
+            with sdk_of(provider.name, provider.extra):
+                observer = stack.enter_context(HttpObserver())
+            journal = stack.enter_context(Journal(path))
             try:
                 with _client(provider, state, ca_bundle) as service:
                     client = _Client(service, provider.error_of, observer)

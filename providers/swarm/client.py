@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import ssl
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
@@ -48,7 +49,7 @@ def library() -> ModuleType:
     except ImportError as error:
         missing = isinstance(error, ModuleNotFoundError)
         what = "libtorrent is not installed" if missing else f"libtorrent cannot be loaded ({error})"
-        raise SwarmError(f"{what}: pip install 'vmtrace[swarm]'") from error
+        raise SwarmError(f"{what}: {sys.executable} -m pip install 'libtorrent>=2.1,<3'") from error
     if tuple(map(int, libtorrent.version.split(".")[:2])) < (2, 1):
         raise SwarmError(f"libtorrent {libtorrent.version} is too old: pip install 'libtorrent>=2.1'")
     module: ModuleType = libtorrent

@@ -8,6 +8,7 @@ from __future__ import annotations
 import http.client
 import re
 import ssl
+import sys
 import urllib.error
 import urllib.request
 from collections.abc import Callable
@@ -124,7 +125,7 @@ def _signed(bucket: str, key: str, endpoint_url: str | None, region: str | None)
         from botocore.config import Config
         from botocore.exceptions import BotoCoreError
     except ImportError:
-        raise UsageError("--web-seed s3://: boto3 signs it: pip install 'vmtrace[s3]'") from None
+        raise UsageError(f"--web-seed s3://: boto3 signs it: {sys.executable} -m pip install 'boto3>=1.36'") from None
 
     def url() -> str:
         # A server of one's own seldom has a name for each bucket.
