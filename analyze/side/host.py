@@ -35,10 +35,11 @@ _COUNTED = (
     ("interface_rx_missed_errors", "packets that the card had no room for"),
     *((f"nic_{name}_allowance_exceeded", f"packets beyond the {name} allowance") for name in ALLOWANCES),
 )
-_PRESSURE = (
+_WAITING = (
     ("pressure_cpu_some_s", "tasks waiting for a processor"),
     ("pressure_memory_some_s", "tasks waiting for memory"),
     ("pressure_io_some_s", "tasks waiting for disks"),
+    ("throttled_s", "time stopped by a CPU quota"),
 )
 
 CPU_HARMLESS, STEAL_HARMLESS, PRESSURE_HARMLESS = 0.5, 0.01, 0.05
@@ -93,9 +94,10 @@ class Counters:
         for state in ("user", "nice", "system", "softirq", "iowait"):
             if state in shares:
                 yield self._made(self._metric(f"cpu_{state}", state, asked=False), shares[state])
-        for column, label in _PRESSURE:
+        for column, label in _WAITING:
             if column in self._table.columns:
-                metric = self._metric(column.removesuffix("_some_s"), label, harmless=PRESSURE_HARMLESS)
+                name = column.removesuffix("_s").removesuffix("_some")
+                metric = self._metric(name, label, harmless=PRESSURE_HARMLESS)
                 yield self._made(metric, self._rate(column))
         for column, label in _COUNTED:
             if column in self._table.columns:

@@ -13,6 +13,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from capture.counters.throttled import group_folders, parse
+
 _ROOT = Path("/")
 _BUSY = slice(0, 8)  # user to steal; guest time is part of user
 _IDLE = (3, 4)  # idle and iowait
@@ -114,16 +116,7 @@ def _host(text: str) -> tuple[float | None, float | None]:
 
 def _cpu_folders(root: Path) -> Iterator[Path]:
     """The groups of this process that may bound its processor time, from the innermost out."""
-    for line in _text(root / "proc/self/cgroup").splitlines():
-        _, controllers, path = ([*line.split(":", 2), "", "", ""])[:3]
-        named = controllers.split(",")
-        bases = [root / "sys/fs/cgroup" / controllers] if "cpu" in named else []
-        if not controllers:
-            bases = [root / "sys/fs/cgroup", root / "sys/fs/cgroup/unified"]
-        for base in bases:
-            inside = Path(path.strip("/"))
-            for part in (inside, *inside.parents):
-                yield base / part
+    return group_folders(_text(root / "proc/self/cgroup"), root)
 
 
 def _quota(folder: Path) -> float | None:
@@ -135,14 +128,9 @@ def _quota(folder: Path) -> float | None:
 
 
 def _throttled_s(root: Path) -> float | None:
-    found = None
-    for folder in _cpu_folders(root):
-        text = _text(folder / "cpu.stat")
-        for name, unit_s in (("throttled_usec", 1e-6), ("throttled_time", 1e-9)):
-            value = _field(text, name)
-            if value is not None:
-                found = (found or 0.0) + value * unit_s
-    return found
+    found = [parse(_text(folder / "cpu.stat")).get("throttled_s") for folder in _cpu_folders(root)]
+    known = [time_s for time_s in found if time_s is not None]
+    return sum(known) if known else None
 
 
 def _field(text: str, name: str) -> int | None:

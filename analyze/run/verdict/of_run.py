@@ -20,6 +20,7 @@ from analyze.records.run import ROLES
 from analyze.run.limits import lost_and_time
 from analyze.run.results import RunResults
 from analyze.run.transfers.transfers import MeasuredTransfer
+from analyze.run.verdict.counters import counters_sentence
 from analyze.run.verdict.evidence import Evidence, distinct, judged, of_transfers
 from analyze.run.verdict.judged import Judged, WhatIf
 from analyze.units import plural, share, si
@@ -160,7 +161,9 @@ def _of_scope(results: RunResults, scope: Scope) -> RunVerdict:
     )
     losses_lead = leader is not None and all(vote.is_of_losses for vote in votes if vote.factor == leader)
     both_sides = all(len(vote.found.said) > 1 for vote in votes if vote.factor == _OPEN)
-    return replace(made, sentence=_sentence(made, both_sides=both_sides, losses_lead=losses_lead))
+    sentence = _sentence(made, both_sides=both_sides, losses_lead=losses_lead)
+    counters = None if made.is_open or leader is None else counters_sentence(results, leader)
+    return replace(made, sentence=" ".join(filter(None, [sentence, counters])))
 
 
 def _losses_as_one(votes: Sequence[_Vote]) -> list[_Vote]:

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 
 from capture import link
 from capture.clock import ClockReading, ClockWatch
-from capture.counters import clock, cpu, load, memory, nic, pressure, softnet, tcp
+from capture.counters import clock, cpu, load, memory, nic, pressure, softnet, tcp, throttled
 from capture.counters.source import Reading, TextFile, Where, all_sources, numbers, pick, read_all
+from lab import cpu_quota
 
 ROOT = Path(__file__).parents[3]
 
@@ -51,6 +52,12 @@ TcpExt: 0 4
 IpExt: InNoRoutes
 IpExt: 9
 """
+THROTTLED = """\
+usage_usec 9000000
+nr_periods 100
+nr_throttled 40
+throttled_usec 2500000
+"""
 PARSERS: dict[str, Callable[[str], Reading]] = {
     "cpu": lambda text: cpu.parse(text, 100),
     "pressure": lambda text: pressure.parse("io", text),
@@ -58,6 +65,7 @@ PARSERS: dict[str, Callable[[str], Reading]] = {
     "memory": memory.parse,
     "softnet": softnet.parse,
     "tcp": tcp.parse,
+    "throttled": throttled.parse,
 }
 
 
@@ -173,9 +181,53 @@ def test_any_text_is_read_without_an_exception(parse: Callable[[str], Reading], 
 @given(data=st.data())
 def test_text_cut_anywhere_gives_no_other_column(parse: Callable[[str], Reading], data: st.DataObject) -> None:
     loadavg, meminfo = "0.10 0.20 0.30 1/100 42\n", "MemFree:  100 kB\nMemAvailable:    1500 kB\n"
-    text = data.draw(st.sampled_from([STAT, PRESSURE, SOFTNET, SNMP, NETSTAT, loadavg, meminfo]))
+    text = data.draw(st.sampled_from([STAT, PRESSURE, SOFTNET, SNMP, NETSTAT, THROTTLED, loadavg, meminfo]))
     cut = text[: data.draw(st.integers(0, len(text)))]
     assert set(parse(cut)) <= set(parse(text))
+
+
+def test_a_quota_of_any_group_the_program_is_in_counts(tmp_path: Path) -> None:
+    root = fake_root(tmp_path)
+    own = "3:cpu,cpuacct:/pod/container\n2:memory:/pod\n0::/\n"
+    (root / "proc/self").mkdir()
+    (root / "proc/self/cgroup").write_text(own)
+    groups = root / "sys/fs/cgroup/cpu,cpuacct"
+    (groups / "pod/container").mkdir(parents=True)
+    (groups / "pod/container/cpu.stat").write_text("nr_periods 9\nnr_throttled 4\nthrottled_time 1500000000\n")
+    (groups / "pod/cpu.stat").write_text("nr_periods 9\nnr_throttled 1\nthrottled_time 500000000\n")
+    (root / "sys/fs/cgroup/cpu.stat").write_text("usage_usec 5\n")
+    source = throttled.SOURCE(Where(root=root))
+    assert source.read() == {"throttled_periods": 5, "throttled_s": 2.0}
+    source.close()
+    assert source.read() == {}
+
+
+def test_a_container_that_sees_its_group_as_the_topmost_is_read(tmp_path: Path) -> None:
+    (tmp_path / "proc/self").mkdir(parents=True)
+    (tmp_path / "proc/self/cgroup").write_text("0::/docker/0123\n")
+    (tmp_path / "sys/fs/cgroup").mkdir(parents=True)
+    (tmp_path / "sys/fs/cgroup/cpu.stat").write_text(THROTTLED)
+    assert throttled.SOURCE(Where(root=tmp_path)).read() == {"throttled_periods": 40, "throttled_s": 2.5}
+
+
+READ_WITHIN_A_QUOTA = """
+import time
+from capture.counters.source import Where
+from capture.counters.throttled import SOURCE
+source, until_s = SOURCE(Where()), time.monotonic() + 1
+before = source.read()
+while time.monotonic() < until_s:
+    pass
+print(source.read()["throttled_s"] - before["throttled_s"])
+"""
+
+
+@pytest.mark.skipif(cpu_quota.missing_requirement() is not None, reason=str(cpu_quota.missing_requirement()))
+def test_the_kernel_s_own_quota_is_seen() -> None:
+    with cpu_quota.quota("counted", 0.25) as words:
+        command = [*words, sys.executable, "-c", READ_WITHIN_A_QUOTA]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60, cwd=ROOT)
+    assert 0.3 < float(done.stdout) < 1.2, "three quarters of a second that is spent on running"
 
 
 def fake_root(folder: Path) -> Path:
@@ -198,6 +250,7 @@ def test_all_sources_are_found_and_read_together(tmp_path: Path) -> None:
     try:
         assert [type(source).__name__ for source in sources] == [
             "Clock", "Cpu", "Interface", "Load", "Memory", "Nic", "Pressure", "Softnet", "Tcp",
+            "Throttled",
         ]  # fmt: skip
         reading = read_all(sources)
     finally:
@@ -247,7 +300,7 @@ def test_sources_are_found_in_a_zip_file_too(tmp_path: Path) -> None:
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     command = [sys.executable, "-I", str(tmp_path / "app.pyz")]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    assert done.stdout == "9\n"
+    assert done.stdout == "10\n"
 
 
 def test_a_step_of_the_clock_is_added_up(monkeypatch: pytest.MonkeyPatch) -> None:
