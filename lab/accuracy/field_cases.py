@@ -179,7 +179,7 @@ CASES = (
         lambda record: _clean(record) and record["handshake"]["complete"],
     ),
     Case(
-        "short segments sent again as one, D-SACK of a half",
+        "short segments retransmitted as one, D-SACK of a half",
         "10 retransmitted, 10 lost, 0 needless",
         partial_dsack,
         lambda record: (
@@ -199,7 +199,7 @@ CASES = (
     ),
     Case("each ACK stored before its segment", "60 segments in order", stored_out_of_order, _clean),
     Case("one direction only", "said", one_direction_only, _has_outcome("one_direction_only")),
-    Case("SYNs without an answer", "said", syn_unanswered, _has_outcome("syn_unanswered")),
+    Case("SYNs without a reply", "said", syn_unanswered, _has_outcome("syn_unanswered")),
     Case("a SYN refused", "said", refused, _has_outcome("syn_refused")),
     Case("full segments never arrive", "path MTU", black_hole, _has_outcome("large_segments_lost")),
     Case(

@@ -180,7 +180,7 @@ def sections(measured: Measured) -> list[str]:
     lines = []
     for place, score in measured.scores.items():
         lines += ["", f"#### Causes of pauses, beside the {place} of the data", ""]
-        lines += [f"Stalls told where no host stood still: {len(score.false_stalls)}.", "", table(score)]
+        lines += [f"Stalls reported where no host stalled: {len(score.false_stalls)}.", "", table(score)]
     if measured.refused:
         lines += ["", f"Not judged, without a run to rely on: {', '.join(measured.refused)}."]
     return lines

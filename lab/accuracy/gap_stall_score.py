@@ -186,7 +186,18 @@ def _tells(gap: Gap, stall: Event, place: Place, known: Sequence[SenderState]) -
 
 def table(tallies: Mapping[str, StallTally]) -> str:
     """In Markdown, a row for each of them."""
-    columns = ("> probe", "told", "recall", "> timer", "told", "recall", "all told", "real", "precision", "shorter")
+    columns = (
+        "> probe",
+        "reported",
+        "recall",
+        "> timer",
+        "reported",
+        "recall",
+        "all reported",
+        "real",
+        "precision",
+        "shorter",
+    )
     lines = [f"| whose stall, where captured | {' | '.join(columns)} |", "|---|" + "---:|" * len(columns)]
     for name, tally in tallies.items():
         cells = (

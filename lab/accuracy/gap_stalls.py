@@ -117,7 +117,7 @@ def sections(measured: Measured) -> list[str]:
     """The table in Markdown, line by line, and what was told where nothing stood still."""
     lines = ["", *table(dict(sorted(measured.tallies.items()))).splitlines()]
     kinds = ", ".join(sorted(measured.false_kinds)) or "none"
-    lines += ["", f"Transfers without a stall of which one is told: {kinds}."]
+    lines += ["", f"Transfers without a stall of which one is reported: {kinds}."]
     if measured.refused:
         lines += ["", f"Not judged: {', '.join(measured.refused)}."]
     return lines

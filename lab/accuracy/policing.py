@@ -74,9 +74,9 @@ def table(videos: Iterable[Judged]) -> list[str]:
     kinds: dict[str, list[Judged]] = {}
     for video in videos:
         kinds.setdefault(_kind(video.label), []).append(video)
-    lost, rate = f"with {_FEWEST_LOST_SEGMENTS} lost segments", "rate told / true, median (least to most)"
+    lost, rate = f"with {_FEWEST_LOST_SEGMENTS} lost segments", "rate reported / true, median (least to most)"
     lines = [
-        f"| router | videos | {lost} | policer told | verdict `token_bucket` | {rate} |",
+        f"| router | videos | {lost} | policer reported | verdict `token_bucket` | {rate} |",
         "|---|---:|---:|---:|---:|---:|",
     ]
     for kind, of_kind in sorted(kinds.items()):

@@ -140,7 +140,7 @@ def _queued(server: Program, client: Program, told: str, place: Place, queue: Qu
         # scp's login takes ten round trips, and ssh lets 2 MB be on its way.
         rtt_s = dice.choice((0.01, 0.02) if "scp" in client.needs else (0.01, 0.02, 0.05))
         return ProgramTransfer(
-            "", told, _SHAPED, "a tenth to a third of the path's rate leaves that queue", server, client,
+            "", told, _SHAPED, "a tenth to a third of the bottleneck bandwidth leaves that queue", server, client,
             path_of(rtt_s, _FAST_BPS, 1_000_000), uploads, round(limit.rate_bps / 8 * SECONDS),
             dice.choice(("cubic", "reno")), kernel_limit=limit,
         )  # fmt: skip

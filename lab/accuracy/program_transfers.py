@@ -226,7 +226,7 @@ def _applications() -> Iterator[tuple[str, Make]]:
 def _gives_little(server: Program, client: Program, told: str, file_bytes: int = 0, *, uploads: bool = False) -> Make:
     def make(dice: random.Random) -> ProgramTransfer:
         path = path_of(dice.choice((0.005, 0.02, 0.05, 0.1, 0.15)), dice.uniform(40e6, 80e6), 1_000_000)
-        why = "an eighth of the path's rate or less, by what it was told"
+        why = "an eighth of the bottleneck bandwidth or less, by its options"
         return ProgramTransfer(
             "", told, _APPLICATION, why, server, client, path, uploads, file_bytes, dice.choice(CONGESTION_CONTROLS)
         )
@@ -348,7 +348,7 @@ def _losing(server: Program, client: Program, told: str, *, uploads: bool = Fals
         rtt_s = 0.03 if "scp" in client.needs else rtt_s
         allowed_bps = 1448 * 8 / rtt_s * 1.22 / loss**0.5
         path = path_of(rtt_s, max(4 * allowed_bps, 20e6), 2_000_000, loss)
-        why = "the losses allow a quarter of the path's rate, or less (Mathis)"
+        why = "the losses allow a quarter of the bottleneck bandwidth, or less (Mathis)"
         return ProgramTransfer(
             "", told, _LOSSES, why, server, client, path, uploads, round(allowed_bps / 8 * SECONDS),
             dice.choice(("cubic", "reno")),
@@ -405,7 +405,7 @@ def _shaped(dice: random.Random) -> ProgramTransfer:
 def _paced(dice: random.Random) -> ProgramTransfer:
     return ProgramTransfer(
         "", "`iperf3 --fq-rate 8M`", ("send_buffer", "application"),
-        "the socket is paced (told as the sender's own limit), at a fifth of the path's rate or less",
+        "the socket is paced (reported as the sender's own limit), at a fifth of the bottleneck bandwidth or less",
         iperf_server(), iperf(*_IPERF_TIME, "--fq-rate", "8M"),
         path_of(dice.choice((0.02, 0.05, 0.1)), dice.uniform(40e6, 80e6), 1_000_000), True,
     )  # fmt: skip

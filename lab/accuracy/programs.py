@@ -133,7 +133,7 @@ def _judged(transfer: ProgramTransfer, folder: Path, *, no_runs: bool, attempts:
 def sections(measured: Measured) -> list[str]:
     """The results in Markdown, line by line."""
     lines = [
-        "| transfer | what it was told | path and hosts | must be limited by | since | " + " | ".join(PLACES)
+        "| transfer | options | path and hosts | must be limited by | since | " + " | ".join(PLACES)
         + " | goodput, Mbit/s | repeated segments: log / vmtrace |",
         "|---|---|---|---|---|---|---|---|---:|---:|",
     ]  # fmt: skip

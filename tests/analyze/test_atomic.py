@@ -28,7 +28,7 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_full_disk_is_told_of_with_the_name_that_was_asked_for(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_with_the_name_that_was_asked_for(tmp_path: Path) -> None:
     path = tmp_path / "out.json"
     full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     with pytest.raises(OSError, match="No space") as caught, writing(path):
@@ -48,7 +48,7 @@ def test_a_capture_is_never_overwritten(tmp_path: Path, name: str) -> None:
     assert (path.read_bytes(), list(tmp_path.iterdir())) == (content, [path])
 
 
-def test_a_missing_folder_is_told_of_with_the_name_that_was_asked_for(tmp_path: Path) -> None:
+def test_a_missing_folder_is_reported_with_the_name_that_was_asked_for(tmp_path: Path) -> None:
     path = tmp_path / "no" / "out.json"
     with pytest.raises(FileNotFoundError) as caught, writing(path):
         pass

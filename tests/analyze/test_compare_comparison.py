@@ -212,7 +212,7 @@ def test_what_passed_before_a_capture_began_or_after_it_ended_is_not_judged() ->
     assert sum(part.outside_capture for part in done.total) == sum(made.sent.values()) - 300
 
 
-def test_a_capture_that_is_damaged_is_told_of() -> None:
+def test_a_capture_that_is_damaged_is_reported() -> None:
     sender, receiver = captures(transfer(LOSSY))
     torn = pcap_bytes(receiver)[:-500]
     in_the_midst = bytearray(pcap_bytes(sender))

@@ -35,18 +35,18 @@ def test_both_directions_stand_side_by_side(record: dict[str, Any]) -> None:
     assert [cell.strip() for cell in cells(text, "unique payload bytes") if cell] == ["50.0 kB", "0 B"]
 
 
-def test_the_ledger_is_told_in_shares(record: dict[str, Any]) -> None:
+def test_the_ledger_is_reported_in_shares(record: dict[str, Any]) -> None:
     text = shown(record)
     assert "where the bytes went" in text
     assert cells(text, "application bytes")[-1].strip() == "88.0 %"
 
 
-def test_reasons_for_what_is_missing_are_told(record: dict[str, Any]) -> None:
+def test_reasons_for_what_is_missing_are_reported(record: dict[str, Any]) -> None:
     assert "not measured, or uncertain:" in shown(record)
     assert "no data was seen in this direction (server → client)" in shown(record)
 
 
-def test_a_field_that_only_one_direction_has_is_told(record: dict[str, Any]) -> None:
+def test_a_field_that_only_one_direction_has_is_reported(record: dict[str, Any]) -> None:
     record["client_to_server"]["limits"] = []  # told by direction, below the table
     text = shown(record)
     assert "segment_size_bytes" not in record["server_to_client"]
@@ -70,12 +70,12 @@ def test_a_reason_that_is_left_out_counts_nothing(record: dict[str, Any]) -> Non
     assert [cell.strip() for cell in cells(text, "retransmitted  ") if cell] == ["0", "2"]
 
 
-def test_what_a_direction_without_data_lacks_is_told_in_one_line(record: dict[str, Any]) -> None:
+def test_what_a_direction_without_data_lacks_is_reported_in_one_line(record: dict[str, Any]) -> None:
     assert record["server_to_client"]["not_measured"]["*"] == "no_data"
     assert "all that needs data: no data was seen in this direction (server → client)" in shown(record)
 
 
-def test_gaps_are_told_with_the_frames_that_prove_them(record: dict[str, Any]) -> None:
+def test_gaps_are_reported_with_the_frames_that_prove_them(record: dict[str, Any]) -> None:
     record["client_to_server"]["spacing"]["anomalies"] = [
         {"start_ns": record["start_ns"] + 10**9, "gap_s": 0.5, "cause": "unknown", "confidence": None, "frames": [7, 9]}
     ]
@@ -83,19 +83,19 @@ def test_gaps_are_told_with_the_frames_that_prove_them(record: dict[str, Any]) -
 
 
 @pytest.mark.parametrize(("side", "place"), [("client", "at the client"), ("middle", "middle"), ("unknown", "unknown")])
-def test_the_place_of_the_capture_is_told(record: dict[str, Any], side: str, place: str) -> None:
+def test_the_place_of_the_capture_is_reported(record: dict[str, Any], side: str, place: str) -> None:
     record["vantage"] = {"side": side, "confidence": 0.9}
     assert f"  captured: {place} (confidence 90.0 %)" in shown(record).splitlines()
 
 
-def test_repeats_of_the_handshake_are_told_where_they_are_known(record: dict[str, Any]) -> None:
+def test_retransmissions_of_the_handshake_are_told_where_they_are_known(record: dict[str, Any]) -> None:
     record["handshake"] |= {"complete": True, "rtt_s": 0.02, "syn_retransmissions": 2, "syn_ack_retransmissions": None}
     assert "  handshake complete, RTT 20.0 ms, 2 SYN retransmitted" in shown(record).splitlines()
     record["handshake"] |= {"complete": False, "syn_retransmissions": None}
     assert "  handshake incomplete in the capture, RTT 20.0 ms" in shown(record).splitlines()
 
 
-def test_what_is_no_number_is_told_in_words_and_lists_are_left_to_their_own_lines(record: dict[str, Any]) -> None:
+def test_what_is_no_number_is_reported_in_words_and_lists_are_left_to_their_own_lines(record: dict[str, Any]) -> None:
     record["verdict"] = None
     record["tls"] = {"version": "TLS 1.3", "resumed": True, "early_data": False, "records": 3, "alpn": None}
     text = shown(record)
@@ -107,7 +107,7 @@ def test_what_is_no_number_is_told_in_words_and_lists_are_left_to_their_own_line
     assert not any(label.startswith(("limits", "limit intervals", "not measured ", "peak frames")) for label in labels)
 
 
-def test_an_overhead_of_more_than_all_is_told(record: dict[str, Any]) -> None:
+def test_an_overhead_of_more_than_all_is_reported(record: dict[str, Any]) -> None:
     record["ledger"]["overhead_ratio"] = 6.92
     assert "692 %" in shown(record)
 
@@ -124,7 +124,7 @@ def test_peak_rates_stand_with_their_frames(long_transfer: Any) -> None:
     assert f"(frames {first} to {last})" in cells(shown(long), "in 100 ms")[-1]
 
 
-def test_a_token_bucket_of_either_direction_is_told(record: dict[str, Any]) -> None:
+def test_a_token_bucket_of_either_direction_is_reported(record: dict[str, Any]) -> None:
     bucket = {
         "kind": "shaper", "burst_bytes": 4_000_000, "rate_before_bps": 60e6, "sustained_bps": 12e6,
         "switch_ns": 1_700_000_000_000_000_000, "refill_bps": None, "confidence": 0.9,

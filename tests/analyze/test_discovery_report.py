@@ -123,7 +123,7 @@ def test_a_run_without_a_position_locates_by_names_alone_and_says_so(tmp_path: P
     assert any("no position (--at)" in line for line in trouble(report))
 
 
-def test_what_a_reader_must_know_is_told(tmp_path: Path) -> None:
+def test_what_a_reader_must_know_is_reported(tmp_path: Path) -> None:
     run = MadeRun(tmp_path / "run", "v", LAUSANNE, status="interrupted", error="stopped", given_up=[{"resolver": "r9"}],
                   notes=["no ICMP: not permitted"], addresses_left_out=7)  # fmt: skip
     run.answer("192.0.2.1", ADDRESS)

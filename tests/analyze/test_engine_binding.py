@@ -124,7 +124,7 @@ def test_a_folder_is_the_built_in_error(tmp_path: Path) -> None:
     assert caught.value.filename == str(tmp_path)
 
 
-def test_what_is_no_capture_is_told_of_with_its_place(tmp_path: Path) -> None:
+def test_what_is_no_capture_is_reported_with_its_place(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("these are notes")
     with pytest.raises(TraceError) as caught:
@@ -209,7 +209,7 @@ def test_ctrl_c_stops_the_reading_and_keeps_what_was_measured(endless: Path) -> 
     assert time.monotonic() - started < 20
 
 
-def test_other_threads_run_meanwhile_and_progress_is_told(endless: Path) -> None:
+def test_other_threads_run_meanwhile_and_progress_is_reported(endless: Path) -> None:
     told: list[int] = []
     ticks = 0
 

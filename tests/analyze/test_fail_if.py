@@ -66,7 +66,7 @@ def test_what_was_not_measured_crosses_nothing() -> None:
         ("(" * 1000 + "a>1", "too many brackets"),
     ],
 )
-def test_what_is_no_expression_is_told_of(text: str, what: str) -> None:
+def test_what_is_no_expression_is_reported(text: str, what: str) -> None:
     with pytest.raises(ExpressionError, match=what):
         parse(text)
 
@@ -103,7 +103,7 @@ def test_a_metric_of_the_whole_connection_has_no_direction() -> None:
     assert list(condition.crossings({"duration_s": [0.5, None, 2.0]})) == [Crossing(2, None, {"duration_s": 2.0})]
 
 
-def test_an_unknown_metric_is_told_of_with_those_that_are_near() -> None:
+def test_an_unknown_metric_is_reported_with_those_that_are_near() -> None:
     with pytest.raises(ExpressionError, match="no metric 'los_rate'; did you mean loss_rate"):
         bind(parse("los_rate>1"), COLUMNS)
 

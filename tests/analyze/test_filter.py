@@ -50,7 +50,7 @@ def test_loopback_frames_of_every_system_are_matched(order: str, family: int, li
     assert len(read(capture, options=Options(filter="udp or ip"))) == 0
 
 
-def test_a_filter_that_a_link_type_cannot_have_is_told_of() -> None:
+def test_a_filter_that_a_link_type_cannot_have_is_reported() -> None:
     with pytest.raises(FilterError, match="ethernet"):
         compile_filter("ether host 02:00:00:00:00:01", RAW_IP)
     assert checked("ether host 02:00:00:00:00:01") == "ether host 02:00:00:00:00:01"
@@ -63,7 +63,7 @@ def test_what_no_packet_of_a_link_type_can_match_leaves_those_out() -> None:
         checked("ip and ip6")
 
 
-def test_a_missing_libpcap_is_told_of_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_libpcap_is_reported_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     def no_library(name: str) -> None:
         raise OSError(name)
 

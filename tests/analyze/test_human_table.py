@@ -46,7 +46,7 @@ def test_the_table_fits_the_width(two_transfers: Any, width: int) -> None:
     assert "10.0.0.1:40000" in table
 
 
-def test_more_connections_than_rows_are_told_of(two_transfers: Any) -> None:
+def test_more_connections_than_rows_are_reported(two_transfers: Any) -> None:
     text = summary_text(read(two_transfers.bytes()), limit=1, width=100)
     assert "1 more connection not shown (--limit 2 shows all)" in text
     assert "40001" not in text
@@ -62,7 +62,7 @@ def test_text_and_notebook_say_that_the_reading_was_interrupted(transfer: Any, m
     assert said in summary_text(trace, limit=20, width=100)
 
 
-def test_damage_and_what_was_not_analysed_is_told(transfer: Any) -> None:
+def test_damage_and_what_was_not_analysed_is_reported(transfer: Any) -> None:
     transfer.ipv4(3.0, "10.0.0.1", "10.0.0.2", 17, bytes(8))
     text = summary_text(read(transfer.bytes()[:-3]), limit=5, width=100)
     assert "damage: cut short" in text
@@ -100,7 +100,7 @@ def test_damage_and_what_was_not_analysed_is_told(transfer: Any) -> None:
         ),
     ],
 )
-def test_what_was_wrong_with_a_capture_is_told(capture: dict[str, Any], line: str) -> None:
+def test_what_was_wrong_with_a_capture_is_reported(capture: dict[str, Any], line: str) -> None:
     harmless = {"dropped_by_kernel": None, "dropped_by_interface": 0, "unseen_acked_bytes": 0, "lag_s": None}
     assert list(trouble({"capture": harmless})) == []
     assert list(trouble({"capture": harmless | capture})) == [line]
@@ -118,7 +118,7 @@ def test_records_out_of_time_order_are_shown() -> None:
     ]
 
 
-def test_damage_is_told_by_its_first_place() -> None:
+def test_damage_is_shown_by_its_first_place() -> None:
     first = {"what": "cut short", "offset": 12_345, "skipped_bytes": 40}
     assert list(trouble({"damage": [first]})) == ["damage: cut short at byte 12,345; 40 B skipped"]
     assert list(trouble({"damage": [first, first]})) == [
@@ -129,13 +129,13 @@ def test_damage_is_told_by_its_first_place() -> None:
     ]
 
 
-def test_all_connections_shown_are_not_told_of_as_left_out(two_transfers: Any) -> None:
+def test_all_connections_shown_are_not_reported_as_left_out(two_transfers: Any) -> None:
     trace = read(two_transfers.bytes())
     assert "not shown" not in summary_text(trace, limit=2, width=100)
     assert "not shown" not in summary_html(trace, limit=2)
 
 
-def test_what_could_not_be_measured_is_told_with_its_reason(transfer: Any) -> None:
+def test_what_could_not_be_measured_is_reported_with_its_reason(transfer: Any) -> None:
     del transfer.records[:3]
     text = " ".join(summary_text(read(transfer.bytes()), limit=5, width=100).split())
     assert "Not measured: handshake incomplete in 1 of 1" in text
@@ -149,7 +149,7 @@ def test_many_inputs_are_summed_up_but_for_those_with_trouble() -> None:
     assert lines == ["21 captures: 210 packets (189 TCP)", "bad: could not be read"]
 
 
-def test_packets_without_a_time_are_told_of() -> None:
+def test_packets_without_a_time_are_reported() -> None:
     header = {"path": "x", "format": "pcapng", "link_types": ["EN10MB"], "packets": 46, "tcp_packets": 46}
     for number, told in (
         (46, "no packet has a plausible time"),

@@ -27,7 +27,7 @@ def ledger_texts(trace: Trace) -> dict[str, str]:
     return {part["name"]: part["text"] for part in connection.ledger(series.record["ledger"])}
 
 
-def test_headers_of_records_that_were_cut_off_count_as_application_and_that_is_told() -> None:
+def test_headers_of_records_that_were_cut_off_count_as_application_and_that_is_reported() -> None:
     whole, short = read(TLS13), read(cut(TLS13.read_bytes(), 100))
     (exact,), (bounded,) = whole.records([1]), short.records([1])
     assert exact["tls"]["application_bytes"] == exact["ledger"]["application_bytes"]

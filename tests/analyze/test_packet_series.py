@@ -43,7 +43,7 @@ def test_points_that_are_few_enough_all_stay() -> None:
     assert keep_extremes(np.arange(16.0), np.zeros(16), 16).tolist() == list(range(16))
 
 
-def test_oversize_spacings_stand_where_they_end(two_transfers: Any) -> None:
+def test_unusually_long_pauses_stand_where_they_end(two_transfers: Any) -> None:
     (series,) = of_connections(read(two_transfers.bytes()), [2])
     start_ns = series.record["start_ns"]
     gaps = [

@@ -40,7 +40,7 @@ def test_one_half_alone_is_no_path() -> None:
     assert path_rtt_min_s(row(0.000005, None, vantage="server")) is None
 
 
-def test_beside_the_sender_its_direction_alone_is_the_path() -> None:
+def test_at_the_sender_its_direction_alone_is_the_path() -> None:
     assert path_rtt_min_s(row(0.040, None, vantage="client")) == 0.040
     assert path_rtt_min_s(row(None, 0.040, vantage="server")) == 0.040
 

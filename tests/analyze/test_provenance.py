@@ -9,7 +9,7 @@ from analyze import provenance
 from analyze.trace import read, version
 
 
-def test_inputs_are_told_by_their_content(transfer_file: Path) -> None:
+def test_inputs_are_identified_by_their_content(transfer_file: Path) -> None:
     facts = provenance.of(read(transfer_file), anonymous=False)
     assert facts["inputs"] == [
         {

@@ -31,7 +31,7 @@ def test_a_run_is_read_as_it_was_written(small_run: Any) -> None:
     assert run.problems == ()
 
 
-def test_a_torn_last_line_is_left_out_and_told_of(small_run: Any) -> None:
+def test_a_torn_last_line_is_left_out_and_reported(small_run: Any) -> None:
     with (small_run.folder / "pairs.jsonl").open("a") as file:
         file.write('{"sequence": 9, "index"')
     run = read_run(small_run.folder)
@@ -82,7 +82,7 @@ def test_a_last_line_without_its_end_is_torn_even_if_it_is_whole_json(small_run:
         ("{", ("lab/truth.json: not JSON (JSONDecodeError)",)),
     ],
 )
-def test_a_run_that_its_lab_refused_is_told_of(small_run: Any, truth: str, said: tuple[str, ...]) -> None:
+def test_a_run_that_its_lab_refused_is_reported(small_run: Any, truth: str, said: tuple[str, ...]) -> None:
     (small_run.folder / "lab").mkdir()
     (small_run.folder / "lab" / "truth.json").write_text(truth)
     assert read_run(small_run.folder).problems == said
@@ -195,7 +195,7 @@ def test_numbers_that_are_not_finite_are_no_numbers(new_run: Any) -> None:
         ('{"schema": "vmtrace.run/1", "start_ns": 1.5}', "start_ns is not a whole number"),
     ],
 )
-def test_what_is_no_run_is_told_in_one_line(tmp_path: Path, content: str | None, said: str) -> None:
+def test_what_is_no_run_is_reported_in_one_line(tmp_path: Path, content: str | None, said: str) -> None:
     if content is not None:
         (tmp_path / "run.json").write_text(content)
     with pytest.raises(RunFolderError) as caught:

@@ -39,7 +39,7 @@ def test_the_page_holds_every_connection_and_the_plots_asked_for(trace: Trace, t
     assert ["retransmitted segments", "1 of 11"] in plot["facts"]
 
 
-def test_marks_of_congestion_are_named_where_both_sides_use_them(trace: Trace, tmp_path: Path) -> None:
+def test_congestion_marks_are_named_where_both_sides_use_them(trace: Trace, tmp_path: Path) -> None:
     (series,) = of_connections(trace, [2])
     record = json.loads(json.dumps(series.record))
     names = [name for name, _ in connection.facts(replace(series, record=record))]
@@ -118,7 +118,7 @@ def test_files_of_one_name_are_told_apart_by_their_folders(transfer: Any, tmp_pa
         assert set(data_of(page)["plots"][0]["packets"]["file"]) == names
 
 
-def test_of_a_lone_syn_no_pauses_are_told(new_capture: Any, tmp_path: Path) -> None:
+def test_of_a_lone_syn_no_pauses_are_reported(new_capture: Any, tmp_path: Path) -> None:
     capture = new_capture()
     capture.tcp(0.0, ("10.0.0.1", 40_000), ("10.0.0.2", 80), 2, 1000)
     (plot,) = data_of(report_of(read(capture.bytes()), tmp_path / "r.html", [1]))["plots"]

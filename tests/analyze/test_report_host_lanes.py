@@ -61,7 +61,7 @@ def test_a_capture_elsewhere_has_no_host(run: Path, path: str) -> None:
     assert host_lanes(None, RECORD) == ([], [], [])
 
 
-def test_what_cannot_be_read_is_told_of(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_read_is_reported(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(paths: object, side: str) -> Any:
         raise PermissionError(13, "Permission denied")
 

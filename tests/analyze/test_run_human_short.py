@@ -32,7 +32,7 @@ def test_verdict_and_rates_are_there_and_it_is_one_screen(small_run: Any, width:
     assert any("all" in line and "data" in line for line in lines)
 
 
-def test_possible_causes_without_an_answer_are_one_line(small_run: Any) -> None:
+def test_possible_causes_that_stay_undecided_are_one_line(small_run: Any) -> None:
     lines = shown([results_of(small_run)])
     assert sum("possible causes were not measured, or need 10 or more transfers" in line for line in lines) == 1
     assert not any("10 are needed" in line or "too few transfers" in line for line in lines)

@@ -70,7 +70,7 @@ def test_a_verdict_left_open_is_judged_and_is_no_factors(results: RunResults) ->
     ]
 
 
-def test_all_verdicts_left_open_are_told_so(small_run: Any) -> None:
+def test_all_verdicts_left_open_are_reported_so(small_run: Any) -> None:
     run = judged(results_of(small_run), [("probe", "setup", 0.4, {"setup": [1.0, 5]})])
     assert list(limit_sentences(limit_rows(run))) == ["probe: what limited the transfers is undecided in all 1 of them"]
 

@@ -65,7 +65,7 @@ def test_a_download_is_measured_where_the_receiver_sent_it(new_run: Any) -> None
     assert flows[0].trace.paths == [str((made.folder / "packets/receiver/0001-data.pcap").resolve())]
 
 
-def test_without_the_senders_capture_the_receivers_tells_of_loss_and_not_of_rtt(new_run: Any) -> None:
+def test_without_the_senders_capture_the_receivers_shows_loss_and_no_rtt(new_run: Any) -> None:
     made = new_run()
     made.add(one_pair(made, only="receiver"))
     one = measured(read_run(made.folder))[1, "data"]
@@ -116,7 +116,7 @@ def test_a_capture_of_something_else_does_not_pass_for_the_transfer(small_run: A
     assert "not that of the transfer" in one.capture_trouble
 
 
-def test_trouble_of_the_capture_is_told_of_a_transfer(new_run: Any) -> None:
+def test_trouble_of_the_capture_is_reported_for_a_transfer(new_run: Any) -> None:
     made = new_run()
     dropped, failed, none = made.pair(1), made.pair(2), made.pair(3)
     made.capture(dropped, "data")

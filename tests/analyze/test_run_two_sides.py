@@ -77,7 +77,7 @@ def test_one_sides_capture_alone_says_nothing_of_both_and_is_no_problem(new_run:
     assert found.data_segments == 400
 
 
-def test_captures_of_different_transfers_are_told_of_and_the_rest_stays(new_run: Any) -> None:
+def test_captures_of_different_transfers_are_reported_and_the_rest_stays(new_run: Any) -> None:
     run = new_run()
     captured(run, 1)
     other = transfer(port=1234)

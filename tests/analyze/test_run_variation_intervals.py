@@ -177,7 +177,7 @@ def test_cloudwatch_s_points_are_joined_to_intervals_too_and_say_little_of_short
     assert "means over 10.0 s, of which the intervals are 20.0 %" in interval_sentence(found)
 
 
-def test_a_low_cpuutilization_during_stalls_is_told_as_far_as_its_period_allows(stalls: Stalls) -> None:
+def test_a_low_cpuutilization_during_stalls_is_reported_as_far_as_its_period_allows(stalls: Stalls) -> None:
     stalls.cloudwatch(PAIR_S, [4 + number % 3 for number in range(30)])
     found = stalls.asked()["cloudwatch_CPUUtilization"]
     assert found.judgement == "not_the_cause"
@@ -260,7 +260,7 @@ def test_a_factor_that_takes_much_time_of_slow_transfers_is_what_throughput_vari
 
 
 @pytest.mark.parametrize(("open_s", "judgement"), [(0.0, "not_the_cause"), (0.2, "not_measured")])
-def test_where_stops_are_left_open_it_is_not_said_that_no_host_stood_still(
+def test_where_stops_are_left_open_it_is_not_said_that_no_host_stalled(
     campaign: Any, open_s: float, judgement: str
 ) -> None:
     campaign.save()

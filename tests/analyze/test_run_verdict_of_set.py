@@ -42,7 +42,7 @@ def runs(new_run: Any) -> tuple[RunResults, RunResults]:
     return limited(new_run, "old", WINDOW, 0.8), limited(new_run, "new", BANDWIDTH, 0.6)
 
 
-def test_another_limit_is_told_with_the_shares_of_time_that_changed(runs: tuple[RunResults, RunResults]) -> None:
+def test_another_limit_is_reported_with_the_shares_of_time_that_changed(runs: tuple[RunResults, RunResults]) -> None:
     (found,) = verdict_changes(runs)
     assert (found.factor_before, found.factor_after, found.changed) == (WINDOW, BANDWIDTH, True)
     assert {one.factor: one.change for one in found.factors} == {

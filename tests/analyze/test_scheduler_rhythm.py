@@ -79,7 +79,7 @@ def drawn(seeds: range) -> Iterator[tuple[float, float, int]]:
 
 
 @pytest.mark.parametrize(("share", "period_s", "seed"), list(drawn(range(4))))
-def test_a_receiver_with_a_quota_stands_still_in_the_rhythm_of_its_scheduler(
+def test_a_receiver_with_a_quota_stalls_in_the_rhythm_of_its_scheduler(
     share: float, period_s: float, seed: int
 ) -> None:
     trace = bulk(always, quota(share, period_s, random.Random(seed)))
@@ -87,14 +87,14 @@ def test_a_receiver_with_a_quota_stands_still_in_the_rhythm_of_its_scheduler(
 
 
 @pytest.mark.parametrize("writes_s", [0.1, 0.05])
-def test_an_application_that_writes_at_such_a_period_is_no_host_that_stands_still(writes_s: float) -> None:
+def test_an_application_that_writes_at_such_a_period_is_no_host_that_stalls(writes_s: float) -> None:
     factor, period_s = verdict_and_period(bulk(always, always, writes_s))
     assert factor != "host_stall"
     assert period_s is None
 
 
 @pytest.mark.parametrize("rtt_s", [0.05, 0.1, 0.15])
-def test_round_trips_as_long_as_such_a_period_are_no_host_that_stands_still(rtt_s: float) -> None:
+def test_round_trips_as_long_as_such_a_period_are_no_host_that_stalls(rtt_s: float) -> None:
     factor, period_s = verdict_and_period(bulk(always, always, rtt_more_s=rtt_s - 2 * WAY_S))
     assert factor != "host_stall"
     assert period_s is None

@@ -125,7 +125,7 @@ def test_published_ranges_of_all_forms_tell_whose_address_it_is(
         ('{"values": [{"properties": []}]}', "properties: expected an object in each of values"),
     ],
 )
-def test_what_is_wrong_with_ranges_is_told_in_words_of_the_file(tmp_path: Path, content: str, told: str) -> None:
+def test_what_is_wrong_with_ranges_is_reported_in_words_of_the_file(tmp_path: Path, content: str, told: str) -> None:
     path = tmp_path / "x.json"
     path.write_text(content)
     with pytest.raises(RangesError) as error:

@@ -59,7 +59,7 @@ def test_where_open_files_have_no_names_the_copy_is_removed_with_the_spool(monke
     assert not copy.exists()
 
 
-def test_a_copy_without_room_is_told_of_with_its_folder(spool: Spool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_copy_without_room_is_reported_with_its_folder(spool: Spool, monkeypatch: pytest.MonkeyPatch) -> None:
     with Path("/dev/full").open("wb", buffering=0) as full:
         monkeypatch.setattr("tempfile.TemporaryFile", lambda **_: full)
         with pytest.raises(OSError, match=r"No space left on device, where .* is copied to \(TMPDIR") as caught:

@@ -223,7 +223,7 @@ def test_relative_throughput_is_over_the_median_of_an_index_that_has_one() -> No
     ("deviation", "n", "judgement"),
     [(0.02, 60, "steady"), (0.4, 60, "unstable"), (0.1, 60, "undecided"), (0.4, 5, "too_few")],
 )
-def test_how_steady_it_is_is_told_by_the_whole_interval(deviation: float, n: int, judgement: str) -> None:
+def test_how_steady_it_is_is_shown_by_the_whole_interval(deviation: float, n: int, judgement: str) -> None:
     assert spread(1 + deviation * noise(4, n)).judgement == judgement
 
 

@@ -46,7 +46,7 @@ def test_the_total_of_an_invoice_is_its_own_or_the_sum_of_all_categories() -> No
     assert rows_of(invoiced={**whole, "total": 0.5})["total"].invoiced == 0.5
 
 
-def test_of_a_run_that_wrote_down_its_cost_alone_the_total_is_told() -> None:
+def test_of_a_run_that_wrote_down_its_cost_alone_the_total_is_reported() -> None:
     rows = rows_of(charges=None)
     assert (rows["storage"].predicted, rows["total"].predicted) == (None, 0.43)
 

@@ -102,7 +102,7 @@ def test_hours_and_days_are_those_of_utc() -> None:
 
 
 @pytest.mark.parametrize("count", [19, 20])
-def test_percentiles_are_told_of_twenty_and_more(count: int) -> None:
+def test_percentiles_are_reported_from_twenty_on(count: int) -> None:
     rates = [1e6 + 1e5 * place for place in range(count)]
     run = run_at(*((MIDNIGHT_NS + place * MINUTE_NS, rate) for place, rate in enumerate(rates)))
     (hour, day) = period_rows(run)

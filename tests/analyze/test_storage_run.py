@@ -132,7 +132,7 @@ def test_a_capture_that_lost_packets_after_it_was_written_is_left_out(tmp_path: 
     assert found.connections[0].transactions == 1
 
 
-def test_lines_of_objects_that_were_lost_are_told_and_are_no_failures(tmp_path: Path) -> None:
+def test_lines_of_objects_that_were_lost_are_reported_and_are_no_failures(tmp_path: Path) -> None:
     run = made(tmp_path / "run")
     path = run.folder / "objects.jsonl"
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
@@ -240,7 +240,7 @@ def test_what_a_run_calls_itself_does_not_steer_a_terminal(tmp_path: Path) -> No
     assert "\x1b" not in "".join([heading(found), *trouble(found), *facts(found)])
 
 
-def test_trouble_is_told_before_the_numbers(tmp_path: Path) -> None:
+def test_trouble_is_reported_before_the_numbers(tmp_path: Path) -> None:
     run = made(tmp_path / "run", status="interrupted", left_behind=[{"name": "x"}])
     run.transaction(3, [said(0, 30, 32, 1002, opened=True)], capture={"file": "packets/0003.pcap", "dropped": 7})
     (run.folder / "packets/0002.pcap").write_bytes(b"no capture")

@@ -246,7 +246,7 @@ def test_a_capped_block_of_front_ends_is_found_and_a_mere_other_block_is_not() -
     assert found.p_adjusted < 0.01
 
 
-def test_a_cap_on_downloads_alone_is_told_of_them_alone_and_whole() -> None:
+def test_a_cap_on_downloads_alone_is_reported_in_full() -> None:
     """As the study found: twice as slow in both directions together would be true of neither."""
     times = np.linspace(0.9, 1.1, 20)
     found = []
@@ -290,7 +290,7 @@ def test_retries_and_errors_are_told_apart() -> None:
     assert row.availability == pytest.approx(1 / 3)
 
 
-def test_availability_is_told_by_the_number_of_retries_that_it_took() -> None:
+def test_availability_is_shown_by_the_number_of_retries_that_it_took() -> None:
     objects = [stored(exchange(0, 1, 2, use(1), retries=made)) for made in (0, 0, 0, 0, 0, 0, 2, 2)]
     objects.append(stored(exchange(0, 1, 2, use(1), retries=5), outcome="failed", moved_bytes=0))
     objects.append(stored(exchange(0, 1, 2, use(1)), outcome="read_error", moved_bytes=0))
@@ -314,7 +314,7 @@ def test_a_cause_of_retries_and_of_failures_is_counted_with_both() -> None:
     assert table.rows[0][-1] == "timeout: 6, endpoint_gone: 1"
 
 
-def test_a_transaction_without_a_capture_is_told_by_the_log_alone() -> None:
+def test_a_transaction_without_a_capture_is_shown_by_the_log_alone() -> None:
     one = measured([stored(exchange(0, 1, 2, use(1, peer=SERVICE)))], packets=None)
     (row,) = transaction_rows(run_of(one))
     assert (row.connections, row.wire_bytes, row.lookups) == (None, None, None)

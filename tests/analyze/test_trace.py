@@ -105,7 +105,7 @@ def test_captures_can_be_kept_apart(two_transfers: Any) -> None:
     assert len(read(content, content, options=Options(grouping=Grouping.SEPARATE))) == 4
 
 
-def test_oversize_spacing_follows_the_option(transfer: Any) -> None:
+def test_unusually_long_pause_follows_the_option(transfer: Any) -> None:
     few, many = (
         read(transfer.bytes(), options=Options(oversize_abs_ms=limit)).values("client_to_server_spacing_oversize")
         for limit in (1000, 5)

@@ -77,7 +77,7 @@ def test_every_short_connection_opens_and_closes(short: Capture) -> None:
     assert listed.count("(complete)") == short.connections == 300
 
 
-def test_what_a_short_connection_loses_is_sent_again(short: Capture) -> None:
+def test_what_a_short_connection_loses_is_retransmitted(short: Capture) -> None:
     holes = output("tshark", "-r", short.path, "-Y", "tcp.analysis.lost_segment").splitlines()
     assert len(holes) == short.retransmitted_segments > 0
 

@@ -31,7 +31,7 @@ def test_a_turn_over_loopback_has_four_rates() -> None:
     assert min(one.iperf3_bps, one.iperf3_large_bps, one.vmtrace_bps, one.sampled_bps) > 1e6
 
 
-def test_what_iperf3_cannot_do_is_told_in_its_words() -> None:
+def test_what_iperf3_cannot_do_is_reported_in_its_words() -> None:
     if shutil.which("iperf3") is None:
         pytest.skip("iperf3 is not installed")
     with pytest.raises(ProgramError, match=r"iperf3: .*congestion control"):

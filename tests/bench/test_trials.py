@@ -22,7 +22,7 @@ def test_programs_take_turns_and_slow_ones_run_less_often(tmp_path: Path) -> Non
     assert [len(trial.costs) for trial in trials] == [7, 1, 4]
 
 
-def test_a_peer_that_fails_is_told_of_and_runs_no_more(tmp_path: Path) -> None:
+def test_a_peer_that_fails_is_reported_and_runs_no_more(tmp_path: Path) -> None:
     order, said = tmp_path / "order", list[str]()
     trials = [noting("a", order, repeat=4), noting("b", order, repeat=4, then="raise SystemExit(3)")]
     run_in_turns(trials, say=said.append)

@@ -97,7 +97,7 @@ def test_a_device_keeps_its_rights_and_gives_only_a_count(live: Live) -> None:
     live.close()
 
 
-def test_a_pipe_that_nobody_reads_is_told(live: Live, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pipe_that_nobody_reads_is_reported(live: Live, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     reader, writer = os.pipe()
     monkeypatch.setattr(capture_file, "_opened", lambda _: writer)
     file = CaptureFile(live, Path("-"))
@@ -107,7 +107,7 @@ def test_a_pipe_that_nobody_reads_is_told(live: Live, tmp_path: Path, monkeypatc
     live.close()
 
 
-def test_what_cannot_be_written_is_told(live: Live, tmp_path: Path) -> None:
+def test_what_cannot_be_written_is_reported(live: Live, tmp_path: Path) -> None:
     with pytest.raises(CaptureError, match=f"{tmp_path}: cannot be written: Is a directory"):
         CaptureFile(live, tmp_path)
     with pytest.raises(CaptureError, match="/dev/full: cannot be written: No space left"):

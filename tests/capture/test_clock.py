@@ -27,7 +27,7 @@ def after(seconds: float, stepped_s: float = 0.0, uncertainty_ns: int = 50) -> C
 
 
 @pytest.mark.parametrize("step_s", [3600.0, -3600.0, 0.5, -0.001, 0.000_01])
-def test_a_step_is_told_once_with_its_size(step_s: float) -> None:
+def test_a_step_is_reported_once_with_its_size(step_s: float) -> None:
     watch = watching(after(1), after(2, step_s), after(3, step_s))
     assert watch.look() is None
     step = watch.look()
@@ -37,7 +37,7 @@ def test_a_step_is_told_once_with_its_size(step_s: float) -> None:
     assert watch.look() is None
 
 
-def test_a_step_back_is_told_again() -> None:
+def test_a_step_back_is_reported_again() -> None:
     watch = watching(after(1, 5.0), after(2))
     sizes = [step.step_s for step in (watch.look(), watch.look()) if step]
     assert sizes == [5.0, -5.0]

@@ -122,7 +122,7 @@ def test_standard_output_carries_packets_and_nothing_else(tmp_path: Path) -> Non
 
 @pytest.mark.root
 @needs_rights
-def test_drops_are_told_even_when_quiet(tmp_path: Path) -> None:
+def test_drops_are_reported_even_when_quiet(tmp_path: Path) -> None:
     with NumberedDatagrams() as traffic:
         words = ["-i", "lo", "-w", str(tmp_path / "trace.pcap"), "--filter", f"udp port {traffic.port}", "--quiet"]
         process = subprocess.Popen(

@@ -54,7 +54,7 @@ def test_a_terminal_that_was_closed_does_not_keep_the_recording_from_its_end(mon
     line.clear()
 
 
-def test_a_drop_is_told_in_capitals() -> None:
+def test_a_drop_is_reported_in_capitals() -> None:
     text = health_text(HEALTH, 1)
     assert "trace-0001.pcap: 8 packets (800 B kept, 8.0 kB on the wire) from eth0" in text
     assert "received 10, dropped by kernel 2, by interface 1" in text
@@ -63,7 +63,7 @@ def test_a_drop_is_told_in_capitals() -> None:
     assert "NOT COMPLETE" not in health_text(whole, 1)
 
 
-def test_what_is_not_known_is_left_out_and_warnings_are_told() -> None:
+def test_what_is_not_known_is_left_out_and_warnings_are_reported() -> None:
     text = health_text(replace(HEALTH, captured_bytes=None, wire_bytes=None, warnings=("cut",)), 3)
     assert "in 3 files: 8 packets from eth0" in text
     assert text.endswith("warning: cut")

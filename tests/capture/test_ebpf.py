@@ -219,7 +219,7 @@ def test_any_program_gives_the_same_number(steps: list[Instruction], packet: byt
         (Instruction(0xFF, 0, 0, 0), "has the instruction 0xff"),
     ],
 )
-def test_what_has_no_translation_is_told_before_anything_is_made(instruction: Instruction, said: str) -> None:
+def test_what_has_no_translation_is_reported_before_anything_is_made(instruction: Instruction, said: str) -> None:
     before = open_files()
     with pytest.raises(ProgramError, match=re.escape(said)):
         ebpf.attach(0, [instruction, Instruction(0x06, 0, 0, 1)])

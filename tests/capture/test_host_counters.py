@@ -111,7 +111,7 @@ def test_a_file_that_is_no_table_is_left_alone(tmp_path: Path, scripted: Callabl
     assert (tmp_path / "sender.csv").read_text() == "somebody's notes"
 
 
-def test_a_folder_that_is_not_there_is_told_at_the_start(tmp_path: Path, scripted: Callable[..., Scripted]) -> None:
+def test_a_folder_that_is_not_there_is_reported_at_the_start(tmp_path: Path, scripted: Callable[..., Scripted]) -> None:
     source = scripted({"a": 1})
     counters = HostCounters(tmp_path / "gone" / "sender.csv")
     with pytest.raises(FileNotFoundError, match=r"gone/sender\.csv"):

@@ -182,7 +182,7 @@ def test_a_slow_service_takes_no_longer_than_the_limit(
     assert "\n" not in facts.error
 
 
-def test_a_service_that_does_not_listen_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_service_that_does_not_listen_is_reported_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
     monkeypatch.setenv(SETTING, f"http://127.0.0.1:{port}")
@@ -244,7 +244,7 @@ def test_firmware_and_hypervisor_tell_an_instance(tmp_path: Path, name: str, tex
 
 
 @pytest.mark.parametrize("setting", ["yes", "https://127.0.0.1", "http://metadata.example/", "http://[::1]:99999"])
-def test_a_setting_that_makes_no_sense_is_told_in_one_line(setting: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_setting_that_makes_no_sense_is_reported_in_one_line(setting: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(SETTING, setting)
     for asked in (instance_metadata, check_setting):
         with pytest.raises(ValueError, match="must be never, force, or a URL"):

@@ -42,7 +42,7 @@ def test_it_is_what_ip_says(address: str) -> None:
         assert interface_towards(address) == words[words.index("dev") + 1]
 
 
-def test_a_name_that_means_nothing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_that_means_nothing_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     def unknown(*_: object, **__: object) -> None:
         raise socket.gaierror(-2, "Name or service not known")
 

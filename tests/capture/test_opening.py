@@ -99,7 +99,7 @@ def test_a_handshake_of_many_segments_is_there_to_the_last_byte(
     assert connection["tls"]["server_handshake_bytes"] > 4 * 1448
 
 
-def test_without_the_right_to_remember_the_rest_is_as_ever_and_it_is_told(
+def test_without_the_right_to_remember_the_rest_is_as_ever_and_it_is_reported(
     tmp_path: Path, files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refused(*_: object) -> None:
@@ -168,7 +168,7 @@ def test_a_failure_leaves_nothing_open(filter_text: str) -> None:
     assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
-def test_an_interface_that_is_down_is_told(veth: tuple[str, str]) -> None:
+def test_an_interface_that_is_down_is_reported(veth: tuple[str, str]) -> None:
     namespaces.run_program(["ip", "-n", veth[0], "link", "set", "veth0", "down"])
     with inside(veth[0]), pytest.raises(CaptureError, match=r"veth0 is down: .*ip link set veth0 up"):
         open_capture(CaptureSettings("veth0"))

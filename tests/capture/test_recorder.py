@@ -474,7 +474,7 @@ def test_a_filter_too_long_for_the_kernel_is_cut_plainly_and_still_filters(
         (settings(filter="no filter"), "filter 'no filter' cannot be used on lo: .*syntax error"),
     ],
 )
-def test_what_cannot_be_recorded_is_told_in_one_line_and_touches_no_file(
+def test_what_cannot_be_recorded_is_reported_in_one_line_and_touches_no_file(
     tmp_path: Path, wrong: CaptureSettings, message: str
 ) -> None:
     (tmp_path / "trace.pcap").write_text("older")
@@ -484,7 +484,7 @@ def test_what_cannot_be_recorded_is_told_in_one_line_and_touches_no_file(
     assert [(file.name, file.read_text()) for file in tmp_path.iterdir()] == [("trace.pcap", "older")]
 
 
-def test_a_folder_that_is_not_there_is_told_and_leaves_no_handle_open(tmp_path: Path) -> None:
+def test_a_folder_that_is_not_there_is_reported_and_leaves_no_handle_open(tmp_path: Path) -> None:
     open_before = len(list(Path("/proc/self/fd").iterdir()))
     with pytest.raises(CaptureError, match=r"trace\.pcap: cannot be written: No such file or directory"):
         Recorder(settings(), tmp_path / "none/trace.pcap").start()

@@ -46,7 +46,7 @@ def test_the_question_is_answered_without_capturing() -> None:
     assert done.stdout.strip() == rights.how_to_grant()
 
 
-def test_a_kernel_without_packet_sockets_and_a_system_without_libpcap_are_told(
+def test_a_kernel_without_packet_sockets_and_a_system_without_libpcap_are_reported(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def no_socket(*_: object) -> None:

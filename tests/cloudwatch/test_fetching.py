@@ -45,7 +45,7 @@ def test_metrics_outside_of_the_run_and_its_margin_are_not_fetched(moto: Any, ec
 
 
 @pytest.mark.parametrize(("step_s", "monitoring"), [(60, "detailed"), (300, "basic")])
-def test_detailed_and_basic_monitoring_are_told_by_the_data(
+def test_detailed_and_basic_monitoring_are_shown_by_the_data(
     moto: Any, ec2_run: Any, command: Any, capsys: Any, step_s: int, monitoring: str
 ) -> None:
     moto.put("CPUUtilization", [5.0] * (1800 // step_s), ec2_run.start_ns, step_s=step_s)

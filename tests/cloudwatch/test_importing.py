@@ -118,7 +118,7 @@ def test_what_is_no_answer_is_one_line_and_changes_nothing(
     assert not (ec2_run.folder / "cloudwatch.json").exists()
 
 
-def test_an_answer_of_another_time_and_unknown_labels_are_told(
+def test_an_answer_of_another_time_and_unknown_labels_are_reported(
     ec2_run: Any, command: Any, tmp_path: Path, capsys: Any
 ) -> None:
     times = ["2020-01-01T00:00:00Z"]
@@ -132,7 +132,7 @@ def test_an_answer_of_another_time_and_unknown_labels_are_told(
 
 
 @pytest.mark.parametrize("more", [{"NextToken": "x"}, {"StatusCode": "PartialData"}, {"StatusCode": "Complete"}])
-def test_an_answer_that_says_it_is_a_part_is_told(
+def test_an_answer_that_says_it_is_a_part_is_reported(
     ec2_run: Any, command: Any, tmp_path: Path, capsys: Any, more: dict[str, str]
 ) -> None:
     result = {"Id": "m1", "Label": "CPUUtilization Average", "Timestamps": ["2020-01-01T00:00:00Z"], "Values": [5]}

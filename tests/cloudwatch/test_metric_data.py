@@ -63,7 +63,7 @@ def test_an_internal_error_of_one_metric_is_asked_for_again(scripted: Any) -> No
     assert fetch(scripted) == ({"CPUUtilization": [1]}, [])
 
 
-def test_what_stays_partial_is_told(scripted: Any) -> None:
+def test_what_stays_partial_is_reported(scripted: Any) -> None:
     scripted.answers = [page(result("q0", {START_S: 1.0}, "PartialData"))]
     values, problems = fetch(scripted)
     assert values == {"CPUUtilization": [1]}
@@ -71,7 +71,7 @@ def test_what_stays_partial_is_told(scripted: Any) -> None:
     assert 1 < len(scripted.asked) < 10
 
 
-def test_forbidden_and_unanswered_metrics_are_told(scripted: Any) -> None:
+def test_forbidden_and_unanswered_metrics_are_reported(scripted: Any) -> None:
     scripted.answers = [
         page(result("q0", {}, "Forbidden"), Messages=[{"Code": "MaxMetricsExceeded", "Value": "too many"}])
     ]

@@ -102,7 +102,7 @@ def test_the_spacing_divides_all_distances(period_s: int, places: list[int]) -> 
         assert all((place - places[0]) * period_s % found_s == 0 for place in places)
 
 
-def test_monitoring_is_told_by_the_distance_of_points() -> None:
+def test_monitoring_is_shown_by_the_distance_of_points() -> None:
     minutes = [minute * 60 * NS for minute in range(2, 30)]
     assert monitoring(minutes, 60) == "detailed"
     assert monitoring(minutes[::5], 60) == "basic"  # at 2, 7, 12 ... minutes, too

@@ -19,7 +19,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return now
 
 
-def test_nothing_is_told_within_two_seconds(clock: list[float]) -> None:
+def test_nothing_is_reported_within_two_seconds(clock: list[float]) -> None:
     stream = Terminal()
     progress = Progress(stream=stream)
     clock[0] = 1.9

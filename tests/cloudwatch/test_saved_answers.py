@@ -93,7 +93,7 @@ def test_statistics_of_a_point_are_series_of_their_own() -> None:
     assert found[0].samples[0].start_ns == FIRST_NS
 
 
-def test_the_period_of_a_single_point_is_what_is_told() -> None:
+def test_the_period_of_a_single_point_is_what_is_reported() -> None:
     assert series_of_import(imported(metric_data("NetworkIn", values=(1.0,))), Counter())[0].period_s is None
     assert series_of_import(imported(metric_data("NetworkIn", values=(1.0,)), period_s=60), Counter())[0].period_s == 60
 

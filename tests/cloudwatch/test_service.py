@@ -25,7 +25,7 @@ def test_without_credentials_there_is_a_line(monkeypatch: pytest.MonkeyPatch) ->
         ask(Account(region=REGION))
 
 
-def test_half_of_the_credentials_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_half_of_the_credentials_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
     with pytest.raises(CloudWatchError, match="the credentials are not complete"):
         ask(Account(region=REGION))
@@ -43,7 +43,7 @@ def test_a_region_that_can_be_none_is_one_line(region: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_a_profile_that_is_not_there_is_told() -> None:
+def test_a_profile_that_is_not_there_is_reported() -> None:
     with pytest.raises(CloudWatchError, match=r"profile \(nobody\) could not be found"):
         ask(Account(region=REGION, profile="nobody"))
 
@@ -109,7 +109,7 @@ def test_a_refusal_is_asked_once_and_told(scripted: Any, code: str, line: str) -
     assert TOKEN not in str(caught.value)
 
 
-def test_a_wrong_clock_is_told_by_how_much(scripted: Any) -> None:
+def test_a_wrong_clock_is_reported_with_its_error(scripted: Any) -> None:
     scripted.answers = [error("InvalidSignatureException", "Signature expired: 1 is now earlier than 2")]
     scripted.headers = {"X-Date": "Sat, 01 Jan 2000 00:00:00 GMT"}
     with pytest.raises(CloudWatchError, match=r"the clock of this machine is wrong for AWS \(it is [0-9,]+ s ahead of"):

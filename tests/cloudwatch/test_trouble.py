@@ -42,7 +42,7 @@ def test_a_refusal_s_line(code: str, message: str, line: str) -> None:
     assert "SECRET" not in found
 
 
-def test_how_wrong_the_clock_is_is_told() -> None:
+def test_how_wrong_the_clock_is_is_reported() -> None:
     date = "Sat, 21 Nov 2026 13:48:00 GMT"
     line = client_error_line("x", response("RequestTimeTooSkewed", date=date), NOW)
     assert "it is 720 s ahead of the server's" in line

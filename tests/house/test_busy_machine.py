@@ -57,14 +57,14 @@ def test_a_moment_explains_no_failure_of_a_long_check(monkeypatch: pytest.Monkey
         where_it_ran(Check(1))
 
 
-def test_a_failure_while_it_stood_still_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_while_it_stalled_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
     stand_still(monkeypatch, 0.006)
     check = Check(2)
     where_it_ran(check)
     assert check.calls == 3
 
 
-def test_a_machine_that_always_stands_still_skips(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_that_always_stalls_skips(monkeypatch: pytest.MonkeyPatch) -> None:
     stand_still(monkeypatch, 0.1)
     check = Check(9)
     with pytest.raises(pytest.skip.Exception, match=r"too busy for exact times: a processor stood still for 0\.100 s"):

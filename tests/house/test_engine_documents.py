@@ -64,7 +64,7 @@ def test_the_map_of_a_folder_names_each_of_its_modules(folder: str) -> None:
     assert [name for name in sorted(modules) if not re.search(rf"\b{name}\b", head)] == []
 
 
-def test_each_item_is_told_by_itself() -> None:
+def test_each_item_is_shown_by_itself() -> None:
     """Who looks a field up is shown its own comment and not the one before it."""
     assert [
         source.name for source in SOURCES if re.search(r"^\s*/// See above", source.read_text(), re.MULTILINE)

@@ -22,7 +22,7 @@ def document(payload_bytes: int, bucket: dict[str, Any] | None, factor: str | No
     return {"connections": [{"client_to_server": request, "server_to_client": video, "verdict": verdict}]}
 
 
-def test_the_name_of_a_capture_says_what_the_router_was_told() -> None:
+def test_the_name_of_a_capture_says_what_the_router_was_set_to() -> None:
     assert label(POLICED) == Label(is_policed=True, rate_bps=1_500_000, burst_bytes=100_000, loss="0%")
     assert label(SHAPED) == Label(is_policed=False, rate_bps=10_000_000, burst_bytes=None, loss="2%")
 
@@ -40,7 +40,7 @@ def test_only_what_carries_a_video_is_judged() -> None:
     assert (video.bucket, video.factor, video.lost_segments) == (bucket, "token_bucket", 7)
 
 
-def test_each_kind_of_router_has_a_line_with_what_was_told_of_it() -> None:
+def test_each_kind_of_router_has_a_line_with_its_results() -> None:
     policed, shaped = label(POLICED), label(SHAPED)
     assert policed is not None
     assert shaped is not None
@@ -53,7 +53,7 @@ def test_each_kind_of_router_has_a_line_with_what_was_told_of_it() -> None:
     ]
 
 
-def test_a_folder_without_such_captures_is_told_of(
+def test_a_folder_without_such_captures_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "other.pcap").write_bytes(b"")

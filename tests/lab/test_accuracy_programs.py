@@ -149,7 +149,7 @@ def test_goodput_and_repeats_are_the_log_s() -> None:
         made_of([], [])
 
 
-def test_a_row_has_what_was_told_and_what_is_true() -> None:
+def test_a_row_has_what_was_reported_and_what_is_true() -> None:
     lines = sections(Measured([judged("application"), judged("idle", repeats=4, problems=("late",))], ["rsync: why"]))
     right, wrong = lines[2:4]
     assert right.endswith("| right | right | right | 4.0 | 3 / 3 |")
@@ -167,13 +167,13 @@ def test_the_results_go_between_their_markers(tmp_path: Path) -> None:
     assert "<!-- programs: begin -->" in programs.DOCUMENT.read_text()
 
 
-def test_a_name_that_is_not_there_is_told_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_name_that_is_not_there_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         programs.main(["--out", str(tmp_path), "no-such-transfer"])
     assert "no such transfer: no-such-transfer; there are iperf3," in capsys.readouterr().err
 
 
-def test_nothing_to_judge_is_told_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_to_judge_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert programs.main(["--out", str(tmp_path), "--no-runs", "nginx-curl"]) == 0
     assert "nginx-curl is left out: no run is there" in capsys.readouterr().out
 
@@ -232,7 +232,7 @@ def test_a_real_transfer_is_made_captured_and_judged(tmp_path: Path) -> None:
 
 @pytest.mark.root
 @pytest.mark.usefixtures("real_hosts")
-def test_a_program_that_fails_is_told_of_with_what_it_said(tmp_path: Path) -> None:
+def test_a_program_that_fails_is_reported_with_what_it_said(tmp_path: Path) -> None:
     plain = transfer("slow-generator-curl")
     client = Program((), lambda _: [sys.executable, "-c", "import sys; sys.exit('cannot do it')"])
     failing = ProgramTransfer("failing", plain.told, plain.factors, plain.why, plain.server, client, plain.path)

@@ -77,7 +77,9 @@ def test_a_true_document_does_not_contradict_itself(lossy: dict[str, Any]) -> No
         (("client_to_server", "loss", "loss_rate"), 1.5, "a share is none"),
     ],
 )
-def test_each_contradiction_is_told(lossy: dict[str, Any], place: tuple[str, ...], value: object, told: str) -> None:
+def test_each_contradiction_is_reported(
+    lossy: dict[str, Any], place: tuple[str, ...], value: object, told: str
+) -> None:
     wrong = copy.deepcopy(lossy)
     holder = wrong["connections"][0]
     for name in place[:-1]:

@@ -141,7 +141,7 @@ def check_stalls_once(outcome: campaign_run.Outcome, run: Path, kind: str) -> No
         assert [at for at in entered if begin < at < end] == []
 
 
-def test_a_receiver_that_does_not_start_is_told_and_marked(tmp_path: Path) -> None:
+def test_a_receiver_that_does_not_start_is_reported_and_marked(tmp_path: Path) -> None:
     broken = replace(PLAIN, receiver_program=(sys.executable, "-c", "raise SystemExit('no luck today')"))
     with pytest.raises(CampaignError, match="the receiver did not start: no luck today"):
         campaign_run.run(broken, tmp_path / "run", quiet)

@@ -82,7 +82,7 @@ def test_stalls_within_a_transfer_are_counted_with_their_share_of_it(tmp_path: P
     assert record["stalled_s"] == 0.06
 
 
-def test_a_transfer_is_not_good_when_the_emulator_was_late_or_stood_still_in_it(tmp_path: Path) -> None:
+def test_a_transfer_is_not_good_when_the_emulator_was_late_or_stalled_in_it(tmp_path: Path) -> None:
     path = pairs(
         tmp_path,
         {"sequence": 1, "index": "I_0", "probe": transfer(0, 50, 1000), "data": transfer(60, 90, 1001)},

@@ -47,7 +47,7 @@ def test_unseen_bytes_are_the_payload_of_missing_frames_that_was_acknowledged(na
         assert expected <= unseen <= expected + hidden_ends(done.capture, clean)
 
 
-def test_unseen_bytes_of_a_transfer_without_repeats_are_those_of_the_data_frames_dropped() -> None:
+def test_unseen_bytes_of_a_transfer_without_retransmissions_are_those_of_the_data_frames_dropped() -> None:
     clean = clean_capture("window-limited.pcap")
     done = edit(clean, DropFrames(0.05, data))
     payload = {frame.number: segment for frame, segment in zip(clean.frames, segments_of(clean), strict=True)}

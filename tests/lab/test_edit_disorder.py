@@ -33,7 +33,7 @@ def counts(document: Record) -> dict[str, int]:
 @each_times
 @pytest.mark.parametrize("pairing", [two_of_data, any_two])
 @pytest.mark.parametrize("name", LOSSLESS_BESIDE_SENDER + LOSSY_BESIDE_SENDER)
-def test_beside_the_sender_nothing_was_overtaken(name: str, pairing: Pairing, times: Times) -> None:
+def test_at_the_sender_nothing_was_overtaken(name: str, pairing: Pairing, times: Times) -> None:
     _, document = swapped(name, times, pairing)
     assert counts(document) == counts(analyzed(clean_capture(name)))
     assert total(document, "reordered_segments") == 0
@@ -43,7 +43,7 @@ def test_beside_the_sender_nothing_was_overtaken(name: str, pairing: Pairing, ti
 
 @each_times
 @pytest.mark.parametrize("name", LOSSLESS_BESIDE_SENDER)
-def test_each_pair_of_data_is_counted_beside_the_sender(name: str, times: Times) -> None:
+def test_each_pair_of_data_is_counted_at_the_sender(name: str, times: Times) -> None:
     done, document = swapped(name, times, two_of_data)
     assert disorder(document) == len(done.truth.swapped) > 10
 

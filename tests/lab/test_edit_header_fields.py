@@ -56,7 +56,7 @@ def test_sequence_numbers_that_wrap_change_nothing_at_all(name: str, after_bytes
 
 @pytest.mark.parametrize("fault", FREE_CHOICES.values(), ids=FREE_CHOICES.keys())
 @pytest.mark.parametrize("name", BESIDE_SENDER)
-def test_beside_the_sender_bytes_alone_tell_what_was_sent_again(name: str, fault: Fault) -> None:
+def test_at_the_sender_bytes_alone_tell_what_was_retransmitted(name: str, fault: Fault) -> None:
     before, after = analyzed(clean_capture(name)), analyzed(edit(clean_capture(name), fault).capture)
     assert judgements(after) == judgements(before)
     assert quality(after) == quality(before)
@@ -81,14 +81,14 @@ def test_where_nothing_was_lost_nothing_is_called_lost(name: str, fault: Fault) 
     "identification", [FixIdentification(0), FixIdentification(7), RandomIdentification()], ids=repr
 )
 @pytest.mark.parametrize("name", ["lossy-receiver.pcap", "offload-receiver.pcap"])
-def test_at_the_receiver_timestamps_tell_what_was_sent_again(name: str, identification: Fault) -> None:
+def test_at_the_receiver_timestamps_tell_what_was_retransmitted(name: str, identification: Fault) -> None:
     document = analyzed(edit(clean_capture(name), identification).capture)
     assert judgements(document) == judgements(analyzed(clean_capture(name)))
     assert {way["loss"]["lost_segments_ipid"] for way in directions(document)} == {None}
 
 
 @pytest.mark.parametrize("name", ["lossy-receiver.pcap", "offload-receiver.pcap"])
-def test_at_the_receiver_identifications_tell_what_was_sent_again(name: str) -> None:
+def test_at_the_receiver_identifications_tell_what_was_retransmitted(name: str) -> None:
     document = analyzed(edit(clean_capture(name), NoTimestamps()).capture)
     assert judgements(document) == judgements(analyzed(clean_capture(name)))
 
@@ -117,7 +117,7 @@ def test_a_snap_length_that_keeps_the_headers_changes_nothing(name: str) -> None
 
 
 @pytest.mark.parametrize("name", [name for name in BESIDE_SENDER if "ipv6" not in name])
-def test_without_any_options_retransmissions_beside_the_sender_are_still_all_found(name: str) -> None:
+def test_without_any_options_retransmissions_at_the_sender_are_still_all_found(name: str) -> None:
     clean = clean_capture(name)
     bare = CutFrames(54 if clean.link_type == 1 else 40)
     before, after = analyzed(clean), analyzed(edit(clean, bare).capture)

@@ -28,7 +28,7 @@ def counts(document: Record) -> dict[str, int]:
 @pytest.mark.parametrize(
     ("name", "late_ns"), [("lossy-receiver.pcap", MS // 20), *product(AT_RECEIVER, [3 * MS, 40 * MS, 400 * MS])]
 )
-def test_a_lag_of_the_data_is_told_and_taken_away(name: str, late_ns: int) -> None:
+def test_a_lag_of_the_data_is_reported_and_taken_away(name: str, late_ns: int) -> None:
     clean = clean_capture(name)
     true, late = analyzed(clean), analyzed(edit(clean, LateHost(late_ns)).capture)
     fastest_answer_s = bulk(true)["rtt"]["min_s"]

@@ -43,7 +43,7 @@ def test_spacing_is_that_of_the_data_frames(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [*LOSSLESS_BESIDE_SENDER, *LOSSY_BESIDE_SENDER, "tls12.pcap", "tls13.pcap"])
-def test_flight_beside_the_sender_is_the_pipe_of_rfc_6675(name: str) -> None:
+def test_flight_at_the_sender_is_the_pipe_of_rfc_6675(name: str) -> None:
     capture = clean_capture(name)
     document = analyzed(capture)
     ways = [(way, measured(document, way)) for way in data_ways(capture)]

@@ -76,7 +76,7 @@ def test_a_stall_that_is_counted_and_not_listed_stops_the_score(
         (0.003, None, ["late", "the clock stepped"], False),
     ],
 )
-def test_a_path_that_stood_still_for_less_than_any_stall_lasts_is_good_enough(
+def test_a_path_that_stalled_for_less_than_any_stall_lasts_is_good_enough(
     late_s: float, entry_s: float | None, problems: list[str], *, enough: bool
 ) -> None:
     entry = None if entry_s is None else {"max_s": entry_s}

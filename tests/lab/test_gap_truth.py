@@ -15,7 +15,7 @@ def gap(start_ms: int, end_ms: int, cause: str) -> Gap:
 STALL = Event(100 * MS, 300 * MS, Truth.SENDER_HOST)
 
 
-def test_a_gap_is_named_after_what_stood_still_for_most_of_it() -> None:
+def test_a_gap_is_named_after_what_stalled_for_most_of_it() -> None:
     assert label(gap(90, 310, "unknown"), [STALL]) is Truth.SENDER_HOST
     assert label(gap(250, 600, "unknown"), [STALL]) is Truth.NOTHING
     assert label(gap(400, 600, "unknown"), [STALL], Truth.APPLICATION) is Truth.APPLICATION

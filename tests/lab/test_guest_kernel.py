@@ -174,7 +174,7 @@ def test_a_signal_reaches_its_program(tmp_path: Path) -> None:
 
 @pytest.mark.root
 @pytest.mark.usefixtures("real_hosts", "user_mode_linux")
-def test_a_program_that_does_not_exist_is_told_in_one_line(tmp_path: Path) -> None:
+def test_a_program_that_does_not_exist_is_reported_in_one_line(tmp_path: Path) -> None:
     with (
         pytest.raises(GuestError, match="no-such-program"),
         guest(tmp_path, io.BytesIO(), "no-such-program") as (running, _),
@@ -228,7 +228,7 @@ def test_without_the_program_one_line_says_what_to_install(tmp_path: Path, monke
 @pytest.mark.root
 @pytest.mark.usefixtures("real_hosts", "user_mode_linux")
 @pytest.mark.parametrize("how", ["panics", "is killed"])
-def test_a_guest_kernel_that_is_gone_is_told_in_one_line(tmp_path: Path, how: str) -> None:
+def test_a_guest_kernel_that_is_gone_is_reported_in_one_line(tmp_path: Path, how: str) -> None:
     program = "sleep 0.5; echo c > /proc/sysrq-trigger; sleep 60" if how == "panics" else "sleep 60"
     with guest(tmp_path, io.BytesIO(), "sh", "-c", program) as (running, _):
         if how == "is killed":

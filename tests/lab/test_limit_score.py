@@ -8,7 +8,7 @@ from lab.accuracy.limit_truth import Known
 MS = 1_000_000
 
 
-def test_time_is_right_where_any_of_the_true_names_was_told() -> None:
+def test_time_is_right_where_any_of_the_true_names_was_reported() -> None:
     known = [Known(0, 100 * MS, ("slow_start",)), Known(100 * MS, 300 * MS, ("token_bucket", "loss_recovery"))]
     told = [Told(0, 100 * MS, "slow_start"), Told(100 * MS, 300 * MS, "loss_recovery")]
     assert score(known, told, 0).share == 1.0
@@ -30,7 +30,7 @@ def test_what_is_wrong_for_longer_is_wrong() -> None:
     assert table(result).splitlines()[2:] == ["| application | 0.1 | 0% |", "| slow_start | 0.1 | 100% |"]
 
 
-def test_time_of_which_nothing_is_told_is_not_right() -> None:
+def test_time_of_which_nothing_is_reported_is_not_right() -> None:
     known = [Known(0, 100 * MS, ("slow_start",)), Known(100 * MS, 200 * MS, ("application",))]
     result = score(known, [Told(50 * MS, 100 * MS, "slow_start")], 0)
     assert (result.share, result.time_ns["application", "nothing"]) == (0.25, 100 * MS)

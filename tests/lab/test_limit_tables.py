@@ -11,7 +11,7 @@ from lab.impairments import TokenBucket
 SHAPER = TokenBucket(10e6, 1_000_000, 300_000)
 
 
-def test_a_bucket_is_told_by_its_errors_and_a_wrong_kind_stands_out() -> None:
+def test_a_bucket_is_shown_by_its_errors_and_a_wrong_kind_stands_out() -> None:
     told = {"kind": "policer", "sustained_bps": 10.1e6, "burst_bytes": 900_000}
     lines = buckets([Bucket("shaper-0", SHAPER, {"sender": told, "receiver": None})])
     assert lines[2] == "| shaper-0 | 10.0 | 1000 | **policer**, rate +1.0%, burst -10% | not found |"

@@ -93,7 +93,7 @@ def test_bursts_are_those_that_were_lost(transfer: tuple[list[PacketFate], dict[
 
 @pytest.mark.root
 @pytest.mark.usefixtures("real_hosts")
-def test_events_and_lost_acknowledgements_are_told_at_the_sender(
+def test_events_and_lost_acknowledgements_are_reported_at_the_sender(
     transfer: tuple[list[PacketFate], dict[str, Any]],
 ) -> None:
     fates, loss = transfer

@@ -45,7 +45,7 @@ def test_planetlab_stalls_most_of_the_time_and_loses_nothing_on_the_way() -> Non
     assert any(line.startswith("stalls of the sending host: 100 ms to 400 ms") for line in profile.numbers())
 
 
-def test_every_impairment_is_told() -> None:
+def test_every_impairment_is_reported() -> None:
     way = Impairments(
         delay_s=0.01, jitter_s=0.002, jitter_keeps_order=False, loss=0.01, duplicate=0.02, corrupt=0.03, reorder=0.04,
         reorder_delay_s=0.005, duplicate_delay_s=0.03, drop_packets=(1, 2),
@@ -85,7 +85,7 @@ def test_single_numbers_are_changed_in_one_or_both_directions() -> None:
         ("sideways.delay=1ms", "NAME=NUMBER"),
     ],
 )
-def test_nonsense_is_told_in_one_line(setting: str, words: str) -> None:
+def test_nonsense_is_reported_in_one_line(setting: str, words: str) -> None:
     with pytest.raises(ValueError, match=words) as told:
         changed(PROFILES["clean"], [setting])
     assert "\n" not in str(told.value)

@@ -52,11 +52,11 @@ def test_same_seed_same_times_within_their_bounds() -> None:
     assert all(0.02 <= run_s <= 0.04 and 0.03 <= stall_s <= 0.06 for run_s, stall_s in first)
 
 
-def test_share_of_standing_still() -> None:
+def test_share_of_stalling() -> None:
     assert Stalls(0.1, 0.3, 0.2, 0.4).share == pytest.approx(0.6)
 
 
-def test_log_tells_when_the_host_stood_still(tmp_path: Path) -> None:
+def test_log_tells_when_the_host_stalled(tmp_path: Path) -> None:
     host = PaperHost()
     stalling = Stalling(OFTEN, 1, host, tmp_path / "stalls.csv")
     stalling.start()

@@ -38,7 +38,7 @@ def test_a_repeat_with_some_new_bytes_counts_as_one_retransmission() -> None:
     assert (seen.retransmissions_sent, seen.retransmitted_bytes_sent, seen.unnecessary_retransmissions) == (1, 50, 0)
 
 
-def test_sequence_numbers_wrap_without_repeats() -> None:
+def test_sequence_numbers_wrap_without_retransmissions() -> None:
     seen = flow(fate(0, 2**32 - 150), fate(1, 2**32 - 50), fate(2, 50), fate(3, 2**32 - 50))
     assert (seen.data_segments_sent, seen.retransmissions_sent) == (4, 1)
 

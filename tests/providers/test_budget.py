@@ -23,7 +23,7 @@ def test_bodies_are_refused_before_the_limit_would_be_exceeded() -> None:
     assert (budget.used.uploaded_bytes, budget.used.downloaded_bytes) == (600, 400)
 
 
-def test_a_limit_that_a_plan_misses_by_a_byte_is_told_to_the_byte() -> None:
+def test_a_limit_that_a_plan_misses_by_a_byte_is_reported_to_the_byte() -> None:
     budget = Budget(Limits(max_bytes=59_999), None)
     with pytest.raises(BudgetError, match=r"--max-bytes 59,999 bytes leaves no room for 60 kB more \(0 B used\)"):
         budget.check_room(Usage(uploaded_bytes=30_000, downloaded_bytes=30_000))

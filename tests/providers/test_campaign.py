@@ -111,7 +111,7 @@ def test_what_will_not_get_better_ends_the_run_and_keeps_what_was_measured(
     assert memory.containers == {}
 
 
-def test_a_metadata_setting_that_makes_no_sense_is_told_before_anything_is_made(
+def test_a_metadata_setting_that_makes_no_sense_is_reported_before_anything_is_made(
     memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("VMTRACE_METADATA", "yes")
@@ -136,7 +136,7 @@ def test_what_was_made_is_removed_also_after_a_defect(memory: Memory, tmp_path: 
     )
 
 
-def test_one_object_that_fails_is_told_of_and_the_rest_goes_on(memory: Memory, tmp_path: Path) -> None:
+def test_one_object_that_fails_is_reported_and_the_rest_goes_on(memory: Memory, tmp_path: Path) -> None:
     memory.faults["0003/00002"] = ServiceError(ErrorKind.SERVICE, "InternalError")
     end = run(tmp_path / "run")
     assert end.status == "complete"
@@ -245,7 +245,7 @@ def test_a_run_over_a_real_service_has_every_packet_of_every_connection(
 
 
 @pytest.mark.parametrize("provider", SOME)
-def test_retries_of_each_sdk_are_counted_and_told_by_direction(
+def test_retries_of_each_sdk_are_counted_and_shown_by_direction(
     provider: str,
     server_of: Callable[[str], Server],
     chain: Certificates,
@@ -293,7 +293,7 @@ def test_a_body_that_was_changed_on_its_way_is_a_read_error(
     assert end.state["error_kind"] == "digest"
 
 
-def test_an_endpoint_that_goes_away_is_told_of_with_what_is_left(
+def test_an_endpoint_that_goes_away_is_reported_with_what_is_left(
     swift_service: Server, chain: Certificates, client_of: Callable[[Server], None], tmp_path: Path
 ) -> None:
     rules = [Fault(Action.RESET, None, "0001", times=1000), Fault(Action.RESET, "POST", "delete", times=1000)]

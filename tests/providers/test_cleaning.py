@@ -59,7 +59,7 @@ def test_a_run_that_goes_on_is_left_alone(memory: Memory, tmp_path: Path) -> Non
     folder.close()
 
 
-def test_what_is_no_run_is_told_of(tmp_path: Path) -> None:
+def test_what_is_no_run_is_reported(tmp_path: Path) -> None:
     with pytest.raises(ProvidersError, match="no run is there"):
         clean_run(tmp_path / "nowhere")
     with pytest.raises(ProvidersError, match="no run is there"):
@@ -67,7 +67,7 @@ def test_what_is_no_run_is_told_of(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["id", "provider", "container"])
-def test_a_run_json_that_lacks_what_is_needed_is_told_of(memory: Memory, killed: Path, name: str) -> None:
+def test_a_run_json_that_lacks_what_is_needed_is_reported(memory: Memory, killed: Path, name: str) -> None:
     state = json.loads((killed / "run.json").read_text())
     for value in (None, "", {"a": 1}):
         (killed / "run.json").write_text(json.dumps({**state, name: value}))
@@ -104,7 +104,7 @@ def test_objects_that_are_not_of_the_run_stay_whatever_stands_in_the_journal(
     assert "is not of this run: it stays" in cleaned.left_behind[0]["error"]
 
 
-def test_a_container_that_is_gone_is_not_told_of_another(memory: Memory, killed: Path) -> None:
+def test_a_container_that_is_gone_is_not_taken_for_another(memory: Memory, killed: Path) -> None:
     del memory.containers["box"]
     memory.containers["other"] = {}
     with Journal(killed) as journal:
@@ -113,7 +113,7 @@ def test_a_container_that_is_gone_is_not_told_of_another(memory: Memory, killed:
     assert memory.containers == {"other": {}}
 
 
-def test_a_run_without_its_journal_is_told_of_with_what_to_look_for(memory: Memory, killed: Path) -> None:
+def test_a_run_without_its_journal_is_reported_with_what_to_look_for(memory: Memory, killed: Path) -> None:
     (killed / "journal.jsonl").unlink()
     with pytest.raises(ProvidersError, match=r"journal.jsonl is missing: look at the service for box and names with"):
         clean_run(killed)

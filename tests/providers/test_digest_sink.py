@@ -9,7 +9,7 @@ from providers.digest_sink import DigestSink
 from providers.errors import ErrorKind, ServiceError
 
 
-def test_bytes_are_counted_and_digested_and_told_of() -> None:
+def test_bytes_are_counted_and_digested_and_reported() -> None:
     heard: list[int] = []
     sink = DigestSink(heard.append)
     assert [sink.write(b"ab"), sink.write(b"c")] == [2, 1]

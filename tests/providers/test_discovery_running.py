@@ -135,7 +135,9 @@ def test_without_a_traceroute_tool_the_rest_goes_on(
 
 
 @pytest.mark.root
-def test_packets_are_recorded_and_an_interface_that_is_not_there_is_told(chain: Certificates, tmp_path: Path) -> None:
+def test_packets_are_recorded_and_an_interface_that_is_not_there_is_reported(
+    chain: Certificates, tmp_path: Path
+) -> None:
     end = ran([given("127.0.0.1")], tmp_path / "run", chain, capture=True)
     (capture,) = end.state["captures"]
     assert capture["written"] >= 6

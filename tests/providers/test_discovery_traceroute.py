@@ -98,7 +98,7 @@ def test_the_real_tools_reach_this_host(name: str, monkeypatch: pytest.MonkeyPat
     assert (one.address, one.tool, one.reached, one.hops) == ("127.0.0.1", name, True, ())
 
 
-def test_a_tool_that_fails_is_told_with_its_last_words(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_tool_that_fails_is_reported_with_its_last_words(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     fake = tmp_path / "scamper"
     fake.write_text("#!/bin/sh\necho first >&2\necho 'no rights' >&2\nexit 3\n")
     fake.chmod(0o755)

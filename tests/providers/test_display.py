@@ -55,7 +55,7 @@ def test_time_left_is_pauses_and_what_transactions_like_these_took() -> None:
     assert left.seconds() == 0
 
 
-def test_charges_are_told_or_said_to_be_unknown() -> None:
+def test_charges_are_reported_or_said_to_be_unknown() -> None:
     assert left_text(None, None, "") == "time left unknown, charges unknown"
     assert left_text(90, 0.5, "EUR") == "1 min 30 s left, charges 0.5000 EUR left"
     told = started_text(PLAN, Path("run"), "https://x", None, "")
@@ -64,7 +64,7 @@ def test_charges_are_told_or_said_to_be_unknown() -> None:
     assert "charges at most 1.2500 USD" in started_text(PLAN, Path("run"), "https://x", 1.25, "USD")
 
 
-def test_a_transaction_is_told_with_what_is_odd_about_it() -> None:
+def test_a_transaction_is_reported_with_what_is_odd_about_it() -> None:
     assert transaction_text(record(1)) == "a upload 1, 1 of 1 files in 2 s, 4 kbit/s"
     odd = record(1, status="failed", error="no", retries=3, moved_bytes=0, capture={"dropped": 4, "error": "disk full"})
     assert transaction_text(odd).endswith(

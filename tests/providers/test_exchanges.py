@@ -104,7 +104,7 @@ def test_the_same_request_again_is_a_retry_with_the_status_that_failed(url: str)
     assert (exchange.requests, exchange.retries, exchange.retry_causes) == (3, 2, {"503": 2})
 
 
-def test_a_request_without_an_answer_and_a_body_that_was_not_enough_have_their_causes(url: str) -> None:
+def test_a_request_without_a_reply_and_a_body_that_was_not_enough_have_their_causes(url: str) -> None:
     with HttpObserver() as observer, urllib3.PoolManager() as pool:
         observer.begin()
         for _ in range(2):

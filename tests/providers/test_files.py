@@ -42,7 +42,7 @@ def test_files_that_do_not_fit_are_not_begun(tmp_path: Path, monkeypatch: pytest
     assert list((tmp_path / "files").iterdir()) == []
 
 
-def test_a_folder_that_cannot_be_made_is_told_of_and_one_that_is_gone_can_be_discarded(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_reported_and_one_that_is_gone_can_be_discarded(tmp_path: Path) -> None:
     (tmp_path / "plain").write_text("")
     with pytest.raises(ProvidersError, match="files cannot be made"):
         craft(tmp_path / "plain" / "files", Workload("a", 1, 1), None)

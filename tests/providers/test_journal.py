@@ -38,7 +38,7 @@ def test_a_line_torn_by_a_crash_is_left_out_and_the_next_begins_anew(tmp_path: P
     assert outstanding(tmp_path).objects == {"a": "a", "b": "b"}
 
 
-def test_no_journal_is_nothing_outstanding_and_a_damaged_one_is_told_of(tmp_path: Path) -> None:
+def test_no_journal_is_nothing_outstanding_and_a_damaged_one_is_reported(tmp_path: Path) -> None:
     assert outstanding(tmp_path) == Outstanding({}, None)
     (tmp_path / NAME).write_text('{"what": "creating"}\n')
     with pytest.raises(ProvidersError, match="line 1 is damaged"):

@@ -82,7 +82,7 @@ def test_a_plan_that_cannot_be_meant_is_refused_with_what_is_wrong(text: str, me
     assert message in str(refused.value)
 
 
-def test_bytes_that_are_no_text_and_files_that_are_not_there_are_told_of(tmp_path: Path) -> None:
+def test_bytes_that_are_no_text_and_files_that_are_not_there_are_reported(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="byte 0: not UTF-8"):
         plan_of_toml(b"\xff", "file")
     with pytest.raises(ValueError, match="this is no plan"):

@@ -93,7 +93,7 @@ def test_a_table_that_cannot_be_meant_is_refused_with_what_is_wrong(text: str, m
     assert message in str(refused.value)
 
 
-def test_a_table_that_cannot_be_read_is_told_of(tmp_path: Path) -> None:
+def test_a_table_that_cannot_be_read_is_reported(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"none.toml: No such file.*bocchi2014"):
         load_prices(str(tmp_path / "none.toml"))
     (tmp_path / "bad.toml").write_bytes(b"\xff")

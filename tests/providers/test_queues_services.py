@@ -103,7 +103,7 @@ def test_wrong_options_and_names_are_wrong_usage(provider: QueueProvider) -> Non
         registry.find("rabbit")
 
 
-def test_a_server_that_is_gone_is_told_in_a_line(provider: QueueProvider, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_is_gone_is_reported_in_a_line(provider: QueueProvider, monkeypatch: pytest.MonkeyPatch) -> None:
     url = "https://127.0.0.1:1" if provider.name == "sqs" else "https://127.0.0.1:1/devstoreaccount1"
     service = registry.build(provider, Target(provider.name, "q", url, options=FAST[provider.name]))
     assert kind_of(provider, service.facts) == ErrorKind.ENDPOINT_GONE

@@ -45,7 +45,7 @@ def test_the_port_of_a_url_is_named_or_that_of_its_scheme(url: str, port: int) -
     assert port_of(url) == port
 
 
-def test_a_port_that_is_none_is_told_of() -> None:
+def test_a_port_that_is_not_valid_is_reported() -> None:
     with pytest.raises(ProvidersError, match="https://x:99999"):
         port_of("https://x:99999")
 
@@ -214,10 +214,12 @@ def test_what_was_begun_last_goes_on_also_where_every_beginning_was_disturbed(mo
     assert [one.running for one in begun] == [False, False, True]
 
 
-def test_a_packet_between_the_last_counters_and_the_end_of_the_capture_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_packet_between_the_last_counters_and_the_end_of_the_capture_is_reported(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     assert _told(monkeypatch, 5, 5, 5, 7, 7, 8) == (True, False, 5)
 
 
-def test_what_cannot_be_recorded_is_told_at_once() -> None:
+def test_what_cannot_be_recorded_is_reported_at_once() -> None:
     with pytest.raises(CaptureError):
         check_capture(CaptureSettings("nope0"))

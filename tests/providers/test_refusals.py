@@ -69,7 +69,7 @@ def refused_by(
 
 @pytest.mark.parametrize("step", ["login", "create_container", "own_objects"])
 @pytest.mark.parametrize(("provider", "refusal", "kind"), REFUSALS)
-def test_a_refused_account_is_told_with_the_remedy_whatever_was_asked(
+def test_a_refused_account_is_reported_with_the_remedy_whatever_was_asked(
     refused_by: Callable[..., Bench], provider: str, refusal: Fault, kind: ErrorKind, step: str
 ) -> None:
     bench = refused_by(provider, refusal)
@@ -83,7 +83,7 @@ def test_a_refused_account_is_told_with_the_remedy_whatever_was_asked(
 
 
 @pytest.mark.parametrize(("provider", "refusal", "kind"), REFUSALS)
-def test_a_token_or_clock_that_is_refused_in_mid_run_is_told_of_by_upload_and_download(
+def test_a_token_or_clock_that_is_refused_in_mid_run_is_reported_by_upload_and_download(
     refused_by: Callable[..., Bench], provider: str, refusal: Fault, kind: ErrorKind, tmp_path: Path
 ) -> None:
     (file,) = craft(tmp_path, Workload("one", 1, 1_000), None)
@@ -98,7 +98,7 @@ def test_a_token_or_clock_that_is_refused_in_mid_run_is_told_of_by_upload_and_do
 
 
 @pytest.mark.parametrize("bench", ["swift"], indirect=True)
-def test_a_container_s_quota_is_told_of_and_what_fits_still_goes_in(
+def test_a_container_s_quota_is_reported_and_what_fits_still_goes_in(
     bench: Bench, service: Service, tmp_path: Path
 ) -> None:
     import swiftclient

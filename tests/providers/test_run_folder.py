@@ -41,7 +41,7 @@ def test_a_folder_that_is_written_is_nobody_elses(tmp_path: Path) -> None:
     os.close(lock_run(tmp_path / "run"))
 
 
-def test_what_is_no_storage_run_is_told_of(tmp_path: Path) -> None:
+def test_what_is_no_storage_run_is_reported(tmp_path: Path) -> None:
     with pytest.raises(ProvidersError, match="no run is there"):
         read_run(tmp_path)
     (tmp_path / "run.json").write_text('{"schema": "vmtrace.run/1"}')

@@ -56,7 +56,7 @@ def test_a_container_that_is_there_already_is_a_name_clash(bench: Bench, service
 
 
 @pytest.mark.parametrize("bench", ALL, indirect=True)
-def test_a_container_that_is_not_there_is_told_of(bench: Bench) -> None:
+def test_a_container_that_is_not_there_is_reported(bench: Bench) -> None:
     error = bench.told(bench.client("vmtrace-nowhere").login)
     assert error.kind == ErrorKind.NO_SUCH_CONTAINER
     assert "leave --bucket out" in error.told("x")
@@ -72,7 +72,7 @@ def test_a_container_with_something_of_somebody_else_stays(bench: Bench, service
 
 
 @pytest.mark.parametrize("bench", SOME, indirect=True)
-def test_wrong_credentials_are_told_of(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_credentials_are_reported(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wrong")
     monkeypatch.setenv("ST_KEY", "wrong")
     told = os.environ.get("AZURE_STORAGE_CONNECTION_STRING", "")
@@ -82,7 +82,7 @@ def test_wrong_credentials_are_told_of(bench: Bench, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("bench", ["s3", "glacier-vault", "swift"], indirect=True)
-def test_no_credentials_are_told_of_with_where_to_put_them(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_credentials_are_reported_with_where_to_put_them(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "ST_AUTH", "ST_USER", "ST_KEY"):
         monkeypatch.delenv(name, raising=False)
     assert bench.told(lambda: bench.client().login()).kind == ErrorKind.CREDENTIALS
@@ -98,7 +98,7 @@ def test_azure_without_credentials_names_the_variables(monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize("bench", ALL, indirect=True)
-def test_a_certificate_that_is_not_trusted_is_told_of(bench: Bench, tmp_path: Path) -> None:
+def test_a_certificate_that_is_not_trusted_is_reported(bench: Bench, tmp_path: Path) -> None:
     import trustme
 
     other = tmp_path / "other.pem"
@@ -164,7 +164,7 @@ def test_no_connection_outlives_the_close_of_its_client(bench: Bench, service: S
 
 
 @pytest.mark.parametrize("bench", [one for one in SOME if one.values[0] == "s3"], indirect=True)
-def test_a_certificate_file_that_is_not_there_and_a_region_that_is_none_are_told_with_the_remedy(
+def test_a_certificate_file_that_is_not_there_and_a_region_that_is_not_valid_are_reported_with_the_remedy(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = bench.client(region="mars")

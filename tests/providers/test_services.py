@@ -141,7 +141,7 @@ def test_statuses_of_swift_have_their_kinds(status: int, path: str, kind: ErrorK
         (b"<html><h1>It's large</h1>" + 99 * b"x", "Object PUT failed: https://h/v1/A/c/o 413 Large"),
     ],
 )
-def test_a_page_for_a_browser_is_no_part_of_what_is_told_of_swift(content: bytes, told: str) -> None:
+def test_a_page_for_a_browser_is_no_part_of_an_error_of_swift(content: bytes, told: str) -> None:
     from swiftclient.exceptions import ClientException
 
     from providers.services import swift

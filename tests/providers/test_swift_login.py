@@ -109,7 +109,7 @@ def test_a_login_that_is_refused_is_one_line_that_names_what_to_set(
     assert kind in HOPELESS | {ErrorKind.ENDPOINT_GONE}
 
 
-def test_a_url_that_is_no_identity_service_s_is_told_of(account: Callable[..., Bench], swift_service: Server) -> None:
+def test_a_url_that_is_no_identity_service_s_is_reported(account: Callable[..., Bench], swift_service: Server) -> None:
     bench = account(OS_AUTH_URL=f"{swift_service.endpoint_url}/v3")
     client = bench.client()
     error = bench.told(client.login)
@@ -119,7 +119,7 @@ def test_a_url_that_is_no_identity_service_s_is_told_of(account: Callable[..., B
 
 
 @pytest.mark.parametrize("missing", ["ST_USER", "ST_KEY"])
-def test_a_login_by_v1_without_a_user_or_key_is_told_before_anything_is_sent(
+def test_a_login_by_v1_without_a_user_or_key_is_reported_before_anything_is_sent(
     swift_service: Server, client_of: Callable[[Server], None], monkeypatch: pytest.MonkeyPatch, missing: str
 ) -> None:
     client_of(swift_service)

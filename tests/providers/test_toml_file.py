@@ -33,12 +33,12 @@ def test_what_is_no_table_is_refused_in_one_line(tmp_path: Path, content: bytes,
         read(tmp_path / "things.toml")
 
 
-def test_a_file_that_is_not_there_is_told_with_what_there_is(tmp_path: Path) -> None:
+def test_a_file_that_is_not_there_is_reported_with_what_there_is(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"^things mine: No such file or directory \(a TOML file\)$"):
         read(tmp_path / "things.toml")
 
 
-def test_a_key_that_is_misspelt_is_told_with_the_one_that_was_meant() -> None:
+def test_a_key_that_is_misspelt_is_reported_with_the_one_that_was_meant() -> None:
     refuse_unknown({"repeat": 1}, ("repeat", "wait"), "the plan")
     with pytest.raises(ValueError, match=r"^the plan: 'repaet' is unknown: did you mean repeat\?$"):
         refuse_unknown({"repaet": 1}, ("repeat", "wait"), "the plan")

@@ -123,7 +123,7 @@ def test_a_download_that_does_not_end_with_the_file_is_a_read_error(down: Stage)
 
 
 @pytest.mark.parametrize(("kind", "outcome"), [(ErrorKind.SERVICE, "failed"), (ErrorKind.DIGEST, "write_error")])
-def test_what_the_service_refused_is_told_as_it_meant_it(up: Stage, kind: ErrorKind, outcome: str) -> None:
+def test_what_the_service_refused_is_reported_as_it_meant_it(up: Stage, kind: ErrorKind, outcome: str) -> None:
     up.memory.faults["upload"] = ServiceError(kind, "no")
     error = up.mover.move(1, up.item)
     assert error is not None

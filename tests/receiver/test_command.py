@@ -112,7 +112,7 @@ def test_trouble_is_one_clear_line(words: tuple[str, ...], status: int, line: st
         assert done.stderr.count("\n") == 1
 
 
-def test_a_metadata_setting_that_makes_no_sense_is_told_at_once(
+def test_a_metadata_setting_that_makes_no_sense_is_reported_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(ENVIRONMENT, "VMTRACE_METADATA", "yes")

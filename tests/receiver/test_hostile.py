@@ -218,7 +218,7 @@ def test_late_streams_of_a_session_that_is_over_are_no_wrong_keys(tmp_path: Path
         there.serves()
 
 
-def test_another_version_is_told_so_on_both_sides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_version_is_reported_so_on_both_sides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with receiver(tmp_path) as there, leaves_nothing(tmp_path):
         with stranger(there.port) as sock:
             hello = receive_exactly(sock, hs.HELLO_BYTES, None, "it")

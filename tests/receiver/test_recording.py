@@ -12,7 +12,7 @@ from tests.receiver.harness import leaves_nothing
 pytestmark = pytest.mark.slow
 
 
-def test_a_capture_that_cannot_be_made_is_told_without_paths_of_this_host(tmp_path: Path) -> None:
+def test_a_capture_that_cannot_be_made_is_reported_without_paths_of_this_host(tmp_path: Path) -> None:
     run = Storage(tmp_path).new_run()
     with leaves_nothing(tmp_path):
         recording = Recording(run, TransferRequest(1, 1, "data", 1), CapturePlan("nosuch0", "tcp", None))

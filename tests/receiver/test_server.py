@@ -67,7 +67,7 @@ def test_ipv6_and_ipv4_reach_one_receiver(tmp_path: Path) -> None:
             control.close()
 
 
-def test_a_certificate_that_is_none_is_told_before_it_listens(tmp_path: Path) -> None:
+def test_a_certificate_that_is_not_valid_is_reported_before_it_listens(tmp_path: Path) -> None:
     before = census(tmp_path)
     settings = replace(ReceiverSettings(tmp_path, port=0), certificate=tmp_path / "absent.pem")
     with pytest.raises(NoCertificate, match=r"absent\.pem: no certificate"):

@@ -15,7 +15,7 @@ from tests.eventually import eventually
 from tests.receiver.harness import keyed, leaves_nothing, receiver, transfer
 
 
-def test_trouble_with_tls_is_told_without_paths_of_the_receiver(
+def test_trouble_with_tls_is_reported_without_paths_of_the_receiver(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -63,7 +63,7 @@ def test_transfers_are_recorded_and_the_control_connection_is_not(tmp_path: Path
         assert f".{control_port} " not in read
 
 
-def test_counters_of_the_host_that_ended_early_are_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_counters_of_the_host_that_ended_early_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stop = HostRecord.stop
 
     def stopped_early(record: HostRecord) -> str:

@@ -32,7 +32,7 @@ def upload(stream: int = 0) -> Stream:
     return Stream(b"s" * 16, 1, stream, "upload")
 
 
-def test_streams_that_do_not_come_are_told(tmp_path: Path) -> None:
+def test_streams_that_do_not_come_are_reported(tmp_path: Path) -> None:
     with leaves_nothing(tmp_path):
         transfer = Transfer(TransferRequest(1, 1, "data", 10, streams=2), None, NoWitness(), 5)
         assert transfer.awaited == 2
@@ -66,7 +66,7 @@ def test_an_option_that_the_system_refuses_fails_the_transfer_by_name() -> None:
     assert "No such file" in error or "congestion control nosuch" in error
 
 
-def test_a_defect_is_told_and_leaves_nothing(tmp_path: Path) -> None:
+def test_a_defect_is_reported_and_leaves_nothing(tmp_path: Path) -> None:
     class Broken(NoWitness):
         def watch(self, stream: int, direction: str, sock: socket.socket) -> None:  # noqa: ARG002
             raise ZeroDivisionError

@@ -79,7 +79,9 @@ def test_bytes_of_a_session_are_spent_when_they_are_promised(desk: TransferDesk)
     desk.abort()
 
 
-def test_samples_that_could_not_be_kept_are_told_in_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_samples_that_could_not_be_kept_are_reported_in_the_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     finish = TcpInfoSampler.finish
 
     def on_a_full_disk(sampler: TcpInfoSampler) -> tuple[TcpInfoSample, ...]:

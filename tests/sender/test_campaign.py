@@ -284,7 +284,7 @@ def test_a_disk_that_is_full_ends_the_run_with_one_line_and_a_valid_folder(
     assert len(setting.pairs) == 1
 
 
-def test_a_disk_that_is_nearly_full_is_told_before_a_pair_begins(
+def test_a_disk_that_is_nearly_full_is_reported_before_a_pair_begins(
     new_run: NewRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import sender.campaign

@@ -28,7 +28,7 @@ def test_words_for_a_pair_say_how_it_went() -> None:
     assert pair_words(FAILED) == "I_0 pair 2: failed after 5 attempts: digests differ"
 
 
-def test_packets_that_were_not_recorded_are_told_with_their_pair() -> None:
+def test_packets_that_were_not_recorded_are_reported_with_their_pair() -> None:
     assert pair_words(DROPPED) == DROPPED_WORDS
     assert troubled(DROPPED)
     assert troubled(FAILED)

@@ -28,7 +28,7 @@ def test_a_capture_records_what_passes(tmp_path: Path) -> None:
     assert health.error is None
 
 
-def test_an_interface_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_an_interface_that_is_not_there_is_reported(tmp_path: Path) -> None:
     settings = CaptureSettings("nosuch0")
     with pytest.raises(CaptureError):
         RealInstruments().check(settings)

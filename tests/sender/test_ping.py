@@ -85,7 +85,7 @@ def test_a_receiver_that_refuses_or_has_no_address_loses_the_echo() -> None:
     assert TcpPing(Endpoint("no.such.host.invalid", 1)).echo().rtt_s is None
 
 
-def test_who_may_have_no_socket_is_told_by_an_os_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_may_have_no_socket_gets_an_os_error(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_arguments: object) -> socket.socket:
         raise PermissionError(1, os.strerror(1))
 

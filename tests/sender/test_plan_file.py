@@ -165,7 +165,7 @@ def test_a_plan_that_cannot_be_read_names_the_built_in_ones(name: str, reason: s
         load_plan(name)
 
 
-def test_text_that_is_none_is_told_with_its_offset(tmp_path: Path) -> None:
+def test_text_that_is_not_valid_is_reported_with_its_offset(tmp_path: Path) -> None:
     path = tmp_path / "plan.toml"
     path.write_bytes(b"name = '\xff'")
     with pytest.raises(SenderError, match="byte 8: not UTF-8 text"):

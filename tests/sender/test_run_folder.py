@@ -112,7 +112,7 @@ def test_pairs_cut_off_at_any_byte_of_their_last_line_are_gone_on_with_rightly(n
     folder._lock = os.open(folder.path, os.O_RDONLY)  # for the fixture, which closes it
 
 
-def test_lines_that_were_changed_are_told(new_run: NewRun) -> None:
+def test_lines_that_were_changed_are_reported(new_run: NewRun) -> None:
     folder = new_run()
     (folder.path / "pairs.jsonl").write_text('{"sequence": 2}\n')
     with pytest.raises(SenderError, match="line 1 is not about pair 1"):

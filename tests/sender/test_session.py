@@ -163,14 +163,14 @@ def test_without_the_right_to_capture_one_line_names_the_way_on(new_run: NewRun)
     assert far_side.connected == 0
 
 
-def test_samples_that_could_not_be_kept_are_told_and_the_run_goes_on(new_run: NewRun) -> None:
+def test_samples_that_could_not_be_kept_are_reported_and_the_run_goes_on(new_run: NewRun) -> None:
     sending = Sending(new_run(settings=QUICK, begun=False), FakeFarSide())
     sending.instruments = FakeInstruments(sampling_error="tcp_info.csv: No space left: TCP_INFO is kept until here")
     assert sending.run() == 0
     assert set(sending.display.notices) == {"tcp_info.csv: No space left: TCP_INFO is kept until here"}
 
 
-def test_a_receiver_that_may_not_record_is_told_and_the_run_goes_on(new_run: NewRun) -> None:
+def test_a_receiver_that_may_not_record_is_reported_and_the_run_goes_on(new_run: NewRun) -> None:
     far_side = FakeFarSide()
     far_side.accepted = dataclasses.replace(far_side.accepted, capture_interface=None, capture_refusal="no right")
     sending = Sending(new_run(settings=dataclasses.replace(QUICK, capture=False), begun=False), far_side)

@@ -44,7 +44,7 @@ def test_medians_loss_and_rtt_beside_the_baseline(plan: Plan) -> None:
     ]
 
 
-def test_trouble_is_told(plan: Plan) -> None:
+def test_trouble_is_reported(plan: Plan) -> None:
     tally = Tally()
     dropping = transfer(
         1e6, sender_dropped=5, receiver_dropped=None, sender_error=None, receiver_error="no such interface"

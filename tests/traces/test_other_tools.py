@@ -371,6 +371,6 @@ def test_a_capture_of_acknowledgements_alone_reports_no_copies_by_the_network(tr
         assert {way["loss"]["network_duplicates"] for way in unseen} <= {0, None}
 
 
-def test_the_document_tells_of_each_file_that_differs() -> None:
+def test_the_document_reports_each_file_that_differs() -> None:
     text = (Path(__file__).parents[2] / "docs/accuracy.md").read_text()
     assert [name for name, _ in DIFFERENT if f"`{name}`" not in text] == []

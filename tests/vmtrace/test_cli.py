@@ -11,7 +11,7 @@ import vmtrace as package
 from vmtrace.cli import _plain
 
 
-def test_the_version_is_told(vmtrace: Any) -> None:
+def test_the_version_is_reported(vmtrace: Any) -> None:
     done = vmtrace("--version")
     assert (done.returncode, done.stdout) == (0, f"vmtrace {package.__version__}\n")
 

@@ -70,7 +70,7 @@ def test_one_connection_is_shown_in_full(vmtrace: Any, capture: Path) -> None:
     assert "where the bytes went" in done.stdout
 
 
-def test_a_connection_that_there_is_not_is_told_of(vmtrace: Any, capture: Path) -> None:
+def test_a_connection_that_there_is_not_is_reported(vmtrace: Any, capture: Path) -> None:
     done = vmtrace("analyze", "two.pcap", "--connection", "7")
     assert done.returncode == 1
     assert done.stderr == "vmtrace: no connection 7: they are numbered 1 to 2\n"
@@ -127,7 +127,7 @@ def test_a_threshold_that_holds_is_fine(vmtrace: Any, capture: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_a_threshold_that_cannot_be_judged_is_told_of(vmtrace: Any, capture: Path) -> None:
+def test_a_threshold_that_cannot_be_judged_is_reported(vmtrace: Any, capture: Path) -> None:
     done = vmtrace("analyze", "two.pcap", "-q", "--fail-if", "tls_handshake_s>1")
     assert done.returncode == 0
     assert "could not be judged, tls_handshake_s was not measured in any connection" in done.stderr
@@ -214,7 +214,7 @@ def test_nothing_beyond_an_allowance_counts_as_possible(vmtrace: Any, capture: P
         ("--instance-type", "m5.large", "--allowance", "1Gbit/s"),
     ],
 )
-def test_an_allowance_that_is_none_is_wrong_usage(vmtrace: Any, capture: Path, options: tuple[str, ...]) -> None:
+def test_an_allowance_that_is_not_valid_is_wrong_usage(vmtrace: Any, capture: Path, options: tuple[str, ...]) -> None:
     done = vmtrace("analyze", "two.pcap", *options)
     assert (done.returncode, done.stdout) == (2, "")
     assert "--allowance" in done.stderr

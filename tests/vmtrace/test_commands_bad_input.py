@@ -51,7 +51,7 @@ def test_what_is_no_capture(vmtrace: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("how", ["--merge", "--separate"])
-def test_of_several_files_that_are_no_captures_each_is_told_of(vmtrace: Any, tmp_path: Path, how: str) -> None:
+def test_of_several_files_that_are_no_captures_each_is_reported(vmtrace: Any, tmp_path: Path, how: str) -> None:
     (tmp_path / "notes.txt").write_text("these are notes\n" * 10)
     (tmp_path / "empty.pcap").touch()
     done = vmtrace("analyze", "notes.txt", "empty.pcap", how)
@@ -276,7 +276,7 @@ def test_a_name_that_is_no_text_is_a_name(vmtrace: Any, capture: Path, tmp_path:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="root alone can become somebody else")
-def test_what_cannot_be_read_in_a_folder_is_told_of_and_the_rest_is_read(capture: Path, tmp_path: Path) -> None:
+def test_what_cannot_be_read_in_a_folder_is_reported_and_the_rest_is_read(capture: Path, tmp_path: Path) -> None:
     content = capture.read_bytes()
     for name in ("one.pcap", "secret.pcap", "secret.key", "closed/two.pcap"):
         (tmp_path / "all" / name).parent.mkdir(parents=True, exist_ok=True)
@@ -321,5 +321,5 @@ def test_a_number_out_of_range_is_one_line_or_the_most_there_is(
 
 
 @pytest.mark.parametrize("value", ["inf", "nan", "1e300"])
-def test_a_spacing_that_is_none_is_wrong_usage_of_compare(vmtrace: Any, value: str) -> None:
+def test_a_spacing_that_is_not_valid_is_wrong_usage_of_compare(vmtrace: Any, value: str) -> None:
     assert_one_line(vmtrace("compare", "a.pcap", "b.pcap", "--oversize-abs", value), 2, "--oversize-abs")

@@ -70,7 +70,7 @@ def test_a_filter_one_side_or_a_folder_that_is_no_run_is_only_captures(vmtrace: 
     assert "runs" not in json.loads(vmtrace("analyze", str(run_folder), "--json", "-").stdout)
 
 
-def test_a_run_that_cannot_be_read_is_told_of_and_its_captures_are_read(
+def test_a_run_that_cannot_be_read_is_reported_and_its_captures_are_read(
     run_folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (run_folder / "run.json").write_text("{}")

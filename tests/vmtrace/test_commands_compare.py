@@ -79,7 +79,7 @@ def test_one_capture_alone_is_wrong_usage(vmtrace: Any) -> None:
     assert "RECEIVER" in done.stderr
 
 
-def test_an_output_that_cannot_be_written_is_told_of(vmtrace: Any, tmp_path: Path) -> None:
+def test_an_output_that_cannot_be_written_is_reported(vmtrace: Any, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     done = vmtrace("compare", SENDER, RECEIVER, "--csv", "file/csv", "--json", "c.json")
     assert done.returncode == 1

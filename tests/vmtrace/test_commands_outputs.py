@@ -123,7 +123,7 @@ def test_a_table_that_cannot_be_printed_keeps_no_file_from_being_written(small_r
 
 
 @pytest.mark.parametrize("words", ["analyze x.pcap", "analyze x.pcap --json -", "analyze --help", "--version"])
-def test_a_closed_standard_output_is_told_of(capture: Path, words: str) -> None:
+def test_a_closed_standard_output_is_reported(capture: Path, words: str) -> None:
     command = f"{sys.executable} -P -m vmtrace {words} >&-"
     done = subprocess.run(
         ["bash", "-c", command], cwd=capture.parent, capture_output=True, text=True, timeout=60, check=False

@@ -63,7 +63,7 @@ def test_every_output_can_be_made_at_once_of_several_runs(
     assert "pair 2 (I_0) of other: asked for" in (tmp_path / "r.html").read_text()
 
 
-def test_several_runs_without_an_output_are_only_told_of(vmtrace: Any, small_run: Any, new_run: Any) -> None:
+def test_several_runs_without_an_output_are_only_named(vmtrace: Any, small_run: Any, new_run: Any) -> None:
     other = new_run("other")
     other.pairs(2, captured=False)
     done = vmtrace("report", "run", "other", "run")

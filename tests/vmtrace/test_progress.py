@@ -79,7 +79,7 @@ def test_nothing_is_drawn_where_it_is_not_wanted(
     assert terminal.text == ""
 
 
-def test_what_is_being_made_is_told_after_the_patience_and_reading_in_between_is_shown(
+def test_what_is_being_made_is_reported_after_the_patience_and_reading_in_between_is_shown(
     install_terminal: Callable[[], Terminal], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "a").write_bytes(bytes(2000))

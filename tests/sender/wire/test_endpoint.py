@@ -80,14 +80,14 @@ def test_a_closed_port_is_explained(listener: socket.socket) -> None:
         connect(endpoint, resolve(endpoint), SocketOptions(), 5)
 
 
-def test_a_name_that_is_none_is_explained() -> None:
+def test_a_name_that_is_not_valid_is_explained() -> None:
     with pytest.raises(ReceiverGone, match="no address for IPv6"):
         resolve(Endpoint("127.0.0.1", ip_version=6))
     with pytest.raises(ReceiverGone, match="no address"):
         resolve(Endpoint("a" * 70 + ".invalid"))
 
 
-def test_what_is_missing_of_an_address_or_too_much_is_told() -> None:
+def test_what_is_missing_of_an_address_or_too_much_is_reported() -> None:
     with pytest.raises(ReceiverGone, match="on an interface: write fe80::1%eth0"):
         resolve(Endpoint("fe80::1"))
     assert resolve(Endpoint("fe80::1%lo")).socket_address[-1] == socket.if_nametoindex("lo")

@@ -65,7 +65,7 @@ def test_every_changed_byte_is_noticed(size: int, block_bytes: int, data: st.Dat
         assert not received.repeats
 
 
-def test_the_end_is_told_before_the_digest_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_end_is_reported_before_the_digest_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
     happened: list[str] = []
 
     def digest(_block: memoryview) -> str:

@@ -160,7 +160,7 @@ fn analyze_groups(groups: Vec<Group>, options: &mut Options, detail_connections:
             Err(failure @ Failure::Filter(_)) => return Err(failure),
         }
         watch.next_group();
-        // A stream that was told to end ends as any other.
+        // A stream that was asked to end ends as any other.
         all.interrupted |= watch.stopped();
         if all.interrupted {
             break;
@@ -274,7 +274,7 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Ctrl-C was pressed, or whoever is told of the progress does not want more.
+    /// Ctrl-C was pressed, or whoever receives the progress does not want more.
     pub(crate) fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }

@@ -1,5 +1,5 @@
 //! The least that any analyzer of TCP must do with the bench's own captures (little-endian pcap, Ethernet, IPv4): find each
-//! packet's connection, take round-trip times of what is acknowledged, count segments sent again.
+//! packet's connection, take round-trip times of what is acknowledged, count segments retransmitted.
 //!
 //! No options, no statistics but a mean, no doubt about anything: a floor to measure by, and nothing to rely on.
 //!

@@ -1,4 +1,4 @@
-//! A host that was recorded late is told, and analysed without that (docs/methods.md, section 2 rule 4).
+//! A host that was recorded late is detected, and analysed without that (docs/methods.md, section 2 rule 4).
 
 mod playbook;
 
@@ -14,7 +14,7 @@ use vmtrace_core::tcp::rows::rows::Field;
 
 const LAG_MS: f64 = 5.0;
 
-/// An upload beside its receiver, which answers each segment at once; some are lost before.
+/// An upload at its receiver, which answers each segment at once; some are lost before.
 fn upload(talk: Talk) -> Talk {
     talk.open(0.1, 40.0).each(0..60, |talk, n| {
         let time_ms = 50.0 + 3.0 * f64::from(n);

@@ -117,7 +117,7 @@ fn an_input_that_is_gone_by_then_is_told() {
     assert!(matches!(&failure, Failure::Read(errors) if errors.len() == 1), "{failure}");
 }
 
-/// Keeps what it is told, and ends the run once it has been told so often.
+/// Keeps what is reported to it, and ends the run after so many reports.
 struct Told {
     consumed_bytes: Mutex<Vec<u64>>,
     most: usize,

@@ -14,7 +14,7 @@ use vmtrace_core::analysis::{Analysis, NoObserver, Options, analyze_in_parts};
 use vmtrace_core::read::Input;
 use vmtrace_core::tcp::rows::rows::Field;
 
-/// A download beside the client in rounds of ten segments; in each the `lost`-th is sent again half a round later.
+/// A download beside the client in rounds of ten segments; in each the `lost`-th is retransmitted half a round later.
 fn download(talk: Talk, rounds: i64, lost: Option<i64>) -> Talk {
     let talk = talk.open(50.0, 0.05).client(51.0, data(0, 300)).server(101.0, ack(300));
     (0..rounds).fold(talk, |talk, round| {

@@ -1,4 +1,4 @@
-//! A capture that gives its packets no time: what was sent is told, and nothing that takes a time to measure.
+//! A capture that gives its packets no time: what was sent is reported, and nothing that takes a time to measure.
 //!
 //! Subjects: `analysis/reading.rs`.
 #![allow(clippy::unwrap_used, clippy::panic)]

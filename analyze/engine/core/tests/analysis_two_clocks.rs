@@ -17,7 +17,7 @@ const SECOND: i64 = 1_000_000_000;
 #[derive(Debug, Clone)]
 struct World {
     rounds: i64,
-    /// Of the ten segments of each round this one is lost on the way, and sent again.
+    /// Of the ten segments of each round this one is lost on the way, and retransmitted.
     lost: Option<i64>,
     timestamps: bool,
     identified: bool,

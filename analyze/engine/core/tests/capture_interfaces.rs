@@ -13,7 +13,7 @@ fn sent(talk: &Talk) -> DirectionSummary {
     talk.summary().directions[CLIENT].clone()
 }
 
-/// Packets captured twice, segments, and segments sent again.
+/// Packets captured twice, segments, and segments retransmitted.
 fn copies(talk: &Talk) -> (u64, u64, u32) {
     let sent = sent(talk);
     (talk.analysis().inputs[0].duplicates, sent.data_segments, sent.loss.retransmitted)

@@ -79,7 +79,7 @@ impl Download {
     }
 }
 
-/// What must not change: all that is told of both directions, but for what counts the strays.
+/// What must not change: all that is reported of both directions, but for what counts the strays.
 fn told(summary: &ConnectionSummary) -> String {
     let direction = |side: usize| {
         let direction = &summary.directions[side];

@@ -13,7 +13,7 @@ use vmtrace_core::tcp::summary::summary::ConnectionSummary;
 const HALF: f64 = 40.0;
 const RTT: f64 = 2.0 * HALF;
 
-/// A conversation as it was captured beside the client, and beside the server half a round trip later or earlier. Of the client's
+/// A conversation as it was captured beside the client, and at the server half a round trip later or earlier. Of the client's
 /// segments those in `lost` never came there.
 struct BothEnds {
     beside_client: Talk,
@@ -52,7 +52,7 @@ impl BothEnds {
         *analysis.connections.remove(0)
     }
 
-    /// Data segments of the client, those sent again, those of them that were needless, and those that came out of order.
+    /// Data segments of the client, those retransmitted, those of them that were needless, and those that came out of order.
     fn counts(&self) -> (u64, u32, u32, u32) {
         let summary = self.summary();
         let direction = &summary.directions[CLIENT];

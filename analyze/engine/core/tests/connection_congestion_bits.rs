@@ -1,4 +1,4 @@
-//! Marks of congestion as their receiver tells of them (RFC 3168, RFC 9768), and what they say of a window that does not grow.
+//! Congestion marks as their receiver reports them (RFC 3168, RFC 9768), and what they say of a window that does not grow.
 //!
 //! Subjects: `tcp/events/ecn.rs`.
 

@@ -210,7 +210,7 @@ fn an_empty_acknowledgement_counts_however_late() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Numbers, times, options and the place are drawn; the truth is one connection without repeats.
+    /// Numbers, times, options and the place are drawn; the truth is one connection without retransmissions.
     #[test]
     fn crossing_openings_make_one_connection(
         isn in any::<[u32; 2]>(), rtt_ms in 1.0..300.0f64, identified: bool, timestamps: bool, split: bool,

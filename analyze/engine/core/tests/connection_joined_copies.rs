@@ -9,7 +9,7 @@ const RTT: f64 = 40.0;
 /// Number of the client's segment 0 in a [`stream`]: the opening takes two.
 const FIRST_ID: u16 = 102;
 
-/// Twenty segments beside their receiver, one each 0.1 ms from 50 ms on, acknowledged at once.
+/// Twenty segments at their receiver, one each 0.1 ms from 50 ms on, acknowledged at once.
 fn stream(talk: Talk) -> Talk {
     talk.open(0.1, RTT).each(0..20, |talk, n| {
         let at_ms = 50.0 + 0.1 * n as f64;
@@ -23,7 +23,7 @@ fn joined(talk: Talk, change: impl Fn(Segment) -> Segment) -> Talk {
     stream(talk).client(52.2, change(copy)).server(52.21, ack(22_000)).client(52.3, data(22_000, 1000))
 }
 
-/// Segments sent again, copies, segments in all, numbers that are missing.
+/// Segments retransmitted, copies, segments in all, numbers that are missing.
 fn counts(talk: &Talk) -> (u32, u32, u64, Option<u64>) {
     let sent = talk.summary().directions[CLIENT].clone();
     let copies = sent.loss.network_duplicates + sent.loss.capture_duplicates;

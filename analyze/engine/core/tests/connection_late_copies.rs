@@ -31,7 +31,7 @@ fn beside_receiver(over_ipv6: bool) -> Talk {
     talk.with_timestamps().open(0.1, RTT)
 }
 
-/// Segments sent again, and copies that the network made.
+/// Segments retransmitted, and copies that the network made.
 fn counts(talk: &Talk) -> (u32, u32) {
     let loss = *talk.summary().directions[CLIENT].loss;
     (loss.retransmitted, loss.network_duplicates)

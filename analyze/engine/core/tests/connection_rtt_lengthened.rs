@@ -58,7 +58,7 @@ fn where_other_data_was_acknowledged_just_before_a_queue_may_have_stood() {
     assert_eq!(delayed(&queued.server(265.0, ack(1100)).server(280.0, ack(1200))), 0);
 }
 
-/// Beside the sender: a full segment each millisecond from 50 to 449 ms, each acknowledged after a round trip; those from 430
+/// At the sender: a full segment each millisecond from 50 to 449 ms, each acknowledged after a round trip; those from 430
 /// on are outstanding. The receiver's timestamps tell when it made an acknowledgement.
 fn running() -> Talk {
     let talk = Talk::seen_at_client(RTT).with_timestamps();

@@ -97,7 +97,7 @@ fn what_is_reported_above_a_hole_is_not_in_flight_and_neither_is_what_is_lost() 
         .server(140.0, ack(0).sack(1000, 10_000))
         .client(140.0, data(0, 1000))
         .server(180.0, ack(10_000));
-    // 40 ms with all ten, then 40 ms with the one that is sent again.
+    // 40 ms with all ten, then 40 ms with the one that is retransmitted.
     assert_eq!(flight(&client(&talk)), Some((5500.0, 10_000)));
 }
 

@@ -16,7 +16,7 @@ fn client(talk: &Talk) -> DirectionSummary {
     talk.summary().directions[CLIENT].clone()
 }
 
-/// Segments sent again, those of them that were needless, those that came out of order, and the bytes of the stream that were seen.
+/// Segments retransmitted, those of them that were needless, those that came out of order, and the bytes of the stream that were seen.
 fn counts(talk: &Talk) -> (u32, u32, u32, u64) {
     let direction = client(talk);
     assert_eq!(direction.unseen_acknowledged_bytes, 0, "the capture missed nothing");
@@ -24,7 +24,7 @@ fn counts(talk: &Talk) -> (u32, u32, u32, u64) {
 }
 
 /// Beside the client, segment after segment in 1 ms; each is acknowledged a round trip later, but for the sixth, which got lost and is
-/// sent again then.
+/// retransmitted then.
 fn one_lost(talk: Talk) -> Talk {
     let talk = talk.open(RTT, 0.1).each(0..10_i64, |talk, n| talk.client(100.0 + n as f64, data(1000 * n, 1000)));
     let talk = talk.each(0..5_i64, |talk, n| talk.server(140.0 + n as f64, ack(1000 * (n + 1))));
@@ -45,7 +45,7 @@ fn what_was_under_way_when_the_capture_began_is_not_missed_by_it() {
 
 #[test]
 fn what_was_under_way_is_not_missed_where_the_first_packet_was_sent_again() {
-    // The first that is seen is the repeat; the report before it tells of one segment behind that.
+    // The first that is seen is the repeat; the report before it shows one segment behind that.
     let sent =
         Talk::new().open(RTT, 0.1).each(0..10_i64, |talk, n| talk.client(100.0 + n as f64, data(1000 * n, 1000)));
     let reported = sent.server(140.0, ack(0).sack(1000, 2000)).client(140.1, data(0, 1000));
@@ -70,7 +70,7 @@ fn what_is_missing_after_the_first_packet_was_missed_by_the_capture() {
 
 #[test]
 fn a_repeat_of_what_was_lost_before_the_capture_began_was_needed() {
-    // It begins with the last of the ten, or with an acknowledgement: what is sent again has not been seen.
+    // It begins with the last of the ten, or with an acknowledgement: what is retransmitted has not been seen.
     assert_eq!(counts(&one_lost(Talk::new()).starting_at(OPENING + 9)), (1, 0, 0, 3000));
     assert_eq!(counts(&one_lost(Talk::new().with_timestamps()).starting_at(OPENING + 9)), (1, 0, 0, 3000));
     assert_eq!(counts(&one_lost(Talk::new().with_timestamps()).starting_at(OPENING + 10 + 2)), (1, 0, 0, 2000));

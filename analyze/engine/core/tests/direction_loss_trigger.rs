@@ -192,7 +192,7 @@ fn a_superpacket_sent_again_counts_its_segments() {
     assert_eq!(client(talk), [0, 3, 0, 0, 0]);
 }
 
-/// Beside the server: five segments, one missing, and the next shows the hole 5000..6000 at 60 ms.
+/// At the server: five segments, one missing, and the next shows the hole 5000..6000 at 60 ms.
 fn hole_at_server() -> Talk {
     Talk::seen_at_server(40.0)
         .each(0..5, |talk, n| talk.client(50.0 + f64::from(n), data(i64::from(n) * 1000, 1000)))
@@ -255,7 +255,7 @@ fn three_separate_reports_are_enough_though_the_segments_are_short() {
 
 #[test]
 fn a_timeout_of_what_has_arrived_begins_no_recovery() {
-    // Beside the server: the acknowledgement of all was lost on its way, and then the window is closed for long.
+    // At the server: the acknowledgement of all was lost on its way, and then the window is closed for long.
     let talk = Talk::seen_at_server(40.0)
         .each(0..20, |talk, n| talk.client(50.0 + f64::from(n), data(i64::from(n) * 1000, 1000)))
         .server(70.0, ack(20_000))

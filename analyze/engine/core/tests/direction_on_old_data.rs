@@ -320,7 +320,7 @@ fn a_repeat_that_overtakes_one_below_it_shows_no_lost_tail() {
 
 #[test]
 fn what_passed_before_the_last_hop_and_got_lost_there_was_sent_again_with_need() {
-    // A router beside the receiver: 2000 passes it and never arrives.
+    // A router at the receiver: 2000 passes it and never arrives.
     let passed = |timestamps: bool| {
         let talk = Talk::new();
         let talk = if timestamps { talk.with_timestamps() } else { talk }.open(0.2, 40.0);

@@ -1,5 +1,5 @@
-//! Originals that the receiver refuses by their timestamps, since repeats have overtaken them (PAWS): beside the sender an
-//! acknowledgement that says nothing new tells of each (docs/methods.md, section 5).
+//! Originals that the receiver refuses by their timestamps, since repeats have overtaken them (PAWS): at the sender an
+//! acknowledgement that says nothing new shows each (docs/methods.md, section 5).
 //!
 //! Subjects: `tcp/loss/refusals.rs`.
 
@@ -11,7 +11,7 @@ const RTT: f64 = 40.0;
 /// TSval of the first repeat, which the receiver echoes from then on.
 const FIRST_REPEAT: u32 = 1_000_095;
 
-/// Ten segments, one each millisecond, of which the receiver reports all but the first three. The first one is sent again, and
+/// Ten segments, one each millisecond, of which the receiver reports all but the first three. The first one is retransmitted, and
 /// acknowledged alone.
 fn first_repeated(talk: Talk) -> Talk {
     let sent =
@@ -25,12 +25,12 @@ fn like_the_last() -> Segment {
     ack(1000).tsecr(FIRST_REPEAT).sack(3000, 10_000)
 }
 
-/// The others are sent again, too, and everything is acknowledged.
+/// The others are retransmitted, too, and everything is acknowledged.
 fn all_repeated(talk: Talk) -> Talk {
     talk.client(140.0, data(1000, 1000)).client(140.1, data(2000, 1000)).server(180.2, ack(10_000).tsecr(1_000_140))
 }
 
-/// Segments sent again, those without need, and originals that came late.
+/// Segments retransmitted, those without need, and originals that came late.
 fn counts(talk: Talk) -> (u32, u32, u32) {
     let loss = *all_repeated(talk).summary().directions[CLIENT].loss;
     (loss.retransmitted, loss.spurious, loss.reordered)

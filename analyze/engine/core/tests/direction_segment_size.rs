@@ -96,7 +96,7 @@ fn what_was_sent_before_the_size_was_known_is_counted_anew() {
 
 #[test]
 fn numbers_that_frames_of_many_segments_take_are_not_lost_before_the_size_is_known() {
-    // Beside the receiver, which joins segments: most frames end what the application wrote.
+    // At the receiver, which joins segments: most frames end what the application wrote.
     let frames = in_a_row(&[&[14_600; 4][..], &[2920; 400]].concat());
     let open = Talk::new().open_with_sizes(0.1, 20.0, [8960, 8960]);
     let mut id = 300u16;

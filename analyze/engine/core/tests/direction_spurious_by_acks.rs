@@ -1,4 +1,4 @@
-//! Needless repeats where the receiver reports no duplicates: told by what its acknowledgements answer (RFC 9293 section
+//! Needless retransmissions where the receiver reports no duplicates: shown by what its acknowledgements answer (RFC 9293 section
 //! 3.10.7.4, RFC 5681 section 4.2).
 //!
 //! Subjects: `tcp/loss/awaited.rs`.
@@ -9,7 +9,7 @@ use playbook::*;
 
 const RTT: f64 = 40.0;
 
-/// Beside the client, without SACK: one round trip measured, and `segments` more, of which the first is sent again by a timeout.
+/// Beside the client, without SACK: one round trip measured, and `segments` more, of which the first is retransmitted by a timeout.
 fn timed_out(talk: Talk, segments: i64) -> Talk {
     let opened = talk
         .client(0.0, syn().no_sack())
@@ -108,7 +108,7 @@ fn what_is_acknowledged_sooner_than_any_answer_comes_was_there_before() {
 
 #[test]
 fn a_repeat_is_not_answered_before_those_that_were_sent_before_it() {
-    // The path gives back what it had held by and by: in the end more than a round trip later than it was sent again.
+    // The path gives back what it had held by and by: in the end more than a round trip later than it was retransmitted.
     let held = (0..28).fold(without_sack(60).server(440.0, ack(3000)), |talk, n| {
         let (at_ms, again) = (440.1 + 5.0 * n as f64, |offset: i64| data(3000 + 2000 * n + offset, 1000));
         talk.client(at_ms, again(0)).client(at_ms + 0.1, again(1000)).server(at_ms + 4.0, ack(4000 + 1000 * n))

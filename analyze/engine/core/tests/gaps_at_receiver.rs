@@ -1,4 +1,4 @@
-//! Why no data passed for a while, beside the receiver: each cause with its decisive evidence (docs/methods.md, section 7).
+//! Why no data passed for a while, at the receiver: each cause with its decisive evidence (docs/methods.md, section 7).
 //!
 //! Subjects: `tcp/gaps/pending.rs`, `tcp/gaps/receiver_return.rs`, `tcp/gaps/heard.rs`, `tcp/gaps/evidence.rs`,
 //! `tcp/gaps/measures.rs`, `tcp/gaps/causes/held_back.rs`, `tcp/gaps/causes/stalled_sender.rs`, `tcp/gaps/causes/capture.rs`.
@@ -10,7 +10,7 @@ use playbook::*;
 use vmtrace_core::tcp::events::factor::Factor;
 use vmtrace_core::tcp::gaps::cause::Cause;
 
-/// Beside the receiver: segment `n` at `at`, made at `made`, when the sender had heard what the receiver sent at `heard`;
+/// At the receiver: segment `n` at `at`, made at `made`, when the sender had heard what the receiver sent at `heard`;
 /// acknowledged at once.
 fn arrives(talk: Talk, n: i32, at: f64, made: f64, heard: f64) -> Talk {
     let sent = segment(i64::from(n) - 50).tsval(1_000_000 + made as u32).tsecr(2_000_000 + heard as u32);
@@ -125,7 +125,7 @@ fn held_until(talk: Talk, at: f64, apart: f64, numbers: std::ops::Range<i32>) ->
     })
 }
 
-/// Two segments were on their way out when all stood still, a third was made `made` milliseconds after the beginning of the
+/// Two segments were on their way out when all stalled, a third was made `made` milliseconds after the beginning of the
 /// silence, and all others at its end by a sender that had heard what the receiver sent until `heard`.
 fn woken_with_old_segments(made: f64, heard: f64) -> (Cause, i64) {
     let old = held_until(beside_receiver(), 650.0, 0.1, 450..452);
@@ -171,7 +171,7 @@ fn held_again(talk: Talk, n: i32, shift: f64, times: i32) -> Talk {
     })
 }
 
-/// Goes on from segment `n`, and stands still for certain: it owes an acknowledgement for longer than any kernel delays one.
+/// Goes on from segment `n`, and stalls for certain: it owes an acknowledgement for longer than any kernel delays one.
 fn then_stood(talk: Talk, n: i32, shift: f64) -> Talk {
     let (at, last) = (f64::from(n + 60) + shift, n + 60);
     let went_on = (n..last).fold(talk, |talk, n| {
@@ -358,7 +358,7 @@ fn it_may_take_this_host_a_while_until_it_is_at_its_backlog() {
 
 #[test]
 fn so_it_may_if_more_than_one_segment_waits_at_the_path_before() {
-    // Three at the path's rate, which may have been in its own hands, then the rest after a pause.
+    // Three at the bottleneck bandwidth, which may have been in its own hands, then the rest after a pause.
     let first = (450..453).fold(beside_receiver(), |talk, n| {
         let due = f64::from(n);
         arrives(talk, n, due + 200.0, due - 10.0, due - 20.0)
@@ -478,7 +478,7 @@ fn beside_the_receiver_a_sender_that_has_not_heard_of_a_loss_for_two_round_trips
     assert_eq!(cause(60.0, 0.0), [Cause::HostOrPath]);
     assert_eq!(cause(60.0, 2.0), [Cause::AckClock]);
     assert_eq!(cause(36.0, 0.0), [Cause::AckClock]);
-    // It stood still before.
+    // It stalled before.
     let stood = arriving(beside_receiver(), 450, 550, 200.0);
     assert_eq!(causes(&lost_and_went_on(stood, 550, 200.0, 60.0, 0.0)), [Cause::RemoteHostStall; 2]);
 }

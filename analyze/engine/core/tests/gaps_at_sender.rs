@@ -1,4 +1,4 @@
-//! Why no data passed for a while, beside the sender: each cause with its decisive evidence, and with what tells it from its
+//! Why no data passed for a while, at the sender: each cause with its decisive evidence, and with what tells it from its
 //! neighbours (docs/methods.md, section 7).
 //!
 //! Subjects: `tcp/gaps/causes/mod.rs`, `tcp/gaps/causes/probes.rs`, `tcp/gaps/causes/window.rs`,
@@ -21,7 +21,7 @@ fn answer(talk: Talk, time: f64, n: i32, made: f64) -> Talk {
     talk.server(time, ack((i64::from(n) - 49) * 1000).tsval(2_000_000 + made as u32).tsecr(1_000_000 + n as u32))
 }
 
-/// Beside the sender: full segments every millisecond, from 50 to 449 ms, each acknowledged after [`EMPTY_RTT`], later after
+/// At the sender: full segments every millisecond, from 50 to 449 ms, each acknowledged after [`EMPTY_RTT`], later after
 /// [`RTT`]. The last acknowledgement seen at 449 ms is that of segment 429; segments to 449 are outstanding.
 fn running() -> Talk {
     let talk = Talk::seen_at_client(RTT).with_timestamps();
@@ -72,7 +72,7 @@ fn burst(talk: Talk, at: f64, first: i32) -> Talk {
     (0..20).fold(talk, |talk, n| talk.client(at + f64::from(n) * 0.05, segment(i64::from(first + n - 50))))
 }
 
-/// Goes on with segment `next` at `at`, and twice more the receiver stands still for 150 ms after a probe: what it then
+/// Goes on with segment `next` at `at`, and twice more the receiver stalls for 150 ms after a probe: what it then
 /// acknowledges is more than the path carries.
 fn stands_twice_more(talk: Talk, next: i32, at: f64) -> Talk {
     (0..2).fold(talk, |talk, number| {
@@ -119,7 +119,7 @@ fn where_the_capture_ends_with_the_overdue_probe_new_data_after_the_timeout_is_a
     assert_eq!(gaps(&running().client(750.0, segment(400))), [(Cause::LocalHostStall, 301)]);
     // By then no timeout was due, only a probe, which not every kernel sends.
     assert_eq!(gaps(&running().client(650.0, segment(400))), [(Cause::HostOrPath, 201)]);
-    // What is sent again may be a kernel's whose timeout is longer.
+    // What is retransmitted may be a kernel's whose timeout is longer.
     assert_eq!(gaps(&running().client(750.0, segment(380))), [(Cause::Timeout, 301)]);
     // What is not full is the end of a write; the answers to it may be what the capture missed.
     let ended = running().client(450.0, data(400_000, 300)).client(750.0, data(400_300, 1000));
@@ -466,7 +466,7 @@ fn a_timeout_a_little_late_that_wakes_with_the_backlog_is_a_stall_of_this_host()
 
 #[test]
 fn an_acknowledgement_that_a_host_had_made_when_it_stopped_is_no_sign_of_a_path_that_held_it() {
-    // Beside the sender: it comes first, six milliseconds before all the others, which are new.
+    // At the sender: it comes first, six milliseconds before all the others, which are new.
     let probed = || running().client(498.0, segment(400));
     let woke =
         |second: f64, made: f64| burst(answer(answer(probed(), 650.0, 431, 441.0), second, 449, made), 656.2, 451);

@@ -1,4 +1,4 @@
-//! Why no data passed for a while, seen between the hosts: a receiver that stands still leaves unanswered what passed there,
+//! Why no data passed for a while, seen between the hosts: a receiver that stalls leaves unanswered what passed there,
 //! and then answers all of it at once (docs/methods.md, section 7).
 //!
 //! Subjects: `tcp/gaps/undecided.rs`, `tcp/gaps/undecided_gap.rs`, `tcp/gaps/path_rate.rs`, `tcp/gaps/suspicion.rs`,

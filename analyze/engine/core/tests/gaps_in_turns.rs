@@ -17,7 +17,7 @@ fn talks() -> [(&'static str, Talk, f64, f64); 2] {
 }
 
 /// The client's answer of `count` full segments without an end that shows, sent at `at`, of which the last one is lost and is
-/// sent again; all is acknowledged in the end.
+/// retransmitted; all is acknowledged in the end.
 fn answer_with_a_repeat(talk: Talk, at: f64, first: i64, count: i64, on_the_way: [f64; 2]) -> Talk {
     let [client, server] = on_the_way;
     let all = talk.each(first..first + count, |talk, n| talk.client(at + client, segment(n)));

@@ -22,7 +22,7 @@ const FIRST_MS: f64 = 300.0;
 const STEP_MS: f64 = 0.05;
 
 impl Rounds<'_> {
-    /// Each segment answers the acknowledgement of the one in its place of the round before. A segment that is lost is sent again
+    /// Each segment answers the acknowledgement of the one in its place of the round before. A segment that is lost is retransmitted
     /// when the others of its round have been reported.
     fn talk(&self) -> Talk {
         let mut lines: Vec<(f64, usize, Segment)> = Vec::new();

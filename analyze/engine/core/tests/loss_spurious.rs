@@ -173,7 +173,7 @@ fn with_the_same_timestamp_as_the_original_it_is_as_without() {
 
 #[test]
 fn a_report_is_of_the_repeat_that_its_timestamp_showed_to_be_needless() {
-    // Lost, sent again after 200 ms, and once more, needlessly; the first repeat is answered.
+    // Lost, retransmitted after 200 ms, and once more, needlessly; the first repeat is answered.
     let sent = Talk::new().with_timestamps().open(40.0, 0.1).client(50.0, data(0, 1000)).client(50.1, data(1000, 1000));
     let repeated = sent.client(300.0, data(0, 1000)).client(800.0, data(0, 1000));
     let answered = repeated.server(801.0, ack(2000).tsecr(1_000_300));

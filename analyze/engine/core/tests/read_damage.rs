@@ -110,7 +110,7 @@ fn zeros_behind_the_last_record_are_damage_not_packets() {
     assert_eq!(outcome.facts().damage[0].skipped_bytes, 4096);
 }
 
-/// Where frames were found, and what else was told.
+/// Where frames were found, and what else was reported.
 fn places(file: &[u8]) -> (Vec<(u32, u32)>, Vec<Damage>) {
     let outcome = read(file);
     let lengths = outcome.records.iter().map(|record| (record.captured_length, record.original_length));

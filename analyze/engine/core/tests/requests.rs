@@ -187,7 +187,7 @@ fn the_document_has_list_totals_and_servers() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Round trips, waits, sizes and number are drawn; what is told is what was drawn.
+    /// Round trips, waits, sizes and number are drawn; what is reported is what was drawn.
     #[test]
     fn exchanges_are_told_as_they_were(
         rtt_ms in 0.2..150.0f64,

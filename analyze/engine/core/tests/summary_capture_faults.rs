@@ -61,7 +61,7 @@ fn what_the_capture_missed_leaves_out_numbers_of_its_own_beside_those_of_what_wa
 
 #[test]
 fn what_was_told_in_a_block_that_the_snap_length_cut_off_did_not_come_late() {
-    // Segments 1 and 4 are lost, and so is the acknowledgement after 3: that after 5 tells of 3 in its second block.
+    // Segments 1 and 4 are lost, and so is the acknowledgement after 3: that after 5 reports 3 in its second block.
     let talk =
         (1..=6).fold(Talk::seen_at_client(40.0), |talk, n| talk.client(50.0 + n as f64, data((n - 1) * 1000, 1000)));
     let talk = talk

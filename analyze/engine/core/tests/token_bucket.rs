@@ -146,7 +146,7 @@ fn a_rate_that_lasts_eleven_round_trips_is_one_though_its_own_queue_doubles_them
 fn bins_that_something_else_limits_are_left_out() {
     let mut series = transfer(&SHAPED);
     let mut usable = vec![1.0; series.bins.len()];
-    // Every tenth tenth of a second the machine stood still.
+    // Every tenth tenth of a second the machine stalled.
     for stalled in (100..370).filter(|bin| bin % 50 < 10) {
         series.bins[stalled] = Bin::default();
         usable[stalled] = 0.0;

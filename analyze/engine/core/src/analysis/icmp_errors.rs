@@ -111,7 +111,7 @@ impl Gathered {
     }
 
     /// A device that translates the client's address may leave the quote as it was on its other side: then the server and the
-    /// sequence number tell of which connection it is.
+    /// sequence number show which connection it is.
     ///
     /// For each error the number of connections that fit it, and one of them.
     fn translated_owners(&self, connections: &Summaries, owners: &[Option<usize>]) -> (Vec<u32>, Vec<Option<usize>>) {

@@ -17,7 +17,7 @@ use crate::tcp::capture::lag::{Host, LONGEST_NS, Lag};
 const MOST_WAITING: usize = 1 << 18;
 
 /// Where a record stands: in order of its time, then of its place in the file. Of one time, what lagged comes first: the fastest
-/// answer to it, by which the lag was told, seems to take no time.
+/// answer to it, by which the lag was detected, seems to take no time.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Place {
     time_ns: i64,

@@ -121,7 +121,7 @@ impl Reading {
         Self { icmp, ..self }
     }
 
-    /// Most of a connection came twice, or was sent again, or a connection is there twice: captures of two points may have been put
+    /// Most of a connection came twice, or was retransmitted, or a connection is there twice: captures of two points may have been put
     /// together.
     pub fn may_be_of_two_points(&self) -> bool {
         let are_behind_one_another = self.facts.iter().any(|facts| facts.clock_steps_back > 0);

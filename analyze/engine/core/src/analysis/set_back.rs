@@ -14,7 +14,7 @@ const LOOKED_BACK: usize = 4096;
 /// Farther apart, identifications say nothing of order.
 const NEAR_NUMBERS: u16 = 1000;
 
-/// So many times more packets must show one order as show the other: what is sent again goes back in its numbers.
+/// So many times more packets must show one order as show the other: what is retransmitted goes back in its numbers.
 const MOSTLY: usize = 4;
 
 /// Flows that are remembered before those are left out that have not been seen for long.
@@ -116,7 +116,7 @@ pub(super) fn file_order_is_right<'a>(
         let is_acknowledged = before.last(opposite, &packet).is_some_and(|last| acknowledges(&last, &packet));
         back += if is_acknowledged { fewest } else { 0 };
     }
-    // What was sent again goes back in its numbers: those of one sender alone may mislead.
+    // What was retransmitted goes back in its numbers: those of one sender alone may mislead.
     (is_certain || directions.len() > 1) && forth >= fewest && forth > MOSTLY * back
 }
 

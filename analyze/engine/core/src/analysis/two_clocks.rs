@@ -47,7 +47,7 @@ const NEAR_NS: i64 = 50_000_000;
 /// On the way packets take no longer than the quickest by this.
 const LONGEST_QUEUE_NS: i64 = 3_000_000_000;
 
-/// Without numbers and timestamps a packet may look like one sent again: then it is a copy within this.
+/// Without numbers and timestamps a packet may look like one retransmitted: then it is a copy within this.
 const LONGEST_QUEUE_WITHOUT_NUMBERS_NS: i64 = 150_000_000;
 
 /// A capture point.
@@ -235,7 +235,7 @@ fn key_of(packet: &Packet, sequence: u32, ip_id: u16, bytes: &[u8]) -> u64 {
         .fold(mixed, |mixed, byte| mix(mixed, u64::from(*byte)))
 }
 
-/// What is sent again looks different.
+/// What is retransmitted looks different.
 fn is_numbered(packet: &Packet) -> bool {
     packet.ip_id != 0 || packet.timestamp().is_some()
 }

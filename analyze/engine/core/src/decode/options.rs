@@ -131,7 +131,7 @@ pub enum OptionsEnd {
     Malformed,
 }
 
-/// Reads option by option; what remains unread when it stops is told by [`TcpOptions::end`].
+/// Reads option by option; what remains unread when it stops is shown by [`TcpOptions::end`].
 #[derive(Debug, Clone)]
 pub struct TcpOptions<'a> {
     /// Captured bytes not yet read.

@@ -89,7 +89,7 @@ fn source_routes(view: &mut View<'_>) -> Result<(), Undecoded> {
     }
 }
 
-/// ERSPAN: type I has no header, type II (told by GRE's sequence number) one of 8 bytes.
+/// ERSPAN: type I has no header, type II (identified by GRE's sequence number) one of 8 bytes.
 fn erspan(view: &mut View<'_>, sequenced: bool) -> Result<Layer, Undecoded> {
     if sequenced {
         view.skip(8, Part::Tunnel)?;

@@ -39,7 +39,7 @@ pub struct JsonHeader {
 /// Bytes gathered before they are written: few enough that a writer which copies them finds them in a near cache.
 const BUFFER_BYTES: usize = 64 << 10;
 
-/// With more connections their limits are told in sum only, unless one is chosen.
+/// With more connections their limits are reported in sum only, unless one is chosen.
 const MOST_CONNECTIONS_WITH_RUNS: usize = 100;
 
 impl Analysis {

@@ -17,7 +17,7 @@ pub(super) struct Json {
     pub(super) out: Vec<u8>,
     /// Texts of the parts that connections have in common; empty until the first of them was written.
     pub(super) common: [Vec<u8>; Common::COUNT],
-    /// Limits are told run by run, too.
+    /// Limits are reported run by run, too.
     pub(super) with_runs: bool,
 }
 

@@ -56,7 +56,7 @@ pub(super) struct Unpacker {
     kind: Kind,
     /// None after the end or a break.
     unpack: Option<Box<dyn Unpack>>,
-    /// A break that is told once the bytes before it are handed on.
+    /// A break that is reported once the bytes before it are handed on.
     trouble: Option<Trouble>,
     progress: Arc<Progress>,
 }

@@ -299,7 +299,7 @@ impl FileSource {
         }
     }
 
-    /// Reads until `count` bytes are in the tail or the stream ends. What it ended with is told once it has been walked
+    /// Reads until `count` bytes are in the tail or the stream ends. What it ended with is reported once it has been walked
     /// over.
     fn look_ahead(&mut self, count: usize) {
         let mut head = std::mem::take(&mut self.tail);

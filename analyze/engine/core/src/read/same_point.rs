@@ -1,7 +1,7 @@
 //! A look ahead at two captures that overlap in time: do they hold the same frames? Then they are one traffic captured
 //! at two points, to be analysed apart; else they are two interfaces of one run, to be merged.
 //!
-//! Frames are told by what no router changes: addresses, IP identification, ports, sequence and acknowledgement
+//! Frames are identified by what no router changes: addresses, IP identification, ports, sequence and acknowledgement
 //! numbers. TTL, checksums and lengths are left out, because routers and offloads rewrite them. Only a rough eye for
 //! link layers is needed here; real decoding is `decode`'s.
 

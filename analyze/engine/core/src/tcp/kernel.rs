@@ -11,7 +11,7 @@ pub const LONGEST_DISTANCE_NS: i64 = 5_000_000;
 /// counts them, or by that and another TTL.
 pub const LONGEST_NUMBERED_NS: i64 = 50_000_000;
 
-/// Without identifications a frame is cut or joined within this time: nothing is sent again so soon but on signs of loss.
+/// Without identifications a frame is cut or joined within this time: nothing is retransmitted so soon but on signs of loss.
 pub const LONGEST_WITHOUT_NUMBERS_NS: i64 = 1_000_000;
 
 /// Flags of a frame that only one of its segments has.
@@ -61,7 +61,7 @@ pub(crate) const SHORTEST_SILENCE_NS: i64 = SHORTEST_ANOMALY_NS as i64;
 /// Packets that come within this time after a silence come with the first one.
 pub(crate) const TOGETHER_NS: i64 = 2_000_000;
 
-/// A host that has stood still acknowledges its backlog within this time. Its first acknowledgement may be one that was
+/// A host that has stalled acknowledges its backlog within this time. Its first acknowledgement may be one that was
 /// delayed when it stopped, a tick or two before it looks at what has come meanwhile.
 pub(crate) const ANSWER_NS: i64 = 40_000_000;
 
@@ -110,11 +110,11 @@ pub const FARTHEST_JUMP: u64 = 1 << 30;
 /// Numbers no farther than this from what was sent are believed, whatever window is advertised: a capture may miss some.
 pub(crate) const NEAR_BYTES: u32 = 1 << 16;
 
-/// Data that comes this soon after its acknowledgement, or behind a later segment beside the sender, was recorded out of
+/// Data that comes this soon after its acknowledgement, or behind a later segment at the sender, was recorded out of
 /// order (docs/methods.md, section 2 rule 4).
 pub(crate) const RECORDING_DISORDER_NS: i64 = 2_000_000;
 
-/// Numbers missing before the first data that tell of data: a single one may be that of an acknowledgement.
+/// Numbers missing before the first data that show data: a single one may be that of an acknowledgement.
 pub(crate) const FEWEST_OF_A_FLIGHT: u16 = 2;
 
 /// A retransmission cannot answer a hole sooner than this share of the round trip.

@@ -189,7 +189,7 @@ impl Outcome {
     }
 }
 
-/// Reads a source to its end. Errors do not end it: they are told once.
+/// Reads a source to its end. Errors do not end it: they are reported once.
 pub fn drain(source: &mut dyn ChunkSource) -> Outcome {
     let mut outcome = Outcome { frames: Vec::new(), records: Vec::new(), inputs: Vec::new(), error: None };
     let mut chunk = Chunk::default();

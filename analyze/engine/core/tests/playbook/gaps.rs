@@ -25,7 +25,7 @@ pub fn only_cause(talk: &Talk) -> Cause {
     gaps[0].0
 }
 
-/// So long after data its acknowledgement is seen beside the sender, ms.
+/// So long after data its acknowledgement is seen at the sender, ms.
 pub const RTT: f64 = 20.0;
 
 /// The client's segment `n`, full and without PSH.

@@ -84,7 +84,7 @@ impl Talk {
         Self::new().open(rtt_ms, 0.1)
     }
 
-    /// Opened with the capture beside the server.
+    /// Opened with the capture at the server.
     pub fn seen_at_server(rtt_ms: f64) -> Self {
         Self::new().open(0.1, rtt_ms)
     }

@@ -34,14 +34,14 @@ pub struct Transfer {
     /// What both sides take in a segment, options included. Full segments have no PSH where they are smaller.
     pub offered: u16,
     pub beside_sender: bool,
-    /// The path's link is the first of it, and the capture right behind that: beside the sender but for the link's queue.
+    /// The path's link is the first of it, and the capture right behind that: at the sender but for the link's queue.
     pub behind_link: bool,
     /// Away from the sender: time from data to its acknowledgement, as seen there.
     pub receiver_loop_ms: f64,
     pub timestamps: bool,
-    /// The receiver's host stood still for so long before it answered the SYN.
+    /// The receiver's host stalled for so long before it answered the SYN.
     pub handshake_held_ms: f64,
-    /// The sender's host stands still: when, and for how long.
+    /// The sender's host stalls: when, and for how long.
     pub stalls_ms: &'static [(f64, f64)],
 }
 

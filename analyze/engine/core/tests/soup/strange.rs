@@ -17,7 +17,7 @@ impl Talk {
         }
     }
 
-    /// Short segments, some of which arrive, are sent again as one; the D-SACK covers what had arrived.
+    /// Short segments, some of which arrive, are retransmitted as one; the D-SACK covers what had arrived.
     fn joined_again(&mut self, side: usize, dice: &mut Dice, kitchen: &mut Kitchen) {
         let (arrived, length) = (dice.byte(), 1 + u32::from(dice.byte()));
         let start = self.lanes[side].next;

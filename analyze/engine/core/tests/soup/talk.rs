@@ -1,6 +1,6 @@
 //! Bytes to what one or two connections send: mostly what stacks do, by runs of steady traffic, and everything that leads away
 //! from it: loss on either side of the capture, reordering, SACK and D-SACK, offload, wraps, resets, reuse of ports, frames that
-//! are captured twice, starts in mid-stream, closed windows, keep-alives, marks of congestion, clocks that are set.
+//! are captured twice, starts in mid-stream, closed windows, keep-alives, congestion marks, clocks that are set.
 //!
 //! The first bytes decide on the connections, then each step takes some bytes until none are left or the capture is long enough.
 
@@ -21,7 +21,7 @@ const MOST_CAPTURED: usize = 1500;
 /// A capture and how it is to be analysed.
 pub struct Soup {
     pub capture: Capture,
-    /// The user's limit of oversize spacing.
+    /// The user's limit of unusually long pause.
     pub limit_ns: Option<u64>,
     /// Packets of a chunk, where several are taken at once.
     pub chunk: usize,
@@ -350,7 +350,7 @@ impl Talk {
         self.record(side, kitchen, segment);
     }
 
-    /// What the receiver misses is sent again, all or a segment of it.
+    /// What the receiver misses is retransmitted, all or a segment of it.
     fn repair(&mut self, side: usize, dice: &mut Dice, kitchen: &mut Kitchen) {
         let Some((start, end)) = self.lanes[side].first_hole() else { return self.run(side, dice, kitchen) };
         let byte = dice.byte();
@@ -367,7 +367,7 @@ impl Talk {
         }
     }
 
-    /// Something that had arrived is sent again.
+    /// Something that had arrived is retransmitted.
     pub(super) fn send_again(&mut self, side: usize, dice: &mut Dice, kitchen: &mut Kitchen) {
         let back = u64::from(self.full()) * u64::from(1 + dice.below(6));
         let start = self.lanes[side].next.saturating_sub(back);
@@ -506,7 +506,7 @@ impl Talk {
         self.record(side, kitchen, segment);
     }
 
-    /// Another SYN: sent again, or of another connection with the same addresses and ports.
+    /// Another SYN: retransmitted, or of another connection with the same addresses and ports.
     fn again_from_the_start(&mut self, dice: &mut Dice, kitchen: &mut Kitchen) {
         let byte = dice.byte();
         if !byte.is_multiple_of(4) {

@@ -69,7 +69,7 @@ pub trait Visitor {
     fn outcome(&mut self, summary: &ConnectionSummary);
     /// ICMP errors about it.
     fn icmp_errors(&mut self, errors: Option<&IcmpErrors>);
-    /// A part told by `describe`. Given as [`Common`], it is the same for every connection that gives it so: the visitor may
+    /// A part reported by `describe`. Given as [`Common`], it is the same for every connection that gives it so: the visitor may
     /// repeat what it made of it the first time.
     #[inline]
     fn part(&mut self, common: Option<Common>, describe: impl FnOnce(&mut Self))
@@ -79,7 +79,7 @@ pub trait Visitor {
         let _ = common;
         describe(self);
     }
-    /// Fields told by `describe`. Without `any` of them set, a visitor that leaves out what is not set may pass them over.
+    /// Fields reported by `describe`. Without `any` of them set, a visitor that leaves out what is not set may pass them over.
     #[inline(always)]
     fn seldom(&mut self, any: bool, describe: impl FnOnce(&mut Self))
     where

@@ -133,7 +133,7 @@ fn file_header<E: Endian>(header: &[u8; FILE_HEADER_BYTES]) -> Option<(u32, Leng
     };
     let network = u32_at::<E>(header, 20)?;
     let declared = Declared {
-        // Bits 16..26 held a "class" once, bits 26..32 tell of the frame check sequence in 16-bit words.
+        // Bits 16..26 held a "class" once, bits 26..32 hold the length of the frame check sequence in 16-bit words.
         link_type: (network & 0xffff) as u16,
         fcs_length: if network & FCS_PRESENT != 0 { (network >> 28) as u8 * 2 } else { 0 },
         snap_length: u32_at::<E>(header, 16)?,

@@ -50,7 +50,7 @@ pub(super) struct RecordWalk<L> {
     pub(super) lost: Option<Lost>,
     /// Number of the last frame that is certainly all there: the header of another file stands behind it.
     pub(super) sound: u32,
-    /// Where the last record begins whose time was told to be false.
+    /// Where the last record begins whose time was reported to be false.
     pub(super) timeless: Option<u64>,
 }
 

@@ -43,7 +43,7 @@ pub struct UnevenFrames {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EarlyFrame {
     pub(crate) payload: u32,
-    /// Why it was sent again, if it was.
+    /// Why it was retransmitted, if it was.
     pub(crate) repeated: Option<Trigger>,
 }
 

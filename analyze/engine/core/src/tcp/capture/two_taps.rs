@@ -65,7 +65,7 @@ impl PassedTwice {
             && (passed_ns < time_ns || self.in_order.len() > MOST_REMEMBERED)
         {
             self.in_order.pop_front();
-            // The same may have been sent again since.
+            // The same may have been retransmitted since.
             if let Some(passed) = self.passed.get(&identity).filter(|passed| passed.time_ns == passed_ns) {
                 self.once += u32::from(!passed.twice);
                 self.passed.remove(&identity);

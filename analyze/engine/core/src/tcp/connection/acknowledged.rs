@@ -41,7 +41,7 @@ pub(super) fn shows_sack(connection: &Connection, packet: &Packet, bytes: &[u8])
         && !SackBlocks::of_packet(packet, bytes).as_slice().is_empty()
 }
 
-/// Both sides have closed it; it is there still since all comes twice, and nothing else that comes tells of it.
+/// Both sides have closed it; it is there still since all comes twice, and nothing else that comes shows it.
 pub(super) fn only_waits_for_copies(connection: &Connection, packet: &Packet) -> bool {
     let is_kept = connection.over_since.is_some() && connection.two_points.is_some();
     is_kept && packet.payload_length == 0 && closing::both_have_closed(connection)

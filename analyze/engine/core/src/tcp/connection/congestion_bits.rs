@@ -1,4 +1,4 @@
-//! Congestion that is told without a loss: routers mark packets, their receiver tells the sender, and the sender reduces its
+//! Congestion that shows without a loss: routers mark packets, their receiver reports it to the sender, and the sender reduces its
 //! window as for a loss (explicit congestion notification; RFC 3168, and with counts of marked packets RFC 9768).
 //!
 //! What the opening agrees on says how the three bits are to be read. Without it they are not read: ECE alone may be either.
@@ -27,7 +27,7 @@ pub(crate) fn take_congestion_bits(connection: &mut Connection, packet: &Packet,
     let Some(ecn) = connection.ecn.as_deref_mut().filter(|_| connection.handshake.complete) else { return };
     let data = &connection.directions[1 - side];
     let position = unwrap(data.una, packet.acknowledgement);
-    // What was overtaken tells of times gone by.
+    // What was overtaken shows times gone by.
     if packet.has(tcp_flags::ACK) && position >= data.una {
         let echoes = &mut ecn.sides[1 - side];
         match ecn.feedback {
@@ -44,7 +44,7 @@ pub(crate) fn take_congestion_bits(connection: &mut Connection, packet: &Packet,
     }
 }
 
-/// Packets of the receiver so far that told of marks on the data of `side`.
+/// Packets of the receiver so far that reported marks on the data of `side`.
 pub(crate) fn congestion_echoes(connection: &Connection, side: usize) -> u64 {
     connection.ecn.as_deref().map_or(0, |ecn| ecn.sides[side].packets)
 }

@@ -65,7 +65,7 @@ pub struct Connection {
     pub dns: Option<Box<DnsStreams>>,
     /// Shortest round trip between the capture point and client, server.
     pub loops_ns: [Option<i64>; 2],
-    /// Where the handshake was not captured: what echoes tell of them, until that is known.
+    /// Where the handshake was not captured: what echoes show of them, until that is known.
     pub(crate) echo_loops: Option<Box<EchoLoops>>,
     /// The capture point is beside client, server; follows from the loops.
     pub(crate) beside: [bool; 2],
@@ -76,7 +76,7 @@ pub struct Connection {
     /// Both sides permit SACK.
     pub(crate) sack: bool,
     pub(crate) handshake_rtt_ns: Option<i64>,
-    /// Marks of congestion, if both sides agreed to tell of them; follows from the last SYN's flags and those of its answer.
+    /// Congestion marks, if both sides agreed to report them; follows from the last SYN's flags and those of its answer.
     pub(crate) ecn: Option<Box<Ecn>>,
     pub(crate) syn_flags: Option<u16>,
     pub(super) suspected_step: Option<(u8, ClockStep)>,

@@ -1,4 +1,4 @@
-//! Packets that the capture shows twice: which of those that look alike are one, and not sent again (docs/methods.md,
+//! Packets that the capture shows twice: which of those that look alike are one, and not retransmitted (docs/methods.md,
 //! section 2 rule 3).
 //!
 //! [`crate::tcp::capture::recent_packets`] finds what was seen with the same headers; here is decided whether the sender can have sent it again.
@@ -190,7 +190,7 @@ impl Again<'_> {
                 (self.no_loss_shown_since(age_ns) || self.comes_before_answers(age_ns))
                     && (age_ns <= LONGEST_WITHOUT_NUMBERS_NS || !self.may_be_on_its_way_again())
             }
-            // Of reports that were cut it cannot be told whether they say the same.
+            // Of reports that were cut it is not known whether they say the same.
             packet => {
                 let says_all = self.sack && packet.options & option_bits::CUT == 0;
                 // What was asked for is an acknowledgement of its own, though it says the same.
@@ -204,7 +204,7 @@ impl Again<'_> {
         self.packet.ip_id != 0 && !self.live.capture.recent.shares_number(self.packet)
     }
 
-    /// What filled a hole may have been sent again before it came, and look alike if it has no timestamps.
+    /// What filled a hole may have been retransmitted before it came, and look alike if it has no timestamps.
     fn may_be_on_its_way_again(&self) -> bool {
         self.packet.options & option_bits::TIMESTAMPS == 0
             && self.live.segments.recent(self.start).is_none_or(|record| record.state != 0)
@@ -212,7 +212,7 @@ impl Again<'_> {
 
     /// It is a part of what was seen, or has that as a part.
     fn is_copy_of_parts(&self, age_ns: i64) -> bool {
-        // Also what was acknowledged since: beside the receiver that is at once.
+        // Also what was acknowledged since: at the receiver that is at once.
         let then_ns = self.packet.time_ns - age_ns;
         let recent = self.live.segments.recent(self.start);
         let sent_once = recent.is_some_and(|record| record.time_ns == then_ns && record.was_sent_once());
@@ -238,10 +238,10 @@ impl Again<'_> {
         let numbers = &self.live.loss.identifications;
         let is_number_known =
             self.packet.ip_id != 0 && numbers.looks_consecutive() && numbers.is_known(self.packet.ip_id);
-        // What loss explains may have been sent again by a sender that stamps as it likes.
+        // What loss explains may have been retransmitted by a sender that stamps as it likes.
         let no_loss_shown = self.no_loss_shown_since(age_ns);
         let unexplained = is_number_known || no_loss_shown || beside.receiver || self.two_points;
-        // Beside its sender nothing but the capture makes copies. What filled a hole may itself be on its way again.
+        // At its sender nothing but the capture makes copies. What filled a hole may itself be on its way again.
         let in_order = || {
             let record =
                 self.live.segments.recent(self.start).filter(|record| record.was_sent_once() && !beside.sender);
@@ -266,7 +266,7 @@ impl Again<'_> {
         self.live.acks.last_loss_sign_ns.is_none_or(|sign_ns| sign_ns < self.packet.time_ns - age_ns)
     }
 
-    /// No answer to what was sent then can have come that would have it sent again.
+    /// No answer to what was sent then can have come that would have it retransmitted.
     fn comes_before_answers(&self, age_ns: i64) -> bool {
         let last_ns = self.live.segments.recent(self.start).map(|sent| sent.time_ns);
         self.is_before_answers(age_ns) && last_ns == Some(self.packet.time_ns - age_ns)
@@ -282,7 +282,7 @@ impl Again<'_> {
         self.shortest_rtt_ns.map_or_else(smoothed_ns, |rtt_ns| rtt_ns as f64)
     }
 
-    /// Since the last time it was sent again the sender has heard nothing.
+    /// Since the last time it was retransmitted the sender has heard nothing.
     fn is_like_last_repeat(&self) -> bool {
         let &Packet { tsval, tsecr, options, .. } = self.packet;
         options & option_bits::TIMESTAMPS != 0

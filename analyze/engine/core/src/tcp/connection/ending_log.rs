@@ -1,5 +1,5 @@
 //! What happened to a connection besides its data, for the words on how it opened and ended: repeated SYNs, resets, what was
-//! sent again, when the window closed, the last long silence. Made with the first of these; most connections have none.
+//! retransmitted, when the window closed, the last long silence. Made with the first of these; most connections have none.
 //!
 //! Only places are kept, and few of each: what follows from them is said in `outcome`, when all is known.
 
@@ -24,7 +24,7 @@ pub struct EndingLog {
 pub struct SideLog {
     /// SYNs of the client or SYN-ACKs of the server after the first.
     pub openings: Vec<Place>,
-    /// What it sent again, and its probes, the last ones.
+    /// What it retransmitted, and its probes, the last ones.
     pub sent_again: VecDeque<Sent>,
     /// How often it did so, since its oldest byte outstanding was sent first.
     pub times_again: u32,

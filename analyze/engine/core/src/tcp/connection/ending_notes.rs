@@ -109,7 +109,7 @@ fn note_oldest_sent(connection: &mut Connection, side: usize) {
     }
 }
 
-/// A packet that was sent again, or asks whether anybody is there.
+/// A packet that was retransmitted, or asks whether anybody is there.
 #[inline]
 pub(crate) fn note_sent_again(connection: &mut Connection, packet: &Packet, side: usize, arrived: &Arrived) {
     let is_again = match arrived.kind {

@@ -20,7 +20,7 @@ pub struct ClockStep {
 /// What connections share while their packets are taken.
 #[derive(Default)]
 pub struct Environment {
-    /// User's limit of oversize spacing.
+    /// The user's limit for unusually long pauses.
     pub fixed_spacing_limit_ns: Option<u64>,
     /// What limits a round, in the order in which it is asked.
     pub round_rules: &'static [RoundRule],

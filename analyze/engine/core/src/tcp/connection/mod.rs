@@ -9,7 +9,7 @@
 //! loops            beside which host the capture seems to be     clock_steps      of the capture's clock
 //! opened, closing  what follows from a handshake         nearer           who answered the SYN (syn_late: and when it passed)
 //! reset            which RST is believed, and what refutes it
-//! ending_log, ending_notes       repeated SYNs, resets, what was sent again
+//! ending_log, ending_notes       repeated SYNs, resets, what was retransmitted
 //! acceptable       which numbers are believed (doubtful)  padding        zeros that are no data (padded)
 //! duplicates, at_two_taps, congestion_bits              what a packet is besides its data
 //! watchers, watching   pauses and rounds of a direction, and when they are asked

@@ -46,7 +46,7 @@ pub(crate) fn answered_nearer(connection: &Connection) -> Option<bool> {
 /// The same with its numbers, if it is so.
 pub(crate) fn nearer(connection: &Connection) -> Option<Nearer> {
     let side = [1, 0].into_iter().find(|&side| is_answered_nearer(connection, side) == Some(true))?;
-    // Between SYN, SYN-ACK and acknowledgement stand what was sent again of them.
+    // Between SYN, SYN-ACK and acknowledgement stand what was retransmitted of them.
     let [syn, _, syn_ack, _, acknowledgement] = connection.handshake.steps(connection.first_frame);
     let answered = [syn_ack, syn][side & 1].zip([acknowledgement, syn_ack][side & 1]);
     let place = |(time_ns, frame): (i64, u32)| Place { frame, time_ns };

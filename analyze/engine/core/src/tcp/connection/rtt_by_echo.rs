@@ -3,7 +3,7 @@
 //! With it [`crate::tcp::connection::vantage`] is known of a transfer that was under way when the capture began.
 //!
 //! That is never less than the round trip, but more if the sender had nothing to send. So it counts only if data kept coming
-//! meanwhile, or if it is so short that the capture is beside the sender in any case.
+//! meanwhile, or if it is so short that the capture is at the sender in any case.
 //!
 //! Rule: docs/methods.md, "Place by echoes".
 

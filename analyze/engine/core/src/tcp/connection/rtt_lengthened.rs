@@ -2,7 +2,7 @@
 //!
 //! * A receiver may hold back the acknowledgement of a single segment (RFC 1122 section 4.2.3.2). Taken for that: nothing else
 //!   is outstanding, nothing was acknowledged just before, and it took 20 ms more than the shortest round trip.
-//! * A host that stood still answers when it runs again. What paused data is often known later than the samples that came
+//! * A host that stalled answers when it runs again. What paused data is often known later than the samples that came
 //!   with its end ([`crate::tcp::gaps::undecided`]): those that cover a silence are kept until the connection is over.
 //!
 //! Rule: docs/methods.md, "Samples that a host lengthened".

@@ -21,7 +21,7 @@ use crate::tls::Spoken;
 /// Packets of a request of HTTP that are looked at for another one.
 const MOST_LOOKED_AT: u8 = 8;
 
-/// A side that speaks again after so long, and several round trips, has had a pause.
+/// A side that sends again after so long, and several round trips, has had a pause.
 const SHORTEST_PAUSE_NS: i64 = 200_000_000;
 
 const PAUSE_ROUND_TRIPS: i64 = 4;

@@ -1,5 +1,5 @@
 //! Silences of each host, whatever it sends, and whether it owed something meanwhile; at the end of the connection, the rhythm in
-//! which it stood still ([`crate::tcp::gaps::rhythm`]).
+//! which it stalled ([`crate::tcp::gaps::rhythm`]).
 //!
 //! What a kernel that runs does at once, and a host that is stopped does not:
 //! * It acknowledges the second full segment (RFC 9293 section 3.8.6.3).
@@ -80,7 +80,7 @@ fn late_ns(connection: &Connection, packet: &Packet, side: usize, before_ns: i64
     since_ns.map_or(0, |since_ns| packet.time_ns.saturating_sub(before_ns).saturating_sub(since_ns))
 }
 
-/// The connection is over: the rhythm in which a host stood still is looked for, and the pauses that end with it are its.
+/// The connection is over: the rhythm in which a host stalled is looked for, and the pauses that end with it are its.
 pub(crate) fn settle_pauses(connection: &mut Connection, limit_ns: Option<u64>) {
     let (beside, begun_ns) = (connection.beside, connection.start_ns);
     let Some(standstills) = &mut connection.standstills else { return };
@@ -92,7 +92,7 @@ pub(crate) fn settle_pauses(connection: &mut Connection, limit_ns: Option<u64>) 
     }
 }
 
-/// The time in which it stood still is no other factor's.
+/// The time in which it stalled is no other factor's.
 pub(crate) fn settle_limits(connection: &Connection, summary: &mut LimitsSummary) {
     let Some(found) = connection.standstills.as_deref().and_then(|standstills| standstills.found.as_ref()) else {
         return;

@@ -36,7 +36,7 @@ pub fn is_steady(connection: &Connection) -> bool {
         && connection.padding.is_none()
 }
 
-/// Packets with one of these bits want a look of their own: where both sides agreed on marks of congestion, those that tell of
+/// Packets with one of these bits want a look of their own: where both sides agreed on congestion marks, those that report
 /// them, too.
 #[inline]
 pub fn telling_bits(connection: &Connection) -> u16 {

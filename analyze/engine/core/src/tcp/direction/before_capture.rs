@@ -16,7 +16,7 @@ use crate::tcp::stats::sequence::unwrap;
 /// What is recorded in another order is so by less.
 const LONGEST_DISORDER_NS: i64 = 1_000_000_000;
 
-/// Begins at `position`, or above it where acknowledgements have told of more; returns by how much later than it did.
+/// Begins at `position`, or above it where acknowledgements have shown more; returns by how much later than it did.
 pub(crate) fn begin_at(direction: &mut Direction, position: u64, packet: &Packet, start_ns: i64) -> u64 {
     let (acknowledged, una) = (direction.base, direction.una);
     let told = |time_ns: i64| Exposure { time_ns, tsval: None, ip_id: 0, by_acknowledgement: true };

@@ -3,7 +3,7 @@
 //! [`Direction`] is small and lives from the first packet on (a port scan makes millions of them); [`Live`] holds what only
 //! conversations need and is made with the first segment that is not part of opening. The rules are functions of the other files:
 //! [`crate::tcp::direction::on_data`] takes data, [`crate::tcp::direction::on_ack`] takes what the peer says, [`crate::tcp::direction::loss_trigger`] tells why
-//! something was sent again.
+//! something was retransmitted.
 
 use crate::packet::Packet;
 use crate::tcp::capture::capture::Capture;

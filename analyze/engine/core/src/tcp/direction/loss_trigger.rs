@@ -1,6 +1,6 @@
-//! Why a segment was sent again: the rules of docs/methods.md, section 5.2, in one place.
+//! Why a segment was retransmitted: the rules of docs/methods.md, section 5.2, in one place.
 //!
-//! Beside the sender the evidence stands in time order: acknowledgements, silence, retransmission. Elsewhere an
+//! At the sender the evidence stands in time order: acknowledgements, silence, retransmission. Elsewhere an
 //! acknowledgement reaches the sender later and the retransmission passes later still, together one *sender loop*.
 //!
 //! Rule: docs/methods.md, "Trigger of a retransmission".
@@ -24,10 +24,10 @@ const SHORTEST_TIMEOUT_NS: i64 = 5_000_000;
 /// Away from the sender: what fills a hole answers it if the hole is older than this share of the round trip to the sender.
 const LEAST_HOLE_AGE: f64 = 0.5;
 
-/// Sender loops below this count as being beside the sender.
+/// Sender loops below this count as being at the sender.
 const BESIDE_SENDER_NS: i64 = 2_000_000;
 
-/// Tells why the range was sent again, and keeps track of recovery.
+/// Tells why the range was retransmitted, and keeps track of recovery.
 pub fn trigger(live: &mut Live, evidence: &Evidence) -> Trigger {
     if live.loss.recovery.is_some_and(|recovery| evidence.una >= recovery.point) {
         end_recovery(live, evidence.time_ns);

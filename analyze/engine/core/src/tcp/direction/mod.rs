@@ -6,7 +6,7 @@
 //!   fast_path      the two packets of bulk transfers    sampling         counters read in steps of time (last_data)
 //!   on_data        new data; late: on_old_data          on_ack           cumulative, selective, duplicate
 //!     retransmitted_unseen, before_capture (sent_before)  sent before, though seen first now
-//!     loss_trigger  why a segment was sent again
+//!     loss_trigger  why a segment was retransmitted
 //!     spurious_by_acks, spurious_timeout, paws_refused  needless retransmissions
 //! foreign_blocks   reports of what was never sent       acknowledged_unseen  what only its ACK shows
 //! send_queue       segments not yet acknowledged        holes            stretches passed over

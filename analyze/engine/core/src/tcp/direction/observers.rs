@@ -143,7 +143,7 @@ fn numbering(live: &Live, start: Option<u64>, packet: &Packet, una: u64, accepte
     Numbering { whole, most_bytes: u32::from(most_payload(accepted_segment_size, packet)).min(ETHERNET_PAYLOAD) }
 }
 
-/// After a timeout everything is lost that was not sent again, with or without a report of what arrived.
+/// After a timeout everything is lost that was not retransmitted, with or without a report of what arrived.
 #[inline(always)]
 fn relief_bytes(live: &Live) -> u64 {
     let (lost, resent) = live.segments.lost_and_resent();

@@ -288,7 +288,7 @@ fn is_in_order(live: &Live, context: &Context) -> bool {
 }
 
 /// An acknowledgement of retransmitted data that echoes an older timestamp answers the original (Eifel, RFC 3522).
-/// Without timestamps, or where both have the same, one that comes sooner than any round trip does (beside the sender). True
+/// Without timestamps, or where both have the same, one that comes sooner than any round trip does (at the sender). True
 /// if it does.
 ///
 /// Rule: docs/methods.md, "Spurious by report, echo or time".

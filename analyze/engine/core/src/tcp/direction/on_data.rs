@@ -113,7 +113,7 @@ fn pass_over(direction: &mut Direction, packet: &Packet, end: u64, beside_sender
     let nothing_new_seen = direction.max == direction.base;
     let live = Live::of(&mut direction.live);
     if let Some(before) = live.before.as_mut().filter(|_| nothing_new_seen) {
-        // What came until now was sent again.
+        // What came until now was retransmitted.
         before.holes.push(hole);
         return;
     }

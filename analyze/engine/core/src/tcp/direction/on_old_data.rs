@@ -100,7 +100,7 @@ fn count_late_original(direction: &mut Direction, placed: &Placed<'_>, exposure:
     }
 }
 
-/// Counts the bytes up to `end` as sent again, and tells why they were. `repeats_seen`: all of them passed here before.
+/// Counts the bytes up to `end` as retransmitted, and tells why they were. `repeats_seen`: all of them passed here before.
 pub(crate) fn count_retransmission(
     direction: &mut Direction,
     placed: &Placed<'_>,
@@ -238,7 +238,7 @@ fn is_waited_for(live: &Live, placed: &Placed<'_>, una: u64) -> bool {
     })
 }
 
-/// Keeps each segment of `whole`, which was sent again, for what is still to tell whether it was needed. `refused`: of so many
+/// Keeps each segment of `whole`, which was retransmitted, for what is still to tell whether it was needed. `refused`: of so many
 /// segments the receiver has refused the original. `answers_tell`: acknowledgements may ([`crate::tcp::direction::spurious_by_acks`]), of what
 /// filled a hole or did not.
 fn remember_retransmission(

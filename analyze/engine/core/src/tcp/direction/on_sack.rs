@@ -83,11 +83,11 @@ fn take_blocks(
     let soonest_ns = if live.loss.unanswered.is_some() { spurious_by_acks::soonest_answer_ns(live) } else { 0 };
     let mut unanswered = live.loss.unanswered.as_deref_mut().filter(|unanswered| unanswered.is_waited_for());
     let retransmissions = &mut live.loss.retransmissions;
-    // What has just come stands first, then what was reported before (RFC 2018 section 4): news behind what is none tells of
+    // What has just come stands first, then what was reported before (RFC 2018 section 4): news behind what is none shows
     // reports that were lost, and not of what came late.
     let mut comes_first = true;
     live.acks.reports_are_cut = (live.acks.reports_are_cut && !was_in_order) || packet.options & option_bits::CUT != 0;
-    // What seems to come late may have been told of where the snap length cut the blocks off.
+    // What seems to come late may have been reported where the snap length cut the blocks off.
     let tells_order = !live.acks.reports_are_cut;
     for (index, (start, end)) in blocks.iter().map(ranges).enumerate() {
         if foreign.has(position, blocks[index]) {
@@ -107,7 +107,7 @@ fn take_blocks(
         if index == 0 && is_duplicate_report(start, end, position, blocks.get(1).map(ranges)) && !was_held() {
             // A FIN takes a position and is no data.
             let end = fin.map_or(end, |fin| end.min(fin));
-            // Of data that the capture has not seen it cannot be told who made the second copy.
+            // Of data that the capture has not seen it is not known who made the second copy.
             let is_seen = seen_data && start < end && live.holes.missing(start, end).0 == 0;
             if is_seen && !live.loss.probes.are_reported(start, end) {
                 retransmissions.duplicate_reported(start, end, live.size.segment_size.max(1), context, loss);

@@ -1,9 +1,9 @@
 //! Originals that the receiver refuses since it has taken what was sent later (PAWS, RFC 7323 section 5): repeats have overtaken them, or
-//! what follows repeats. Each is sent again, though the path has lost none.
+//! what follows repeats. Each is retransmitted, though the path has lost none.
 //!
 //! It is answered at once (section 5.3 R1) by an acknowledgement that says nothing new: the same position, the same blocks of what has
 //! arrived (RFC 2018), the same window, and no report of a duplicate (RFC 2883), since the receiver does not have the data. What it
-//! echoes is the timestamp that the receiver compares with. A hole that is sent again for the first time, with an older
+//! echoes is the timestamp that the receiver compares with. A hole that is retransmitted for the first time, with an older
 //! timestamp than that, may be what it refused. So this finds no more than there are, and may find fewer: acknowledgements get lost, and
 //! news may come with one.
 //!
@@ -45,7 +45,7 @@ pub(crate) fn end_refusals(live: &mut Live) {
     live.loss.refusals.count = 0;
 }
 
-/// How many of the segments that are sent again from `start` on were refused; each is accounted for once.
+/// How many of the segments that are retransmitted from `start` on were refused; each is accounted for once.
 pub(crate) fn take_refused(live: &mut Live, start: u64, segments: u32) -> u32 {
     if live.loss.refusals.count == 0 {
         return 0;

@@ -164,7 +164,7 @@ fn highest_is_newest(live: &Live, placed: &Placed<'_>) -> bool {
 
 /// The first retransmission of a recovery whose identification leaves a gap right after that of the highest data: what was
 /// sent in between lies above and was lost, but for earlier copies of this one, and for those of what is not acknowledged
-/// below it: the lowest is sent again first (RFC 6675 `NextSeg`).
+/// below it: the lowest is retransmitted first (RFC 6675 `NextSeg`).
 pub(crate) fn note_unseen_tail(live: &mut Live, placed: &Placed<'_>, una: u64, max: u64) {
     let &Placed { packet, segment_size, context, .. } = placed;
     if !context.beside_sender
@@ -181,7 +181,7 @@ pub(crate) fn note_unseen_tail(live: &mut Live, placed: &Placed<'_>, una: u64, m
     }
 }
 
-/// How long no data passes before the first of a lost tail is sent again, at least. What passed last has to be acknowledged before, and the
+/// How long no data passes before the first of a lost tail is retransmitted, at least. What passed last has to be acknowledged before, and the
 /// timeout, a round trip and [`SMALLEST_TIMEOUT_NS`], begins anew with that acknowledgement (RFC 6298 rule 5.3). Only a tail
 /// loss probe comes sooner, and of several segments that repeats the last (RFC 8985 section 7.3): it leaves a hole.
 fn shortest_silence_ns(leaves_hole: bool, round_trip_ns: i64) -> i64 {

@@ -101,7 +101,7 @@ impl SegmentQueue {
         self.list.insert(index, segment);
     }
 
-    /// Bytes to take off (lost) and to add (sent again) for RFC 6675's pipe.
+    /// Bytes to take off (lost) and to add (retransmitted) for RFC 6675's pipe.
     #[inline]
     pub fn lost_and_resent(&self) -> (u64, u64) {
         (self.lost_bytes, self.resent_bytes)
@@ -238,7 +238,7 @@ impl SegmentQueue {
         }
     }
 
-    /// Notes that `start..end` was sent again.
+    /// Notes that `start..end` was retransmitted.
     pub fn retransmit(&mut self, start: u64, end: u64, time_ns: i64, frame: u32, tsval: u32) -> Retransmitted {
         let mut known = Retransmitted { previous_time_ns: None, all_sacked: true };
         let mut resent = 0;
@@ -355,7 +355,7 @@ impl SegmentQueue {
         self.lost_bytes += lost;
     }
 
-    /// After a retransmission timeout everything outstanding is lost, including what was sent again (RFC 6675 5.1).
+    /// After a retransmission timeout everything outstanding is lost, including what was retransmitted (RFC 6675 5.1).
     pub fn mark_all_lost(&mut self) {
         self.lost_bytes = 0;
         self.resent_bytes = 0;

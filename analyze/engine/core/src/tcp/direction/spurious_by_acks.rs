@@ -1,4 +1,4 @@
-//! Repeats of what the receiver had already, told by its acknowledgements where it reports none of them (no D-SACK, RFC 2883).
+//! Retransmissions of what the receiver had already, shown by its acknowledgements where it reports none of them (no D-SACK, RFC 2883).
 //!
 //! A segment that brings nothing new is answered at once, by an acknowledgement of nothing more (RFC 9293 section 3.10.7.4,
 //! RFC 5681 section 4.2), and so is one that fills a hole, by one of all up to the next hole. Packets arrive in the order in which

@@ -1,9 +1,9 @@
-//! Timeouts that were needless, told by what is acknowledged after them where no timestamp says which transmission that answers
+//! Timeouts that were needless, shown by what is acknowledged after them where no timestamp says which transmission that answers
 //! (F-RTO, RFC 5682 section 2.1).
 //!
 //! Data arrives in the order in which it was sent, so that all of it that arrives at all is there before the repeat that the timeout
 //! makes. If the original was lost, the repeat closes the hole, and its acknowledgement covers all up to the next one: there it
-//! stays, with duplicates, until more is sent again. Two acknowledgements that each cover more, where nothing else was sent again,
+//! stays, with duplicates, until more is retransmitted. Two acknowledgements that each cover more, where nothing else was retransmitted,
 //! are of originals that had only been held up.
 //!
 //! Rule: docs/methods.md, "Spurious timeout".

@@ -40,7 +40,7 @@ impl Stamps {
         let Some(first) = segments.first() else { return };
         let mut last = self.list.back().map_or(!first.tsval, |stamp| stamp.tsval);
         for segment in segments {
-            // What was sent again has another time, and another stamp.
+            // What was retransmitted has another time, and another stamp.
             if segment.tsval != last && segment.state == 0 {
                 last = segment.tsval;
                 self.push(Stamp::of(segment));

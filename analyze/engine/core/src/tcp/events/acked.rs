@@ -7,7 +7,7 @@ use crate::tcp::events::segment::Sampled;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Rejected {
-    /// It, or something acknowledged with it, had been sent again.
+    /// It, or something acknowledged with it, had been retransmitted.
     Retransmitted,
     /// A later segment was acknowledged at the same time (delayed or stretched acknowledgement).
     LaterCovered,
@@ -54,7 +54,7 @@ pub struct Advertised {
     pub bytes: Option<u64>,
     /// The window is closed.
     pub is_closed: bool,
-    /// Bytes neither acknowledged nor in flight (RFC 6675: reported, and lost, less what was sent again).
+    /// Bytes neither acknowledged nor in flight (RFC 6675: reported, and lost, less what was retransmitted).
     pub relief: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Marks of congestion of one connection: what the IP header says, what the receiver echoes (RFC 3168, RFC 9768).
+//! Congestion marks of one connection: what the IP header says, what the receiver echoes (RFC 3168, RFC 9768).
 //!
 //! [`crate::tcp::connection::congestion_bits`] reads them from packets.
 
@@ -15,7 +15,7 @@ const FIRST_COUNT: u8 = 5;
 /// It has three bits.
 const COUNTER_MASK: u8 = 7;
 
-/// How a receiver tells of marks.
+/// How a receiver reports marks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Feedback {
     /// It echoes that there were some, until the sender says that it has reduced its window.
@@ -47,14 +47,14 @@ impl Feedback {
     }
 }
 
-/// What was told of the marks on a direction's data.
+/// What was reported of the marks on a direction's data.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Echoes {
-    /// Packets of the receiver that tell of marks.
+    /// Packets of the receiver that report marks.
     pub packets: u64,
     /// Packets of the data that were marked; only accurate feedback counts them.
     pub marked: u64,
-    /// Congestion as a sender answers it: once for the data that was in flight when it was told.
+    /// Congestion as a sender answers it: once for the data that was in flight when it was reported.
     pub events: u32,
     /// Data packets that say that the window was reduced; only classic feedback asks for that.
     pub reductions: u32,
@@ -63,21 +63,21 @@ pub struct Echoes {
     is_open: bool,
     /// With accurate feedback: when the sender heard of it.
     heard_ns: i64,
-    /// The counter as it was told last, as far as it is beyond [`FIRST_COUNT`].
+    /// The counter as it was reported last, as far as it is beyond [`FIRST_COUNT`].
     count: u8,
 }
 
 /// Both directions of a connection that uses it.
 #[derive(Debug, Clone, Copy)]
 pub struct Ecn {
-    /// How marks are told of.
+    /// How marks are reported.
     pub feedback: Feedback,
     /// Client's data, server's data.
     pub sides: [Echoes; 2],
 }
 
 impl Echoes {
-    /// Packets that were marked since the counter was told before.
+    /// Packets that were marked since the counter was reported before.
     pub(crate) fn counted(&mut self, packet: &Packet) -> u8 {
         let counter = (packet.flags >> 6 & 3) as u8 | ((packet.flags & tcp_flags::AE) >> 6) as u8;
         let count = counter.wrapping_sub(FIRST_COUNT) & COUNTER_MASK;
@@ -87,7 +87,7 @@ impl Echoes {
         marked
     }
 
-    /// An acknowledgement up to `position` tells of marks, as all do until the one of data with which the sender answers.
+    /// An acknowledgement up to `position` reports marks, as all do until the one of data with which the sender answers.
     pub(crate) fn echo(&mut self, position: u64) {
         self.packets += 1;
         if !self.is_open && (self.events == 0 || position > self.event_until) {
@@ -102,7 +102,7 @@ impl Echoes {
         (self.event_until, self.is_open) = (position, false);
     }
 
-    /// An acknowledgement up to `position` tells of marks, when data up to `sent` had passed. The sender hears of it at `heard_ns`: what
+    /// An acknowledgement up to `position` reports marks, when data up to `sent` had passed. The sender hears of it at `heard_ns`: what
     /// it has sent until then was in flight.
     pub(crate) fn tell(&mut self, position: u64, sent: u64, time_ns: i64, heard_ns: i64) {
         self.packets += 1;

@@ -42,7 +42,7 @@ impl Resumed {
     }
 }
 
-/// A packet with data that was sent again, or a probe.
+/// A packet with data that was retransmitted, or a probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sent {
     /// Where it stands.

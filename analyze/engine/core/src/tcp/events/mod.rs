@@ -6,7 +6,7 @@
 //! observer         what measures: it is shown both
 //! segment          one outstanding: sampled, acknowledged, retransmitted
 //! retransmission   with its trigger                     copy   a packet that the capture shows twice
-//! offer, openings  SYNs                                 ecn    marks of congestion
+//! offer, openings  SYNs                                 ecn    congestion marks
 //! ends, close      both ends of a connection, and how it ended
 //! ending, outcome_kind   what is kept of an opening and an end, and what it comes to
 //! bounds           lists that were full

@@ -111,7 +111,7 @@ impl Openings {
         self.count > self.refused && !self.acknowledges && packet.has(tcp_flags::ACK)
     }
 
-    /// When the one passed that `answer` answers; none if that cannot be told.
+    /// When the one passed that `answer` answers; none if that is not known.
     pub(crate) fn answered_by(&self, answer: &Packet) -> Option<i64> {
         if self.count == self.refused + 1 {
             return Some(self.last_ns);

@@ -5,7 +5,7 @@
 pub enum OutcomeKind {
     /// No SYN was answered, or late ones only.
     SynUnanswered,
-    /// A SYN was answered with a reset, or with an ICMP error that says the same.
+    /// A SYN was replied to with a reset, or with an ICMP error that says the same.
     SynRefused,
     /// The SYN was answered, but the connection was never open on both sides.
     HandshakeIncomplete,

@@ -10,7 +10,7 @@ pub mod state {
     pub const SACKED: u8 = 2;
     /// Taken for lost (RFC 6675 `IsLost`), and not acknowledged since.
     pub const LOST: u8 = 4;
-    /// Taken for lost and sent again.
+    /// Taken for lost and retransmitted.
     pub const RESENT: u8 = 8;
     /// An original that came late, counted as out of order when it passed.
     pub const LATE: u8 = 16;

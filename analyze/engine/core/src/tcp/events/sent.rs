@@ -36,7 +36,7 @@ pub enum Kind {
 pub struct Arrived {
     /// What it is.
     pub kind: Kind,
-    /// Why it was sent again.
+    /// Why it was retransmitted.
     pub trigger: Option<Trigger>,
     /// Payload bytes in it that no packet carried before and that are no retransmission.
     pub first_transmission_bytes: u32,

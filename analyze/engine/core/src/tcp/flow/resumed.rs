@@ -32,7 +32,7 @@ pub fn is_cut_short(connection: &Connection) -> bool {
         && (connection.handshake.complete || connection.directions.iter().any(|direction| direction.payload_bytes > 0))
 }
 
-/// What was sent again may prove needless by what its receiver still says.
+/// What was retransmitted may prove needless by what its receiver still says.
 pub fn awaits_answers(connection: &Connection) -> bool {
     let lives = connection.directions.iter().filter_map(|direction| direction.live.as_deref());
     lives.filter_map(|live| live.loss.unanswered.as_deref()).any(|unanswered| unanswered.is_waited_for())

@@ -81,7 +81,7 @@ impl Default for Cause {
 }
 
 impl Cause {
-    /// One of the hosts stood still.
+    /// One of the hosts stalled.
     pub fn is_host_stall(self) -> bool {
         matches!(self, Self::LocalHostStall | Self::RemoteHostStall)
     }

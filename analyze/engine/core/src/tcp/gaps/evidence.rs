@@ -17,9 +17,9 @@ pub(crate) fn echo_behind_ns(receiver: &Direction, packet: &Packet, heard: u32) 
 /// Where the capture stands, seen from the direction whose data paused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Place {
-    /// Beside the sender of the data.
+    /// At the sender of the data.
     Sender,
-    /// Beside its receiver.
+    /// At its receiver.
     Receiver,
     /// In between, or unknown.
     #[default]
@@ -122,7 +122,7 @@ pub struct GapEvidence {
     pub since_request_ns: Option<i64>,
     /// Not acknowledged during the silence, bytes.
     pub outstanding_bytes: u64,
-    /// Beside the sender: how long before the silence the oldest segment of that was sent. None if it was sent more than once.
+    /// At the sender: how long before the silence the oldest segment of that was sent. None if it was sent more than once.
     pub oldest_age_ns: Option<i64>,
     /// Payload of a full segment.
     pub segment_bytes: u64,
@@ -169,7 +169,7 @@ pub struct GapEvidence {
     /// Away from the sender: the data that ended the gap echoes a timestamp by so much older than the receiver's last before
     /// the gap. None without timestamps.
     pub echo_behind_ns: Option<i64>,
-    /// Beside the receiver: what came with the end of the gap is more than the path can have carried since.
+    /// At the receiver: what came with the end of the gap is more than the path can have carried since.
     pub data_beyond_path: bool,
     /// Away from the sender: with the packet that ended the gap it sent others, which echo newer timestamps than that one, though
     /// none that the receiver made since.

@@ -1,4 +1,4 @@
-//! Silences of both hosts of a connection, whatever they send, and the rhythm in which one of them stood still.
+//! Silences of both hosts of a connection, whatever they send, and the rhythm in which one of them stalled.
 
 use crate::tcp::gaps::rhythm::{LONGEST_NS, Rhythm, Silence};
 use crate::tcp::stats::buckets::Span;
@@ -18,7 +18,7 @@ pub(crate) struct Standstills {
     pub(crate) found: Option<Found>,
 }
 
-/// A host that stood still in a rhythm.
+/// A host that stalled in a rhythm.
 #[derive(Debug)]
 pub(crate) struct Found {
     pub(crate) host: usize,

@@ -49,7 +49,7 @@ impl GapEvidence {
         self.data_waited_ns().is_some_and(|waited| is_held(waited, self.gap_ns))
     }
 
-    /// Beside the receiver: it spoke when the data that ended the gap was due already, so that it was not for its sake that the
+    /// At the receiver: it spoke when the data that ended the gap was due already, so that it was not for its sake that the
     /// data waited.
     pub(crate) fn receiver_ran_meanwhile(&self) -> bool {
         let due_ns = self.sender_clock_ns.unwrap_or(self.gap_ns).max(0);
@@ -57,7 +57,7 @@ impl GapEvidence {
             || self.before_silence_ns > due_ns.saturating_add(SHORTEST_WAIT_NS)
     }
 
-    /// Beside the receiver: it had not acknowledged what came before the silence, and no kernel delays that for so long.
+    /// At the receiver: it had not acknowledged what came before the silence, and no kernel delays that for so long.
     pub(crate) fn owes_acknowledgement(&self) -> bool {
         self.outstanding_bytes > 0
             && !self.recovering
@@ -82,7 +82,7 @@ impl GapEvidence {
     pub(crate) fn ignores_echoes(&self) -> bool {
         // Of a single segment the acknowledgement may be delayed: the probe waits longer (RFC 8985 section 7.2).
         let several = self.outstanding_to_sender_bytes.is_some_and(|bytes| bytes >= 2 * self.segment_bytes.max(1));
-        // What is long without an echo counts as heard once the receiver speaks again: then the flow before tells.
+        // What is long without an echo counts as heard once the receiver sends again: then the flow before tells.
         let spoke_late = self.before_silence_ns > PROBE_TICKS_NS;
         (several || (spoke_late && self.is_in_a_flow())) && self.echo_is_stale() == Some(true)
     }
@@ -92,7 +92,7 @@ impl GapEvidence {
         self.last_full && self.bytes_since_gap >= FLOW_SEGMENTS * self.segment_bytes
     }
 
-    /// Beside the sender: the end of what was written may wait, so that its PSH has not passed.
+    /// At the sender: the end of what was written may wait, so that its PSH has not passed.
     pub(crate) fn tail_may_wait(&self) -> bool {
         self.beside_sender() && self.short_outstanding && self.ending == Ending::NewData
     }

@@ -116,7 +116,7 @@ impl Pending {
         Some(evidence.sender_clock_ns?.saturating_add(since_end_ns)).filter(|_| held && made_together)
     }
 
-    /// A host may stop between making a packet and sending it: on waking, that comes first. What tells of the gap is the first
+    /// A host may stop between making a packet and sending it: on waking, that comes first. What shows the gap is the first
     /// packet made afterwards, if by that its sender had heard nothing and let its timer pass: a path that held the
     /// data would have held a probe as well.
     pub(crate) fn leave_out_held(&mut self, woken: GapEvidence, packet: &Packet) -> bool {

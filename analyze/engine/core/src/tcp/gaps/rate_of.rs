@@ -1,5 +1,5 @@
 //! Could the path have carried so much so fast? What a path held comes at the path's own rate; what waited before a host
-//! that stood still is taken in, or acknowledged, as fast as that host can. The path's rate is the fastest that it has shown
+//! that stalled is taken in, or acknowledged, as fast as that host can. The path's rate is the fastest that it has shown
 //! so far over 100 ms, or does as a rule over 10 ms, in the bins of [`crate::tcp::rates::series`].
 //!
 //! That only tells where the path is what limits: then a queue stands before it while it carries its most, and the round trip is
@@ -13,7 +13,7 @@ use crate::tcp::direction::direction::Live;
 use crate::tcp::gaps::path_rate::PathRate;
 use crate::tcp::rates::series::Bin;
 
-/// What the path carried so far of a direction's data, seen beside its sender: by what was acknowledged.
+/// What the path carried so far of a direction's data, seen at its sender: by what was acknowledged.
 pub(crate) fn rate_at_sender(live: &Live) -> Option<PathRate> {
     let (bins, bin_ns) = live.rates.series.so_far()?;
     PathRate::of(bins, bin_ns, |bin| bin.acknowledged_bytes, |bin| bin.receiver_loop_us)
@@ -29,7 +29,7 @@ pub(crate) fn rate_in_between(live: &Live) -> Option<PathRate> {
     })
 }
 
-/// The same beside its receiver: by what arrived.
+/// The same at its receiver: by what arrived.
 pub(crate) fn rate_at_receiver(live: &Live) -> Option<PathRate> {
     let (bins, bin_ns) = live.rates.series.so_far()?;
     PathRate::of(bins, bin_ns, |bin| bin.arrived_bytes, |bin| bin.sender_loop_us)

@@ -14,7 +14,7 @@ use crate::tcp::gaps::state::{GapWatch, Inside, oldest_age_ns};
 use crate::tcp::kernel::{ANSWER_NS, SILENCE_NS};
 use crate::tcp::stats::sequence::{serial_difference, unwrap};
 
-/// Silences that may be more than a round trip: after those the path's rate is asked for.
+/// Silences that may be more than a round trip: after those the bottleneck bandwidth is asked for.
 const LONG_SILENCE_NS: i64 = 30_000_000;
 
 /// Answers inside a gap are counted up to this; more tell nothing more.

@@ -94,7 +94,7 @@ impl Rhythm {
             && (off_ns.abs() as f64) <= (TOLERANCE * self.period_ns as f64).max(LEAST_TOLERANCE_NS)
     }
 
-    /// When the host stood still: in no more than a period of what it did not owe.
+    /// When the host stalled: in no more than a period of what it did not owe.
     pub fn stops(&self, silences: &[Silence]) -> Vec<Span> {
         let span = |silence: &Silence| {
             let latest_ns = silence.end_ns.saturating_sub(self.period_ns);

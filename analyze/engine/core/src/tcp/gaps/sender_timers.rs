@@ -64,7 +64,7 @@ impl GapEvidence {
         2 * (round_trip_ns + self.segment_time_ns()) + delayed
     }
 
-    /// Beside the sender: the silence lasted longer than the time of a probe, whether one was due or not: a receiver owes its
+    /// At the sender: the silence lasted longer than the time of a probe, whether one was due or not: a receiver owes its
     /// answer in loss recovery, too.
     pub(crate) fn outlasts_probe(&self) -> bool {
         self.round_trip_ns.is_some_and(|round_trip| self.silence_ns > self.probe_after_ns(round_trip))

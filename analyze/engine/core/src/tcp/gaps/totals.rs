@@ -171,7 +171,7 @@ impl Gaps {
         }
     }
 
-    /// A host stood still in a rhythm: the pauses that end with it are its stalls, as far as they are kept one by one.
+    /// A host stalled in a rhythm: the pauses that end with it are its stalls, as far as they are kept one by one.
     pub(crate) fn take_rhythm(&mut self, rhythm: &Rhythm, cause: Cause, fixed_limit_ns: Option<u64>) {
         let is_of_it = |gap: &Gap| !gap.cause.is_host_stall() && rhythm.ends(&gap.as_silence());
         let (of_it, others): (Vec<Gap>, Vec<Gap>) = self.longest.iter().partition(|gap| is_of_it(gap));
@@ -234,7 +234,7 @@ impl Gaps {
         })
     }
 
-    /// When the hosts stood still; none if they never did, or more often than is kept.
+    /// When the hosts stalled; none if they never did, or more often than is kept.
     pub fn stall_spans(&self) -> Option<&[Span]> {
         let stalls = self.stalls.as_ref()?;
         (stalls.spans_ns.len() as u64 == stalls.total.count).then_some(&stalls.spans_ns)

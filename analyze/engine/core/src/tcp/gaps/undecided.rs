@@ -1,8 +1,8 @@
 //! Gaps of which the rest of the connection tells more than they do themselves:
 //! * A host's stall that only the rate of what waited tells. Something behind the bottleneck that holds packets gives them out
-//!   as fast as a host that wakes. It is believed of a receiver that certainly stood still another time, or did so
+//!   as fast as a host that wakes. It is believed of a receiver that certainly stalled another time, or did so
 //!   several times; not where the path is seen to hold packets, nor where the sender's host would have to have stood as well.
-//! * A gap that a host or the path may have made (`Suspicion`): the host, if it is one that stands still.
+//! * A gap that a host or the path may have made (`Suspicion`): the host, if it is one that stalls.
 //! * One before which no queue has stood yet and too few trains of packets have passed (`rates/packet_trains.rs`). What waited came at
 //!   a rate that is kept with the gap; if later trains show the path to carry less, it is as the first kind. A queue that
 //!   stood later tells nothing: the holds of a path look like one.

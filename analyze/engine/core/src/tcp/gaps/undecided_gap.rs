@@ -12,7 +12,7 @@ use crate::tcp::gaps::totals::Gap;
 /// One hold of the path that is seen explains so many stalls that only their rate tells.
 const STALLS_FOR_A_HOLD: usize = 4;
 
-/// A receiver of which nothing else is known stood still if the rate tells so this often.
+/// A receiver of which nothing else is known stalled if the rate tells so this often.
 const STALLS_BY_RATE: usize = 3;
 
 /// What a gap is believed to be because of others.
@@ -38,12 +38,12 @@ pub(crate) enum By {
     Others(Host),
 }
 
-/// What the gaps of a direction have told of its hosts and the path.
+/// What the gaps of a direction have shown of its hosts and the path.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Told {
     /// How often the path was seen to hold packets.
     path_holds: usize,
-    /// How often the sender's host stood still.
+    /// How often the sender's host stalled.
     sender_stalls: usize,
     /// How often the receiver's did, whatever the rate.
     receiver_stalls: usize,
@@ -140,14 +140,14 @@ impl Told {
             (Cause::LocalHostStall, Place::Receiver) | (Cause::RemoteHostStall, Place::Sender) => {
                 self.receiver_stalls += 1
             }
-            // Between the hosts only its rate tells of a receiver's.
+            // Between the hosts only its rate shows a receiver's.
             (Cause::LocalHostStall | Cause::RemoteHostStall, _) => self.sender_stalls += 1,
             _ if suspicion.is_some_and(|suspicion| suspicion.host == Host::Sender) => self.suspicions_of_sender += 1,
             _ => {}
         }
     }
 
-    /// The receiver's host stood still where the rate tells so, which it does in so many silences.
+    /// The receiver's host stalled where the rate tells so, which it does in so many silences.
     pub(crate) fn receiver_stood(&self, silences_by_rate: usize) -> bool {
         // One path is more likely than two hosts.
         let certain = self.sender_stalls + self.receiver_stalls > 0;
@@ -156,7 +156,7 @@ impl Told {
         !path_held && (self.receiver_stalls > 0 || silences_by_rate >= STALLS_BY_RATE)
     }
 
-    /// The sender's host is one that stands still, and the path is none that holds packets.
+    /// The sender's host is one that stalls, and the path is none that holds packets.
     pub(crate) fn sender_stood(&self) -> bool {
         self.sender_stalls > 0 && self.path_holds == 0
     }

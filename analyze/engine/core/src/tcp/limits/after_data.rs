@@ -16,7 +16,7 @@ pub(crate) struct Ending {
     pub(crate) idle_since_ns: Option<i64>,
     /// The window is closed, and nothing is in flight.
     pub(crate) is_closed: bool,
-    /// What was sent again waits for its acknowledgement.
+    /// What was retransmitted waits for its acknowledgement.
     pub(crate) is_repairing: bool,
     /// The last packet of the connection.
     pub(crate) end_ns: i64,
@@ -43,7 +43,7 @@ impl Ending {
     }
 
     /// Its parts: up to when, and the factor; `before` is the one of the last round. Where what was sent was not acknowledged and
-    /// not sent again either, nothing says what it waits for.
+    /// not retransmitted either, nothing says what it waits for.
     fn parts(&self, before: Factor) -> [(i64, Factor); 2] {
         match self.idle_since_ns {
             Some(since_ns) => [(since_ns, before), (self.end_ns, Factor::Idle)],

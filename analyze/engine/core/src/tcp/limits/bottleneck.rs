@@ -77,7 +77,7 @@ pub fn is_bottleneck_limited(rounds: &[KnownRound], index: usize, background: &B
     let least_is =
         |round: &KnownRound, ratio: f64| round.least_rtt_ns.map(|least| of_path(round, least) >= ratio * min_rtt_ns);
     let long = queued_from_ns(min_rtt_ns);
-    // Pauses tell of a sender that waits for something else than the path, unless it has lost packets: then others may fill the
+    // Pauses show a sender that waits for something else than the path, unless it has lost packets: then others may fill the
     // path between its bursts.
     let queued = |round: &&KnownRound| {
         (!background.no_loss_yet || !round.pauses())

@@ -155,7 +155,7 @@ impl Limits {
         self.draw(start_ns, end_ns, parts.main(), &round, &cuts);
     }
 
-    /// After a loss, what nothing else limits counts for the congestion window until its flight has stood still for long, unless
+    /// After a loss, what nothing else limits counts for the congestion window until its flight has stalled for long, unless
     /// its pauses show that it is the application's.
     fn sure(&mut self, index: usize, [factor, underlying]: [Factor; 2]) -> [Factor; 2] {
         if !self.loss_seen {

@@ -92,7 +92,7 @@ pub fn pauses(round: &Round) -> bool {
         && !(offloaded && within_gap_bytes() <= FRAME_SLACK * round.largest_frame as f64)
 }
 
-/// Nothing stood still, and the application did not pause for long: what was delivered is what the path or a window allowed.
+/// Nothing stalled, and the application did not pause for long: what was delivered is what the path or a window allowed.
 pub fn tells_rate(round: &Round) -> bool {
     let (share, of) = MOST_IDLE;
     !round.disturbed && round.idle_ns.saturating_mul(of) <= round.duration_ns().saturating_mul(share)

@@ -1,4 +1,4 @@
-//! What a time was counted for is told better at the end of a transfer: it goes to another factor.
+//! What a time was counted for is known better at the end of a transfer: it goes to another factor.
 
 use crate::tcp::events::factor::Factor;
 use crate::tcp::limits::inferred_window::InferredWindow;

@@ -1,5 +1,5 @@
 //! A send buffer after a loss. A congestion window that has been reduced may
-//! stand still, too: CUBIC hardly grows near the window at which it lost (RFC 9438 section 4.2). Only how long that lasts
+//! stall, too: CUBIC hardly grows near the window at which it lost (RFC 9438 section 4.2). Only how long that lasts
 //! tells one from the other, so it counts for the congestion window at first, and is moved when it has lasted. Looking at
 //! the flight takes its time: once in eight rounds is enough for what must last for more.
 //!

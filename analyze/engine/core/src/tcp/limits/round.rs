@@ -37,7 +37,7 @@ pub struct Meter {
     pub data_packets: u64,
     /// Those of them that were no full segments.
     pub short_packets: u32,
-    /// Segments sent again.
+    /// Segments retransmitted.
     pub retransmitted: u32,
     /// Those for a timeout.
     pub timeouts: u32,
@@ -47,7 +47,7 @@ pub struct Meter {
     pub largest_frame: u64,
     /// Payload the other side had sent.
     pub peer_bytes: u64,
-    /// Packets of the other side that told of marks on the data.
+    /// Packets of the other side that reported marks on the data.
     pub congestion_echoes: u64,
     /// Pauses of the data, and what ended them.
     pub pauses: Pauses,
@@ -62,7 +62,7 @@ pub struct Seen {
     pub near_loop_ns: Option<u64>,
     /// Shortest clean round-trip sample.
     pub least_sample_ns: Option<u64>,
-    /// Longest time between two of its data packets; none beside the sender, where it says nothing of the path.
+    /// Longest time between two of its data packets; none at the sender, where it says nothing of the path.
     pub longest_gap_ns: Option<u64>,
 }
 
@@ -101,7 +101,7 @@ pub struct Round {
     pub data_packets: u32,
     /// Those of them that were no full segments.
     pub short_packets: u32,
-    /// Segments sent again.
+    /// Segments retransmitted.
     pub retransmitted: u32,
     /// Those for a timeout.
     pub timeouts: u32,
@@ -113,13 +113,13 @@ pub struct Round {
     pub peer_spoke: bool,
     /// See `peer_spoke`.
     pub peer_bytes: u64,
-    /// It told of marks on the data.
+    /// It reported marks on the data.
     pub marked: bool,
     /// Pauses of the data, and what ended them.
     pub pauses: Pauses,
     /// Time that a gap with a cause of its own takes out of it.
     pub cut_ns: u64,
-    /// A host or the path stood still in it or right before: what is delivered then was sent at another time.
+    /// A host or the path stalled in it or right before: what is delivered then was sent at another time.
     pub disturbed: bool,
     /// The flight was growing as in slow start.
     pub slow_start: bool,

@@ -3,7 +3,7 @@
 //!
 //! How it works: the shortest round trip so far holds until none near it was seen for ten seconds (the window of BBR's minimum,
 //! `min_rtt_win_sec`). Passively that alone proves nothing: a queue that never drains looks the same. But a queue of the transfer's own
-//! holds what is in flight, so that the round trip is no longer than the flight takes at the path's rate (Little's law), and it is
+//! holds what is in flight, so that the round trip is no longer than the flight takes at the bottleneck bandwidth (Little's law), and it is
 //! gone when nothing is in flight. Stretches in which the flight accounts for less than the round trip, all with the same round
 //! trip, show a longer way. A queue of others' comes and goes.
 //!
@@ -99,7 +99,7 @@ impl Route {
         self.shortest_ns = Some(self.shortest_ns.map_or(round_trip_ns, |least| least.min(round_trip_ns)));
     }
 
-    /// A round, of which it is known by now whether a host stood still in it.
+    /// A round, of which it is known by now whether a host stalled in it.
     #[inline]
     pub fn take(&mut self, round: &Round) {
         let (Some(shortest_ns), Some(least_ns)) = (self.shortest_ns, round.least_rtt_ns) else { return };

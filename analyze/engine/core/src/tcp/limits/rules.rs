@@ -43,7 +43,7 @@ pub(crate) mod tests {
     use crate::tcp::limits::round::Round;
     use proptest::prelude::*;
 
-    /// Rounds one after another: bytes, milliseconds, largest flight, and whether a host stood still.
+    /// Rounds one after another: bytes, milliseconds, largest flight, and whether a host stalled.
     pub(in crate::tcp::limits) fn rounds(list: &[(u64, i64, u64, bool)]) -> Vec<KnownRound> {
         let mut start_ns = 0;
         let mut next = |&(delivered_bytes, duration_ms, max_flight, disturbed): &(u64, i64, u64, bool)| {

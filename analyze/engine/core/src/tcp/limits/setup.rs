@@ -19,7 +19,7 @@ pub struct Opening {
     pub handshake: [Option<(i64, u32)>; 5],
     /// First frame of the connection.
     pub frame: u32,
-    /// What passed first was sent again by a timer.
+    /// What passed first was retransmitted by a timer.
     pub waited_for_timer: bool,
 }
 

@@ -42,7 +42,7 @@ fn settle_with(summary: &mut LimitsSummary, settled: &Settled, moves: fn(Share) 
 /// A share of the periods is no slower than what the path carries.
 const FULL_SHARE: f64 = 0.95;
 
-/// Where a host stands still in a rhythm, every round has stops in it: what the path carries is what passes in the best whole periods.
+/// Where a host stalls in a rhythm, every round has stops in it: what the path carries is what passes in the best whole periods.
 ///
 /// `bytes` are those of a payload, bin by bin.
 pub(crate) fn take_best_periods(summary: &mut LimitsSummary, period_ns: u64, bytes: &[u32], bin_ns: i64) {

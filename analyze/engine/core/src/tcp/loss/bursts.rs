@@ -1,7 +1,7 @@
 //! Losses that belong together (docs/methods.md, section 5.5): events and bursts.
 //!
 //! An *event* is what a sender answers by reducing its congestion window once: the losses of data that was sent before the
-//! first of them was repaired (RFC 6582 section 3.2, `recover`). Only beside the sender all that was sent is seen.
+//! first of them was repaired (RFC 6582 section 3.2, `recover`). Only at the sender all that was sent is seen.
 //!
 //! A *burst* is a run of segments that were lost one after another in the stream, a loss period of RFC 3357.
 //!
@@ -28,7 +28,7 @@ struct Stretch {
 /// Events and bursts of one direction.
 #[derive(Debug, Clone, Default)]
 pub struct LossBursts {
-    /// Loss events; beside the sender.
+    /// Loss events; at the sender.
     pub events: u32,
     /// Bursts by their length: 1, 2, 3, 4 to 7, 8 to 15, 16 segments and more.
     pub lengths: [u32; 6],

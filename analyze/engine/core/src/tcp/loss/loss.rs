@@ -1,4 +1,4 @@
-//! Losses and retransmissions of a direction: what was sent again, what may still prove it needless, and what its IP identifications show.
+//! Losses and retransmissions of a direction: what was retransmitted, what may still prove it needless, and what its IP identifications show.
 
 use crate::tcp::events::acked::Acked;
 use crate::tcp::events::context::Context;
@@ -21,7 +21,7 @@ pub struct Loss {
     pub retransmissions: RecentRetransmissions,
     /// Of them those that may still be answered.
     pub(crate) unanswered: Option<Box<Unanswered>>,
-    /// Acknowledgements that tell of data which its receiver refused.
+    /// Acknowledgements that report data which its receiver refused.
     pub(crate) refusals: Refusals,
     /// Probes that may still be reported as duplicates.
     pub(crate) probes: Probes,

@@ -19,9 +19,9 @@ pub struct Recovery {
     pub point: u64,
     /// What began it.
     pub trigger: Trigger,
-    /// First position sent again.
+    /// First position retransmitted.
     pub start: u64,
-    /// Something else than what lies there has been sent again.
+    /// Something else than what lies there has been retransmitted.
     pub went_on: bool,
     /// Up to where the first acknowledgement of more than before went.
     pub answered: Option<u64>,
@@ -38,7 +38,7 @@ impl Recovery {
 pub struct Evidence {
     /// Now.
     pub time_ns: i64,
-    /// First position sent again.
+    /// First position retransmitted.
     pub start: u64,
     /// Position after the last.
     pub end: u64,

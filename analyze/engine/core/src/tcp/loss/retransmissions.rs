@@ -71,7 +71,7 @@ impl LossCounters {
         } == *self
     }
 
-    /// Segments of data were sent again, `needless` of them for nothing.
+    /// Segments of data were retransmitted, `needless` of them for nothing.
     pub fn count_retransmission(&mut self, segments: u32, bytes: u64, trigger: Trigger, needless: u32) {
         self.retransmitted = self.retransmitted.saturating_add(segments);
         self.retransmitted_bytes += bytes;
@@ -169,7 +169,7 @@ impl RecentRetransmissions {
         self.list.iter_mut().filter(is_news).map(|known| known.spurious = true).count() as u32
     }
 
-    /// The repeat of `start` that passed at `time_ns` was not needed. If signs of loss beside the sender triggered it, an original
+    /// The repeat of `start` that passed at `time_ns` was not needed. If signs of loss at the sender triggered it, an original
     /// has come late.
     pub fn mark_needless(&mut self, start: u64, time_ns: i64, context: &Context, counters: &mut LossCounters) {
         let mut passed = self.list.iter_mut().rev().take_while(|known| known.time_ns >= time_ns);
@@ -188,7 +188,7 @@ impl RecentRetransmissions {
         last.is_some_and(|known| (known.tsval, known.tsecr) == (tsval, tsecr))
     }
 
-    /// Signs of loss had the byte at `position` sent again, and none of its repeats was needed: what else may have brought it than
+    /// Signs of loss had the byte at `position` retransmitted, and none of its repeats was needed: what else may have brought it than
     /// the original? With one needed, the report may be of a later one whose predecessor's acknowledgement was lost.
     fn original_came_late(&self, position: u64) -> bool {
         let mut repeats = self.list.iter().filter(|known| known.start <= position && position < known.end);
@@ -202,8 +202,8 @@ impl RecentRetransmissions {
     /// Where reports cover a part of a retransmission, the rest of it was new to the receiver: kernels join short segments when they
     /// send them again (Linux, `tcp_retrans_try_collapse`). Reports of several parts are added up.
     ///
-    /// Beside the sender, an original that must have come late (something later had been reported, yet the
-    /// retransmission was one too many) is reordering. Beside the receiver a retransmission that brought what was missing was
+    /// At the sender, an original that must have come late (something later had been reported, yet the
+    /// retransmission was one too many) is reordering. At the receiver a retransmission that brought what was missing was
     /// needed: the report is about the copy that came after it.
     pub fn duplicate_reported(
         &mut self,

@@ -107,7 +107,7 @@ impl<'a> Case<'a> {
         self.ending.steps[side & 1].into_iter().chain(self.side(side).openings.iter().copied()).collect()
     }
 
-    /// What a side sent again, of one of these kinds, at places after `since_ns`.
+    /// What a side retransmitted, of one of these kinds, at places after `since_ns`.
     pub fn sent_again(&self, side: usize, since_ns: i64, kinds: &[Kind]) -> Vec<Sent> {
         let again = self.side(side).sent_again.iter();
         again.filter(|sent| kinds.contains(&sent.kind) && sent.place.time_ns > since_ns).copied().collect()

@@ -21,7 +21,7 @@ pub enum Change {
     TwiceBandwidth,
     /// No token bucket.
     NoBucket,
-    /// No host stands still.
+    /// No host stalls.
     NoStalls,
     /// The application always has data.
     BusyApplication,

@@ -24,7 +24,7 @@ const FASTER_THAN_PACED: f64 = 2.0;
 /// Long trains that are so much faster than what passed while the path was full show that it was not full all the time.
 const PAUSED: f64 = 1.2;
 
-/// Those that are faster still come from a host that had stood still.
+/// Those that are faster still come from a host that had stalled.
 const MISLED: f64 = 4.0;
 
 /// Share of the time in which a factor limited that shows its rate.

@@ -25,7 +25,7 @@ pub enum Holder {
     Application,
     /// The reader: it had left the window closed.
     Reader,
-    /// A host that stood still.
+    /// A host that stalled.
     Stall,
     /// A timer after a loss.
     Timeout,

@@ -1,4 +1,4 @@
-//! Turns to exchanges: a request is what the client says, its response what the server says then, until the client speaks again.
+//! Turns to exchanges: a request is what the client says, its response what the server says then, until the client sends again.
 //!
 //! That holds only where both take turns. Each stretch says whether its sender had received what came before (by its acknowledgement
 //! number): a client that speaks before it has the response, a server that speaks before it has the request, or either that speaks
@@ -15,7 +15,7 @@ use crate::tcp::requests::said::{CLIENT, Moment, Said};
 /// What a client sends while a response comes is no request if it is so short: flow control, keep-alive.
 const MOST_CONTROL_BYTES: u64 = 64;
 
-/// What a client says without a response before it speaks again after a pause is a part of its request if it is longer.
+/// What a client says without a response before it sends again after a pause is a part of its request if it is longer.
 pub const MOST_MESSAGE_BYTES: u64 = 1460;
 
 /// Exchanges to one message that does not belong to them, where the pattern still holds.
@@ -35,7 +35,7 @@ pub enum Reason {
     Ssh,
     /// Several requests were under way at once, or both sides speak at once.
     Overlapping,
-    /// One side speaks again after pauses, without being asked or answered.
+    /// One side sends again after pauses, without being asked or answered.
     Unprompted,
 }
 
@@ -120,7 +120,7 @@ impl Exchanges {
         self.upgraded = true;
     }
 
-    /// The side that spoke last speaks again after a pause.
+    /// The side that spoke last sends again after a pause.
     pub fn resumes(&mut self) {
         self.resumed += u64::from(!self.upgraded);
     }

@@ -24,7 +24,7 @@ pub enum Field {
     FromClient,
     /// What it was, see [`crate::tcp::events::sent::Kind`].
     Kind,
-    /// Why it was sent again, see [`crate::tcp::events::retransmission::Trigger`].
+    /// Why it was retransmitted, see [`crate::tcp::events::retransmission::Trigger`].
     Trigger,
     /// First position of its data.
     Sequence,

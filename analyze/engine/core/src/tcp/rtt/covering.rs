@@ -14,7 +14,7 @@ const MOST_KEPT: usize = 8192;
 pub enum Lengthened {
     /// The receiver waited for more data, or for something to send.
     DelayedAcknowledgement,
-    /// A host stood still.
+    /// A host stalled.
     HostStall,
 }
 

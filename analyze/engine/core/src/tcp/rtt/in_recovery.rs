@@ -20,7 +20,7 @@ impl RoundTrips {
         }
     }
 
-    /// An acknowledgement covers data whose first segment had been sent again.
+    /// An acknowledgement covers data whose first segment had been retransmitted.
     pub fn repaired(&mut self, packet: &Packet, acknowledged: &Acknowledged) {
         let Some(repeat) = acknowledged.first_retransmitted else { return };
         if packet.options & option_bits::TIMESTAMPS != 0

@@ -27,7 +27,7 @@ const NEVER: i64 = Packet::NEVER_NS;
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct SenderLoop {
-    /// Without any queue; 0 as long as it is not known, or beside the sender.
+    /// Without any queue; 0 as long as it is not known, or at the sender.
     shortest_ns: i64,
     /// As the last echo showed it.
     recent_ns: i64,
@@ -39,7 +39,7 @@ pub(crate) struct SenderLoop {
     round_least_ns: i64,
     /// Longest in the round before and in this one: what the sender has measured lags a round trip behind what passes here.
     longest_ns: [i64; 2],
-    /// Beside the sender, where [`Self::overdue`] holds the acknowledgement that is marked.
+    /// At the sender, where [`Self::overdue`] holds the acknowledgement that is marked.
     queue_before: QueueBefore,
 }
 
@@ -82,7 +82,7 @@ impl SenderLoop {
         self.overdue.is_empty()
     }
 
-    /// Without any queue; 0 beside the sender.
+    /// Without any queue; 0 at the sender.
     #[inline]
     pub(crate) fn shortest_ns(&self) -> i64 {
         self.shortest_ns
@@ -165,7 +165,7 @@ impl SenderLoop {
         }
     }
 
-    /// Beside the sender, with a round trip of `far_ns` to the receiver: the echo of this acknowledgement is to be looked for.
+    /// At the sender, with a round trip of `far_ns` to the receiver: the echo of this acknowledgement is to be looked for.
     pub(crate) fn mark(&mut self, passed_ns: i64, tsval: u32, far_ns: i64) {
         if self.overdue.is_empty() {
             self.overdue.push_back((passed_ns, tsval));
@@ -173,7 +173,7 @@ impl SenderLoop {
         }
     }
 
-    /// Data with the echo `tsecr` passes beside the sender, the first since `sent_ns`.
+    /// Data with the echo `tsecr` passes at the sender, the first since `sent_ns`.
     pub(crate) fn heard_beside(&mut self, time_ns: i64, tsecr: u32, sent_ns: i64) {
         let Some(&(passed_ns, tsval)) = self.overdue.front() else { return };
         self.queue_before.data(time_ns.saturating_sub(sent_ns));
@@ -183,7 +183,7 @@ impl SenderLoop {
         }
     }
 
-    /// What passes beside the sender has come through a queue.
+    /// What passes at the sender has come through a queue.
     pub(crate) fn is_behind_queue(&self) -> bool {
         self.queue_before.stands()
     }

@@ -51,7 +51,7 @@ pub struct Pauses {
     pub answered_ns: u64,
     /// In those that data ended which answered none, and was more than pacing hands down.
     pub unanswered_ns: u64,
-    /// The same beside the sender, or near it, where no share of the pause is asked for.
+    /// The same at the sender, or near it, where no share of the pause is asked for.
     pub late_ns: u64,
     /// In those before which all was sent that had been written.
     pub all_sent_ns: u64,
@@ -96,7 +96,7 @@ pub(crate) struct Sends {
     pub segment_size: u64,
     /// What pacing hands down at once, or a receiving host puts together.
     pub least_burst: u64,
-    /// Beside the sender, and all that it has sent was acknowledged before the pause ended.
+    /// At the sender, and all that it has sent was acknowledged before the pause ended.
     pub nothing_in_flight: bool,
     /// The last of it had PSH.
     pub pushed: bool,

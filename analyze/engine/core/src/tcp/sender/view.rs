@@ -1,7 +1,7 @@
 //! What the sender of a direction knew, and when: data in flight, the edge of the window, and for how long that edge
 //! left no room.
 //!
-//! Beside the sender, an acknowledgement counts from the moment it is seen. Elsewhere the sender hears of it later, and
+//! At the sender, an acknowledgement counts from the moment it is seen. Elsewhere the sender hears of it later, and
 //! the data it sends then takes as long again to pass the capture point: seen from there, an acknowledgement takes
 //! effect one *sender loop* (the round trip between capture point and sender) after it passed. Acknowledgements wait
 //! that long in a delay line, and all bookkeeping is done in the time of the data that passes.
@@ -56,7 +56,7 @@ pub struct SenderView {
     pub(super) acknowledged: u64,
     /// [`SenderView::UNKNOWN_EDGE`] as long as it is not known.
     pub(super) edge: u64,
-    /// Bytes of `sent - acknowledged` that are not in flight (RFC 6675: sacked and lost, less what was sent again).
+    /// Bytes of `sent - acknowledged` that are not in flight (RFC 6675: sacked and lost, less what was retransmitted).
     pub(super) relief: u64,
     /// A full segment, and the largest frame the sender hands down at once (more than a segment with offload).
     pub(super) segment_size: u64,
@@ -172,7 +172,7 @@ impl SenderView {
         loop_ns
     }
 
-    /// Beside the sender an acknowledgement passes, with a round trip of `far_ns` to the receiver: does a queue stand between the sender
+    /// At the sender an acknowledgement passes, with a round trip of `far_ns` to the receiver: does a queue stand between the sender
     /// and here, as far as those before have told?
     pub fn look_for_queue(&mut self, passed_ns: i64, tsval: u32, far_ns: i64) -> bool {
         self.sender_loop.mark(passed_ns, tsval, far_ns);
@@ -232,14 +232,14 @@ impl SenderView {
         self.set_large_send();
     }
 
-    /// What RFC 6675 takes off the flight changed without an acknowledgement (beside the sender).
+    /// What RFC 6675 takes off the flight changed without an acknowledgement (at the sender).
     pub fn set_relief(&mut self, time_ns: i64, relief: u64) {
         self.advance(time_ns);
         self.relief = relief;
         self.refresh();
     }
 
-    /// An acknowledgement passed. `relief` as in the struct, known beside the sender only.
+    /// An acknowledgement passed. `relief` as in the struct, known at the sender only.
     #[inline(always)]
     pub fn acknowledged(
         &mut self,

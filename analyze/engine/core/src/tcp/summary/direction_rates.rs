@@ -30,7 +30,7 @@ impl DirectionSummary {
         u64::from(self.loss.retransmitted.saturating_sub(self.loss.spurious))
     }
 
-    /// Segments that passed the capture point and were lost behind it; none beside the sender, or where the place is not known.
+    /// Segments that passed the capture point and were lost behind it; none at the sender, or where the place is not known.
     pub fn lost_behind(&self) -> Option<u64> {
         self.shown.has(Shown::BEHIND_SENDER).then_some(u64::from(self.loss.lost_behind))
     }
@@ -66,7 +66,7 @@ impl DirectionSummary {
 
     /// Lost share of the segments sent: by identification away from the sender where that is proven, else inferred. What the
     /// capture missed is not lost: where it missed much, identifications do not tell the one from the other. Between the hosts
-    /// they tell of what was lost before the capture point, repeats of what was lost behind it, too.
+    /// they show what was lost before the capture point, retransmissions of what was lost behind it, too.
     ///
     /// Rule: docs/methods.md, "Loss rate".
     pub fn loss_rate(&self) -> Option<f64> {
@@ -93,7 +93,7 @@ impl DirectionSummary {
         self.spacing.causes.as_ref()?.stalls.as_ref()
     }
 
-    /// Times at which the receiver told of marks on the data, each with what was in flight then.
+    /// Times at which the receiver reported marks on the data, each with what was in flight then.
     pub fn congestion_events(&self) -> u32 {
         self.details.as_ref().and_then(|details| details.congestion).map_or(0, |(_, echoes)| echoes.events)
     }

@@ -55,7 +55,7 @@ pub struct Side {
     pub fates: Fates,
     /// The first transmission of the oldest byte outstanding, as far as that is known.
     pub oldest: Option<Place>,
-    /// What it sent again of that, and its probes.
+    /// What it retransmitted of that, and its probes.
     pub sent_again: Vec<Sent>,
     /// How often it did so, some that are not in the list included.
     pub times_again: u32,

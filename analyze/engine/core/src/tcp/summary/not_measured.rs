@@ -56,7 +56,7 @@ enum Missing {
 }
 
 impl Missing {
-    /// In the order in which they are told, by number.
+    /// In the order in which they are reported, by number.
     const ALL: [Self; 11] = [
         Self::AnyData,
         Self::RoundTrip,
@@ -134,7 +134,7 @@ impl DirectionSummary {
         }
     }
 
-    /// What makes the loss numbers less than sure, a key of [`REASONS`]: the capture's own losses, or needless repeats of which only
+    /// What makes the loss numbers less than sure, a key of [`REASONS`]: the capture's own losses, or needless retransmissions of which only
     /// acknowledgements that say nothing new tell (docs/methods.md, section 5).
     pub fn caveat(&self) -> Option<&'static str> {
         let untold = !self.sack && !self.beside_receiver && self.loss.spurious > 0;

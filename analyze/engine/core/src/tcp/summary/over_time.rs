@@ -35,7 +35,7 @@ impl<'a> OverTime<'a> {
         [beside_sender, beside_receiver]: [bool; 2],
     ) -> Self {
         let segment_bytes = direction.payload_bytes as f64 / direction.data_segments.max(1) as f64;
-        // What is sent again and never passed before was lost before it came here: what arrives here has passed the narrow place.
+        // What is retransmitted and never passed before was lost before it came here: what arrives here has passed the narrow place.
         let repeated_here = direction.payload_bytes.saturating_sub(direction.unique_payload_bytes);
         let lost_before = !beside_sender && 2 * repeated_here < direction.loss.retransmitted_bytes;
         let arrives = beside_receiver || lost_before;

@@ -9,7 +9,7 @@ use crate::tcp::limits::after_data;
 use crate::tcp::stats::sequence::serial_difference;
 use crate::tcp::summary::summary::ConnectionSummary;
 
-/// What was sent so many bytes before the end may still be under way, or be sent again: four of the largest windows.
+/// What was sent so many bytes before the end may still be under way, or be retransmitted: four of the largest windows.
 const FARTHEST_BEHIND: i32 = 1 << 28;
 
 /// A packet that came after the connection had been put away. True if it was captured twice.

@@ -58,7 +58,7 @@ impl<const N: usize> Durations<N> {
 pub struct SpacingSummary {
     /// Statistics with median and 99th percentile; none below two data packets.
     pub durations: Option<Durations<2>>,
-    /// The limit that oversize gaps exceed.
+    /// The limit that unusually long pauses exceed.
     pub oversize_threshold_ns: u64,
     /// The gaps and their causes; none if no gap was long.
     pub causes: Option<Box<GapCauses>>,
@@ -84,7 +84,7 @@ impl SpacingSummary {
         self.causes.as_ref().map_or_else(CauseTotal::default, |causes| causes.total)
     }
 
-    /// The longest oversize gaps, in time order.
+    /// The longest unusually long pauses, in time order.
     pub fn gaps(&self) -> &[Gap] {
         self.causes.as_ref().map_or(&[], |causes| &causes.gaps)
     }
@@ -93,9 +93,9 @@ impl SpacingSummary {
 /// Long gaps, and why there were any.
 #[derive(Debug, Clone)]
 pub struct GapCauses {
-    /// The longest oversize gaps, in time order.
+    /// The longest unusually long pauses, in time order.
     pub gaps: Box<[Gap]>,
-    /// All oversize gaps.
+    /// All unusually long pauses.
     pub total: CauseTotal,
     /// The same by cause.
     pub oversize: ByCause,
@@ -132,7 +132,7 @@ pub struct DirectionDetails {
     pub acknowledgements: Option<AcknowledgementLoss>,
     /// Short segments that Nagle's algorithm kept back until late acknowledgements came; none if too few.
     pub nagle_waits: Option<NagleWaits>,
-    /// What the receiver told of marks on the data; none if they had not agreed on that.
+    /// What the receiver reported of marks on the data; none if they had not agreed on that.
     pub congestion: Option<(Feedback, Echoes)>,
     /// The sender's packets were recorded so much later than those of the other side, nanoseconds.
     pub lag_ns: Option<i64>,
@@ -198,7 +198,7 @@ pub struct DirectionSummary {
     pub token_bucket: Option<Box<TokenBucket>>,
     /// What TLS made of the payload; none if it was not recognised.
     pub stream: Option<Box<StreamBytes>>,
-    /// The limit that oversize spacings exceed was the user's.
+    /// The limit that unusually long pauses exceed was the user's.
     pub oversize_limit_is_fixed: bool,
     /// Window.
     pub window: WindowSummary,
@@ -208,9 +208,9 @@ pub struct DirectionSummary {
     pub ledger: ByteLedger,
     /// Acknowledged but never captured.
     pub unseen_acknowledged_bytes: u64,
-    /// The capture stands beside the sender (by its vantage point): before all losses.
+    /// The capture stands at the sender (by its vantage point): before all losses.
     pub beside_sender: bool,
-    /// The capture stands beside the receiver (by its vantage point): behind all losses.
+    /// The capture stands at the receiver (by its vantage point): behind all losses.
     pub beside_receiver: bool,
     /// What else is known of it.
     pub shown: Shown,
@@ -379,7 +379,7 @@ impl ConnectionSummary {
     }
 
     /// Repeats of the SYN and of the SYN-ACK. None of what was opened before the capture began, or whose SYN it missed;
-    /// a SYN that nobody answered was answered without repeats.
+    /// a SYN that nobody answered was answered without retransmissions.
     pub fn opening_repeats(&self) -> [Option<u64>; 2] {
         let [syn, syn_ack] = self.openings_seen;
         let repeats = |side: usize, seen: bool| seen.then_some(u64::from(self.directions[side].loss.syn));

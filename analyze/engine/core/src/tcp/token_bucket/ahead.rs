@@ -27,7 +27,7 @@ const LEAST_FLIGHTS: f64 = 2.0;
 /// A bucket that held so many is surer.
 const MANY_FLIGHTS: f64 = 3.0;
 
-/// What is told by bytes alone is less sure.
+/// What is shown by bytes alone is less sure.
 const CONFIDENCE: f64 = 0.5;
 
 /// Looks for such a shaper. The queue must be seen: nothing else says how much is in flight.

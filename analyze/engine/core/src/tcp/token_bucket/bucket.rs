@@ -61,7 +61,7 @@ pub struct TokenBucket {
 /// Which bytes of a bin count as delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Delivered {
-    /// What passed the capture point, which is beside the receiver.
+    /// What passed the capture point, which is at the receiver.
     Arrived,
     /// What was acknowledged.
     Acknowledged,
@@ -76,7 +76,7 @@ pub struct Terms<'a> {
     pub overhead: f64,
     /// Payload of a full segment.
     pub segment_bytes: f64,
-    /// The capture is beside the sender, where each sample is a whole round trip.
+    /// The capture is at the sender, where each sample is a whole round trip.
     pub beside_sender: bool,
     /// Shortest round trip, nanoseconds; none if the series is to tell.
     pub min_rtt_ns: Option<f64>,

@@ -27,7 +27,7 @@ const FEWEST_LOST_SEGMENTS: f64 = 15.0;
 
 const FEWEST_LOSSY_ROUND_TRIPS: usize = 3;
 
-/// Of eight parts of a link's rate so many have losses: after a single overflow a window may stand still, too.
+/// Of eight parts of a link's rate so many have losses: after a single overflow a window may stall, too.
 const LOSSY_PARTS: usize = 3;
 
 const PARTS_OF_A_RATE: usize = 8;

@@ -250,7 +250,7 @@ fn may_be_the_application(case: &Case, factor: Factor) -> bool {
     }
 }
 
-/// Acknowledgements fill a send buffer, and pacing spaces packets evenly: data that does neither, beside the sender where that shows, is
+/// Acknowledgements fill a send buffer, and pacing spaces packets evenly: data that does neither, at the sender where that shows, is
 /// not kept back by the kernel. Nor was there anything to keep back where a lone segment ended what was written before the pauses.
 ///
 /// Rule: docs/verdict.md, "Confidence of the send buffer".
@@ -296,7 +296,7 @@ fn may_be_the_path(case: &Case, factor: Factor) -> bool {
         }
 }
 
-/// Beside the sender most pauses end with what its kernel had handed down before: a queueing discipline of its own kept that back, which
+/// At the sender most pauses end with what its kernel had handed down before: a queueing discipline of its own kept that back, which
 /// paces, or shapes what leaves the host, as a narrow path would. So does one that lets packets leave at a fixed clock, whatever
 /// acknowledgements do: those come in bursts, and a send buffer lets go what they make room for.
 fn may_be_the_hosts_own_queue(case: &Case, factor: Factor) -> bool {

@@ -44,7 +44,7 @@ pub(crate) fn habit(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     (evidence.similar_before >= HABIT && follows).then_some((Cause::PacingOrShaping, 0.7))
 }
 
-/// Beside the sender: it had more to send, and nothing kept it.
+/// At the sender: it had more to send, and nothing kept it.
 ///
 /// Rule: docs/methods.md, "Late data".
 pub(crate) fn late_data(evidence: &GapEvidence) -> Option<(Cause, f64)> {

@@ -12,7 +12,7 @@ pub(crate) fn capture_missed(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     (evidence.capture_missed && !is_asked()).then_some((Cause::CaptureArtifact, 0.8))
 }
 
-/// The capture's clock went on and neither host's did. Beside the sender its own clock is enough: what it stamps and what
+/// The capture's clock went on and neither host's did. At the sender its own clock is enough: what it stamps and what
 /// is captured there happen at once.
 ///
 /// Rule: docs/methods.md, "A step of the capture's clock".

@@ -31,7 +31,7 @@ pub(crate) fn held_back_data(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     })
 }
 
-/// Beside the sender: acknowledgements are overdue, and when they come they are old. Either the way back held them, or this
+/// At the sender: acknowledgements are overdue, and when they come they are old. Either the way back held them, or this
 /// host did not take them in. Its timers tell: a probe on time shows that it ran; one that was due and did not come, that it
 /// did not.
 ///

@@ -2,7 +2,7 @@
 //! is known of a gap in, a cause and a confidence out. [`crate::tcp::gaps::evidence`] says what is known and what follows from the
 //! numbers alone; [`crate::tcp::gaps::watch`] gathers it.
 //!
-//! Where the rules cannot tell a host that stands still from a path that holds packets, they say so ([`Cause::HostOrPath`]);
+//! Where the rules cannot tell a host that stalls from a path that holds packets, they say so ([`Cause::HostOrPath`]);
 //! a host stall is only told where nothing else explains the gap.
 //!
 //! A rule is a function of the file of its idea, and a line of [`RULES`].

@@ -17,7 +17,7 @@ pub(crate) fn timer(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     match evidence.ending {
         Ending::Timeout => Some((Cause::Timeout, 0.9)),
         Ending::TailProbe => Some((Cause::TailProbe, 0.85)),
-        // A segment that is lost and sent again waits for no application.
+        // A segment that is lost and retransmitted waits for no application.
         Ending::Repeat if evidence.outstanding_bytes > 0 && !evidence.recovering => Some((Cause::TailProbe, 0.6)),
         _ if evidence.is_probe_with_new_data() => Some((Cause::TailProbe, 0.7)),
         _ => None,

@@ -4,8 +4,8 @@ use crate::tcp::gaps::cause::Cause;
 use crate::tcp::gaps::evidence::{GapEvidence, Place};
 use crate::tcp::kernel::{DELAYED_ACKNOWLEDGEMENT_NS, JITTER_NS};
 
-/// Beside the sender: acknowledgements are overdue, and when they come they are new, and no answer to a probe. Either the
-/// receiver stood still, or the way to it held the data. A delayed acknowledgement in between shows that the receiver ran;
+/// At the sender: acknowledgements are overdue, and when they come they are new, and no answer to a probe. Either the
+/// receiver stalled, or the way to it held the data. A delayed acknowledgement in between shows that the receiver ran;
 /// without, nothing but how fast the backlog is acknowledged tells the two apart: a path releases what it held at its own rate.
 ///
 /// Rule: docs/methods.md, "New acknowledgements come late".

@@ -32,7 +32,7 @@ pub(crate) fn deaf_sender(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     deaf.then_some((Cause::RemoteHostStall, if evidence.recovering { 0.75 } else { 0.85 }))
 }
 
-/// Beside the sender, where the capture ends before any answer: what was outstanding was neither acknowledged nor sent again for
+/// At the sender, where the capture ends before any answer: what was outstanding was neither acknowledged nor retransmitted for
 /// longer than the timeout, and then one segment went out that was new, in the middle of a flow. A kernel that wakes sends its
 /// overdue probe before it takes in what has come.
 ///

@@ -1,4 +1,4 @@
-//! `syn_refused`: the SYN was answered with a reset, or with an ICMP error that means the same to the client.
+//! `syn_refused`: the SYN was replied to with a reset, or with an ICMP error that means the same to the client.
 //!
 //! Rule: docs/outcome.md, "SYN refused".
 
