@@ -118,13 +118,33 @@ def test_paper_has_no_empty_page_and_every_figure(browser: Any, page_of: Any, na
     visit = Visit(browser, page_of(name), "dark")
     visit.page.pdf(path=tmp_path / "page.pdf", prefer_css_page_size=True, print_background=True)
     titles = visit.page.locator("figure.chart h3").all_inner_texts()
+    closed = visit.page.locator("main details:not([open]) > summary").all_inner_texts()
+    closed = [line for line in closed if line != "Provenance"]
     visit.page.close()
     sheets = [sheet.extract_text() for sheet in pypdf.PdfReader(tmp_path / "page.pdf").pages]
     assert [number for number, text in enumerate(sheets, 1) if len(text.split()) < 8] == []
     together = " ".join(normalize("NFKC", " ".join(sheets)).split())  # fonts join f and i
     assert [title for title in titles if " ".join(title.split()) not in together] == []
+    assert [line for line in closed if " ".join(line.split()) in together] == [], "a fold that is closed says nothing"
+    assert ("Closed folds are not on paper" in together) == bool(closed)
     # What is drawn on a canvas is on paper as text, too: the axis of its time.
     assert "time since" in together or "months from now" in together or name == "storage"
+
+
+@EVERY_PAGE
+def test_folds_that_are_open_are_on_paper_under_their_headings(
+    browser: Any, page_of: Any, name: str, tmp_path: Path
+) -> None:
+    visit = Visit(browser, page_of(name))
+    folds = "main details:not(#provenance details)"
+    visit.page.evaluate("(folds) => document.querySelectorAll(folds).forEach((one) => { one.open = true; })", folds)
+    visit.page.pdf(path=tmp_path / "page.pdf", prefer_css_page_size=True)
+    wanted = visit.page.locator(f"main h2:not(:has(select)), {folds} > summary").all_inner_texts()
+    visit.page.close()
+    sheets = [sheet.extract_text() for sheet in pypdf.PdfReader(tmp_path / "page.pdf").pages]
+    assert [number for number, text in enumerate(sheets, 1) if len(text.split()) < 8] == []
+    together = " ".join(normalize("NFKC", " ".join(sheets)).split())
+    assert [text for text in wanted if " ".join(text.split()) not in together] == []
 
 
 @EVERY_PAGE
