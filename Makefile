@@ -183,7 +183,7 @@ docs: $(STAMPS)/install-dev ## check that the documents say what the program doe
 picture: $(STAMPS)/install-dev ## docs/report.png, the README's picture of a report (needs Chromium)
 	@mkdir -p build
 	@$(BIN)/vmtrace analyze samples/lossy-sender.pcap samples/tls13.pcap --report build/picture.html --quiet
-	@chromium --headless --no-sandbox --hide-scrollbars --window-size=1100,1180 \
+	@chromium --headless --no-sandbox --hide-scrollbars --window-size=1100,1118 \
 	    --screenshot=docs/report.png file://$(CURDIR)/build/picture.html 2>build/picture.log
 
 wheel: $(STAMPS)/install-dev ## an abi3 wheel in build/wheels, for machines without Rust; auditwheel says how old they may be
@@ -216,8 +216,8 @@ $(VENV)/bin/python:
 	@$(PYTHON) -m venv $(VENV)
 
 $(STAMPS)/install: pyproject.toml $(RUST_SOURCES) | $(STAMPS)/check-tools $(VENV)/bin/python
-	@echo 'Building vmtrace and installing it with its dependencies into $(VENV): pip install -e .'
-	@$(BIN)/pip install --quiet --disable-pip-version-check --config-settings build-args=--profile=$(PROFILE) -e .
+	@echo 'Building vmtrace and installing it with its dependencies into $(VENV): pip install -e .[reports]'
+	@$(BIN)/pip install --quiet --disable-pip-version-check --config-settings build-args=--profile=$(PROFILE) -e '.[reports]'
 	@touch $@
 
 $(STAMPS)/install-dev: pyproject.toml $(RUST_SOURCES) | $(STAMPS)/check-tools $(VENV)/bin/python
