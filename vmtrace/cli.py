@@ -16,11 +16,6 @@ from vmtrace.errors import CommandError, Exit, UsageError, complain, describe
 
 _PLACES = frozenset({"--json", "--csv", "--parquet", "--figures", "--report", "--html"})
 """Options of all subcommands that say where to write."""
-_OWN_ROOMS = frozenset(
-    {"analyze", "capture", "cloudwatch", "corpus", "lab", "providers", "receiver", "sender", "vmtrace"}
-)
-_PACKAGES = {"dns": "dnspython", "hdrh": "hdrhistogram", "rich_argparse": "rich-argparse"}
-"""What is installed for a library of another name."""
 _PLAIN = "vmtrace-plain"
 _STAND_INS = dict(zip("→←…×–—−µ·≤≥±≈─━", "><~x---u.<>~~--", strict=True))  # noqa: RUF001 - the letters that are meant
 
@@ -105,8 +100,9 @@ def _check_places(arguments: list[str]) -> None:
 def _unexpected(error: Exception) -> str:
     if isinstance(error, OSError | MemoryError):
         return describe(error)
-    library = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
-    if library and library not in _OWN_ROOMS:
-        package = _PACKAGES.get(library, library)
-        return f"the Python package {package} is not installed: {sys.executable} -m pip install {package}"
+    if isinstance(error, ModuleNotFoundError):
+        from vmtrace.missing import line_of
+
+        if (line := line_of(error)) is not None:
+            return line
     return f"{type(error).__name__}: {describe(error)} (a defect: please report it with the output of --debug)"

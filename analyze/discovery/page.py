@@ -9,9 +9,9 @@ from analyze.discovery.drawing import world_map
 from analyze.discovery.report import Report
 from analyze.discovery.texts import addresses_text, heading, tables, trouble
 from analyze.pages.blocks import Drawing, Figures, Page, Section, Share, Shares, Text, summary
+from analyze.pages.sections import section
 from analyze.pages.write import write_report_page
 from analyze.palette import PLACE_SOURCES
-from analyze.storage.page import section
 from analyze.units import printable, share
 
 _MAP = (

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from analyze.discovery.report import AddressRow, RegionRow, Report
-from analyze.storage.text_table import Table
+from analyze.pages.text_table import Table
 from analyze.units import ABSENT, count, instant, plural, printable, seconds, share
 
 _ADDRESSES_SHOWN = 200

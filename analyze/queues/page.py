@@ -6,12 +6,12 @@ from pathlib import Path
 
 from analyze.charts.chart import Chart
 from analyze.pages.blocks import Block, Figures, Lines, Page, Share, Shares, Text
+from analyze.pages.sections import further_figures, section, summary_of
 from analyze.pages.write import write_report_page
 from analyze.palette import QUEUE_PARTS
 from analyze.queues.tables import Record, Report
 from analyze.queues.texts import facts, heading, result, tables, trouble
 from analyze.queues.time_parts import PARTS
-from analyze.storage.page import further_figures, section, summary_of
 from analyze.units import plural, printable, seconds, share
 
 _LEAD_HEIGHT = 190

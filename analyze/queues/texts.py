@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
+from analyze.pages.text_table import Table
 from analyze.queues.fates import fates_text
 from analyze.queues.latency import DUE, SENT, clock_error_s
 from analyze.queues.quantiles import Quantiles
 from analyze.queues.tables import Report
-from analyze.storage.text_table import Table
 from analyze.units import ABSENT, count, plural, printable, seconds, share, si
 
 _UNSETTLED = {"running": "still running, or killed", "interrupted": "interrupted", "failed": "failed"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from analyze.pages.text_table import Table
 from analyze.pages.texts import number_text
 from analyze.storage.campaign import AVAILABILITY, LOCATIONS, PROBES, SURGE, SWEEP, Campaign, between
 from analyze.storage.change_points import ChangePoint
@@ -11,7 +12,6 @@ from analyze.storage.knee import Knee
 from analyze.storage.probes import PeriodRow
 from analyze.storage.surge import SurgeRow
 from analyze.storage.surge_hosts import all_hosts
-from analyze.storage.text_table import Table
 from analyze.units import ABSENT, count, instant, plural, printable, seconds, share, si
 
 Labelled = tuple[str, Campaign]

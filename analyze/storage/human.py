@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from analyze.pages.text_table import Table
 from analyze.storage.campaign_texts import shown
 from analyze.storage.tables import Report
-from analyze.storage.text_table import Table
 from analyze.storage.texts import facts, heading, tables, trouble
 
 if TYPE_CHECKING:

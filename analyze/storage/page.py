@@ -1,16 +1,15 @@
 """The HTML report of storage runs: one file with its result in a sentence, figures and all tables."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from analyze.charts.chart import Chart
-from analyze.pages.blocks import Block, Column, Figures, Fold, Lines, Page, Row, Section, Share, Shares, Text, summary
-from analyze.pages.blocks import Table as Shown
+from analyze.pages.blocks import Block, Figures, Fold, Lines, Page, Share, Shares, Text
+from analyze.pages.sections import further_figures, section, summary_of
 from analyze.pages.write import write_report_page
 from analyze.palette import PHASES
 from analyze.storage.result import results, telling_times
 from analyze.storage.tables import Record, Report
-from analyze.storage.text_table import Table
 from analyze.storage.texts import facts, heading, tables, trouble
 from analyze.storage.time_ledger import TimeRow
 from analyze.units import plural, printable, share
@@ -19,11 +18,6 @@ _LEAD_HEIGHT = 190
 _FIRST_SHOWN = 4
 """Results in the first screen; the others are behind a fold."""
 _BARS_SHOWN = 3
-_OPEN = frozenset({"beside", "throughput"})
-"""Tables that are never behind a fold."""
-_FEW_ROWS = 8
-_SENTENCE = 40
-"""Characters from which on a text is one."""
 
 
 def write_page_of(reports: Sequence[Report], charts: Sequence[Chart], provenance: Record, path: Path) -> None:
@@ -42,12 +36,6 @@ def page_of(reports: Sequence[Report], charts: Sequence[Chart], provenance: Reco
         ),
         provenance=provenance,
     )  # fmt: skip
-
-
-def further_figures(charts: Sequence[Chart]) -> tuple[Section, ...]:
-    """All but the first, if there are more."""
-    hint = "Drag to zoom, double-click to see all; a click on a name hides or shows its series."
-    return (Section("figures", "Figures", (Figures(tuple(charts)),), hint=hint),) if charts else ()
 
 
 def _answer(reports: Sequence[Report], lead: Sequence[Chart]) -> tuple[Block, ...]:
@@ -75,32 +63,3 @@ def _time_bar(report: Report, row: TimeRow) -> Shares:
     )
     kind = f"{row.workload}, {row.direction}"
     return Shares(printable(f"{report.label}: where the time of an object goes ({kind})"), parts)
-
-
-def summary_of(heading: str, trouble: Iterable[str], facts: Iterable[str]) -> tuple[Block, ...]:
-    """What a run was, what makes its numbers less than the whole, and what it shows."""
-    return summary(heading, tuple(trouble), tuple(facts))
-
-
-def section(one: Table) -> Section:
-    """A table of texts as a section of its own; a long one stands behind a fold."""
-    if one.name in _OPEN or len(one.rows) <= _FEW_ROWS:
-        return open_section(one)
-    block = Fold(plural(len(one.rows), "row"), (_rows(one),))
-    return Section(one.name, one.title, (block,), hint=one.hint, wide=True)
-
-
-def open_section(one: Table) -> Section:
-    """A table of texts as a section of its own, never behind a fold."""
-    return Section(one.name, one.title, (_rows(one),), hint=one.hint, wide=True)
-
-
-def _rows(one: Table) -> Shown:
-    columns = tuple(_column(one, place) for place in range(len(one.head)))
-    return Shown(columns, tuple(Row(cells) for cells in one.rows))
-
-
-def _column(one: Table, place: int) -> Column:
-    """Names begin at the left; a sentence does, too, and wraps."""
-    wraps = any(len(row[place]) > _SENTENCE for row in one.rows)
-    return Column(one.head[place], left=place < one.left or wraps, wraps=wraps)

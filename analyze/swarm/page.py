@@ -6,8 +6,8 @@ from pathlib import Path
 from analyze.charts.chart import Chart
 from analyze.pages.blocks import Block, Figures, Page, Shares, Text
 from analyze.pages.causes import NOT_JUDGED, cause_shares
+from analyze.pages.sections import further_figures, section, summary_of
 from analyze.pages.write import write_report_page
-from analyze.storage.page import further_figures, section, summary_of
 from analyze.swarm.tables import Record, Report
 from analyze.swarm.texts import facts, heading, tables, trouble
 from analyze.units import printable, si

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
+from analyze.pages.text_table import Table
 from analyze.pages.texts import estimate_text, number_text
-from analyze.storage.text_table import Table
 from analyze.swarm.records import FORBIDDEN, PUBLIC, WEB_SEED
 from analyze.swarm.rows import RunRow, SourceRow
 from analyze.swarm.tables import Report

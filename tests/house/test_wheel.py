@@ -92,6 +92,18 @@ def test_the_readmes_first_command_answers_soon(installed: tuple[Path, float]) -
     assert answered_s < MOST_S
 
 
+def test_what_captures_do_not_need_is_named_with_the_line_that_installs_it(installed: tuple[Path, float]) -> None:
+    words = ("analyze", "samples/tls13.pcap", "--figures", "figures", "--json", "out.json", "--quiet")
+    done = run(installed[0], ".venv/bin/vmtrace", *words)
+    assert done.returncode == 1
+    assert re.fullmatch(
+        r"vmtrace: cannot make figures: the Python package matplotlib is not installed: "
+        r"\S+ -m pip install 'scipy>=[\d.]+' 'matplotlib>=[\d.]+'\n",
+        done.stderr,
+    ), done.stderr
+    assert (installed[0] / "out.json").stat().st_size > 1000, "the other outputs are made"
+
+
 @pytest.mark.parametrize("room", ["sender", "receiver", "capture"])
 def test_sender_receiver_and_capture_are_in_it(installed: tuple[Path, float], room: str) -> None:
     done = run(installed[0], ".venv/bin/python", "-m", room, "--help")

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from analyze.pages.blocks import Figures, Lines, Page, Section, Share, Shares, Text, summary
+from analyze.pages.sections import further_figures, open_section, section
+from analyze.pages.text_table import Table
 from analyze.pages.write import write_report_page
 from analyze.palette import CHARGES
-from analyze.storage.page import further_figures, open_section, section
-from analyze.storage.text_table import Table
 from analyze.units import printable, share
 from providers.costs import texts
 from providers.costs.quantities import CATEGORIES

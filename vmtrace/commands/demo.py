@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from vmtrace.errors import CommandError
+from vmtrace.missing import REPORTS, require
 
 _PROFILE = "ec2-micro-to-campus"
 _START_S = 20.0
@@ -71,6 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the campaign and report on it; returns the exit status of the report."""
     if arguments.repeat < 1:
         raise ValueError("--repeat: at least 1")
+    require(*REPORTS)
     folder = _new_folder(arguments.out)
     reason = "as asked for" if arguments.loopback else _no_lab()
     with tempfile.TemporaryDirectory(prefix="vmtrace-demo-") as name:

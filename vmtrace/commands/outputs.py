@@ -88,15 +88,25 @@ def write_all(
         try:
             with told:
                 write()
-        except OSError as error:
-            cannot = "write" if _is_about(error, place) else f"make {place}:"
-            failures.append(f"cannot {cannot} {describe(error)}")
+        except (OSError, ModuleNotFoundError) as error:
+            failures.append(_failure(error, place))
             complain(failures[-1])
             if debug:
                 import traceback
 
                 traceback.print_exc()
     return failures
+
+
+def _failure(error: OSError | ModuleNotFoundError, place: str | Path) -> str:
+    if isinstance(error, OSError):
+        cannot = "write" if _is_about(error, place) else f"make {place}:"
+        return f"cannot {cannot} {describe(error)}"
+    from vmtrace.missing import line_of
+
+    if (line := line_of(error)) is None:
+        raise error
+    return f"cannot make {place}: {line}"
 
 
 def _is_about(error: OSError, place: str | Path) -> bool:

@@ -9,6 +9,7 @@ from vmtrace.commands.outputs import opened, printed, wanted, write_all
 from vmtrace.commands.runs import measure_runs, read_runs
 from vmtrace.commands.thresholds import parsed_threshold
 from vmtrace.errors import CommandError, Exit, UsageError, complain
+from vmtrace.missing import REPORTS, require
 
 if TYPE_CHECKING:
     from analyze.fail_if import Condition, Expression
@@ -44,6 +45,7 @@ def run(request: Request) -> int:
     runs = read_runs([request.before, request.after], failures)
     if failures:
         return Exit.FAILED
+    require(*REPORTS)
     before, after = measure_runs(runs, quiet=request.quiet, match_sides=False)
     comparison = compare_runs(before, after)
     if not comparison.changes:

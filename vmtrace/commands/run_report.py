@@ -11,6 +11,7 @@ from vmtrace.commands.kinds import Kind, redirect
 from vmtrace.commands.outputs import answer, opened, printed, wanted, write_all
 from vmtrace.commands.runs import measure_runs, read_runs
 from vmtrace.errors import CommandError, Exit, UsageError
+from vmtrace.missing import REPORTS, require
 from vmtrace.progress import Bar
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ def run(request: Request) -> int:
     runs = read_runs(list(dict.fromkeys(request.folders)), failures)
     if not runs:
         return Exit.FAILED
+    require(*REPORTS)
     measured = measure_runs(runs, quiet=request.quiet, match_sides=request.match_sides)
     choices = _choices(measured, request.pair)
     outputs = Outputs(measured, choices, _with_default(request))
