@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -70,9 +71,9 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "samples").symlink_to(ROOT / "samples")
     (folder / "file").write_bytes(b"x")
     RunMaker(folder / "run").facts().pair(1)
-    left = {"status": "interrupted", "id": "f" * 16, "endpoint_told": CLOSED, "endpoint_named": CLOSED,
+    left: dict[str, Any] = {"status": "interrupted", "id": "f" * 16, "endpoint_told": CLOSED, "endpoint_named": CLOSED,
             "region": "eu-west-1", "options": {}}  # fmt: skip
-    made = {
+    made: dict[str, dict[str, Any]] = {
         "storage": {"schema": "vmtrace.storage_run/1", "provider": "s3", "container": "q"},
         "queue": {"schema": "vmtrace.queue_run/1", "provider": "sqs", "queue": "q",
                   "plan": {"name": "p", "repeat": 1, "stages": []}},
