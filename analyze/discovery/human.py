@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from analyze.discovery.report import Report
 from analyze.discovery.texts import heading, tables, trouble
-from analyze.storage.human import rich_table
+from analyze.terminal_table import terminal_table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,4 +28,4 @@ def show(report: Report, console: "Console") -> None:
         if table.name in _SHOWN:
             console.print()
             console.print(Text(table.title, "bold"))
-            console.print(rich_table(table, several=True))
+            console.print(terminal_table(table, console.width, several=True))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from analyze.queues.tables import Report
 from analyze.queues.texts import facts, heading, tables, trouble
-from analyze.storage.human import rich_table
+from analyze.terminal_table import terminal_table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,4 +28,4 @@ def show(reports: Sequence[Report], console: "Console") -> None:
         if table.name in _SHOWN:
             console.print()
             console.print(Text(table.title, "bold"))
-            console.print(rich_table(table, several=len(reports) > 1))
+            console.print(terminal_table(table, console.width, several=len(reports) > 1))

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from analyze.storage.human import rich_table
 from analyze.swarm.tables import Report
 from analyze.swarm.texts import facts, heading, tables, trouble
+from analyze.terminal_table import terminal_table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -32,4 +32,4 @@ def show(reports: Sequence[Report], console: "Console") -> None:
         if table.name in _SHOWN:
             console.print()
             console.print(Text(table.title, "bold"))
-            console.print(rich_table(table, several=len(reports) > 1))
+            console.print(terminal_table(table, console.width, several=len(reports) > 1))

@@ -11,19 +11,17 @@ from providers.costs.quantities import CATEGORIES, TOTAL, Charges
 UNKNOWN = "unknown"
 _SMALL_SHARE = 0.001
 """Of a total: what a tenth of a price changes less than this is left to the JSON."""
-_FIRST_ONLY = "as expensive as the first at"
 
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """A table of texts. The first `left` columns begin at the left, and so does the last one if it `explains`."""
+    """A table of texts. The first `left` columns begin at the left."""
 
     name: str
     title: str
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     left: int = 1
-    explains: bool = False
 
 
 def about(estimate: Estimate) -> str:
@@ -59,6 +57,16 @@ def scenarios(estimate: Estimate) -> Sheet:
         rows.append((_aside(estimate, charges), "year", *_amounts(charges.year), _against(charges, estimate.base)))
     title = f"{estimate.context.table.currency} by scenario"
     return Sheet("scenarios", title, ("scenario", "", *CATEGORIES, TOTAL, "against first"), tuple(rows))
+
+
+def totals(estimate: Estimate) -> Sheet:
+    """Without categories, for where there is little room."""
+    rows = tuple(
+        (one.scenario.name, shown(one.month[TOTAL]), shown(one.year[TOTAL]), _against(one, estimate.base))
+        for one in estimate.charged
+    )
+    title = f"{estimate.context.table.currency} by scenario (by category: --html, --json, or a wider terminal)"
+    return Sheet("totals", title, ("scenario", "a month", "a year", "to first"), rows)
 
 
 def _aside(estimate: Estimate, charges: Charges) -> str:
@@ -97,7 +105,7 @@ def sensitivity(estimate: Estimate) -> Sheet:
         if row.share is not None and abs(row.share) >= _SMALL_SHARE:
             equal = "" if row.equal_at_factor is None else f"{row.equal_at_factor:.3g} x the price"
             rows.append((row.scenario, row.price, _signed(row.year_change), f"{row.share:+.1%}", equal))
-    head = ("scenario", "price", "year", "of the total", _FIRST_ONLY)
+    head = ("scenario", "price", "year", "of the total", "as expensive as the first at")
     return Sheet("sensitivity", "Sensitivity: a price 10 % higher", head, tuple(rows), left=2)
 
 
@@ -110,7 +118,7 @@ def invoices(estimate: Estimate, invoiced: Mapping[str, Sequence[Difference]]) -
     head = ("category", "predicted", "invoiced", "difference", "", "why")
     for number, (name, rows) in enumerate(invoiced.items(), 1):
         title = f"Invoice of a month against {name} ({estimate.context.table.currency})"
-        yield Sheet(f"invoice-{number}", title, head, tuple(map(_invoiced, rows)), explains=True)
+        yield Sheet(f"invoice-{number}", title, head, tuple(map(_invoiced, rows)))
 
 
 def _invoiced(row: Difference) -> tuple[str, ...]:

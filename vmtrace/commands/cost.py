@@ -86,9 +86,9 @@ def run(arguments: argparse.Namespace) -> int:
     failures = []
     # Who asks for JSON has a program read it, not eyes.
     if not arguments.quiet and arguments.json is None:
-        from providers.costs import human
+        from vmtrace.commands import cost_human
 
-        show = partial(human.show, reckoned, invoiced)
+        show = partial(cost_human.show, reckoned, invoiced)
         failures += printed(show, no_color=arguments.no_color, piped_width=160)
     made = Made(reckoned, source.replay, invoiced if arguments.invoice else None)
     failures += write_all(outputs(arguments, made), debug=False, making=Bar(wanted=not arguments.quiet).making)

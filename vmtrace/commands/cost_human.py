@@ -1,7 +1,10 @@
-"""The answer on the terminal: one sentence, scenarios side by side, where they break even, which prices matter."""
+"""The answer of `vmtrace cost` on the terminal: one sentence, scenarios side by side, where they break even, which
+prices matter."""
 
 from typing import TYPE_CHECKING
 
+from analyze.pages.text_table import Table
+from analyze.terminal_table import fits, terminal_table
 from providers.costs import texts
 from providers.costs.differences import Difference
 from providers.costs.estimate import Estimate
@@ -9,7 +12,6 @@ from providers.costs.texts import Sheet
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
 
 
 def show(estimate: Estimate, invoiced: dict[str, list[Difference]], console: "Console") -> None:
@@ -24,7 +26,7 @@ def show(estimate: Estimate, invoiced: dict[str, list[Difference]], console: "Co
     for note in estimate.context.workload.notes:
         line(f"  {note}")
     console.print()
-    _show_table(console, texts.scenarios(estimate))
+    _show_table(console, _scenarios(estimate, console.width))
     for text in texts.missing(estimate):
         line(f"  {text}", "yellow")
     for text in texts.notes(estimate):
@@ -41,21 +43,13 @@ def show(estimate: Estimate, invoiced: dict[str, list[Difference]], console: "Co
         _show_table(console, sheet)
 
 
+def _scenarios(estimate: Estimate, width: int) -> Sheet:
+    every = texts.scenarios(estimate)
+    return every if fits(every.head, every.rows, every.left, width) else texts.totals(estimate)
+
+
 def _show_table(console: "Console", sheet: Sheet) -> None:
     from rich.text import Text
 
-    console.print(Text(sheet.title, "bold"))
-    console.print(_table(sheet))
-
-
-def _table(sheet: Sheet) -> "Table":
-    from rich.table import Table
-    from rich.text import Text
-
-    made = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    for place, title in enumerate(sheet.head):
-        begins_left = place < sheet.left or (sheet.explains and place == len(sheet.head) - 1)
-        made.add_column(title, justify="left" if begins_left else "right", overflow="fold")
-    for row in sheet.rows:
-        made.add_row(*map(Text, row))
-    return made
+    console.print(Text(sheet.title, "bold"), soft_wrap=True)
+    console.print(terminal_table(Table(sheet.name, sheet.title, sheet.head, sheet.rows, sheet.left), console.width))
