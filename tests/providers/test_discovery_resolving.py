@@ -85,9 +85,9 @@ def test_thousands_of_questions_use_no_more_memory_than_hundreds() -> None:
         return peak
 
     peak_bytes(50)  # what libraries load at first
-    few, many = peak_bytes(1200), peak_bytes(9600)
+    few, many = peak_bytes(600), peak_bytes(6000)
     # The names, and 512 questions under way on a busy machine; a kept reply would be over a kilobyte for each.
-    assert many < few + 8400 * 400 + 512 * 4096
+    assert many < few + 5400 * 400 + 512 * 4096
 
 
 def test_a_question_lost_on_the_way_is_asked_again_within_the_rates() -> None:

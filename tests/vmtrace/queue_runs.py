@@ -17,6 +17,10 @@ from lab.services.queue_proxy import QueueProxy
 from lab.services.service import Service
 from tests.in_process import vmtrace_here
 
+SLOW = (
+    "--rate", "20", "--messages", "60", "--senders", "2", "--receivers", "1", "--visibility", "2s", "--wait", "1s",
+)  # fmt: skip
+
 
 def command(*words: str) -> list[str]:
     return [sys.executable, "-m", "vmtrace", "queue", *words]
@@ -101,3 +105,11 @@ def worker_of(out: Path, role: str) -> int:
 def truth_deliveries(proxy: QueueProxy) -> Counter[int]:
     """How often each message left the proxy."""
     return Counter(one.number for one in proxy.passed() if one.what == "delivered")
+
+
+def accounted(out: Path) -> dict[str, int]:
+    """The fates of all messages, which sum up."""
+    fates: dict[str, int] = report_of(out)["messages"]
+    parts = [fates[name] or 0 for name in fates if name != "planned"]
+    assert sum(parts) == fates["planned"]
+    return fates

@@ -1,8 +1,8 @@
-"""`vmtrace queue` as a person calls it: whole runs, kill -9 of any process, resume, clean, and what cannot be."""
+"""`vmtrace queue` as a person calls it: whole runs, reports, and what cannot be. Kills: test_commands_queue_killed."""
 
 import json
 import os
-import signal
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -10,31 +10,28 @@ import pytest
 
 from lab.services.service import Service
 from tests.vmtrace.queue_runs import (
+    SLOW,
+    accounted,
     command,
     environment,
     eventually,
-    lines_with,
     queue_run,
     queues_of,
     ran,
     report_of,
-    started,
     state_of,
-    worker_of,
 )
 
-SLOW = (
-    "--rate", "20", "--messages", "60", "--senders", "2", "--receivers", "1", "--visibility", "2s", "--wait", "1s",
-)  # fmt: skip
 QUICK = ("--messages", "20", "--rate", "40", "--wait", "1s", "--visibility", "5s", "--receivers", "1")
 
 
-def accounted(out: Path) -> dict[str, int]:
-    """The fates of all messages, which sum up."""
-    fates: dict[str, int] = report_of(out)["messages"]
-    parts = [fates[name] or 0 for name in fates if name != "planned"]
-    assert sum(parts) == fates["planned"]
-    return fates
+@pytest.fixture(scope="module")
+def quick(moto_service: Service, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that several tests look at."""
+    out = tmp_path_factory.mktemp("quick") / "run"
+    done = queue_run(moto_service, "sqs", out, "--location", "ireland", *QUICK)
+    assert done.returncode == 0, done.stderr
+    return out
 
 
 def test_a_fifo_queue_keeps_its_order(moto_service: Service, tmp_path: Path) -> None:
@@ -91,81 +88,6 @@ def test_as_fast_as_possible_bounds_the_backlog(moto_service: Service, tmp_path:
     (due, sent) = report_of(tmp_path / "run")["latency"]
     assert (due["n"], sent["n"]) == (0, 200)
     assert "nothing was due" in due["reason"]
-
-
-@pytest.mark.parametrize("role", ["sender", "receiver", "deleter"])
-def test_a_killed_process_ends_the_run_and_resume_delivers_the_rest(
-    role: str, moto_service: Service, tmp_path: Path
-) -> None:
-    out = tmp_path / "run"
-    process = started(moto_service, "run", "--provider", "sqs", "--out", str(out), "--no-capture", *SLOW)
-    eventually(lambda: lines_with(out, "deleter", "delete") > 5)
-    os.kill(worker_of(out, role), signal.SIGKILL)
-    _, errors = process.communicate(timeout=120)
-    assert process.returncode == 1
-    assert f"{role} " in errors
-    assert "was killed (SIGKILL)" in errors
-    assert "--resume" in errors
-    done = ran(moto_service, "run", "--resume", str(out), "--no-capture")
-    assert done.returncode == 0, done.stderr
-    fates = accounted(out)
-    assert fates["delivered"] + fates["lost_in_flight"] + fates["refused"] == 60
-    assert fates["lost_in_flight"] <= 2  # at most the sends that were under way
-    assert (fates["unsent"], fates["lost"], fates["pending"]) == (0, 0, 0)
-    assert state_of(out)["queue"] not in queues_of(moto_service)
-
-
-def test_a_killed_coordinator_leaves_a_run_that_clean_accounts_for(moto_service: Service, tmp_path: Path) -> None:
-    out = tmp_path / "run"
-    process = started(moto_service, "run", "--provider", "sqs", "--out", str(out), "--no-capture", *SLOW)
-    eventually(lambda: lines_with(out, "sender", "send") > 9)
-    receiver = worker_of(out, "receiver")
-    process.kill()
-    process.communicate()
-    eventually(lambda: not Path(f"/proc/{receiver}").exists())
-    done = ran(moto_service, "clean", str(out))
-    assert done.returncode == 0, done.stderr
-    assert "removed, and queue vmtrace-" in done.stdout
-    fates = accounted(out)
-    assert fates["unsent"] > 0
-    assert fates["lost"] == 0
-    assert state_of(out)["queue"] not in queues_of(moto_service)
-    again = ran(moto_service, "clean", str(out))
-    assert again.returncode == 0
-    assert "0 messages removed;" in again.stdout
-    refused = ran(moto_service, "run", "--resume", str(out))
-    assert refused.returncode == 1
-    assert "queue is removed" in refused.stderr
-
-
-def test_a_killed_coordinator_leaves_a_run_that_resume_completes(moto_service: Service, tmp_path: Path) -> None:
-    out = tmp_path / "run"
-    process = started(moto_service, "run", "--provider", "sqs", "--out", str(out), "--no-capture", *SLOW)
-    eventually(lambda: lines_with(out, "sender", "send") > 9)
-    process.kill()
-    process.communicate()
-    done = ran(moto_service, "run", "--resume", str(out), "--no-capture")
-    assert done.returncode == 0, done.stderr
-    fates = accounted(out)
-    assert fates["unsent"] == 0
-    assert fates["delivered"] + fates["lost_in_flight"] == 60
-    run = report_of(out)
-    assert run["sessions"] == 2
-    complete = ran(moto_service, "run", "--resume", str(out))
-    assert "this run is complete" in complete.stderr
-
-
-def test_ctrl_c_leaves_good_files_and_nothing_at_the_service(moto_service: Service, tmp_path: Path) -> None:
-    out = tmp_path / "run"
-    process = started(moto_service, "run", "--provider", "sqs", "--out", str(out), "--no-capture", *SLOW)
-    eventually(lambda: lines_with(out, "sender", "send") > 10)
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=120)
-    assert process.returncode == 130, errors
-    assert "Traceback" not in errors
-    state = state_of(out)
-    assert (state["status"], state["queue_removed"]) == ("interrupted", True)
-    assert accounted(out)["unsent"] > 0
 
 
 def test_foreign_messages_are_left_alone_and_reported(moto_service: Service, tmp_path: Path) -> None:
@@ -260,19 +182,17 @@ def test_no_such_queue_and_no_credentials_are_one_line(moto_service: Service, tm
     assert "Traceback" not in refused.stderr
 
 
-def test_nothing_secret_is_in_the_run_folder(moto_service: Service, tmp_path: Path) -> None:
-    done = queue_run(moto_service, "sqs", tmp_path / "run", *QUICK)
-    assert done.returncode == 0, done.stderr
-    for path in (tmp_path / "run").rglob("*"):
+def test_nothing_secret_is_in_the_run_folder(quick: Path) -> None:
+    for path in quick.rglob("*"):
         if path.is_file():
             assert b"lab-secret-key" not in path.read_bytes()
             assert path.stat().st_mode & 0o077 == 0 or path.parent.name == "host", path
 
 
-def test_reports_have_a_page_figures_and_tables(moto_service: Service, tmp_path: Path) -> None:
-    for name, place in (("one", "ireland"), ("two", "tokyo")):
-        done = queue_run(moto_service, "sqs", tmp_path / name, "--location", place, *QUICK)
-        assert done.returncode == 0, done.stderr
+def test_reports_have_a_page_figures_and_tables(moto_service: Service, quick: Path, tmp_path: Path) -> None:
+    shutil.copytree(quick, tmp_path / "one")
+    shutil.copytree(quick, tmp_path / "two")
+    (tmp_path / "two/run.json").write_text(json.dumps(state_of(quick) | {"location": "tokyo"}))
     words = ["report", str(tmp_path / "one"), str(tmp_path / "two"), "--html", str(tmp_path / "page.html")]
     done = ran(moto_service, *words, "--csv", str(tmp_path / "tables"), "--figures", str(tmp_path / "figures"))
     assert done.returncode == 0, done.stderr
