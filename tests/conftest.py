@@ -27,16 +27,19 @@ hypothesis.settings.register_profile("vmtrace", deadline=None, print_blob=True, 
 hypothesis.settings.load_profile("vmtrace")
 
 
-def _hear_ctrl_c() -> None:
+def _hear_signals() -> None:
     """What a shell starts in the background ignores Ctrl-C, and so would the programs whose Ctrl-C is tested.
 
-    Workers that run side by side ignore it, too, and libraries put back what they found.
+    Workers that run side by side ignore it, too, and libraries put back what they found. Under nohup the same holds for
+    SIGHUP: the tests go on after one, and the programs that they start have its default.
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, lambda *_: None)
 
 
-_hear_ctrl_c()
+_hear_signals()
 
 
 def traces_folder() -> Path | None:
@@ -161,7 +164,7 @@ def _is_capture(path: Path) -> bool:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """A test marked `root` is skipped for others, before anything is made for it. Not one that asks for the right to
     capture, which others may have."""
-    _hear_ctrl_c()
+    _hear_signals()
     names = getattr(item, "fixturenames", ())
     if item.get_closest_marker("root") is not None and "may_capture" not in names and os.geteuid() != 0:
         pytest.skip("needs root, for network namespaces or to record packets (try sudo)")

@@ -21,6 +21,7 @@ from tests.analyze.on_loopback import namespace, recorded, started
 
 pytestmark = [
     pytest.mark.root,
+    pytest.mark.untimed,
     pytest.mark.skipif(bool(missing_requirement()), reason=f"the lab: {missing_requirement()}"),
     pytest.mark.skipif(shutil.which("nft") is None, reason="nft is missing (apt-get install nftables)"),
 ]

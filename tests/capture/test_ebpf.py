@@ -74,6 +74,7 @@ def memory(may_remember: None) -> Iterator[KernelFilter]:
 
 
 @pytest.mark.root
+@pytest.mark.untimed
 @pytest.mark.parametrize("link", [LINK, LINK / Dot1Q(vlan=5)], ids=["plain", "VLAN"])
 @pytest.mark.parametrize("network", [FOUR, SIX], ids=["IPv4", "IPv6"])
 def test_segments_behind_the_beginning_of_a_handshake_are_kept(
@@ -92,6 +93,7 @@ def test_segments_behind_the_beginning_of_a_handshake_are_kept(
 
 
 @pytest.mark.root
+@pytest.mark.untimed
 def test_what_is_kept_ends_16_kib_behind_the_beginning_however_large_a_packet_is(memory: KernelFilter) -> None:
     limit = ebpf.HANDSHAKE_BYTES
 
@@ -108,6 +110,7 @@ def test_what_is_kept_ends_16_kib_behind_the_beginning_however_large_a_packet_is
 
 
 @pytest.mark.root
+@pytest.mark.untimed
 def test_sequence_numbers_may_wrap_and_a_later_handshake_begins_anew(memory: KernelFilter) -> None:
     def at(sequence: int) -> Packet:
         return LINK / SIX / TCP(sport=443, dport=40_000, seq=sequence % (1 << 32))
@@ -120,6 +123,7 @@ def test_sequence_numbers_may_wrap_and_a_later_handshake_begins_anew(memory: Ker
 
 
 @pytest.mark.root
+@pytest.mark.untimed
 @pytest.mark.parametrize("kind", [20, 21])
 def test_an_alert_or_change_of_cipher_begins_no_handshake(memory: KernelFilter, kind: int) -> None:
     record = struct.pack("!BHH", kind, 0x0303, 2) + bytes(2)
@@ -128,6 +132,7 @@ def test_an_alert_or_change_of_cipher_begins_no_handshake(memory: KernelFilter, 
 
 
 @pytest.mark.root
+@pytest.mark.untimed
 def test_all_else_is_kept_as_without_a_memory(memory: KernelFilter) -> None:
     for packet, bytes_kept in (
         (LINK / FOUR / TCP() / Raw(b"GET / HTTP/1.1\r\n" * 9), 14 + 20 + 20 + 16),
@@ -145,6 +150,7 @@ def compiled(expression: str) -> list[Instruction]:
 
 
 @pytest.mark.root
+@pytest.mark.untimed
 @pytest.mark.usefixtures("may_remember")
 @pytest.mark.parametrize(
     "expression",
@@ -196,6 +202,7 @@ _STEPS = st.one_of(
 
 
 @pytest.mark.root
+@pytest.mark.untimed
 @pytest.mark.usefixtures("may_remember")
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=st.lists(_STEPS, max_size=25), packet=st.binary(min_size=1, max_size=80))
@@ -233,6 +240,7 @@ def test_on_a_machine_whose_system_call_is_not_known_there_is_no_memory(monkeypa
 
 
 @pytest.mark.root
+@pytest.mark.untimed
 @pytest.mark.usefixtures("may_remember")
 def test_nothing_is_left_open(memory: KernelFilter) -> None:
     before = open_files()

@@ -18,6 +18,7 @@ def test_what_is_not_there_has_none() -> None:
 
 
 @pytest.mark.root
+@pytest.mark.untimed
 @pytest.mark.parametrize("wanted", ["on", "off"])
 def test_it_is_as_ethtool_set_it(veth: tuple[str, str], wanted: str) -> None:
     if shutil.which("ethtool") is None:

@@ -27,6 +27,7 @@ def without_the_capability(*words: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.root
+@pytest.mark.untimed
 @pytest.mark.usefixtures("may_capture")
 def test_the_command_names_the_capability_and_makes_no_file(tmp_path: Path) -> None:
     done = without_the_capability("-m", "capture", "--interface", "lo", "--write", str(tmp_path / "trace.pcap"))
@@ -39,6 +40,7 @@ def test_the_command_names_the_capability_and_makes_no_file(tmp_path: Path) -> N
 
 
 @pytest.mark.root
+@pytest.mark.untimed
 @pytest.mark.usefixtures("may_capture")
 def test_the_question_is_answered_without_capturing() -> None:
     assert rights.missing_rights() is None

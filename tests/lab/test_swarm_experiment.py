@@ -93,6 +93,7 @@ def test_the_report_is_what_the_lab_made(tmp_path: Path, scheme: str) -> None:
     assert "Signature" not in (outcome.run_folder / "run.json").read_text()
 
 
+@pytest.mark.untimed
 def test_a_seed_that_dies_is_reported_and_the_rest_delivers(tmp_path: Path) -> None:
     plan = (*PLAN, "--seeds", "2", "--no-capacity")
     experiment = Experiment(SIZE_BYTES, 4e6, (4e6, 8e6), "http", plan, dies_after_bytes=200_000, by_tracker=False)
@@ -121,6 +122,7 @@ def with_trouble(tmp_path: Path, fault: Fault) -> dict[str, Any]:
     return row
 
 
+@pytest.mark.untimed
 def test_a_store_that_answers_503_leaves_the_seeds_to_deliver(tmp_path: Path) -> None:
     row = with_trouble(tmp_path, replace(TROUBLE, action=Action.STATUS, status=503))
     store = of_kind(row, "web_seed")[0]
@@ -133,6 +135,7 @@ def test_a_slow_store_carries_less(tmp_path: Path) -> None:
     assert 0 < row["web_seed_share"] < 0.5
 
 
+@pytest.mark.untimed
 def test_wrong_bytes_of_the_store_are_reported_and_counted_as_wasted(tmp_path: Path) -> None:
     row = with_trouble(tmp_path, replace(TROUBLE, action=Action.CORRUPT, after_bytes=5000))
     assert row["hash_failures"] > 0

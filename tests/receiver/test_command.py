@@ -25,8 +25,6 @@ def started(*words: str, cwd: Path) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "receiver", *words],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=cwd, env=ENVIRONMENT,
-        # Under nohup a program inherits that SIGHUP is ignored.
-        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),  # noqa: PLW1509 - no thread of the tests holds a lock
     )  # fmt: skip
 
 
