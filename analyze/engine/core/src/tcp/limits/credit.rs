@@ -16,6 +16,10 @@ const TIMES_AS_MUCH: u64 = 20;
 
 const FEWEST_SEGMENTS: u64 = 4;
 
+/// The smallest windows that protocols begin with: 32 KiB of SFTP's reads, 64 KiB of HTTP/2, SMB and iSCSI, less what headers take. Smaller
+/// pieces are objects that were asked for.
+const SMALLEST_WINDOW: u64 = 30_000;
+
 /// Rounds, one after another, with the same amount.
 const SAME_ROUNDS: usize = 6;
 
@@ -28,7 +32,7 @@ fn is_given_credit(round: &Round) -> bool {
     let segment = u64::from(round.segment_size.max(1));
     (1..=LONGEST_MESSAGE).contains(&round.peer_bytes)
         && round.delivered_bytes >= TIMES_AS_MUCH * round.peer_bytes
-        && round.max_flight >= FEWEST_SEGMENTS * segment
+        && round.max_flight >= (FEWEST_SEGMENTS * segment).max(SMALLEST_WINDOW)
         && round.turns > 0
         && !round.tells_of_congestion()
         && !is_window_limited(round)
@@ -79,6 +83,7 @@ mod tests {
         assert!(!waits(|number| 40_000 + number * 5000, 13));
         assert!(!waits(|_| 65_535, 900), "a request");
         assert!(!waits(|_| 1448, 13), "a segment");
+        assert!(!waits(|_| 20_000, 120), "small objects");
         assert!(!waits(|_| 65_535, 0));
     }
 }

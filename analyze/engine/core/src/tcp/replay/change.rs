@@ -62,12 +62,12 @@ impl Change {
         match holder {
             Holder::Opening => matches!(self, Self::OpenAlready | Self::Warm),
             Holder::Turn => self == Self::BusyApplication && at_bytes > 0.0,
-            Holder::Application => self == Self::BusyApplication,
+            Holder::Application | Holder::PeerApplication => self == Self::BusyApplication,
             Holder::Reader => self == Self::ReadsAtOnce,
             Holder::Stall => self == Self::NoStalls,
             Holder::Timeout => self.removes_losses(policed),
             Holder::Bucket => self == Self::NoBucket,
-            Holder::Unknown | Holder::PeerApplication => false,
+            Holder::Unknown => false,
         }
     }
 

@@ -9,7 +9,9 @@ use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::rule::{FactorRule, Labels, Remedy, Tally};
 
-const REMEDY: Remedy = Remedy { words: "an application that always has data to send", change: Change::BusyApplication };
+/// What would help, also against a peer that asks for piece after piece.
+pub(crate) const REMEDY: Remedy =
+    Remedy { words: "an application that always has data to send", change: Change::BusyApplication };
 
 /// See the module.
 pub const RULE: FactorRule = FactorRule {

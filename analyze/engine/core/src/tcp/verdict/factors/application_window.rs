@@ -7,10 +7,12 @@ use crate::tcp::limits::credit::waits_for_credit;
 use crate::tcp::limits::rules::Condition;
 use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
+use crate::tcp::verdict::factors::application;
 use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Labels, Remedy, Tally};
 use crate::tcp::verdict::words::bytes;
 
-const REMEDY: Remedy = Remedy { words: "twice the application's window", change: Change::TwiceApplicationWindow };
+const REMEDIES: [Remedy; 2] =
+    [Remedy { words: "twice the application's window", change: Change::TwiceApplicationWindow }, application::REMEDY];
 
 /// See the module.
 pub const RULE: FactorRule = FactorRule {
@@ -22,7 +24,7 @@ pub const RULE: FactorRule = FactorRule {
     sets_the_rate: true,
     blames_loss: false,
     because,
-    remedies: |_| &[REMEDY],
+    remedies: |_| &REMEDIES,
     bounds,
 };
 
@@ -41,4 +43,4 @@ fn bounds(_case: &Case) -> Vec<Bound> {
 }
 
 /// Requests of one length for pieces of one length look the same.
-const BY_PATTERN_CONFIDENCE: f64 = 0.85;
+const BY_PATTERN_CONFIDENCE: f64 = 0.78;
