@@ -36,6 +36,7 @@ class Stalls(Campaign):
     stall = STALL
     every = 1
     """One of so many data transfers has a stall."""
+    held = "host_stall"
     side = "sender"
     ahead_s = 0.0
 
@@ -65,10 +66,10 @@ class Stalls(Campaign):
             if one.transfer.role == "data":
                 begin = one.transfer.start_ns + round(self.ahead_s * SECOND)
                 cuts = [begin + round(part * SECOND) for part in (0, *self.stall, DATA_LASTS_S)]
-                held = "host_stall" if one.pair.sequence % self.every == 0 else "congestion_window"
+                held = self.held if one.pair.sequence % self.every == 0 else "congestion_window"
                 names = ("congestion_window", held, "congestion_window")
                 rows = [[self.side, name, *ends] for name, *ends in zip(names, cuts, cuts[1:], strict=False)]
-                limits = {"host_stall": [2.0, 1e6], "congestion_window": [2.0, 0.0]}
+                limits = {self.held: [2.0, 1e6], "congestion_window": [2.0, 0.0]}
                 measures = replace(
                     one.measures, limit_intervals=json.dumps(rows), limits=json.dumps(limits), captured_at="data sender"
                 )

@@ -31,6 +31,16 @@ def test_no_steal_at_all_does_not(stalls: Stalls) -> None:
     assert found.startswith("The hosts' own counters do not show it (steal")
 
 
+def test_an_application_that_waits_while_there_is_steal_lacked_a_processor(stalls: Stalls) -> None:
+    stalls.held = "application"
+    stalls.counters(stalls.seconds(0.4, 0.01) + noise(stalls, 0.02), noise(stalls, 0.05))
+    found = counters_sentence(stalls.results(), "application")
+    assert found is not None
+    assert found.startswith("It lacked a processor: steal of the sender was 40.9 % during its waits")
+    stalls.counters(np.zeros(stalls.pairs * PAIR_S), noise(stalls, 0.05))
+    assert counters_sentence(stalls.results(), "application") is None
+
+
 def test_another_factor_or_a_run_without_counters_has_no_such_sentence(stalls: Stalls) -> None:
     assert counters_sentence(stalls.results(), "host_stall") is None
     stalls.counters(stalls.seconds(0.4, 0.01) + noise(stalls, 0.02), noise(stalls, 0.05))

@@ -10,30 +10,29 @@ from analyze.run.variation.intervals import IntervalFinding, interval_findings
 from analyze.run.variation.words import level, metric_names
 from analyze.units import printable
 
-_STALL = "host_stall"
+_STALL, _APPLICATION = "host_stall", "application"
 _TELLING = ("_cpu_steal", "_pressure_cpu", "_throttled")
 _CONFIRMS = ("varies_with", "consistent_with")
 
 
 def counters_sentence(results: RunResults, factor: str) -> str | None:
     """A sentence for the verdict; None where the factor is another one, or nothing telling was counted."""
-    if factor != _STALL:
+    if factor not in (_STALL, _APPLICATION):
         return None
-    found = [one for one in interval_findings(results) if one.factor == _STALL and one.metric.name.endswith(_TELLING)]
+    found = [one for one in interval_findings(results) if one.factor == factor and one.metric.name.endswith(_TELLING)]
     confirming = [one for one in found if one.judgement in _CONFIRMS]
     if confirming:
-        return _confirmed(max(confirming, key=lambda one: one.difference.value or 0.0))
-    if found and all(one.judgement == "not_the_cause" for one in found):
+        return _confirmed(factor, max(confirming, key=lambda one: one.difference.value or 0.0))
+    if factor == _STALL and found and all(one.judgement == "not_the_cause" for one in found):
         return _refuted(found)
     return None
 
 
-def _confirmed(one: IntervalFinding) -> str:
-    label, inside, outside = (
-        printable(one.metric.full_label),
-        level(one.metric, one.inside),
-        level(one.metric, one.outside),
-    )
+def _confirmed(factor: str, one: IntervalFinding) -> str:
+    label = printable(one.metric.full_label)
+    inside, outside = level(one.metric, one.inside), level(one.metric, one.outside)
+    if factor == _APPLICATION:
+        return f"It lacked a processor: {label} was {inside} during its waits and {outside} outside of them."
     return f"The host's own counters agree: {label} was {inside} during the stalls and {outside} outside of them."
 
 
