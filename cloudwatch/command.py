@@ -180,7 +180,7 @@ def _publish(arguments: argparse.Namespace) -> int:
             _account(arguments),
             progress,
             Selection(arguments.dry_run, arguments.again, verdicts=not arguments.no_verdict),
-            lambda due: None if arguments.quiet else _complain(_charge_text(due)),
+            lambda due: _complain(_charge_text(due)) if due.metrics and not arguments.quiet else None,
         )
     finally:
         progress.clear()

@@ -154,6 +154,8 @@ def test_a_value_is_put_once_unless_again(moto: Any, ec2_run: Any, command: Any,
     assert "8 values were published before" in told.err
     assert command("publish", ec2_run.folder, "--endpoint-url", moto.url, "--json", "--again") == 0
     assert json.loads(capsys.readouterr().out)["values"] == 16
+    assert command("publish", ec2_run.folder, "--endpoint-url", moto.url) == 0
+    assert "charged by AWS" not in capsys.readouterr().err, "nothing is put, and nothing charged"
     assert (ec2_run.folder / "cloudwatch.published.jsonl").stat().st_mode & 0o777 == 0o600
 
 
