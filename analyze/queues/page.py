@@ -58,8 +58,8 @@ def time_bar(report: Report, named: bool) -> Shares | None:
         for part, name in PARTS.items()
         if found.seconds[part]
     )
-    run = f"{printable(report.label or report.name)}: " if named else ""
-    return Shares(f"{run}where the time of a message goes (mean of {plural(found.messages, 'message')})", parts)
+    where = f"{printable(report.label or report.name)}: where" if named else "Where"
+    return Shares(f"{where} the time of a message goes (mean of {plural(found.messages, 'message')})", parts)
 
 
 def _summary(report: Report) -> tuple[Block, ...]:
