@@ -104,6 +104,8 @@ def _of_labelled(part: str, labelled: Labelled, folder: Path) -> Iterator[Told]:
     if labelled.witnessed and _witnessed(labelled, made, folder) < labelled.witnessed:
         return
     for place, capture in made.captures.items():
+        if place not in labelled.places:
+            continue
         yield from _of_capture(part, labelled.name, place, _WHOLE, labelled.factors, capture, made.data_sender)
         if place == "middle" or not _lasts(labelled):
             continue

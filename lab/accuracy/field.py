@@ -32,6 +32,10 @@ class Measured:
             if (at, told) == (place, result) and kind in {None, of_kind}
         )
 
+    def judged(self, place: str) -> int:
+        """Transfers that were judged at a place."""
+        return sum(self.count(place, result) for result in (RIGHT, OPEN, WRONG))
+
     @property
     def kinds(self) -> list[str]:
         """In the order in which they were drawn."""
@@ -50,7 +54,7 @@ def measure(drawn: Iterable[Labelled], out: Path, seed: int, *, no_runs: bool = 
         measured.transfers += 1
         made = gap_runs.load(folder)
         for place in PLACES:
-            if place in made.captures:
+            if place in made.captures and place in labelled.places:
                 _judge(measured, labelled, place, made.captures[place], made.data_sender)
     return measured
 
@@ -72,7 +76,7 @@ def sections(measured: Measured) -> list[str]:
         cells = (_cell([measured.count(place, result, kind) for result in (RIGHT, OPEN, WRONG)]) for place in PLACES)
         lines.append(f"| {kind} | {' | '.join(cells)} |")
     counted = (
-        f"{place} {measured.count(place, RIGHT)} of {measured.transfers} right, {measured.count(place, OPEN)} open"
+        f"{place} {measured.count(place, RIGHT)} of {measured.judged(place)} right, {measured.count(place, OPEN)} open"
         for place in PLACES
     )
     lines += ["", f"In all: {'; '.join(counted)}. Wrong: {'; '.join(measured.wrong) or 'none'}."]

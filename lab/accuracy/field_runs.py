@@ -136,9 +136,12 @@ def _first_syn_lost(dice: random.Random, name: str) -> Labelled:
     forward, back = _ways(dice.uniform(0.01, 0.08), 50e6, 1_000_000)
     transfer = Transfer(seconds=4, payload_bytes=_SEGMENT_BYTES * dice.randint(15, 200))
     ways = (replace(forward, drop_packets=(0,)), back)
-    if dice.random() < 0.5:  # or what answers it
+    is_of_syn_ack = dice.random() < 0.5
+    if is_of_syn_ack:
         ways = (forward, replace(back, drop_packets=(0,)))
-    return _labelled(name, ("setup",), ways, transfer, dice, "cubic", "reno", "bbr", plain=True)
+    labelled = _labelled(name, ("setup",), ways, transfer, dice, "cubic", "reno", "bbr", plain=True)
+    # Behind the place where a SYN is lost the opening looks like any other.
+    return labelled if is_of_syn_ack else replace(labelled, places=("sender",))
 
 
 def _short_tail_lost(dice: random.Random, name: str) -> Labelled:

@@ -36,6 +36,8 @@ class Labelled:
     """What was drawn besides, in words."""
     witnessed: float = 0.0
     """What is drawn makes the factor likely, not certain: it counts where it was seen for such a share of the time."""
+    places: tuple[str, ...] = ("sender", "middle", "receiver")
+    """Where the packets show it: nobody sees behind a loss what was lost."""
 
 
 def over_a_path(description: Scenario, factors: tuple[str, ...], words: Iterable[str]) -> Labelled:

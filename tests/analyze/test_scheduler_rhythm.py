@@ -3,6 +3,7 @@
 import heapq
 import random
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -32,9 +33,19 @@ def quota(share: float, period_s: float, dice: random.Random) -> Awake:
     return awake
 
 
-def bulk(sender: Awake, receiver: Awake, writes_s: float = 0.0, rtt_more_s: float = 0.0) -> Trace:
+@dataclass(frozen=True)
+class Path:
+    """How much longer the round trip is, how much later packets come by chance, and the window (opened by slow start)."""
+
+    rtt_more_s: float = 0.0
+    jitter_s: float = 0.0
+    window: int = WINDOW // 2
+    slow_start: bool = False
+
+
+def bulk(sender: Awake, receiver: Awake, writes_s: float = 0.0, path: Path = Path()) -> Trace:
     """A transfer of the client, seen beside it: a window of segments, acknowledged two by two; one each `writes_s`."""
-    wire, way_s = Wire(Ends()), WAY_S + rtt_more_s / 2
+    wire, way_s, dice = Wire(Ends()), WAY_S + path.rtt_more_s / 2, random.Random(7)
     segment = wire.ends.full
     wire.tcp(0, True, "S").tcp(2 * way_s, False, "SA").tcp(2 * way_s + 1e-5, True, "A")
     events: list[tuple[float, str, int]] = [(2 * way_s + 0.001, "ack", 0)]
@@ -53,13 +64,13 @@ def bulk(sender: Awake, receiver: Awake, writes_s: float = 0.0, rtt_more_s: floa
             elif not writes_s:
                 heapq.heappush(events, (time_s + 1e-5, "write", 0))
         elif kind == "write" and time_s < SECONDS:
-            while sent < acked + WINDOW // 2:
+            while sent < acked + (min(path.window, 10 + acked) if path.slow_start else path.window):
                 wire.tcp(time_s, True, "A", start=sent * segment, acked=0, length=segment)
                 sent, free_s = sent + 1, max(free_s, time_s + way_s) + SPACING_S
-                heapq.heappush(events, (receiver(free_s), "data", sent))
+                heapq.heappush(events, (receiver(free_s + dice.uniform(0, path.jitter_s)), "data", sent))
                 time_s += 1e-6
         elif kind == "data":
-            arrived = number
+            arrived = max(arrived, number)
             if arrived - told >= 2 or arrived == sent:
                 told = arrived
                 heapq.heappush(events, (time_s + way_s, "ack", told))
@@ -93,8 +104,17 @@ def test_an_application_that_writes_at_such_a_period_is_no_host_that_stalls(writ
     assert period_s is None
 
 
-@pytest.mark.parametrize("rtt_s", [0.05, 0.1, 0.15])
-def test_round_trips_as_long_as_such_a_period_are_no_host_that_stalls(rtt_s: float) -> None:
-    factor, period_s = verdict_and_period(bulk(always, always, rtt_more_s=rtt_s - 2 * WAY_S))
+def paths(seeds: range) -> Iterator[Path]:
+    """Round trips of exactly a scheduler's period, or nearly, from the first packet on."""
+    for seed in seeds:
+        dice = random.Random(seed)
+        rtt_s = dice.choice((0.025, 0.03, 0.04, 0.05, 0.06, 0.075, 0.1, 0.15)) + dice.choice((0, 0, 2e-4, -2e-4))
+        yield Path(rtt_s - 2 * WAY_S, dice.choice((0.0, 3e-4)), dice.choice((4, 8, 20, 60, 120)), dice.random() < 0.5)
+
+
+@pytest.mark.parametrize("path", [*(Path(rtt_s - 2 * WAY_S) for rtt_s in (0.05, 0.1, 0.15)), *paths(range(12))])
+def test_round_trips_as_long_as_such_a_period_are_no_host_that_stalls(path: Path) -> None:
+    """A stopped host owes ACKs and echoes; a round trip's pause ends with the ACK that lets the next segment go."""
+    factor, period_s = verdict_and_period(bulk(always, always, path=path))
     assert factor != "host_stall"
     assert period_s is None

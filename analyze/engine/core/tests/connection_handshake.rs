@@ -43,7 +43,7 @@ fn with_timestamps_the_echo_tells_which_syn_was_answered() {
             .handshake_loops_ns()[1]
     };
     assert_eq!(opened(1_001_000), Some(ms(40.0)), "the second");
-    assert_eq!(opened(1_000_000), Some(ms(1040.0)), "the first");
+    assert_eq!(opened(1_000_000), None, "the first, perhaps by a SYN-ACK that was sent again");
     assert_eq!(opened(5), None, "neither");
 }
 

@@ -3,7 +3,7 @@
 //! With it [`crate::tcp::connection::vantage`] is known of a transfer that was under way when the capture began.
 //!
 //! That is never less than the round trip, but more if the sender had nothing to send. So it counts only if data kept coming
-//! meanwhile, or if it is so short that the capture is at the sender in any case.
+//! meanwhile, or if it is so short that the capture is at the sender in any case. Or if most such times are one.
 //!
 //! Rule: docs/methods.md, "Place by echoes".
 
@@ -15,6 +15,9 @@ use crate::tcp::stats::sequence::serial_difference;
 
 /// So many round trips are enough.
 const ENOUGH: u32 = 8;
+
+/// The other host acknowledges so soon where the capture is at it. Elsewhere pauses may be the application's: regular ones look the same.
+const AT_THE_OTHER_HOST_NS: i64 = 1_000_000;
 
 /// A connection that has not shown them by then is given up: its packets take the long way meanwhile.
 const MOST_PACKETS: u32 = 4096;
@@ -42,6 +45,12 @@ pub(crate) fn seek_loops(connection: &mut Connection, packet: &Packet, side: usi
             if connection.loops_ns[side].is_none_or(|known_ns| taken_ns < known_ns) {
                 loops::set_loop(connection, side, taken_ns);
             }
+        } else if let Some(loop_ns) = loops.sides[side].paused(taken_ns)
+            && connection.loops_ns[side].is_none()
+            && connection.loops_ns[1 - side].is_some_and(|far_ns| far_ns <= AT_THE_OTHER_HOST_NS)
+        {
+            loops::set_loop(connection, side, loop_ns);
+            return sees_through_loop(connection, side);
         }
     }
     let newest = connection.directions[side].live.as_deref().and_then(|live| live.capture.clock.newest());

@@ -87,9 +87,10 @@ pub fn is_bottleneck_limited(rounds: &[KnownRound], index: usize, background: &B
     };
     let nearest = neighbours(rounds, index, BOTTLENECK_ROUNDS / 2);
     let queued_rounds = nearest.iter().filter(queued).count();
-    // A queue that never empties keeps the path busy, whatever it carried at other times.
+    // A queue that never empties keeps the path busy, whatever it carried at other times: data comes all the time.
     let never_empty = || {
         nearest.len() >= BOTTLENECK_ROUNDS
+            && 2 * nearest.iter().filter(|round| round.pauses()).count() <= nearest.len()
             && queued_rounds == nearest.len()
             && nearest.iter().all(|round| least_is(round, QUEUE_RATIO) == Some(true))
             && evenness(nearest.iter().map(KnownRound::rate_bytes_s)) < EVEN_RATE

@@ -15,7 +15,7 @@ use crate::tcp::limits::setup::Opening;
 use crate::tcp::limits::share::{CutGap, Share, Shares};
 use crate::tcp::limits::slow_start::SlowStart;
 use crate::tcp::limits::summary::LimitsSummary;
-use crate::tcp::limits::tally::{BufferRounds, WindowRounds};
+use crate::tcp::limits::tally::{BufferRounds, FullRounds, WindowRounds};
 use crate::tcp::limits::{application, bottleneck, rules, send_buffer};
 
 /// A round is judged no sooner than this after its end: causes of gaps come late.
@@ -48,6 +48,7 @@ pub struct Limits {
     runs: Runs,
     timed_rounds: u64,
     window_rounds: WindowRounds,
+    full_rounds: FullRounds,
     buffer_rounds: BufferRounds,
     marks: Marks,
     rates: Rates,
@@ -129,6 +130,10 @@ impl Limits {
                 at_own_pace: u64::from(application::keeps_its_own_pace(&self.rounds, index)),
             };
             self.window_rounds.add(&counted.window_rounds);
+        }
+        if factor == Factor::BottleneckBandwidth {
+            self.full_rounds.all += 1;
+            self.full_rounds.pausing += u64::from(self.rounds[index].pauses());
         }
         if factor == Factor::SendBuffer {
             self.buffer_rounds.add(&round);
@@ -273,6 +278,7 @@ impl Limits {
             rounds,
             timed_rounds: self.timed_rounds,
             window_rounds: self.window_rounds,
+            full_rounds: self.full_rounds,
             buffer_rounds: self.buffer_rounds,
             marks: self.marks.into_list(),
             shortest_ns,

@@ -16,6 +16,7 @@
 //! filled   at the end: a path filled without a queue that shows it
 //! inferred_window  at the end: a window whose scale only the flight shows; after_data  the time after the last data
 //! held     at the end: a link that held its rate through losses; late_losses  that began when it was slower
+//! losses_at_once  at the end: losses that neither chance nor a queue explains
 //! bucket   what a token bucket had to do with it, known at the end; sharing  a limit of several connections
 //! summary  what stays of all this
 //! ```
@@ -35,6 +36,7 @@ pub(crate) mod inferred_window;
 pub mod judge;
 pub mod known;
 pub(crate) mod late_losses;
+pub(crate) mod losses_at_once;
 pub mod marks;
 pub(crate) mod moves;
 pub(crate) mod plateau;

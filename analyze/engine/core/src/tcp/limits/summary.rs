@@ -7,7 +7,7 @@ use crate::tcp::limits::marks::{Mark, Marks};
 use crate::tcp::limits::runs::{Run, Runs};
 use crate::tcp::limits::setup::{Opening, move_to_setup};
 use crate::tcp::limits::share::{Share, Shares};
-use crate::tcp::limits::tally::{BufferRounds, WindowRounds};
+use crate::tcp::limits::tally::{BufferRounds, FullRounds, WindowRounds};
 use crate::tcp::loss::reductions::Reductions;
 use crate::tcp::rates::ack_trains::TrainRates;
 use crate::tcp::rates::delivered::DeliveredSeries;
@@ -39,6 +39,8 @@ pub struct LimitsSummary {
     pub timed_rounds: u64,
     /// Those of them that the congestion window limited.
     pub window_rounds: WindowRounds,
+    /// Those in which the path seemed to be full.
+    pub full_rounds: FullRounds,
     /// What the rounds say that the send buffer seemed to limit.
     pub buffer_rounds: BufferRounds,
     /// Frames along it, in time order.
@@ -51,8 +53,8 @@ pub struct LimitsSummary {
     pub reductions: Reductions,
     /// What was delivered when, until limits that connections share are found.
     pub delivered: Option<Box<DeliveredSeries>>,
-    /// Nothing was lost while it was fast, and much when it was slow.
-    pub late_losses: bool,
+    /// Losses came late, or all at once without a queue: a policer may have dropped what was lost.
+    pub policed_losses: bool,
     /// Time after which a host ran again, each time, nanoseconds; none without a rhythm.
     pub stall_period_ns: Option<u64>,
     /// The limit that the connection shares with others.

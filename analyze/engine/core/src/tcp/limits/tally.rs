@@ -30,6 +30,15 @@ impl WindowRounds {
     }
 }
 
+/// Rounds in which the path seemed to be full.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct FullRounds {
+    /// All of them.
+    pub all: u64,
+    /// Those in which no data came for a good part of the round.
+    pub pausing: u64,
+}
+
 /// Rounds that the send buffer seemed to limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct BufferRounds {

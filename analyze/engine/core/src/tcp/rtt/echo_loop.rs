@@ -14,13 +14,31 @@ pub(crate) struct EchoLoop {
     last_data_ns: Option<i64>,
     longest_pause_ns: i64,
     pub(crate) found: u32,
+    /// The first such times in which data paused.
+    paused_ns: [i64; SAMPLES],
+    paused: usize,
 }
+
+/// So many times with a pause are compared, of which more than half must be within this share of the shortest.
+const SAMPLES: usize = 8;
+
+const ALIKE: f64 = 1.1;
 
 impl EchoLoop {
     pub(crate) fn acknowledged(&mut self, tsval: u32, time_ns: i64) {
         if self.marker.is_none() {
             (self.marker, self.longest_pause_ns) = (Some((tsval, time_ns)), 0);
         }
+    }
+
+    /// Takes a time in which data paused. A window that is full leaves a pause in each round trip, so that data never keeps coming: then
+    /// most of these times are one, and the shortest is the round trip. An application pauses now longer, now shorter.
+    pub(crate) fn paused(&mut self, taken_ns: i64) -> Option<i64> {
+        *self.paused_ns.get_mut(self.paused)? = taken_ns;
+        self.paused += 1;
+        let least_ns = self.paused_ns.iter().copied().min().filter(|_| self.paused == SAMPLES)?;
+        let alike = self.paused_ns.iter().filter(|one| **one as f64 <= ALIKE * least_ns as f64).count();
+        (2 * alike > SAMPLES).then_some(least_ns)
     }
 
     /// Data passes: the time since the marker if it echoes that, and whether data kept coming.

@@ -4,6 +4,7 @@
 use crate::tcp::direction::direction::Direction;
 use crate::tcp::limits::bucket::{full_shares, network_shares, resting_shares};
 use crate::tcp::limits::late_losses::came_late;
+use crate::tcp::limits::losses_at_once::came_at_once;
 use crate::tcp::limits::runs::Run;
 use crate::tcp::rates::delivered::DeliveredSeries;
 use crate::tcp::rates::series::{Bin, Series};
@@ -86,6 +87,12 @@ impl<'a> OverTime<'a> {
     /// Nothing was lost while the transfer was fast, and much when it was slow.
     pub(super) fn losses_came_late(&self) -> bool {
         came_late(self.series, self.count(), self.segment_bytes, self.min_rtt_ns.unwrap_or(0.0))
+    }
+
+    /// Much was lost at once, and no queue stood.
+    pub(super) fn losses_came_at_once(&self) -> bool {
+        let of_round_trip = |round_trip_ns| came_at_once(self.series, self.count(), self.segment_bytes, round_trip_ns);
+        self.min_rtt_ns.is_some_and(of_round_trip)
     }
 
     /// Payload delivered, bin by bin.

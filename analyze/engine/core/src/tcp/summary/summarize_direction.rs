@@ -179,7 +179,8 @@ fn summarise_over_time(
     let runs = limits.as_ref().map_or(&[][..], |limits| &limits.runs);
     let held = over_time.held_rate(direction, runs);
     if let Some(limits) = limits {
-        limits.late_losses = direction.loss.retransmitted > 0 && over_time.losses_came_late();
+        limits.policed_losses =
+            direction.loss.retransmitted > 0 && (over_time.losses_came_late() || over_time.losses_came_at_once());
         if let Some(period_ns) = limits.stall_period_ns {
             take_best_periods(limits, period_ns, &over_time.delivered_bytes(), series.bin_ns);
         }

@@ -5,6 +5,7 @@
 //! ```text
 //! shaper, policer, ahead  one way each to find a bucket (bucket) in a stretch of bins (fit)
 //! held                    a rate that is the same whatever is sent: a bucket's, or a link's
+//! overload                what passes while far more is sent
 //! level                   when it was empty
 //! ```
 //!
@@ -21,6 +22,7 @@ pub mod bucket;
 pub(crate) mod fit;
 pub(crate) mod held;
 pub(crate) mod level;
+pub(crate) mod overload;
 pub(crate) mod policer;
 pub(crate) mod shaper;
 
@@ -48,7 +50,7 @@ pub fn search(series: &Series, usable: &[f32], terms: &Terms<'_>) -> Option<Foun
     }
     match held::find(&whole) {
         Some(Held::Bucket(bucket)) => Some(Found::Bucket(bucket)),
-        link => match (shaper_in(&whole, ahead::find), link) {
+        link => match (without_rule_of_its_own(&whole), link) {
             (Some(bucket), _) => Some(Found::Bucket(bucket)),
             (None, Some(Held::Link(start, end))) => Some(Found::Link(
                 [start, end].map(|bin| series.start_ns.saturating_add((bin as f64 * whole.bin_ns) as i64)),
@@ -56,6 +58,11 @@ pub fn search(series: &Series, usable: &[f32], terms: &Terms<'_>) -> Option<Foun
             _ => None,
         },
     }
+}
+
+/// What shows only indirectly.
+fn without_rule_of_its_own(whole: &Stretch) -> Option<TokenBucket> {
+    overload::find(whole).or_else(|| policer::find_behind_link(whole)).or_else(|| shaper_in(whole, ahead::find))
 }
 
 /// The token bucket that [`search`] finds.

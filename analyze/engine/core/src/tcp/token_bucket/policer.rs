@@ -9,7 +9,7 @@
 use crate::tcp::token_bucket::bucket::{
     CONFIDENCE, FULL_SHARE, Kind, LEAST_RATIO, LEAST_ROUND_TRIPS, MOST_CONFIDENCE, SURER, TokenBucket, confidence,
 };
-use crate::tcp::token_bucket::fit::{Stretch, median, quantile};
+use crate::tcp::token_bucket::fit::{Stretch, busy_periods, median, quantile};
 
 /// Round trips from a period's first loss to its last from which on it says something of the rate, and those of all such periods
 /// together from which on they tell it: each moment at which the bucket is empty is known to two round trips.
@@ -44,6 +44,9 @@ const USUAL_RANK: f64 = 0.1;
 const LONGER: f64 = 1.1;
 
 const LONGER_NS: f64 = 1e6;
+
+/// A link's queue that overflows makes it so many times as long.
+const QUEUED: f64 = 1.25;
 
 /// What is usual is at most so many times the shortest round trip.
 const STANDING_QUEUE: f64 = 2.0;
@@ -127,6 +130,24 @@ pub fn find(stretch: &Stretch, periods: &[(usize, usize)]) -> Option<TokenBucket
         refill_bps: refill(stretch, &lossy, &fit, cell),
         confidence: (confidence(CONFIDENCE, sure) + SURER * (lossy.len() - 1) as f64).min(MOST_CONFIDENCE),
     })
+}
+
+/// The same where a queue before the policer has overflowed, in slow start as a rule: those losses say nothing of the bucket.
+///
+/// Rule: docs/methods.md, "Policer behind a link".
+pub fn find_behind_link(stretch: &Stretch) -> Option<TokenBucket> {
+    let usual = usual_rtt_ns(stretch)?;
+    let limit = (QUEUED * usual).max(usual + LONGER_NS);
+    let recent = (RECENT_ROUND_TRIPS * stretch.min_rtt_ns / stretch.bin_ns).ceil() as usize + 1;
+    let is_behind_queue = |bin: usize| {
+        let mut before = stretch.rtt_ns[bin.saturating_sub(recent)..=bin].iter().rev();
+        before.find_map(|rtt_ns| *rtt_ns).is_some_and(|rtt_ns| rtt_ns > limit)
+    };
+    let mut rest = stretch.part(0, stretch.len());
+    let lossy: Vec<usize> = (0..rest.len()).filter(|bin| rest.lost[*bin] > 0.0).collect();
+    let last = lossy.iter().copied().take_while(|bin| is_behind_queue(*bin)).last()?;
+    rest.lost[..=last].fill(0.0);
+    find(&rest, &busy_periods(&rest))
 }
 
 fn lossy_periods(stretch: &Stretch, periods: &[(usize, usize)]) -> Vec<Lossy> {
@@ -283,14 +304,19 @@ impl Levels {
     }
 }
 
+/// The round trip without a queue.
+fn usual_rtt_ns(stretch: &Stretch) -> Option<f64> {
+    let known: Vec<f64> = stretch.rtt_ns.iter().flatten().copied().collect();
+    // A queue that never drains makes a long round trip the usual one.
+    let most = if stretch.whole_rtt { STANDING_QUEUE * stretch.min_rtt_ns } else { f64::INFINITY };
+    Some(quantile(&known, USUAL_RANK)?.min(most))
+}
+
 /// The share of lossy bins before which the round trip was longer than it is without a queue; none if too few are known.
 ///
 /// Rule: docs/methods.md, "Stricter than the policing study".
 fn behind_queue(stretch: &Stretch, lossy: &[Lossy], rate: f64) -> Option<f64> {
-    let known: Vec<f64> = stretch.rtt_ns.iter().flatten().copied().collect();
-    // A queue that never drains makes a long round trip the usual one.
-    let most = if stretch.whole_rtt { STANDING_QUEUE * stretch.min_rtt_ns } else { f64::INFINITY };
-    let usual = quantile(&known, USUAL_RANK)?.min(most);
+    let usual = usual_rtt_ns(stretch)?;
     let two_segments_ns = 2.0 * stretch.segment_bytes / rate * stretch.bin_ns;
     let limit = (LONGER * usual).max(usual + two_segments_ns.max(LONGER_NS));
     let recent = (RECENT_ROUND_TRIPS * usual / stretch.bin_ns).ceil() as usize + 1;

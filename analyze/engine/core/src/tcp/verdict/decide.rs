@@ -9,6 +9,7 @@ use crate::tcp::limits::tally::BufferRounds;
 use crate::tcp::sender::pauses::Pauses;
 use crate::tcp::summary::decision::Decision;
 use crate::tcp::token_bucket::bucket::Kind;
+use crate::tcp::verdict::by_time;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::rule;
 use crate::tcp::verdict::factors::rule::{
@@ -55,7 +56,8 @@ const POLICER_OF_CAPTURE_LOSS_CONFIDENCE: f64 = 0.7;
 pub fn decide(case: &Case) -> Option<Decision> {
     let limits = case.limits;
     let turn_ns = limits.shares[Factor::Idle as usize].time_ns;
-    let possible = limits.reference_bytes_s? * limits.time_ns().saturating_sub(turn_ns) as f64 / 1e9;
+    let Some(reference_bytes_s) = limits.reference_bytes_s else { return by_time::decide(case) };
+    let possible = reference_bytes_s * limits.time_ns().saturating_sub(turn_ns) as f64 / 1e9;
     if possible <= 0.0 {
         return None;
     }
@@ -135,9 +137,10 @@ fn ranking(weight: impl Fn(Factor) -> f64, wanted: impl Fn(&Factor) -> bool) -> 
 
 /// What else the same packets may come from.
 fn may_be_instead(case: &Case, factor: Factor) -> Option<Factor> {
-    if may_be_the_path(case, factor) || may_be_the_hosts_own_queue(case, factor) {
+    let is_of_path = may_be_the_path(case, factor) || may_be_the_hosts_own_queue(case, factor);
+    if is_of_path || may_be_a_queue_that_fills_it(case, factor) {
         Some(Factor::BottleneckBandwidth)
-    } else if case.limits.late_losses && rule(factor).blames_loss {
+    } else if case.limits.policed_losses && rule(factor).blames_loss {
         Some(Factor::TokenBucket)
     } else {
         may_be_the_application(case, factor).then_some(Factor::Application)
@@ -294,6 +297,21 @@ fn may_be_the_path(case: &Case, factor: Factor) -> bool {
             Factor::Application => is_evenly_spaced(case),
             _ => false,
         }
+}
+
+/// The window is full, and packets are spread over the complete round trip, of which nobody knows how long it is without a queue, since
+/// the handshake is not in the capture. A window leaves a pause in each round trip; a path that is full leaves none.
+///
+/// Rule: docs/verdict.md, "A window that may be full because the path is".
+fn may_be_a_queue_that_fills_it(case: &Case, factor: Factor) -> bool {
+    let spread = || {
+        let durations = case.direction.spacing.durations.as_ref()?;
+        let ([_, late_ns], mean_ns) = (durations.quantiles_ns, durations.moments.mean_ns());
+        (mean_ns > 0.0).then(|| late_ns / mean_ns)
+    };
+    factor == Factor::ReceiverWindow
+        && case.connection.handshake_rtt_ns().is_none()
+        && spread().is_some_and(|late| (1.0..=EVEN_SPACING).contains(&late))
 }
 
 /// At the sender most pauses end with what its kernel had handed down before: a queueing discipline of its own kept that back, which

@@ -4,6 +4,7 @@
 //!
 //! ```text
 //! case       what a verdict is made from, and what it is made of (allowance: what is known to be allowed)
+//! by_time    which factor, where no rate is known
 //! decide     which factor, which share, the runner-up, the confidence
 //! sentence   in one sentence
 //! shared     a limit that the connection shares with others
@@ -15,6 +16,7 @@
 //! ```
 
 pub(crate) mod allowance;
+pub(crate) mod by_time;
 pub mod case;
 pub(crate) mod decide;
 pub(crate) mod evidence;

@@ -13,7 +13,9 @@ pub fn sentence(case: &Case, decision: &Decision) -> String {
     if decision.confidence < LEAST_CONFIDENCE {
         return undetermined(case, decision);
     }
-    let weight = if decision.by_lost_bytes {
+    let weight = if case.limits.reference_bytes_s.is_none() {
+        format!("{} of the time", percent(decision.share))
+    } else if decision.by_lost_bytes {
         format!("{} of the shortfall", percent(decision.share))
     } else {
         format!("{} of the data", percent(decision.share))

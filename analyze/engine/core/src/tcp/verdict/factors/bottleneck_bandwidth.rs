@@ -37,7 +37,9 @@ fn bounds(case: &Case) -> Vec<Bound> {
     let another_rate =
         Bound { confidence: ANOTHER_RATE_CONFIDENCE, needed: "a longer transfer, or one after an idle time" };
     let clocked = Bound { confidence: CLOCKED_CONFIDENCE, needed: "the queueing discipline of the sender's host" };
-    let bounds = [(ran_faster(case.limits), another_rate), (case.limits.clocked, clocked)];
+    let pausing = Bound { confidence: PAUSING_CONFIDENCE, needed: "a capture at the sender" };
+    let pauses = 2 * case.limits.full_rounds.pausing > case.limits.full_rounds.all;
+    let bounds = [(ran_faster(case.limits), another_rate), (case.limits.clocked, clocked), (pauses, pausing)];
     bounds.into_iter().filter_map(|(applies, bound)| applies.then_some(bound)).collect()
 }
 
@@ -56,3 +58,6 @@ const ANOTHER_RATE_CONFIDENCE: f64 = 0.75;
 
 /// What leaves at a fixed clock is shaped, or paced by its sender.
 const CLOCKED_CONFIDENCE: f64 = 0.75;
+
+/// Other traffic may fill the path while this data pauses; or its sender stands still, which makes round trips long as well.
+const PAUSING_CONFIDENCE: f64 = 0.75;
