@@ -35,7 +35,7 @@ def quota(share: float, period_s: float, dice: random.Random) -> Awake:
 
 @dataclass(frozen=True)
 class Path:
-    """How much longer the round trip is, how much later packets come by chance, and the window (opened by slow start)."""
+    """How much longer the round trip is, how much later packets come by chance, and the window."""
 
     rtt_more_s: float = 0.0
     jitter_s: float = 0.0

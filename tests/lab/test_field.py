@@ -27,6 +27,11 @@ def test_every_transfer_has_a_limit_that_is_known() -> None:
     assert len({one.name for one in drawn}) == len(drawn) >= 20
 
 
+def test_a_lost_syn_is_judged_where_it_was_seen() -> None:
+    places = {one.places for one in draw(3, 12) if one.name.startswith("first_syn_lost")}
+    assert places == {("sender",), field.PLACES}
+
+
 def test_what_is_not_there_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     measured = measure(draw(1, 1)[:1], tmp_path, 1, no_runs=True)
     assert measured.refused == ["window_filled_by_the_path-0"]

@@ -3,13 +3,14 @@
 //!
 //! Subjects: `tcp/connection/open.rs`, `tcp/connection/vantage.rs`, `tcp/events/offer.rs`, `tcp/events/openings.rs`,
 //! `tcp/connection/rtt_by_echo.rs`, `tcp/rtt/echo_loop.rs`,
-//! `tcp/connection/opened.rs`, `tcp/connection/syn_late.rs`.
+//! `tcp/connection/opened.rs`, `tcp/connection/syn_late.rs`, `tcp/verdict/by_time.rs`.
 
 mod playbook;
 
 use playbook::*;
 use vmtrace_core::packet::tcp_flags::ACK;
 use vmtrace_core::tcp::connection::vantage::Side;
+use vmtrace_core::tcp::events::factor::Factor;
 
 #[test]
 fn the_round_trip_is_the_sum_of_both_loops_wherever_the_capture_stands() {
@@ -43,8 +44,18 @@ fn with_timestamps_the_echo_tells_which_syn_was_answered() {
             .handshake_loops_ns()[1]
     };
     assert_eq!(opened(1_001_000), Some(ms(40.0)), "the second");
-    assert_eq!(opened(1_000_000), None, "the first, perhaps by a SYN-ACK that was sent again");
+    assert_eq!(opened(1_000_000), None, "the first, perhaps by a retransmitted SYN-ACK");
     assert_eq!(opened(5), None, "neither");
+}
+
+#[test]
+fn a_handshake_that_took_all_the_time_needs_no_rate() {
+    let opened = Talk::new().client(0.0, syn()).client(1000.0, syn()).server(1000.1, syn_ack()).client(1000.2, ack(0));
+    let sent =
+        (0..12).fold(opened, |talk, n| talk.client(1000.3 + 0.01 * f64::from(n), data(i64::from(n) * 1000, 1000)));
+    let verdict = sent.server(1000.6, ack(12_000)).summary().verdict().expect("the SYN waited for a second");
+    assert_eq!((verdict.factor, verdict.confidence), (Factor::Setup, 0.75));
+    assert!(verdict.sentence.ends_with("of the time)."), "{}", verdict.sentence);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! Subjects: `tcp/verdict/mod.rs`, `tcp/verdict/case.rs`, `tcp/verdict/decide.rs`, `tcp/verdict/evidence.rs`,
 //! `tcp/verdict/what_if.rs`, `tcp/verdict/allowance.rs`, `tcp/limits/tally.rs`, `tcp/verdict/sentence.rs`,
 //! `tcp/verdict/factors/rule.rs`, `tcp/verdict/factors/host_stall.rs`, `tcp/verdict/factors/loss_recovery.rs`,
-//! `tcp/verdict/factors/timeout_wait.rs`, `tcp/verdict/by_time.rs`.
+//! `tcp/verdict/factors/timeout_wait.rs`.
 
 mod playbook;
 
@@ -50,16 +50,6 @@ fn an_unknown_window_scale_leaves_the_verdict_open() {
     assert!(verdict.confidence < 0.6, "{}", verdict.confidence);
     assert!(!verdict.undetermined_between.is_empty());
     assert!(verdict.sentence.starts_with("Undecided"), "{}", verdict.sentence);
-}
-
-#[test]
-fn a_handshake_that_took_all_the_time_needs_no_rate() {
-    let opened = Talk::new().client(0.0, syn()).client(1000.0, syn()).server(1000.1, syn_ack()).client(1000.2, ack(0));
-    let sent =
-        (0..12).fold(opened, |talk, n| talk.client(1000.3 + 0.01 * f64::from(n), data(i64::from(n) * 1000, 1000)));
-    let verdict = sent.server(1000.6, ack(12_000)).summary().verdict().expect("the SYN waited for a second");
-    assert_eq!((verdict.factor, verdict.confidence), (Factor::Setup, 0.75));
-    assert!(verdict.sentence.ends_with("of the time)."), "{}", verdict.sentence);
 }
 
 #[test]

@@ -41,7 +41,7 @@ impl Handshake {
     pub fn answered(&mut self, syn_ack: &Packet) {
         self.frames[0] = syn_ack.frame;
         if self.syn.count > 0 && self.server_loop_ns.is_none() {
-            // A server that sends its SYN-ACK again, since the first was lost, echoes the first SYN, too.
+            // A server that retransmits its SYN-ACK, since the first was lost, echoes the first SYN, too.
             let answered =
                 self.syn.answered_by(syn_ack).filter(|sent| self.syn.count == 1 || *sent >= self.syn.last_ns);
             self.server_loop_ns = answered.map(|sent| syn_ack.time_ns - sent).filter(|rtt| *rtt >= 0);

@@ -20,7 +20,7 @@ const FEWEST_CELLS: usize = 5;
 const MANY_CELLS: usize = 10;
 
 /// Of an overload no more of them in a row lose nothing; so many lose something while it is even, and of all so many are looked at.
-const MOST_CLEAN_CELLS: usize = 3;
+const MOST_CLEAN_CELLS: usize = 5;
 
 const FEWEST_LOSSY_CELLS: usize = 2;
 

@@ -54,6 +54,10 @@ const STANDING_QUEUE: f64 = 2.0;
 /// A burst below this many segments may as well be a short queue.
 pub(crate) const FEWEST_BURST_SEGMENTS: f64 = 10.0;
 
+/// Where the complete round trip is not seen, a link's queue is not either: it lets a connection that came first be ahead by an initial
+/// window and what slow start makes of it.
+const FEWEST_WHERE_NO_QUEUE_SHOWS: f64 = 30.0;
+
 /// A burst of so many flights was saved up for, however short the time in which it passed.
 const FLIGHTS_OF_A_BURST: f64 = 3.0;
 
@@ -217,7 +221,8 @@ fn fit(stretch: &Stretch, lossy: &[Lossy], rate: f64, cell: usize) -> Option<Fit
     let burst = depths.fold(0.0, f64::max) + rate / 2.0;
     let is_saved_up = burst >= FLIGHTS_OF_A_BURST * rate * stretch.min_rtt_ns / stretch.bin_ns;
     let before = lossy.iter().filter_map(|period| fastest(stretch, period, cell, is_saved_up)).fold(0.0, f64::max);
-    let is_burst = before >= LEAST_RATIO * rate && burst >= FEWEST_BURST_SEGMENTS * stretch.segment_bytes;
+    let fewest = if stretch.whole_rtt { FEWEST_BURST_SEGMENTS } else { FEWEST_WHERE_NO_QUEUE_SHOWS };
+    let is_burst = before >= LEAST_RATIO * rate && burst >= fewest * stretch.segment_bytes;
     if rate <= 0.0 || !is_burst || !keeps_up(stretch, lossy, rate) {
         return None;
     }

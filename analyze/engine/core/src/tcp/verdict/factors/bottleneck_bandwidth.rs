@@ -59,5 +59,5 @@ const ANOTHER_RATE_CONFIDENCE: f64 = 0.75;
 /// What leaves at a fixed clock is shaped, or paced by its sender.
 const CLOCKED_CONFIDENCE: f64 = 0.75;
 
-/// Other traffic may fill the path while this data pauses; or its sender stands still, which makes round trips long as well.
+/// Other traffic may fill the path while this data pauses; or its sender stalls, which makes round trips long as well.
 const PAUSING_CONFIDENCE: f64 = 0.75;
