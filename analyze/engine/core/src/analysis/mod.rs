@@ -8,7 +8,9 @@
 //! whole, parts  all of it in one reading, or as many as memory or a lag asks for (part: a range of flows)
 //!   reading    one reading, what it leaves, and how several become one result
 //!     time_order records in order of their times (held: what waits for that; set_back: a clock that was set is no disorder)
-//!     two_clocks captures of both hosts put together (one_point: the packets of one of them)
+//!     two_clocks captures of two points put together (one_point: the packets of one of them)
+//!       points_apart  are there two, and how far apart (hops_apart, gaps_to_copies, turnarounds: what shows it)
+//!       pairs    which frames are of which (copies: what has passed one of them; point_labels: what was found)
 //!     lag      a host that was recorded late, put right in another reading
 //!     serial   one reading in one loop
 //!     parallel the same on several threads
@@ -19,18 +21,24 @@
 //! options, results, failure   what the caller gives and gets
 //! ```
 
+pub(crate) mod copies;
 pub mod echoes;
 pub mod failure;
 pub mod flow_index;
+pub(crate) mod gaps_to_copies;
 pub(crate) mod held;
+pub(crate) mod hops_apart;
 pub mod icmp_errors;
 pub mod indexed;
 pub(crate) mod lag;
 pub(crate) mod one_point;
 pub mod options;
+pub(crate) mod pairs;
 pub(crate) mod parallel;
 pub mod part;
 pub(crate) mod parts;
+pub(crate) mod point_labels;
+pub(crate) mod points_apart;
 pub(crate) mod reading;
 pub mod results;
 pub(crate) mod serial;
@@ -38,6 +46,7 @@ pub(crate) mod set_back;
 pub mod slices;
 pub(crate) mod stage;
 pub mod time_order;
+pub(crate) mod turnarounds;
 pub(crate) mod two_clocks;
 pub mod whole;
 

@@ -3,7 +3,7 @@
 //!
 //! [`crate::analysis::two_clocks`] says which records are of which point.
 
-use crate::analysis::two_clocks::TwoClocks;
+use crate::analysis::point_labels::TwoClocks;
 use crate::read::chunk_source::ChunkSource;
 use crate::read::input_facts::InputFacts;
 use crate::read::read_error::ReadError;

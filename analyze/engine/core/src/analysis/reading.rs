@@ -230,8 +230,11 @@ impl Reading {
 
 fn came_twice(connection: &ConnectionSummary) -> bool {
     let again = |direction: &DirectionSummary| {
-        let again = u64::from(direction.loss.retransmitted) + u64::from(direction.loss.capture_duplicates);
-        4 * again >= direction.packets && again >= FEWEST_AGAIN
+        let loss = &direction.loss;
+        let again =
+            [loss.retransmitted, loss.capture_duplicates, loss.network_duplicates].map(u64::from).iter().sum::<u64>();
+        let bytes_again = 4 * loss.retransmitted_bytes >= direction.unique_payload_bytes;
+        (4 * again >= direction.packets || bytes_again) && again >= FEWEST_AGAIN
     };
     connection.directions.iter().all(|direction| direction.loss.syn > 0) || connection.directions.iter().any(again)
 }

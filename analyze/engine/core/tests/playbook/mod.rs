@@ -19,6 +19,7 @@ pub mod gaps;
 pub mod hostile;
 pub mod modelled;
 pub mod segment;
+pub mod two_points;
 
 pub use segment::*;
 
