@@ -17,7 +17,7 @@ BOTH_ENDS = [
     ("window-limited.pcap", "window-limited-at-receiver"),
     ("made-ipv6", "made-ipv6-at-receiver"),
 ]
-OFFSETS_S = [0.3, 1.0, 60.0, 7200.0, -0.4, -60.0, -7200.0]
+OFFSETS_S = [0.0, 0.0005, -0.002, 0.03, -0.08, 0.14, 0.3, 1.0, 60.0, 7200.0, -0.4, -60.0, -7200.0]
 COUNTS = ("retransmitted_segments", "spurious_segments", "reordered_segments")
 
 

@@ -188,9 +188,9 @@ impl Usual {
         Self { measured, first: Point::First, is_by_way: false, is_less_by_queues: point == Point::Second }
     }
 
-    /// How much later, usually, the other point than `point` shows the host's packets.
-    pub(crate) fn later_elsewhere_ns(&self, point: Point) -> i64 {
-        if point == self.first { self.measured.middle_ns } else { -self.measured.middle_ns }
+    /// How much later, usually, the other point shows the host's packets; 0 where clocks say it rather than the way.
+    pub(crate) fn later_elsewhere_ns(&self) -> i64 {
+        if self.is_by_way { self.measured.middle_ns } else { 0 }
     }
 
     /// How unusually far `first` is from its copy; none if that is too much.

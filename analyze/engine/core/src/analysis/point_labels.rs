@@ -5,6 +5,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::analysis::copies::{Passed, Point};
+use crate::analysis::gaps_to_copies::Usual;
 use crate::analysis::hops_apart::Hops;
 use crate::analysis::points_apart::Apart;
 use crate::decode::frame::{Decoded, decode};
@@ -60,8 +61,8 @@ impl TwoClocks {
     }
 
     pub(crate) fn new(apart: &Apart) -> Self {
-        let later_ns = |host: &Host, point| apart.hosts.get(host).map_or(0, |usual| usual.later_elsewhere_ns(point));
-        let hosts = apart.at.iter().map(|(host, &point)| (*host, (point, later_ns(host, point)))).collect();
+        let later_ns = |host: &Host| apart.hosts.get(host).map_or(0, Usual::later_elsewhere_ns);
+        let hosts = apart.at.iter().map(|(host, &point)| (*host, (point, later_ns(host)))).collect();
         Self::at(hosts, apart.kept, apart.offset_ns)
     }
 
@@ -101,10 +102,10 @@ impl TwoClocks {
     /// The point, or the other one where that captured and this one did not yet, or no more. Then the packet passed this one so
     /// much earlier than that.
     fn capturing(&self, point: Point, time_ns: i64, later_ns: i64) -> Point {
-        let own_ns =
-            self.outside_ns(point, time_ns).max(self.outside_ns(point, time_ns.saturating_sub(later_ns.max(0))));
-        let others_ns = self.outside_ns(point.other(), time_ns);
+        let [own_ns, others_ns] = [point, point.other()].map(|point| self.outside_ns(point, time_ns));
+        let was_on_its_way = others_ns == 0 && self.outside_ns(point, time_ns.saturating_sub(later_ns)) > 0;
         match own_ns {
+            _ if was_on_its_way => point.other(),
             0 => point,
             _ if others_ns == 0 => point.other(),
             _ if own_ns.saturating_sub(others_ns) > FAR_NS => point.other(),
