@@ -293,11 +293,11 @@ impl Run {
         let loses_before_far = is_lost && world.loses_before == is_of_sender;
         if is_of_sender {
             self.seen[0].push(seen(now_ns));
-            if !loses_before_far && !(is_lost && share == 1.0) {
+            if !loses_before_far && (!is_lost || share < 1.0) {
                 self.seen[1].push(seen(part(share)));
             }
         } else {
-            let is_seen_there = share == 1.0 || !(is_lost && !world.loses_before);
+            let is_seen_there = share == 1.0 || !is_lost || world.loses_before;
             if is_seen_there {
                 self.seen[1].push(seen(part(1.0 - share)));
             }
