@@ -20,7 +20,7 @@ const FEWEST_APART: usize = 3;
 const MOST_OF_TEN: usize = 9;
 
 /// A router that is captured on both sides is passed in less, and has one clock.
-const SHORTEST_WAY_NS: i64 = 150_000;
+const SHORTEST_WAY_NS: i64 = 1_000_000;
 
 /// The shortest but for one of so many.
 const STRAYS: usize = 400;
