@@ -55,6 +55,8 @@ fn of_factor(limits: &LimitsSummary, factor: Factor) -> Option<Evidence> {
     let share = &limits.shares[factor as usize];
     let mut runs: Vec<Run> = limits.runs.iter().filter(|run| run.factor == factor).copied().collect();
     let number = runs.len();
+    // Within an interval other limits may have held for a moment: their time is in its length, and not in the factor's share.
+    let whole_ns: u64 = runs.iter().map(Run::duration_ns).sum();
     runs.sort_by_key(|run| std::cmp::Reverse(run.duration_ns()));
     runs.truncate(MOST_INTERVALS);
     let frames = frames(limits, factor, &runs);
@@ -65,10 +67,10 @@ fn of_factor(limits: &LimitsSummary, factor: Factor) -> Option<Evidence> {
         "{}: {}{}",
         rule(factor).in_words,
         match runs.first() {
+            Some(only) if number == 1 => format!("1 interval of {:.3} s", only.duration_ns() as f64 / 1e9),
             Some(longest) => format!(
-                "{number} {} of {:.3} s in all, the longest {:.3} s",
-                if number == 1 { "interval" } else { "intervals" },
-                share.time_ns as f64 / 1e9,
+                "{number} intervals of {:.3} s in all, the longest {:.3} s",
+                whole_ns as f64 / 1e9,
                 longest.duration_ns() as f64 / 1e9,
             ),
             None => format!("{:.3} s in all, between longer intervals of other limits", share.time_ns as f64 / 1e9),
