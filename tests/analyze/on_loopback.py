@@ -47,9 +47,9 @@ def started(words: Sequence[str], ready: str) -> Iterator[subprocess.Popen[str]]
 
 
 @contextmanager
-def recorded(inside: Sequence[str], capture: Path, what: str = "tcp") -> Iterator[None]:
-    """Everything on loopback of that kind goes into the capture while the block lasts."""
-    options = ["-U", "--immediate-mode", "-B", "65536"]
-    with started([*inside, "tcpdump", "-i", "lo", *options, "-w", str(capture), what], "listening"):
+def recorded(inside: Sequence[str], capture: Path, what: str = "tcp", device: str = "lo") -> Iterator[None]:
+    """Everything on loopback, or another device, of that kind goes into the capture while the block lasts."""
+    options = ["-U", "--immediate-mode", "-B", "65536", "-Z", "root"]
+    with started([*inside, "tcpdump", "-i", device, *options, "-w", str(capture), what], "listening"):
         yield
         time.sleep(_RECORDED_S)

@@ -162,14 +162,14 @@ pub(super) fn settle(client: Option<&mut Side>, server: Option<&mut Side>) {
 fn settle_as_application(side: &mut Side) {
     for record in side.undecided.take().unwrap_or_default() {
         side.tally.add_application(&record);
-        side.outbox.record(&record);
+        side.outbox.classified(&record);
     }
 }
 
 /// Sends out the records that are no handshake.
 fn send_out(side: &mut Side, records: &[Sealed], is_handshake: impl Fn(usize, &Sealed) -> bool) {
     let messages = records.iter().enumerate().filter(|(index, record)| !is_handshake(*index, record));
-    messages.for_each(|(_, record)| side.outbox.record(record));
+    messages.for_each(|(_, record)| side.outbox.classified(record));
 }
 
 /// Sends out what is still not classified for good, as it stands. To be called once, when nothing follows.

@@ -21,6 +21,7 @@
 //!   client offers HTTP, where the server does not speak first. Another single ticket cannot be told from a short answer
 //!   and counts as application data.
 
+use crate::tls::record;
 use crate::tls::tally::Sealed;
 
 /// Records kept back until they are classified; more than a handshake has.
@@ -230,6 +231,18 @@ fn renewed_tickets(records: &[Sealed], context: &Context) -> usize {
         frame.is_some_and(|frame| TICKET_FRAME_BYTES.contains(&frame))
     };
     records.iter().take(MAX_TICKETS).take_while(fits).count()
+}
+
+/// Both records of TLS 1.3 may be tickets of one kind, whatever the suite.
+pub(super) fn is_ticket_pair(first_bytes: u64, bytes: u64) -> bool {
+    let may_be = |bytes: u64| u16::try_from(bytes).is_ok_and(|bytes| TICKET_BYTES.contains(&bytes));
+    may_be(first_bytes) && may_be(bytes) && first_bytes.abs_diff(bytes) <= u64::from(TICKET_DIFFERENCE_BYTES)
+}
+
+/// Bytes behind a ticket are further ones as long as it, each with its header.
+pub(super) fn fills_with_tickets(first_bytes: u64, bytes: u64) -> bool {
+    let whole = first_bytes + record::HEADER_BYTES;
+    bytes.is_multiple_of(whole) && bytes / whole < MAX_TICKETS as u64
 }
 
 fn leading_tickets(records: &[Sealed], context: &Context) -> usize {

@@ -5,9 +5,9 @@
 //! stream is lost: exact counts end there, and the walk begins again at the next segment that starts with a header.
 
 use crate::tls::handshake::Assembler;
+use crate::tls::outbox::Outbox;
 use crate::tls::phase;
 use crate::tls::record::{self, ContentType, RecordHeader};
-use crate::tls::spoken::Outbox;
 use crate::tls::stream::{Origin, Piece};
 use crate::tls::tally::{Sealed, Tally};
 
@@ -60,6 +60,8 @@ pub(super) struct Side {
     header_start_ns: i64,
     header_frame: u32,
     open: Option<Open>,
+    /// What the last record that began carries.
+    last_type: Option<ContentType>,
     in_step: bool,
     pub(super) lost: Option<Lost>,
     pub(super) assembler: Assembler,
@@ -73,10 +75,20 @@ pub(super) struct Side {
     /// When the first ServerHello that is no retry had passed.
     pub(super) server_hello_ns: Option<i64>,
     headers: u64,
+    /// The stream begins with a handshake record, whose content the snap length may hide.
+    begins_with_handshake: bool,
     /// Records that have passed completely.
     pub(super) records: u64,
     pub(super) alerts: Vec<Alert>,
     pub(super) last_application: Option<Sealed>,
+    /// Length of the first one, if all before it was read.
+    pub(super) first_encrypted: Option<u16>,
+    /// It sends handshake messages that TLS 1.3 encrypts.
+    pub(super) is_older: bool,
+    /// Length of the encrypted Finished, up to TLS 1.2.
+    pub(super) finished_bytes: Option<u16>,
+    /// The capture missed bytes within the stream.
+    pub(super) misses_bytes: bool,
     /// Application data, for requests.
     pub(super) outbox: Outbox,
     pub(super) tally: Tally,
@@ -95,6 +107,7 @@ impl Side {
             header_start_ns: start_ns,
             header_frame: 0,
             open: None,
+            last_type: None,
             in_step: true,
             lost: None,
             assembler: Assembler::new(),
@@ -104,9 +117,14 @@ impl Side {
             start_ns,
             server_hello_ns: None,
             headers: 0,
+            begins_with_handshake: false,
             records: 0,
             alerts: Vec::new(),
             last_application: None,
+            first_encrypted: None,
+            is_older: false,
+            finished_bytes: None,
+            misses_bytes: false,
             outbox: Outbox::default(),
             tally: Tally::default(),
             undecided: Some(Vec::new()),
@@ -127,6 +145,7 @@ impl Side {
     /// Takes the next piece of the stream.
     pub(super) fn piece(&mut self, piece: Piece<'_>) {
         let mut bytes = piece.bytes;
+        self.misses_bytes |= piece.origin == Origin::Unseen;
         if !self.in_step {
             let header = bytes.first_chunk::<5>().and_then(|header| RecordHeader::parse(*header));
             self.in_step = header.is_some();
@@ -137,9 +156,15 @@ impl Side {
                 None => self.header(bytes, &piece),
             };
         }
-        if self.in_step {
-            self.blind(piece.blind_bytes, &piece);
+        match self.in_step {
+            true => self.blind(piece.blind_bytes, &piece),
+            false => self.unread(bytes.len() as u64 + piece.blind_bytes, &piece),
         }
+    }
+
+    /// Bytes whose records cannot be read, unless they belong to the handshake.
+    fn unread(&mut self, count: u64, piece: &Piece<'_>) {
+        self.outbox.unread((piece.time_ns, piece.frame), count);
     }
 
     /// True if the record stream is broken before it was proved to be one.
@@ -208,7 +233,12 @@ impl Side {
         let sealed = Sealed { length, header_bytes, header_fresh, ..of_header };
         if content_type == ContentType::Handshake {
             self.assembler.record_start(self.cipher_changed);
+            self.begins_with_handshake |= self.headers == 1 && self.start_offset == 0;
+            if self.cipher_changed {
+                self.finished_bytes.get_or_insert(length);
+            }
         }
+        self.last_type = Some(content_type);
         self.open = Some(Open { content_type, head: [0; 2], sealed });
         self.close_if_complete();
     }
@@ -224,6 +254,7 @@ impl Side {
         }
         pass(&mut open.sealed, now.len() as u16, piece);
         if open.content_type == ContentType::Handshake {
+            self.is_older |= usize::from(open.sealed.passed) == now.len() && !begins_hello(now);
             self.assembler.bytes(now);
         }
         self.close_if_complete();
@@ -251,6 +282,10 @@ impl Side {
                 _ => "a record header lies beyond the snap length",
             };
             self.lose(reason, piece.time_ns);
+            // Behind handshake messages come others.
+            if self.last_type == Some(ContentType::Application) {
+                self.unread(past_record, piece);
+            }
         }
     }
 
@@ -311,6 +346,9 @@ impl Side {
     }
 
     fn application_record(&mut self, sealed: &Sealed) {
+        if self.last_application.is_none() && self.lost.is_none() {
+            self.first_encrypted = Some(sealed.length);
+        }
         self.last_application = Some(*sealed);
         // Without a hello in this direction there is no handshake to be told apart.
         let undecided = self.undecided.as_mut().filter(|_| self.assembler.hello_begun);
@@ -318,15 +356,21 @@ impl Side {
             Some(undecided) => undecided.push(*sealed),
             None => {
                 self.tally.add_application(sealed);
-                self.outbox.record(sealed);
+                self.outbox.classified(sealed);
             }
         }
+        self.outbox.passed(sealed);
     }
 
     /// No record that has passed waits to be classified.
     pub(super) fn is_settled(&self) -> bool {
-        self.undecided.is_none() || !self.assembler.hello_begun
+        self.undecided.is_none() || !self.assembler.hello_begun && !self.begins_with_handshake
     }
+}
+
+/// A handshake record begins with a ClientHello or ServerHello, as far as its first bytes show.
+fn begins_hello(bytes: &[u8]) -> bool {
+    matches!(bytes, [] | [1 | 2] | [1 | 2, 0, ..])
 }
 
 fn pass(sealed: &mut Sealed, count: u16, piece: &Piece<'_>) {

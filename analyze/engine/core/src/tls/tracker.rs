@@ -1,12 +1,15 @@
 //! One connection's TLS tracker: order, search and record walk of both directions behind one small value.
 
+use crate::tls::chosen;
 use crate::tls::conclusion::{self, Negotiated, Pair};
-use crate::tls::detect::{Candidate, Found, Search};
+use crate::tls::cut::{Cut, Known};
 use crate::tls::facts::TlsFacts;
+use crate::tls::lane::{Lane, State};
+use crate::tls::message_filter::Filter;
 use crate::tls::reader;
 use crate::tls::side::Side;
-use crate::tls::spoken::{Filter, Spoken};
-use crate::tls::stream::{InOrder, Origin, Piece};
+use crate::tls::spoken::Spoken;
+use crate::tls::stream::{Origin, Piece};
 use crate::tls::stream_direction::StreamDirection;
 use crate::tls::tally::StreamBytes;
 
@@ -24,22 +27,7 @@ pub struct TlsTracker {
     speaker: Option<usize>,
     /// The other lane has said some since.
     turned: bool,
-}
-
-#[derive(Debug)]
-struct Lane {
-    order: InOrder,
-    state: State,
-    /// Bytes of first transmissions.
-    passed_fresh: u64,
-    passed_any: bool,
-}
-
-#[derive(Debug)]
-enum State {
-    Searching(Search),
-    Tls(Box<Side>),
-    Plain,
+    cut: Cut,
 }
 
 impl Default for TlsTracker {
@@ -51,7 +39,7 @@ impl Default for TlsTracker {
 impl TlsTracker {
     /// A tracker that has seen nothing.
     pub fn new() -> Self {
-        Self { lanes: [Lane::new(), Lane::new()], frame: 0, speaker: None, turned: false }
+        Self { lanes: [Lane::new(), Lane::new()], frame: 0, speaker: None, turned: false, cut: Cut::No }
     }
 
     /// Takes payload bytes of one direction, each byte of the stream at most once and in any order.
@@ -186,34 +174,30 @@ impl TlsTracker {
         self.turned
     }
 
-    /// Some records could not be read, so that what was said is not known.
-    #[inline]
-    pub fn has_lost_records(&self) -> bool {
-        self.lanes.iter().any(|lane| lane.side().is_some_and(|side| side.lost.is_some()))
+    /// The snap length cut off what tells the handshake from data.
+    pub fn hides_handshake(&self) -> bool {
+        self.cut == Cut::Handshake
+    }
+
+    /// The capture missed bytes of a side: whose turn it was meanwhile, nobody knows.
+    pub fn misses_bytes(&self) -> bool {
+        self.lanes.iter().any(|lane| lane.order.is_waiting() || lane.side().is_some_and(|side| side.misses_bytes))
     }
 
     /// What the two sides have said since this was asked last, with the lane of each, in order of time; without `finish` only once all
     /// of it is classified.
     pub fn take_spoken(&mut self, finish: bool) -> Vec<(usize, Spoken)> {
         self.turned = false;
-        let http2 = self.offers_http2();
-        let negotiated = self.pair().negotiated();
-        let swapped = self.is_swapped();
+        if finish && self.cut == Cut::No {
+            self.with_sides(conclusion::finish);
+        } else if finish {
+            self.follow_cut(true);
+        }
+        let (client, swapped) = (self.filter(), self.is_swapped());
+        let server = Filter { is_server: true, ..client };
+        let filters = if swapped { [server, client] } else { [client, server] };
         let [first, second] = &mut self.lanes;
         let (Some(first), Some(second)) = (first.side_mut(), second.side_mut()) else { return Vec::new() };
-        match (finish, swapped) {
-            (false, _) => {}
-            (true, false) => conclusion::finish(first, second),
-            (true, true) => conclusion::finish(second, first),
-        }
-        let filter = Filter {
-            overhead: negotiated.as_ref().and_then(Negotiated::overhead).map_or(0, |overhead| overhead.bytes),
-            hides_alerts: negotiated.as_ref().is_some_and(Negotiated::is_tls13),
-            http2,
-            settings_first: false,
-        };
-        let of_server = Filter { settings_first: http2, ..filter };
-        let filters = if swapped { [of_server, filter] } else { [filter, of_server] };
         let mut spoken: Vec<(usize, Spoken)> = Vec::new();
         for (lane, (side, filter)) in [first, second].into_iter().zip(filters).enumerate() {
             spoken.extend(side.outbox.take(filter).into_iter().map(|spoken| (lane, spoken)));
@@ -223,22 +207,65 @@ impl TlsTracker {
         spoken
     }
 
-    /// HTTP/2 was chosen, or may have been: TLS 1.3 encrypts the choice.
-    fn offers_http2(&self) -> bool {
-        let Pair { client, server } = self.pair();
-        let chosen = server
-            .and_then(|side| side.assembler.messages.server_hello.as_ref())
-            .and_then(|hello| hello.alpn.as_deref());
-        let offered = client.and_then(|side| side.assembler.messages.client_hello.as_ref());
-        chosen.map_or_else(
-            || offered.is_some_and(|hello| hello.alpn.iter().any(|protocol| protocol == "h2")),
-            |protocol| protocol == "h2",
-        )
+    /// Which records are messages, of a client.
+    fn filter(&self) -> Filter {
+        if let Cut::Known(Known { http2, is_tls13, overhead }) = self.cut {
+            return Filter { overhead, hides_alerts: is_tls13, http2, http1: !http2, ..Filter::default() };
+        }
+        let pair = self.pair();
+        let negotiated = pair.negotiated();
+        let offers = |matches: &dyn Fn(&str) -> bool| {
+            let hello = pair.client.and_then(|side| side.assembler.messages.client_hello.as_ref());
+            hello.is_some_and(|hello| hello.alpn.iter().any(|protocol| matches(protocol)))
+        };
+        let http2 = chosen::is_http2(&pair);
+        Filter {
+            overhead: negotiated.as_ref().and_then(Negotiated::overhead).map_or(0, |overhead| overhead.bytes),
+            hides_alerts: negotiated.as_ref().is_some_and(Negotiated::is_tls13),
+            http2: http2 != Some(false) && offers(&|protocol| protocol == "h2"),
+            http1: http2 != Some(true) && offers(&|protocol| protocol.starts_with("http/1")),
+            ..Filter::default()
+        }
+    }
+
+    /// Calls with the client's and the server's side, if both are TLS.
+    fn with_sides(&mut self, change: impl FnOnce(&mut Side, &mut Side)) {
+        let swapped = self.is_swapped();
+        let [first, second] = &mut self.lanes;
+        match (first.side_mut(), second.side_mut()) {
+            (Some(first), Some(second)) if swapped => change(second, first),
+            (Some(first), Some(second)) => change(first, second),
+            _ => {}
+        }
     }
 
     /// What both sides say is classified as it comes.
     pub fn is_settled(&self) -> bool {
-        self.lanes.iter().all(|lane| lane.side().is_some_and(Side::is_settled))
+        match self.cut {
+            Cut::No => self.lanes.iter().all(|lane| lane.side().is_some_and(Side::is_settled)),
+            Cut::Handshake | Cut::Data => false,
+            Cut::Known(_) => true,
+        }
+    }
+
+    /// Records were cut before all of them were classified as they come.
+    fn note_cut(&mut self, direction: StreamDirection) {
+        let is_lost = |lane: &Lane| lane.side().is_some_and(|side| side.lost.is_some());
+        let begins = self.cut == Cut::No && self.lanes.iter().any(is_lost) && !self.is_settled();
+        if !begins && !matches!(self.cut, Cut::Handshake | Cut::Data) {
+            return;
+        }
+        let [first, second] = &mut self.lanes;
+        let other = if direction == StreamDirection::ClientToServer { second } else { first };
+        other.side_mut().into_iter().for_each(|side| side.outbox.interrupt());
+        self.follow_cut(false);
+    }
+
+    #[cold]
+    fn follow_cut(&mut self, finish: bool) {
+        let mut cut = self.cut;
+        self.with_sides(|client, server| cut = cut.follow(client, server, finish));
+        self.cut = cut;
     }
 
     fn note_turn(&mut self, direction: StreamDirection) {
@@ -262,6 +289,7 @@ impl TlsTracker {
         if matches!(self.lane_mut(direction).state, State::Plain) {
             self.give_up_together();
         } else {
+            self.note_cut(direction);
             self.settle();
             self.note_turn(direction);
         }
@@ -292,97 +320,6 @@ impl TlsTracker {
     }
 }
 
-impl Lane {
-    fn new() -> Self {
-        Self { order: InOrder::new(), state: State::Searching(Search::default()), passed_fresh: 0, passed_any: false }
-    }
-
-    fn side(&self) -> Option<&Side> {
-        match &self.state {
-            State::Tls(side) => Some(side),
-            _ => None,
-        }
-    }
-
-    fn side_mut(&mut self) -> Option<&mut Side> {
-        match &mut self.state {
-            State::Tls(side) => Some(side),
-            _ => None,
-        }
-    }
-
-    fn count(&mut self, length: u64, by_retransmission: bool) {
-        self.passed_any |= length > 0;
-        if !by_retransmission {
-            self.passed_fresh = self.passed_fresh.saturating_add(length);
-        }
-    }
-
-    fn segment(&mut self, offset: u64, piece: Piece<'_>) {
-        let length = piece.bytes.len() as u64 + piece.blind_bytes;
-        let content_needed = match &self.state {
-            State::Plain => return,
-            State::Searching(_) => true,
-            State::Tls(side) => {
-                let ahead = offset.saturating_sub(self.order.next_offset());
-                !side.ignores_next(ahead.saturating_add(length))
-            }
-        };
-        let state = &mut self.state;
-        self.order.segment(offset, piece, content_needed, |at, piece| state.piece(at, piece));
-        self.forget_if_plain();
-    }
-
-    fn skip(&mut self, offset: u64) {
-        if matches!(self.state, State::Plain) {
-            return;
-        }
-        let state = &mut self.state;
-        self.order.skip(offset, |at, piece| state.piece(at, piece));
-        self.forget_if_plain();
-    }
-
-    fn give_up(&mut self) {
-        self.state = State::Plain;
-        self.order.abandon();
-    }
-
-    fn forget_if_plain(&mut self) {
-        if matches!(self.state, State::Plain) {
-            self.order.abandon();
-        }
-    }
-}
-
-impl State {
-    fn piece(&mut self, offset: u64, piece: Piece<'_>) {
-        match self {
-            Self::Plain => {}
-            Self::Tls(side) => {
-                side.piece(piece);
-                if side.is_refuted() {
-                    *self = Self::Searching(Search::default());
-                }
-            }
-            Self::Searching(search) => match search.piece(offset, &piece) {
-                Found::Nothing => {}
-                Found::GiveUp => *self = Self::Plain,
-                Found::Start { candidate, before, index } => {
-                    let rest = Piece { bytes: piece.bytes.get(index..).unwrap_or_default(), ..piece };
-                    let start_offset = (offset + index as u64).saturating_sub(before.length() as u64);
-                    let start_ns = before.pieces().next().map_or(piece.time_ns, |first| first.time_ns);
-                    let mut side = Box::new(match candidate {
-                        Candidate::Record => Side::new(start_offset, start_ns),
-                        Candidate::V2Hello(length) => Side::new_v2(length, start_offset, start_ns),
-                    });
-                    before.pieces().for_each(|kept| side.piece(kept));
-                    side.piece(rest);
-                    *self = if side.is_refuted() { Self::Searching(Search::default()) } else { Self::Tls(side) };
-                }
-            },
-        }
-    }
-}
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -10,13 +10,14 @@ use crate::tcp::connection::connection::Connection;
 use crate::tcp::connection::loops;
 use crate::tcp::connection::nearer;
 use crate::tcp::direction::direction::Direction;
-use crate::tcp::requests::exchanges::{MOST_MESSAGE_BYTES, Reason};
+use crate::tcp::requests::exchanges::{MOST_CONTROL_BYTES, Reason};
 use crate::tcp::requests::longest::Longest;
+use crate::tcp::requests::open::MOST_MESSAGE_BYTES;
 use crate::tcp::requests::opening::Opening;
-use crate::tcp::requests::said::Said;
-use crate::tcp::requests::talk::{NOBODY, Talk, Turn};
+use crate::tcp::requests::said::{Interim, Said};
+use crate::tcp::requests::talk::{NOBODY, Turn};
 use crate::tcp::stats::sequence::unwrap;
-use crate::tls::Spoken;
+use crate::tls::{Records, Spoken};
 
 /// Packets of a request of HTTP that are looked at for another one.
 const MOST_LOOKED_AT: u8 = 8;
@@ -29,14 +30,21 @@ const PAUSE_ROUND_TRIPS: i64 = 4;
 /// Round trips to a server differ by so small a part, one in so many, however short they are.
 const LOOP_SLACK_DIVISOR: i64 = 5;
 
+/// Where servers speak without TLS: HTTP, DNS, NetBIOS and SMB, NFS, proxies, iSCSI, Redis, memcached (IANA's registry).
+const PORTS_IN_THE_CLEAR: [u16; 15] =
+    [80, 53, 139, 445, 2049, 3128, 3260, 6379, 8000, 8008, 8080, 8081, 8088, 8888, 11_211];
+
 /// An interim response has no body.
 const MOST_INTERIM_BYTES: u64 = 1024;
+
+/// "HTTP/1.1 100 Continue" with its line ends.
+const CONTINUE_BYTES: u64 = 25;
 
 /// New data of `side`, which did not speak last.
 #[cold]
 #[inline(never)]
 pub(crate) fn speaks(connection: &mut Connection, packet: &Packet, bytes: &[u8], side: usize) {
-    let opening = Opening::of(packet.captured_payload(bytes));
+    let opening = Opening::of(packet.captured_payload(bytes), packet.payload_length);
     if let Some(turn) = connection.turn.as_mut().filter(|turn| usize::from(turn.side) == side) {
         turn.looked_at += 1;
         if turn.looked_at >= MOST_LOOKED_AT {
@@ -48,12 +56,23 @@ pub(crate) fn speaks(connection: &mut Connection, packet: &Packet, bytes: &[u8],
         return;
     }
     let turn = turn_of(connection, packet, opening, side);
+    let is_first = connection.turn.is_none();
     end_turn(connection);
-    if !matches!(opening, Opening::Other | Opening::HttpRequest | Opening::ClientHello) {
+    if is_first && opening == Opening::Cut {
+        note_cut(connection, side);
+    } else if opening.is_special() {
         connection.talk.get_or_insert_default().plain.begins(opening);
     }
     connection.speaker = if opening == Opening::HttpRequest { NOBODY } else { side as u8 };
     connection.turn = Some(turn);
+}
+
+/// Nothing of the first message was captured: it may begin a TLS handshake, unless the port is one of those in the clear.
+fn note_cut(connection: &mut Connection, side: usize) {
+    let may_be_tls = connection.directions[side].opening_seen && !PORTS_IN_THE_CLEAR.contains(&connection.ports[1]);
+    if may_be_tls {
+        connection.talk.get_or_insert_default().plain.begins(Opening::Cut);
+    }
 }
 
 fn turn_of(connection: &Connection, packet: &Packet, opening: Opening, side: usize) -> Turn {
@@ -83,10 +102,14 @@ fn end_turn(connection: &mut Connection) {
     let last = direction.live.as_deref().and_then(|live| live.rates.spacing.last());
     let bytes = payload_end(direction).saturating_sub(turn.position);
     let Turn { side, start, informed, partial, opening, .. } = turn;
-    let interim = opening == Opening::HttpInterim && bytes <= MOST_INTERIM_BYTES;
+    let interim = match opening {
+        Opening::HttpInterim if bytes <= MOST_INTERIM_BYTES => Interim::Yes,
+        Opening::Cut if side == 1 && bytes == CONTINUE_BYTES => Interim::Maybe,
+        _ => Interim::No,
+    };
     let end = last.map_or(start, |last| last.max(start));
     let plain = &mut connection.talk.get_or_insert_default().plain;
-    plain.said(&Said { side, start, end, bytes, informed, interim }, partial);
+    plain.said(&Said { side, start, end, bytes, records: Records::default(), informed, interim }, partial);
     if opening == Opening::HttpUpgraded {
         plain.upgraded();
     }
@@ -135,10 +158,6 @@ pub(crate) fn follow_sealed(connection: &mut Connection, packet: &Packet, side: 
     if tracker.has_turned() {
         let has_all = has_received_all(connection, packet, side);
         take_sealed(connection, false, |is_last| !is_last || has_all);
-    } else if tracker.has_lost_records() && !connection.talk.as_deref().is_some_and(|talk| talk.unread) {
-        // From here on the directions of data must do: what this turn has said before was the handshake.
-        **connection.talk.get_or_insert_default() = Talk { unread: true, ..Talk::default() };
-        connection.turn.iter_mut().for_each(|turn| turn.partial = turn.side == 0);
     }
 }
 
@@ -148,20 +167,24 @@ fn take_sealed(connection: &mut Connection, finish: bool, informed: impl Fn(bool
     let spoken = connection.tls.as_mut().map_or_else(Vec::new, |tracker| tracker.take_spoken(finish));
     let latest = spoken.len().saturating_sub(1);
     let shortest_ns = nearer::data_loop_ns(connection, 1).map_or(0, |loop_ns| loop_ns - loop_ns / LOOP_SLACK_DIVISOR);
-    for (index, (lane, Spoken { start, end, bytes })) in spoken.into_iter().enumerate() {
+    for (index, (lane, Spoken { start, end, bytes, records })) in spoken.into_iter().enumerate() {
         let sealed = &mut connection.talk.get_or_insert_default().sealed;
         // No response comes sooner than a round trip after its request began.
         let too_soon = lane == 1 && sealed.waits_since_ns().is_some_and(|since_ns| start.0 - since_ns < shortest_ns);
-        let informed = informed(index == latest);
+        let goes_on = lane == 1 && sealed.doubtful_since_ns().is_some_and(|since_ns| start.0 - since_ns < shortest_ns);
+        let informed = (lane == 1 || informed(index == latest)) && !goes_on;
         if !too_soon {
-            sealed.said(&Said { side: lane as u8, start, end, bytes, informed, interim: false }, false);
+            let interim = if records.is_continue { Interim::Yes } else { Interim::No };
+            sealed.said(&Said { side: lane as u8, start, end, bytes, records, informed, interim }, false);
         }
     }
 }
 
+/// A side need not have received what may be no more than an empty frame or a window update.
 fn has_received_all(connection: &Connection, packet: &Packet, side: usize) -> bool {
     let peer = &connection.directions[1 - side];
-    side == 1 || packet.has(tcp_flags::ACK) && unwrap(peer.una, packet.acknowledgement) >= payload_end(peer)
+    let acknowledged = unwrap(peer.una, packet.acknowledgement) + MOST_CONTROL_BYTES;
+    side == 1 || packet.has(tcp_flags::ACK) && acknowledged >= payload_end(peer)
 }
 
 /// All exchanges, or why none are reported. `is_tls`: TLS was recognised.
@@ -170,8 +193,16 @@ pub(crate) fn finish_requests(connection: &mut Connection, is_tls: bool) -> Resu
     if is_tls && connection.tls.is_some() {
         take_sealed(connection, true, |_| true);
     }
-    let Some(talk) = connection.talk.take() else { return Err(Reason::NoExchange) };
-    if is_tls && !talk.unread { talk.sealed.finish() } else { talk.plain.finish() }
+    let tracker = connection.tls.as_deref().filter(|_| is_tls);
+    let hides_handshake = tracker.is_some_and(|tracker| tracker.hides_handshake());
+    let misses_bytes = tracker.is_some_and(|tracker| tracker.misses_bytes());
+    match connection.talk.take() {
+        _ if misses_bytes => Err(Reason::MissingPackets),
+        _ if hides_handshake => Err(Reason::SnapLength),
+        Some(talk) if is_tls => talk.sealed.finish(),
+        Some(talk) => talk.plain.finish(),
+        None => Err(Reason::NoExchange),
+    }
 }
 
 /// Position after the last byte of data; a FIN takes one that is none.

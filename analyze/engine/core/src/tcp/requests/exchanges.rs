@@ -4,25 +4,29 @@
 //! number): a client that speaks before it has the response, a server that speaks before it has the request, or either that speaks
 //! again after a pause without a word of the other, send messages of another pattern. Where these are many, nothing is reported.
 //!
+//! HTTP/2 inside TLS: a record of the client that may be window updates is one while the response goes on. Several short records
+//! before a response, or one within it, are streams side by side: nothing is reported.
+//!
 //! What to check on a change: TLS 1.3 tickets, alerts and HTTP/2's settings are no responses; a capture may begin within a request.
 //!
 //! Rule: docs/methods.md, "Requests and responses".
 
-use crate::tcp::requests::longest::{Exchange, Longest};
+use crate::tcp::requests::longest::Longest;
+use crate::tcp::requests::open::{MOST_MESSAGE_BYTES, Open};
 use crate::tcp::requests::opening::Opening;
-use crate::tcp::requests::said::{CLIENT, Moment, Said};
+use crate::tcp::requests::said::{CLIENT, Said};
 
 /// What a client sends while a response comes is no request if it is so short: flow control, keep-alive.
-const MOST_CONTROL_BYTES: u64 = 64;
-
-/// What a client says without a response before it sends again after a pause is a part of its request if it is longer.
-pub const MOST_MESSAGE_BYTES: u64 = 1460;
+pub const MOST_CONTROL_BYTES: u64 = 64;
 
 /// Exchanges to one message that does not belong to them, where the pattern still holds.
 const EXCHANGES_TO_AN_EXCEPTION: u64 = 8;
 
 /// Messages after a pause that say nothing about the pattern of a few exchanges.
 const FEW_RESUMED: u64 = 2;
+
+/// A short head and a shorter body look like two requests of HTTP/2; where all of so many requests do, they are that.
+const FEWEST_OF_HEAD_AND_BODY: u64 = 3;
 
 /// Why no requests are reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +37,10 @@ pub enum Reason {
     NoTime,
     /// SSH.
     Ssh,
+    /// The snap length cut off what tells a TLS handshake from requests.
+    SnapLength,
+    /// The capture missed bytes inside TLS, and with them who spoke.
+    MissingPackets,
     /// Several requests were under way at once, or both sides speak at once.
     Overlapping,
     /// One side sends again after pauses, without being asked or answered.
@@ -46,36 +54,28 @@ impl Reason {
             Self::NoExchange => "no_exchange",
             Self::NoTime => "no_time",
             Self::Ssh => "ssh",
+            Self::SnapLength => "snap_length",
+            Self::MissingPackets => "missing_packets",
             Self::Overlapping => "overlapping",
             Self::Unprompted => "unprompted",
         }
     }
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Response {
-    start: Moment,
-    end: Moment,
-    bytes: u64,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Open {
-    start: Moment,
-    request_end_ns: i64,
-    request_bytes: u64,
-    response: Option<Response>,
-    /// The capture began within it.
-    partial: bool,
-}
-
 /// See the module.
 #[derive(Debug, Default)]
 pub struct Exchanges {
     open: Option<Open>,
+    /// A short message without a response, before a pause: the head of a longer request, or none.
+    before_pause: Option<Open>,
+    /// What may be a request, or window updates within the response under way.
+    doubtful: Option<(Said, bool)>,
     longest: Longest,
     /// Client stretches that began before the response was there, server stretches before the request was.
     overlaps: u64,
+    /// Of HTTP/2: requests of two short records, and those of more or with another one within their response.
+    pairs: u64,
+    streams: u64,
     /// Messages after a pause in which the other side said nothing.
     resumed: u64,
     spoken_first: bool,
@@ -89,26 +89,49 @@ impl Exchanges {
         if self.over.is_some() || self.upgraded {
             return;
         }
+        if let Some((doubtful, partial)) = self.doubtful.take()
+            && !self.goes_on(said)
+        {
+            self.request(&doubtful, partial);
+        }
+        self.open.iter_mut().filter(|_| said.side == CLIENT).for_each(|open| open.expects(said));
         match (said.side == CLIENT, &mut self.open) {
-            (true, Some(open)) if open.response.is_none() => {
-                open.request_end_ns = open.request_end_ns.max(said.end.0);
-                open.request_bytes += said.bytes;
+            (true, Some(open)) if open.response.is_none() => open.continues(said),
+            (true, _) if said.records.hidden => self.over = Some(Reason::SnapLength),
+            (true, Some(open)) if !said.informed && open.may_be_updated_by(said) => {}
+            (true, Some(open)) if open.may_be_updated_by(said) => self.doubtful = Some((*said, partial)),
+            (true, Some(_)) if !said.informed && said.records.http2 => {
+                self.streams += 1;
+                self.request(said, partial);
             }
             (true, Some(_)) if !said.informed && said.bytes <= MOST_CONTROL_BYTES => {}
             (true, open) => {
                 self.overlaps += u64::from(open.is_some() && !said.informed);
-                self.close();
-                self.open = Some(Open::request(said, partial));
+                self.request(said, partial);
             }
-            (false, Some(open)) => self.overlaps += u64::from(!open.answered_by(said)),
+            (false, Some(open)) => {
+                self.overlaps += u64::from(!open.answered_by(said, &mut self.before_pause));
+            }
             (false, None) => self.spoken_first = true,
         }
+    }
+
+    /// The response goes on, with `said` or before it: what the client sent within it was no request.
+    fn goes_on(&self, said: &Said) -> bool {
+        let more_to_come = self.open.and_then(|open| open.response).is_some_and(|response| response.records.repeats);
+        more_to_come || said.side != CLIENT && !said.informed
+    }
+
+    fn request(&mut self, said: &Said, partial: bool) {
+        self.close();
+        self.open = Some(Open::request(said, partial));
     }
 
     /// A message begins: what its first bytes reveal.
     pub fn begins(&mut self, opening: Opening) {
         match opening {
             Opening::Ssh => self.over = Some(Reason::Ssh),
+            Opening::Cut => self.over = Some(Reason::SnapLength),
             Opening::HttpPipelined | Opening::Http2 => self.over = Some(Reason::Overlapping),
             _ => {}
         }
@@ -125,10 +148,11 @@ impl Exchanges {
         self.resumed += u64::from(!self.upgraded);
     }
 
-    /// It is the client, and nobody has answered: what it said before was a message without a response, if it was short.
+    /// It is the client, and nobody has answered: what it said before was a message without a response, if it was short and
+    /// what follows is no body.
     pub fn restarts(&mut self) {
         let is_message = |open: &mut Open| open.response.is_none() && open.request_bytes <= MOST_MESSAGE_BYTES;
-        let _ = self.open.take_if(is_message);
+        self.before_pause = self.open.take_if(is_message);
     }
 
     /// When the request that waits for its response began.
@@ -136,8 +160,16 @@ impl Exchanges {
         self.open.filter(|open| open.response.is_none()).map(|open| open.start.0)
     }
 
+    /// When the client sent what may be a request, or window updates.
+    pub fn doubtful_since_ns(&self) -> Option<i64> {
+        self.doubtful.map(|(said, _)| said.start.0)
+    }
+
     fn close(&mut self) {
-        if let Some(exchange) = self.open.take().and_then(|open| open.exchange()) {
+        let Some(open) = self.open.take() else { return };
+        if let Some(exchange) = open.exchange() {
+            self.pairs += u64::from(open.records.requests == 2);
+            self.streams += u64::from(open.records.requests > 2);
             self.longest.add(exchange);
         }
     }
@@ -148,60 +180,33 @@ impl Exchanges {
         let count = self.longest.totals.count;
         match self.over {
             Some(reason) => Err(reason),
+            None if self.has_streams(count) => Err(Reason::Overlapping),
             None if self.overlaps > 0 && self.overlaps * EXCHANGES_TO_AN_EXCEPTION > count => Err(Reason::Overlapping),
             None if self.resumed > count + FEW_RESUMED => Err(Reason::Unprompted),
             None if count == 0 => Err(Reason::NoExchange),
             None => Ok(self.longest),
         }
     }
-}
 
-impl Open {
-    fn request(said: &Said, partial: bool) -> Self {
-        Self { start: said.start, request_end_ns: said.end.0, request_bytes: said.bytes, response: None, partial }
-    }
-
-    /// False for what the server says without having received the request.
-    fn answered_by(&mut self, said: &Said) -> bool {
-        match &mut self.response {
-            Some(response) => {
-                response.end = response.end.max(said.end);
-                response.bytes += said.bytes;
-            }
-            None if said.interim => {}
-            None if !said.informed => return false,
-            None => self.response = Some(Response { start: said.start, end: said.end, bytes: said.bytes }),
-        }
-        true
-    }
-
-    fn exchange(&self) -> Option<Exchange> {
-        let response = self.response.filter(|_| !self.partial)?;
-        let between = |from_ns: i64, to_ns: i64| u64::try_from(to_ns.saturating_sub(from_ns)).unwrap_or(0);
-        // A response may begin before the request has ended.
-        let request_end_ns = self.request_end_ns.min(response.start.0);
-        Some(Exchange {
-            start: self.start,
-            request_ns: between(self.start.0, request_end_ns),
-            request_bytes: self.request_bytes,
-            first_byte_ns: between(request_end_ns, response.start.0),
-            response_ns: between(response.start.0, response.end.0),
-            response_bytes: response.bytes,
-            frames: [response.start.1, response.end.1],
-        })
+    fn has_streams(&self, count: u64) -> bool {
+        let are_bodies = self.pairs == count && count >= FEWEST_OF_HEAD_AND_BODY;
+        self.streams > 0 || self.pairs > 0 && !are_bodies
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tcp::requests::longest::Exchange;
+    use crate::tcp::requests::said::Interim;
+    use crate::tls::Records;
     use proptest::prelude::*;
 
     const SERVER: u8 = 1;
 
     fn said(side: u8, start_ns: i64, end_ns: i64, bytes: u64) -> Said {
         let [start, end] = [start_ns, end_ns].map(|time_ns| (time_ns, time_ns as u32));
-        Said { side, start, end, bytes, informed: true, interim: false }
+        Said { side, start, end, bytes, records: Records::default(), informed: true, interim: Interim::No }
     }
 
     fn told(list: &[Said]) -> Result<Longest, Reason> {
@@ -222,10 +227,20 @@ mod tests {
 
     #[test]
     fn an_interim_response_is_none() {
-        let interim = Said { interim: true, ..said(SERVER, 200, 200, 25) };
+        let interim = Said { interim: Interim::Yes, ..said(SERVER, 200, 200, 25) };
         let list = [said(0, 100, 100, 200), interim, said(0, 300, 500, 90_000), said(SERVER, 900, 900, 300)];
         let exchange = told(&list).expect("one").list[0];
         assert_eq!((exchange.request_bytes, exchange.request_ns, exchange.first_byte_ns), (90_200, 400, 400));
+    }
+
+    #[test]
+    fn a_response_as_long_as_a_continue_is_one_before_a_body_alone() {
+        let of = |body: u64| {
+            let maybe = Said { interim: Interim::Maybe, ..said(SERVER, 200, 200, 25) };
+            let list = [said(0, 100, 100, 200), maybe, said(0, 300, 500, body), said(SERVER, 900, 900, 300)];
+            told(&list).expect("some").totals.count
+        };
+        assert_eq!([of(90_000), of(200)], [1, 2]);
     }
 
     #[test]
@@ -258,16 +273,82 @@ mod tests {
         assert_eq!(exchanges.finish().expect_err("pushes"), Reason::Unprompted);
     }
 
+    /// A message, a pause, and what is asked then.
+    fn after_a_pause(message: u64, request: u64) -> Exchange {
+        let mut exchanges = Exchanges::default();
+        exchanges.said(&said(0, 100, 100, message), false);
+        exchanges.restarts();
+        exchanges.said(&said(0, 5000, 5000, request), false);
+        exchanges.said(&said(SERVER, 5200, 5200, 300), false);
+        exchanges.finish().expect("one").list[0]
+    }
+
     #[test]
     fn a_short_message_without_a_response_is_no_part_of_the_next_request() {
-        for (bytes, start_ns) in [(39, 5000), (90_000, 100)] {
+        assert_eq!(after_a_pause(39, 300).start.0, 5000);
+        assert_eq!(after_a_pause(90_000, 300).start.0, 100);
+    }
+
+    #[test]
+    fn a_head_that_waited_for_a_continue_belongs_to_its_body() {
+        let upload = after_a_pause(186, 90_000);
+        assert_eq!((upload.start.0, upload.request_bytes, upload.request_ns), (100, 90_186, 4900));
+    }
+
+    #[test]
+    fn window_updates_within_a_response_are_no_requests() {
+        let records = |last_bytes| Records { last_bytes, ..Records::default() };
+        let update = Said { records: Records { window_updates: true, ..records(26) }, ..said(0, 300, 300, 26) };
+        let part = |start_ns, last_bytes| Said {
+            records: records(last_bytes),
+            ..said(SERVER, start_ns, start_ns + 90, 20_000)
+        };
+        let of = |list: &[Said]| told(list).expect("some").totals.count;
+        let ask = said(0, 100, 100, 200);
+        assert_eq!(
+            of(&[ask, part(200, 36), part(290, 36), update, part(310, 16_384)]),
+            1,
+            "more of the same was to come"
+        );
+        assert_eq!(
+            of(&[ask, part(200, 16_384), update, Said { informed: false, ..part(310, 700) }]),
+            1,
+            "sooner than it could"
+        );
+        assert_eq!(of(&[ask, part(200, 700), update, part(310, 900)]), 2, "a request as long as two updates");
+    }
+
+    #[test]
+    fn several_short_records_of_http_2_are_several_requests() {
+        let of = |requests: &[u16]| {
             let mut exchanges = Exchanges::default();
-            exchanges.said(&said(0, 100, 100, bytes), false);
-            exchanges.restarts();
-            exchanges.said(&said(0, 5000, 5000, 300), false);
-            exchanges.said(&said(SERVER, 5200, 5200, 300), false);
-            assert_eq!(exchanges.finish().expect("one").list[0].start.0, start_ns);
-        }
+            for (turn, &requests) in (0..).zip(requests) {
+                let records = Records { http2: true, requests, ..Records::default() };
+                exchanges.said(&Said { records, ..said(0, turn * 1000, turn * 1000, 80) }, false);
+                exchanges.said(&said(SERVER, turn * 1000 + 100, turn * 1000 + 200, 900), false);
+            }
+            exchanges.finish().map(|longest| longest.totals.count)
+        };
+        assert_eq!(of(&[1, 1, 0, 1]), Ok(4));
+        assert_eq!([of(&[1, 3, 1]), of(&[2]), of(&[1, 1, 1, 2])], [Err(Reason::Overlapping); 3]);
+        assert_eq!(of(&[2, 2, 2]), Ok(3), "head and body each time");
+    }
+
+    #[test]
+    fn what_begins_a_request_of_http_2_must_be_read() {
+        let hidden =
+            Said { records: Records { http2: true, hidden: true, ..Records::default() }, ..said(0, 300, 300, 60) };
+        assert_eq!(told(&[hidden, said(SERVER, 400, 400, 900)]).expect_err("unread"), Reason::SnapLength);
+        let ask = said(0, 100, 100, 60);
+        assert_eq!(told(&[ask, hidden, said(SERVER, 400, 400, 900)]).expect("a body").totals.count, 1);
+    }
+
+    #[test]
+    fn a_request_of_http_2_within_a_response_goes_beside_it() {
+        let records = Records { http2: true, requests: 1, ..Records::default() };
+        let second = Said { records, informed: false, ..said(0, 300, 300, 22) };
+        let list = [said(0, 100, 100, 60), said(SERVER, 200, 290, 9000), second, said(SERVER, 310, 400, 9000)];
+        assert_eq!(told(&list).expect_err("streams"), Reason::Overlapping);
     }
 
     #[test]
@@ -297,6 +378,7 @@ mod tests {
             let stretches: Vec<Said> = list.iter().map(|&(side, wait, length, bytes, [informed, interim])| {
                 let start_ns = time_ns + wait;
                 time_ns = start_ns + length;
+                let interim = if interim { Interim::Yes } else { Interim::No };
                 Said { informed, interim, ..said(side, start_ns, time_ns, bytes) }
             }).collect();
             if let Ok(longest) = told(&stretches) {

@@ -4,6 +4,7 @@
 //! ```text
 //! said        a stretch of one side's data
 //! exchanges   stretches in turns -> exchanges, or why there are none
+//! open        the one under way
 //! longest     the longest of many, with totals and quantiles
 //! opening     first bytes of a message: protocols whose messages are no requests, interim responses, pipelining
 //! talk        what a connection knows of turns so far
@@ -13,6 +14,7 @@
 
 pub mod exchanges;
 pub mod longest;
+pub mod open;
 pub mod opening;
 pub mod said;
 pub mod servers;

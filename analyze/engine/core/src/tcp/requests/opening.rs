@@ -17,19 +17,24 @@ pub enum Opening {
     Ssh,
     /// TLS: the server replies with its hello.
     ClientHello,
-    /// Anything else, or nothing was captured.
+    /// Too little was captured to know.
+    Cut,
+    /// Anything else.
     Other,
 }
 
 const METHODS: [&[u8]; 9] =
     [b"GET ", b"POST ", b"PUT ", b"HEAD ", b"DELETE ", b"OPTIONS ", b"PATCH ", b"CONNECT ", b"TRACE "];
 
+/// Bytes that reveal TLS.
+const FEWEST_BYTES: usize = 6;
+
 /// Bytes of a packet that are searched for a second request.
 const MOST_SEARCHED: usize = 16 << 10;
 
 impl Opening {
-    /// By the captured beginning of a message.
-    pub fn of(bytes: &[u8]) -> Self {
+    /// By the captured beginning of a packet's `length` bytes.
+    pub fn of(bytes: &[u8], length: u32) -> Self {
         match bytes {
             [b'S', b'S', b'H', b'-', ..] => Self::Ssh,
             [b'P', b'R', b'I', b' ', b'*', b' ', b'H', b'T', b'T', b'P', b'/', b'2', ..] => Self::Http2,
@@ -38,8 +43,14 @@ impl Opening {
             bytes if begins_request(bytes) && holds_another(bytes) => Self::HttpPipelined,
             bytes if begins_request(bytes) => Self::HttpRequest,
             [22, 3, _, _, _, 1, ..] => Self::ClientHello,
+            bytes if bytes.len() < FEWEST_BYTES && bytes.len() < length as usize => Self::Cut,
             _ => Self::Other,
         }
+    }
+
+    /// Exchanges must know of it.
+    pub fn is_special(self) -> bool {
+        !matches!(self, Self::Other | Self::Cut | Self::HttpRequest | Self::ClientHello)
     }
 
     /// A server that serves has something to say to it.
@@ -81,14 +92,22 @@ mod tests {
             (b"", Opening::Other),
         ];
         for (bytes, opening) in known {
-            assert_eq!(Opening::of(bytes), opening, "{}", String::from_utf8_lossy(bytes));
+            assert_eq!(Opening::of(bytes, bytes.len() as u32), opening, "{}", String::from_utf8_lossy(bytes));
         }
+    }
+
+    #[test]
+    fn a_few_bytes_of_many_say_nothing() {
+        assert_eq!(
+            [Opening::of(b"", 517), Opening::of(b"\x16\x03", 517), Opening::of(b"+OK\r\n", 5)],
+            [Opening::Cut, Opening::Cut, Opening::Other]
+        );
     }
 
     proptest! {
         #[test]
         fn any_bytes_are_something(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
-            let _ = Opening::of(&bytes);
+            let _ = Opening::of(&bytes, 60);
         }
     }
 }

@@ -1,10 +1,23 @@
 //! A stretch of one side's data without a word of the other side in between.
 
+use crate::tls::Records;
+
 /// Client and server by number.
 pub const CLIENT: u8 = 0;
 
 /// When a packet passed, and its frame.
 pub type Moment = (i64, u32);
+
+/// An interim response of HTTP (RFC 9110 section 15.2): the response is still to come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Interim {
+    /// It is none.
+    No,
+    /// It is one.
+    Yes,
+    /// It is as long as a 100 Continue: one, if a body follows.
+    Maybe,
+}
 
 /// See the module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,8 +30,10 @@ pub struct Said {
     pub end: Moment,
     /// Bytes.
     pub bytes: u64,
+    /// Inside TLS: its records.
+    pub records: Records,
     /// Its sender had received what the other side said before: all of a response, or some of a request.
     pub informed: bool,
-    /// An interim response of HTTP (RFC 9110 section 15.2): the response is still to come.
-    pub interim: bool,
+    /// Whether its response is still to come.
+    pub interim: Interim,
 }

@@ -29,6 +29,4 @@ pub(crate) struct Talk {
     pub(crate) plain: Exchanges,
     /// By records of TLS.
     pub(crate) sealed: Exchanges,
-    /// Records of TLS could not be read from some point on.
-    pub(crate) unread: bool,
 }
