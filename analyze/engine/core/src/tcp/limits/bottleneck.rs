@@ -56,9 +56,13 @@ pub fn is_full_behind_window(rounds: &[KnownRound], index: usize, background: &B
     let Some(round) = rounds.get(index).filter(|round| is_window_limited(round)) else { return false };
     let long = (LONG_QUEUE_RATIO * min_rtt_ns).max(min_rtt_ns + QUEUE_NS);
     let nearest = neighbours(rounds, index, BOTTLENECK_ROUNDS / 2);
+    // A path that is full never leaves the window closed and nothing in flight: that is a reader, and the time until it reads is in
+    // round trips.
     let queued = |other: &KnownRound| {
         let own_pause_ns = own_pause_ns(other);
-        other.least_rtt_ns.is_some_and(|least| least.saturating_sub(own_pause_ns) as f64 >= long) && !rests(other)
+        other.least_rtt_ns.is_some_and(|least| least.saturating_sub(own_pause_ns) as f64 >= long)
+            && !rests(other)
+            && other.blocked_ns == 0
     };
     !round.tells_of_congestion()
         && nearest.len() >= BOTTLENECK_ROUNDS
@@ -253,6 +257,32 @@ mod tests {
     use super::*;
     use crate::tcp::limits::rules::tests::rounds;
     use proptest::prelude::*;
+
+    /// Whether the middle of nine rounds of 60 ms is full because the path is, whose shortest round trip is 20 ms: a full window, with
+    /// nothing in flight for a part.
+    fn full_behind_window(blocked_ns: u64) -> bool {
+        let round = Round {
+            end_ns: 60_000_000,
+            limited_ns: 50_000_000,
+            blocked_ns,
+            delivered_bytes: 65_536,
+            max_flight: 65_536,
+            mean_flight: 65_000.0,
+            rtt_ns: Some(60_000_000),
+            least_rtt_ns: Some(55_000_000),
+            data_packets: 45,
+            segment_size: 1448,
+            ..Round::default()
+        };
+        let rounds = vec![KnownRound::from(round); 9];
+        is_full_behind_window(&rounds, 4, &Background { min_rtt_ns: Some(20_000_000), ..Background::default() })
+    }
+
+    #[test]
+    fn a_window_that_a_queue_fills_is_the_path_s_and_one_that_closes_is_the_reader_s() {
+        assert!(full_behind_window(0));
+        assert!(!full_behind_window(5_000_000));
+    }
 
     proptest! {
         #[test]

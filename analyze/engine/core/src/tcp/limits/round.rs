@@ -81,7 +81,9 @@ pub struct Round {
     pub limited_ns: u64,
     /// Time nothing was in flight.
     pub idle_ns: u64,
-    /// Of that, what passed after the other side had said its last.
+    /// Time the window was closed with nothing in flight.
+    pub blocked_ns: u64,
+    /// Of `idle_ns`, what passed after the other side had said its last.
     pub thought_ns: u64,
     /// Answers that began in it with nothing in flight.
     pub turns: u32,
@@ -132,13 +134,15 @@ impl Round {
         let samples = to.rtt_samples - from.rtt_samples;
         let busy_ns = to.busy_ns - from.busy_ns;
         let duration_ns = u64::try_from(to.time_ns.saturating_sub(from.time_ns)).unwrap_or(0);
+        let blocked_ns = to.blocked_ns - from.blocked_ns;
         Self {
             start_ns: from.time_ns,
             end_ns: to.time_ns.max(from.time_ns),
             frames: [from.frame, to.frame],
             delivered_bytes: to.delivered_bytes.saturating_sub(from.delivered_bytes),
             limited_ns: (to.limited_ns - from.limited_ns).min(duration_ns),
-            idle_ns: duration_ns.saturating_sub(busy_ns + (to.blocked_ns - from.blocked_ns)),
+            idle_ns: duration_ns.saturating_sub(busy_ns + blocked_ns),
+            blocked_ns,
             thought_ns: to.thought_ns.saturating_sub(from.thought_ns),
             turns: to.turns.saturating_sub(from.turns),
             recovering_ns: to.recovering_ns.saturating_sub(from.recovering_ns).min(duration_ns),
