@@ -51,7 +51,7 @@ def test_a_stall_told_in_either_direction_of_a_transfer_without_one_is_false(
     monkeypatch.setattr(gap_stalls, "analysis", lambda _: document(cause, side))
     assert gap_stalls.main(["--out", str(tmp_path), "--no-runs"]) == status
     text = "\n".join(gap_stalls.sections(gap_stalls.measure(tmp_path, 1, 2, only="losses", no_runs=True)))
-    assert f"of which one is told: {'losses-seed1' if status else 'none'}." in text
+    assert f"of which one is reported: {'losses-seed1' if status else 'none'}." in text
     assert "| no stall, at the sender | 0 | 0 |  |" in text
     assert "Not judged: losses-in-bursts (not made)." in text
 
