@@ -261,6 +261,16 @@ fn joined_by_two(frames: &[Frame]) -> Vec<Frame> {
     joined
 }
 
+/// The numbers of both captures together are those of the client's alone, and the distance is reported.
+fn assert_as_one(world: World, ahead_ns: i64, threads: usize) -> Result<(), TestCaseError> {
+    let [client, server] = world.captures();
+    let alone = analysed(&[plain_pcap(&client)], 1);
+    let found = analysed(&[plain_pcap(&merged_by_time([client, shifted(&server, ahead_ns)]))], threads);
+    prop_assert_eq!(numbers(&found), numbers(&alone));
+    prop_assert!((offset_ns(&found).unwrap_or(i64::MAX) - ahead_ns).abs() < 1_000_000);
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(cases(40))]
 
@@ -272,20 +282,30 @@ proptest! {
         identified in any::<bool>(),
         ipv6 in any::<bool>(),
         one_way_ms in 0.05..60.0f64,
-        ahead_ns in prop_oneof![0..100_000_000i64, 100_000_000..2_000_000_000i64, 2_000_000_000..100_000_000_000_000i64],
+        ahead_ns in prop_oneof![200_000_000..2_000_000_000i64, 2_000_000_000..100_000_000_000_000i64],
         is_behind in any::<bool>(),
         threads in 1..3usize,
     ) {
         let numbered = timestamps || (identified && !ipv6);
         prop_assume!(numbered);
-        // Else the packets of one host appear at both points at about once, among others that look like them.
-        prop_assume!((ahead_ns as f64 / 1e6 - one_way_ms).abs() > 2.0);
+        // Of clocks nearer than that, retransmissions may come as late as a copy: `analysis_merged.rs` has how many are right then.
+        prop_assume!(ahead_ns as f64 > 3e6 * one_way_ms);
         let world = World { rounds, lost, timestamps, identified: identified && !ipv6, ipv6, one_way_ms };
-        let [client, server] = world.captures();
-        let alone = analysed(&[plain_pcap(&client)], 1);
-        let ahead_ns = if is_behind { -ahead_ns } else { ahead_ns };
-        let found = analysed(&[plain_pcap(&merged_by_time([client, shifted(&server, ahead_ns)]))], threads);
-        prop_assert_eq!(numbers(&found), numbers(&alone));
-        prop_assert!((offset_ns(&found).unwrap() - ahead_ns).abs() < 1_000_000);
+        assert_as_one(world, if is_behind { -ahead_ns } else { ahead_ns }, threads)?;
+    }
+
+    #[test]
+    fn near_clocks_give_the_numbers_of_one_where_nothing_is_lost(
+        rounds in 8..30i64,
+        timestamps in any::<bool>(),
+        ipv6 in any::<bool>(),
+        one_way_ms in 0.2..60.0f64,
+        ahead_ns in -150_000_000..150_000_000i64,
+    ) {
+        // Else the packets of one host appear at both points at about once, among others that look like them.
+        prop_assume!((ahead_ns.abs() as f64 / 1e6 - one_way_ms).abs() > 2.0);
+        let world = World { rounds, lost: None, timestamps, identified: !ipv6, ipv6, one_way_ms };
+        prop_assume!(timestamps || !ipv6);
+        assert_as_one(world, ahead_ns, 1)?;
     }
 }
