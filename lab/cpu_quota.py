@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from capture.counters.throttled import parse
+
 PERIOD_S = 0.1
 _VERSION_1 = (Path("/sys/fs/cgroup/cpu"), Path("/sys/fs/cgroup/cpu,cpuacct"))
 _VERSION_2 = Path("/sys/fs/cgroup")
@@ -61,9 +63,8 @@ def of_running(name: str, process_id: int, share: float, period_s: float = PERIO
 
 def throttled(group: Path) -> tuple[int, float]:
     """How often a group was stopped because its quota was used up, and for how long in all, seconds."""
-    counts = dict(line.split() for line in (group / "cpu.stat").read_text().splitlines())
-    time_s = int(counts.get("throttled_time", 0)) / 1e9 or int(counts.get("throttled_usec", 0)) / 1e6
-    return int(counts["nr_throttled"]), time_s
+    counts = parse((group / "cpu.stat").read_text())
+    return int(counts["throttled_periods"]), counts["throttled_s"]
 
 
 def _descendants(process_id: int) -> Iterator[int]:

@@ -3,8 +3,10 @@
 //! Subjects: `tls/spoken.rs`, `tls/outbox.rs`, `tls/message_filter.rs`, `tls/cut.rs`, `tls/chosen.rs`, `tls/tracker.rs`, `tls/lane.rs`,
 //! `tcp/connection/speaking.rs`, `tcp/requests/exchanges.rs`.
 
+mod messages;
 mod playbook;
 
+use messages::*;
 use playbook::*;
 use proptest::prelude::*;
 use vmtrace_core::tcp::requests::exchanges::Reason;
@@ -13,24 +15,8 @@ use vmtrace_core::tcp::requests::longest::Exchange;
 const RTT_MS: f64 = 20.0;
 const SEGMENT_BYTES: usize = 1400;
 
-fn record(kind: u8, body: &[u8]) -> Vec<u8> {
-    let length = (body.len() as u16).to_be_bytes();
-    [&[kind, 3, 3, length[0], length[1]], body].concat()
-}
-
-fn message(kind: u8, body: &[u8]) -> Vec<u8> {
-    let length = (body.len() as u32).to_be_bytes();
-    [&[kind, length[1], length[2], length[3]], body].concat()
-}
-
-fn extension(kind: u16, body: &[u8]) -> Vec<u8> {
-    [&kind.to_be_bytes()[..], &(body.len() as u16).to_be_bytes(), body].concat()
-}
-
 fn hello(kind: u8, middle: &[u8], extensions: &[Vec<u8>]) -> Vec<u8> {
-    let extensions = extensions.concat();
-    let length = (extensions.len() as u16).to_be_bytes();
-    record(22, &message(kind, &[&[3, 3], &[7; 32][..], &[32], &[9; 32], middle, &length, &extensions].concat()))
+    record(22, &message(kind, &hello_body(&[9; 32], middle, extensions)))
 }
 
 fn client_hello(protocols: &[u8]) -> Vec<u8> {

@@ -5,32 +5,14 @@
 //! `tcp/connection/payload_feed.rs`.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
+mod messages;
 mod support;
 
+use messages::*;
 use proptest::prelude::*;
 use support::{DIRECTIONS, Segment};
 use vmtrace_core::tls::StreamDirection::{self, ClientToServer, ServerToClient};
 use vmtrace_core::tls::{StreamBytes, TlsFacts, TlsTracker};
-
-fn record(kind: u8, body: &[u8]) -> Vec<u8> {
-    let length = (body.len() as u16).to_be_bytes();
-    [&[kind, 3, 3, length[0], length[1]], body].concat()
-}
-
-fn message(kind: u8, body: &[u8]) -> Vec<u8> {
-    let length = (body.len() as u32).to_be_bytes();
-    [&[kind, length[1], length[2], length[3]], body].concat()
-}
-
-fn extension(kind: u16, body: &[u8]) -> Vec<u8> {
-    [&kind.to_be_bytes()[..], &(body.len() as u16).to_be_bytes(), body].concat()
-}
-
-fn hello_body(session_id: &[u8], middle: &[u8], extensions: &[Vec<u8>]) -> Vec<u8> {
-    let extensions = extensions.concat();
-    let list_length = (extensions.len() as u16).to_be_bytes();
-    [&[3, 3], &[7; 32][..], &[session_id.len() as u8], session_id, middle, &list_length, &extensions].concat()
-}
 
 /// ClientHello for "a.example" with ALPN h2 and `padding` bytes of a key share.
 fn client_hello(padding: usize) -> Vec<u8> {

@@ -11,7 +11,7 @@ use crate::tls::side::{ClientOutcome, Side};
 use crate::tls::tally::{Sealed, Tally};
 
 /// Protection assumed for classifying records of a TLS 1.3 suite that is not known: a 16-byte tag and the type byte.
-const USUAL_TLS13_OVERHEAD: u16 = 17;
+pub(super) const USUAL_TLS13_OVERHEAD: u16 = 17;
 
 /// The two directions by what they say, which need not be what the capture's first packets made of them.
 #[derive(Clone, Copy)]

@@ -8,8 +8,9 @@
 //! Rule: docs/methods.md, "Records that a snap length cut".
 
 use crate::tls::chosen;
-use crate::tls::conclusion::{Negotiated, Pair};
-use crate::tls::entry::Entry;
+use crate::tls::conclusion::{Negotiated, Pair, USUAL_TLS13_OVERHEAD};
+use crate::tls::entry::{Entry, Moment};
+use crate::tls::message_filter::{MOST_PREFACE_BYTES, MOST_REQUEST_BYTES, MOST_SETTINGS_BYTES};
 use crate::tls::phase;
 use crate::tls::side::Side;
 
@@ -19,9 +20,7 @@ const MOST_FLIGHT: usize = 4;
 /// A Finished of TLS 1.3 with SHA-256 and SHA-384, protected.
 const FINISHED_BYTES: [u64; 2] = [53, 69];
 
-/// What protection adds in TLS 1.3 (RFC 8446 section 5.2), and before with AES-GCM (RFC 5288 section 3).
-const TLS13_OVERHEAD: u16 = 17;
-
+/// What protection adds before TLS 1.3 with AES-GCM (RFC 5288 section 3).
 const USUAL_OVERHEAD: u16 = 24;
 
 /// A Finished up to TLS 1.2 without protection (RFC 5246 section 7.4.9), and the most that stream ciphers add.
@@ -36,16 +35,8 @@ const SETTINGS_ACKNOWLEDGED_BYTES: [u64; 2] = [9, 22];
 /// The same of a server, and window updates.
 const SERVER_CONTROL_BYTES: [u64; 4] = [9, 13, 22, 26];
 
-/// Preface and settings of a client alone, and settings of a server, take no more.
-const MOST_PREFACE_BYTES: u64 = 90;
-
-const MOST_SETTINGS_BYTES: u64 = 80;
-
 /// A client of HTTP/2 sends no more requests before it acknowledges settings.
 const REQUESTS_BEFORE_ACKNOWLEDGEMENT: usize = 3;
-
-/// More begins no request.
-const MOST_REQUEST_BYTES: u64 = 1024;
 
 /// What the records of such a connection are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,7 +112,7 @@ fn ends_handshake(client: &mut Side, server: &mut Side) -> bool {
 }
 
 /// Leaves out the client's flight of TLS 1.3: when its Finished began.
-fn take_finished(client: &mut Side, server: &Side) -> Option<(i64, u32)> {
+fn take_finished(client: &mut Side, server: &Side) -> Option<Moment> {
     let entries = client.outbox.waiting();
     let flight = entries.iter().position(|entry| entry.start.0 >= server.start_ns)?;
     let is_finished = |entry: &Entry| entry.is_record && FINISHED_BYTES.contains(&entry.bytes);
@@ -155,7 +146,7 @@ fn leave_out_tickets(client: &mut Side, server: &mut Side) {
 
 fn overhead(client: &Side, server: &Side, is_tls13: bool) -> u16 {
     if is_tls13 {
-        return TLS13_OVERHEAD;
+        return USUAL_TLS13_OVERHEAD;
     }
     let finished = client.finished_bytes.or(server.finished_bytes);
     finished.and_then(|bytes| bytes.checked_sub(OLD_FINISHED_BYTES)).unwrap_or(USUAL_OVERHEAD)

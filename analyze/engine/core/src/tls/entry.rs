@@ -3,7 +3,7 @@
 use crate::tls::tally::Sealed;
 
 /// When a byte passed, and in which frame.
-pub(super) type Moment = (i64, u32);
+pub type Moment = (i64, u32);
 
 /// A record, or bytes one after another whose records cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

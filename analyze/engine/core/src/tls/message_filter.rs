@@ -1,10 +1,8 @@
 //! Which records of application data are messages: alerts, and what HTTP/2 sends of its own (settings, window updates, pings), are none.
 
 use crate::tls::entry::Entry;
+use crate::tls::phase::ALERT_BYTES;
 use crate::tls::spoken::{Records, Spoken};
-
-/// Bytes of an alert.
-const ALERT_BYTES: u64 = 2;
 
 /// Bytes of HTTP/2's SETTINGS acknowledgement, WINDOW_UPDATE, and PING or GOAWAY (RFC 9113 section 6).
 const HTTP2_CONTROL_BYTES: [u64; 3] = [9, 13, 17];
@@ -13,21 +11,21 @@ const HTTP2_CONTROL_BYTES: [u64; 3] = [9, 13, 17];
 const WINDOW_UPDATES_BYTES: [u64; 3] = [26, 39, 52];
 
 /// Longer records begin no request of HTTP/2: they are bodies, or full. A head has its frame and some fields.
-const MOST_REQUEST_BYTES: u64 = 1024;
+pub(super) const MOST_REQUEST_BYTES: u64 = 1024;
 
 const REQUEST_BYTES: std::ops::RangeInclusive<u64> = 18..=MOST_REQUEST_BYTES;
 
 /// The preface of HTTP/2 with settings and a window update takes no more: more holds a request, too.
-const MOST_PREFACE_BYTES: u64 = 90;
+pub(super) const MOST_PREFACE_BYTES: u64 = 90;
 
 /// "HTTP/1.1 100 Continue" with its line ends.
-const CONTINUE_BYTES: u64 = 25;
+pub const CONTINUE_BYTES: u64 = 25;
 
 /// A HEADERS frame of HTTP/2 with ":status: 100" alone, by the encoding of its value.
 const HTTP2_CONTINUE_BYTES: [u64; 2] = [14, 15];
 
 /// A server's first record of HTTP/2 is its settings, with window updates and acknowledgements, if it is no longer.
-const MOST_SETTINGS_BYTES: u64 = 80;
+pub(super) const MOST_SETTINGS_BYTES: u64 = 80;
 
 /// Before its first response, the records of a server that are no longer are of that kind, too.
 const MOST_EARLY_CONTROL_BYTES: u64 = 30;
@@ -69,7 +67,7 @@ impl Filter {
     }
 
     fn passes(&self, bytes: u64) -> bool {
-        let is_alert = self.hides_alerts && bytes == ALERT_BYTES;
+        let is_alert = self.hides_alerts && bytes == u64::from(ALERT_BYTES);
         let is_control = self.http2 && (HTTP2_CONTROL_BYTES.contains(&bytes) || self.is_early_control(bytes));
         bytes > 0 && !is_alert && !is_control
     }

@@ -43,7 +43,9 @@ pub(crate) mod tally;
 pub(crate) mod tracker;
 
 pub use crate::tls::certificate::{CertificateNames, certificate_names};
+pub use crate::tls::entry::Moment;
 pub use crate::tls::facts::{EarlyData, TlsFacts};
+pub use crate::tls::message_filter::CONTINUE_BYTES;
 pub use crate::tls::spoken::{Records, Spoken};
 pub use crate::tls::stream_direction::StreamDirection;
 pub use crate::tls::tally::StreamBytes;

@@ -1,6 +1,6 @@
 //! What a side has said inside TLS: a stretch of application data, and what the lengths of its records reveal.
 
-use crate::tls::entry::Entry;
+use crate::tls::entry::{Entry, Moment};
 
 /// So many bytes of a segment fill it: more of the same will follow.
 const FULL_SEGMENT_BYTES: u64 = 1000;
@@ -9,9 +9,9 @@ const FULL_SEGMENT_BYTES: u64 = 1000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spoken {
     /// When its first byte passed, and in which frame.
-    pub start: (i64, u32),
+    pub start: Moment,
     /// The same of its last byte.
-    pub end: (i64, u32),
+    pub end: Moment,
     /// Bytes without what protects them, as far as that is known.
     pub bytes: u64,
     /// Its records.

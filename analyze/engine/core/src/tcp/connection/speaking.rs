@@ -17,7 +17,7 @@ use crate::tcp::requests::opening::Opening;
 use crate::tcp::requests::said::{Interim, Said};
 use crate::tcp::requests::talk::{NOBODY, Turn};
 use crate::tcp::stats::sequence::unwrap;
-use crate::tls::{Records, Spoken};
+use crate::tls::{CONTINUE_BYTES, Records, Spoken};
 
 /// Packets of a request of HTTP that are looked at for another one.
 const MOST_LOOKED_AT: u8 = 8;
@@ -36,9 +36,6 @@ const PORTS_IN_THE_CLEAR: [u16; 15] =
 
 /// An interim response has no body.
 const MOST_INTERIM_BYTES: u64 = 1024;
-
-/// "HTTP/1.1 100 Continue" with its line ends.
-const CONTINUE_BYTES: u64 = 25;
 
 /// New data of `side`, which did not speak last.
 #[cold]

@@ -5,6 +5,7 @@
 //!
 //! Rule: docs/verdict.md, "Losses that came all at once".
 
+use crate::tcp::limits::background::QUEUE_RATIO;
 use crate::tcp::rates::series::{Bin, Series};
 
 /// Cells are a round trip, or so long.
@@ -21,9 +22,7 @@ const LEAST_SHARE: f64 = 0.6;
 
 const FEWEST_LOST: f64 = 20.0;
 
-/// Their round trips are no more than so many times the shortest; what is less than this share of it is a part of a round trip.
-const QUEUED: f64 = 1.25;
-
+/// What is less than this share of the shortest is a part of a round trip.
 const COMPLETE: f64 = 0.75;
 
 /// Shorter ones are what a host takes at the capture point.
@@ -75,7 +74,7 @@ fn no_queue_stands(series: &Series, cell: usize, cells: &[usize], round_trip_ns:
     };
     let mut found_ns: Vec<f64> = cells.iter().filter_map(shortest_of).collect();
     found_ns.sort_unstable_by(f64::total_cmp);
-    found_ns.get(found_ns.len() / 2).is_some_and(|trip_ns| *trip_ns <= QUEUED * shortest_ns)
+    found_ns.get(found_ns.len() / 2).is_some_and(|trip_ns| *trip_ns <= QUEUE_RATIO * shortest_ns)
 }
 
 fn trip_ns(bin: &Bin) -> f64 {

@@ -1,12 +1,10 @@
 //! A stretch of one side's data without a word of the other side in between.
 
+pub use crate::tls::Moment;
 use crate::tls::Records;
 
 /// Client and server by number.
 pub const CLIENT: u8 = 0;
-
-/// When a packet passed, and its frame.
-pub type Moment = (i64, u32);
 
 /// An interim response of HTTP (RFC 9110 section 15.2): the response is still to come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -14,6 +14,17 @@ pub(crate) const SURER: f64 = 0.1;
 
 pub(crate) const MOST_CONFIDENCE: f64 = 0.95;
 
+/// Lost segments that show that more was sent than passed.
+pub(crate) const FEWEST_LOST_SEGMENTS: f64 = 15.0;
+
+/// A queue makes the median round trip so many times the shortest.
+pub(crate) const QUEUED: f64 = 1.25;
+
+/// When nothing is lost a bucket is not overdrawn by more than this, in round trips at the rate, in so many of the cases.
+pub(crate) const LEVEL_ON_PASS: f64 = -0.75;
+
+pub(crate) const SHARE_ON_PASS: f64 = 0.97;
+
 /// Sustained rates that are one within this share.
 const SAME_RATE: f64 = 0.1;
 

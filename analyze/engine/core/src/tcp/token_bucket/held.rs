@@ -10,7 +10,9 @@
 //!
 //! Rule: docs/methods.md, "A rate that is held".
 
-use crate::tcp::token_bucket::bucket::{CONFIDENCE, Kind, LEAST_RATIO, TokenBucket, confidence};
+use crate::tcp::token_bucket::bucket::{
+    CONFIDENCE, FEWEST_LOST_SEGMENTS, Kind, LEAST_RATIO, QUEUED, TokenBucket, confidence,
+};
 use crate::tcp::token_bucket::fit::{Stretch, median, quantile};
 use crate::tcp::token_bucket::shaper::{MOST_VARIATION, Plateau, held_plateau};
 
@@ -22,18 +24,13 @@ const FIRST_PARTS: usize = 14;
 /// Behind a bucket whose burst is plain, windows may vary twice as much: a policer that is empty lets a sender repair and grow again.
 const MOST_VARIATION_BEHIND_BURST: f64 = 2.0 * MOST_VARIATION;
 
-/// Lost segments, and round trips with losses, that show that more was sent than passed.
-const FEWEST_LOST_SEGMENTS: f64 = 15.0;
-
+/// Round trips with losses that show that more was sent than passed.
 const FEWEST_LOSSY_ROUND_TRIPS: usize = 3;
 
 /// Of eight parts of a link's rate so many have losses: after a single overflow a window may stall, too.
 const LOSSY_PARTS: usize = 3;
 
 const PARTS_OF_A_RATE: usize = 8;
-
-/// A queue makes the median round trip so many times the shortest.
-const QUEUED: f64 = 1.25;
 
 /// Flights that a bucket's burst is ahead of the rate, at least, and those that a link's is at most.
 const FLIGHTS_OF_A_BURST: f64 = 2.0;

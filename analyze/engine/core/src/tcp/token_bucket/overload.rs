@@ -11,7 +11,9 @@
 
 use std::ops::Range;
 
-use crate::tcp::token_bucket::bucket::{CONFIDENCE, Kind, TokenBucket, confidence};
+use crate::tcp::token_bucket::bucket::{
+    CONFIDENCE, FEWEST_LOST_SEGMENTS, Kind, LEVEL_ON_PASS, QUEUED, SHARE_ON_PASS, TokenBucket, confidence,
+};
 use crate::tcp::token_bucket::fit::{Stretch, median};
 
 /// Cells (round trips, or what 40 segments take) in which what passes is even, and from how many on it is surer.
@@ -35,15 +37,10 @@ const PHASES: usize = 4;
 /// So much of what is sent in an overload is lost.
 const LEAST_LOST: f64 = 0.08;
 
-const FEWEST_LOST_SEGMENTS: f64 = 15.0;
-
 /// What passes varies by so much at most (coefficient of variation), and by half of what is sent.
 const MOST_VARIATION: f64 = 0.04;
 
 const SHARE_OF_SENT: f64 = 0.5;
-
-/// A queue makes the median round trip so many times the shortest.
-const QUEUED: f64 = 1.25;
 
 /// A repair that lets tokens overflow now and then passes less than the rate. Over ten round trips later so much more may pass.
 const MOST_LATER: f64 = 1.2;
@@ -59,11 +56,6 @@ const FEWEST_BURST_SEGMENTS: f64 = 20.0;
 
 /// The bucket runs empty no more of these cells before or after the first loss.
 const CELLS_AROUND_SWITCH: usize = 2;
-
-/// Later it is not overdrawn by more than this, in flights, in nearly all bins.
-const LEVEL_ON_PASS: f64 = -0.75;
-
-const SHARE_ON_PASS: f64 = 0.97;
 
 /// What passes for a part of a round trip is the rate before: so many parts.
 const PARTS_OF_A_CELL: usize = 4;

@@ -7,7 +7,8 @@
 //! Rule: docs/methods.md, "Policer".
 
 use crate::tcp::token_bucket::bucket::{
-    CONFIDENCE, FULL_SHARE, Kind, LEAST_RATIO, LEAST_ROUND_TRIPS, MOST_CONFIDENCE, SURER, TokenBucket, confidence,
+    CONFIDENCE, FEWEST_LOST_SEGMENTS, FULL_SHARE, Kind, LEAST_RATIO, LEAST_ROUND_TRIPS, LEVEL_ON_PASS, MOST_CONFIDENCE,
+    QUEUED, SHARE_ON_PASS, SURER, TokenBucket, confidence,
 };
 use crate::tcp::token_bucket::fit::{Stretch, busy_periods, median, quantile};
 
@@ -17,9 +18,7 @@ const LEAST_SPAN_ROUND_TRIPS: usize = 10;
 
 const LEAST_SPANS_ROUND_TRIPS: usize = 20;
 
-/// Lost segments, and round trips in which some were lost.
-const FEWEST_LOST_SEGMENTS: f64 = 15.0;
-
+/// Round trips in which some were lost.
 const FEWEST_LOSSY_ROUND_TRIPS: usize = 3;
 
 /// When something is lost the bucket holds at most this, in round trips at the sustained rate, in so many of the cases.
@@ -30,11 +29,6 @@ const SHARE_ON_LOSS: f64 = 0.9;
 /// In this share of them a policer is surer.
 const SURE_ON_LOSS: f64 = 0.97;
 
-/// When nothing is lost it is not overdrawn by more than this.
-const LEVEL_ON_PASS: f64 = -0.75;
-
-const SHARE_ON_PASS: f64 = 0.97;
-
 /// The round trip was longer than usual before at most this share of the losses.
 const MOST_BEHIND_QUEUE: f64 = 0.2;
 
@@ -44,9 +38,6 @@ const USUAL_RANK: f64 = 0.1;
 const LONGER: f64 = 1.1;
 
 const LONGER_NS: f64 = 1e6;
-
-/// A link's queue that overflows makes it so many times as long.
-const QUEUED: f64 = 1.25;
 
 /// What is usual is at most so many times the shortest round trip.
 const STANDING_QUEUE: f64 = 2.0;
