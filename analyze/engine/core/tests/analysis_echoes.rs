@@ -2,7 +2,7 @@
 //!
 //! Subjects: `analysis/echoes.rs`, `decode/echo.rs`, `output/echoes.rs`.
 
-mod playbook;
+use crate::playbook;
 
 use playbook::captures::Frame;
 use playbook::*;

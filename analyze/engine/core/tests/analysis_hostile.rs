@@ -4,7 +4,7 @@
 //! `tcp/summary/summarize.rs`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod playbook;
+use crate::playbook;
 
 use playbook::captures::{cases, plain_pcap};
 use playbook::hostile::{file, frames, lines};

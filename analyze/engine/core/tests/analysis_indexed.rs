@@ -3,7 +3,7 @@
 //! Subjects: `analysis/flow_index.rs`, `analysis/indexed.rs`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod playbook;
+use crate::playbook;
 
 use std::io::Cursor;
 

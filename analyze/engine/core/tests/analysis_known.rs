@@ -4,7 +4,7 @@
 //! Subjects: `tcp/flow/selection.rs`, `analysis/results.rs`.
 #![allow(clippy::unwrap_used)]
 
-mod playbook;
+use crate::playbook;
 
 use playbook::captures::{Frame, cases, plain_pcap};
 use playbook::hostile::{file, frames, lines};

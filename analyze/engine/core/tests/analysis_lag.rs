@@ -1,6 +1,6 @@
 //! A host that was recorded late is detected, and analysed without that (docs/methods.md, section 2 rule 4).
 
-mod playbook;
+use crate::playbook;
 
 use playbook::captures::{cases, plain_pcap};
 use playbook::hostile::{self, lines};

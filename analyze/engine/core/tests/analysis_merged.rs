@@ -3,7 +3,7 @@
 //! Subjects: `analysis/points_apart.rs`, `analysis/gaps_to_copies.rs`, `analysis/turnarounds.rs`, `analysis/hops_apart.rs`, `analysis/copies.rs`.
 #![allow(clippy::unwrap_used)]
 
-mod playbook;
+use crate::playbook;
 
 use playbook::captures::{Frame, plain_pcap};
 use playbook::two_points::{Dice, Ids, Second, World};

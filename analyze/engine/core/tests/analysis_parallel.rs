@@ -3,7 +3,7 @@
 //! Subjects: `analysis/serial.rs`, `analysis/stage.rs`, `analysis/whole.rs`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod playbook;
+use crate::playbook;
 
 use playbook::captures::{Frame, cases, plain_pcap};
 use playbook::hostile::{file, frames, lines};

@@ -3,7 +3,7 @@
 //! Subjects: `analysis/part.rs`, `analysis/options.rs`, `analysis/failure.rs`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod playbook;
+use crate::playbook;
 
 use std::cell::Cell;
 use std::io::{Cursor, Error};

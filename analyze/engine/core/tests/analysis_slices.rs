@@ -3,7 +3,7 @@
 //! Subjects: `analysis/slices/split.rs`, `analysis/slices/bucket.rs`, `analysis/slices/piece.rs`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod playbook;
+use crate::playbook;
 
 use std::collections::BTreeMap;
 use std::io::{Cursor, Error};

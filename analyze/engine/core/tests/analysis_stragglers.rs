@@ -4,7 +4,7 @@
 //! `tcp/summary/stragglers.rs`, `tcp/flow/slot.rs`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod playbook;
+use crate::playbook;
 
 use playbook::captures::{Frame, plain_pcap};
 use playbook::*;

@@ -4,7 +4,7 @@
 //! Subjects: `analysis/time_order.rs`, `analysis/set_back.rs`.
 #![allow(clippy::unwrap_used)]
 
-mod playbook;
+use crate::playbook;
 
 use playbook::captures::{Frame, Order, block, cases, enhanced, interface, plain_pcap, section};
 use playbook::hostile::{self, lines};

@@ -3,7 +3,7 @@
 //! Subjects: `analysis/reading.rs`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod playbook;
+use crate::playbook;
 
 use playbook::captures::{Order, block, interface, plain_pcap, section};
 use playbook::*;

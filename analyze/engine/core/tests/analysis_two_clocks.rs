@@ -3,7 +3,7 @@
 //! Subjects: `analysis/one_point.rs`, `analysis/pairs.rs`, `analysis/point_labels.rs`.
 #![allow(clippy::unwrap_used)]
 
-mod playbook;
+use crate::playbook;
 
 use playbook::captures::{Frame, Order, cases, enhanced, interface, plain_pcap, section};
 use playbook::*;

@@ -2,7 +2,7 @@
 //!
 //! Subjects: `tcp/summary/bounds.rs`.
 
-mod playbook;
+use crate::playbook;
 
 use playbook::*;
 use vmtrace_core::tcp::events::bounds::Bound;

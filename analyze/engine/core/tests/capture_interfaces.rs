@@ -1,6 +1,6 @@
 //! Captures on all interfaces of a host: between two of them frames of many segments are cut, or segments joined.
 
-mod playbook;
+use crate::playbook;
 
 use playbook::*;
 use vmtrace_core::tcp::summary::summary::DirectionSummary;

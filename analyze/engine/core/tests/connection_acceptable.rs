@@ -3,7 +3,7 @@
 //!
 //! Subjects: `tcp/connection/on_packet.rs`, `tcp/connection/own_data.rs`, `tcp/connection/acknowledged.rs`.
 
-mod playbook;
+use crate::playbook;
 
 use playbook::*;
 use proptest::prelude::*;

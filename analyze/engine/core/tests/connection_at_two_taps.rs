@@ -3,7 +3,7 @@
 //!
 //! Subjects: `tcp/capture/two_taps.rs`.
 
-mod playbook;
+use crate::playbook;
 
 use playbook::captures::Frame;
 use playbook::*;

@@ -2,7 +2,7 @@
 //!
 //! Subjects: `tcp/events/ecn.rs`.
 
-mod playbook;
+use crate::playbook;
 
 use playbook::*;
 use vmtrace_core::packet::tcp_flags::{ACK, AE, CWR, ECE, SYN};

@@ -2,7 +2,7 @@
 //!
 //! Subjects: `tcp/connection/crossing.rs`, `tcp/connection/handshake.rs`, `tcp/flow/resumed.rs`.
 
-mod playbook;
+use crate::playbook;
 
 use playbook::*;
 use proptest::prelude::*;

@@ -3,7 +3,7 @@
 //!
 //! Subjects: `tcp/events/copy.rs`, `tcp/capture/recent_packets.rs`.
 
-mod playbook;
+use crate::playbook;
 
 use playbook::*;
 use vmtrace_core::tcp::loss::retransmissions::LossCounters;

@@ -5,7 +5,7 @@
 //! `tcp/connection/rtt_by_echo.rs`, `tcp/rtt/echo_loop.rs`,
 //! `tcp/connection/opened.rs`, `tcp/connection/syn_late.rs`, `tcp/verdict/by_time.rs`.
 
-mod playbook;
+use crate::playbook;
 
 use playbook::*;
 use vmtrace_core::packet::tcp_flags::ACK;

@@ -1,7 +1,7 @@
 //! Copies that a host with receive offload joined to what came directly behind them: the head of such a frame has passed before,
 //! the rest is new (docs/methods.md, section 2 rule 3).
 
-mod playbook;
+use crate::playbook;
 
 use playbook::*;
 

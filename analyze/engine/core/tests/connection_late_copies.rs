@@ -1,7 +1,7 @@
 //! Copies that the network delivers long after the packet, behind many others: they are no retransmissions (docs/methods.md,
 //! section 2 rule 3).
 
-mod playbook;
+use crate::playbook;
 
 use playbook::*;
 

@@ -2,7 +2,7 @@
 //!
 //! Subjects: `tcp/connection/nearer.rs`, `tcp/events/offer.rs`, `tcp/verdict/factors/receiver_window.rs`.
 
-mod playbook;
+use crate::playbook;
 
 use playbook::*;
 use proptest::prelude::*;

@@ -1,6 +1,6 @@
 //! Zeros that pad short frames, counted into the IP length: no data. Short segments of zeros that are data stay data.
 
-mod playbook;
+use crate::playbook;
 
 use playbook::*;
 use proptest::prelude::*;

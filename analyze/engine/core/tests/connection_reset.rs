@@ -2,7 +2,7 @@
 //!
 //! Subjects: `tcp/connection/closing.rs`.
 
-mod playbook;
+use crate::playbook;
 
 use playbook::*;
 use vmtrace_core::tcp::events::close::Close;

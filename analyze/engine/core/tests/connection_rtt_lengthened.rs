@@ -3,7 +3,7 @@
 //!
 //! Subjects: `tcp/rtt/covering.rs`.
 
-mod playbook;
+use crate::playbook;
 
 use playbook::gaps::{gaps, segment};
 use playbook::*;

@@ -2,7 +2,7 @@
 //!
 //! Subjects: `tcp/connection/standstills.rs`.
 
-mod playbook;
+use crate::playbook;
 
 use playbook::*;
 

@@ -3,7 +3,7 @@
 //! Subjects: `decode/ip_header.rs`, `decode/reason.rs`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod frames;
+use crate::frames;
 
 use frames::*;
 use proptest::prelude::*;

@@ -5,7 +5,7 @@
 //! `decode/tcp.rs`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod frames;
+use crate::frames;
 
 use frames::*;
 use vmtrace_core::decode::{Counts, Decoded, Undecoded, decode};

@@ -3,7 +3,7 @@
 //! Subjects: `decode/batch.rs`, `decode/frame.rs`, `decode/fast.rs`, `decode/fixed.rs`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod frames;
+use crate::frames;
 
 use frames::*;
 use proptest::prelude::*;

@@ -1,7 +1,7 @@
 //! Packets that were cut before they were put into a tunnel, as mirrors of traffic do: their lengths are those of their own headers.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod frames;
+use crate::frames;
 
 use frames::*;
 use proptest::prelude::*;

@@ -3,7 +3,7 @@
 //! Subjects: `tcp/direction/on_ack.rs`,
 //! `tcp/connection/without_data.rs`.
 
-mod playbook;
+use crate::playbook;
 
 use playbook::*;
 use vmtrace_core::analysis::Options;

@@ -3,7 +3,7 @@
 //! Subjects: `tcp/direction/sent_before.rs`,
 //! `tcp/direction/acknowledged_unseen.rs`.
 
-mod playbook;
+use crate::playbook;
 
 use playbook::*;
 use vmtrace_core::tcp::summary::summary::DirectionSummary;

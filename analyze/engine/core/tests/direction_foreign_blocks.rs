@@ -1,7 +1,7 @@
 //! SACK blocks about numbers that were never sent: a firewall that randomises sequence numbers leaves those in options as they
 //! were. What they should have said is not known, and named as such.
 
-mod playbook;
+use crate::playbook;
 
 use playbook::*;
 use proptest::prelude::*;

@@ -2,7 +2,7 @@
 //!
 //! Subjects: `tcp/loss/recovery.rs`.
 
-mod playbook;
+use crate::playbook;
 
 use playbook::*;
 use vmtrace_core::tcp::events::retransmission::Trigger;

@@ -3,7 +3,7 @@
 //! Subjects: `tcp/sender/nagle.rs`.
 #![allow(clippy::unwrap_used)]
 
-mod playbook;
+use crate::playbook;
 
 use playbook::*;
 

@@ -2,7 +2,7 @@
 //!
 //! Subjects: `tcp/direction/holes.rs`, `tcp/direction/on_data.rs`, `tcp/direction/retransmitted_unseen.rs`.
 
-mod playbook;
+use crate::playbook;
 
 use playbook::*;
 use vmtrace_core::tcp::summary::summary::DirectionSummary;

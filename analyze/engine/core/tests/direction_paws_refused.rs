@@ -3,7 +3,7 @@
 //!
 //! Subjects: `tcp/loss/refusals.rs`.
 
-mod playbook;
+use crate::playbook;
 
 use playbook::*;
 

@@ -1,7 +1,7 @@
 //! A direction's conversation state that is used again for another connection is as new: whatever packets made of it.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod soup;
+use crate::soup;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};

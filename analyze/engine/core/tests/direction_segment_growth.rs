@@ -1,7 +1,7 @@
 //! Segments that become larger while a connection lasts, as those of a sender do that probes what the path takes (RFC 4821): the
 //! numbers of its packets tell (docs/methods.md, section 2).
 
-mod playbook;
+use crate::playbook;
 
 use playbook::*;
 

@@ -3,7 +3,7 @@
 //! Subjects: `tcp/capture/frame_sizes.rs`,
 //! `tcp/direction/sizes.rs`.
 
-mod playbook;
+use crate::playbook;
 
 use playbook::*;
 use vmtrace_core::tcp::summary::summary::DirectionSummary;

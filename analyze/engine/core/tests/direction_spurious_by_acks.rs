@@ -3,7 +3,7 @@
 //!
 //! Subjects: `tcp/loss/awaited.rs`.
 
-mod playbook;
+use crate::playbook;
 
 use playbook::*;
 

@@ -3,8 +3,8 @@
 //! Subjects: `decode/dns.rs`, `dns/message.rs`, `dns/stream.rs`, `output/lookups.rs`.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
-mod frames;
-mod playbook;
+use crate::frames;
+use crate::playbook;
 
 use std::net::IpAddr;
 

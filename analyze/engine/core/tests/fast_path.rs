@@ -7,7 +7,7 @@
 //! `tcp/direction/observers.rs`, `tcp/direction/placed.rs`, `tcp/events/context.rs`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod soup;
+use crate::soup;
 
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;

@@ -3,7 +3,7 @@
 //! Subjects: `filter/mod.rs`, `filter/instruction.rs`, `filter/machine.rs`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod frames;
+use crate::frames;
 
 use std::process::Command;
 

@@ -2,7 +2,7 @@
 //!
 //! Subjects: `tcp/flow/table.rs`, `tcp/events/ends.rs`.
 
-mod playbook;
+use crate::playbook;
 
 use playbook::*;
 use vmtrace_core::analysis::Options;

@@ -3,7 +3,7 @@
 //! Subjects: `tcp/gaps/pending.rs`, `tcp/gaps/receiver_return.rs`, `tcp/gaps/heard.rs`, `tcp/gaps/evidence.rs`,
 //! `tcp/gaps/measures.rs`, `tcp/gaps/causes/held_back.rs`, `tcp/gaps/causes/stalled_sender.rs`, `tcp/gaps/causes/capture.rs`.
 
-mod playbook;
+use crate::playbook;
 
 use playbook::gaps::*;
 use playbook::*;

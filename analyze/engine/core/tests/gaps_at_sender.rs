@@ -5,7 +5,7 @@
 //! `tcp/gaps/causes/waiting.rs`, `tcp/gaps/causes/application.rs`, `tcp/gaps/gather.rs`, `tcp/gaps/watch.rs`, `tcp/gaps/state.rs`,
 //! `tcp/direction/last_data.rs`, `tcp/connection/watching.rs`, `tcp/sender/silences.rs`.
 
-mod playbook;
+use crate::playbook;
 
 use playbook::gaps::*;
 use playbook::*;

@@ -4,7 +4,7 @@
 //! Subjects: `tcp/gaps/undecided.rs`, `tcp/gaps/undecided_gap.rs`, `tcp/gaps/path_rate.rs`, `tcp/gaps/suspicion.rs`,
 //! `tcp/gaps/causes/stalled_receiver.rs`.
 
-mod playbook;
+use crate::playbook;
 
 use playbook::gaps::{gaps, segment};
 use playbook::*;

@@ -3,7 +3,7 @@
 //!
 //! Subjects: `tcp/gaps/receiver_return.rs`.
 
-mod playbook;
+use crate::playbook;
 
 use playbook::gaps::*;
 use playbook::*;

@@ -5,7 +5,7 @@
 //! `tcp/verdict/factors/slow_start.rs`, `tcp/verdict/factors/receiver_window.rs`,
 //! `tcp/verdict/factors/congestion_window.rs`, `tcp/verdict/factors/unknown.rs`.
 
-mod playbook;
+use crate::playbook;
 
 use playbook::modelled::*;
 use playbook::*;

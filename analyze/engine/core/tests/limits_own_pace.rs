@@ -2,7 +2,7 @@
 //!
 //! Subjects: `tcp/verdict/factors/application.rs`, `tcp/limits/application.rs`.
 
-mod playbook;
+use crate::playbook;
 
 use playbook::*;
 use vmtrace_core::tcp::events::factor::Factor;

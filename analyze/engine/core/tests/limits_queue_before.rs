@@ -3,7 +3,7 @@
 //!
 //! Subjects: `tcp/connection/loops.rs`.
 
-mod playbook;
+use crate::playbook;
 
 use playbook::modelled::*;
 use vmtrace_core::tcp::events::factor::Factor;

@@ -4,7 +4,7 @@
 //!
 //! Subjects: `tcp/verdict/factors/bottleneck_bandwidth.rs`.
 
-mod playbook;
+use crate::playbook;
 
 use playbook::*;
 use vmtrace_core::tcp::events::factor::Factor;

@@ -3,7 +3,7 @@
 //!
 //! Subjects: `tcp/sender/turns.rs`, `tcp/verdict/factors/idle.rs`, `tcp/verdict/factors/application_window.rs`.
 
-mod playbook;
+use crate::playbook;
 
 use playbook::*;
 use vmtrace_core::tcp::events::factor::Factor;

@@ -1,6 +1,6 @@
 //! Losses together or alone, and acknowledgements that were lost (docs/methods.md, section 5).
 
-mod playbook;
+use crate::playbook;
 
 use playbook::*;
 use vmtrace_core::tcp::summary::summary::{AcknowledgementLoss, DirectionSummary};

@@ -4,7 +4,7 @@
 //! `tcp/events/place.rs`, `tcp/events/outcome_kind.rs`, `tcp/connection/ending_notes.rs`, `analysis/icmp_errors.rs`,
 //! `output/outcomes.rs`.
 
-mod playbook;
+use crate::playbook;
 
 use playbook::captures::Frame;
 use playbook::*;

@@ -7,7 +7,7 @@
 //! `tcp/outcome/kinds/idle_then_reset.rs`, `tcp/outcome/kinds/reset.rs`.
 #![allow(clippy::unwrap_used)]
 
-mod playbook;
+use crate::playbook;
 
 use playbook::*;
 use vmtrace_core::tcp::events::outcome_kind::OutcomeKind;

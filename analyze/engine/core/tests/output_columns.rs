@@ -4,7 +4,7 @@
 //! `output/key.rs`, `output/packets.rs`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod playbook;
+use crate::playbook;
 
 use std::collections::BTreeMap;
 

@@ -6,7 +6,7 @@
 //! `tcp/summary/not_measured.rs`, `output/json_writer.rs`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod playbook;
+use crate::playbook;
 
 use playbook::*;
 use proptest::prelude::*;

@@ -3,7 +3,7 @@
 //! Subjects: `read/unpack.rs`, `read/gzip.rs`, `read/lz4.rs`, `read/xz.rs`, `read/zstd.rs`, `read/read_error.rs`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod captures;
+use crate::captures;
 
 use captures::*;
 use proptest::prelude::*;

@@ -4,7 +4,7 @@
 //! `read/pcapng/search.rs`, `read/walk.rs`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod captures;
+use crate::captures;
 
 use captures::*;
 use proptest::prelude::*;

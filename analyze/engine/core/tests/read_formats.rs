@@ -5,7 +5,7 @@
 //! `read/pcapng/packets.rs`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod captures;
+use crate::captures;
 
 use captures::*;
 use proptest::prelude::*;

@@ -3,7 +3,7 @@
 //! Subjects: `read/same_point.rs`, `read/chunk_source.rs`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod captures;
+use crate::captures;
 
 use captures::*;
 use proptest::prelude::*;

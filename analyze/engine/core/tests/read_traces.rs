@@ -1,7 +1,7 @@
 //! Real captures of many tools: as many packets as the manifest says, and what damage there is in them.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod captures;
+use crate::captures;
 
 use captures::{Outcome, drain, read, read_slowly};
 use std::collections::BTreeMap;

@@ -2,7 +2,7 @@
 //!
 //! Subjects: `tcp/connection/speaking.rs`, `output/describe/requests.rs`, `tcp/requests/exchanges.rs`.
 
-mod playbook;
+use crate::playbook;
 
 use playbook::*;
 use proptest::prelude::*;

@@ -3,8 +3,8 @@
 //! Subjects: `tls/spoken.rs`, `tls/outbox.rs`, `tls/message_filter.rs`, `tls/cut.rs`, `tls/chosen.rs`, `tls/tracker.rs`, `tls/lane.rs`,
 //! `tcp/connection/speaking.rs`, `tcp/requests/exchanges.rs`.
 
-mod messages;
-mod playbook;
+use crate::messages;
+use crate::playbook;
 
 use messages::*;
 use playbook::*;

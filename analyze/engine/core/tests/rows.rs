@@ -2,7 +2,7 @@
 //!
 //! Subjects: `tcp/rows/rows.rs`, `tcp/rows/recorder.rs`, `tcp/connection/packet_row.rs`, `tcp/events/sent.rs`.
 
-mod playbook;
+use crate::playbook;
 
 use playbook::*;
 use vmtrace_core::analysis::Options;

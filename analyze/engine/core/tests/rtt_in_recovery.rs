@@ -1,6 +1,6 @@
 //! Round trips while losses are repaired: what SACK and timestamps answer (docs/methods.md, section 4).
 
-mod playbook;
+use crate::playbook;
 
 use playbook::*;
 use vmtrace_core::analysis::Options;

@@ -3,7 +3,7 @@
 //! Subjects: `tcp/rtt/samples.rs`,
 //! `tcp/events/acked.rs`.
 
-mod playbook;
+use crate::playbook;
 
 use playbook::*;
 use vmtrace_core::tcp::summary::summary::DirectionSummary;

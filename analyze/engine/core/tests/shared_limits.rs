@@ -4,7 +4,7 @@
 
 #![allow(clippy::panic)]
 
-mod playbook;
+use crate::playbook;
 
 use playbook::*;
 use vmtrace_core::analysis::{Analysis, Options};

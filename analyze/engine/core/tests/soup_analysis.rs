@@ -6,8 +6,8 @@
 //! `tcp/requests/exchanges.rs`.
 #![allow(clippy::unwrap_used)]
 
-mod playbook;
-mod soup;
+use crate::playbook;
+use crate::soup;
 
 use playbook::{analysis_of_files, check_consistency, json_of};
 use proptest::prelude::*;

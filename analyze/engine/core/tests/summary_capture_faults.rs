@@ -4,7 +4,7 @@
 //! Subjects: `tcp/connection/environment.rs`,
 //! `tcp/connection/clock_steps.rs`.
 
-mod playbook;
+use crate::playbook;
 
 use playbook::*;
 use vmtrace_core::tcp::summary::summary::DirectionSummary;

@@ -2,7 +2,7 @@
 //!
 //! Subjects: `tcp/summary/summary.rs`, `tcp/summary/direction_rates.rs`.
 
-mod playbook;
+use crate::playbook;
 
 use playbook::*;
 use proptest::prelude::*;

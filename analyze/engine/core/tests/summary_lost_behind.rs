@@ -2,7 +2,7 @@
 //!
 //! Subjects: `tcp/summary/summarize.rs`, `tcp/summary/summarize_direction.rs`.
 
-mod playbook;
+use crate::playbook;
 
 use playbook::*;
 use proptest::prelude::*;

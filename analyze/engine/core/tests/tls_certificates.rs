@@ -3,7 +3,7 @@
 //! Subjects: `tls/certificate.rs`.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
-mod playbook;
+use crate::playbook;
 
 use playbook::captures::cases;
 use playbook::*;

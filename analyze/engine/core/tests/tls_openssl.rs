@@ -4,7 +4,7 @@
 //! Subjects: `tls/phase.rs`, `tls/conclusion.rs`.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
-mod support;
+use crate::support;
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};

@@ -5,8 +5,8 @@
 //! `tcp/connection/payload_feed.rs`.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
-mod messages;
-mod support;
+use crate::messages;
+use crate::support;
 
 use messages::*;
 use proptest::prelude::*;

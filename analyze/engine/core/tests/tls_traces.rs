@@ -1,7 +1,7 @@
 //! The TLS facts of real captures against tshark's.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
-mod support;
+use crate::support;
 
 use std::collections::BTreeMap;
 

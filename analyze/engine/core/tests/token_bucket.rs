@@ -5,7 +5,7 @@
 //! `tcp/token_bucket/shaper.rs`, `tcp/token_bucket/policer.rs`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod playbook;
+use crate::playbook;
 
 use playbook::*;
 use proptest::prelude::*;

@@ -5,7 +5,7 @@
 //! `tcp/rates/rates.rs`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod playbook;
+use crate::playbook;
 
 use playbook::*;
 use vmtrace_core::tcp::events::factor::Factor;

@@ -5,7 +5,7 @@
 //! `tcp/verdict/factors/rule.rs`, `tcp/verdict/factors/host_stall.rs`, `tcp/verdict/factors/loss_recovery.rs`,
 //! `tcp/verdict/factors/timeout_wait.rs`.
 
-mod playbook;
+use crate::playbook;
 
 use playbook::modelled::*;
 use playbook::*;

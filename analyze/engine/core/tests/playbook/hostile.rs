@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 
-use super::captures::{Frame, Order, enhanced, interface, option, section};
+use crate::captures::{Frame, Order, enhanced, interface, option, section};
 use super::{Segment, Talk, data};
 
 /// One random packet: which connection, which side, when after the one before.

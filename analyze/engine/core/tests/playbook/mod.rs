@@ -13,8 +13,7 @@
 #![allow(dead_code, reason = "each test program uses some of the words")]
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-#[path = "../captures/mod.rs"]
-pub mod captures;
+pub(crate) use crate::captures;
 pub mod gaps;
 pub mod hostile;
 pub mod modelled;

@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
-use super::captures::Frame;
+use crate::captures::Frame;
 use super::{FULL, START_NS, Segment, Talk, ack, data, syn, syn_ack};
 
 /// How a sender numbers its packets.
