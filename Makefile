@@ -64,11 +64,11 @@ demo: $(STAMPS)/system-demo $(STAMPS)/install ## set up, run a campaign (with ro
 	@$(BIN)/vmtrace demo --out $(OUT)
 
 providers-demo: $(STAMPS)/system-test all-installed ## storage services (stand-ins) compared over an emulated path (root)
-	@$(BIN)/python -m lab.services.demo --out $(PROVIDERS_OUT)/$$(date +%Y%m%d-%H%M%S) $(PROVIDERS_DEMO)
-	@$(BIN)/python -m lab.services.campaigns_demo --out $(PROVIDERS_OUT)/$$(date +%Y%m%d-%H%M%S)-campaigns
+	@$(BIN)/python -m vmtrace.lab.services.demo --out $(PROVIDERS_OUT)/$$(date +%Y%m%d-%H%M%S) $(PROVIDERS_DEMO)
+	@$(BIN)/python -m vmtrace.lab.services.campaigns_demo --out $(PROVIDERS_OUT)/$$(date +%Y%m%d-%H%M%S)-campaigns
 
 swarm-demo: $(STAMPS)/system-test all-installed ## BitTorrent with an object store and eight seeds of known rates (root)
-	@$(BIN)/python -m lab.swarm.demo --out build/swarm-demo/$$(date +%Y%m%d-%H%M%S) $(SWARM_DEMO)
+	@$(BIN)/python -m vmtrace.lab.swarm.demo --out build/swarm-demo/$$(date +%Y%m%d-%H%M%S) $(SWARM_DEMO)
 
 test: $(STAMPS)/system-test all-installed ## set up, then all checks and tests
 	@$(MAKE) --keep-going lint types test-rust test-python fuzz
@@ -160,8 +160,8 @@ instructions: $(STAMPS)/install-dev ## the engine's instructions per packet, by 
 	@$(BIN)/python -m tools.engine_instructions
 
 discovery: $(STAMPS)/system-test $(STAMPS)/install-dev ## the discovery of a lab world with known truth (needs root)
-	@$(BIN)/python -P -m lab.world --out $(DISCOVERY_OUT)
-	@$(BIN)/python -P -m lab.world.load --out $(DISCOVERY_OUT)/load
+	@$(BIN)/python -P -m vmtrace.lab.world --out $(DISCOVERY_OUT)
+	@$(BIN)/python -P -m vmtrace.lab.world.load --out $(DISCOVERY_OUT)/load
 
 queue-bench: $(STAMPS)/install-dev elasticmq ## queue latency at 200 messages/s for 10 minutes, against known truth
 	@$(BIN)/python -m bench.queue
@@ -174,7 +174,7 @@ elasticmq: ## get the SQS stand-in ElasticMQ (needs Java and Maven)
 	fi
 
 accuracy: $(STAMPS)/system-test $(STAMPS)/install-dev ## accuracy beside tshark and tcptrace (needs root for namespaces)
-	@status=0; $(BIN)/python -P -m lab.accuracy || status=$$?; \
+	@status=0; $(BIN)/python -P -m vmtrace.lab.accuracy || status=$$?; \
 	    $(BIN)/python -m tools.reliability_diagram build/accuracy/confidence.json docs/confidence.svg && exit $$status
 
 docs: $(STAMPS)/install-dev ## check that the documents say what the program does

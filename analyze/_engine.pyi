@@ -157,7 +157,7 @@ def pause_causes() -> list[str]: ...
 _IcmpError: TypeAlias = tuple[int, int, int, int, _Address, int | None, _Address, _Address, int, int, int | None]
 _Address: TypeAlias = IPv4Address | IPv6Address
 
-# Why an input has to be read from its beginning, its TCP packets, its stretches (`analyze.index_file`).
+# Why an input has to be read from its beginning, its TCP packets, its stretches (`vmtrace.analyze.index_file`).
 _Index: TypeAlias = tuple[str | None, int, bytes]
 
 # Each packet goes to the slice of its bucket by `write(bucket, piece)`. Returns what is known of the inputs, the TCP

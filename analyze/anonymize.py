@@ -10,12 +10,12 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from analyze.document import Record
+from vmtrace.analyze.document import Record
 
 if TYPE_CHECKING:
     import pyarrow
 
-    from analyze._engine import Columns
+    from vmtrace.analyze._engine import Columns
 
 _IPV4_BASE = int(IPv4Address("198.18.0.0"))
 _IPV4_COUNT = 1 << 17

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from analyze.capture_files import is_capture
+from vmtrace.analyze.capture_files import is_capture
 
 
 @contextmanager

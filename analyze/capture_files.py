@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from analyze.stores.place import is_url
+from vmtrace.analyze.stores.place import is_url
 
 INDEX_ENDING = ".vmtrace-index"
-"""Of the index that lies beside a capture (`analyze.index_file`)."""
+"""Of the index that lies beside a capture (`vmtrace.analyze.index_file`)."""
 
 STANDARD_INPUT = "-"
 
@@ -58,8 +58,8 @@ def find(names: Iterable[str], endpoint_url: str | None = None) -> Found:
 
 
 def _objects(url: str, endpoint_url: str | None) -> tuple[Sequence[str], list[str]]:
-    from analyze.stores import listing
-    from analyze.stores.place import PlaceError
+    from vmtrace.analyze.stores import listing
+    from vmtrace.analyze.stores.place import PlaceError
 
     try:
         found = listing.find(url, endpoint_url)

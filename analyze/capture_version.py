@@ -15,7 +15,7 @@ class Version(NamedTuple):
 def version_of(capture: str) -> Version:
     """Of a file or an object as it is now. Raises `OSError`."""
     if "://" in capture:
-        from analyze.stores.listing import ObjectUrl
+        from vmtrace.analyze.stores.listing import ObjectUrl
 
         if isinstance(capture, ObjectUrl):
             return Version(capture.size_bytes, capture.etag or "")

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from analyze.outcomes import first_of_each_server
-from analyze.verdict import is_on_the_clients_data
+from vmtrace.analyze.outcomes import first_of_each_server
+from vmtrace.analyze.verdict import is_on_the_clients_data
 
 if TYPE_CHECKING:
-    from analyze.trace import Trace
+    from vmtrace.analyze.trace import Trace
 
 NOTABLE, BYTES = "notable", "bytes"
 SORTS = (NOTABLE, BYTES, "goodput", "time", "rtt", "retrans", "start", "id")

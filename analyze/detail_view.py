@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from analyze.document import Record
-from analyze.outcomes import detail_lines
-from analyze.request_lines import request_lines
-from analyze.units import ABSENT, count, instant, printable, ratio, seconds, share, si
-from analyze.verdict import remedies
+from vmtrace.analyze.document import Record
+from vmtrace.analyze.outcomes import detail_lines
+from vmtrace.analyze.request_lines import request_lines
+from vmtrace.analyze.units import ABSENT, count, instant, printable, ratio, seconds, share, si
+from vmtrace.analyze.verdict import remedies
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from analyze._engine import factor_labels, factors
+from vmtrace.analyze._engine import factor_labels, factors
 
 FACTORS = tuple(name for name, _, holds_back in factors() if holds_back)
 """That can hold a transfer back, in the order of the contract; `idle`, waiting for the other side, cannot."""

@@ -19,7 +19,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from analyze.outcomes import SHORT_NAMES as OUTCOMES
+from vmtrace.analyze.outcomes import SHORT_NAMES as OUTCOMES
 
 DIRECTIONS = ("client_to_server", "server_to_client")
 

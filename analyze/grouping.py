@@ -9,9 +9,9 @@ from enum import Enum
 from itertools import combinations
 from pathlib import Path
 
-from analyze import _engine
-from analyze.sources import Data, can_be_read_again
-from analyze.stores.remote import RemoteObject
+from vmtrace.analyze import _engine
+from vmtrace.analyze.sources import Data, can_be_read_again
+from vmtrace.analyze.stores.remote import RemoteObject
 
 _SAME_TRAFFIC = 0.3
 """Of the frames of the shorter sample. Two ends of one transfer share nearly all, two interfaces of a host none (but

@@ -8,13 +8,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from analyze.factors import COLUMN_LABELS, LABELS, label_by_sentence
-from analyze.outcomes import SHORT_NAMES as OUTCOMES
-from analyze.units import ABSENT, printable, share
-from analyze.verdict import is_open
+from vmtrace.analyze.factors import COLUMN_LABELS, LABELS, label_by_sentence
+from vmtrace.analyze.outcomes import SHORT_NAMES as OUTCOMES
+from vmtrace.analyze.units import ABSENT, printable, share
+from vmtrace.analyze.verdict import is_open
 
 if TYPE_CHECKING:
-    from analyze.trace import Trace
+    from vmtrace.analyze.trace import Trace
 
 _CAUSES_SHOWN = 4
 _COLUMNS = ("verdict_factor", "verdict_confidence", "verdict_sentence")

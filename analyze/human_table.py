@@ -9,22 +9,22 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from analyze.connection_order import NOTABLE, ordered
-from analyze.human_causes import cause_lines, why
-from analyze.outcomes import outcome_lines
-from analyze.path_rtt import median_of_path_s, path_rtt_min_s
-from analyze.request_lines import server_lines
-from analyze.shared_limits import shared_lines
-from analyze.short_names import short_names
-from analyze.units import ABSENT, count, instant, plural, printable, ratio, seconds, share, si
-from analyze.verdict import is_on_the_clients_data
+from vmtrace.analyze.connection_order import NOTABLE, ordered
+from vmtrace.analyze.human_causes import cause_lines, why
+from vmtrace.analyze.outcomes import outcome_lines
+from vmtrace.analyze.path_rtt import median_of_path_s, path_rtt_min_s
+from vmtrace.analyze.request_lines import server_lines
+from vmtrace.analyze.shared_limits import shared_lines
+from vmtrace.analyze.short_names import short_names
+from vmtrace.analyze.units import ABSENT, count, instant, plural, printable, ratio, seconds, share, si
+from vmtrace.analyze.verdict import is_on_the_clients_data
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from analyze.providers import Provider
-    from analyze.trace import Trace
+    from vmtrace.analyze.providers import Provider
+    from vmtrace.analyze.trace import Trace
 
 DIRECTIONS = ("client_to_server", "server_to_client")
 _ADDRESS_WIDTH, _LEAST_ADDRESS_WIDTH = 26, 9

@@ -17,10 +17,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from analyze.capture_files import INDEX_ENDING
-from analyze.capture_version import Version, version_of
-from analyze.stores.listing import ObjectUrl
-from analyze.stores.place import is_url
+from vmtrace.analyze.capture_files import INDEX_ENDING
+from vmtrace.analyze.capture_version import Version, version_of
+from vmtrace.analyze.stores.listing import ObjectUrl
+from vmtrace.analyze.stores.place import is_url
 
 SCHEMA = "vmtrace.index/1"
 _STRETCH = struct.Struct("<QQIIB")
@@ -88,7 +88,7 @@ class Index:
 
 def as_bytes(index: Index, name: str) -> bytes:
     """The file's content."""
-    from analyze.trace import version
+    from vmtrace.analyze.trace import version
 
     head = {
         "schema": SCHEMA,
@@ -176,8 +176,8 @@ def _checked(content: bytes, place: str, capture: str, as_measured: Version) -> 
 def _read(place: str, capture: str) -> bytes | None:
     try:
         if is_url(place):
-            from analyze.stores.listing import head
-            from analyze.stores.reader import get_range
+            from vmtrace.analyze.stores.listing import head
+            from vmtrace.analyze.stores.reader import get_range
 
             found = head(place, getattr(capture, "endpoint_url", None))
             return bytes(get_range(found, 0, found.size_bytes)) if found.size_bytes else b""
@@ -188,8 +188,8 @@ def _read(place: str, capture: str) -> bytes | None:
 
 def made(capture: str, progress: Any = None) -> tuple[Index, list[Exception]]:
     """Read a capture and index it; what is wrong with it beside. Raises `OSError` and `TraceError`."""
-    from analyze import _engine
-    from analyze.stores.remote import RemoteObject
+    from vmtrace.analyze import _engine
+    from vmtrace.analyze.stores.remote import RemoteObject
 
     before = version_of(capture)
     data = RemoteObject(capture) if isinstance(capture, ObjectUrl) else capture
@@ -205,11 +205,11 @@ def made(capture: str, progress: Any = None) -> tuple[Index, list[Exception]]:
 def put(place: str, content: bytes, endpoint_url: str | None = None) -> None:
     """Write an index, whole or not at all. Raises `OSError`."""
     if is_url(place):
-        from analyze.stores.upload import put as upload
+        from vmtrace.analyze.stores.upload import put as upload
 
         upload(place, content, endpoint_url)
         return
-    from analyze.atomic import writing
+    from vmtrace.analyze.atomic import writing
 
     with writing(Path(place)) as out:
         out.write(content)

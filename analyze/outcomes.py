@@ -6,11 +6,11 @@ The engine decides and says it of each connection; here equal outcomes of one se
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from analyze.document import Record
-from analyze.units import instant, plural, printable, share
+from vmtrace.analyze.document import Record
+from vmtrace.analyze.units import instant, plural, printable, share
 
 if TYPE_CHECKING:
-    from analyze.trace import Trace
+    from vmtrace.analyze.trace import Trace
 
 SHORT_NAMES = {
     "syn_unanswered": "no reply",

@@ -11,11 +11,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from analyze.document import Record
-from analyze.verdict import is_on_the_clients_data
+from vmtrace.analyze.document import Record
+from vmtrace.analyze.verdict import is_on_the_clients_data
 
 if TYPE_CHECKING:
-    from analyze.trace import Trace
+    from vmtrace.analyze.trace import Trace
 
 Floats = NDArray[np.float64]
 

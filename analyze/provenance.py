@@ -6,10 +6,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from analyze.trace import version
+from vmtrace.analyze.trace import version
 
 if TYPE_CHECKING:
-    from analyze.trace import Trace
+    from vmtrace.analyze.trace import Trace
 
 SCHEMA = "vmtrace.analysis/1"
 

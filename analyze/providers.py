@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import TYPE_CHECKING
 
-from analyze import overhead
-from analyze.overhead import Overhead
-from analyze.services.identify import Answers, Facts, Identity, identify
-from analyze.services.ranges import AddressRanges
+from vmtrace.analyze import overhead
+from vmtrace.analyze.overhead import Overhead
+from vmtrace.analyze.services.identify import Answers, Facts, Identity, identify
+from vmtrace.analyze.services.ranges import AddressRanges
 
 if TYPE_CHECKING:
-    from analyze.trace import Trace
+    from vmtrace.analyze.trace import Trace
 
 IDENTITY_COLUMNS = ("client", "server", "start_ns", "tls_sni", "tls_certificate_names")
 TIME_COLUMNS = ("handshake_rtt_s", "tls_handshake_s")

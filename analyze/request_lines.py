@@ -5,8 +5,8 @@ Takes a record of the JSON document; `detail_view` prints the lines, the report'
 
 from collections.abc import Iterable, Iterator
 
-from analyze.document import Record
-from analyze.units import count, plural, printable, seconds, si
+from vmtrace.analyze.document import Record
+from vmtrace.analyze.units import count, plural, printable, seconds, si
 
 _REASONS = {
     "no_exchange": "no response to a request was seen",

@@ -7,10 +7,10 @@ with an index, and nothing may have been put into another order. Everything else
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from analyze.capture_version import Version
-from analyze.index_file import Index, IndexFileError, Part, load
-from analyze.sources import Opened
-from analyze.stores.remote import RemoteObject
+from vmtrace.analyze.capture_version import Version
+from vmtrace.analyze.index_file import Index, IndexFileError, Part, load
+from vmtrace.analyze.sources import Opened
+from vmtrace.analyze.stores.remote import RemoteObject
 
 _MOST_SHARE = 0.9
 """Of a capture: to read more of it in stretches saves nothing."""

@@ -6,8 +6,8 @@ The engine finds them by the sum of the connections; here each has one line, in 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from analyze.document import Record
-from analyze.units import plural, seconds, share, si
+from vmtrace.analyze.document import Record
+from vmtrace.analyze.units import plural, seconds, share, si
 
 _LINES_SHOWN = 4
 _IDS_SHOWN = 6

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from analyze.capture_files import STANDARD_INPUT
-from analyze.stores.place import is_url
-from analyze.stores.remote import RemoteObject
+from vmtrace.analyze.capture_files import STANDARD_INPUT
+from vmtrace.analyze.stores.place import is_url
+from vmtrace.analyze.stores.remote import RemoteObject
 
 Source = str | os.PathLike[str] | bytes | bytearray | memoryview | IO[bytes]
 """A path (`-`: standard input), the URL of an object, the bytes of a capture, or a file opened in binary mode."""
@@ -111,7 +111,7 @@ def opened(source: Source, spool: Spool, *, keep: bool) -> Opened:
     if isinstance(source, bytes | bytearray | memoryview):
         return Opened(bytes(source), "<bytes>", None)
     if isinstance(source, str) and is_url(source):
-        from analyze.stores.listing import ObjectUrl, head
+        from vmtrace.analyze.stores.listing import ObjectUrl, head
 
         url = source if isinstance(source, ObjectUrl) else head(source)
         return Opened(RemoteObject(url), str(url), None)

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import pyarrow as pa
 
-from analyze.atomic import make_folder, writing
-from analyze.provenance import Provenance
+from vmtrace.analyze.atomic import make_folder, writing
+from vmtrace.analyze.provenance import Provenance
 
 if TYPE_CHECKING:
-    from analyze.trace import Trace
+    from vmtrace.analyze.trace import Trace
 
 
 _NAMES = ("connections", "syns", "packets", "providers")

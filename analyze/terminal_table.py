@@ -7,7 +7,7 @@ phone: the row's name, then each value with the title of its column.
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from analyze.pages.text_table import Table
+from vmtrace.analyze.pages.text_table import Table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

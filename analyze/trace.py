@@ -14,19 +14,19 @@ from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex
 
-from analyze import _engine
-from analyze._engine import Columns, TraceError
-from analyze.grouping import Grouping, group
-from analyze.sources import Opened, Progress, Source, Spool, opened
-from analyze.stores.remote import RemoteObject
-from analyze.units import plural
+from vmtrace.analyze import _engine
+from vmtrace.analyze._engine import Columns, TraceError
+from vmtrace.analyze.grouping import Grouping, group
+from vmtrace.analyze.sources import Opened, Progress, Source, Spool, opened
+from vmtrace.analyze.stores.remote import RemoteObject
+from vmtrace.analyze.units import plural
 
 if TYPE_CHECKING:
     import pyarrow
 
-    from analyze.anonymize import Anonymizer
-    from analyze.capture_version import Version
-    from analyze.document import Record
+    from vmtrace.analyze.anonymize import Anonymizer
+    from vmtrace.analyze.capture_version import Version
+    from vmtrace.analyze.document import Record
 
 __all__ = ["Options", "Trace", "TraceError", "read", "version"]
 
@@ -49,7 +49,7 @@ class Options(NamedTuple):
     keep_input: bool = False
     """Keep a copy of what comes from standard input or a pipe, so that packets can be asked for later."""
     anonymize: bool = False
-    """Replace addresses, server names and folders by made-up ones (see `analyze.anonymize`)."""
+    """Replace addresses, server names and folders by made-up ones (see `vmtrace.analyze.anonymize`)."""
     indexes: str | None = None
     """A folder that holds indexes (`OUT/indexes` of a corpus), for captures that have none beside them."""
 
@@ -97,7 +97,7 @@ def read(*sources: Source, options: Options = _DEFAULTS, progress: Progress | No
     if options.allowed_bps is not None and not 0 < options.allowed_bps < math.inf:
         raise ValueError(f"allowed_bps: more than 0 and finite, not {options.allowed_bps}")
     if options.filter is not None:
-        from analyze.filter import checked
+        from vmtrace.analyze.filter import checked
 
         checked(options.filter)
     spool = Spool(progress)
@@ -108,7 +108,7 @@ def _compiler(expression: str | None) -> Callable[[int, int], bytes] | None:
     """Libpcap is loaded for a filter alone: its loading would take half of a small capture's time."""
     if expression is None:
         return None
-    from analyze.filter import compiler
+    from vmtrace.analyze.filter import compiler
 
     return compiler(expression)
 
@@ -344,7 +344,7 @@ class Trace:
         if self._anonymizer is None:
             self._result.write_json(write, vmtrace_version=version(), input_paths=self.paths)
             return
-        from analyze.document import as_bytes
+        from vmtrace.analyze.document import as_bytes
 
         content = self._part(None)
         content["connections"] = [self._anonymizer.connection(record) for record in content["connections"]]
@@ -355,7 +355,7 @@ class Trace:
         for name, value in (("limit", limit), ("width", width)):
             if value < 1:
                 raise ValueError(f"{name}: 1 or more, not {value:,}")
-        from analyze.human_table import summary_text
+        from vmtrace.analyze.human_table import summary_text
 
         return summary_text(self, limit=limit, width=width)
 
@@ -363,7 +363,7 @@ class Trace:
         return f"<vmtrace.Trace of {', '.join(map(repr, self.paths))}: {plural(len(self), 'connection')}>"
 
     def _repr_html_(self) -> str:
-        from analyze.human_table import summary_html
+        from vmtrace.analyze.human_table import summary_html
 
         return summary_html(self)
 
@@ -406,7 +406,7 @@ class Trace:
         """The same from the stretches that hold these packets; None where an index is missing or not enough."""
         if self._options.filter is not None or not packets_of:
             return None
-        from analyze.second_reading import stretches_of
+        from vmtrace.analyze.second_reading import stretches_of
 
         flows = self._result.flows(packets_of)
         groups, first = [], 0
@@ -481,14 +481,14 @@ def _numbers(connections: SupportsIndex | Iterable[SupportsIndex]) -> list[int]:
 
 
 def _anonymizer() -> "Anonymizer":
-    from analyze.anonymize import Anonymizer
+    from vmtrace.analyze.anonymize import Anonymizer
 
     return Anonymizer()
 
 
 def _version(one: Opened) -> "Version | None":
     """What the capture's index must be of; None for what has none."""
-    from analyze.capture_version import version_of
+    from vmtrace.analyze.capture_version import version_of
 
     name = one.data.url if isinstance(one.data, RemoteObject) else one.file
     try:

@@ -1,7 +1,7 @@
 """When the engine's verdict on a transfer is left open, and what would help against it (docs/verdict.md)."""
 
-from analyze.document import Record
-from analyze.units import printable, si
+from vmtrace.analyze.document import Record
+from vmtrace.analyze.units import printable, si
 
 LEAST_CONFIDENCE = 0.6
 """The engine's `verdict::LEAST_CONFIDENCE`; a test compares them."""

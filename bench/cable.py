@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from lab import namespaces
+from vmtrace.lab import namespaces
 
 INTERFACE = "veth0"
 

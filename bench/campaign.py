@@ -81,9 +81,9 @@ def growth(kib: Sequence[int]) -> float:
 def campaign(folder: Path, rounds: int, scale: float) -> Campaign:
     """Both programs over loopback, and `vmtrace report` on what they left."""
     run, key = folder / "run", ["--key-file", str(folder / "key")]
-    receive = [sys.executable, "-m", "receiver", *key, "--bind", "127.0.0.1", "--port", "0", "--quiet"]
+    receive = [sys.executable, "-m", "vmtrace.receiver", *key, "--bind", "127.0.0.1", "--port", "0", "--quiet"]
     with serving([*receive, "--out", str(folder / "received")], RECEIVER_READY) as (receiver, port):
-        send = [sys.executable, "-m", "sender", "127.0.0.1", "--port", port, *key, "--out", str(run)]
+        send = [sys.executable, "-m", "vmtrace.sender", "127.0.0.1", "--port", port, *key, "--out", str(run)]
         send += ["--scale", str(scale), "--repeat", str(rounds), "--ping-interval", "10ms", "--quiet"]
         began_s = time.monotonic()
         with subprocess.Popen(send, env=environment()) as sender:

@@ -24,7 +24,7 @@ from pathlib import Path
 from bench import cable, document
 from bench.cable import INTERFACE
 from bench.recorders import RECORDERS, VMTRACE, Outcome, Recorder, Recording, Settings
-from lab import namespaces
+from vmtrace.lab import namespaces
 
 ROOT = Path(__file__).parent.parent
 ADDRESSES = ("198.18.9.1", "198.18.9.2")

@@ -111,10 +111,10 @@ def _records(capture: BinaryIO, size_bytes: int) -> Iterator[bytes]:
 
 def reading(folder: Path, work: Path) -> Iterator[str]:
     """Reading from a store: the engine's rate by the rate of the ranges alone, in the same run."""
-    from analyze import _engine
-    from analyze.stores.listing import find
-    from analyze.stores.reader import ObjectReader
-    from analyze.stores.remote import RemoteObject
+    from vmtrace.analyze import _engine
+    from vmtrace.analyze.stores.listing import find
+    from vmtrace.analyze.stores.reader import ObjectReader
+    from vmtrace.analyze.stores.remote import RemoteObject
 
     bucket = work / "store/bucket"
     bucket.mkdir(parents=True, exist_ok=True)
@@ -123,7 +123,7 @@ def reading(folder: Path, work: Path) -> Iterator[str]:
     with large.open("wb") as joined:
         for number, part in enumerate(parts):
             joined.write(part.read_bytes()[_HEADER_BYTES if number else 0 :])
-    server = [sys.executable, "-m", "lab.services.object_store", str(bucket.parent), "0"]
+    server = [sys.executable, "-m", "vmtrace.lab.services.object_store", str(bucket.parent), "0"]
     with subprocess.Popen(server, stdout=subprocess.PIPE, text=True) as store:
         assert store.stdout is not None
         endpoint = store.stdout.readline().strip()

@@ -26,7 +26,7 @@ _ZIPF = 1.1
 _REPLAY = """
 import resource, sys, time
 from pathlib import Path
-from providers.costs.simulate import Wanted, replay
+from vmtrace.providers.costs.simulate import Wanted, replay
 wanted = Wanted(region="eu", archive_after_s=7 * 86400.0, cache_sizes_bytes=(20 * 10**12,))
 replay(Path(sys.argv[1]), wanted)  # what is compiled is compiled now
 begun_s, begun_cpu_s = time.monotonic(), time.process_time()

@@ -18,16 +18,16 @@ from typing import Any
 
 import numpy as np
 
-from analyze.queues.latency import times_of
-from analyze.queues.messages import Messages
-from analyze.queues.records import QueueRun
-from analyze.queues.run_folder import read_queue_run
-from analyze.queues.tables import Report, reports_of
-from analyze.queues.wire import measure
-from capture.host_facts import host_facts
-from lab.hosts import module_environment
-from lab.services import certificates, elasticmq, moto, queue_proxy
-from lab.services.queue_proxy import QueueProxy
+from vmtrace.analyze.queues.latency import times_of
+from vmtrace.analyze.queues.messages import Messages
+from vmtrace.analyze.queues.records import QueueRun
+from vmtrace.analyze.queues.run_folder import read_queue_run
+from vmtrace.analyze.queues.tables import Report, reports_of
+from vmtrace.analyze.queues.wire import measure
+from vmtrace.capture.host_facts import host_facts
+from vmtrace.lab.hosts import module_environment
+from vmtrace.lab.services import certificates, elasticmq, moto, queue_proxy
+from vmtrace.lab.services.queue_proxy import QueueProxy
 
 _MEMORY_BYTES = 64 << 20
 _NEAR_S = 0.002

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab import namespaces
+from vmtrace.lab import namespaces
 
 ROOT = Path(__file__).parent.parent
 _STARTS_WITHIN_S = 10.0
@@ -120,7 +120,7 @@ def _dumpcap(settings: Settings, file: Path) -> list[str]:
 
 
 def _vmtrace(settings: Settings, file: Path) -> list[str]:
-    words = [sys.executable, "-m", "capture", "--interface", settings.interface, "--write", str(file)]
+    words = [sys.executable, "-m", "vmtrace.capture", "--interface", settings.interface, "--write", str(file)]
     words += ["--buffer-bytes", f"{settings.buffer_mib}Mi", "--filter", settings.filter]
     # 0: what vmtrace keeps when nobody asks for a snap length.
     return [*words, "--snaplen", str(settings.snaplen)] if settings.snaplen else words

@@ -20,20 +20,20 @@ from pathlib import Path
 from bench import document
 from bench.results import Promise, promises_table
 from bench.storage_sdks import plain_client
-from capture.interruption import Interruption
-from capture.settings import CaptureSettings
-from lab.services import azurite, certificates, swift
-from lab.services.service import Service as Server
-from providers import registry
-from providers.exchanges import HttpObserver
-from providers.files import craft
-from providers.journal import Journal
-from providers.plan import DOWNLOAD, UPLOAD, Workload
-from providers.recording import Recorded, Recording, capture_filter
-from providers.run_folder import RunFolder
-from providers.service import Target
-from providers.transaction import Transactor
-from providers.transfer import Item, Job
+from vmtrace.capture.interruption import Interruption
+from vmtrace.capture.settings import CaptureSettings
+from vmtrace.lab.services import azurite, certificates, swift
+from vmtrace.lab.services.service import Service as Server
+from vmtrace.providers import registry
+from vmtrace.providers.exchanges import HttpObserver
+from vmtrace.providers.files import craft
+from vmtrace.providers.journal import Journal
+from vmtrace.providers.plan import DOWNLOAD, UPLOAD, Workload
+from vmtrace.providers.recording import Recorded, Recording, capture_filter
+from vmtrace.providers.run_folder import RunFolder
+from vmtrace.providers.service import Target
+from vmtrace.providers.transaction import Transactor
+from vmtrace.providers.transfer import Item, Job
 
 _MOST_OVERHEAD = 1.05
 _WORKLOADS = (Workload("100x4kB", 100, 4_000), Workload("10x10MB", 10, 10_000_000))

@@ -24,13 +24,13 @@ from typing import Any
 
 from bench import document
 from bench.results import Promise, promises_table
-from providers import registry
-from providers.campaign import run_campaign
-from providers.display import Display
-from providers.errors import ErrorKind, ServiceError
-from providers.kinds.sampling_plan import GARFINKEL2007_PROBES
-from providers.order import Order
-from providers.service import LocalFile, Sdk, Sink, Stored
+from vmtrace.providers import registry
+from vmtrace.providers.campaign import run_campaign
+from vmtrace.providers.display import Display
+from vmtrace.providers.errors import ErrorKind, ServiceError
+from vmtrace.providers.kinds.sampling_plan import GARFINKEL2007_PROBES
+from vmtrace.providers.order import Order
+from vmtrace.providers.service import LocalFile, Sdk, Sink, Stored
 
 _START_NS = 1_174_000_000 * 10**9
 _PROBES = 100_000
@@ -140,7 +140,7 @@ class Measured:
 def register(clock: JumpingClock) -> None:
     """Have the service under the name `simulated` in the registry of this process."""
     service = Simulated(clock)
-    made = ModuleType("providers.services.simulated")
+    made = ModuleType("vmtrace.providers.services.simulated")
     vars(made).update(EXTRA="", OPTIONS={}, build=lambda _: service, error_of=_error_of)
     sys.modules[made.__name__] = made
     names = [name for name in registry.names() if name != "simulated"]

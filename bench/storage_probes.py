@@ -24,19 +24,19 @@ from bench import document
 from bench.results import Promise, promises_table
 from bench.storage import environment
 from bench.storage_sdks import plain_client
-from capture.quantities import shown_s
-from capture.settings import CaptureSettings
-from lab.services import certificates, swift
-from lab.services.service import Service as Server
-from providers import registry
-from providers.clock import RealClock
-from providers.exchanges import HttpObserver
-from providers.files import craft
-from providers.kinds.requester import Requester
-from providers.plan import Workload
-from providers.recording import Recording, capture_filter
-from providers.resolver import Resolver
-from providers.service import Target
+from vmtrace.capture.quantities import shown_s
+from vmtrace.capture.settings import CaptureSettings
+from vmtrace.lab.services import certificates, swift
+from vmtrace.lab.services.service import Service as Server
+from vmtrace.providers import registry
+from vmtrace.providers.clock import RealClock
+from vmtrace.providers.exchanges import HttpObserver
+from vmtrace.providers.files import craft
+from vmtrace.providers.kinds.requester import Requester
+from vmtrace.providers.plan import Workload
+from vmtrace.providers.recording import Recording, capture_filter
+from vmtrace.providers.resolver import Resolver
+from vmtrace.providers.service import Target
 
 _MOST_OVERHEAD, _MOST_LATE = 1.05, 0.001
 _REQUESTS = Workload("1 kB", 40, 1_000)

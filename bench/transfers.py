@@ -21,7 +21,7 @@ from bench import cable, document
 from bench.measure import ProgramError
 from bench.results import Promise, promises_table
 from bench.serving import RECEIVER_READY, environment, serving
-from lab import namespaces
+from vmtrace.lab import namespaces
 
 ROOT = Path(__file__).parent.parent
 _ADDRESSES = ("198.18.3.1", "198.18.3.2")
@@ -130,9 +130,19 @@ def vmtrace(place: Place, size: int, control: str, more: Sequence[str]) -> float
         (folder / "plan.toml").write_text(_PLAN.format(size=size, control=control))
         quiet = ["--no-capture", "--no-host-counters", "--quiet"]
         key = ["--key-file", str(folder / "key")]
-        receive = [sys.executable, "-m", "receiver", *key, "--bind", place.address, "--port", "0"]
+        receive = [sys.executable, "-m", "vmtrace.receiver", *key, "--bind", place.address, "--port", "0"]
         with serving([*place.far, *receive, "--out", str(folder / "o"), *quiet], RECEIVER_READY) as (_, port):
-            send = [sys.executable, "-m", "sender", place.address, *key, "--port", port, "--out", str(folder / "run")]
+            send = [
+                sys.executable,
+                "-m",
+                "vmtrace.sender",
+                place.address,
+                *key,
+                "--port",
+                port,
+                "--out",
+                str(folder / "run"),
+            ]
             _run([*place.near, *send, "--plan", str(folder / "plan.toml"), *quiet, "--no-fetch", *more])
         (line,) = (folder / "run/pairs.jsonl").read_text().splitlines()
     return float(json.loads(line)["data"]["goodput_bps"])

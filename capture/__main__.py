@@ -1,17 +1,17 @@
-"""`python3 -m capture`: `vmtrace capture` where nothing is installed."""
+"""`python3 -m vmtrace.capture`: `vmtrace capture` where nothing is installed."""
 
 from __future__ import annotations
 
 import os
 import sys
 
-from capture.command import build_parser, run
+from vmtrace.capture.command import build_parser, run
 
 
 def main() -> int:
     """Read the command line and record; returns the exit status."""
     parser = build_parser()
-    parser.prog = "python3 -m capture"
+    parser.prog = "python3 -m vmtrace.capture"
     arguments = parser.parse_args()
     try:
         return run(arguments)

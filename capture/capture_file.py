@@ -16,8 +16,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from capture.errors import CaptureError
-from capture.libpcap import Dumper, Live
+from vmtrace.capture.errors import CaptureError
+from vmtrace.capture.libpcap import Dumper, Live
 
 STANDARD_OUTPUT = Path("-")
 HEADER_BYTES, RECORD_HEADER_BYTES = 24, 16

@@ -1,4 +1,4 @@
-"""`vmtrace capture`, `python3 -m capture`: its options, and one recording from begin to end.
+"""`vmtrace capture`, `python3 -m vmtrace.capture`: its options, and one recording from begin to end.
 
 Exit status: 0 recorded until it was ended, also by Ctrl-C or SIGTERM where no end was asked for; 1 it could not begin
 or had to end early (the files hold what came until then); 2 wrong usage; 130 interrupted before `--duration` or
@@ -21,15 +21,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
-from capture.capture_file import STANDARD_OUTPUT
-from capture.display import LiveLine, health_text
-from capture.errors import CaptureError
-from capture.health import HEALTH_SUFFIX, CaptureHealth
-from capture.interfaces import interface_lines
-from capture.options import above, whole
-from capture.recorder import Recorder
-from capture.rotation import Rotation
-from capture.settings import DIRECTIONS, LARGEST_BUFFER_BYTES, LARGEST_SNAPLEN, CaptureSettings
+from vmtrace.capture.capture_file import STANDARD_OUTPUT
+from vmtrace.capture.display import LiveLine, health_text
+from vmtrace.capture.errors import CaptureError
+from vmtrace.capture.health import HEALTH_SUFFIX, CaptureHealth
+from vmtrace.capture.interfaces import interface_lines
+from vmtrace.capture.options import above, whole
+from vmtrace.capture.recorder import Recorder
+from vmtrace.capture.rotation import Rotation
+from vmtrace.capture.settings import DIRECTIONS, LARGEST_BUFFER_BYTES, LARGEST_SNAPLEN, CaptureSettings
 
 _LONGEST_S = 10 * 366 * 86_400.0
 _DONE, _FAILED, _USAGE, _INTERRUPTED = 0, 1, 2, 130

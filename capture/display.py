@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 
-from capture.health import CaptureHealth
-from capture.live_display import RewrittenLine, is_terminal
-from capture.writer import Progress
+from vmtrace.capture.health import CaptureHealth
+from vmtrace.capture.live_display import RewrittenLine, is_terminal
+from vmtrace.capture.writer import Progress
 
 _EVERY_S = 0.5
 

@@ -22,7 +22,7 @@ import struct
 import sys
 from collections.abc import Sequence
 
-from capture.bpf import (
+from vmtrace.capture.bpf import (
     INTERFACE_INDEX,
     PACKET_TYPE,
     PROTOCOL,

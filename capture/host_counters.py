@@ -12,10 +12,10 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from capture import durable
-from capture.counters.source import Reading, Source, Where, all_sources, read_all
-from capture.deadlines import Deadlines
-from capture.provenance import Provenance, provenance, read_columns
+from vmtrace.capture import durable
+from vmtrace.capture.counters.source import Reading, Source, Where, all_sources, read_all
+from vmtrace.capture.deadlines import Deadlines
+from vmtrace.capture.provenance import Provenance, provenance, read_columns
 
 SCHEMA = "vmtrace.host/1"
 OWN_COLUMNS = ("time_ns", "sampler_cpu_s")

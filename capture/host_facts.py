@@ -14,10 +14,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from capture.clock import ClockState, clock_state
-from capture.instance_metadata import InstanceMetadata, instance_metadata
-from capture.interface_facts import InterfaceFacts, interface_facts
-from capture.provenance import vmtrace_version
+from vmtrace.capture.clock import ClockState, clock_state
+from vmtrace.capture.instance_metadata import InstanceMetadata, instance_metadata
+from vmtrace.capture.interface_facts import InterfaceFacts, interface_facts
+from vmtrace.capture.provenance import vmtrace_version
 
 SCHEMA = "vmtrace.host_facts/1"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from capture.ethtool import DriverInfo, Ethtool, Offloads, Queues, Rings
-from capture.link import LinkReader
+from vmtrace.capture.ethtool import DriverInfo, Ethtool, Offloads, Queues, Rings
+from vmtrace.capture.link import LinkReader
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ import os
 import socket
 import struct
 
-from capture.errors import CaptureError
-from capture.libpcap import Device, find_all_devices, interface_names
-from capture.settings import ANY
+from vmtrace.capture.errors import CaptureError
+from vmtrace.capture.libpcap import Device, find_all_devices, interface_names
+from vmtrace.capture.settings import ANY
 
 # linux/netlink.h, linux/rtnetlink.h
 _NETLINK_ROUTE = 0

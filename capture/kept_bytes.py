@@ -21,8 +21,8 @@ guarded as `bpf` explains: a short or strange packet is kept, never rejected.
 
 from __future__ import annotations
 
-from capture import ebpf
-from capture.bpf import (
+from vmtrace.capture import ebpf
+from vmtrace.capture.bpf import (
     ADD,
     ADD_X,
     AND,

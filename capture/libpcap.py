@@ -15,8 +15,8 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import NamedTuple
 
-from capture.errors import CaptureError
-from capture.libpcap_calls import POINTER, library
+from vmtrace.capture.errors import CaptureError
+from vmtrace.capture.libpcap_calls import POINTER, library
 
 # pcap/pcap.h
 ERRBUF_BYTES = 256

@@ -9,7 +9,7 @@ import ctypes
 import ctypes.util
 from functools import lru_cache
 
-from capture.errors import CaptureError
+from vmtrace.capture.errors import CaptureError
 
 # libpcap.so.1 is the name of most distributions, libpcap.so.0.8 that of Debian and Ubuntu.
 _NAMES = ("libpcap.so.1", "libpcap.so.0.8")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
-from capture.ethtool import Ethtool
+from vmtrace.capture.ethtool import Ethtool
 
 
 @dataclass(frozen=True)

@@ -27,13 +27,13 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from capture import bpf, buffer_size, ebpf, kept_bytes
-from capture.bpf import Instruction
-from capture.errors import CaptureError
-from capture.interfaces import no_such_interface
-from capture.libpcap import Dumper, InterfaceGoneError, Live, NoRightsError, Stats
-from capture.rights import how_to_grant
-from capture.settings import ANY, LARGEST_SNAPLEN, CaptureSettings
+from vmtrace.capture import bpf, buffer_size, ebpf, kept_bytes
+from vmtrace.capture.bpf import Instruction
+from vmtrace.capture.errors import CaptureError
+from vmtrace.capture.interfaces import no_such_interface
+from vmtrace.capture.libpcap import Dumper, InterfaceGoneError, Live, NoRightsError, Stats
+from vmtrace.capture.rights import how_to_grant
+from vmtrace.capture.settings import ANY, LARGEST_SNAPLEN, CaptureSettings
 
 # A part of the buffer is handed over when it is full or so old. Short: a capture ends after two of these. Long: each
 # hand-over uses up a part of 256 KiB, however little is in it, while the reader is held up.

@@ -14,8 +14,8 @@ import sys
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-from capture.clock import clock_state
-from capture.durable import read_lines
+from vmtrace.capture.clock import clock_state
+from vmtrace.capture.durable import read_lines
 
 
 @dataclass(frozen=True)

@@ -20,14 +20,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import final
 
-from capture.capture_file import STANDARD_OUTPUT
-from capture.errors import CaptureError
-from capture.health import CaptureHealth, sum_of
-from capture.libpcap import InterruptedCaptureError
-from capture.opening import HAND_OVER_MS, open_capture, stop_receiving
-from capture.rotation import Rotation
-from capture.settings import CaptureSettings
-from capture.writer import Progress, Writer
+from vmtrace.capture.capture_file import STANDARD_OUTPUT
+from vmtrace.capture.errors import CaptureError
+from vmtrace.capture.health import CaptureHealth, sum_of
+from vmtrace.capture.libpcap import InterruptedCaptureError
+from vmtrace.capture.opening import HAND_OVER_MS, open_capture, stop_receiving
+from vmtrace.capture.rotation import Rotation
+from vmtrace.capture.settings import CaptureSettings
+from vmtrace.capture.writer import Progress, Writer
 
 _NO_ROTATION = Rotation()
 _WAKE_UP_MS = 100

@@ -6,8 +6,8 @@ import os
 import socket
 import sys
 
-from capture.errors import CaptureError
-from capture.libpcap_calls import library
+from vmtrace.capture.errors import CaptureError
+from vmtrace.capture.libpcap_calls import library
 
 
 def missing_rights() -> str | None:

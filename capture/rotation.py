@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from capture.errors import CaptureError
+from vmtrace.capture.errors import CaptureError
 
 
 @dataclass(frozen=True)

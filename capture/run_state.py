@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from capture.durable import write_aside
+from vmtrace.capture.durable import write_aside
 
 NAME = "run.json"
 Record = dict[str, Any]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from capture import buffer_size
-from capture.errors import CaptureError
+from vmtrace.capture import buffer_size
+from vmtrace.capture.errors import CaptureError
 
 ANY = "any"
 DIRECTIONS = ("both", "in", "out")

@@ -16,10 +16,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from capture import durable
-from capture.deadlines import Deadlines
-from capture.provenance import Provenance, provenance
-from capture.tcp_info_layout import FIELDS, SIZE, Layout
+from vmtrace.capture import durable
+from vmtrace.capture.deadlines import Deadlines
+from vmtrace.capture.provenance import Provenance, provenance
+from vmtrace.capture.tcp_info_layout import FIELDS, SIZE, Layout
 
 SCHEMA = "vmtrace.tcpinfo/1"
 COLUMNS = ("time_ns", "stream", "direction", "local_port", "peer_port", *FIELDS)

@@ -10,14 +10,14 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from capture.capture_file import CaptureFile, Contents
-from capture.errors import CaptureError
-from capture.health import CaptureHealth, health_path, reserve, write_health
-from capture.libpcap import Stats
-from capture.offload import read_offload
-from capture.opening import Opened
-from capture.rotation import Rotation
-from capture.settings import CaptureSettings
+from vmtrace.capture.capture_file import CaptureFile, Contents
+from vmtrace.capture.errors import CaptureError
+from vmtrace.capture.health import CaptureHealth, health_path, reserve, write_health
+from vmtrace.capture.libpcap import Stats
+from vmtrace.capture.offload import read_offload
+from vmtrace.capture.opening import Opened
+from vmtrace.capture.rotation import Rotation
+from vmtrace.capture.settings import CaptureSettings
 
 # Packets that one call of libpcap may write before the thread looks up: some 20 ms of work.
 _MOST_AT_ONCE = 20_000

@@ -8,10 +8,10 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from cloudwatch import periods
-from cloudwatch.catalog import EC2, kind_of
-from cloudwatch.counters import Sample
-from cloudwatch.records import Record, instant_ns, number, record, records, text, whole
+from vmtrace.cloudwatch import periods
+from vmtrace.cloudwatch.catalog import EC2, kind_of
+from vmtrace.cloudwatch.counters import Sample
+from vmtrace.cloudwatch.records import Record, instant_ns, number, record, records, text, whole
 
 Dimensions = tuple[tuple[str, str], ...]
 UNFINISHED = ("PartialData", "InternalError")

@@ -8,19 +8,19 @@ import json
 import sys
 from pathlib import Path
 
-from cloudwatch.catalog import AGENT
-from cloudwatch.errors import UsageError
-from cloudwatch.fetching import DEFAULT_MARGIN_S, Result, Wish, fetch_run
-from cloudwatch.importing import Saved, import_answers
-from cloudwatch.periods import checked_period
-from cloudwatch.policy import policy_text
-from cloudwatch.progress import Progress
-from cloudwatch.publishing import NAMESPACE, Published, Selection, publish_run
-from cloudwatch.records import as_json, one_line
-from cloudwatch.run_facts import SIDES, is_instance_id
-from cloudwatch.service import Account
-from cloudwatch.store import RAW, TABLE
-from cloudwatch.summary import summary_record, summary_text
+from vmtrace.cloudwatch.catalog import AGENT
+from vmtrace.cloudwatch.errors import UsageError
+from vmtrace.cloudwatch.fetching import DEFAULT_MARGIN_S, Result, Wish, fetch_run
+from vmtrace.cloudwatch.importing import Saved, import_answers
+from vmtrace.cloudwatch.periods import checked_period
+from vmtrace.cloudwatch.policy import policy_text
+from vmtrace.cloudwatch.progress import Progress
+from vmtrace.cloudwatch.publishing import NAMESPACE, Published, Selection, publish_run
+from vmtrace.cloudwatch.records import as_json, one_line
+from vmtrace.cloudwatch.run_facts import SIDES, is_instance_id
+from vmtrace.cloudwatch.service import Account
+from vmtrace.cloudwatch.store import RAW, TABLE
+from vmtrace.cloudwatch.summary import summary_record, summary_text
 
 _DONE, _FAILED, _USAGE = 0, 1, 2
 _LONGEST_MARGIN_S = 86_400

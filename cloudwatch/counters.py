@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from cloudwatch.periods import NS
+from vmtrace.cloudwatch.periods import NS
 
 _MOST_RESETS_SHARE = 0.1
 """More falls than this among all changes: no driver or agent starts anew so often. One is always allowed to what is

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from cloudwatch.answers import Metric, metric_of
-from cloudwatch.catalog import agent_kind
-from cloudwatch.records import Record, records, text
+from vmtrace.cloudwatch.answers import Metric, metric_of
+from vmtrace.cloudwatch.catalog import agent_kind
+from vmtrace.cloudwatch.records import Record, records, text
 
 Ask = Callable[[str, Record], Record]
 """Sends a request to an operation and returns the answer."""

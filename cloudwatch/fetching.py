@@ -10,18 +10,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from cloudwatch.answers import Answer, Metric, Query, Series, answer_of, problems_of
-from cloudwatch.backoff import Backoff
-from cloudwatch.catalog import AGENT
-from cloudwatch.discovery import LISTED_FOR_DAYS, agent_metrics
-from cloudwatch.errors import CloudWatchError
-from cloudwatch.metric_data import Fetch
-from cloudwatch.periods import NS, Asked, plan
-from cloudwatch.queries import ec2_metrics, queries_for
-from cloudwatch.records import Record, iso
-from cloudwatch.run_facts import Instance, RunFacts, run_facts
-from cloudwatch.service import Account, Service, open_service
-from cloudwatch.store import command_line, kept_fetches, save
+from vmtrace.cloudwatch.answers import Answer, Metric, Query, Series, answer_of, problems_of
+from vmtrace.cloudwatch.backoff import Backoff
+from vmtrace.cloudwatch.catalog import AGENT
+from vmtrace.cloudwatch.discovery import LISTED_FOR_DAYS, agent_metrics
+from vmtrace.cloudwatch.errors import CloudWatchError
+from vmtrace.cloudwatch.metric_data import Fetch
+from vmtrace.cloudwatch.periods import NS, Asked, plan
+from vmtrace.cloudwatch.queries import ec2_metrics, queries_for
+from vmtrace.cloudwatch.records import Record, iso
+from vmtrace.cloudwatch.run_facts import Instance, RunFacts, run_facts
+from vmtrace.cloudwatch.service import Account, Service, open_service
+from vmtrace.cloudwatch.store import command_line, kept_fetches, save
 
 DEFAULT_MARGIN_S = 1800
 _MOST_AHEAD_S = 300

@@ -4,7 +4,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from cloudwatch.errors import CloudWatchError
+from vmtrace.cloudwatch.errors import CloudWatchError
 
 MOST_BYTES = 1 << 28
 _FILE_MODE = 0o600  # they describe somebody's machines

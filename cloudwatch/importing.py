@@ -8,15 +8,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cloudwatch.answers import Series
-from cloudwatch.errors import CloudWatchError
-from cloudwatch.fetching import Result
-from cloudwatch.files import MOST_BYTES, read_any
-from cloudwatch.periods import NS
-from cloudwatch.records import Record, as_json, parse, record
-from cloudwatch.run_facts import RunFacts, run_facts
-from cloudwatch.saved_answers import checked_queries, is_answer, is_part, unknown_names
-from cloudwatch.store import SCHEMA, command_line, fetches_of, kept_fetches, save, series_of
+from vmtrace.cloudwatch.answers import Series
+from vmtrace.cloudwatch.errors import CloudWatchError
+from vmtrace.cloudwatch.fetching import Result
+from vmtrace.cloudwatch.files import MOST_BYTES, read_any
+from vmtrace.cloudwatch.periods import NS
+from vmtrace.cloudwatch.records import Record, as_json, parse, record
+from vmtrace.cloudwatch.run_facts import RunFacts, run_facts
+from vmtrace.cloudwatch.saved_answers import checked_queries, is_answer, is_part, unknown_names
+from vmtrace.cloudwatch.store import SCHEMA, command_line, fetches_of, kept_fetches, save, series_of
 
 STANDARD_INPUT = "-"
 

@@ -8,12 +8,12 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from cloudwatch.answers import UNFINISHED, Query, samples_of
-from cloudwatch.backoff import Backoff
-from cloudwatch.discovery import Ask
-from cloudwatch.periods import NS, Range
-from cloudwatch.queries import MOST_POINTS, batches
-from cloudwatch.records import Record, moment, one_line, records, text
+from vmtrace.cloudwatch.answers import UNFINISHED, Query, samples_of
+from vmtrace.cloudwatch.backoff import Backoff
+from vmtrace.cloudwatch.discovery import Ask
+from vmtrace.cloudwatch.periods import NS, Range
+from vmtrace.cloudwatch.queries import MOST_POINTS, batches
+from vmtrace.cloudwatch.records import Record, moment, one_line, records, text
 
 _MOST_PAGES = 1000
 _MOST_BARREN_PAGES = 50

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from cloudwatch.errors import CloudWatchError, UsageError
+from vmtrace.cloudwatch.errors import CloudWatchError, UsageError
 
 NS = 10**9
 HIGH_RESOLUTION_S = (1, 5, 10, 20, 30)

@@ -4,7 +4,7 @@ import sys
 import time
 from typing import TextIO
 
-from capture.live_display import RewrittenLine, is_terminal, put
+from vmtrace.capture.live_display import RewrittenLine, is_terminal, put
 
 _PATIENCE_S = 2.0
 _LINE_EVERY_S = 30.0

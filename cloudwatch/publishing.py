@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from cloudwatch.errors import CloudWatchError
-from cloudwatch.files import append_line, lines, read
-from cloudwatch.records import Record, as_json, iso, moment, one_line, parse, record
-from cloudwatch.run_facts import run_facts
-from cloudwatch.service import Account, Service, open_service
-from cloudwatch.transfer_metrics import Value, values_of
+from vmtrace.cloudwatch.errors import CloudWatchError
+from vmtrace.cloudwatch.files import append_line, lines, read
+from vmtrace.cloudwatch.records import Record, as_json, iso, moment, one_line, parse, record
+from vmtrace.cloudwatch.run_facts import run_facts
+from vmtrace.cloudwatch.service import Account, Service, open_service
+from vmtrace.cloudwatch.transfer_metrics import Value, values_of
 
 NAMESPACE = "vmtrace"
 PUBLISHED = "cloudwatch.published.jsonl"

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from cloudwatch.answers import Metric, Query
-from cloudwatch.catalog import EC2, EC2_METRICS, kind_of
+from vmtrace.cloudwatch.answers import Metric, Query
+from vmtrace.cloudwatch.catalog import EC2, EC2_METRICS, kind_of
 
 MOST_QUERIES = 500
 MOST_POINTS = 100_800

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from cloudwatch.errors import CloudWatchError
-from cloudwatch.files import lines, read
-from cloudwatch.records import Record, parse, record, text, whole
+from vmtrace.cloudwatch.errors import CloudWatchError
+from vmtrace.cloudwatch.files import lines, read
+from vmtrace.cloudwatch.records import Record, parse, record, text, whole
 
 SIDES = ("sender", "receiver")
 _INSTANCE = re.compile(r"i-[0-9a-f]{8,17}")

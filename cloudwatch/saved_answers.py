@@ -8,12 +8,12 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from cloudwatch.answers import UNFINISHED, Dimensions, Metric, Query, Series, queries_of, samples_of
-from cloudwatch.catalog import EC2, STATISTICS, kind_of, namespace_of
-from cloudwatch.counters import Sample
-from cloudwatch.errors import CloudWatchError
-from cloudwatch.periods import spacing_s
-from cloudwatch.records import Record, instant_ns, number, record, records, text, whole
+from vmtrace.cloudwatch.answers import UNFINISHED, Dimensions, Metric, Query, Series, queries_of, samples_of
+from vmtrace.cloudwatch.catalog import EC2, STATISTICS, kind_of, namespace_of
+from vmtrace.cloudwatch.counters import Sample
+from vmtrace.cloudwatch.errors import CloudWatchError
+from vmtrace.cloudwatch.periods import spacing_s
+from vmtrace.cloudwatch.records import Record, instant_ns, number, record, records, text, whole
 
 _INSTANCE = re.compile(r"\bi-[0-9a-f]{8,17}\b")
 _PERCENTILE = re.compile(r"p\d{1,2}(\.\d+)?")

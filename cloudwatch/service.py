@@ -12,10 +12,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from cloudwatch.backoff import Backoff
-from cloudwatch.errors import CloudWatchError, UsageError
-from cloudwatch.records import Record, one_line
-from cloudwatch.trouble import NO_CREDENTIALS, client_error_line, is_passing, library_error_line
+from vmtrace.cloudwatch.backoff import Backoff
+from vmtrace.cloudwatch.errors import CloudWatchError, UsageError
+from vmtrace.cloudwatch.records import Record, one_line
+from vmtrace.cloudwatch.trouble import NO_CREDENTIALS, client_error_line, is_passing, library_error_line
 
 if TYPE_CHECKING:
     import boto3

@@ -13,12 +13,12 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from cloudwatch.answers import Series, answer_of, problems_of
-from cloudwatch.errors import CloudWatchError
-from cloudwatch.files import read, write_aside
-from cloudwatch.records import Record, as_json, parse, record, records, text
-from cloudwatch.saved_answers import series_of_import
-from cloudwatch.table import table_text
+from vmtrace.cloudwatch.answers import Series, answer_of, problems_of
+from vmtrace.cloudwatch.errors import CloudWatchError
+from vmtrace.cloudwatch.files import read, write_aside
+from vmtrace.cloudwatch.records import Record, as_json, parse, record, records, text
+from vmtrace.cloudwatch.saved_answers import series_of_import
+from vmtrace.cloudwatch.table import table_text
 
 SCHEMA = "vmtrace.cloudwatch/1"
 RAW, TABLE = "cloudwatch.json", "cloudwatch.csv"

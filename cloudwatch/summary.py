@@ -1,8 +1,8 @@
 """What a fetch or an import says in the end: a table for a person, a record for a program."""
 
-from cloudwatch.fetching import Result
-from cloudwatch.records import Record, iso, one_line
-from cloudwatch.table import Merged, dimensions_text, merged
+from vmtrace.cloudwatch.fetching import Result
+from vmtrace.cloudwatch.records import Record, iso, one_line
+from vmtrace.cloudwatch.table import Merged, dimensions_text, merged
 
 SCHEMA = "vmtrace.cloudwatch_summary/1"
 

@@ -9,11 +9,11 @@ import platform
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from cloudwatch import periods
-from cloudwatch.answers import Dimensions, Metric, Series
-from cloudwatch.catalog import kind_of
-from cloudwatch.counters import Sample, deltas, is_cumulative
-from cloudwatch.records import Record
+from vmtrace.cloudwatch import periods
+from vmtrace.cloudwatch.answers import Dimensions, Metric, Series
+from vmtrace.cloudwatch.catalog import kind_of
+from vmtrace.cloudwatch.counters import Sample, deltas, is_cumulative
+from vmtrace.cloudwatch.records import Record
 
 SCHEMA = "vmtrace.cloudwatch_table/1"
 COLUMNS = (

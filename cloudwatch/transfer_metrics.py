@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cloudwatch.errors import CloudWatchError
-from cloudwatch.files import read
-from cloudwatch.records import Record, number, one_line, record, text, whole
-from cloudwatch.run_facts import pairs
+from vmtrace.cloudwatch.errors import CloudWatchError
+from vmtrace.cloudwatch.files import read
+from vmtrace.cloudwatch.records import Record, number, one_line, record, text, whole
+from vmtrace.cloudwatch.run_facts import pairs
 
 PARTS = ("probe", "data")
 MEASURED = "analysis/transfers.parquet"

@@ -4,7 +4,7 @@ import re
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-from cloudwatch.records import Record, one_line, record
+from vmtrace.cloudwatch.records import Record, one_line, record
 
 _BUSY = re.compile(
     r"Throttl|TooManyRequests|RequestLimitExceeded|LimitExceeded|SlowDown|BandwidthLimitExceeded|PriorRequestNotComplete"

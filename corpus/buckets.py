@@ -13,14 +13,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from analyze import _engine
-from analyze.trace import version
-from corpus.engine import document, header_of, parsed, rows, written
-from corpus.errors import CorpusError
-from corpus.folder import PARTS, Folder, LocalFolder, folder
-from corpus.icmp import errors_of
-from corpus.joining import checked
-from corpus.splitting import Manifest, manifests
+from vmtrace.analyze import _engine
+from vmtrace.analyze.trace import version
+from vmtrace.corpus.engine import document, header_of, parsed, rows, written
+from vmtrace.corpus.errors import CorpusError
+from vmtrace.corpus.folder import PARTS, Folder, LocalFolder, folder
+from vmtrace.corpus.icmp import errors_of
+from vmtrace.corpus.joining import checked
+from vmtrace.corpus.splitting import Manifest, manifests
 
 _ROWS_AT_ONCE = 1 << 12
 FEW_CONNECTIONS = 100

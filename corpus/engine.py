@@ -9,7 +9,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, Self
 
-from analyze import _engine
+from vmtrace.analyze import _engine
 
 Record = dict[str, Any]
 
@@ -53,7 +53,7 @@ def _quoted(text: str) -> str:
 
 def document(analysis: _engine.Analysis, names: Sequence[str], *, only: int | None = 0) -> bytes:
     """The JSON document, by itself without connections."""
-    from analyze.trace import version
+    from vmtrace.analyze.trace import version
 
     out = io.BytesIO()
     analysis.write_json(out.write, vmtrace_version=version(), input_paths=names, only_connection=only)

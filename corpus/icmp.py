@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from ipaddress import ip_address
 from typing import Any
 
-from corpus.engine import Record
-from corpus.splitting import Manifest
+from vmtrace.corpus.engine import Record
+from vmtrace.corpus.splitting import Manifest
 
 _MOST_ERRORS = 1 << 16
 _MOST_TRANSLATED = 64

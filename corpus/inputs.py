@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from analyze import _engine, capture_files
-from analyze.stores.listing import ObjectUrl
-from analyze.stores.remote import RemoteObject
-from corpus.engine import header_of
+from vmtrace.analyze import _engine, capture_files
+from vmtrace.analyze.stores.listing import ObjectUrl
+from vmtrace.analyze.stores.remote import RemoteObject
+from vmtrace.corpus.engine import header_of
 
 _HEAD_BYTES = 64 << 10
 _AT_ONCE = 16
@@ -47,7 +47,7 @@ class Input:
     def head(self) -> bytes:
         """Its first bytes."""
         if self.is_object:
-            from analyze.stores.reader import get_range
+            from vmtrace.analyze.stores.reader import get_range
 
             return bytes(get_range(self._object, 0, min(_HEAD_BYTES, self.size_bytes)))
         with Path(self.name).open("rb") as file:

@@ -9,8 +9,8 @@ of a run, they take room from those of the next ones.
 
 from collections.abc import Iterable, Sequence
 
-from corpus.errors import CorpusError
-from corpus.splitting import Manifest
+from vmtrace.corpus.errors import CorpusError
+from vmtrace.corpus.splitting import Manifest
 
 _REACH_NS = 2_000_000_000
 """Frames so close to the border may have been put into order across it: a lag of a host is a second at most."""

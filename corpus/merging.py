@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corpus.engine import Digits, Record
-from corpus.splitting import Manifest
+from vmtrace.corpus.engine import Digits, Record
+from vmtrace.corpus.splitting import Manifest
 
 _SAME_STEP_NS = 1_000_000_000
 """Steps of the clock within this time are the same (docs/methods.md)."""
@@ -23,9 +23,9 @@ _SYN_COUNTS = ("syn", "syn_ack", "syn_retransmissions", "established", "reset")
 _THE_SAME = frozenset({"schema", "vmtrace", "reasons"})
 """In all buckets."""
 CROSSING = ("shared_limits", "shared_limits_not_listed", "request_servers")
-"""What the engine finds from what all buckets packed (`corpus.results.crossing`)."""
+"""What the engine finds from what all buckets packed (`vmtrace.corpus.results.crossing`)."""
 _LEFT_OUT = frozenset({"outcomes", *CROSSING})
-"""Outcomes have a rule of their own, too (`corpus.outcomes`)."""
+"""Outcomes have a rule of their own, too (`vmtrace.corpus.outcomes`)."""
 
 Ids = NDArray[np.uint32]
 

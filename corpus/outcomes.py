@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from corpus.engine import Record
+from vmtrace.corpus.engine import Record
 
 _MOST_SERVERS = 100
 _MOST_IDS = 20

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from analyze.charts.chart import Axis, Chart, Panel, Series, span, time_unit
-from analyze.human_causes import factor_name
-from analyze.pages.blocks import Cell, Column, Figures, Page, Row, Section, Shares, Table, Text, summary
-from analyze.pages.causes import COLOURS, NOT_JUDGED, cause_shares
-from analyze.pages.write import write_report_page
-from analyze.units import plural, printable, seconds
-from corpus.engine import Record
-from corpus.overview import Overview, Sum
+from vmtrace.analyze.charts.chart import Axis, Chart, Panel, Series, span, time_unit
+from vmtrace.analyze.human_causes import factor_name
+from vmtrace.analyze.pages.blocks import Cell, Column, Figures, Page, Row, Section, Shares, Table, Text, summary
+from vmtrace.analyze.pages.causes import COLOURS, NOT_JUDGED, cause_shares
+from vmtrace.analyze.pages.write import write_report_page
+from vmtrace.analyze.units import plural, printable, seconds
+from vmtrace.corpus.engine import Record
+from vmtrace.corpus.overview import Overview, Sum
 
 _PLACES_SHOWN = 200
 _INPUTS_SHOWN = 200

@@ -4,9 +4,9 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 
-from corpus.errors import CorpusError
-from corpus.folder import Folder
-from corpus.inputs import Found, Input
+from vmtrace.corpus.errors import CorpusError
+from vmtrace.corpus.folder import Folder
+from vmtrace.corpus.inputs import Found, Input
 
 PLAN = "plan.json"
 ONE_TASK_BYTES = 64 << 20

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from analyze.stores.place import is_url
-from corpus.errors import CorpusError
-from corpus.folder import folder
+from vmtrace.analyze.stores.place import is_url
+from vmtrace.corpus.errors import CorpusError
+from vmtrace.corpus.folder import folder
 
 _TABLES = ("connections", "syns", "lookups", "echoes")
 
@@ -84,7 +84,7 @@ def _as_table(rows: pa.Table) -> str:
     from rich.table import Table
     from rich.text import Text
 
-    from analyze.units import printable
+    from vmtrace.analyze.units import printable
 
     table = Table(box=None, pad_edge=False)
     for field in rows.schema:

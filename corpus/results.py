@@ -11,12 +11,20 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from analyze import _engine
-from analyze.trace import version
-from corpus.buckets import FEW_CONNECTIONS, LINES, LINES_WITH_INTERVALS, SMALL_PARTS, Shared, json_value, part_name
-from corpus.engine import Record, document, parsed, written
-from corpus.folder import Folder, folder
-from corpus.merging import (
+from vmtrace.analyze import _engine
+from vmtrace.analyze.trace import version
+from vmtrace.corpus.buckets import (
+    FEW_CONNECTIONS,
+    LINES,
+    LINES_WITH_INTERVALS,
+    SMALL_PARTS,
+    Shared,
+    json_value,
+    part_name,
+)
+from vmtrace.corpus.engine import Record, document, parsed, written
+from vmtrace.corpus.folder import Folder, folder
+from vmtrace.corpus.merging import (
     CROSSING,
     Ids,
     merged_echoes,
@@ -26,9 +34,9 @@ from corpus.merging import (
     merged_top,
     numbered,
 )
-from corpus.outcomes import merged_outcomes
-from corpus.overview import COLUMNS, Overview, overview_of
-from corpus.splitting import Manifest
+from vmtrace.corpus.outcomes import merged_outcomes
+from vmtrace.corpus.overview import COLUMNS, Overview, overview_of
+from vmtrace.corpus.splitting import Manifest
 
 CONNECTIONS = "connections"
 DOCUMENT = "analysis.json"
@@ -226,7 +234,7 @@ def _lines_of(path: Path, read_bytes: int) -> Iterator[bytes]:
 
 def write_page(out: Folder, document: Record, buckets: int) -> Overview:
     """`report.html`, from the connection tables."""
-    from corpus.page import write_page as write
+    from vmtrace.corpus.page import write_page as write
 
     with tempfile.TemporaryDirectory(prefix="vmtrace-") as within:
         overview = overview_of(_tables(out, buckets, Path(within)))

@@ -11,18 +11,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from corpus import results
-from corpus.buckets import BucketTask, analyze_bucket, is_as_asked
-from corpus.engine import Record
-from corpus.folder import PARTS, Folder, folder
-from corpus.icmp import errors_of, translated
-from corpus.inputs import Found
-from corpus.joining import checked, in_time_order, runs_to_join
-from corpus.merging import lags_of
-from corpus.planning import Plan, joined, keep, planned, resumed
-from corpus.results import TableTask, write_table
-from corpus.splitting import MANIFESTS, SLICES, Manifest, SplitTask, manifests, split
-from corpus.workers import Workers
+from vmtrace.corpus import results
+from vmtrace.corpus.buckets import BucketTask, analyze_bucket, is_as_asked
+from vmtrace.corpus.engine import Record
+from vmtrace.corpus.folder import PARTS, Folder, folder
+from vmtrace.corpus.icmp import errors_of, translated
+from vmtrace.corpus.inputs import Found
+from vmtrace.corpus.joining import checked, in_time_order, runs_to_join
+from vmtrace.corpus.merging import lags_of
+from vmtrace.corpus.planning import Plan, joined, keep, planned, resumed
+from vmtrace.corpus.results import TableTask, write_table
+from vmtrace.corpus.splitting import MANIFESTS, SLICES, Manifest, SplitTask, manifests, split
+from vmtrace.corpus.workers import Workers
 
 
 class Display(Protocol):
@@ -184,7 +184,7 @@ class Run:
 
 def manifest_of_run(done: Done) -> Record:
     """What was done, for people and programs."""
-    from analyze.trace import version
+    from vmtrace.analyze.trace import version
 
     return {
         "schema": "vmtrace.corpus/1",

@@ -10,14 +10,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from analyze import _engine
-from analyze.capture_version import Version
-from analyze.filter import compiler
-from analyze.index_file import Index, as_bytes, name_in_folder
-from analyze.trace import version
-from corpus.engine import document, parsed, rows, written
-from corpus.folder import Folder, Slices, folder
-from corpus.inputs import Input, check_unchanged
+from vmtrace.analyze import _engine
+from vmtrace.analyze.capture_version import Version
+from vmtrace.analyze.filter import compiler
+from vmtrace.analyze.index_file import Index, as_bytes, name_in_folder
+from vmtrace.analyze.trace import version
+from vmtrace.corpus.engine import document, parsed, rows, written
+from vmtrace.corpus.folder import Folder, Slices, folder
+from vmtrace.corpus.inputs import Input, check_unchanged
 
 FORMAT = 3
 MANIFESTS = "split"

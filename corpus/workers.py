@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from corpus.errors import CorpusError
+from vmtrace.corpus.errors import CorpusError
 
 _MOST_LOSSES = 3
 """Times that a task is given anew, each after as many lost workers as the scheduler allows (four)."""
@@ -134,7 +134,9 @@ def _prepared() -> Iterator[None]:
     from distributed.utils import get_mp_context
 
     context = get_mp_context()  # type: ignore[no-untyped-call]
-    context.set_forkserver_preload(["distributed", "corpus.splitting", "corpus.buckets", "corpus.results"])
+    context.set_forkserver_preload(
+        ["distributed", "vmtrace.corpus.splitting", "vmtrace.corpus.buckets", "vmtrace.corpus.results"]
+    )
     yield
 
 

@@ -1,8 +1,8 @@
-"""`python -m lab`: the same as `vmtrace lab`."""
+"""`python -m vmtrace.lab`: the same as `vmtrace lab`."""
 
 import sys
 
-from lab import command
+from vmtrace.lab import command
 
 if __name__ == "__main__":
     sys.exit(command.run(command.build_parser().parse_args()))

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from lab import namespaces
+from vmtrace.lab import namespaces
 
 DEFAULT_SNAPLEN_BYTES = 128
 WHOLE_PACKETS_BYTES = 262_144

@@ -6,12 +6,12 @@ import argparse
 import sys
 from pathlib import Path
 
-from lab import namespaces, scenario
-from lab.campaign import run as campaign_run
-from lab.campaign.settings import Campaign, CampaignError, Host
-from lab.guest import kernel
-from lab.profiles import PROFILES, Profile
-from lab.profiles.overrides import NAMES, changed
+from vmtrace.lab import namespaces, scenario
+from vmtrace.lab.campaign import run as campaign_run
+from vmtrace.lab.campaign.settings import Campaign, CampaignError, Host
+from vmtrace.lab.guest import kernel
+from vmtrace.lab.profiles import PROFILES, Profile
+from vmtrace.lab.profiles.overrides import NAMES, changed
 
 _INTERRUPTED = 130
 _STALLS = ("auto", "guest-kernel", "frozen-host", "none")

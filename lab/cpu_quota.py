@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from capture.counters.throttled import parse
+from vmtrace.capture.counters.throttled import parse
 
 PERIOD_S = 0.1
 _VERSION_1 = (Path("/sys/fs/cgroup/cpu"), Path("/sys/fs/cgroup/cpu,cpuacct"))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from lab.capture_run import DEFAULT_SNAPLEN_BYTES
-from lab.hosts import HostSettings, Topology
-from lab.impairments import Impairments
-from lab.transfer import Transfer
+from vmtrace.lab.capture_run import DEFAULT_SNAPLEN_BYTES
+from vmtrace.lab.hosts import HostSettings, Topology
+from vmtrace.lab.impairments import Impairments
+from vmtrace.lab.transfer import Transfer
 
 
 @dataclass(frozen=True, slots=True)

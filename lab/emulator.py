@@ -30,8 +30,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lab.fate_log import HEADER_BYTES, LONGEST_WAIT_NS, RECORD
-from lab.impairments import (
+from vmtrace.lab.fate_log import HEADER_BYTES, LONGEST_WAIT_NS, RECORD
+from vmtrace.lab.impairments import (
     BurstLoss,
     Decision,
     DelayStep,
@@ -287,8 +287,8 @@ def prefer_this_process() -> bool:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """`python -m lab.emulator`: run on two inherited descriptors until SIGTERM, then write the report."""
-    parser = argparse.ArgumentParser(prog="lab.emulator", description=main.__doc__)
+    """`python -m vmtrace.lab.emulator`: run on two inherited descriptors until SIGTERM, then write the report."""
+    parser = argparse.ArgumentParser(prog="vmtrace.lab.emulator", description=main.__doc__)
     parser.add_argument("--descriptors", nargs=2, type=int, required=True, metavar=("SENDER", "RECEIVER"))
     parser.add_argument("--settings", type=Path, required=True)
     parser.add_argument("--log", type=Path, required=True)

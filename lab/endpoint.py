@@ -1,4 +1,4 @@
-"""One end of a transfer, as a program: `python -m lab.endpoint SETTINGS.json` inside a host's namespace.
+"""One end of a transfer, as a program: `python -m vmtrace.lab.endpoint SETTINGS.json` inside a host's namespace.
 
 Sends and reads as the transfer says, digests every byte, samples TCP_INFO, writes its result as JSON.
 """
@@ -18,8 +18,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lab.tcp_info import TcpInfoSampler
-from lab.transfer import Kind, Transfer
+from vmtrace.lab.tcp_info import TcpInfoSampler
+from vmtrace.lab.transfer import Kind, Transfer
 
 _BLOCK = os.urandom(1 << 20)
 _UNSENT_LOW_WATER_BYTES = 131_072  # so that a transfer limited by time does not end with megabytes still to send

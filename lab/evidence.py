@@ -12,16 +12,16 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from lab import truth
-from lab.capture_run import CaptureHealth
-from lab.description import Scenario
-from lab.emulator import ENTRY_P99_BOUND_S, LATENESS_P99_BOUND_S, LOOP_BOUND_S
-from lab.fate_log import PacketFate
-from lab.hosts import ADDRESSES, Topology
-from lab.pcap_file import CapturedPacket
-from lab.round_trips import clean_samples_s
-from lab.tcp_info import last_rows, read_table
-from lab.transfer import TransferOutcome
+from vmtrace.lab import truth
+from vmtrace.lab.capture_run import CaptureHealth
+from vmtrace.lab.description import Scenario
+from vmtrace.lab.emulator import ENTRY_P99_BOUND_S, LATENESS_P99_BOUND_S, LOOP_BOUND_S
+from vmtrace.lab.fate_log import PacketFate
+from vmtrace.lab.hosts import ADDRESSES, Topology
+from vmtrace.lab.pcap_file import CapturedPacket
+from vmtrace.lab.round_trips import clean_samples_s
+from vmtrace.lab.tcp_info import last_rows, read_table
+from vmtrace.lab.transfer import TransferOutcome
 
 SCHEMA = "vmtrace.lab_truth/1"
 _CLOCK_STEP_BOUND_NS = 1_000_000

@@ -16,7 +16,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from lab.impairments import Fate
+from vmtrace.lab.impairments import Fate
 
 HEADER_BYTES = 100  # IPv6 (40) and the longest TCP header (60)
 RECORD = struct.Struct(f"<QQQIIBBH{HEADER_BYTES}s")  # in, due, out, waited, number, direction, fate, length, headers

@@ -5,7 +5,7 @@ Three shapes:
 * `OFFLOAD`: each host has a veth to a router of its own, and the routers hold the TUN devices. With segmentation
   offload the sender's capture sees superpackets, with receive offload the receiver's too; the path carries MTU size.
 * `GUEST`: as `OFFLOAD`, but in the place of the sender's host is a TAP device of its router, for a guest kernel
-  (`lab.guest`) that somebody else starts.
+  (`vmtrace.lab.guest`) that somebody else starts.
 
 The data sender is always the host `sender`; which side opens the connection is the transfer's affair.
 """
@@ -26,8 +26,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from lab import namespaces, processors
-from lab.emulator import EmulatorSettings
+from vmtrace.lab import namespaces, processors
+from vmtrace.lab.emulator import EmulatorSettings
 
 ADDRESSES = {
     4: {"sender": "198.18.1.1", "receiver": "198.18.2.1"},
@@ -294,7 +294,7 @@ def _start_emulator(
     settings_path, log_path, report_path = (folder / name for name in ("path.json", "fates.bin", "emulator.json"))
     settings_path.write_text(json.dumps(asdict(settings)))
     report_path.unlink(missing_ok=True)
-    command = [sys.executable, "-m", "lab.emulator", "--descriptors", *map(str, descriptors)]
+    command = [sys.executable, "-m", "vmtrace.lab.emulator", "--descriptors", *map(str, descriptors)]
     command += ["--settings", str(settings_path), "--log", str(log_path), "--report", str(report_path)]
     process = subprocess.Popen(
         command,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from lab import namespaces
+from vmtrace.lab import namespaces
 
 _FILES = ("snmp", "netstat")
 _TIME_WAIT = "06"

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from lab.fate_log import FLAG_ACK, PacketFate
+from vmtrace.lab.fate_log import FLAG_ACK, PacketFate
 
 _WRAP = 1 << 32
 

@@ -17,16 +17,16 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from lab import evidence, fate_log, kernel_counters, namespaces
-from lab.capture_run import capturing
-from lab.description import Scenario
-from lab.emulator import EmulatorSettings
-from lab.evidence import Evidence
-from lab.fate_log import PacketFate
-from lab.hosts import EmulatedPath, Topology, joined_hosts
-from lab.pcap_file import read_packets
-from lab.ready_scenarios import SCENARIOS
-from lab.transfer import run_transfer
+from vmtrace.lab import evidence, fate_log, kernel_counters, namespaces
+from vmtrace.lab.capture_run import capturing
+from vmtrace.lab.description import Scenario
+from vmtrace.lab.emulator import EmulatorSettings
+from vmtrace.lab.evidence import Evidence
+from vmtrace.lab.fate_log import PacketFate
+from vmtrace.lab.hosts import EmulatedPath, Topology, joined_hosts
+from vmtrace.lab.pcap_file import read_packets
+from vmtrace.lab.ready_scenarios import SCENARIOS
+from vmtrace.lab.transfer import run_transfer
 
 _TIME_LIMIT_S = 60.0
 _RESULT_FILES = (
@@ -184,8 +184,10 @@ def run_named(options: argparse.Namespace) -> int:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """`python -m lab.scenario NAME --out DIR`."""
-    parser = argparse.ArgumentParser(prog="python -m lab.scenario", description="Run a transfer with known truth.")
+    """`python -m vmtrace.lab.scenario NAME --out DIR`."""
+    parser = argparse.ArgumentParser(
+        prog="python -m vmtrace.lab.scenario", description="Run a transfer with known truth."
+    )
     add_options(parser)
     return run_named(parser.parse_args(arguments))
 

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from itertools import chain
 
-from lab.emulator import LATENESS_P99_BOUND_S, LOOP_BOUND_S
-from lab.fate_log import PacketFate
+from vmtrace.lab.emulator import LATENESS_P99_BOUND_S, LOOP_BOUND_S
+from vmtrace.lab.fate_log import PacketFate
 
 DELAY_ERROR_P99_BOUND_S = LATENESS_P99_BOUND_S
 STANDSTILL_SHARE_BOUND = 0.001

@@ -15,8 +15,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from lab import kernel_counters, namespaces
-from lab.hosts import Host, module_environment
+from vmtrace.lab import kernel_counters, namespaces
+from vmtrace.lab.hosts import Host, module_environment
 
 PORT = 5810
 
@@ -135,7 +135,7 @@ def _start(
     document["result"] = str(folder / f"{end}.json")
     document["certificate"], document["key"] = str(folder / "server.crt"), str(folder / "server.key")
     settings.write_text(json.dumps(document))
-    command = [*namespaces.exec_prefix(host.namespace), sys.executable, "-m", "lab.endpoint", str(settings)]
+    command = [*namespaces.exec_prefix(host.namespace), sys.executable, "-m", "vmtrace.lab.endpoint", str(settings)]
     log = stack.enter_context((folder / f"{end}.log").open("w"))
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, env=module_environment())
     stack.callback(_kill, process)

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 
-from lab.fate_log import FLAG_FIN, FLAG_SYN, PacketFate
+from vmtrace.lab.fate_log import FLAG_FIN, FLAG_SYN, PacketFate
 
 _COPY = "duplicate"
 

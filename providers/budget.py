@@ -8,10 +8,10 @@ import re
 import threading
 from dataclasses import dataclass
 
-from capture.quantities import shown_decimal_bytes
-from providers.errors import BudgetError
-from providers.plan import Workload
-from providers.prices import Prices, Usage, shown_charge
+from vmtrace.capture.quantities import shown_decimal_bytes
+from vmtrace.providers.errors import BudgetError
+from vmtrace.providers.plan import Workload
+from vmtrace.providers.prices import Prices, Usage, shown_charge
 
 _WRITING = frozenset({"PUT", "POST", "PATCH"})
 # S3 and Azure charge a listing, a GET, as they charge a PUT: what tells it in their queries.

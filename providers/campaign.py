@@ -16,29 +16,29 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from capture.errors import CaptureError
-from capture.host_record import HostRecord
-from capture.instance_metadata import check_setting
-from capture.interruption import Interruption
-from capture.provenance import vmtrace_version
-from capture.settings import CaptureSettings
-from providers import registry
-from providers.budget import Budget
-from providers.clock import REAL, Clock
-from providers.display import Display
-from providers.errors import HOPELESS, BudgetError, ErrorKind, ProvidersError, ServiceError, UsageError
-from providers.exchanges import HttpObserver
-from providers.files import discard
-from providers.journal import Journal, outstanding
-from providers.kinds.kind import BENCHMARK, SWEEP
-from providers.kinds.site import Place, Site, translated
-from providers.order import Order
-from providers.recording import capture_filter, check_capture, interface_for, strays_from
-from providers.removal import Remover
-from providers.resuming import check_resumable
-from providers.reverse_names import reverse_names
-from providers.run_folder import COMPLETE, FAILED, INTERRUPTED, OVER_BUDGET, RUNNING, RunFolder
-from providers.service import Service, Target
+from vmtrace.capture.errors import CaptureError
+from vmtrace.capture.host_record import HostRecord
+from vmtrace.capture.instance_metadata import check_setting
+from vmtrace.capture.interruption import Interruption
+from vmtrace.capture.provenance import vmtrace_version
+from vmtrace.capture.settings import CaptureSettings
+from vmtrace.providers import registry
+from vmtrace.providers.budget import Budget
+from vmtrace.providers.clock import REAL, Clock
+from vmtrace.providers.display import Display
+from vmtrace.providers.errors import HOPELESS, BudgetError, ErrorKind, ProvidersError, ServiceError, UsageError
+from vmtrace.providers.exchanges import HttpObserver
+from vmtrace.providers.files import discard
+from vmtrace.providers.journal import Journal, outstanding
+from vmtrace.providers.kinds.kind import BENCHMARK, SWEEP
+from vmtrace.providers.kinds.site import Place, Site, translated
+from vmtrace.providers.order import Order
+from vmtrace.providers.recording import capture_filter, check_capture, interface_for, strays_from
+from vmtrace.providers.removal import Remover
+from vmtrace.providers.resuming import check_resumable
+from vmtrace.providers.reverse_names import reverse_names
+from vmtrace.providers.run_folder import COMPLETE, FAILED, INTERRUPTED, OVER_BUDGET, RUNNING, RunFolder
+from vmtrace.providers.service import Service, Target
 
 Record = dict[str, Any]
 

@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from capture.run_state import write_run_state
-from providers import registry
-from providers.budget import Budget, Limits
-from providers.errors import ProvidersError
-from providers.exchanges import HttpObserver
-from providers.files import discard
-from providers.journal import NAME, Journal, outstanding
-from providers.removal import Remover
-from providers.run_folder import FAILED, RUNNING, lock_run, read_run
-from providers.service import Service, Target
+from vmtrace.capture.run_state import write_run_state
+from vmtrace.providers import registry
+from vmtrace.providers.budget import Budget, Limits
+from vmtrace.providers.errors import ProvidersError
+from vmtrace.providers.exchanges import HttpObserver
+from vmtrace.providers.files import discard
+from vmtrace.providers.journal import NAME, Journal, outstanding
+from vmtrace.providers.removal import Remover
+from vmtrace.providers.run_folder import FAILED, RUNNING, lock_run, read_run
+from vmtrace.providers.service import Service, Target
 
 
 @dataclass(frozen=True, slots=True)

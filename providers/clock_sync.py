@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from capture.clock import clock_state
+from vmtrace.capture.clock import clock_state
 
 _ANSWERS_WITHIN_S = 5.0
 _UNITS_S = {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0}

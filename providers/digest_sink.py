@@ -10,7 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 
-from providers.errors import ErrorKind, ServiceError
+from vmtrace.providers.errors import ErrorKind, ServiceError
 
 _PORTION_BYTES = 1 << 20
 _MOST_PORTIONS = 8  # that wait for the thread; then the reader does

@@ -9,13 +9,13 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from capture.live_display import Bar, Every, Lines, is_terminal, live_display
-from capture.quantities import shown_decimal_bytes, shown_rate, shown_s
-from providers.plan import Plan
-from providers.prices import shown_charge
+from vmtrace.capture.live_display import Bar, Every, Lines, is_terminal, live_display
+from vmtrace.capture.quantities import shown_decimal_bytes, shown_rate, shown_s
+from vmtrace.providers.plan import Plan
+from vmtrace.providers.prices import shown_charge
 
 if TYPE_CHECKING:
-    from providers.transfer import Job
+    from vmtrace.providers.transfer import Job
 
 _LINE_EVERY_S = 30.0
 

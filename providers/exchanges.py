@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Any, Protocol, Self
 from weakref import WeakKeyDictionary, WeakSet
 
-from providers.clock import REAL, Clock
+from vmtrace.providers.clock import REAL, Clock
 
 # Where the services put the id of a request.
 _ID_HEADERS = ("x-amz-request-id", "x-amzn-requestid", "x-ms-request-id", "x-trans-id", "x-openstack-request-id")

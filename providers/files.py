@@ -6,10 +6,10 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from capture.quantities import shown_decimal_bytes
-from providers.errors import ProvidersError
-from providers.plan import Workload
-from providers.service import LocalFile
+from vmtrace.capture.quantities import shown_decimal_bytes
+from vmtrace.providers.errors import ProvidersError
+from vmtrace.providers.plan import Workload
+from vmtrace.providers.service import LocalFile
 
 _BLOCK_BYTES = 1 << 20
 _SPARE_BYTES = 64 << 20  # the packets and the logs need some room, too

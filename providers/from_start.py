@@ -1,6 +1,6 @@
 """A sink for SDKs that begin a broken download again from its first byte and write all of it again."""
 
-from providers.service import Sink
+from vmtrace.providers.service import Sink
 
 
 class FromStart:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from capture.durable import append_whole, open_to_append, read_lines, repair_tail
-from providers.errors import ProvidersError
+from vmtrace.capture.durable import append_whole, open_to_append, read_lines, repair_tail
+from vmtrace.providers.errors import ProvidersError
 
 NAME = "journal.jsonl"
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
-from providers.errors import UsageError
+from vmtrace.providers.errors import UsageError
 
 T = TypeVar("T")
 

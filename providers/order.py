@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from providers.budget import Limits
-from providers.kinds.kind import CampaignPlan
-from providers.prices import PriceTable
+from vmtrace.providers.budget import Limits
+from vmtrace.providers.kinds.kind import CampaignPlan
+from vmtrace.providers.prices import PriceTable
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from providers.kinds.kind import BENCHMARK
+from vmtrace.providers.kinds.kind import BENCHMARK
 
 if TYPE_CHECKING:
-    from providers.kinds.kind import Runner
-    from providers.kinds.site import Site
+    from vmtrace.providers.kinds.kind import Runner
+    from vmtrace.providers.kinds.site import Site
 
 UPLOAD, DOWNLOAD = "upload", "download"
 QUICK_LARGEST_BYTES = 10 * 10**6
@@ -49,7 +49,7 @@ class Plan:
 
     def runner(self, site: "Site") -> "Runner":
         """What carries it out."""
-        from providers.kinds.benchmark import Benchmark
+        from vmtrace.providers.kinds.benchmark import Benchmark
 
         return Benchmark(site, self)
 

@@ -7,18 +7,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from capture.quantities import duration_s, size_bytes
-from providers.kinds.kind import AVAILABILITY, BENCHMARK, KINDS, LOCATIONS, PROBES, SURGE, SWEEP, CampaignPlan
-from providers.kinds.sampling_plan import (
+from vmtrace.capture.quantities import duration_s, size_bytes
+from vmtrace.providers.kinds.kind import AVAILABILITY, BENCHMARK, KINDS, LOCATIONS, PROBES, SURGE, SWEEP, CampaignPlan
+from vmtrace.providers.kinds.sampling_plan import (
     GARFINKEL2007_PROBES,
     PALANKAR2008_AVAILABILITY,
     PALANKAR2008_LOCATIONS,
     SamplingPlan,
 )
-from providers.kinds.surge_plan import GARFINKEL2007_SURGE, SurgePlan
-from providers.kinds.sweep_plan import SOURCES, YOON_UPLOAD, Merges, SweepPlan
-from providers.plan import DOWNLOAD, UPLOAD, Plan, Workload
-from providers.toml_file import load, parsed, refuse_unknown
+from vmtrace.providers.kinds.surge_plan import GARFINKEL2007_SURGE, SurgePlan
+from vmtrace.providers.kinds.sweep_plan import SOURCES, YOON_UPLOAD, Merges, SweepPlan
+from vmtrace.providers.plan import DOWNLOAD, UPLOAD, Plan, Workload
+from vmtrace.providers.toml_file import load, parsed, refuse_unknown
 
 BOCCHI2014 = Plan(
     name="bocchi2014",

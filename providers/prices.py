@@ -1,14 +1,14 @@
 """What a workload is charged: by a table of prices that the user names. Without one, charges are unknown, not zero.
 
-A table is a TOML file (`providers.rates`); those that come along are of studies, of 2007, 2008 and 2014. There is no
+A table is a TOML file (`vmtrace.providers.rates`); those that come along are of studies, of 2007, 2008 and 2014. There is no
 table of today's prices: they differ by region, account and volume, and change.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from providers.rates import GB_BYTES, MINIMUM_DAYS, Rates, known_tables, rates_of_toml, table_path
-from providers.toml_file import load
+from vmtrace.providers.rates import GB_BYTES, MINIMUM_DAYS, Rates, known_tables, rates_of_toml, table_path
+from vmtrace.providers.toml_file import load
 
 _GB_BYTES = GB_BYTES  # the smaller of the two gigabytes: never less than is charged
 _MONTH_S = 30 * 86_400.0

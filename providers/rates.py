@@ -1,7 +1,7 @@
 """Price tables (TOML): what each service charges for each unit, with steps by volume, regions, storage classes.
 
-A price that a table leaves out is unknown (None), never 0. `providers.prices` makes of a complete table what a storage
-run is charged; `providers.costs` reckons whole workloads with it, gaps included, and names what is missing.
+A price that a table leaves out is unknown (None), never 0. `vmtrace.providers.prices` makes of a complete table what a storage
+run is charged; `vmtrace.providers.costs` reckons whole workloads with it, gaps included, and names what is missing.
 """
 
 import math
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from providers.toml_file import load, parsed, refuse_unknown
+from vmtrace.providers.toml_file import load, parsed, refuse_unknown
 
 GB_BYTES = 10**9
 MOST = 1e6

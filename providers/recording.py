@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from capture.errors import CaptureError
-from capture.health import CaptureHealth
-from capture.interfaces import interface_towards
-from capture.link import LinkReader
-from capture.opening import open_capture
-from capture.recorder import Recorder
-from capture.settings import ANY, CaptureSettings
-from providers.errors import ProvidersError
+from vmtrace.capture.errors import CaptureError
+from vmtrace.capture.health import CaptureHealth
+from vmtrace.capture.interfaces import interface_towards
+from vmtrace.capture.link import LinkReader
+from vmtrace.capture.opening import open_capture
+from vmtrace.capture.recorder import Recorder
+from vmtrace.capture.settings import ANY, CaptureSettings
+from vmtrace.providers.errors import ProvidersError
 
 _QUIET_S = 0.2
 _PATIENCE_S = 2.0

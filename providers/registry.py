@@ -16,9 +16,9 @@ from importlib.metadata import requires
 from shlex import quote
 from typing import TypeVar
 
-from providers import services
-from providers.errors import ProvidersError, ServiceError, UsageError
-from providers.service import Service, Target
+from vmtrace.providers import services
+from vmtrace.providers.errors import ProvidersError, ServiceError, UsageError
+from vmtrace.providers.service import Service, Target
 
 T = TypeVar("T")
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from providers.errors import ErrorKind, ProvidersError, ServiceError
-from providers.journal import Journal, outstanding
-from providers.service import Service
+from vmtrace.providers.errors import ErrorKind, ProvidersError, ServiceError
+from vmtrace.providers.journal import Journal, outstanding
+from vmtrace.providers.service import Service
 
 Record = dict[str, Any]
 _AT_ONCE = 1000

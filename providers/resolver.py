@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from providers.clock import REAL, Clock
+from vmtrace.providers.clock import REAL, Clock
 
 _LIFETIME_S = 5.0
 _HOSTS = Path("/etc/hosts")

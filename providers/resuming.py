@@ -6,10 +6,10 @@ import os
 from pathlib import Path
 from typing import Any
 
-from providers.errors import ProvidersError, UsageError
-from providers.kinds.kind import BENCHMARK
-from providers.order import Order
-from providers.run_folder import COMPLETE, lock_run, read_run
+from vmtrace.providers.errors import ProvidersError, UsageError
+from vmtrace.providers.kinds.kind import BENCHMARK
+from vmtrace.providers.order import Order
+from vmtrace.providers.run_folder import COMPLETE, lock_run, read_run
 
 _TAIL_BYTES = 1 << 20
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 
-from capture.icmp import EchoSocket
+from vmtrace.capture.icmp import EchoSocket
 
 WAIT_S = 2.0
 ICMP, TCP = "icmp", "tcp"

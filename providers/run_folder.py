@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from capture.durable import append_whole, hold_folder, make_folder, open_to_append, repair_tail
-from capture.run_state import RunStateError, read_run_state, write_run_state
-from providers.errors import ProvidersError
+from vmtrace.capture.durable import append_whole, hold_folder, make_folder, open_to_append, repair_tail
+from vmtrace.capture.run_state import RunStateError, read_run_state, write_run_state
+from vmtrace.providers.errors import ProvidersError
 
 SCHEMA = "vmtrace.storage_run/1"
 RUNNING, COMPLETE, INTERRUPTED, OVER_BUDGET, FAILED = "running", "complete", "interrupted", "budget", "failed"

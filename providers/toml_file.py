@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from providers.errors import UsageError
+from vmtrace.providers.errors import UsageError
 
 T = TypeVar("T")
 _LARGEST_BYTES = 1 << 20

@@ -10,16 +10,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from capture.errors import CaptureError
-from capture.interruption import Interruption
-from providers.errors import HOPELESS, ErrorKind, ServiceError
-from providers.exchanges import HttpObserver
-from providers.journal import Journal
-from providers.plan import UPLOAD
-from providers.recording import Recorded, Recording
-from providers.run_folder import COMPLETE, FAILED, INTERRUPTED, RunFolder
-from providers.service import Service
-from providers.transfer import Job, Listener, Mover, Tally
+from vmtrace.capture.errors import CaptureError
+from vmtrace.capture.interruption import Interruption
+from vmtrace.providers.errors import HOPELESS, ErrorKind, ServiceError
+from vmtrace.providers.exchanges import HttpObserver
+from vmtrace.providers.journal import Journal
+from vmtrace.providers.plan import UPLOAD
+from vmtrace.providers.recording import Recorded, Recording
+from vmtrace.providers.run_folder import COMPLETE, FAILED, INTERRUPTED, RunFolder
+from vmtrace.providers.service import Service
+from vmtrace.providers.transfer import Job, Listener, Mover, Tally
 
 Record = dict[str, Any]
 _MOST_FAILED_IN_A_ROW = 3

@@ -11,12 +11,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from capture.interruption import Interruption
-from providers.digest_sink import DigestSink
-from providers.errors import ErrorKind, ServiceError
-from providers.exchanges import Exchange, HttpObserver
-from providers.plan import UPLOAD, Workload
-from providers.service import LocalFile, Service, Stored
+from vmtrace.capture.interruption import Interruption
+from vmtrace.providers.digest_sink import DigestSink
+from vmtrace.providers.errors import ErrorKind, ServiceError
+from vmtrace.providers.exchanges import Exchange, HttpObserver
+from vmtrace.providers.plan import UPLOAD, Workload
+from vmtrace.providers.service import LocalFile, Service, Stored
 
 Record = dict[str, Any]
 DONE, WRITE_ERROR, READ_ERROR, FAILED = "done", "write_error", "read_error", "failed"

@@ -10,7 +10,7 @@ import ipaddress
 from collections import OrderedDict
 from dataclasses import dataclass
 
-from receiver.settings import AdmissionLimits
+from vmtrace.receiver.settings import AdmissionLimits
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""The command line of the receiver: `vmtrace receive`, `python3 -m receiver`, and the agent's `receive`."""
+"""The command line of the receiver: `vmtrace receive`, `python3 -m vmtrace.receiver`, and the agent's `receive`."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from pathlib import Path
 from types import FrameType
 from typing import Callable, NamedTuple
 
-from capture.durable import make_folder
-from capture.instance_metadata import check_setting
-from capture.interfaces import no_such_interface
-from capture.interruption import ending_signals
-from capture.libpcap import interface_names
-from capture.options import whole
-from capture.rights import missing_rights
-from capture.settings import ANY
-from receiver.log import Log
-from receiver.server import Server
-from receiver.settings import ReceiverSettings
-from sender.wire.endpoint import DEFAULT_PORT
-from sender.wire.keys import ENVIRONMENT, load_key, write_new_key
-from sender.wire.version import vmtrace_version
+from vmtrace.capture.durable import make_folder
+from vmtrace.capture.instance_metadata import check_setting
+from vmtrace.capture.interfaces import no_such_interface
+from vmtrace.capture.interruption import ending_signals
+from vmtrace.capture.libpcap import interface_names
+from vmtrace.capture.options import whole
+from vmtrace.capture.rights import missing_rights
+from vmtrace.capture.settings import ANY
+from vmtrace.receiver.log import Log
+from vmtrace.receiver.server import Server
+from vmtrace.receiver.settings import ReceiverSettings
+from vmtrace.sender.wire.endpoint import DEFAULT_PORT
+from vmtrace.sender.wire.keys import ENVIRONMENT, load_key, write_new_key
+from vmtrace.sender.wire.version import vmtrace_version
 
 _LARGEST_PORT = 65535
 _MOST_STREAMS = 1024

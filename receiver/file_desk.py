@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from receiver.refusal import Refusal
-from receiver.storage import StoredRun
-from sender.wire.channel import Channel
-from sender.wire.records import FileDescriptions, FileListing
+from vmtrace.receiver.refusal import Refusal
+from vmtrace.receiver.storage import StoredRun
+from vmtrace.sender.wire.channel import Channel
+from vmtrace.sender.wire.records import FileDescriptions, FileListing
 
 _DESCRIBING_S = 1.0
 _DESCRIBED_FILES = 256

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from capture.host_record import HostRecord
-from receiver.storage import StoredRun
+from vmtrace.capture.host_record import HostRecord
+from vmtrace.receiver.storage import StoredRun
 
 
 def begin_host_record(run: StoredRun, interface: str | None) -> HostRecord:

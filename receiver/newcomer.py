@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 from dataclasses import dataclass
 
-from sender.wire import handshake
+from vmtrace.sender.wire import handshake
 
 
 @dataclass

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from capture.buffer_size import LARGEST_AFTER_DROP_BYTES, within_memory
-from capture.errors import CaptureError
-from capture.recorder import Recorder
-from capture.settings import CaptureSettings
-from capture.tcp_info import TcpInfoSample, TcpInfoSampler
-from receiver.storage import StoredRun
-from sender.wire.records import CaptureCounts, TransferRequest
+from vmtrace.capture.buffer_size import LARGEST_AFTER_DROP_BYTES, within_memory
+from vmtrace.capture.errors import CaptureError
+from vmtrace.capture.recorder import Recorder
+from vmtrace.capture.settings import CaptureSettings
+from vmtrace.capture.tcp_info import TcpInfoSample, TcpInfoSampler
+from vmtrace.receiver.storage import StoredRun
+from vmtrace.sender.wire.records import CaptureCounts, TransferRequest
 
 _SHARE_OF_MEMORY = 4
 

@@ -13,18 +13,18 @@ import threading
 import time
 from collections import OrderedDict
 
-from receiver.admission import Admission, origin_of
-from receiver.certificate import Certificate, load_certificate, own_certificate
-from receiver.listening import listen
-from receiver.log import Log
-from receiver.newcomer import Newcomer, greet
-from receiver.session import Session, Surroundings
-from receiver.sessions import Sessions
-from receiver.settings import ReceiverSettings
-from sender.wire import handshake
-from sender.wire.channel import Channel
-from sender.wire.data_connection import read_subject
-from sender.wire.endpoint import keep_alive, name_of, plain_host
+from vmtrace.receiver.admission import Admission, origin_of
+from vmtrace.receiver.certificate import Certificate, load_certificate, own_certificate
+from vmtrace.receiver.listening import listen
+from vmtrace.receiver.log import Log
+from vmtrace.receiver.newcomer import Newcomer, greet
+from vmtrace.receiver.session import Session, Surroundings
+from vmtrace.receiver.sessions import Sessions
+from vmtrace.receiver.settings import ReceiverSettings
+from vmtrace.sender.wire import handshake
+from vmtrace.sender.wire.channel import Channel
+from vmtrace.sender.wire.data_connection import read_subject
+from vmtrace.sender.wire.endpoint import keep_alive, name_of, plain_host
 
 _GLANCE_S = 0.5
 _REST_S = 0.1

@@ -8,25 +8,25 @@ import time
 from dataclasses import dataclass
 from typing import Callable
 
-from capture.errors import CaptureError
-from capture.host_record import HostRecord
-from capture.interfaces import interface_towards
-from capture.rights import missing_rights
-from receiver.certificate import Certificate, NoCertificate
-from receiver.file_desk import FileDesk
-from receiver.host_record import begin_host_record
-from receiver.log import Log
-from receiver.recording import CapturePlan
-from receiver.refusal import Refusal
-from receiver.settings import ReceiverSettings
-from receiver.storage import NoSuchRun, Storage, StoredRun
-from receiver.transfer_desk import TransferDesk
-from sender.wire.channel import Channel, Message
-from sender.wire.data_connection import Stream, data_key, session_name
-from sender.wire.endpoint import shut_down
-from sender.wire.errors import WireError
-from sender.wire.fields import FieldError, from_json, to_json
-from sender.wire.records import RunAccepted, RunRequest, Sent, TransferRequest
+from vmtrace.capture.errors import CaptureError
+from vmtrace.capture.host_record import HostRecord
+from vmtrace.capture.interfaces import interface_towards
+from vmtrace.capture.rights import missing_rights
+from vmtrace.receiver.certificate import Certificate, NoCertificate
+from vmtrace.receiver.file_desk import FileDesk
+from vmtrace.receiver.host_record import begin_host_record
+from vmtrace.receiver.log import Log
+from vmtrace.receiver.recording import CapturePlan
+from vmtrace.receiver.refusal import Refusal
+from vmtrace.receiver.settings import ReceiverSettings
+from vmtrace.receiver.storage import NoSuchRun, Storage, StoredRun
+from vmtrace.receiver.transfer_desk import TransferDesk
+from vmtrace.sender.wire.channel import Channel, Message
+from vmtrace.sender.wire.data_connection import Stream, data_key, session_name
+from vmtrace.sender.wire.endpoint import shut_down
+from vmtrace.sender.wire.errors import WireError
+from vmtrace.sender.wire.fields import FieldError, from_json, to_json
+from vmtrace.sender.wire.records import RunAccepted, RunRequest, Sent, TransferRequest
 
 _SILENCE_S = 90.0
 # What the sender is told; the receiver's own output has the paths and programs.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 import time
 
-from receiver.refusal import BusyRefusal
-from receiver.session import Session
+from vmtrace.receiver.refusal import BusyRefusal
+from vmtrace.receiver.session import Session
 
 _LEAVING_S = 10.0
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sender.wire.endpoint import DEFAULT_PORT
-from sender.wire.records import Limits
+from vmtrace.sender.wire.endpoint import DEFAULT_PORT
+from vmtrace.sender.wire.records import Limits
 
 _GIB = 1 << 30
 

@@ -9,9 +9,9 @@ import dataclasses
 import socket
 from pathlib import Path
 
-from receiver.refusal import Refusal
-from sender.wire.endpoint import apply_options
-from sender.wire.records import SocketOptions
+from vmtrace.receiver.refusal import Refusal
+from vmtrace.sender.wire.endpoint import apply_options
+from vmtrace.sender.wire.records import SocketOptions
 
 _ALGORITHMS = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 _LARGEST_DSCP = 63

@@ -1,7 +1,7 @@
 """The receiver's half of a run on its own disk, below one folder for each run.
 
 Runs are named by the receiver (32 random hexadecimal digits); a client can only name one that is there. All paths
-below are made from checked words by `sender.wire.names`.
+below are made from checked words by `vmtrace.sender.wire.names`.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from capture.durable import append_line, make_folder, repair_tail, write_aside
-from sender.wire.names import RECEIVER, path_of, what_is
-from sender.wire.records import RemoteFile
+from vmtrace.capture.durable import append_line, make_folder, repair_tail, write_aside
+from vmtrace.sender.wire.names import RECEIVER, path_of, what_is
+from vmtrace.sender.wire.records import RemoteFile
 
 _RUN_ID = re.compile(r"[0-9a-f]{32}")
 _PIECE_BYTES = 256 << 10

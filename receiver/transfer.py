@@ -8,13 +8,22 @@ import threading
 from dataclasses import dataclass
 from typing import Protocol
 
-from receiver.socket_options import set_options
-from sender.wire.data_connection import Stream, send_done, wait_for_done, wait_for_go
-from sender.wire.endpoint import give_up_after, shut_down
-from sender.wire.errors import ReceiverGone, WireError
-from sender.wire.records import DOWNLOAD, UPLOAD, Sent, TransferRequest, directions_of
-from sender.wire.stream import Progress, Received, digest, fresh_bytes, new_block, receive_stream, send_stream, shares
-from sender.wire.tls import handshake, server_wrap
+from vmtrace.receiver.socket_options import set_options
+from vmtrace.sender.wire.data_connection import Stream, send_done, wait_for_done, wait_for_go
+from vmtrace.sender.wire.endpoint import give_up_after, shut_down
+from vmtrace.sender.wire.errors import ReceiverGone, WireError
+from vmtrace.sender.wire.records import DOWNLOAD, UPLOAD, Sent, TransferRequest, directions_of
+from vmtrace.sender.wire.stream import (
+    Progress,
+    Received,
+    digest,
+    fresh_bytes,
+    new_block,
+    receive_stream,
+    send_stream,
+    shares,
+)
+from vmtrace.sender.wire.tls import handshake, server_wrap
 
 _CLOSING_S = 5.0
 

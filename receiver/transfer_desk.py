@@ -7,15 +7,15 @@ import time
 from dataclasses import dataclass
 from typing import Callable
 
-from receiver.certificate import Certificate
-from receiver.log import Log
-from receiver.recording import CapturePlan, Recording
-from receiver.refusal import Refusal
-from receiver.socket_options import check_options
-from receiver.storage import StoredRun
-from receiver.transfer import Ended, Transfer
-from sender.wire.data_connection import Stream
-from sender.wire.records import (
+from vmtrace.receiver.certificate import Certificate
+from vmtrace.receiver.log import Log
+from vmtrace.receiver.recording import CapturePlan, Recording
+from vmtrace.receiver.refusal import Refusal
+from vmtrace.receiver.socket_options import check_options
+from vmtrace.receiver.storage import StoredRun
+from vmtrace.receiver.transfer import Ended, Transfer
+from vmtrace.sender.wire.data_connection import Stream
+from vmtrace.sender.wire.records import (
     DIRECTIONS,
     DOWNLOAD,
     PARTS,
@@ -29,8 +29,8 @@ from sender.wire.records import (
     TransferRequest,
     directions_of,
 )
-from sender.wire.summary import tcp_summary
-from sender.wire.transfer import arrival_of
+from vmtrace.sender.wire.summary import tcp_summary
+from vmtrace.sender.wire.transfer import arrival_of
 
 _STALL_S = 60.0
 _LAST_STREAMS_S = 10.0

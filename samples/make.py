@@ -31,16 +31,16 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from lab import evidence, fate_log, kernel_counters, namespaces  # noqa: E402
-from lab.capture_run import WHOLE_PACKETS_BYTES, Capture  # noqa: E402
-from lab.description import Scenario  # noqa: E402
-from lab.emulator import EmulatorSettings  # noqa: E402
-from lab.evidence import Evidence  # noqa: E402
-from lab.hosts import HostSettings, Topology, joined_hosts  # noqa: E402
-from lab.impairments import Impairments  # noqa: E402
-from lab.pcap_file import read_packets  # noqa: E402
-from lab.scenario import Run, run  # noqa: E402
-from lab.transfer import Kind, Transfer, run_transfer  # noqa: E402
+from vmtrace.lab import evidence, fate_log, kernel_counters, namespaces  # noqa: E402
+from vmtrace.lab.capture_run import WHOLE_PACKETS_BYTES, Capture  # noqa: E402
+from vmtrace.lab.description import Scenario  # noqa: E402
+from vmtrace.lab.emulator import EmulatorSettings  # noqa: E402
+from vmtrace.lab.evidence import Evidence  # noqa: E402
+from vmtrace.lab.hosts import HostSettings, Topology, joined_hosts  # noqa: E402
+from vmtrace.lab.impairments import Impairments  # noqa: E402
+from vmtrace.lab.pcap_file import read_packets  # noqa: E402
+from vmtrace.lab.scenario import Run, run  # noqa: E402
+from vmtrace.lab.transfer import Kind, Transfer, run_transfer  # noqa: E402
 
 _HEADERS_BYTES = 96
 _FAR = Impairments(delay_s=0.05)
@@ -257,7 +257,7 @@ def _keep(sample: Sample, source: Path, target: Path) -> str | None:
 
 
 def _run_rotated(scenario: Scenario, work: Path) -> Run:
-    """As `lab.scenario.run`, with one capture at the sender that begins a new file every two seconds."""
+    """As `vmtrace.lab.scenario.run`, with one capture at the sender that begins a new file every two seconds."""
     for _ in range(8):
         for leftover in work.iterdir():
             leftover.unlink()

@@ -1,4 +1,4 @@
 """Connection-pair campaigns from the VM: a probe transfer, then a data transfer, recorded at both ends.
 
-Needs Python 3.9's standard library alone. `sender.wire` is the protocol that `receiver` speaks too.
+Needs Python 3.9's standard library alone. `vmtrace.sender.wire` is the protocol that `receiver` speaks too.
 """

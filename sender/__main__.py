@@ -1,9 +1,9 @@
-"""`python3 -m sender` is `vmtrace send`."""
+"""`python3 -m vmtrace.sender` is `vmtrace send`."""
 
 import sys
 
-from sender.command import build_parser, run
-from sender.wire.program import main
+from vmtrace.sender.command import build_parser, run
+from vmtrace.sender.wire.program import main
 
 if __name__ == "__main__":
     sys.exit(main(build_parser, run))

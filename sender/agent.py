@@ -9,15 +9,15 @@ import importlib
 import sys
 from collections.abc import Sequence
 
-from capture.provenance import vmtrace_version
-from sender.wire.program import complain
-from sender.wire.program import main as run_program
+from vmtrace.capture.provenance import vmtrace_version
+from vmtrace.sender.wire.program import complain
+from vmtrace.sender.wire.program import main as run_program
 
 _PROGRAMS = {
-    "send": ("sender.command", "run a campaign of connection pairs against a receiver"),
-    "receive": ("receiver.command", "wait for a sender and receive its transfers"),
-    "capture": ("capture.command", "record the packets of an interface"),
-    "fetch": ("sender.fetch_command", "fetch the receiver's files of a run into its folder"),
+    "send": ("vmtrace.sender.command", "run a campaign of connection pairs against a receiver"),
+    "receive": ("vmtrace.receiver.command", "wait for a sender and receive its transfers"),
+    "capture": ("vmtrace.capture.command", "record the packets of an interface"),
+    "fetch": ("vmtrace.sender.fetch_command", "fetch the receiver's files of a run into its folder"),
 }
 _USAGE = 2
 

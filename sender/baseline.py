@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Callable, Protocol
 
-from capture.interruption import Interruption
-from sender.ping import Echo, IcmpPing, TcpPing
-from sender.run_folder import RunFolder
-from sender.wire.endpoint import Endpoint
+from vmtrace.capture.interruption import Interruption
+from vmtrace.sender.ping import Echo, IcmpPing, TcpPing
+from vmtrace.sender.run_folder import RunFolder
+from vmtrace.sender.wire.endpoint import Endpoint
 
 FIRST_ECHOES = 10
 ECHOES_BEFORE_A_PAIR = 3

@@ -17,18 +17,18 @@ import time
 from dataclasses import dataclass
 from typing import Any, Callable
 
-from capture.clock import ClockWatch
-from capture.interruption import Interruption
-from sender.baseline import Baseline, RoundTrips
-from sender.display.view import Display
-from sender.link import Link, Patience
-from sender.plan import Plan, Step
-from sender.run_folder import COMPLETE, FAILED, INTERRUPTED, RunFolder
-from sender.tally import Tally
-from sender.transfers import TransferFailed
-from sender.wire.errors import KeyRefused, ReceiverRefused, VersionMismatch, WireError
-from sender.wire.program import describe
-from sender.wire.records import directions_of
+from vmtrace.capture.clock import ClockWatch
+from vmtrace.capture.interruption import Interruption
+from vmtrace.sender.baseline import Baseline, RoundTrips
+from vmtrace.sender.display.view import Display
+from vmtrace.sender.link import Link, Patience
+from vmtrace.sender.plan import Plan, Step
+from vmtrace.sender.run_folder import COMPLETE, FAILED, INTERRUPTED, RunFolder
+from vmtrace.sender.tally import Tally
+from vmtrace.sender.transfers import TransferFailed
+from vmtrace.sender.wire.errors import KeyRefused, ReceiverRefused, VersionMismatch, WireError
+from vmtrace.sender.wire.program import describe
+from vmtrace.sender.wire.records import directions_of
 
 Record = dict[str, Any]
 RunTransfer = Callable[[int, str, Any, Display], Record]

@@ -1,4 +1,4 @@
-"""The command line of the sender: `vmtrace send`, `python3 -m sender`, the agent's `send`."""
+"""The command line of the sender: `vmtrace send`, `python3 -m vmtrace.sender`, the agent's `send`."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ import shlex
 import sys
 from pathlib import Path
 
-from capture.options import above, whole
-from capture.quantities import duration_s, size_bytes
-from capture.settings import LARGEST_BUFFER_BYTES
-from sender import quick
-from sender.display.choose import choose_display
-from sender.errors import SenderError, UsageError
-from sender.plan import Plan
-from sender.plan_file import load_plan
-from sender.plan_record import plan_from_record, plan_record
-from sender.plan_view import plan_document, plan_table
-from sender.plans import BUILT_IN
-from sender.run_folder import RunFolder
-from sender.session import Order, send
-from sender.settings import Settings
-from sender.wire.endpoint import DEFAULT_PORT, Endpoint
-from sender.wire.keys import ENVIRONMENT, load_key
-from sender.wire.program import complain
+from vmtrace.capture.options import above, whole
+from vmtrace.capture.quantities import duration_s, size_bytes
+from vmtrace.capture.settings import LARGEST_BUFFER_BYTES
+from vmtrace.sender import quick
+from vmtrace.sender.display.choose import choose_display
+from vmtrace.sender.errors import SenderError, UsageError
+from vmtrace.sender.plan import Plan
+from vmtrace.sender.plan_file import load_plan
+from vmtrace.sender.plan_record import plan_from_record, plan_record
+from vmtrace.sender.plan_view import plan_document, plan_table
+from vmtrace.sender.plans import BUILT_IN
+from vmtrace.sender.run_folder import RunFolder
+from vmtrace.sender.session import Order, send
+from vmtrace.sender.settings import Settings
+from vmtrace.sender.wire.endpoint import DEFAULT_PORT, Endpoint
+from vmtrace.sender.wire.keys import ENVIRONMENT, load_key
+from vmtrace.sender.wire.program import complain
 
 _DEFAULT_PLAN = "lee2011"
 _USAGE = 2

@@ -1,4 +1,4 @@
-"""The exceptions of this room besides those of `sender.wire`; the message is the one line that a user reads."""
+"""The exceptions of this room besides those of `vmtrace.sender.wire`; the message is the one line that a user reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The receiver as a campaign sees it: the few verbs of `sender.wire` that it uses, as an interface.
+"""The receiver as a campaign sees it: the few verbs of `vmtrace.sender.wire` that it uses, as an interface.
 
 `OverTheWire` is the real one. Tests put another in its place, to make the network and the receiver fail as they like.
 """
@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Callable, Protocol
 
-from sender.wire.control import Control
-from sender.wire.endpoint import Endpoint
-from sender.wire.errors import ReceiverGone
-from sender.wire.program import describe
-from sender.wire.records import (
+from vmtrace.sender.wire.control import Control
+from vmtrace.sender.wire.endpoint import Endpoint
+from vmtrace.sender.wire.errors import ReceiverGone
+from vmtrace.sender.wire.program import describe
+from vmtrace.sender.wire.records import (
     ClockOffset,
     FarEnd,
     Prepared,
@@ -22,12 +22,12 @@ from sender.wire.records import (
     Sent,
     TransferRequest,
 )
-from sender.wire.stream_life import Watch
-from sender.wire.transfer import Outcome, run_transfer
+from vmtrace.sender.wire.stream_life import Watch
+from vmtrace.sender.wire.transfer import Outcome, run_transfer
 
 
 class FarControl(Protocol):
-    """An authenticated connection to the receiver; see `sender.wire.control.Control` for the contracts."""
+    """An authenticated connection to the receiver; see `vmtrace.sender.wire.control.Control` for the contracts."""
 
     local_address: tuple[str, int]
     peer_address: tuple[str, int]

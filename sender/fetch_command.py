@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from capture.options import whole
-from sender.command import endpoint_of
-from sender.display.choose import choose_display
-from sender.run_folder import RunFolder
-from sender.session import Order, fetch
-from sender.wire.keys import ENVIRONMENT, load_key
-from sender.wire.program import complain
+from vmtrace.capture.options import whole
+from vmtrace.sender.command import endpoint_of
+from vmtrace.sender.display.choose import choose_display
+from vmtrace.sender.run_folder import RunFolder
+from vmtrace.sender.session import Order, fetch
+from vmtrace.sender.wire.keys import ENVIRONMENT, load_key
+from vmtrace.sender.wire.program import complain
 
 _EXAMPLES = """examples:
   vmtrace fetch run1 --key-file vmtrace.key                   from where the run's receiver was

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from capture.host_record import HostRecord
-from sender.run_folder import RunFolder
+from vmtrace.capture.host_record import HostRecord
+from vmtrace.sender.run_folder import RunFolder
 
 
 def begin_host_record(folder: RunFolder, interface: str | None, *, metadata: bool) -> HostRecord:

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
-from capture.buffer_size import larger
-from capture.health import CaptureHealth
-from capture.opening import open_capture
-from capture.recorder import Recorder
-from capture.settings import CaptureSettings
-from capture.tcp_info import TcpInfoSample, TcpInfoSampler
+from vmtrace.capture.buffer_size import larger
+from vmtrace.capture.health import CaptureHealth
+from vmtrace.capture.opening import open_capture
+from vmtrace.capture.recorder import Recorder
+from vmtrace.capture.settings import CaptureSettings
+from vmtrace.capture.tcp_info import TcpInfoSample, TcpInfoSampler
 
 
 class Capture(Protocol):

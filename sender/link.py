@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from typing import Callable
 
-from capture.interruption import Interruption
-from sender.far_side import FarControl, FarSide
-from sender.wire.errors import WireError
-from sender.wire.records import RunAccepted, RunRequest
+from vmtrace.capture.interruption import Interruption
+from vmtrace.sender.far_side import FarControl, FarSide
+from vmtrace.sender.wire.errors import WireError
+from vmtrace.sender.wire.records import RunAccepted, RunRequest
 
 _FIRST_WAIT_S = 1.0
 _LONGEST_WAIT_S = 30.0

@@ -9,8 +9,8 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Callable
 
-from capture.tcp_info_layout import SIZE, Layout
-from sender.instruments import Sampler
+from vmtrace.capture.tcp_info_layout import SIZE, Layout
+from vmtrace.sender.instruments import Sampler
 
 _OVER_S = 2.0
 """Current throughput is that of so many last seconds."""

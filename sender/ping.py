@@ -9,10 +9,10 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from capture.icmp import EchoSocket
-from sender.wire.endpoint import Endpoint, connect, resolve
-from sender.wire.errors import WireError
-from sender.wire.records import SocketOptions
+from vmtrace.capture.icmp import EchoSocket
+from vmtrace.sender.wire.endpoint import Endpoint, connect, resolve
+from vmtrace.sender.wire.errors import WireError
+from vmtrace.sender.wire.records import SocketOptions
 
 ICMP, TCP = "icmp", "tcp"
 WAIT_S = 2.0

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from sender.wire.records import UPLOAD, SocketOptions, directions_of
+from vmtrace.sender.wire.records import UPLOAD, SocketOptions, directions_of
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Callable, cast
 
-from sender.errors import SenderError
-from sender.plan import Plan
-from sender.plan_record import plan_from_record
-from sender.plans import BUILT_IN
+from vmtrace.sender.errors import SenderError
+from vmtrace.sender.plan import Plan
+from vmtrace.sender.plan_record import plan_from_record
+from vmtrace.sender.plans import BUILT_IN
 
 _LARGEST_FILE_BYTES = 16 << 20
 _TOML_READERS = ("tomllib", "tomli", "pip._vendor.tomli")

@@ -11,10 +11,10 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any, Callable, TypeVar
 
-from capture.quantities import duration_s, size_bytes
-from sender.errors import SenderError
-from sender.plan import Entry, Plan, TransferPlan
-from sender.wire.records import DIRECTIONS, SocketOptions
+from vmtrace.capture.quantities import duration_s, size_bytes
+from vmtrace.sender.errors import SenderError
+from vmtrace.sender.plan import Entry, Plan, TransferPlan
+from vmtrace.sender.wire.records import DIRECTIONS, SocketOptions
 
 _Value = TypeVar("_Value")
 _Check = Callable[[object, str], _Value]

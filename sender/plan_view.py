@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from capture.quantities import shown_bytes, shown_rate, shown_s
-from sender.plan import Plan, TransferPlan
-from sender.plan_record import plan_record
+from vmtrace.capture.quantities import shown_bytes, shown_rate, shown_s
+from vmtrace.sender.plan import Plan, TransferPlan
+from vmtrace.sender.plan_record import plan_record
 
 _RATES_BPS = (1e6, 10e6, 100e6, 1e9, 10e9)
 _HEAD = ("index", "pairs", "probe", "data", "idle after each", "bytes of all pairs")

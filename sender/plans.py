@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sender.plan import Entry, Plan, TransferPlan
+from vmtrace.sender.plan import Entry, Plan, TransferPlan
 
 _KB = 1024
 _MB = 1024 * 1024

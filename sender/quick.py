@@ -11,12 +11,12 @@ import time
 from pathlib import Path
 from typing import Callable
 
-from capture.options import whole
-from capture.quantities import duration_s, size_bytes
-from sender.errors import UsageError
-from sender.plan import Entry, Plan, TransferPlan
-from sender.plan_record import LONGEST_S, MOST_BYTES, MOST_STREAMS
-from sender.wire.records import BOTH, DOWNLOAD, UPLOAD, SocketOptions
+from vmtrace.capture.options import whole
+from vmtrace.capture.quantities import duration_s, size_bytes
+from vmtrace.sender.errors import UsageError
+from vmtrace.sender.plan import Entry, Plan, TransferPlan
+from vmtrace.sender.plan_record import LONGEST_S, MOST_BYTES, MOST_STREAMS
+from vmtrace.sender.wire.records import BOTH, DOWNLOAD, UPLOAD, SocketOptions
 
 _DEFAULT_S = 10.0
 _PROBE_BYTES = 64 << 10

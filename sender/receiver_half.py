@@ -1,6 +1,6 @@
 """The receiver's half of a run comes into the run folder: file by file, written aside, verified, kept if it is here.
 
-No name comes from the receiver: it says what a file is about; where that lies is decided here (`sender.wire.names`).
+No name comes from the receiver: it says what a file is about; where that lies is decided here (`vmtrace.sender.wire.names`).
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Callable
 
-from capture.durable import make_folder, write_all
-from capture.interruption import Interruption
-from sender.far_side import FarControl
-from sender.wire.errors import ReceiverRefused, WireError
-from sender.wire.names import RECEIVER, path_of
-from sender.wire.program import describe
-from sender.wire.records import RemoteFile
+from vmtrace.capture.durable import make_folder, write_all
+from vmtrace.capture.interruption import Interruption
+from vmtrace.sender.far_side import FarControl
+from vmtrace.sender.wire.errors import ReceiverRefused, WireError
+from vmtrace.sender.wire.names import RECEIVER, path_of
+from vmtrace.sender.wire.program import describe
+from vmtrace.sender.wire.records import RemoteFile
 
 COMPLETE, PARTIAL, MISSING = "complete", "partial", "missing"
 _BLOCK_BYTES = 1 << 20

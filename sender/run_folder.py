@@ -15,15 +15,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from capture.durable import append_line, hold_folder, make_folder, repair_tail
-from capture.provenance import vmtrace_version
-from capture.run_state import RunStateError, read_run_state, write_run_state
-from sender.errors import SenderError
-from sender.plan import Plan
-from sender.plan_record import plan_from_record, plan_record
-from sender.settings import Settings
-from sender.wire.fields import FieldError, from_json
-from sender.wire.names import SENDER, path_of
+from vmtrace.capture.durable import append_line, hold_folder, make_folder, repair_tail
+from vmtrace.capture.provenance import vmtrace_version
+from vmtrace.capture.run_state import RunStateError, read_run_state, write_run_state
+from vmtrace.sender.errors import SenderError
+from vmtrace.sender.plan import Plan
+from vmtrace.sender.plan_record import plan_from_record, plan_record
+from vmtrace.sender.settings import Settings
+from vmtrace.sender.wire.fields import FieldError, from_json
+from vmtrace.sender.wire.names import SENDER, path_of
 
 SCHEMA = "vmtrace.run/1"
 RUNNING, COMPLETE, INTERRUPTED, FAILED = "running", "complete", "interrupted", "failed"
@@ -146,7 +146,7 @@ class RunFolder:
         return self._earlier_s + (0.0 if self._began_s is None else time.monotonic() - self._began_s)
 
     def path_of(self, kind: str, sequence: int, part: str, side: str = SENDER) -> Path:
-        """Where a file of the run is, by the kinds of `sender.wire.names`."""
+        """Where a file of the run is, by the kinds of `vmtrace.sender.wire.names`."""
         return self.path / path_of(kind, sequence, part, side)
 
     # What happens to it.

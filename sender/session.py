@@ -13,33 +13,33 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, Callable
 
-from capture.clock import clock_state
-from capture.errors import CaptureError
-from capture.host_record import HostRecord
-from capture.instance_metadata import check_setting
-from capture.interfaces import interface_towards
-from capture.interruption import Interruption
-from capture.provenance import vmtrace_version
-from capture.quantities import shown_bytes
-from capture.settings import CaptureSettings
-from sender.baseline import baseline_of
-from sender.campaign import Campaign, Ended
-from sender.display.view import Display, RunEnd, RunView
-from sender.errors import SenderError
-from sender.far_side import FarSide, OverTheWire
-from sender.host_record import begin_host_record
-from sender.instruments import Instruments, RealInstruments
-from sender.link import Link
-from sender.plan import Plan, TransferPlan
-from sender.receiver_half import MISSING, ReceiverHalf, fetch_half, missing_half
-from sender.run_folder import COMPLETE, RunFolder, pair_records
-from sender.settings import Settings
-from sender.transfers import Transfers
-from sender.wire.endpoint import Endpoint, plain_host
-from sender.wire.errors import WireError
-from sender.wire.program import DONE, FAILED, describe
-from sender.wire.program import INTERRUPTED as BY_SIGNAL
-from sender.wire.records import RunAccepted, RunRequest
+from vmtrace.capture.clock import clock_state
+from vmtrace.capture.errors import CaptureError
+from vmtrace.capture.host_record import HostRecord
+from vmtrace.capture.instance_metadata import check_setting
+from vmtrace.capture.interfaces import interface_towards
+from vmtrace.capture.interruption import Interruption
+from vmtrace.capture.provenance import vmtrace_version
+from vmtrace.capture.quantities import shown_bytes
+from vmtrace.capture.settings import CaptureSettings
+from vmtrace.sender.baseline import baseline_of
+from vmtrace.sender.campaign import Campaign, Ended
+from vmtrace.sender.display.view import Display, RunEnd, RunView
+from vmtrace.sender.errors import SenderError
+from vmtrace.sender.far_side import FarSide, OverTheWire
+from vmtrace.sender.host_record import begin_host_record
+from vmtrace.sender.instruments import Instruments, RealInstruments
+from vmtrace.sender.link import Link
+from vmtrace.sender.plan import Plan, TransferPlan
+from vmtrace.sender.receiver_half import MISSING, ReceiverHalf, fetch_half, missing_half
+from vmtrace.sender.run_folder import COMPLETE, RunFolder, pair_records
+from vmtrace.sender.settings import Settings
+from vmtrace.sender.transfers import Transfers
+from vmtrace.sender.wire.endpoint import Endpoint, plain_host
+from vmtrace.sender.wire.errors import WireError
+from vmtrace.sender.wire.program import DONE, FAILED, describe
+from vmtrace.sender.wire.program import INTERRUPTED as BY_SIGNAL
+from vmtrace.sender.wire.records import RunAccepted, RunRequest
 
 Record = dict[str, Any]
 

@@ -6,8 +6,8 @@ import statistics
 from array import array
 from typing import Any
 
-from capture.quantities import shown_bytes, shown_rate, shown_s
-from sender.plan import Plan
+from vmtrace.capture.quantities import shown_bytes, shown_rate, shown_s
+from vmtrace.sender.plan import Plan
 
 Record = dict[str, Any]
 PARTS = ("probe", "data")

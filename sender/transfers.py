@@ -10,23 +10,23 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Callable
 
-from capture.errors import CaptureError
-from capture.health import CaptureHealth, health_path
-from capture.interruption import Interruption
-from capture.settings import CaptureSettings
-from capture.tcp_info import TcpInfoSample
-from sender.display.view import Display
-from sender.far_side import FarSide
-from sender.instruments import Capture, Instruments, Sampler, larger_buffer_bytes
-from sender.link import Link
-from sender.live import Moving, TransferWatch
-from sender.plan import TransferPlan
-from sender.run_folder import RunFolder
-from sender.settings import Settings
-from sender.wire.endpoint import plain_host
-from sender.wire.names import RECEIVER, path_of
-from sender.wire.program import describe
-from sender.wire.records import (
+from vmtrace.capture.errors import CaptureError
+from vmtrace.capture.health import CaptureHealth, health_path
+from vmtrace.capture.interruption import Interruption
+from vmtrace.capture.settings import CaptureSettings
+from vmtrace.capture.tcp_info import TcpInfoSample
+from vmtrace.sender.display.view import Display
+from vmtrace.sender.far_side import FarSide
+from vmtrace.sender.instruments import Capture, Instruments, Sampler, larger_buffer_bytes
+from vmtrace.sender.link import Link
+from vmtrace.sender.live import Moving, TransferWatch
+from vmtrace.sender.plan import TransferPlan
+from vmtrace.sender.run_folder import RunFolder
+from vmtrace.sender.settings import Settings
+from vmtrace.sender.wire.endpoint import plain_host
+from vmtrace.sender.wire.names import RECEIVER, path_of
+from vmtrace.sender.wire.program import describe
+from vmtrace.sender.wire.records import (
     BOTH,
     DOWNLOAD,
     UPLOAD,
@@ -38,8 +38,8 @@ from sender.wire.records import (
     TransferRequest,
     random_bytes_for,
 )
-from sender.wire.summary import tcp_summary
-from sender.wire.transfer import Outcome, digest_ok
+from vmtrace.sender.wire.summary import tcp_summary
+from vmtrace.sender.wire.transfer import Outcome, digest_ok
 
 Record = dict[str, Any]
 

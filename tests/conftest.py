@@ -12,8 +12,8 @@ import hypothesis
 import pytest
 
 if TYPE_CHECKING:
-    from lab.services.certificates import Certificates
-    from lab.services.service import Service
+    from vmtrace.lab.services.certificates import Certificates
+    from vmtrace.lab.services.service import Service
 
 ROOT = Path(__file__).parent.parent
 
@@ -61,7 +61,7 @@ def traces() -> Path:
 @pytest.fixture(scope="session")
 def chain(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
     """The certificates of all real servers on loopback, with an intermediate, as the clouds' are."""
-    from lab.services import certificates
+    from vmtrace.lab.services import certificates
 
     return certificates.make(tmp_path_factory.mktemp("certificates"))
 
@@ -69,7 +69,7 @@ def chain(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
 @pytest.fixture(scope="session")
 def swift_service(chain: Certificates) -> Iterator[Service]:
     """A real OpenStack Swift over TLS, with its S3 API; shared by all tests, so use names of your own."""
-    from lab.services import swift
+    from vmtrace.lab.services import swift
 
     with swift.started(chain) as service:
         yield service
@@ -78,7 +78,7 @@ def swift_service(chain: Certificates) -> Iterator[Service]:
 @pytest.fixture(scope="session")
 def moto_service(chain: Certificates) -> Iterator[Service]:
     """moto over TLS (S3, Glacier vaults, SQS, CloudWatch); shared by all tests, so use names of your own."""
-    from lab.services import moto
+    from vmtrace.lab.services import moto
 
     with moto.started(chain) as service:
         yield service
@@ -87,7 +87,7 @@ def moto_service(chain: Certificates) -> Iterator[Service]:
 @pytest.fixture(scope="session")
 def azurite_service(chain: Certificates) -> Iterator[Service]:
     """Azurite over TLS; shared by all tests, so use names of your own. Skips where Node.js is absent."""
-    from lab.services import azurite
+    from vmtrace.lab.services import azurite
 
     reason = azurite.missing_requirement()
     if reason:
@@ -99,7 +99,7 @@ def azurite_service(chain: Certificates) -> Iterator[Service]:
 @pytest.fixture(scope="session")
 def azurite_queue_service(chain: Certificates) -> Iterator[Service]:
     """Azurite's queues over TLS; shared by all tests, so use names of your own. Skips where Node.js is absent."""
-    from lab.services import azurite
+    from vmtrace.lab.services import azurite
 
     reason = azurite.missing_requirement()
     if reason:

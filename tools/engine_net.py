@@ -24,8 +24,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from analyze import _engine
 from tools import engine_net_captures
+from vmtrace.analyze import _engine
 
 ROOT = Path(__file__).parents[1]
 HASHES = ROOT / "tools/engine_net.txt"

@@ -22,18 +22,18 @@ from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
-from receiver.log import Log
-from receiver.server import Server
-from receiver.settings import AdmissionLimits, ReceiverSettings
-from sender.wire import handshake
-from sender.wire.channel import Channel, receive_exactly
-from sender.wire.control import Control
-from sender.wire.data_connection import Stream, data_key, pack_subject, session_name
-from sender.wire.endpoint import Endpoint
-from sender.wire.errors import WireError
-from sender.wire.fields import FieldError
-from sender.wire.records import RunRequest, TransferRequest
-from sender.wire.transfer import digest_ok, run_transfer
+from vmtrace.receiver.log import Log
+from vmtrace.receiver.server import Server
+from vmtrace.receiver.settings import AdmissionLimits, ReceiverSettings
+from vmtrace.sender.wire import handshake
+from vmtrace.sender.wire.channel import Channel, receive_exactly
+from vmtrace.sender.wire.control import Control
+from vmtrace.sender.wire.data_connection import Stream, data_key, pack_subject, session_name
+from vmtrace.sender.wire.endpoint import Endpoint
+from vmtrace.sender.wire.errors import WireError
+from vmtrace.sender.wire.fields import FieldError
+from vmtrace.sender.wire.records import RunRequest, TransferRequest
+from vmtrace.sender.wire.transfer import digest_ok, run_transfer
 
 KEY = bytes(range(32))
 ROUND = 25

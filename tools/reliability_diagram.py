@@ -1,6 +1,6 @@
 """`python -m tools.reliability_diagram CONFIDENCE.json DIAGRAM.svg`: how often verdicts are right, by their confidence.
 
-The JSON is what the part `confidence` of `make accuracy` leaves (`lab.accuracy.confidence`). The diagram is drawn by
+The JSON is what the part `confidence` of `make accuracy` leaves (`vmtrace.lab.accuracy.confidence`). The diagram is drawn by
 the charts of reports; the lab itself knows nothing of them.
 """
 
@@ -16,11 +16,11 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 
-from analyze.atomic import writing
-from analyze.charts.chart import Axis, Chart, Panel, Series, reference
-from analyze.charts.on_paper import draw
-from analyze.figures.axes import STYLE
-from analyze.palette import ROLES
+from vmtrace.analyze.atomic import writing
+from vmtrace.analyze.charts.chart import Axis, Chart, Panel, Series, reference
+from vmtrace.analyze.charts.on_paper import draw
+from vmtrace.analyze.figures.axes import STYLE
+from vmtrace.analyze.palette import ROLES
 
 _CLOSE = 10.0
 """Percentage points: the share that is right must be as near as this to the confidence."""

@@ -6,7 +6,7 @@ t.connections   # into pyarrow.table(), polars.DataFrame(), pandas.DataFrame.fro
 t.packets(0)
 """
 
-from analyze.trace import Options, Trace, TraceError, read, version
+from vmtrace.analyze.trace import Options, Trace, TraceError, read, version
 
 __all__ = ["Options", "Trace", "TraceError", "read"]
 

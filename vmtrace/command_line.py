@@ -99,7 +99,7 @@ class _Version(argparse.Action):
         super().__init__(option_strings, dest, nargs=0, help=help)
 
     def __call__(self, parser: argparse.ArgumentParser, *_given: object) -> None:
-        from analyze.trace import version
+        from vmtrace.analyze.trace import version
 
         with guarded_output():
             print(f"vmtrace {version()}")
@@ -153,7 +153,7 @@ def _done(command: RoomCommand, arguments: argparse.Namespace) -> int:
             status = command.run(arguments)
     except Exception as error:
         if isinstance(error, _expected_errors()):
-            from sender.wire.program import describe
+            from vmtrace.sender.wire.program import describe
 
             raise CommandError(describe(error)) from error
         raise
@@ -162,8 +162,8 @@ def _done(command: RoomCommand, arguments: argparse.Namespace) -> int:
 
 def _expected_errors() -> tuple[type[Exception], ...]:
     """What rooms raise with a line for the user; anything else is a defect."""
-    from capture.errors import CaptureError
-    from sender.wire.errors import WireError
+    from vmtrace.capture.errors import CaptureError
+    from vmtrace.sender.wire.errors import WireError
 
     return (OSError, ValueError, RuntimeError, CaptureError, WireError)
 

@@ -35,51 +35,51 @@ class _Values(BaseCompleter):
 
 
 def _profiles() -> Iterable[str]:
-    from lab.profiles import PROFILES
+    from vmtrace.lab.profiles import PROFILES
 
     return PROFILES
 
 
 def _plans() -> Iterable[str]:
-    from sender.plans import BUILT_IN
+    from vmtrace.sender.plans import BUILT_IN
 
     return BUILT_IN
 
 
 def _storage_plans() -> Iterable[str]:
-    from providers.plans import BUILT_IN
+    from vmtrace.providers.plans import BUILT_IN
 
     return BUILT_IN
 
 
 def _queue_plans() -> Iterable[str]:
-    from providers.queues.plans import BUILT_IN
+    from vmtrace.providers.queues.plans import BUILT_IN
 
     return BUILT_IN
 
 
 def _providers() -> Iterable[str]:
-    from providers.registry import names
+    from vmtrace.providers.registry import names
 
     return names()
 
 
 def _queue_providers() -> Iterable[str]:
-    from providers.queues.registry import names
+    from vmtrace.providers.queues.registry import names
 
     return names()
 
 
 def _thresholds() -> Iterable[str]:
-    from analyze.fail_if import SHORT_NAMES
-    from analyze.outcomes import CLAUSES
+    from vmtrace.analyze.fail_if import SHORT_NAMES
+    from vmtrace.analyze.outcomes import CLAUSES
 
     # Bash takes "=" for the end of a word; what follows is completed by name.
     return ["outcome", *(f"outcome={kind}" for kind in CLAUSES), *SHORT_NAMES]
 
 
 def _instance_types() -> Iterable[str]:
-    from analyze.allowances.published import known_types
+    from vmtrace.analyze.allowances.published import known_types
 
     return known_types()
 

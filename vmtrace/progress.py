@@ -11,8 +11,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
-    from capture.live_display import Bar as LiveBar
-    from capture.live_display import LiveDisplay
+    from vmtrace.capture.live_display import Bar as LiveBar
+    from vmtrace.capture.live_display import LiveDisplay
 
 _PATIENCE_S = 0.5
 
@@ -47,7 +47,7 @@ class Bar:
             if self._bar is None and elapsed_s > _PATIENCE_S:
                 self._open_reading()
             if self._bar is not None:
-                from capture.live_display import amount_bytes
+                from vmtrace.capture.live_display import amount_bytes
 
                 self._bar.show(done=consumed_bytes, words=amount_bytes(consumed_bytes, self._total, elapsed_s))
 
@@ -82,14 +82,14 @@ class Bar:
             self._close()
 
     def _open_reading(self) -> None:
-        from capture.live_display import live_display
+        from vmtrace.capture.live_display import live_display
 
         self._close()
         self._live = live_display()
         self._bar = self._live.bar("reading", self._total)
 
     def _show_making(self) -> None:
-        from capture.live_display import live_display
+        from vmtrace.capture.live_display import live_display
 
         with self._lock:
             reading_goes_on = self._bar is not None and (self._total is None or self._last < self._total)

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from analyze.allowances.published import USER, Allowance
-from analyze.units import seconds, si
+from vmtrace.analyze.allowances.published import USER, Allowance
+from vmtrace.analyze.units import seconds, si
 
 if TYPE_CHECKING:
-    from analyze.trace import Trace
+    from vmtrace.analyze.trace import Trace
 
 DIRECTIONS = ("client_to_server", "server_to_client")
 WINDOWS = ("1ms", "10ms", "100ms")

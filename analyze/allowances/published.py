@@ -62,7 +62,7 @@ def known_types() -> list[str]:
 
 @cache
 def _rows() -> dict[str, tuple[str, str, str, str]]:
-    text = files("analyze.allowances").joinpath("ec2_bandwidth.csv").read_text(encoding="utf-8")
+    text = files("vmtrace.analyze.allowances").joinpath("ec2_bandwidth.csv").read_text(encoding="utf-8")
     lines = [line for line in text.splitlines() if not line.startswith("#")]
     rows = list(csv.reader(lines))[1:]
     return {row[0]: (row[0], row[1], row[2], row[3]) for row in rows}

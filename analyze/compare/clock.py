@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyze.compare.arrays import Booleans, Floats, Integers
-from analyze.compare.clock_steps import SMALLEST_STEP_S, Cut, find_cuts
-from analyze.compare.hull import (
+from vmtrace.analyze.compare.arrays import Booleans, Floats, Integers
+from vmtrace.analyze.compare.clock_steps import SMALLEST_STEP_S, Cut, find_cuts
+from vmtrace.analyze.compare.hull import (
     common_slope,
     disagreement,
     feasible_distance,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analyze.compare.arrays import Booleans, Floats, Integers
+from vmtrace.analyze.compare.arrays import Booleans, Floats, Integers
 
 _BLOCK = 16
 """Packets whose smallest delay is taken, at the least."""

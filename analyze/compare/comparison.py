@@ -10,18 +10,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from analyze.compare import delays
-from analyze.compare.arrays import Floats, Integers
-from analyze.compare.clock import Clock, Crossings, measure
-from analyze.compare.delays import Delays
-from analyze.compare.gaps import End, Gap, locate
-from analyze.compare.losses import Direction, Fate, Side, judge_pair
-from analyze.compare.matching import NOWHERE, Matching, match
-from analyze.compare.packets import read_packets
-from analyze.compare.pairing import Paired, pair
-from analyze.compare.segments import cut, segment_sizes
-from analyze.document import Record
-from analyze.trace import Trace
+from vmtrace.analyze.compare import delays
+from vmtrace.analyze.compare.arrays import Floats, Integers
+from vmtrace.analyze.compare.clock import Clock, Crossings, measure
+from vmtrace.analyze.compare.delays import Delays
+from vmtrace.analyze.compare.gaps import End, Gap, locate
+from vmtrace.analyze.compare.losses import Direction, Fate, Side, judge_pair
+from vmtrace.analyze.compare.matching import NOWHERE, Matching, match
+from vmtrace.analyze.compare.packets import read_packets
+from vmtrace.analyze.compare.pairing import Paired, pair
+from vmtrace.analyze.compare.segments import cut, segment_sizes
+from vmtrace.analyze.document import Record
+from vmtrace.analyze.trace import Trace
 
 
 class NothingInCommonError(Exception):

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyze.compare.arrays import Booleans, Floats, Integers
-from analyze.compare.clock import Crossings
-from analyze.compare.matching import NOWHERE, Matching
-from analyze.compare.packets import Packets
-from analyze.compare.segments import Segments
+from vmtrace.analyze.compare.arrays import Booleans, Floats, Integers
+from vmtrace.analyze.compare.clock import Crossings
+from vmtrace.analyze.compare.matching import NOWHERE, Matching
+from vmtrace.analyze.compare.packets import Packets
+from vmtrace.analyze.compare.segments import Segments
 
 
 @dataclass(frozen=True, slots=True)

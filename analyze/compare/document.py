@@ -9,12 +9,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from analyze.atomic import make_folder, writing
-from analyze.compare.clock import Clock
-from analyze.compare.comparison import Capture, Comparison, ConnectionResult, DirectionResult
-from analyze.compare.gaps import Gap, Location
-from analyze.provenance import command_line
-from analyze.trace import version
+from vmtrace.analyze.atomic import make_folder, writing
+from vmtrace.analyze.compare.clock import Clock
+from vmtrace.analyze.compare.comparison import Capture, Comparison, ConnectionResult, DirectionResult
+from vmtrace.analyze.compare.gaps import Gap, Location
+from vmtrace.analyze.provenance import command_line
+from vmtrace.analyze.trace import version
 
 SCHEMA = "vmtrace.comparison/1"
 DIRECTIONS = ("sender_to_receiver", "receiver_to_sender")

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from analyze.charts.chart import Axis, Chart, Panel, Series
-from analyze.compare.comparison import Comparison, ConnectionResult, DirectionResult
-from analyze.palette import ROLES, RUNS
+from vmtrace.analyze.charts.chart import Axis, Chart, Panel, Series
+from vmtrace.analyze.compare.comparison import Comparison, ConnectionResult, DirectionResult
+from vmtrace.analyze.palette import ROLES, RUNS
 
 _TIME = Axis("time since the first packet seen at both ends", "s")
 _DRAWN_AT_MOST = 3

@@ -12,7 +12,7 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from analyze.compare.arrays import Booleans, Floats, Integers
+from vmtrace.analyze.compare.arrays import Booleans, Floats, Integers
 
 MOST_GAPS = 1000
 """Of one direction; the longest ones are told."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyze.compare.arrays import Floats
+from vmtrace.analyze.compare.arrays import Floats
 
 _BINS = 20_000
 _HOST_JITTER_S = 100e-6

@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from analyze.compare.clock import Clock
-from analyze.compare.comparison import Comparison, ConnectionResult, DirectionResult
-from analyze.units import ABSENT, count, plural, printable, seconds, share
+from vmtrace.analyze.compare.clock import Clock
+from vmtrace.analyze.compare.comparison import Comparison, ConnectionResult, DirectionResult
+from vmtrace.analyze.units import ABSENT, count, plural, printable, seconds, share
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -12,10 +12,10 @@ from enum import IntEnum
 
 import numpy as np
 
-from analyze.compare.arrays import Booleans, Integers, expanded
-from analyze.compare.matching import NOWHERE
-from analyze.compare.packets import NOTHING_ACKNOWLEDGED, Packets
-from analyze.compare.segments import Segments
+from vmtrace.analyze.compare.arrays import Booleans, Integers, expanded
+from vmtrace.analyze.compare.matching import NOWHERE
+from vmtrace.analyze.compare.packets import NOTHING_ACKNOWLEDGED, Packets
+from vmtrace.analyze.compare.segments import Segments
 
 _NEVER = np.iinfo(np.int64).max
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from analyze.compare.arrays import Booleans, Integers, common, mixed, ranks
-from analyze.compare.packets import ABSENT, SYN, Packets
-from analyze.compare.segments import Segments
+from vmtrace.analyze.compare.arrays import Booleans, Integers, common, mixed, ranks
+from vmtrace.analyze.compare.packets import ABSENT, SYN, Packets
+from vmtrace.analyze.compare.segments import Segments
 
 NOWHERE = -1
 _ALIKE = 0.9

@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analyze.compare.arrays import Booleans, Integers
-from analyze.trace import Trace
+from vmtrace.analyze.compare.arrays import Booleans, Integers
+from vmtrace.analyze.trace import Trace
 
 FIN, SYN, RST = 0x01, 0x02, 0x04
 ABSENT = -1

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from analyze.compare.arrays import Booleans, Integers, common, mixed
-from analyze.compare.packets import ABSENT, NOTHING_ACKNOWLEDGED, Packets
+from vmtrace.analyze.compare.arrays import Booleans, Integers, common, mixed
+from vmtrace.analyze.compare.packets import ABSENT, NOTHING_ACKNOWLEDGED, Packets
 
 _WRAP = 2**32
 _FEWEST_COMMON = 2

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyze.compare.arrays import Booleans, Integers, expanded
-from analyze.compare.packets import ABSENT, FIN, Packets
+from vmtrace.analyze.compare.arrays import Booleans, Integers, expanded
+from vmtrace.analyze.compare.packets import ABSENT, FIN, Packets
 
 _IDENTIFICATIONS = 65_536
 _NO_LIMIT = np.iinfo(np.int64).max

@@ -8,7 +8,7 @@ around it gives a distance that is likely not exceeded; unlike that of light it 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analyze.discovery.geography import HALF_ROUND_KM, least_rtt_s
+from vmtrace.analyze.discovery.geography import HALF_ROUND_KM, least_rtt_s
 
 FEWEST_LANDMARKS = 4
 _LEAST_S_PER_KM = least_rtt_s(1.0)

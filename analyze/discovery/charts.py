@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from analyze.charts.chart import Axis, Chart, Panel, Series, empty_note, time_unit
-from analyze.discovery.drawing import colours_of
-from analyze.discovery.report import NameRow, RegionRoundTrip, Report
-from analyze.discovery.round_trips import ICMP, TCP
+from vmtrace.analyze.charts.chart import Axis, Chart, Panel, Series, empty_note, time_unit
+from vmtrace.analyze.discovery.drawing import colours_of
+from vmtrace.analyze.discovery.report import NameRow, RegionRoundTrip, Report
+from vmtrace.analyze.discovery.round_trips import ICMP, TCP
 
 _APART = 0.22
 """Between the vantage points of one region, of the distance between two regions."""

@@ -8,11 +8,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from analyze.atomic import make_folder, writing
-from analyze.discovery.report import AddressRow, NameRow, Report, VantageRow
-from analyze.discovery.round_trips import RoundTrips
-from analyze.provenance import command_line
-from analyze.trace import version
+from vmtrace.analyze.atomic import make_folder, writing
+from vmtrace.analyze.discovery.report import AddressRow, NameRow, Report, VantageRow
+from vmtrace.analyze.discovery.round_trips import RoundTrips
+from vmtrace.analyze.provenance import command_line
+from vmtrace.analyze.trace import version
 
 SCHEMA = "vmtrace.discovery_report/1"
 Record = dict[str, Any]

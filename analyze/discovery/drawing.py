@@ -8,13 +8,13 @@ import math
 from collections.abc import Iterable, Iterator
 from html import escape
 
-from analyze.discovery.coast import coast_lines
-from analyze.discovery.geography import Circle, farthest_km, outline
-from analyze.discovery.locating import Location
-from analyze.discovery.report import Report
-from analyze.discovery.texts import addresses_text
-from analyze.palette import RUNS
-from analyze.units import printable
+from vmtrace.analyze.discovery.coast import coast_lines
+from vmtrace.analyze.discovery.geography import Circle, farthest_km, outline
+from vmtrace.analyze.discovery.locating import Location
+from vmtrace.analyze.discovery.report import Report
+from vmtrace.analyze.discovery.texts import addresses_text
+from vmtrace.analyze.palette import RUNS
+from vmtrace.analyze.units import printable
 
 _WIDTH, _HEIGHT = 1080, 540
 _TEXT = 'font-family="sans-serif" font-size="11"'

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from analyze.discovery.records import DiscoveryRun
-from analyze.discovery.report import measured, report_of
-from analyze.services.ranges import AddressRanges
-from analyze.storage.front_ends import FrontEndPlace
+from vmtrace.analyze.discovery.records import DiscoveryRun
+from vmtrace.analyze.discovery.report import measured, report_of
+from vmtrace.analyze.services.ranges import AddressRanges
+from vmtrace.analyze.storage.front_ends import FrontEndPlace
 
 
 def front_end_places(runs: Sequence[DiscoveryRun]) -> dict[str, FrontEndPlace]:

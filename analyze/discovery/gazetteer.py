@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from analyze.discovery.geography import Position, distance_km, distances_km
+from vmtrace.analyze.discovery.geography import Position, distance_km, distances_km
 
 if TYPE_CHECKING:
     from airportsdata import Airport

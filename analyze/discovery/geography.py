@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyze.stats.estimates import Floats
-from analyze.storage.front_ends import FIBRE_KM_PER_S
+from vmtrace.analyze.stats.estimates import Floats
+from vmtrace.analyze.storage.front_ends import FIBRE_KM_PER_S
 
 EARTH_RADIUS_KM = 6371.0088
 HALF_ROUND_KM = math.pi * EARTH_RADIUS_KM

@@ -7,7 +7,7 @@ A hint is what somebody wrote once, and may be old, wrong, or about something el
 import re
 from dataclasses import dataclass
 
-from analyze.discovery.gazetteer import Place, airport, cities, with_airport
+from vmtrace.analyze.discovery.gazetteer import Place, airport, cities, with_airport
 
 REVERSE_NAME, ROUTER_NAME, REGION, SAME_SITE = "reverse_name", "router_name", "region", "same_site"
 _WORD = re.compile(r"[a-z]+|[0-9]+")

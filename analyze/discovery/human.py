@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-from analyze.discovery.report import Report
-from analyze.discovery.texts import heading, tables, trouble
-from analyze.terminal_table import terminal_table
+from vmtrace.analyze.discovery.report import Report
+from vmtrace.analyze.discovery.texts import heading, tables, trouble
+from vmtrace.analyze.terminal_table import terminal_table
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -10,10 +10,10 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from analyze.discovery.gazetteer import Place, largest_city, with_airport
-from analyze.discovery.geography import Circle, Meeting, distance_km, least_rtt_s, meeting
-from analyze.discovery.hints import REGION, REVERSE_NAME, ROUTER_NAME, SAME_SITE, Hint
-from analyze.units import seconds
+from vmtrace.analyze.discovery.gazetteer import Place, largest_city, with_airport
+from vmtrace.analyze.discovery.geography import Circle, Meeting, distance_km, least_rtt_s, meeting
+from vmtrace.analyze.discovery.hints import REGION, REVERSE_NAME, ROUTER_NAME, SAME_SITE, Hint
+from vmtrace.analyze.units import seconds
 
 NEAR_KM = 100.0
 """What a city's or an airport's name is about: the precision of the method (the study's section II.A)."""

@@ -3,16 +3,16 @@
 from collections import Counter
 from pathlib import Path
 
-from analyze.discovery.charts import charts
-from analyze.discovery.document import provenance
-from analyze.discovery.drawing import world_map
-from analyze.discovery.report import Report
-from analyze.discovery.texts import addresses_text, heading, tables, trouble
-from analyze.pages.blocks import Drawing, Figures, Page, Section, Share, Shares, Text, summary
-from analyze.pages.sections import section
-from analyze.pages.write import write_report_page
-from analyze.palette import PLACE_SOURCES
-from analyze.units import printable, share
+from vmtrace.analyze.discovery.charts import charts
+from vmtrace.analyze.discovery.document import provenance
+from vmtrace.analyze.discovery.drawing import world_map
+from vmtrace.analyze.discovery.report import Report
+from vmtrace.analyze.discovery.texts import addresses_text, heading, tables, trouble
+from vmtrace.analyze.pages.blocks import Drawing, Figures, Page, Section, Share, Shares, Text, summary
+from vmtrace.analyze.pages.sections import section
+from vmtrace.analyze.pages.write import write_report_page
+from vmtrace.analyze.palette import PLACE_SOURCES
+from vmtrace.analyze.units import printable, share
 
 _MAP = (
     "Red: front ends where they were located. Triangles: vantage points, each with the circle that its nearest "

@@ -4,12 +4,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from analyze.discovery.calibration import BestLine, best_line
-from analyze.discovery.geography import Circle, distance_km, farthest_km
-from analyze.discovery.hints import REVERSE_NAME, ROUTER_NAME, SAME_SITE, Hint, hints_of, region_hint
-from analyze.discovery.locating import Verdict, locate
-from analyze.discovery.records import DiscoveryRun, NameRecord, TraceRecord
-from analyze.discovery.round_trips import RoundTrips, least_by_address
+from vmtrace.analyze.discovery.calibration import BestLine, best_line
+from vmtrace.analyze.discovery.geography import Circle, distance_km, farthest_km
+from vmtrace.analyze.discovery.hints import REVERSE_NAME, ROUTER_NAME, SAME_SITE, Hint, hints_of, region_hint
+from vmtrace.analyze.discovery.locating import Verdict, locate
+from vmtrace.analyze.discovery.records import DiscoveryRun, NameRecord, TraceRecord
+from vmtrace.analyze.discovery.round_trips import RoundTrips, least_by_address
 
 _NEAR_ROUTER_S = 0.003
 """A router whose round trip is this close to the front end's is taken to stand where that stands."""

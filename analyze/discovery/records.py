@@ -4,8 +4,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from analyze.discovery.geography import Position
-from analyze.records.fields import FieldError, Fields
+from vmtrace.analyze.discovery.geography import Position
+from vmtrace.analyze.records.fields import FieldError, Fields
 
 SCHEMA = "vmtrace.discovery_run/1"
 Pair = tuple[str, str]

@@ -5,15 +5,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from analyze.discovery.calibration import BestLine
-from analyze.discovery.geography import Position
-from analyze.discovery.locating import Location, Verdict
-from analyze.discovery.places import Atlas, Measured
-from analyze.discovery.records import CertificateRecord, DiscoveryRun, NameRecord, Seen
-from analyze.discovery.round_trips import RoundTrips, round_trips
-from analyze.discovery.run_folder import captures_of
-from analyze.discovery.steering import Steering, steering
-from analyze.services.ranges import AddressRanges
+from vmtrace.analyze.discovery.calibration import BestLine
+from vmtrace.analyze.discovery.geography import Position
+from vmtrace.analyze.discovery.locating import Location, Verdict
+from vmtrace.analyze.discovery.places import Atlas, Measured
+from vmtrace.analyze.discovery.records import CertificateRecord, DiscoveryRun, NameRecord, Seen
+from vmtrace.analyze.discovery.round_trips import RoundTrips, round_trips
+from vmtrace.analyze.discovery.run_folder import captures_of
+from vmtrace.analyze.discovery.steering import Steering, steering
+from vmtrace.analyze.services.ranges import AddressRanges
 
 
 @dataclass(frozen=True, slots=True)

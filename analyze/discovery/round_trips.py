@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyze.discovery.records import DiscoveryRun
-from analyze.discovery.run_folder import captures_of
-from analyze.grouping import Grouping
-from analyze.records.fields import endpoint
-from analyze.trace import Options, Trace, TraceError, read
+from vmtrace.analyze.discovery.records import DiscoveryRun
+from vmtrace.analyze.discovery.run_folder import captures_of
+from vmtrace.analyze.grouping import Grouping
+from vmtrace.analyze.records.fields import endpoint
+from vmtrace.analyze.trace import Options, Trace, TraceError, read
 
 ICMP, TCP = "icmp", "tcp"
 PACKETS, CLOCK = "packets", "clock"

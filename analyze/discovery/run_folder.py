@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from analyze.discovery.records import (
+from vmtrace.analyze.discovery.records import (
     SCHEMA,
     Answers,
     DiscoveryRun,
@@ -17,8 +17,8 @@ from analyze.discovery.records import (
     reverse_record,
     trace_record,
 )
-from analyze.records.fields import Fields
-from analyze.records.run_folder import inside, read_lines, read_run_of
+from vmtrace.analyze.records.fields import Fields
+from vmtrace.analyze.records.run_folder import inside, read_lines, read_run_of
 
 
 def read_discovery_run(folder: str | os.PathLike[str]) -> DiscoveryRun:

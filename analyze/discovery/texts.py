@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from itertools import islice
 
-from analyze.discovery.report import AddressRow, RegionRow, Report
-from analyze.pages.text_table import Table
-from analyze.units import ABSENT, count, instant, plural, printable, seconds, share
+from vmtrace.analyze.discovery.report import AddressRow, RegionRow, Report
+from vmtrace.analyze.pages.text_table import Table
+from vmtrace.analyze.units import ABSENT, count, instant, plural, printable, seconds, share
 
 _ADDRESSES_SHOWN = 200
 _EVIDENCE_SHOWN = 400

@@ -7,8 +7,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter
 
-from analyze.packet_series import ConnectionSeries, Series
-from analyze.units import printable
+from vmtrace.analyze.packet_series import ConnectionSeries, Series
+from vmtrace.analyze.units import printable
 
 POINT_LIMIT = 20_000
 """More points than this on one line are more than a printed page can show."""

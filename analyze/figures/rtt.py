@@ -2,10 +2,10 @@
 
 from matplotlib.figure import Figure
 
-from analyze.figures.axes import legend, new_figure, note_empty, points, si_axis
-from analyze.packet_series import LENGTHENED_BY, ConnectionSeries
-from analyze.palette import LABELS, ROLES
-from analyze.units import seconds
+from vmtrace.analyze.figures.axes import legend, new_figure, note_empty, points, si_axis
+from vmtrace.analyze.packet_series import LENGTHENED_BY, ConnectionSeries
+from vmtrace.analyze.palette import LABELS, ROLES
+from vmtrace.analyze.units import seconds
 
 NAME = "rtt"
 

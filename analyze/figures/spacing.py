@@ -2,10 +2,10 @@
 
 from matplotlib.figure import Figure
 
-from analyze.figures.axes import legend, log_axis, new_figure, note_empty, points
-from analyze.packet_series import ConnectionSeries, Series
-from analyze.palette import ROLES
-from analyze.units import seconds
+from vmtrace.analyze.figures.axes import legend, log_axis, new_figure, note_empty, points
+from vmtrace.analyze.packet_series import ConnectionSeries, Series
+from vmtrace.analyze.palette import ROLES
+from vmtrace.analyze.units import seconds
 
 NAME = "spacing"
 

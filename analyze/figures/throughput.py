@@ -2,10 +2,10 @@
 
 from matplotlib.figure import Figure
 
-from analyze.figures.axes import legend, new_figure, note_empty, si_axis
-from analyze.packet_series import ConnectionSeries
-from analyze.palette import ROLES
-from analyze.units import seconds, si
+from vmtrace.analyze.figures.axes import legend, new_figure, note_empty, si_axis
+from vmtrace.analyze.packet_series import ConnectionSeries
+from vmtrace.analyze.palette import ROLES
+from vmtrace.analyze.units import seconds, si
 
 NAME = "throughput"
 

@@ -2,9 +2,9 @@
 
 from matplotlib.figure import Figure
 
-from analyze.figures.axes import legend, new_figure, note_empty, points, si_axis, steps
-from analyze.packet_series import SENT_KINDS, ConnectionSeries
-from analyze.palette import LABELS, ROLES
+from vmtrace.analyze.figures.axes import legend, new_figure, note_empty, points, si_axis, steps
+from vmtrace.analyze.packet_series import SENT_KINDS, ConnectionSeries
+from vmtrace.analyze.palette import LABELS, ROLES
 
 NAME = "time-sequence"
 _MARKERS = {"retransmission": ("x", 5.0), "reordered": ("^", 3.5), "duplicate": ("v", 3.5), "window_probe": ("s", 3.0)}

@@ -2,9 +2,9 @@
 
 from matplotlib.figure import Figure
 
-from analyze.figures.axes import legend, new_figure, note_empty, si_axis, steps
-from analyze.packet_series import ConnectionSeries
-from analyze.palette import ROLES
+from vmtrace.analyze.figures.axes import legend, new_figure, note_empty, si_axis, steps
+from vmtrace.analyze.packet_series import ConnectionSeries
+from vmtrace.analyze.palette import ROLES
 
 NAME = "window"
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import matplotlib as mpl
 
-from analyze.atomic import make_folder, writing
-from analyze.figures import rtt, spacing, throughput, time_sequence, window
-from analyze.figures.axes import STYLE
-from analyze.packet_series import ConnectionSeries
+from vmtrace.analyze.atomic import make_folder, writing
+from vmtrace.analyze.figures import rtt, spacing, throughput, time_sequence, window
+from vmtrace.analyze.figures.axes import STYLE
+from vmtrace.analyze.packet_series import ConnectionSeries
 
 KINDS = (time_sequence, rtt, spacing, window, throughput)
 FORMATS = ("png", "svg")

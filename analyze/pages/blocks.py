@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from analyze.charts.chart import Chart
-from analyze.palette import Hatch
-from analyze.units import plural
+from vmtrace.analyze.charts.chart import Chart
+from vmtrace.analyze.palette import Hatch
+from vmtrace.analyze.units import plural
 
 Look = Literal["plain", "sentence", "hint", "trouble"]
 

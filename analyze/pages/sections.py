@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Sequence
 
-from analyze.charts.chart import Chart
-from analyze.pages.blocks import Block, Column, Figures, Fold, Row, Section, summary
-from analyze.pages.blocks import Table as Shown
-from analyze.pages.text_table import Table
-from analyze.units import plural
+from vmtrace.analyze.charts.chart import Chart
+from vmtrace.analyze.pages.blocks import Block, Column, Figures, Fold, Row, Section, summary
+from vmtrace.analyze.pages.blocks import Table as Shown
+from vmtrace.analyze.pages.text_table import Table
+from vmtrace.analyze.units import plural
 
 _OPEN = frozenset({"beside", "throughput"})
 """Tables that are never behind a fold."""

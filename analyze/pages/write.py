@@ -15,10 +15,10 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, PrefixLoader, StrictUndefined
 from markupsafe import Markup
 
-from analyze.atomic import writing
-from analyze.charts import on_page
-from analyze.pages.blocks import Page, charts_of
-from analyze.units import printable
+from vmtrace.analyze.atomic import writing
+from vmtrace.analyze.charts import on_page
+from vmtrace.analyze.pages.blocks import Page, charts_of
+from vmtrace.analyze.units import printable
 
 REPORT_SCRIPTS = ("common.js", "marks.js", "canvas.js", "tables.js", "charts.js")
 
@@ -39,9 +39,9 @@ def write_report_page(page: Page, path: Path) -> None:
         "places": {id(chart): place for place, chart in enumerate(charts)},
         "provenance": json.dumps(page.provenance, indent=2),
         "data": in_script({"charts": [on_page.of_chart(chart) for chart in charts]}),
-        "scripts": scripts("analyze.pages", *REPORT_SCRIPTS),
+        "scripts": scripts("vmtrace.analyze.pages", *REPORT_SCRIPTS),
     }
-    write_page(Template("analyze.pages", "report.html"), values, path)
+    write_page(Template("vmtrace.analyze.pages", "report.html"), values, path)
 
 
 def write_page(template: Template, values: Mapping[str, Any], path: Path) -> None:
@@ -68,9 +68,9 @@ def scripts(package: str, *names: str) -> Markup:
 
 @lru_cache(maxsize=1)
 def _environment() -> Environment:
-    packages = ("analyze.pages", "analyze.report")
+    packages = ("vmtrace.analyze.pages", "vmtrace.analyze.report")
     environment = Environment(
-        # Each package's templates under its own name: `analyze.pages/frame.html`.
+        # Each package's templates under its own name: `vmtrace.analyze.pages/frame.html`.
         loader=PrefixLoader({package: PackageLoader(package) for package in packages}),
         autoescape=True,
         undefined=StrictUndefined,
@@ -78,6 +78,6 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {"id_of": id, "printable": printable}
-    style = (files("analyze.pages") / "templates/page.css").read_text(encoding="utf-8")
+    style = (files("vmtrace.analyze.pages") / "templates/page.css").read_text(encoding="utf-8")
     environment.globals["style"] = Markup(style)
     return environment

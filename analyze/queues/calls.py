@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analyze.records.fields import Fields
+from vmtrace.analyze.records.fields import Fields
 
 Ints = NDArray[np.int64]
 SEND, RECEIVE, DELETE = "send", "receive", "delete"

@@ -4,13 +4,13 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from analyze.charts.chart import Axis, Chart, Panel, Series, empty_note, time_unit
-from analyze.palette import RUNS
-from analyze.queues.latency import Floats, times_of
-from analyze.queues.over_time import PeriodRow
-from analyze.queues.quantiles import Quantiles, curve
-from analyze.queues.records import FLOW
-from analyze.queues.tables import Report
+from vmtrace.analyze.charts.chart import Axis, Chart, Panel, Series, empty_note, time_unit
+from vmtrace.analyze.palette import RUNS
+from vmtrace.analyze.queues.latency import Floats, times_of
+from vmtrace.analyze.queues.over_time import PeriodRow
+from vmtrace.analyze.queues.quantiles import Quantiles, curve
+from vmtrace.analyze.queues.records import FLOW
+from vmtrace.analyze.queues.tables import Report
 
 _CURVE_POINTS = 400
 _DEEPEST = 99.999

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from analyze.atomic import make_folder, writing
-from analyze.provenance import command_line
-from analyze.queues.latency import clock_error_s
-from analyze.queues.tables import Record, Report, tables
-from analyze.storage.tables import flat
-from analyze.trace import version
+from vmtrace.analyze.atomic import make_folder, writing
+from vmtrace.analyze.provenance import command_line
+from vmtrace.analyze.queues.latency import clock_error_s
+from vmtrace.analyze.queues.tables import Record, Report, tables
+from vmtrace.analyze.storage.tables import flat
+from vmtrace.analyze.trace import version
 
 SCHEMA = "vmtrace.queue_report/1"
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyze.queues.calls import Ints, joined
-from analyze.queues.messages import Messages
+from vmtrace.analyze.queues.calls import Ints, joined
+from vmtrace.analyze.queues.messages import Messages
 
 _MOST_SLACK_NS = 1_000_000_000
 

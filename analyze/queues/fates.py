@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from analyze.queues.messages import Messages
-from analyze.queues.records import QueueRun
-from analyze.units import plural
+from vmtrace.analyze.queues.messages import Messages
+from vmtrace.analyze.queues.records import QueueRun
+from vmtrace.analyze.units import plural
 
 
 @dataclass(frozen=True, slots=True)

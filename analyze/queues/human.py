@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from analyze.queues.tables import Report
-from analyze.queues.texts import facts, heading, tables, trouble
-from analyze.terminal_table import terminal_table
+from vmtrace.analyze.queues.tables import Report
+from vmtrace.analyze.queues.texts import facts, heading, tables, trouble
+from vmtrace.analyze.terminal_table import terminal_table
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analyze.queues.calls import Ints
-from analyze.queues.messages import Messages
-from analyze.queues.quantiles import Quantiles, quantiles
-from analyze.queues.records import FLOW, Stage
+from vmtrace.analyze.queues.calls import Ints
+from vmtrace.analyze.queues.messages import Messages
+from vmtrace.analyze.queues.quantiles import Quantiles, quantiles
+from vmtrace.analyze.queues.records import FLOW, Stage
 
 DUE, SENT = "due", "sent"
 Floats = NDArray[np.float64]

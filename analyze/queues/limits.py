@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyze.queues.latency import LatenessRow
-from analyze.queues.rates import CallRow, ProcessRow, RateRow
-from analyze.queues.records import PUT, TAKE, QueueRun, Stage
-from analyze.units import seconds, share
+from vmtrace.analyze.queues.latency import LatenessRow
+from vmtrace.analyze.queues.rates import CallRow, ProcessRow, RateRow
+from vmtrace.analyze.queues.records import PUT, TAKE, QueueRun, Stage
+from vmtrace.analyze.units import seconds, share
 
 _MUCH_CPU = 0.8
 _MUCH_WAITING = 0.3

@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from analyze.queues.calls import COLLECTOR, REFUSED, TAKEN, Ints, joined
-from analyze.queues.records import QueueRun
+from vmtrace.analyze.queues.calls import COLLECTOR, REFUSED, TAKEN, Ints, joined
+from vmtrace.analyze.queues.records import QueueRun
 
 Flags = NDArray[np.bool_]
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyze.queues.calls import Ints
-from analyze.queues.messages import Messages
-from analyze.queues.records import Stage
+from vmtrace.analyze.queues.calls import Ints
+from vmtrace.analyze.queues.messages import Messages
+from vmtrace.analyze.queues.records import Stage
 
 _PERCENTILES = (50, 90, 99, 100)
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyze.queues.calls import TAKEN, Ints
-from analyze.queues.latency import Floats, times_of
-from analyze.queues.messages import Messages
-from analyze.queues.quantiles import Quantiles, quantiles
-from analyze.queues.records import FLOW
+from vmtrace.analyze.queues.calls import TAKEN, Ints
+from vmtrace.analyze.queues.latency import Floats, times_of
+from vmtrace.analyze.queues.messages import Messages
+from vmtrace.analyze.queues.quantiles import Quantiles, quantiles
+from vmtrace.analyze.queues.records import FLOW
 
 _BINS = 120
 _WIDTHS_S = (1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600)

@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 
-from analyze.charts.chart import Chart
-from analyze.pages.blocks import Block, Figures, Lines, Page, Share, Shares, Text
-from analyze.pages.sections import further_figures, section, summary_of
-from analyze.pages.write import write_report_page
-from analyze.palette import QUEUE_PARTS
-from analyze.queues.tables import Record, Report
-from analyze.queues.texts import facts, heading, result, tables, trouble
-from analyze.queues.time_parts import PARTS
-from analyze.units import plural, printable, seconds, share
+from vmtrace.analyze.charts.chart import Chart
+from vmtrace.analyze.pages.blocks import Block, Figures, Lines, Page, Share, Shares, Text
+from vmtrace.analyze.pages.sections import further_figures, section, summary_of
+from vmtrace.analyze.pages.write import write_report_page
+from vmtrace.analyze.palette import QUEUE_PARTS
+from vmtrace.analyze.queues.tables import Record, Report
+from vmtrace.analyze.queues.texts import facts, heading, result, tables, trouble
+from vmtrace.analyze.queues.time_parts import PARTS
+from vmtrace.analyze.units import plural, printable, seconds, share
 
 _LEAD_HEIGHT = 190
 _BARS_SHOWN = 3

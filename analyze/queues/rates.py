@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyze.queues.calls import COLLECTOR, DELETE, OPERATIONS, RECEIVE, SEND, Calls, ProcessLog
-from analyze.queues.quantiles import Quantiles, quantiles
-from analyze.queues.records import QueueRun, Stage
+from vmtrace.analyze.queues.calls import COLLECTOR, DELETE, OPERATIONS, RECEIVE, SEND, Calls, ProcessLog
+from vmtrace.analyze.queues.quantiles import Quantiles, quantiles
+from vmtrace.analyze.queues.records import QueueRun, Stage
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from analyze.queues.calls import ProcessLog
-from analyze.records.fields import Fields
+from vmtrace.analyze.queues.calls import ProcessLog
+from vmtrace.analyze.records.fields import Fields
 
 SCHEMA = "vmtrace.queue_run/1"
 PUT, TAKE, FLOW = "put", "take", "flow"

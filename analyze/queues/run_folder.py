@@ -6,10 +6,10 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from analyze.queues.calls import ROLES, ProcessLog
-from analyze.queues.records import SCHEMA, QueueRun, stage_end, stages_of
-from analyze.records.fields import Fields
-from analyze.records.run_folder import inside, read_lines, read_run_of
+from vmtrace.analyze.queues.calls import ROLES, ProcessLog
+from vmtrace.analyze.queues.records import SCHEMA, QueueRun, stage_end, stages_of
+from vmtrace.analyze.records.fields import Fields
+from vmtrace.analyze.records.run_folder import inside, read_lines, read_run_of
 
 _LOG = re.compile(rf"(\d{{3,7}})-(\d{{1,6}})-({'|'.join(ROLES)})-(\d{{1,4}})\.jsonl")
 

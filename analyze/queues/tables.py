@@ -5,17 +5,17 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
-from analyze.queues.duplicates import DuplicateRow, duplicates
-from analyze.queues.fates import Fates, fates
-from analyze.queues.latency import LatencyRow, LatenessRow, latency_rows, lateness_rows
-from analyze.queues.limits import Evidence, LimitRow, limit_rows
-from analyze.queues.messages import Messages
-from analyze.queues.ordering import OrderRow, order_rows
-from analyze.queues.over_time import PeriodRow, period_rows
-from analyze.queues.rates import CallRow, ProcessRow, RateRow, call_rows, process_rows, rate_rows
-from analyze.queues.records import QueueRun
-from analyze.queues.time_parts import TimeParts, time_parts
-from analyze.queues.wire import Wire
+from vmtrace.analyze.queues.duplicates import DuplicateRow, duplicates
+from vmtrace.analyze.queues.fates import Fates, fates
+from vmtrace.analyze.queues.latency import LatencyRow, LatenessRow, latency_rows, lateness_rows
+from vmtrace.analyze.queues.limits import Evidence, LimitRow, limit_rows
+from vmtrace.analyze.queues.messages import Messages
+from vmtrace.analyze.queues.ordering import OrderRow, order_rows
+from vmtrace.analyze.queues.over_time import PeriodRow, period_rows
+from vmtrace.analyze.queues.rates import CallRow, ProcessRow, RateRow, call_rows, process_rows, rate_rows
+from vmtrace.analyze.queues.records import QueueRun
+from vmtrace.analyze.queues.time_parts import TimeParts, time_parts
+from vmtrace.analyze.queues.wire import Wire
 
 Record = dict[str, Any]
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
-from analyze.pages.text_table import Table
-from analyze.queues.fates import fates_text
-from analyze.queues.latency import DUE, SENT, clock_error_s
-from analyze.queues.quantiles import Quantiles
-from analyze.queues.tables import Report
-from analyze.units import ABSENT, count, plural, printable, seconds, share, si
+from vmtrace.analyze.pages.text_table import Table
+from vmtrace.analyze.queues.fates import fates_text
+from vmtrace.analyze.queues.latency import DUE, SENT, clock_error_s
+from vmtrace.analyze.queues.quantiles import Quantiles
+from vmtrace.analyze.queues.tables import Report
+from vmtrace.analyze.units import ABSENT, count, plural, printable, seconds, share, si
 
 _UNSETTLED = {"running": "still running, or killed", "interrupted": "interrupted", "failed": "failed"}
 _PROCESSES_SHOWN = 64

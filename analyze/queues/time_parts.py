@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyze.queues.calls import Ints
-from analyze.queues.messages import Flags, Messages
-from analyze.queues.records import FLOW
+from vmtrace.analyze.queues.calls import Ints
+from vmtrace.analyze.queues.messages import Flags, Messages
+from vmtrace.analyze.queues.records import FLOW
 
 LATE, SENDING, QUEUED, RECEIVING = "late_sending", "send_call", "in_queue", "receive_call"
 PARTS = {

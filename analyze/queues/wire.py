@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from analyze import overhead
-from analyze.grouping import Grouping
-from analyze.overhead import Overhead
-from analyze.queues.calls import RECEIVE, SEND
-from analyze.queues.rates import logs_of
-from analyze.queues.records import TAKE, QueueRun, Stage, StageEnd
-from analyze.records.fields import endpoint
-from analyze.records.run_folder import inside
-from analyze.trace import Options, TraceError, read
+from vmtrace.analyze import overhead
+from vmtrace.analyze.grouping import Grouping
+from vmtrace.analyze.overhead import Overhead
+from vmtrace.analyze.queues.calls import RECEIVE, SEND
+from vmtrace.analyze.queues.rates import logs_of
+from vmtrace.analyze.queues.records import TAKE, QueueRun, Stage, StageEnd
+from vmtrace.analyze.records.fields import endpoint
+from vmtrace.analyze.records.run_folder import inside
+from vmtrace.analyze.trace import Options, TraceError, read
 
 Progress = Callable[[int], object]
 _OWN_COLUMNS = (

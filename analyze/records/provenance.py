@@ -4,10 +4,10 @@ import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from analyze.provenance import command_line
-from analyze.records.run_folder import inside
-from analyze.run.results import RunResults
-from analyze.trace import version
+from vmtrace.analyze.provenance import command_line
+from vmtrace.analyze.records.run_folder import inside
+from vmtrace.analyze.run.results import RunResults
+from vmtrace.analyze.trace import version
 
 SCHEMA = "vmtrace.run_report/1"
 

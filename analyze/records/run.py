@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from analyze.records.fields import FieldError, Fields
+from vmtrace.analyze.records.fields import FieldError, Fields
 
 Role = Literal["probe", "data"]
 Side = Literal["sender", "receiver"]

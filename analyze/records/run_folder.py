@@ -11,9 +11,9 @@ from itertools import count
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
-from analyze.records.fields import FieldError, Fields, parse
-from analyze.records.run import Echo, Pair, Run, Side, Transfer, echo_record, pair_record, run_record
-from analyze.units import plural
+from vmtrace.analyze.records.fields import FieldError, Fields, parse
+from vmtrace.analyze.records.run import Echo, Pair, Run, Side, Transfer, echo_record, pair_record, run_record
+from vmtrace.analyze.units import plural
 
 _RUN_FILE_LIMIT_BYTES = 16 << 20
 _LINE_LIMIT_BYTES = 1 << 20

@@ -3,13 +3,13 @@
 from pathlib import Path
 from typing import Any
 
-from analyze.document import Record
-from analyze.packet_series import ConnectionSeries
-from analyze.palette import LEDGER
-from analyze.report import events, judgement, lanes
-from analyze.report.host_lanes import host_lanes
-from analyze.request_lines import request_facts
-from analyze.units import ABSENT, count, instant, plural, printable, seconds, share, si
+from vmtrace.analyze.document import Record
+from vmtrace.analyze.packet_series import ConnectionSeries
+from vmtrace.analyze.palette import LEDGER
+from vmtrace.analyze.report import events, judgement, lanes
+from vmtrace.analyze.report.host_lanes import host_lanes
+from vmtrace.analyze.request_lines import request_facts
+from vmtrace.analyze.units import ABSENT, count, instant, plural, printable, seconds, share, si
 
 Plain = dict[str, Any]
 

@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from analyze.document import Record
-from analyze.packet_series import Category, ConnectionSeries
+from vmtrace.analyze.document import Record
+from vmtrace.analyze.packet_series import Category, ConnectionSeries
 
 Plain = dict[str, Any]
 Integers = NDArray[np.int64]

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from analyze.document import Record
-from analyze.packet_series import Series
-from analyze.records.run_folder import inside
-from analyze.report.lanes import Packing
-from analyze.side.cloudwatch import read_cloudwatch
-from analyze.side.host import ALLOWANCES, host_files, read_host
-from analyze.side.metrics import Periods
+from vmtrace.analyze.document import Record
+from vmtrace.analyze.packet_series import Series
+from vmtrace.analyze.records.run_folder import inside
+from vmtrace.analyze.report.lanes import Packing
+from vmtrace.analyze.side.cloudwatch import read_cloudwatch
+from vmtrace.analyze.side.host import ALLOWANCES, host_files, read_host
+from vmtrace.analyze.side.metrics import Periods
 
 Plain = dict[str, Any]
 

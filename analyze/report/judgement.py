@@ -6,13 +6,13 @@ Beside it what limited the connection at every moment: bands behind all lanes, a
 from collections import Counter
 from typing import Any
 
-from analyze.document import Record
-from analyze.human_causes import factor_name
-from analyze.packet_series import ConnectionSeries
-from analyze.palette import FACTORS
-from analyze.report.events import Rows
-from analyze.units import printable, seconds, share
-from analyze.verdict import is_open, remedies
+from vmtrace.analyze.document import Record
+from vmtrace.analyze.human_causes import factor_name
+from vmtrace.analyze.packet_series import ConnectionSeries
+from vmtrace.analyze.palette import FACTORS
+from vmtrace.analyze.report.events import Rows
+from vmtrace.analyze.units import printable, seconds, share
+from vmtrace.analyze.verdict import is_open, remedies
 
 Plain = dict[str, Any]
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from analyze.packet_series import LENGTHENED_BY, SENT_KINDS, ConnectionSeries, Floats, Series, throughput_bin_s
-from analyze.palette import LABELS, ROLES
+from vmtrace.analyze.packet_series import LENGTHENED_BY, SENT_KINDS, ConnectionSeries, Floats, Series, throughput_bin_s
+from vmtrace.analyze.palette import LABELS, ROLES
 
 Plain = dict[str, Any]
 

@@ -6,15 +6,15 @@ The shares are of all connections; the timeline has those that are in the table.
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from analyze.factors import in_words
-from analyze.human_causes import factor_name
-from analyze.pages.blocks import Shares
-from analyze.pages.causes import COLOURS, NOT_JUDGED, UNDECIDED, cause_shares
-from analyze.units import plural, share, si
-from analyze.verdict import is_open
+from vmtrace.analyze.factors import in_words
+from vmtrace.analyze.human_causes import factor_name
+from vmtrace.analyze.pages.blocks import Shares
+from vmtrace.analyze.pages.causes import COLOURS, NOT_JUDGED, UNDECIDED, cause_shares
+from vmtrace.analyze.units import plural, share, si
+from vmtrace.analyze.verdict import is_open
 
 if TYPE_CHECKING:
-    from analyze.trace import Trace
+    from vmtrace.analyze.trace import Trace
 
 
 def causes(trace: "Trace") -> tuple[Shares, ...]:

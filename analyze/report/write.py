@@ -1,4 +1,4 @@
-"""The report of captures: verdict and lanes of some connections, a table of all, in one file (`analyze.pages`)."""
+"""The report of captures: verdict and lanes of some connections, a table of all, in one file (`vmtrace.analyze.pages`)."""
 
 import json
 import shlex
@@ -6,18 +6,18 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from analyze.human_table import FIELDS, input_lines, main_direction, unmeasured
-from analyze.outcomes import outcome_lines
-from analyze.pages.write import Template, in_script, scripts, write_page
-from analyze.path_rtt import median_of_path_s, path_rtt_min_s
-from analyze.provenance import Provenance
-from analyze.report import connection, judgement, overview
-from analyze.shared_limits import shared_lines
-from analyze.units import ABSENT, plural, printable, si
+from vmtrace.analyze.human_table import FIELDS, input_lines, main_direction, unmeasured
+from vmtrace.analyze.outcomes import outcome_lines
+from vmtrace.analyze.pages.write import Template, in_script, scripts, write_page
+from vmtrace.analyze.path_rtt import median_of_path_s, path_rtt_min_s
+from vmtrace.analyze.provenance import Provenance
+from vmtrace.analyze.report import connection, judgement, overview
+from vmtrace.analyze.shared_limits import shared_lines
+from vmtrace.analyze.units import ABSENT, plural, printable, si
 
 if TYPE_CHECKING:
-    from analyze.packet_series import ConnectionSeries, SeriesOf
-    from analyze.trace import Trace
+    from vmtrace.analyze.packet_series import ConnectionSeries, SeriesOf
+    from vmtrace.analyze.trace import Trace
 
 _ROW_LIMIT = 2000
 _INPUTS_SHOWN = 3
@@ -57,10 +57,10 @@ def write_report(
         "notes": _notes(trace),
         "provenance": json.dumps(provenance, indent=2),
         "data": in_script(data),
-        "scripts": scripts("analyze.pages", "common.js", "marks.js", "canvas.js", "tables.js")
-        + scripts("analyze.report", "lanes.js", "packets.js", "verdict.js", "overview.js", "page.js"),
+        "scripts": scripts("vmtrace.analyze.pages", "common.js", "marks.js", "canvas.js", "tables.js")
+        + scripts("vmtrace.analyze.report", "lanes.js", "packets.js", "verdict.js", "overview.js", "page.js"),
     }
-    write_page(Template("analyze.report", "page.html"), values, path)
+    write_page(Template("vmtrace.analyze.report", "page.html"), values, path)
 
 
 def _said(verdict: dict[str, Any]) -> str:

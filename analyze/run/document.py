@@ -8,22 +8,22 @@ from typing import Any
 
 import pyarrow as pa
 
-from analyze.atomic import make_folder, writing
-from analyze.records.provenance import SCHEMA, Provenance
-from analyze.run.results import Choice, RunResults
-from analyze.run.table_records import Record, flat, tables
-from analyze.run.tables import run_baseline
-from analyze.run.two_sides.table import clock_row
-from analyze.run.verdict.of_set import verdict_changes
-from analyze.run.verdict.records import (
+from vmtrace.analyze.atomic import make_folder, writing
+from vmtrace.analyze.records.provenance import SCHEMA, Provenance
+from vmtrace.analyze.run.results import Choice, RunResults
+from vmtrace.analyze.run.table_records import Record, flat, tables
+from vmtrace.analyze.run.tables import run_baseline
+from vmtrace.analyze.run.two_sides.table import clock_row
+from vmtrace.analyze.run.verdict.of_set import verdict_changes
+from vmtrace.analyze.run.verdict.records import (
     csv_tables,
     pair_verdict_records,
     verdict_change_record,
     verdict_change_rows,
     verdict_record,
 )
-from analyze.stats.estimates import CONFIDENCE
-from analyze.trace import version
+from vmtrace.analyze.stats.estimates import CONFIDENCE
+from vmtrace.analyze.trace import version
 
 
 def document(runs: Sequence[RunResults], choices: Sequence[Choice]) -> Record:

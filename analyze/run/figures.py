@@ -1,7 +1,7 @@
 """Which figures a report has, in the order of the study."""
 
-from analyze.charts.chart import Chart
-from analyze.run.charts import (
+from vmtrace.analyze.charts.chart import Chart
+from vmtrace.analyze.run.charts import (
     along_run,
     by_cause,
     distributions,
@@ -10,8 +10,8 @@ from analyze.run.charts import (
     spacing_throughput,
     throughput_pairs,
 )
-from analyze.run.charts.of_transfer import PairPackets
-from analyze.run.results import Choice, RunResults
+from vmtrace.analyze.run.charts.of_transfer import PairPackets
+from vmtrace.analyze.run.results import Choice, RunResults
 
 MOST_RUNS = 6
 """Runs whose figures are drawn in full: more colours than that cannot be told apart."""

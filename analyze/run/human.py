@@ -4,12 +4,12 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from analyze.records.run import ROLES
-from analyze.run.charts.throughput_pairs import correlation_text
-from analyze.run.limits import limit_rows, limit_sentences
-from analyze.run.prediction import DESCRIPTIONS
-from analyze.run.results import RunResults
-from analyze.run.tables import (
+from vmtrace.analyze.records.run import ROLES
+from vmtrace.analyze.run.charts.throughput_pairs import correlation_text
+from vmtrace.analyze.run.limits import limit_rows, limit_sentences
+from vmtrace.analyze.run.prediction import DESCRIPTIONS
+from vmtrace.analyze.run.results import RunResults
+from vmtrace.analyze.run.tables import (
     MetricsRow,
     correlation_rows,
     metrics_rows,
@@ -17,14 +17,14 @@ from analyze.run.tables import (
     prediction_rows,
     run_baseline,
 )
-from analyze.run.two_sides.table import ClockRow, clock_row, two_sides_rows
-from analyze.run.variation.findings import variation
-from analyze.run.variation.interval_words import interval_lines
-from analyze.run.variation.words import answer, spread_sentence
-from analyze.run.verdict.of_set import verdict_changes
-from analyze.run.verdict.words import verdict_lines
-from analyze.stats.estimates import Estimate
-from analyze.units import ABSENT, count, instant, plural, printable, seconds, share, si
+from vmtrace.analyze.run.two_sides.table import ClockRow, clock_row, two_sides_rows
+from vmtrace.analyze.run.variation.findings import variation
+from vmtrace.analyze.run.variation.interval_words import interval_lines
+from vmtrace.analyze.run.variation.words import answer, spread_sentence
+from vmtrace.analyze.run.verdict.of_set import verdict_changes
+from vmtrace.analyze.run.verdict.words import verdict_lines
+from vmtrace.analyze.stats.estimates import Estimate
+from vmtrace.analyze.units import ABSENT, count, instant, plural, printable, seconds, share, si
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -1,15 +1,15 @@
 """The answer for runs on one screen: verdict, rates and loss, what limited, how steady; the rest is `--all`'s.
 
 Each run has its share of the lines. Blocks come in the order of what a reader asks first, and what does not fit is
-counted. `analyze.run.human` prints everything.
+counted. `vmtrace.analyze.run.human` prints everything.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from analyze.records.run import ROLES
-from analyze.run.human import (
+from vmtrace.analyze.records.run import ROLES
+from vmtrace.analyze.run.human import (
     baseline_lines,
     by_kernel,
     heading,
@@ -20,20 +20,20 @@ from analyze.run.human import (
     two_sides_lines,
     wrapped,
 )
-from analyze.run.results import RunResults
-from analyze.run.tables import metrics_rows
-from analyze.run.variation.findings import variation
-from analyze.run.variation.interval_words import interval_lines
-from analyze.run.variation.words import HEADINGS, answer, spread_sentence
-from analyze.run.verdict.of_set import verdict_changes
-from analyze.run.verdict.words import verdict_lines
-from analyze.stats.association import FEWEST
-from analyze.units import plural
+from vmtrace.analyze.run.results import RunResults
+from vmtrace.analyze.run.tables import metrics_rows
+from vmtrace.analyze.run.variation.findings import variation
+from vmtrace.analyze.run.variation.interval_words import interval_lines
+from vmtrace.analyze.run.variation.words import HEADINGS, answer, spread_sentence
+from vmtrace.analyze.run.verdict.of_set import verdict_changes
+from vmtrace.analyze.run.verdict.words import verdict_lines
+from vmtrace.analyze.stats.association import FEWEST
+from vmtrace.analyze.units import plural
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from analyze.run.tables import MetricsRow
+    from vmtrace.analyze.run.tables import MetricsRow
 
 MOST_LINES = 36
 """Of the answer for all runs together; the place of the page and what the demo adds to it fit on the screen, too."""

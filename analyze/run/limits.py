@@ -9,14 +9,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from analyze.factors import FACTORS
-from analyze.human_causes import factor_name
-from analyze.records.run import ROLES, Role
-from analyze.run.measure import Measures
-from analyze.run.results import RunResults
-from analyze.run.transfers.transfers import MeasuredTransfer
-from analyze.units import plural, share
-from analyze.verdict import is_open
+from vmtrace.analyze.factors import FACTORS
+from vmtrace.analyze.human_causes import factor_name
+from vmtrace.analyze.records.run import ROLES, Role
+from vmtrace.analyze.run.measure import Measures
+from vmtrace.analyze.run.results import RunResults
+from vmtrace.analyze.run.transfers.transfers import MeasuredTransfer
+from vmtrace.analyze.units import plural, share
+from vmtrace.analyze.verdict import is_open
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,11 +15,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analyze.records.fields import endpoint
-from analyze.records.run import Connection, Endpoint, Side, Transfer
-from analyze.run.verdict.judged import Judged, of_record
-from analyze.trace import Options, Trace, TraceError, read
-from analyze.units import plural
+from vmtrace.analyze.records.fields import endpoint
+from vmtrace.analyze.records.run import Connection, Endpoint, Side, Transfer
+from vmtrace.analyze.run.verdict.judged import Judged, of_record
+from vmtrace.analyze.trace import Options, Trace, TraceError, read
+from vmtrace.analyze.units import plural
 
 _SAMPLES_LIMIT = 5_000_000
 """Packets of a transfer of several streams that are held in memory for its exact quantiles."""
@@ -68,9 +68,9 @@ class Measures:
     verdict_confidence: float | None = None
     verdict_sentence: str | None = None
     verdict_agreement: str | None = None
-    """What the captures of both sides say of each other's verdicts: see `analyze.run.verdict.judged.Agreement`."""
+    """What the captures of both sides say of each other's verdicts: see `vmtrace.analyze.run.verdict.judged.Agreement`."""
     verdict: str | None = None
-    """All of the verdict, as JSON (`analyze.run.verdict.judged.Judged`)."""
+    """All of the verdict, as JSON (`vmtrace.analyze.run.verdict.judged.Judged`)."""
     limits: str | None = None
     """Time in seconds and lost bytes by factor over all connections, as JSON: `{"slow_start": [0.2, 40000]}`."""
     limit_intervals: str | None = None

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyze.stats import estimates
-from analyze.stats.estimates import Estimate, Floats
+from vmtrace.analyze.stats import estimates
+from vmtrace.analyze.stats.estimates import Estimate, Floats
 
 WINDOW = 10
 """Pairs of the same index that a moving prediction looks back on."""

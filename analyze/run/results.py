@@ -6,11 +6,11 @@ from typing import TypeVar, cast
 
 import numpy as np
 
-from analyze.records.run import Baseline, Pair, Role, Run
-from analyze.run.measure import Measures
-from analyze.run.transfers.transfers import MeasuredTransfer
-from analyze.stats.estimates import Floats
-from analyze.units import si
+from vmtrace.analyze.records.run import Baseline, Pair, Role, Run
+from vmtrace.analyze.run.measure import Measures
+from vmtrace.analyze.run.transfers.transfers import MeasuredTransfer
+from vmtrace.analyze.stats.estimates import Floats
+from vmtrace.analyze.units import si
 
 T = TypeVar("T")
 

@@ -6,11 +6,11 @@ from typing import Literal
 
 import numpy as np
 
-from analyze.records.run_folder import inside
-from analyze.run.results import RunResults, measured
-from analyze.side.cloudwatch import read_cloudwatch
-from analyze.side.host import host_files, read_host
-from analyze.side.metrics import Periods
+from vmtrace.analyze.records.run_folder import inside
+from vmtrace.analyze.run.results import RunResults, measured
+from vmtrace.analyze.side.cloudwatch import read_cloudwatch
+from vmtrace.analyze.side.host import host_files, read_host
+from vmtrace.analyze.side.metrics import Periods
 
 Source = Literal["host", "cloudwatch"]
 

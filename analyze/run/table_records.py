@@ -6,10 +6,10 @@ An `Estimate` becomes four columns: `mean_rtt_s`, `mean_rtt_low_s`, `mean_rtt_hi
 from dataclasses import asdict, fields
 from typing import Any
 
-from analyze.run.limits import limit_rows
-from analyze.run.measure import Measures
-from analyze.run.results import RunResults
-from analyze.run.tables import (
+from vmtrace.analyze.run.limits import limit_rows
+from vmtrace.analyze.run.measure import Measures
+from vmtrace.analyze.run.results import RunResults
+from vmtrace.analyze.run.tables import (
     BaselineRow,
     CorrelationRow,
     MetricsRow,
@@ -20,13 +20,13 @@ from analyze.run.tables import (
     plan_rows,
     prediction_rows,
 )
-from analyze.run.transfers.transfers import MeasuredTransfer
-from analyze.run.two_sides.table import TwoSidesRow, clock_row, two_sides_rows
-from analyze.run.variation.findings import Finding, SpreadRow, variation
-from analyze.run.variation.interval_words import interval_sentence
-from analyze.run.variation.intervals import IntervalFinding, interval_findings
-from analyze.run.variation.words import sentence
-from analyze.stats.estimates import ABSENT, Estimate
+from vmtrace.analyze.run.transfers.transfers import MeasuredTransfer
+from vmtrace.analyze.run.two_sides.table import TwoSidesRow, clock_row, two_sides_rows
+from vmtrace.analyze.run.variation.findings import Finding, SpreadRow, variation
+from vmtrace.analyze.run.variation.interval_words import interval_sentence
+from vmtrace.analyze.run.variation.intervals import IntervalFinding, interval_findings
+from vmtrace.analyze.run.variation.words import sentence
+from vmtrace.analyze.stats.estimates import ABSENT, Estimate
 
 Record = dict[str, Any]
 

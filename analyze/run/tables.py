@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyze.records.run import ROLES, Baseline, Role
-from analyze.run import prediction
-from analyze.run.prediction import PredictionError
-from analyze.run.results import RunResults, goodput_bps, kernel_retransmission_rate, measured
-from analyze.run.transfers.transfers import MeasuredTransfer
-from analyze.stats import estimates
-from analyze.stats.estimates import Estimate, Floats
+from vmtrace.analyze.records.run import ROLES, Baseline, Role
+from vmtrace.analyze.run import prediction
+from vmtrace.analyze.run.prediction import PredictionError
+from vmtrace.analyze.run.results import RunResults, goodput_bps, kernel_retransmission_rate, measured
+from vmtrace.analyze.run.transfers.transfers import MeasuredTransfer
+from vmtrace.analyze.stats import estimates
+from vmtrace.analyze.stats.estimates import Estimate, Floats
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,11 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from analyze.services.names import service_of
-from analyze.services.ranges import AddressRanges
+from vmtrace.analyze.services.names import service_of
+from vmtrace.analyze.services.ranges import AddressRanges
 
 if TYPE_CHECKING:
-    from analyze._engine import Columns
+    from vmtrace.analyze._engine import Columns
 
 OTHER = "other"
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
 
-from analyze.services.names import Service
+from vmtrace.analyze.services.names import Service
 
 _AWS_WHOLE = "AMAZON"
 """All of AWS; the prefixes of single services are in the list once more."""

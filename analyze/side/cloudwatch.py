@@ -16,9 +16,9 @@ from urllib.parse import unquote
 import numpy as np
 from numpy.typing import NDArray
 
-from analyze.side.host import ALLOWANCES, CPU_HARMLESS, STEAL_HARMLESS
-from analyze.side.metrics import Harm, Metric, Periods, Split, Unit
-from analyze.side.table import Table, read_table
+from vmtrace.analyze.side.host import ALLOWANCES, CPU_HARMLESS, STEAL_HARMLESS
+from vmtrace.analyze.side.metrics import Harm, Metric, Periods, Split, Unit
+from vmtrace.analyze.side.table import Table, read_table
 
 NS = 10**9
 _TEXT_COLUMNS = ("metric", "dimensions", "statistic", "cumulative", "open")

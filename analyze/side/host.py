@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from analyze.side.metrics import Metric, Periods, Split, Unit
-from analyze.side.table import Table, read_table
+from vmtrace.analyze.side.metrics import Metric, Periods, Split, Unit
+from vmtrace.analyze.side.table import Table, read_table
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analyze.stats.estimates import NORMAL_QUANTILE, Estimate, Floats, ranks, two_sided_p
+from vmtrace.analyze.stats.estimates import NORMAL_QUANTILE, Estimate, Floats, ranks, two_sided_p
 
 FEWEST = 10
 """Transfers with a value; below, hardly any correlation is beyond chance."""

@@ -17,7 +17,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from analyze.stats.estimates import CONFIDENCE, FEWEST_FOR_MEAN, Estimate, Floats, resampled
+from vmtrace.analyze.stats.estimates import CONFIDENCE, FEWEST_FOR_MEAN, Estimate, Floats, resampled
 
 Counts = NDArray[np.int64]
 

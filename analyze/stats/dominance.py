@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyze.stats.estimates import NORMAL_QUANTILE, Floats, student_quantile, welch_freedom
+from vmtrace.analyze.stats.estimates import NORMAL_QUANTILE, Floats, student_quantile, welch_freedom
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyze.side.metrics import Harm, Split
-from analyze.stats.estimates import ABSENT, CONFIDENCE, Estimate, Floats
+from vmtrace.analyze.side.metrics import Harm, Split
+from vmtrace.analyze.stats.estimates import ABSENT, CONFIDENCE, Estimate, Floats
 
 _FEWEST_IN_CLASS = 5
 _LEAST_SHARE, _ENOUGH_IN_CLASS = 0.1, 20

@@ -6,8 +6,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from analyze.stats.coefficient import coefficient_of_variation
-from analyze.stats.estimates import ABSENT, Estimate, Floats
+from vmtrace.analyze.stats.coefficient import coefficient_of_variation
+from vmtrace.analyze.stats.estimates import ABSENT, Estimate, Floats
 
 STEADY = 0.1
 """A spread that is called steady: chosen here, about what repeated transfers on a quiet path show."""

@@ -21,8 +21,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from analyze.stats.dominance import dominance, interval
-from analyze.stats.estimates import CONFIDENCE, Estimate, Floats, expanded_tail, ranks
+from vmtrace.analyze.stats.dominance import dominance, interval
+from vmtrace.analyze.stats.estimates import CONFIDENCE, Estimate, Floats, expanded_tail, ranks
 
 PERMUTATIONS = 9_999
 FEWEST = 6

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyze.storage.requests import DIRECTIONS, Requests
+from vmtrace.analyze.storage.requests import DIRECTIONS, Requests
 
 MOST_RETRIES = 5
 

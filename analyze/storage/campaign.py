@@ -8,10 +8,10 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
-from analyze.storage.availability import AvailabilityRow, RetryRow, availability_rows, retry_rows
-from analyze.storage.change_points import ChangePoint, change_points
-from analyze.storage.locations import LocationRow, location_rows
-from analyze.storage.packet_facts import (
+from vmtrace.analyze.storage.availability import AvailabilityRow, RetryRow, availability_rows, retry_rows
+from vmtrace.analyze.storage.change_points import ChangePoint, change_points
+from vmtrace.analyze.storage.locations import LocationRow, location_rows
+from vmtrace.analyze.storage.packet_facts import (
     ConnectionFacts,
     PacketFacts,
     captures_of_campaign,
@@ -21,7 +21,7 @@ from analyze.storage.packet_facts import (
     facts_path,
     read_facts,
 )
-from analyze.storage.probes import (
+from vmtrace.analyze.storage.probes import (
     AddressRow,
     HourTest,
     Lateness,
@@ -36,13 +36,13 @@ from analyze.storage.probes import (
     size_rows,
     successive_rows,
 )
-from analyze.storage.records import BENCHMARK, StorageRun
-from analyze.storage.requests import Progress, Requests, read_requests
-from analyze.storage.steps import SurgeStep, SweepStep, surge_steps, sweep_steps
-from analyze.storage.surge import SurgeKnee, SurgeRow, knees, surge_rows, word_of
-from analyze.storage.sweep import MergeRow, SweepKnee, SweepRow, merge_rows, sweep_knees, sweep_rows
-from analyze.trace import TraceError
-from analyze.units import plural
+from vmtrace.analyze.storage.records import BENCHMARK, StorageRun
+from vmtrace.analyze.storage.requests import Progress, Requests, read_requests
+from vmtrace.analyze.storage.steps import SurgeStep, SweepStep, surge_steps, sweep_steps
+from vmtrace.analyze.storage.surge import SurgeKnee, SurgeRow, knees, surge_rows, word_of
+from vmtrace.analyze.storage.sweep import MergeRow, SweepKnee, SweepRow, merge_rows, sweep_knees, sweep_rows
+from vmtrace.analyze.trace import TraceError
+from vmtrace.analyze.units import plural
 
 PROBES, SURGE, AVAILABILITY, LOCATIONS, SWEEP = "probes", "surge", "availability", "locations", "sweep"
 CLOCKS_APART_S = 1.0

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from analyze.charts.chart import Axis, Chart, Panel, Series, empty_note, time_unit
-from analyze.palette import RUNS
-from analyze.stats.estimates import Floats
-from analyze.storage.campaign import SURGE, Campaign
-from analyze.storage.probes import DAY_NS, PeriodRow, successive
-from analyze.storage.requests import DIRECTIONS, Requests
-from analyze.storage.surge_hosts import all_hosts
+from vmtrace.analyze.charts.chart import Axis, Chart, Panel, Series, empty_note, time_unit
+from vmtrace.analyze.palette import RUNS
+from vmtrace.analyze.stats.estimates import Floats
+from vmtrace.analyze.storage.campaign import SURGE, Campaign
+from vmtrace.analyze.storage.probes import DAY_NS, PeriodRow, successive
+from vmtrace.analyze.storage.requests import DIRECTIONS, Requests
+from vmtrace.analyze.storage.surge_hosts import all_hosts
 
 Labelled = tuple[str, Campaign]
 _RATE = Axis("throughput", "bit/s")
@@ -65,7 +65,7 @@ def _sizes(campaigns: Sequence[Labelled]) -> list[int]:
 
 
 def _size_text(size: int) -> str:
-    from analyze.units import si
+    from vmtrace.analyze.units import si
 
     return si(size, "B")
 

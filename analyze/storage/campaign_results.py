@@ -5,9 +5,9 @@ Steps of throughput come first, then what its kind was made to find: availabilit
 
 from collections.abc import Iterator
 
-from analyze.storage.campaign import Campaign
-from analyze.storage.campaign_texts import knee_text
-from analyze.units import instant, plural, share, si
+from vmtrace.analyze.storage.campaign import Campaign
+from vmtrace.analyze.storage.campaign_texts import knee_text
+from vmtrace.analyze.units import instant, plural, share, si
 
 
 def campaign_results(campaign: Campaign) -> Iterator[str]:

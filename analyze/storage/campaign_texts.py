@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from analyze.pages.text_table import Table
-from analyze.pages.texts import number_text
-from analyze.storage.campaign import AVAILABILITY, LOCATIONS, PROBES, SURGE, SWEEP, Campaign, between
-from analyze.storage.change_points import ChangePoint
-from analyze.storage.knee import Knee
-from analyze.storage.probes import PeriodRow
-from analyze.storage.surge import SurgeRow
-from analyze.storage.surge_hosts import all_hosts
-from analyze.units import ABSENT, count, instant, plural, printable, seconds, share, si
+from vmtrace.analyze.pages.text_table import Table
+from vmtrace.analyze.pages.texts import number_text
+from vmtrace.analyze.storage.campaign import AVAILABILITY, LOCATIONS, PROBES, SURGE, SWEEP, Campaign, between
+from vmtrace.analyze.storage.change_points import ChangePoint
+from vmtrace.analyze.storage.knee import Knee
+from vmtrace.analyze.storage.probes import PeriodRow
+from vmtrace.analyze.storage.surge import SurgeRow
+from vmtrace.analyze.storage.surge_hosts import all_hosts
+from vmtrace.analyze.units import ABSENT, count, instant, plural, printable, seconds, share, si
 
 Labelled = tuple[str, Campaign]
 _SHOWN = ("between", "probe-sizes", "change-points", "surge", "sweep", "merge")

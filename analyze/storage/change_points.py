@@ -17,9 +17,9 @@ from itertools import pairwise
 import numpy as np
 from scipy.stats import mannwhitneyu, rankdata
 
-from analyze.stats.estimates import Floats
-from analyze.storage.packet_facts import PacketFacts
-from analyze.storage.requests import Ints, Requests
+from vmtrace.analyze.stats.estimates import Floats
+from vmtrace.analyze.storage.packet_facts import PacketFacts
+from vmtrace.analyze.storage.requests import Ints, Requests
 
 LARGEST_P = 0.01
 SMALLEST_CHANGE = 0.10

@@ -7,7 +7,7 @@ Without prices there are no charges, and what an invoice leaves out is not compa
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from analyze.storage.records import StorageRun
+from vmtrace.analyze.storage.records import StorageRun
 
 CATEGORIES = ("storage", "requests", "transfer", "retrieval")
 TOTAL = "total"

@@ -6,16 +6,16 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from analyze.charts.chart import Axis, Chart, Panel, Series, empty_note, span, time_unit
-from analyze.palette import RUNS
-from analyze.stats.estimates import Floats
-from analyze.storage import campaign_charts
-from analyze.storage.connections import opened_over_time
-from analyze.storage.measured import MeasuredTransaction
-from analyze.storage.records import DIRECTIONS
-from analyze.storage.round_trips import HANDSHAKE, round_trips
-from analyze.storage.tables import Report
-from analyze.storage.throughput import ThroughputRow, throughput_bps
+from vmtrace.analyze.charts.chart import Axis, Chart, Panel, Series, empty_note, span, time_unit
+from vmtrace.analyze.palette import RUNS
+from vmtrace.analyze.stats.estimates import Floats
+from vmtrace.analyze.storage import campaign_charts
+from vmtrace.analyze.storage.connections import opened_over_time
+from vmtrace.analyze.storage.measured import MeasuredTransaction
+from vmtrace.analyze.storage.records import DIRECTIONS
+from vmtrace.analyze.storage.round_trips import HANDSHAKE, round_trips
+from vmtrace.analyze.storage.tables import Report
+from vmtrace.analyze.storage.throughput import ThroughputRow, throughput_bps
 
 _THROUGHPUT = Axis("throughput", "bit/s", log=True)
 _METHODS = ("icmp", "tcp", HANDSHAKE)

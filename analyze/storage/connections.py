@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyze.stats.estimates import Estimate, median
-from analyze.storage.measured import MeasuredRun, MeasuredTransaction
-from analyze.storage.records import Endpoint, Use
+from vmtrace.analyze.stats.estimates import Estimate, median
+from vmtrace.analyze.storage.measured import MeasuredRun, MeasuredTransaction
+from vmtrace.analyze.storage.records import Endpoint, Use
 
 ROLES = ("control", "data", "control and data", "unlogged")
 Ends = tuple[Endpoint | None, Endpoint | None]

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from analyze.atomic import make_folder, writing
-from analyze.provenance import command_line
-from analyze.stats.estimates import CONFIDENCE
-from analyze.storage.campaign import tables_of
-from analyze.storage.surge import SurgeRow
-from analyze.storage.surge_hosts import all_hosts
-from analyze.storage.tables import Record, Report, as_record, campaign_tables, flat, tables
-from analyze.storage.time_ledger import object_times
-from analyze.storage.transaction_rows import transaction_rows
-from analyze.trace import version
+from vmtrace.analyze.atomic import make_folder, writing
+from vmtrace.analyze.provenance import command_line
+from vmtrace.analyze.stats.estimates import CONFIDENCE
+from vmtrace.analyze.storage.campaign import tables_of
+from vmtrace.analyze.storage.surge import SurgeRow
+from vmtrace.analyze.storage.surge_hosts import all_hosts
+from vmtrace.analyze.storage.tables import Record, Report, as_record, campaign_tables, flat, tables
+from vmtrace.analyze.storage.time_ledger import object_times
+from vmtrace.analyze.storage.transaction_rows import transaction_rows
+from vmtrace.analyze.trace import version
 
 SCHEMA = "vmtrace.storage_report/1"
 

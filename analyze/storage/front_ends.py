@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from analyze.storage.measured import MeasuredRun
-from analyze.storage.records import Exchange
-from analyze.storage.round_trips import round_trips
+from vmtrace.analyze.storage.measured import MeasuredRun
+from vmtrace.analyze.storage.records import Exchange
+from vmtrace.analyze.storage.round_trips import round_trips
 
 FIBRE_KM_PER_S = 299_792.458 * 2 / 3
 

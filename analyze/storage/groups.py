@@ -16,10 +16,10 @@ from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
 import numpy as np
 
-from analyze.stats.estimates import Estimate, Floats, holm
-from analyze.stats.two_samples import FEWEST, Difference, Group, difference
-from analyze.storage.measured import MeasuredRun
-from analyze.storage.records import DIRECTIONS
+from vmtrace.analyze.stats.estimates import Estimate, Floats, holm
+from vmtrace.analyze.stats.two_samples import FEWEST, Difference, Group, difference
+from vmtrace.analyze.storage.measured import MeasuredRun
+from vmtrace.analyze.storage.records import DIRECTIONS
 
 LARGEST_P = 0.05
 SMALLEST_DELTA = 0.33

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from analyze.storage.campaign_texts import shown
-from analyze.storage.tables import Report
-from analyze.storage.texts import facts, heading, tables, trouble
-from analyze.terminal_table import terminal_table
+from vmtrace.analyze.storage.campaign_texts import shown
+from vmtrace.analyze.storage.tables import Report
+from vmtrace.analyze.storage.texts import facts, heading, tables, trouble
+from vmtrace.analyze.terminal_table import terminal_table
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from analyze.storage.charges import CATEGORIES, TOTAL, Amounts
+from vmtrace.analyze.storage.charges import CATEGORIES, TOTAL, Amounts
 
 _MOST_BYTES = 1 << 20
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyze.stats.estimates import CONFIDENCE, Floats
+from vmtrace.analyze.stats.estimates import CONFIDENCE, Floats
 
 _RESAMPLES = 500
 _GRID = 200

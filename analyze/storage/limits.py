@@ -4,8 +4,8 @@ moved."""
 from collections import Counter
 from dataclasses import dataclass
 
-from analyze.storage.measured import Connection, MeasuredRun, MeasuredTransaction
-from analyze.verdict import is_open
+from vmtrace.analyze.storage.measured import Connection, MeasuredRun, MeasuredTransaction
+from vmtrace.analyze.verdict import is_open
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import kruskal
 
-from analyze.stats.estimates import Floats
-from analyze.storage.requests import Ints, Requests
+from vmtrace.analyze.stats.estimates import Floats
+from vmtrace.analyze.storage.requests import Ints, Requests
 
 HOUR_NS = 3600 * 10**9
 _FEWEST_IN_HOUR = 3

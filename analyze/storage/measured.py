@@ -10,14 +10,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from analyze import overhead
-from analyze.grouping import Grouping
-from analyze.overhead import Overhead
-from analyze.records.fields import endpoint
-from analyze.storage.records import Endpoint, StorageRun, StoredObject, Transaction
-from analyze.storage.run_folder import capture_of
-from analyze.trace import Options, Trace, TraceError, read
-from analyze.units import plural
+from vmtrace.analyze import overhead
+from vmtrace.analyze.grouping import Grouping
+from vmtrace.analyze.overhead import Overhead
+from vmtrace.analyze.records.fields import endpoint
+from vmtrace.analyze.storage.records import Endpoint, StorageRun, StoredObject, Transaction
+from vmtrace.analyze.storage.run_folder import capture_of
+from vmtrace.analyze.trace import Options, Trace, TraceError, read
+from vmtrace.analyze.units import plural
 
 Progress = Callable[[int], object]
 """Called with the bytes of captures that are done."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.ndimage import gaussian_filter1d
 
-from analyze.stats.estimates import Floats
+from vmtrace.analyze.stats.estimates import Floats
 
 FEWEST = 50
 MOST_MODES = 9

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyze.stats.estimates import Floats
-from analyze.storage.measured import MeasuredRun, MeasuredTransaction
-from analyze.storage.throughput import throughput_bps
+from vmtrace.analyze.stats.estimates import Floats
+from vmtrace.analyze.storage.measured import MeasuredRun, MeasuredTransaction
+from vmtrace.analyze.storage.throughput import throughput_bps
 
 HOUR, DAY, HOUR_OF_DAY = "hour", "day", "hour of day"
 HOUR_NS, DAY_NS = 3600 * 10**9, 86_400 * 10**9

@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analyze.overhead import Overhead
-from analyze.storage.measured import MeasuredRun, MeasuredTransaction
+from vmtrace.analyze.overhead import Overhead
+from vmtrace.analyze.storage.measured import MeasuredRun, MeasuredTransaction
 
 SPLIT = ("workload", "signalling", "tls_record", "tls_handshake", "headers", "acks", "retransmissions")
 """The parts: the objects' bytes; requests, responses and whatever else the application said; what TLS adds to each

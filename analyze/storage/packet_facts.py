@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from analyze.grouping import Grouping
-from analyze.stats.estimates import Floats
-from analyze.storage.requests import DIRECTIONS, Ints, Progress, Requests
-from analyze.trace import Options, TraceError, read
-from analyze.units import plural
-from analyze.verdict import is_open
+from vmtrace.analyze.grouping import Grouping
+from vmtrace.analyze.stats.estimates import Floats
+from vmtrace.analyze.storage.requests import DIRECTIONS, Ints, Progress, Requests
+from vmtrace.analyze.trace import Options, TraceError, read
+from vmtrace.analyze.units import plural
+from vmtrace.analyze.verdict import is_open
 
 SCHEMA = "vmtrace.packet_facts/1"
 _LARGEST_FACTS_BYTES = 1 << 30
@@ -93,7 +93,7 @@ def connections_of(capture: Path, progress: Progress | None = None) -> list[Conn
 
 def write_facts(capture: Path, found: Iterable[ConnectionFacts]) -> None:
     """Before its packets are thinned."""
-    from analyze.atomic import writing
+    from vmtrace.analyze.atomic import writing
 
     content = {"schema": SCHEMA, "connections": [list(asdict(one).values()) for one in found]}
     with writing(facts_path(capture)) as out:

@@ -3,16 +3,16 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from analyze.charts.chart import Chart
-from analyze.pages.blocks import Block, Figures, Fold, Lines, Page, Share, Shares, Text
-from analyze.pages.sections import further_figures, section, summary_of
-from analyze.pages.write import write_report_page
-from analyze.palette import PHASES
-from analyze.storage.result import results, telling_times
-from analyze.storage.tables import Record, Report
-from analyze.storage.texts import facts, heading, tables, trouble
-from analyze.storage.time_ledger import TimeRow
-from analyze.units import plural, printable, share
+from vmtrace.analyze.charts.chart import Chart
+from vmtrace.analyze.pages.blocks import Block, Figures, Fold, Lines, Page, Share, Shares, Text
+from vmtrace.analyze.pages.sections import further_figures, section, summary_of
+from vmtrace.analyze.pages.write import write_report_page
+from vmtrace.analyze.palette import PHASES
+from vmtrace.analyze.storage.result import results, telling_times
+from vmtrace.analyze.storage.tables import Record, Report
+from vmtrace.analyze.storage.texts import facts, heading, tables, trouble
+from vmtrace.analyze.storage.time_ledger import TimeRow
+from vmtrace.analyze.units import plural, printable, share
 
 _LEAD_HEIGHT = 190
 _FIRST_SHOWN = 4

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import pearsonr, ttest_ind_from_stats
 
-from analyze.stats.estimates import Floats, holm
-from analyze.storage.modes import modes
-from analyze.storage.requests import Ints, Requests
+from vmtrace.analyze.stats.estimates import Floats, holm
+from vmtrace.analyze.storage.modes import modes
+from vmtrace.analyze.storage.requests import Ints, Requests
 
 DAY_NS, HOUR_NS = 86_400 * 10**9, 3600 * 10**9
 FEWEST_FOR_PERCENTILES = 20

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from analyze.records.fields import FieldError, Fields
+from vmtrace.analyze.records.fields import FieldError, Fields
 
 SCHEMA = "vmtrace.storage_run/1"
 DIRECTIONS = ("upload", "download")

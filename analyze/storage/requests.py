@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analyze.records.run_folder import inside
-from analyze.stats.estimates import Floats
-from analyze.units import plural
+from vmtrace.analyze.records.run_folder import inside
+from vmtrace.analyze.stats.estimates import Floats
+from vmtrace.analyze.units import plural
 
 UPLOAD, DOWNLOAD = "upload", "download"
 DIRECTIONS = (UPLOAD, DOWNLOAD)

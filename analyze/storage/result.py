@@ -6,13 +6,13 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from analyze.storage.campaign_results import campaign_results
-from analyze.storage.connections import ConnectionRow
-from analyze.storage.overhead import OverheadRow
-from analyze.storage.tables import Report
-from analyze.storage.throughput import ThroughputRow
-from analyze.storage.time_ledger import TimeRow
-from analyze.units import printable, ratio, share, si
+from vmtrace.analyze.storage.campaign_results import campaign_results
+from vmtrace.analyze.storage.connections import ConnectionRow
+from vmtrace.analyze.storage.overhead import OverheadRow
+from vmtrace.analyze.storage.tables import Report
+from vmtrace.analyze.storage.throughput import ThroughputRow
+from vmtrace.analyze.storage.time_ledger import TimeRow
+from vmtrace.analyze.units import printable, ratio, share, si
 
 
 def results(reports: Sequence[Report]) -> list[str]:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyze.stats.estimates import Estimate, median
-from analyze.storage.measured import MeasuredRun
+from vmtrace.analyze.stats.estimates import Estimate, median
+from vmtrace.analyze.storage.measured import MeasuredRun
 
 HANDSHAKE = "tcp handshake"
 """Of the connections that carried the workload; `icmp` and `tcp` are echoes sent before transactions."""

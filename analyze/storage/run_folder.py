@@ -4,9 +4,9 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from analyze.records.fields import Fields
-from analyze.records.run_folder import inside, read_lines, read_run_of
-from analyze.storage.records import (
+from vmtrace.analyze.records.fields import Fields
+from vmtrace.analyze.records.run_folder import inside, read_lines, read_run_of
+from vmtrace.analyze.storage.records import (
     SCHEMA,
     StorageRun,
     StoredObject,

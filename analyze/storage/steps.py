@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from analyze.records.fields import FieldError, Fields
-from analyze.records.run_folder import read_lines
+from vmtrace.analyze.records.fields import FieldError, Fields
+from vmtrace.analyze.records.run_folder import read_lines
 
 
 @dataclass(frozen=True, slots=True)

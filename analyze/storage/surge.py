@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyze.storage.knee import Knee, knee
-from analyze.storage.packet_facts import PacketFacts
-from analyze.storage.requests import DIRECTIONS, Requests
-from analyze.storage.steps import StepCost, SurgeStep
+from vmtrace.analyze.storage.knee import Knee, knee
+from vmtrace.analyze.storage.packet_facts import PacketFacts
+from vmtrace.analyze.storage.requests import DIRECTIONS, Requests
+from vmtrace.analyze.storage.steps import StepCost, SurgeStep
 
 BUSY_SHARE = 0.9
 THROTTLED_SHARE = 0.1

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from analyze.storage.surge import SurgeRow, combined_bps
+from vmtrace.analyze.storage.surge import SurgeRow, combined_bps
 
 if TYPE_CHECKING:
-    from analyze.storage.campaign import Campaign
+    from vmtrace.analyze.storage.campaign import Campaign
 
 
 def all_hosts(campaigns: Sequence[Campaign]) -> list[SurgeRow]:

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyze.storage.knee import Knee, knee
-from analyze.storage.steps import SweepStep
-from analyze.storage.surge import limited_by_cpu, most
-from analyze.units import si
+from vmtrace.analyze.storage.knee import Knee, knee
+from vmtrace.analyze.storage.steps import SweepStep
+from vmtrace.analyze.storage.surge import limited_by_cpu, most
+from vmtrace.analyze.units import si
 
 DISK, MEMORY = "disk", "tmpfs"
 BUSY_DISK_SHARE = 0.9

@@ -5,19 +5,19 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
-from analyze.storage.campaign import Campaign
-from analyze.storage.charges import Amounts, ChargeRow, charge_rows
-from analyze.storage.connections import ConnectionRow, connection_rows
-from analyze.storage.front_ends import FrontEndPlace, FrontEndRow, front_end_rows
-from analyze.storage.groups import BlockPair, block_pairs
-from analyze.storage.limits import LimitRow, limit_rows
-from analyze.storage.measured import MeasuredRun
-from analyze.storage.over_time import PeriodRow, period_rows, smoothed_bps
-from analyze.storage.overhead import AgreementRow, LeftOut, OverheadRow, agreement, left_out, overhead_rows
-from analyze.storage.round_trips import RoundTripRow, round_trip_rows
-from analyze.storage.throughput import ThroughputRow, throughput_rows
-from analyze.storage.time_ledger import TimeRow, time_rows
-from analyze.storage.troubles import TroubleRow, trouble_rows
+from vmtrace.analyze.storage.campaign import Campaign
+from vmtrace.analyze.storage.charges import Amounts, ChargeRow, charge_rows
+from vmtrace.analyze.storage.connections import ConnectionRow, connection_rows
+from vmtrace.analyze.storage.front_ends import FrontEndPlace, FrontEndRow, front_end_rows
+from vmtrace.analyze.storage.groups import BlockPair, block_pairs
+from vmtrace.analyze.storage.limits import LimitRow, limit_rows
+from vmtrace.analyze.storage.measured import MeasuredRun
+from vmtrace.analyze.storage.over_time import PeriodRow, period_rows, smoothed_bps
+from vmtrace.analyze.storage.overhead import AgreementRow, LeftOut, OverheadRow, agreement, left_out, overhead_rows
+from vmtrace.analyze.storage.round_trips import RoundTripRow, round_trip_rows
+from vmtrace.analyze.storage.throughput import ThroughputRow, throughput_rows
+from vmtrace.analyze.storage.time_ledger import TimeRow, time_rows
+from vmtrace.analyze.storage.troubles import TroubleRow, trouble_rows
 
 Record = dict[str, Any]
 Kind = tuple[str, str]

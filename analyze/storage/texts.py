@@ -3,15 +3,15 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
-from analyze.pages.text_table import Table
-from analyze.pages.texts import estimate_text, number_text
-from analyze.storage import campaign_texts
-from analyze.storage.connections import ROLES
-from analyze.storage.over_time import DAY, HOUR, HOUR_OF_DAY
-from analyze.storage.overhead import SPLIT
-from analyze.storage.tables import Report, kinds_of
-from analyze.storage.time_ledger import PARTS
-from analyze.units import ABSENT, count, instant, plural, printable, ratio, seconds, share, si
+from vmtrace.analyze.pages.text_table import Table
+from vmtrace.analyze.pages.texts import estimate_text, number_text
+from vmtrace.analyze.storage import campaign_texts
+from vmtrace.analyze.storage.connections import ROLES
+from vmtrace.analyze.storage.over_time import DAY, HOUR, HOUR_OF_DAY
+from vmtrace.analyze.storage.overhead import SPLIT
+from vmtrace.analyze.storage.tables import Report, kinds_of
+from vmtrace.analyze.storage.time_ledger import PARTS
+from vmtrace.analyze.units import ABSENT, count, instant, plural, printable, ratio, seconds, share, si
 
 _UNSETTLED = {"running": "still running, or killed", "interrupted": "interrupted", "failed": "failed"}
 _GROUPS_SHOWN = 20

@@ -15,8 +15,8 @@ from typing import BinaryIO
 
 import numpy as np
 
-from analyze.storage.packet_facts import connections_of, facts_path, write_facts
-from analyze.storage.requests import Requests, read_requests
+from vmtrace.analyze.storage.packet_facts import connections_of, facts_path, write_facts
+from vmtrace.analyze.storage.requests import Requests, read_requests
 
 _MAGICS = {b"\xd4\xc3\xb2\xa1": ("<", 1000), b"\x4d\x3c\xb2\xa1": ("<", 1)}
 """Of the files that our recorder writes on these machines: byte order, and nanoseconds of a unit."""

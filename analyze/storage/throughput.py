@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyze.stats.estimates import Estimate, median
-from analyze.storage.measured import MeasuredRun, MeasuredTransaction
+from vmtrace.analyze.stats.estimates import Estimate, median
+from vmtrace.analyze.storage.measured import MeasuredRun, MeasuredTransaction
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyze.storage.connections import Ends
-from analyze.storage.measured import Connection, Lookup, MeasuredRun, MeasuredTransaction
-from analyze.storage.records import Exchange
+from vmtrace.analyze.storage.connections import Ends
+from vmtrace.analyze.storage.measured import Connection, Lookup, MeasuredRun, MeasuredTransaction
+from vmtrace.analyze.storage.records import Exchange
 
 PARTS = ("name_lookup", "tcp_handshake", "tls_handshake", "request_to_first_byte", "transfer", "idle")
 

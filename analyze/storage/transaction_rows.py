@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from analyze.storage.measured import MeasuredRun, MeasuredTransaction
-from analyze.storage.over_time import smoothed_bps
-from analyze.storage.throughput import throughput_bps
+from vmtrace.analyze.storage.measured import MeasuredRun, MeasuredTransaction
+from vmtrace.analyze.storage.over_time import smoothed_bps
+from vmtrace.analyze.storage.throughput import throughput_bps
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analyze.storage.measured import MeasuredRun, MeasuredTransaction
-from analyze.storage.records import StoredObject
+from vmtrace.analyze.storage.measured import MeasuredRun, MeasuredTransaction
+from vmtrace.analyze.storage.records import StoredObject
 
 _MOST_STEPS = 100
 """Of larger numbers of retries only those that there were have a step: what a folder says may be anything."""

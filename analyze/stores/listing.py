@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, Self
 
-from analyze.stores import store
-from analyze.stores.place import Place, parsed
+from vmtrace.analyze.stores import store
+from vmtrace.analyze.stores.place import Place, parsed
 
 MOST_OBJECTS = 1_000_000
 """More of them under one prefix are refused: the pattern was meant to be narrower."""

@@ -11,9 +11,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache
 from typing import Any
 
-from analyze.stores import store
-from analyze.stores.listing import ObjectUrl
-from analyze.stores.place import parsed
+from vmtrace.analyze.stores import store
+from vmtrace.analyze.stores.listing import ObjectUrl
+from vmtrace.analyze.stores.place import parsed
 
 FIRST_BYTES = 64 << 10
 RANGE_BYTES = 8 << 20

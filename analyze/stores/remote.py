@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING
 
-from analyze.stores.place import Place, parsed
+from vmtrace.analyze.stores.place import Place, parsed
 
 if TYPE_CHECKING:
-    from analyze.stores.listing import ObjectUrl
-    from analyze.stores.reader import ObjectReader
+    from vmtrace.analyze.stores.listing import ObjectUrl
+    from vmtrace.analyze.stores.reader import ObjectReader
 
 
 class RemoteObject:
@@ -24,12 +24,12 @@ class RemoteObject:
 
     def open(self) -> "ObjectReader":
         """A reader from the beginning, whose first range is on its way."""
-        from analyze.stores.reader import ObjectReader
+        from vmtrace.analyze.stores.reader import ObjectReader
 
         return ObjectReader(self.url)
 
     def open_ranges(self, ranges: list[tuple[int, int]]) -> "ObjectReader":
         """A reader of these parts (offset, length), one behind the other."""
-        from analyze.stores.reader import ObjectReader
+        from vmtrace.analyze.stores.reader import ObjectReader
 
         return ObjectReader(self.url, ranges)

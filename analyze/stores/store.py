@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from analyze.stores.place import PlaceError
+from vmtrace.analyze.stores.place import PlaceError
 
 _MOST_RETRIES = 8
 _RETRIED_FOR_S = 120

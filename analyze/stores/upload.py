@@ -4,8 +4,8 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from analyze.stores import store
-from analyze.stores.place import parsed
+from vmtrace.analyze.stores import store
+from vmtrace.analyze.stores.place import parsed
 
 
 def check_writable(url: str) -> None:

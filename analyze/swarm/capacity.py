@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyze.swarm.measured import MeasuredDownload, MeasuredRun, MeasuredSource
-from analyze.swarm.records import CAPACITY, WEB_SEED
+from vmtrace.analyze.swarm.measured import MeasuredDownload, MeasuredRun, MeasuredSource
+from vmtrace.analyze.swarm.records import CAPACITY, WEB_SEED
 
 _LEFT_OUT = 0.25
 _FEWEST_BINS = 8

@@ -6,9 +6,9 @@ Only transfer (and retrieval) is counted: how many requests libtorrent sends ins
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analyze.swarm.comparison import seeds_rows
-from analyze.swarm.records import WEB_SEED
-from analyze.swarm.rows import RunRow
+from vmtrace.analyze.swarm.comparison import seeds_rows
+from vmtrace.analyze.swarm.records import WEB_SEED
+from vmtrace.analyze.swarm.rows import RunRow
 
 _GB_BYTES = 10**9
 

@@ -4,14 +4,14 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from analyze.charts.chart import Axis, Chart, Panel, Series, empty_note, reference
-from analyze.palette import RUNS
-from analyze.stats.estimates import Floats
-from analyze.swarm.measured import MeasuredDownload
-from analyze.swarm.records import FORBIDDEN, PUBLIC, WEB_SEED
-from analyze.swarm.rows import RunRow
-from analyze.swarm.tables import Report
-from analyze.units import plural, seconds
+from vmtrace.analyze.charts.chart import Axis, Chart, Panel, Series, empty_note, reference
+from vmtrace.analyze.palette import RUNS
+from vmtrace.analyze.stats.estimates import Floats
+from vmtrace.analyze.swarm.measured import MeasuredDownload
+from vmtrace.analyze.swarm.records import FORBIDDEN, PUBLIC, WEB_SEED
+from vmtrace.analyze.swarm.rows import RunRow
+from vmtrace.analyze.swarm.tables import Report
+from vmtrace.analyze.units import plural, seconds
 
 _CASES = {PUBLIC: "store public", FORBIDDEN: "store forbidden", "none": "no store"}
 _WHY_NOT = "no finished download"

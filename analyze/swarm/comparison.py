@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyze.stats.estimates import Estimate, median
-from analyze.swarm.records import FORBIDDEN, NONE, PUBLIC, SEED, WEB_SEED
-from analyze.swarm.rows import RunRow
+from vmtrace.analyze.stats.estimates import Estimate, median
+from vmtrace.analyze.swarm.records import FORBIDDEN, NONE, PUBLIC, SEED, WEB_SEED
+from vmtrace.analyze.swarm.rows import RunRow
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from analyze.atomic import make_folder, writing
-from analyze.provenance import command_line
-from analyze.stats.estimates import CONFIDENCE
-from analyze.storage.tables import flat
-from analyze.swarm.rows import AGREES_WITHIN, RunRow
-from analyze.swarm.tables import Record, Report, over_time, tables
-from analyze.trace import version
+from vmtrace.analyze.atomic import make_folder, writing
+from vmtrace.analyze.provenance import command_line
+from vmtrace.analyze.stats.estimates import CONFIDENCE
+from vmtrace.analyze.storage.tables import flat
+from vmtrace.analyze.swarm.rows import AGREES_WITHIN, RunRow
+from vmtrace.analyze.swarm.tables import Record, Report, over_time, tables
+from vmtrace.analyze.trace import version
 
 SCHEMA = "vmtrace.swarm_report/1"
 

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from analyze.swarm.tables import Report
-from analyze.swarm.texts import facts, heading, tables, trouble
-from analyze.terminal_table import terminal_table
+from vmtrace.analyze.swarm.tables import Report
+from vmtrace.analyze.swarm.texts import facts, heading, tables, trouble
+from vmtrace.analyze.terminal_table import terminal_table
 
 if TYPE_CHECKING:
     from rich.console import Console

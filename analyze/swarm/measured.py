@@ -8,15 +8,15 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from analyze.grouping import Grouping
-from analyze.overhead import Overhead
-from analyze.packet_series import throughput_bin_s
-from analyze.stats.estimates import Floats
-from analyze.storage.measured import CONNECTION_COLUMNS, Connection, connection_of
-from analyze.swarm.arrivals import new_bytes
-from analyze.swarm.records import Download, Endpoint, Source, SwarmRun
-from analyze.swarm.run_folder import capture_of
-from analyze.trace import Options, Trace, TraceError, read
+from vmtrace.analyze.grouping import Grouping
+from vmtrace.analyze.overhead import Overhead
+from vmtrace.analyze.packet_series import throughput_bin_s
+from vmtrace.analyze.stats.estimates import Floats
+from vmtrace.analyze.storage.measured import CONNECTION_COLUMNS, Connection, connection_of
+from vmtrace.analyze.swarm.arrivals import new_bytes
+from vmtrace.analyze.swarm.records import Download, Endpoint, Source, SwarmRun
+from vmtrace.analyze.swarm.run_folder import capture_of
+from vmtrace.analyze.trace import Options, Trace, TraceError, read
 
 Progress = Callable[[int], object]
 """Called with the bytes of captures that are done."""

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from analyze.charts.chart import Chart
-from analyze.pages.blocks import Block, Figures, Page, Shares, Text
-from analyze.pages.causes import NOT_JUDGED, cause_shares
-from analyze.pages.sections import further_figures, section, summary_of
-from analyze.pages.write import write_report_page
-from analyze.swarm.tables import Record, Report
-from analyze.swarm.texts import facts, heading, tables, trouble
-from analyze.units import printable, si
+from vmtrace.analyze.charts.chart import Chart
+from vmtrace.analyze.pages.blocks import Block, Figures, Page, Shares, Text
+from vmtrace.analyze.pages.causes import NOT_JUDGED, cause_shares
+from vmtrace.analyze.pages.sections import further_figures, section, summary_of
+from vmtrace.analyze.pages.write import write_report_page
+from vmtrace.analyze.swarm.tables import Record, Report
+from vmtrace.analyze.swarm.texts import facts, heading, tables, trouble
+from vmtrace.analyze.units import printable, si
 
 _LEAD_HEIGHT = 190
 

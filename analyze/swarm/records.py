@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from analyze.records.fields import Fields
+from vmtrace.analyze.records.fields import Fields
 
 SCHEMA = "vmtrace.swarm_run/1"
 SEED, WEB_SEED = "seed", "web_seed"

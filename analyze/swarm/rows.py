@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass, field
 
-from analyze.overhead import Overhead
-from analyze.swarm.capacity import CapacityRow, capacities_bps, key_of
-from analyze.swarm.fairness import jain_index, loads
-from analyze.swarm.measured import MeasuredDownload, MeasuredSource
-from analyze.swarm.records import FINISHED, FORBIDDEN, SWARM, WEB_SEED, SwarmRun
+from vmtrace.analyze.overhead import Overhead
+from vmtrace.analyze.swarm.capacity import CapacityRow, capacities_bps, key_of
+from vmtrace.analyze.swarm.fairness import jain_index, loads
+from vmtrace.analyze.swarm.measured import MeasuredDownload, MeasuredSource
+from vmtrace.analyze.swarm.records import FINISHED, FORBIDDEN, SWARM, WEB_SEED, SwarmRun
 
 BLOCK_BYTES = 16_384
 """What BitTorrent asks for at once (BEP 3)."""

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from analyze.records.fields import Fields
-from analyze.records.run_folder import inside, read_lines, read_run_of
-from analyze.swarm.records import SCHEMA, Download, SwarmRun, download_record
+from vmtrace.analyze.records.fields import Fields
+from vmtrace.analyze.records.run_folder import inside, read_lines, read_run_of
+from vmtrace.analyze.swarm.records import SCHEMA, Download, SwarmRun, download_record
 
 
 def read_swarm_run(folder: str | os.PathLike[str]) -> SwarmRun:

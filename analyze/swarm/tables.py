@@ -5,12 +5,12 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
-from analyze.swarm.capacity import CapacityRow, capacity_rows
-from analyze.swarm.charges import ChargeRow, PerGb, charge_rows
-from analyze.swarm.comparison import PrivateRow, SeedsRow, private_rows, seeds_rows
-from analyze.swarm.measured import MeasuredDownload, MeasuredRun
-from analyze.swarm.records import SWARM
-from analyze.swarm.rows import RunRow, run_rows
+from vmtrace.analyze.swarm.capacity import CapacityRow, capacity_rows
+from vmtrace.analyze.swarm.charges import ChargeRow, PerGb, charge_rows
+from vmtrace.analyze.swarm.comparison import PrivateRow, SeedsRow, private_rows, seeds_rows
+from vmtrace.analyze.swarm.measured import MeasuredDownload, MeasuredRun
+from vmtrace.analyze.swarm.records import SWARM
+from vmtrace.analyze.swarm.rows import RunRow, run_rows
 
 Record = dict[str, Any]
 

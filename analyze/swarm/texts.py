@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
-from analyze.pages.text_table import Table
-from analyze.pages.texts import estimate_text, number_text
-from analyze.swarm.records import FORBIDDEN, PUBLIC, WEB_SEED
-from analyze.swarm.rows import RunRow, SourceRow
-from analyze.swarm.tables import Report
-from analyze.units import ABSENT, count, plural, printable, ratio, seconds, share, si
-from analyze.verdict import is_open
+from vmtrace.analyze.pages.text_table import Table
+from vmtrace.analyze.pages.texts import estimate_text, number_text
+from vmtrace.analyze.swarm.records import FORBIDDEN, PUBLIC, WEB_SEED
+from vmtrace.analyze.swarm.rows import RunRow, SourceRow
+from vmtrace.analyze.swarm.tables import Report
+from vmtrace.analyze.units import ABSENT, count, plural, printable, ratio, seconds, share, si
+from vmtrace.analyze.verdict import is_open
 
 _UNSETTLED = {"running": "still running, or killed", "interrupted": "interrupted", "failed": "failed"}
 _MOST_RUNS = 40

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from capture.clock import ClockWatch
-from capture.counters.source import Reading, Source, Where
+from vmtrace.capture.clock import ClockWatch
+from vmtrace.capture.counters.source import Reading, Source, Where
 
 
 class Clock(Source):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from capture.counters.source import Reading, Source, TextFile, Where, numbers, pick
+from vmtrace.capture.counters.source import Reading, Source, TextFile, Where, numbers, pick
 
 # proc_stat(5), in order. The kernel counts guest time in user, and guest_nice in nice, too.
 STATES = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal", "guest", "guest_nice")

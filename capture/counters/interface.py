@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from capture.counters.source import Reading, Source, Where
-from capture.link import LinkReader
+from vmtrace.capture.counters.source import Reading, Source, Where
+from vmtrace.capture.link import LinkReader
 
 
 class Interface(Source):

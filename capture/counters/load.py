@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from capture.counters.source import Reading, Source, TextFile, Where
+from vmtrace.capture.counters.source import Reading, Source, TextFile, Where
 
 _LINE = re.compile(r"^(\d+\.\d+) (\d+\.\d+) (\d+\.\d+) (\d+)/(\d+) ", re.ASCII)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from capture.counters.source import Reading, Source, TextFile, Where, pick
+from vmtrace.capture.counters.source import Reading, Source, TextFile, Where, pick
 
 COLUMNS = {"MemAvailable": "memory_available_bytes", "MemFree": "memory_free_bytes", "SwapFree": "swap_free_bytes"}
 _LINE = re.compile(r"^(\w+): +([0-9]+) kB$", re.MULTILINE)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from capture.counters.source import Reading, Source, Where
-from capture.ethtool import Ethtool
+from vmtrace.capture.counters.source import Reading, Source, Where
+from vmtrace.capture.ethtool import Ethtool
 
 MOST_COLUMNS = 256  # of drivers with thousands of counters the first ones are kept
 # The number of a queue or CPU, as drivers write it: queue_3_tx_cnt, rx0_packets, rxq3_drops, tx_wake[3], [3]: cnt.

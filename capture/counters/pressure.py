@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from capture.counters.source import Reading, Source, TextFile, Where
+from vmtrace.capture.counters.source import Reading, Source, TextFile, Where
 
 RESOURCES = ("cpu", "memory", "io")
 _LINE = re.compile(r"^(some|full) .*\btotal=([0-9]+)$", re.MULTILINE)

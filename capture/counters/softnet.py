@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from capture.counters.source import Reading, Source, TextFile, Where
+from vmtrace.capture.counters.source import Reading, Source, TextFile, Where
 
 # Places in a line of net/core/net-procs.c. Each counter has 32 bits: it begins again at 2**32.
 COUNTERS = {"processed": 0, "dropped": 1, "time_squeeze": 2, "flow_limit": 10}

@@ -74,9 +74,9 @@ class TextFile:
 
 def all_sources(where: Where) -> list[Source]:
     """One of each source, in the order of their names; found by the import system, so inside a zip file too."""
-    package = importlib.import_module("capture.counters")
+    package = importlib.import_module("vmtrace.capture.counters")
     names = sorted(module.name for module in pkgutil.iter_modules(package.__path__))
-    modules = [importlib.import_module(f"capture.counters.{name}") for name in names]
+    modules = [importlib.import_module(f"vmtrace.capture.counters.{name}") for name in names]
     return [module.SOURCE(where) for module in modules if hasattr(module, "SOURCE")]
 
 

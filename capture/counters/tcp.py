@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from capture.counters.source import Reading, Source, TextFile, Where, numbers
+from vmtrace.capture.counters.source import Reading, Source, TextFile, Where, numbers
 
 # Group in the file, and what its columns begin with.
 PREFIXES = {"Tcp": "tcp_", "TcpExt": "tcpext_"}

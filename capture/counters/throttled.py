@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from capture.counters.source import Reading, Source, TextFile, Where
+from vmtrace.capture.counters.source import Reading, Source, TextFile, Where
 
 _MOST_LEVELS = 32
 _GROUP = re.compile(r"^[0-9]+:([^:\n]*):/(.*)$", re.MULTILINE)

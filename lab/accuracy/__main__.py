@@ -1,14 +1,14 @@
 """`make accuracy`: lab transfers, their truth, and what vmtrace, tshark and tcptrace read from their captures.
 
 Eight parts, each with tables of its own in docs/accuracy.md:
-* `numbers`: every ready scenario, judged by `lab.accuracy.demands`;
-* `causes`: pauses whose causes are known (`lab.accuracy.gap_causes`);
-* `stalls`: stalls longer than the probe, and transfers of many kinds without any (`lab.accuracy.gap_stalls`);
-* `limits`: verdicts, limiting factors over time and token buckets (`lab.accuracy.verdicts`);
-* `field`: verdicts on kinds that people report from networks of their own (`lab.accuracy.field`);
-* `programs`: transfers of real programs (`lab.accuracy.programs`);
-* `confidence`: how often the verdicts of those three are right at each confidence (`lab.accuracy.confidence`);
-* `what-if`: predictions, beside transfers with exactly that change (`lab.accuracy.what_ifs`).
+* `numbers`: every ready scenario, judged by `vmtrace.lab.accuracy.demands`;
+* `causes`: pauses whose causes are known (`vmtrace.lab.accuracy.gap_causes`);
+* `stalls`: stalls longer than the probe, and transfers of many kinds without any (`vmtrace.lab.accuracy.gap_stalls`);
+* `limits`: verdicts, limiting factors over time and token buckets (`vmtrace.lab.accuracy.verdicts`);
+* `field`: verdicts on kinds that people report from networks of their own (`vmtrace.lab.accuracy.field`);
+* `programs`: transfers of real programs (`vmtrace.lab.accuracy.programs`);
+* `confidence`: how often the verdicts of those three are right at each confidence (`vmtrace.lab.accuracy.confidence`);
+* `what-if`: predictions, beside transfers with exactly that change (`vmtrace.lab.accuracy.what_ifs`).
 The parameters of all but `numbers` are drawn by a seed, which is the day unless it is given: no rule was made for it.
 """
 
@@ -26,8 +26,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from lab import namespaces
-from lab.accuracy import (
+from vmtrace.lab import namespaces
+from vmtrace.lab.accuracy import (
     confidence,
     confusion,
     demands,
@@ -43,10 +43,10 @@ from lab.accuracy import (
     what_if_runs,
     what_ifs,
 )
-from lab.accuracy.tables import Row
-from lab.hosts import ADDRESSES
-from lab.ready_scenarios import SCENARIOS
-from lab.scenario import Run, run
+from vmtrace.lab.accuracy.tables import Row
+from vmtrace.lab.hosts import ADDRESSES
+from vmtrace.lab.ready_scenarios import SCENARIOS
+from vmtrace.lab.scenario import Run, run
 
 ROOT = Path(__file__).parents[2]
 DOCUMENT = ROOT / "docs/accuracy.md"
@@ -241,7 +241,7 @@ def _where(count: str, arguments: argparse.Namespace, part: str = "") -> str:
     again += " --keep" if arguments.keep else ""
     told = [tools["vmtrace"]] if part else tools.values()
     return (
-        f"Measured {today} with `make accuracy` (`python -m lab.accuracy{again}`): {count}, Linux "
+        f"Measured {today} with `make accuracy` (`python -m vmtrace.lab.accuracy{again}`): {count}, Linux "
         f"{platform.release()}, {os.cpu_count()} processors. {'; '.join(told)}."
     )
 

@@ -16,15 +16,23 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from lab.accuracy import field_runs, gap_runs, limit_truth, limit_witnesses, program_runs, programs, verdict_runs
-from lab.accuracy.gap_runs import Made
-from lab.accuracy.programs import told_of
-from lab.accuracy.strangers import read_document
-from lab.accuracy.verdict_runs import Labelled
-from lab.edit.capture import parse_capture, pcap_bytes
-from lab.edit.editor import Fault, edit
-from lab.edit.missing import BeginLater, DropFrames
-from lab.hosts import ADDRESSES
+from vmtrace.lab.accuracy import (
+    field_runs,
+    gap_runs,
+    limit_truth,
+    limit_witnesses,
+    program_runs,
+    programs,
+    verdict_runs,
+)
+from vmtrace.lab.accuracy.gap_runs import Made
+from vmtrace.lab.accuracy.programs import told_of
+from vmtrace.lab.accuracy.strangers import read_document
+from vmtrace.lab.accuracy.verdict_runs import Labelled
+from vmtrace.lab.edit.capture import parse_capture, pcap_bytes
+from vmtrace.lab.edit.editor import Fault, edit
+from vmtrace.lab.edit.missing import BeginLater, DropFrames
+from vmtrace.lab.hosts import ADDRESSES
 
 CLOSE = 0.1
 """The share that is right must be as near as this to the confidence."""

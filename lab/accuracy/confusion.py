@@ -11,11 +11,11 @@ from collections.abc import Iterable
 from itertools import zip_longest
 from pathlib import Path
 
-from lab.accuracy import readings
-from lab.fate_log import PacketFate
-from lab.hosts import ADDRESSES, Topology
-from lab.scenario import Run
-from lab.transfer import PORT
+from vmtrace.lab.accuracy import readings
+from vmtrace.lab.fate_log import PacketFate
+from vmtrace.lab.hosts import ADDRESSES, Topology
+from vmtrace.lab.scenario import Run
+from vmtrace.lab.transfer import PORT
 
 RETRANSMISSION, REORDERED, COPY, FIRST = "retransmission", "reordered", "copy", "first"
 Labels = dict[str, Counter[tuple[str, str]]]

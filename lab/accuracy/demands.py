@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lab import fate_log
-from lab.accuracy.readings import Reading
-from lab.fate_log import FLAG_SYN, PacketFate
-from lab.scenario import Run
-from lab.transfer import PORT
+from vmtrace.lab import fate_log
+from vmtrace.lab.accuracy.readings import Reading
+from vmtrace.lab.fate_log import FLAG_SYN, PacketFate
+from vmtrace.lab.scenario import Run
+from vmtrace.lab.transfer import PORT
 
 ROUND_TRIP_SHARE, ROUND_TRIP_S = 0.01, 0.0001
 # A handshake is one sample of two hosts that had to be woken first.

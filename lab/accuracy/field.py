@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lab.accuracy import gap_runs
-from lab.accuracy.programs import OPEN, RIGHT, WRONG, told_of
-from lab.accuracy.strangers import read_document
-from lab.accuracy.verdict_runs import Labelled
+from vmtrace.lab.accuracy import gap_runs
+from vmtrace.lab.accuracy.programs import OPEN, RIGHT, WRONG, told_of
+from vmtrace.lab.accuracy.strangers import read_document
+from vmtrace.lab.accuracy.verdict_runs import Labelled
 
 PLACES = ("sender", "middle", "receiver")
 

@@ -1,4 +1,4 @@
-"""Kinds of captures that mislead analysers, beside tshark and tcptrace: `python -m lab.accuracy.field_cases [--write]`.
+"""Kinds of captures that mislead analysers, beside tshark and tcptrace: `python -m vmtrace.lab.accuracy.field_cases [--write]`.
 
 Each case is written packet by packet, so that its truth is known. `--write` puts the table into docs/accuracy.md, with
 the day and the versions; without, it is printed.
@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lab.accuracy import readings
-from lab.accuracy.field_talk import ACK, MSS, PSH, RST, SYN, Talk
-from lab.accuracy.strangers import read_document
+from vmtrace.lab.accuracy import readings
+from vmtrace.lab.accuracy.field_talk import ACK, MSS, PSH, RST, SYN, Talk
+from vmtrace.lab.accuracy.strangers import read_document
 
 DOCUMENT = Path(__file__).parents[2] / "docs/accuracy.md"
 _BEGIN, _END = "<!-- field cases: begin -->", "<!-- field cases: end -->"
@@ -284,7 +284,7 @@ def table(folder: Path) -> list[str]:
 def main(arguments: list[str] | None = None) -> int:
     """See the module."""
     parser = argparse.ArgumentParser(
-        prog="python -m lab.accuracy.field_cases", description=(__doc__ or "").split("\n")[0]
+        prog="python -m vmtrace.lab.accuracy.field_cases", description=(__doc__ or "").split("\n")[0]
     )
     parser.add_argument("--write", action="store_true", help="put the table into docs/accuracy.md")
     options = parser.parse_args(arguments)

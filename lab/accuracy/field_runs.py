@@ -13,14 +13,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from lab.accuracy import gap_runs
-from lab.accuracy.gap_runs import Made, StalledGuest
-from lab.accuracy.verdict_runs import Labelled, over_a_path
-from lab.description import Scenario
-from lab.hosts import HostSettings, Topology
-from lab.impairments import Impairments, TokenBucket
-from lab.stalls import Stalls
-from lab.transfer import Transfer
+from vmtrace.lab.accuracy import gap_runs
+from vmtrace.lab.accuracy.gap_runs import Made, StalledGuest
+from vmtrace.lab.accuracy.verdict_runs import Labelled, over_a_path
+from vmtrace.lab.description import Scenario
+from vmtrace.lab.hosts import HostSettings, Topology
+from vmtrace.lab.impairments import Impairments, TokenBucket
+from vmtrace.lab.stalls import Stalls
+from vmtrace.lab.transfer import Transfer
 
 _SEGMENT_BYTES = 1448
 _ENDLESS_BYTES = 1 << 34

@@ -1,4 +1,4 @@
-"""A conversation of two hosts, written packet by packet into a pcap file: what `lab.accuracy.field_cases` is made of.
+"""A conversation of two hosts, written packet by packet into a pcap file: what `vmtrace.lab.accuracy.field_cases` is made of.
 
 Both sides begin at number 0, which stands for their initial number plus one. Times are milliseconds.
 """

@@ -1,4 +1,4 @@
-"""`python -m lab.accuracy.gap_causes --out DIR`: how vmtrace names pauses whose causes are known, a confusion matrix.
+"""`python -m vmtrace.lab.accuracy.gap_causes --out DIR`: how vmtrace names pauses whose causes are known, a confusion matrix.
 
 Runs what is missing in the folder (root, user-mode-linux) and reads what is there, so that it can be repeated with
 another engine. `--seed` draws other stalls; `--only` chooses transfers by a part of their name.
@@ -15,14 +15,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from lab.accuracy import gap_runs
-from lab.accuracy.gap_runs import Made, StalledGuest
-from lab.accuracy.gap_truth import Gap, Place, Score, Truth, gaps_of, table
-from lab.description import Scenario
-from lab.hosts import HostSettings
-from lab.impairments import Hold, Impairments
-from lab.stalls import Stalls
-from lab.transfer import Transfer
+from vmtrace.lab.accuracy import gap_runs
+from vmtrace.lab.accuracy.gap_runs import Made, StalledGuest
+from vmtrace.lab.accuracy.gap_truth import Gap, Place, Score, Truth, gaps_of, table
+from vmtrace.lab.description import Scenario
+from vmtrace.lab.hosts import HostSettings
+from vmtrace.lab.impairments import Hold, Impairments
+from vmtrace.lab.stalls import Stalls
+from vmtrace.lab.transfer import Transfer
 
 
 def transfers(seed: int) -> dict[str, Callable[[Path], Made | None]]:
@@ -189,7 +189,7 @@ def sections(measured: Measured) -> list[str]:
 def main(arguments: list[str] | None = None) -> int:
     """Makes the transfers that are missing, and prints the tables."""
     parser = argparse.ArgumentParser(
-        prog="python -m lab.accuracy.gap_causes", description=(__doc__ or "").split("\n")[0]
+        prog="python -m vmtrace.lab.accuracy.gap_causes", description=(__doc__ or "").split("\n")[0]
     )
     parser.add_argument("--out", type=Path, required=True, help="folder of the transfers")
     parser.add_argument("--seed", type=int, default=1)

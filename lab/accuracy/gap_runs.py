@@ -19,16 +19,16 @@ from dataclasses import asdict, dataclass
 from operator import attrgetter
 from pathlib import Path
 
-from lab import cpu_quota, fate_log, namespaces, scenario, timing
-from lab.accuracy import middle
-from lab.accuracy.gap_truth import HOSTS, Event, Truth
-from lab.accuracy.gap_unplanned import Passage, unplanned, waits
-from lab.capture_run import capturing
-from lab.description import Scenario
-from lab.emulator import EmulatorSettings
-from lab.fate_log import PacketFate
-from lab.guest import kernel
-from lab.hosts import (
+from vmtrace.lab import cpu_quota, fate_log, namespaces, scenario, timing
+from vmtrace.lab.accuracy import middle
+from vmtrace.lab.accuracy.gap_truth import HOSTS, Event, Truth
+from vmtrace.lab.accuracy.gap_unplanned import Passage, unplanned, waits
+from vmtrace.lab.capture_run import capturing
+from vmtrace.lab.description import Scenario
+from vmtrace.lab.emulator import EmulatorSettings
+from vmtrace.lab.fate_log import PacketFate
+from vmtrace.lab.guest import kernel
+from vmtrace.lab.hosts import (
     ADDRESSES,
     PREFIX_LENGTH,
     ROUTERS,
@@ -38,10 +38,10 @@ from lab.hosts import (
     joined_hosts,
     module_environment,
 )
-from lab.impairments import Impairments
-from lab.pcap_file import read_packets
-from lab.stalls import GuestKernelHost, Stalling, Stalls, read, write_log
-from lab.transfer import PORT, Kind, NotDoneError, Transfer
+from vmtrace.lab.impairments import Impairments
+from vmtrace.lab.pcap_file import read_packets
+from vmtrace.lab.stalls import GuestKernelHost, Stalling, Stalls, read, write_log
+from vmtrace.lab.transfer import PORT, Kind, NotDoneError, Transfer
 
 _NS = 1_000_000_000
 _OUTSIDE = bytes((198, 18, 2, 1))
@@ -140,7 +140,7 @@ def _document(path: EmulatedPath, transfer: Transfer, end: str, role: str, folde
 def _server(path: EmulatedPath, transfer: Transfer, folder: Path) -> Iterator[None]:
     host = path.hosts["receiver"]
     settings = _document(path, transfer, "server", "receiver", folder)
-    command = [*namespaces.exec_prefix(host.namespace), sys.executable, "-m", "lab.endpoint", str(settings)]
+    command = [*namespaces.exec_prefix(host.namespace), sys.executable, "-m", "vmtrace.lab.endpoint", str(settings)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=module_environment())
     try:
         if process.stdout is None or process.stdout.readline().strip() != "ready":
@@ -158,7 +158,9 @@ def _guest_transfers(path: EmulatedPath, transfer: Transfer, wanted: StalledGues
     settings = _document(path, transfer, "client", "sender", folder)
     capture = f"tcpdump -i eth0 -w {folder}/guest.pcap -s 128 -B 16384 -n -p -Z root --time-stamp-precision=nano tcp"
     # The kernel keeps a block of packets for up to a second until tcpdump gets it.
-    script = f"{capture} & sleep 1.5; {sys.executable} -m lab.endpoint {settings}; sleep 1.5; kill -INT $!; wait $!"
+    script = (
+        f"{capture} & sleep 1.5; {sys.executable} -m vmtrace.lab.endpoint {settings}; sleep 1.5; kill -INT $!; wait $!"
+    )
     if wanted.quota_share is not None:
         script = f"nice sh -c 'while :; do :; done' & busy=$!; sleep 0.1; {script}; kill $busy"
     guest_settings = kernel.GuestSettings(

@@ -12,13 +12,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from lab.accuracy import gap_runs
-from lab.accuracy.gap_runs import Made, StalledGuest
-from lab.description import Scenario
-from lab.hosts import HostSettings
-from lab.impairments import BurstLoss, Hold, Impairments, Spikes, TokenBucket
-from lab.stalls import Stalls
-from lab.transfer import Kind, Transfer
+from vmtrace.lab.accuracy import gap_runs
+from vmtrace.lab.accuracy.gap_runs import Made, StalledGuest
+from vmtrace.lab.description import Scenario
+from vmtrace.lab.hosts import HostSettings
+from vmtrace.lab.impairments import BurstLoss, Hold, Impairments, Spikes, TokenBucket
+from vmtrace.lab.stalls import Stalls
+from vmtrace.lab.transfer import Kind, Transfer
 
 Run = Callable[[Path], Made | None]
 _Kind = tuple[Impairments, Impairments, Transfer, str]

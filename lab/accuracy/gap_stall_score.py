@@ -16,7 +16,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from lab.accuracy.gap_truth import HOSTS, RIGHT, STALLS, Event, Gap, Place
+from vmtrace.lab.accuracy.gap_truth import HOSTS, RIGHT, STALLS, Event, Gap, Place
 
 _MS = 1_000_000
 _EDGE_NS = 5 * _MS

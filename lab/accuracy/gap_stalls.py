@@ -1,4 +1,4 @@
-"""`python -m lab.accuracy.gap_stalls --out DIR --seed N`: precision and recall for stalls longer than a probe.
+"""`python -m vmtrace.lab.accuracy.gap_stalls --out DIR --seed N`: precision and recall for stalls longer than a probe.
 
 Runs what is missing in the folder (root, user-mode-linux), then reads every transfer that is there, so that it can be
 repeated with another engine. Each miss and each false alarm is listed. Another `--seed` draws other parameters: those
@@ -16,12 +16,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lab import tcp_info
-from lab.accuracy import gap_runs, gap_stall_runs
-from lab.accuracy.gap_runs import Made
-from lab.accuracy.gap_stall_score import FalseAlarm, SenderState, StallTally, states, table
-from lab.accuracy.gap_truth import HOSTS, STALLS, Gap, Place, gaps_of
-from lab.hosts import ADDRESSES
+from vmtrace.lab import tcp_info
+from vmtrace.lab.accuracy import gap_runs, gap_stall_runs
+from vmtrace.lab.accuracy.gap_runs import Made
+from vmtrace.lab.accuracy.gap_stall_score import FalseAlarm, SenderState, StallTally, states, table
+from vmtrace.lab.accuracy.gap_truth import HOSTS, STALLS, Gap, Place, gaps_of
+from vmtrace.lab.hosts import ADDRESSES
 
 _LIMIT_MS = 10.0
 """Gaps longer than this are listed; the engine judges no shorter ones."""
@@ -135,7 +135,7 @@ def listed(measured: Measured) -> list[str]:
 def main(arguments: list[str] | None = None) -> int:
     """Makes the transfers that are missing, and prints table and lists; 1 if a stall is told where none was."""
     parser = argparse.ArgumentParser(
-        prog="python -m lab.accuracy.gap_stalls", description=(__doc__ or "").split("\n")[0]
+        prog="python -m vmtrace.lab.accuracy.gap_stalls", description=(__doc__ or "").split("\n")[0]
     )
     parser.add_argument("--out", type=Path, required=True, help="folder of the transfers")
     parser.add_argument("--seed", type=int, default=1)

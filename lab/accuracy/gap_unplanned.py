@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from lab.accuracy.gap_truth import Event, Truth
+from vmtrace.lab.accuracy.gap_truth import Event, Truth
 
 LEAST_NS = 12_000_000
 """A tick of the guest's kernel (10 ms) and the time to take a packet in."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from lab import namespaces
-from lab.hosts import EmulatedPath
+from vmtrace.lab import namespaces
+from vmtrace.lab.hosts import EmulatedPath
 
 _LATENCY = "latency 120ms"
 _LEAST_BURST_BYTES = 16_000

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from lab.accuracy.limit_truth import Known
+from vmtrace.lab.accuracy.limit_truth import Known
 
 # Told of a time for which there is no interval.
 NOTHING = "nothing"

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lab.accuracy import demands
-from lab.impairments import TokenBucket
+from vmtrace.lab.accuracy import demands
+from vmtrace.lab.impairments import TokenBucket
 
 KINDS = ("fast", "timeout", "probe")
 TRIGGERS_STORY = (

@@ -15,9 +15,9 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from lab.accuracy.gap_truth import Event
-from lab.fate_log import FLAG_SYN, PacketFate
-from lab.impairments import Impairments, TokenBucket
+from vmtrace.lab.accuracy.gap_truth import Event
+from vmtrace.lab.fate_log import FLAG_SYN, PacketFate
+from vmtrace.lab.impairments import Impairments, TokenBucket
 
 _NS = 1_000_000_000
 # From this share of the narrowest place's time on a path is full; the rules take 15 % below the highest rate for it.

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from lab import fate_log
-from lab.accuracy.gap_runs import Made, throttled_s
-from lab.accuracy.gap_truth import Truth
-from lab.accuracy.limit_truth import Witnesses
-from lab.emulator import impairments_from_json
-from lab.hosts import ADDRESSES
-from lab.tcp_info import read_table
+from vmtrace.lab import fate_log
+from vmtrace.lab.accuracy.gap_runs import Made, throttled_s
+from vmtrace.lab.accuracy.gap_truth import Truth
+from vmtrace.lab.accuracy.limit_truth import Witnesses
+from vmtrace.lab.emulator import impairments_from_json
+from vmtrace.lab.hosts import ADDRESSES
+from vmtrace.lab.tcp_info import read_table
 
 _HOSTS = frozenset({Truth.SENDER_HOST, Truth.RECEIVER_HOST})
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from lab.edit.capture import Frame, parse_capture, pcap_bytes
+from vmtrace.lab.edit.capture import Frame, parse_capture, pcap_bytes
 
 _ETHERNET, _ETHERNET_HEADER_BYTES = 1, 14
 _IPV4_SOURCE, _IPV6_SOURCE = slice(12, 16), slice(8, 24)

@@ -1,4 +1,4 @@
-"""Labelled captures of other people: `python -m lab.accuracy.policing FOLDER` judges vmtrace by the policing study's.
+"""Labelled captures of other people: `python -m vmtrace.lab.accuracy.policing FOLDER` judges vmtrace by the policing study's.
 
 Flach et al. (SIGCOMM 2016) publish the captures with which they checked their own detector (repository
 USC-NSL/policing-detection, folder `data/validation`): videos in chunks of 2 MB from a server, beside which they were
@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from lab.accuracy.strangers import read_document
+from vmtrace.lab.accuracy.strangers import read_document
 
 _LEAST_PAYLOAD_BYTES = 500_000
 """Below it a direction carries no video."""
@@ -98,7 +98,7 @@ def _kind(true: Label) -> str:
 
 def main() -> int:
     """Reads the command line."""
-    parser = argparse.ArgumentParser(prog="python -m lab.accuracy.policing", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m vmtrace.lab.accuracy.policing", description=__doc__)
     parser.add_argument("folder", metavar="FOLDER", type=Path, help="data/validation of the repository")
     folder = parser.parse_args().folder
     captures = sorted(path for path in folder.glob("*.pcap*") if label(path.name) is not None)

@@ -10,7 +10,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from lab.accuracy.program_commands import FILE, SSH_PORT, Ends, Program, found, ssh_options
+from vmtrace.lab.accuracy.program_commands import FILE, SSH_PORT, Ends, Program, found, ssh_options
 
 S3_PORT, POSTGRES_PORT = 5000, 5432
 _POSTGRES_USER = "postgres"
@@ -58,7 +58,7 @@ def s3_upload(parallel: int) -> Program:
     return Program(
         (),
         lambda ends: [
-            sys.executable, "-m", "lab.accuracy.s3_upload", f"http://{ends.url_host}:{S3_PORT}",
+            sys.executable, "-m", "vmtrace.lab.accuracy.s3_upload", f"http://{ends.url_host}:{S3_PORT}",
             str(ends.folder / FILE), str(parallel),
         ],
     )  # fmt: skip

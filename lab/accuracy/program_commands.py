@@ -105,8 +105,8 @@ def python_http() -> Program:
 
 
 def slow_server(*words: str) -> Program:
-    """`lab.accuracy.program_servers` with these options."""
-    module = "lab.accuracy.program_servers"
+    """`vmtrace.lab.accuracy.program_servers` with these options."""
+    module = "vmtrace.lab.accuracy.program_servers"
     return Program((), lambda ends: [sys.executable, "-m", module, ends.server, str(HTTP_PORT), *words], HTTP_PORT)
 
 

@@ -9,8 +9,8 @@ import random
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from lab.accuracy.kernel_limits import KernelLimit, Place, Queue
-from lab.accuracy.program_clients import (
+from vmtrace.lab.accuracy.kernel_limits import KernelLimit, Place, Queue
+from vmtrace.lab.accuracy.program_clients import (
     ROW_BYTES,
     aria2,
     copy_in,
@@ -21,8 +21,8 @@ from lab.accuracy.program_clients import (
     s3_upload,
     sftp_of_few_requests,
 )
-from lab.accuracy.program_commands import Program, curl, iperf, iperf_server, nginx, nginx_tls, scp, sshd, wget
-from lab.accuracy.program_transfers import (
+from vmtrace.lab.accuracy.program_commands import Program, curl, iperf, iperf_server, nginx, nginx_tls, scp, sshd, wget
+from vmtrace.lab.accuracy.program_transfers import (
     CONGESTION_CONTROLS,
     SECONDS,
     SHARED,

@@ -14,14 +14,14 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from lab import fate_log, namespaces, timing, truth
-from lab.accuracy.kernel_limits import put_on
-from lab.accuracy.program_commands import FILE, Ends
-from lab.accuracy.program_transfers import ProgramTransfer
-from lab.capture_run import CaptureHealth, capturing
-from lab.emulator import EmulatorSettings
-from lab.fate_log import PacketFate
-from lab.hosts import (
+from vmtrace.lab import fate_log, namespaces, timing, truth
+from vmtrace.lab.accuracy.kernel_limits import put_on
+from vmtrace.lab.accuracy.program_commands import FILE, Ends
+from vmtrace.lab.accuracy.program_transfers import ProgramTransfer
+from vmtrace.lab.capture_run import CaptureHealth, capturing
+from vmtrace.lab.emulator import EmulatorSettings
+from vmtrace.lab.fate_log import PacketFate
+from vmtrace.lab.hosts import (
     EmulatedPath,
     Host,
     HostSettings,

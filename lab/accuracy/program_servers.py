@@ -1,4 +1,4 @@
-"""Web servers that are slow in a way that is known: `python -m lab.accuracy.program_servers ADDRESS PORT ...`.
+"""Web servers that are slow in a way that is known: `python -m vmtrace.lab.accuracy.program_servers ADDRESS PORT ...`.
 
 What a program of the world does not do on request: think before it answers, read from a slow disk, take uploads slowly.
 Standard library only.
@@ -72,7 +72,7 @@ def _paced(total_bytes: int, piece_bytes: int, interval_s: float, move: Callable
 
 def main(arguments: list[str] | None = None) -> int:
     """Serves until it is ended."""
-    parser = argparse.ArgumentParser(prog="python -m lab.accuracy.program_servers", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m vmtrace.lab.accuracy.program_servers", description=__doc__)
     parser.add_argument("address")
     parser.add_argument("port", type=int)
     parser.add_argument("--answer-bytes", type=int, default=0)

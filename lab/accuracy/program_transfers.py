@@ -11,8 +11,8 @@ import random
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from lab.accuracy.kernel_limits import KernelLimit
-from lab.accuracy.program_commands import (
+from vmtrace.lab.accuracy.kernel_limits import KernelLimit
+from vmtrace.lab.accuracy.program_commands import (
     Program,
     curl,
     curl_upload,
@@ -31,7 +31,7 @@ from lab.accuracy.program_commands import (
     sshd,
     wget,
 )
-from lab.impairments import Impairments, TokenBucket
+from vmtrace.lab.impairments import Impairments, TokenBucket
 
 SECONDS = 7
 _IPERF_TIME = ("-t", str(SECONDS))

@@ -1,4 +1,4 @@
-"""Transfers of real programs: `python -m lab.accuracy.programs --out FOLDER [--seed N] [NAME ...]`.
+"""Transfers of real programs: `python -m vmtrace.lab.accuracy.programs --out FOLDER [--seed N] [NAME ...]`.
 
 iperf3, nginx, curl, wget, rsync, ssh and Python's servers do not send as the lab's own ends do: they write in their own
 pieces, rest, negotiate and read when they like. Each transfer runs over the emulated path, and vmtrace's verdict from
@@ -18,13 +18,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lab import namespaces
-from lab.accuracy import program_others, program_runs, program_transfers, readings
-from lab.accuracy.program_commands import missing
-from lab.accuracy.program_runs import PLACES, Made, NotMadeError
-from lab.accuracy.program_transfers import ProgramTransfer
-from lab.accuracy.strangers import read_document
-from lab.hosts import ADDRESSES
+from vmtrace.lab import namespaces
+from vmtrace.lab.accuracy import program_others, program_runs, program_transfers, readings
+from vmtrace.lab.accuracy.program_commands import missing
+from vmtrace.lab.accuracy.program_runs import PLACES, Made, NotMadeError
+from vmtrace.lab.accuracy.program_transfers import ProgramTransfer
+from vmtrace.lab.accuracy.strangers import read_document
+from vmtrace.lab.hosts import ADDRESSES
 
 DOCUMENT = Path(__file__).parents[2] / "docs/accuracy.md"
 RIGHT, OPEN, WRONG = "right", "open", "wrong"
@@ -179,7 +179,7 @@ def _cell(told: Told, factors: Sequence[str]) -> str:
 def _where(measured: Measured, seed: int) -> str:
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     return (
-        f"Measured {today} with `python -m lab.accuracy.programs --seed {seed}`: {len(measured.judged)} transfers, "
+        f"Measured {today} with `python -m vmtrace.lab.accuracy.programs --seed {seed}`: {len(measured.judged)} transfers, "
         f"Linux {platform.release()}, {os.cpu_count()} processors. {readings.versions()['vmtrace']}."
     )
 
@@ -194,7 +194,7 @@ def write_document(lines: Sequence[str], document: Path = DOCUMENT) -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     """Reads the command line; 1 if a verdict at the sender was wrong, or the lab cannot run."""
-    parser = argparse.ArgumentParser(prog="python -m lab.accuracy.programs", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m vmtrace.lab.accuracy.programs", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help="these transfers only, and print only")
     parser.add_argument("--out", type=Path, required=True, help="folder of the captures")
     parser.add_argument("--seed", type=int, default=1, help="of what is drawn: paths, congestion control, losses (1)")

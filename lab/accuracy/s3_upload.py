@@ -1,4 +1,4 @@
-"""Uploads a file to S3 as programs do: `python -m lab.accuracy.s3_upload URL FILE PARALLEL`, by boto3 in parts."""
+"""Uploads a file to S3 as programs do: `python -m vmtrace.lab.accuracy.s3_upload URL FILE PARALLEL`, by boto3 in parts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def upload(url: str, file: Path, parallel: int) -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     """Reads the command line."""
-    parser = argparse.ArgumentParser(prog="python -m lab.accuracy.s3_upload", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m vmtrace.lab.accuracy.s3_upload", description=__doc__)
     parser.add_argument("url")
     parser.add_argument("file", type=Path)
     parser.add_argument("parallel", type=int)

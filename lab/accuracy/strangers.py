@@ -1,4 +1,4 @@
-"""Captures of other people beside tshark: `python -m lab.accuracy.strangers FOLDER...` reads all files in the folders.
+"""Captures of other people beside tshark: `python -m vmtrace.lab.accuracy.strangers FOLDER...` reads all files in the folders.
 
 Their truth is not known. But each difference can be looked at, packet by packet, and has one side that is right; and
 what one document says of itself must agree. The test suites of Zeek, Suricata, nDPI, tcpdump and others hold thousands
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lab.accuracy.readings import ledger_parts_bytes, tshark_label, tshark_lines
+from vmtrace.lab.accuracy.readings import ledger_parts_bytes, tshark_label, tshark_lines
 
 _FIELDS = (
     "frame.number", "frame.protocols", "tcp.stream", "tcp.len", "tcp.analysis.retransmission",
@@ -149,7 +149,7 @@ def look(captures: Iterable[Path]) -> int:
 
 def main() -> int:
     """Reads the command line."""
-    parser = argparse.ArgumentParser(prog="python -m lab.accuracy.strangers", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m vmtrace.lab.accuracy.strangers", description=__doc__)
     parser.add_argument("folders", metavar="FOLDER", nargs="+", type=Path, help="all files within are read")
     folders = parser.parse_args().folders
     return min(look(path for folder in folders for path in sorted(folder.rglob("*")) if path.is_file()), 1)

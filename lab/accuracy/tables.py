@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from lab.accuracy import confusion, demands, limit_tables
-from lab.accuracy.confusion import COPY, FIRST, REORDERED, RETRANSMISSION, Labels
-from lab.accuracy.demands import Judged
-from lab.accuracy.readings import Reading
+from vmtrace.lab.accuracy import confusion, demands, limit_tables
+from vmtrace.lab.accuracy.confusion import COPY, FIRST, REORDERED, RETRANSMISSION, Labels
+from vmtrace.lab.accuracy.demands import Judged
+from vmtrace.lab.accuracy.readings import Reading
 
 
 @dataclass(frozen=True, slots=True)

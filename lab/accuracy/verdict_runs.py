@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from lab.accuracy import gap_runs
-from lab.accuracy.gap_runs import Made, StalledGuest
-from lab.description import Scenario
-from lab.hosts import HostSettings, Topology
-from lab.impairments import Hold, Impairments, TokenBucket
-from lab.stalls import Stalls
-from lab.transfer import Transfer
+from vmtrace.lab.accuracy import gap_runs
+from vmtrace.lab.accuracy.gap_runs import Made, StalledGuest
+from vmtrace.lab.description import Scenario
+from vmtrace.lab.hosts import HostSettings, Topology
+from vmtrace.lab.impairments import Hold, Impairments, TokenBucket
+from vmtrace.lab.stalls import Stalls
+from vmtrace.lab.transfer import Transfer
 
 _ENDLESS_BYTES = 1 << 34
 _SEND_BUFFERS = (16_384, 32_768, 65_536, 131_072, 262_144)

@@ -1,4 +1,4 @@
-"""`python -m lab.accuracy.verdicts --out DIR`: what limited transfers of which that is known.
+"""`python -m vmtrace.lab.accuracy.verdicts --out DIR`: what limited transfers of which that is known.
 
 Three things are judged at the sender, in the middle and at the receiver: the verdict beside what limits the transfer by
 construction, the limiting factor of every moment beside what kernel and emulator witnessed, and the token bucket beside
@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lab.accuracy import (
+from vmtrace.lab.accuracy import (
     demands,
     gap_runs,
     limit_score,
@@ -27,11 +27,11 @@ from lab.accuracy import (
     readings,
     verdict_runs,
 )
-from lab.accuracy.gap_causes import analysis
-from lab.accuracy.gap_runs import Made
-from lab.accuracy.limit_score import TimeScore
-from lab.accuracy.limit_truth import Known, Witnesses, bucket_seen_behind_it
-from lab.accuracy.verdict_runs import Labelled
+from vmtrace.lab.accuracy.gap_causes import analysis
+from vmtrace.lab.accuracy.gap_runs import Made
+from vmtrace.lab.accuracy.limit_score import TimeScore
+from vmtrace.lab.accuracy.limit_truth import Known, Witnesses, bucket_seen_behind_it
+from vmtrace.lab.accuracy.verdict_runs import Labelled
 
 UNDETERMINED, NONE = "undetermined", "none"
 _SURE = 0.8
@@ -205,7 +205,9 @@ def _line(judged: Judged, place: str, seen: Seen) -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     """Makes the transfers that are missing, and prints the tables; 1 if any verdict is wrong above 0.8."""
-    parser = argparse.ArgumentParser(prog="python -m lab.accuracy.verdicts", description=(__doc__ or "").split("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m vmtrace.lab.accuracy.verdicts", description=(__doc__ or "").split("\n")[0]
+    )
     parser.add_argument("--out", type=Path, required=True, help="folder of the transfers")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--each", type=int, default=3, help="transfers of every kind")

@@ -13,15 +13,15 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 from pathlib import Path
 
-from lab import scenario
-from lab.accuracy import gap_runs
-from lab.accuracy.gap_runs import StalledGuest
-from lab.description import Scenario
-from lab.hosts import HostSettings, Topology
-from lab.impairments import Impairments, TokenBucket
-from lab.pcap_file import read_packets
-from lab.stalls import Stalls
-from lab.transfer import Kind, NotDoneError, Transfer
+from vmtrace.lab import scenario
+from vmtrace.lab.accuracy import gap_runs
+from vmtrace.lab.accuracy.gap_runs import StalledGuest
+from vmtrace.lab.description import Scenario
+from vmtrace.lab.hosts import HostSettings, Topology
+from vmtrace.lab.impairments import Impairments, TokenBucket
+from vmtrace.lab.pcap_file import read_packets
+from vmtrace.lab.stalls import Stalls
+from vmtrace.lab.transfer import Kind, NotDoneError, Transfer
 
 NO_LOSS = "no loss"
 WINDOW = "twice the receiver's window"

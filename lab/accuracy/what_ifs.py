@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lab.accuracy import what_if_runs
-from lab.accuracy.gap_causes import analysis
-from lab.accuracy.what_if_runs import Done, Pair
+from vmtrace.lab.accuracy import what_if_runs
+from vmtrace.lab.accuracy.gap_causes import analysis
+from vmtrace.lab.accuracy.what_if_runs import Done, Pair
 
 PLACES = ("sender", "receiver")
 _NEAR = 0.3

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from lab.fate_log import FLAG_ACK, FLAG_FIN, FLAG_RST, FLAG_SYN, PacketFate
+from vmtrace.lab.fate_log import FLAG_ACK, FLAG_FIN, FLAG_RST, FLAG_SYN, PacketFate
 
 _CLOSED_FOR_NS = 5_000_000_000  # later than any repeat of a FIN that matters
 _LOOK_EVERY = 1000  # packets

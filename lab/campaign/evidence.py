@@ -15,11 +15,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from lab import fate_log, stalls, timing
-from lab.campaign.connections import connections
-from lab.campaign.settings import Campaign
-from lab.campaign.transfers import Transfers, read_pairs
-from lab.fate_log import PacketFate
+from vmtrace.lab import fate_log, stalls, timing
+from vmtrace.lab.campaign.connections import connections
+from vmtrace.lab.campaign.settings import Campaign
+from vmtrace.lab.campaign.transfers import Transfers, read_pairs
+from vmtrace.lab.fate_log import PacketFate
 
 SCHEMA = "vmtrace.lab_campaign/1"
 _CLOCK_STEP_BOUND_NS = 1_000_000

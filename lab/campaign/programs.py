@@ -13,10 +13,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
-from lab import namespaces
-from lab.campaign.settings import PORT, Campaign, CampaignError
-from lab.guest.kernel import GuestKernel
-from lab.hosts import Host, module_environment
+from vmtrace.lab import namespaces
+from vmtrace.lab.campaign.settings import PORT, Campaign, CampaignError
+from vmtrace.lab.guest.kernel import GuestKernel
+from vmtrace.lab.hosts import Host, module_environment
 
 _START_S = 15.0
 _END_S = 15.0

@@ -20,13 +20,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from lab import evidence as machine
-from lab import kernel_counters, namespaces
-from lab.campaign import evidence, programs
-from lab.campaign.settings import Campaign, CampaignError, Host
-from lab.emulator import EmulatorSettings
-from lab.guest import kernel
-from lab.hosts import (
+from vmtrace.lab import evidence as machine
+from vmtrace.lab import kernel_counters, namespaces
+from vmtrace.lab.campaign import evidence, programs
+from vmtrace.lab.campaign.settings import Campaign, CampaignError, Host
+from vmtrace.lab.emulator import EmulatorSettings
+from vmtrace.lab.guest import kernel
+from vmtrace.lab.hosts import (
     PREFIX_LENGTH,
     ROUTERS,
     EmulatedPath,
@@ -36,9 +36,9 @@ from lab.hosts import (
     module_environment,
     route_congestion_control,
 )
-from lab.hosts import Host as LabHost
-from lab.stalls import FrozenHost, GuestKernelHost, Stalling
-from lab.stalls import Host as StallingHost
+from vmtrace.lab.hosts import Host as LabHost
+from vmtrace.lab.stalls import FrozenHost, GuestKernelHost, Stalling
+from vmtrace.lab.stalls import Host as StallingHost
 
 _POLL_S = 0.2
 _CLOSE_S = 5.0

@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass
 from enum import StrEnum
 
-from lab.profiles.profile import Profile
+from vmtrace.lab.profiles.profile import Profile
 
 PORT = 5810
 
@@ -36,5 +36,5 @@ class Campaign:
     """Of all connections; None leaves it to the plan, and to the machine where the plan says nothing."""
     capture: bool = True
     sender_arguments: tuple[str, ...] = ()
-    sender_program: tuple[str, ...] = (sys.executable, "-m", "sender")
-    receiver_program: tuple[str, ...] = (sys.executable, "-m", "receiver")
+    sender_program: tuple[str, ...] = (sys.executable, "-m", "vmtrace.sender")
+    receiver_program: tuple[str, ...] = (sys.executable, "-m", "vmtrace.receiver")

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lab import truth
-from lab.campaign.connections import Connection
-from lab.round_trips import clean_samples_s
-from lab.stalls import Stall
-from lab.timing import DelayErrors, Standstills, problems
+from vmtrace.lab import truth
+from vmtrace.lab.campaign.connections import Connection
+from vmtrace.lab.round_trips import clean_samples_s
+from vmtrace.lab.stalls import Stall
+from vmtrace.lab.timing import DelayErrors, Standstills, problems
 
 _SLACK_NS = 30_000_000_000  # a connection is opened before, and closed after, the time that the sender notes
 _WAYS = ("forward", "reverse")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from random import Random
 
-from lab.edit.capture import Capture
-from lab.edit.truth import ClockStep, Truth
+from vmtrace.lab.edit.capture import Capture
+from vmtrace.lab.edit.truth import ClockStep, Truth
 
 
 @dataclass(frozen=True, slots=True)

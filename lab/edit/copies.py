@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from random import Random
 
-from lab.edit.capture import Capture, Frame
-from lab.edit.frames_chosen import Choice, allowed_places, everything, places_by_lot
-from lab.edit.segment import segment_of
-from lab.edit.truth import Truth
+from vmtrace.lab.edit.capture import Capture, Frame
+from vmtrace.lab.edit.frames_chosen import Choice, allowed_places, everything, places_by_lot
+from vmtrace.lab.edit.segment import segment_of
+from vmtrace.lab.edit.truth import Truth
 
 
 @dataclass(frozen=True, slots=True)

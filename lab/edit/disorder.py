@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from random import Random
 
-from lab.edit.capture import Capture
-from lab.edit.segment import Segment, segments_of
-from lab.edit.truth import Truth
+from vmtrace.lab.edit.capture import Capture
+from vmtrace.lab.edit.segment import Segment, segments_of
+from vmtrace.lab.edit.truth import Truth
 
 Pairing = Callable[[Segment, Segment], bool]
 """Says of two neighbours whether they may change places."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import Protocol
 
-from lab.edit.capture import Capture
-from lab.edit.truth import Truth
+from vmtrace.lab.edit.capture import Capture
+from vmtrace.lab.edit.truth import Truth
 
 
 class Fault(Protocol):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
-from lab.edit.capture import Capture
-from lab.edit.segment import SYN, Segment, segments_of
+from vmtrace.lab.edit.capture import Capture
+from vmtrace.lab.edit.segment import SYN, Segment, segments_of
 
 Choice = Callable[[Segment], bool]
 """Says of a segment whether a fault may strike its frame. What is no TCP is never struck."""

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from random import Random
 
-from lab.edit.capture import Capture, Frame
-from lab.edit.segment import ACK, OPTION_SACK, OPTION_TIMESTAMPS, SYN, Segment, segment_of
-from lab.edit.truth import Truth
+from vmtrace.lab.edit.capture import Capture, Frame
+from vmtrace.lab.edit.segment import ACK, OPTION_SACK, OPTION_TIMESTAMPS, SYN, Segment, segment_of
+from vmtrace.lab.edit.truth import Truth
 
 _MODULUS = 1 << 32
 _NOP = 1

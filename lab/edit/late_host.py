@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from random import Random
 
-from lab.edit.capture import Capture
-from lab.edit.segment import segment_of
-from lab.edit.truth import Truth
+from vmtrace.lab.edit.capture import Capture
+from vmtrace.lab.edit.segment import segment_of
+from vmtrace.lab.edit.truth import Truth
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
-from lab.edit.capture import Capture, Frame
+from vmtrace.lab.edit.capture import Capture, Frame
 
 FIN, SYN, RST, ACK = 1, 2, 4, 16
 

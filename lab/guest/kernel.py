@@ -26,9 +26,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from lab import namespaces
-from lab.guest import init
-from lab.hosts import GUEST_DEVICE
+from vmtrace.lab import namespaces
+from vmtrace.lab.guest import init
+from vmtrace.lab.hosts import GUEST_DEVICE
 
 _PROGRAMS = ("linux.uml", "linux")
 _BOOT_S = 30.0

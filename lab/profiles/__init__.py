@@ -1,7 +1,7 @@
 """Ready-made paths for campaigns, by name: `PROFILES`."""
 
-from lab.profiles.profile import Profile
-from lab.profiles.ready import READY
+from vmtrace.lab.profiles.profile import Profile
+from vmtrace.lab.profiles.ready import READY
 
 PROFILES: dict[str, Profile] = {profile.name: profile for profile in READY}
 

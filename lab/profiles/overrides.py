@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from lab.impairments import Impairments
-from lab.profiles.profile import Profile
+from vmtrace.lab.impairments import Impairments
+from vmtrace.lab.profiles.profile import Profile
 
 _SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
 _BITS = {"bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9}

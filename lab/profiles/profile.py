@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from lab.hosts import HostSettings
-from lab.impairments import Impairments
-from lab.stalls import Stalls
+from vmtrace.lab.hosts import HostSettings
+from vmtrace.lab.impairments import Impairments
+from vmtrace.lab.stalls import Stalls
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from lab.impairments import BurstLoss, Impairments, Spikes, TokenBucket
-from lab.profiles.profile import Profile
-from lab.stalls import Stalls
+from vmtrace.lab.impairments import BurstLoss, Impairments, Spikes, TokenBucket
+from vmtrace.lab.profiles.profile import Profile
+from vmtrace.lab.stalls import Stalls
 
 _LAN_WAY = Impairments(delay_s=0.0002, rate_bps=100e6, queue_bytes=256_000)
 _CLEAN_WAY = Impairments(delay_s=0.01, rate_bps=50e6, queue_bytes=250_000)

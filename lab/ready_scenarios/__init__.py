@@ -4,8 +4,8 @@ Covers congestion control, loss, reordering, round-trip time, offload, TCP optio
 and each limit of a transfer (window, application, buffers, bottleneck, policer, blackout, setup).
 """
 
-from lab.description import Scenario
-from lab.ready_scenarios.limits import of_limits
-from lab.ready_scenarios.packets import of_packets
+from vmtrace.lab.description import Scenario
+from vmtrace.lab.ready_scenarios.limits import of_limits
+from vmtrace.lab.ready_scenarios.packets import of_packets
 
 SCENARIOS: dict[str, Scenario] = {scenario.name: scenario for scenario in (*of_packets(), *of_limits())}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from lab.capture_run import WHOLE_PACKETS_BYTES
-from lab.description import Scenario
-from lab.impairments import Hold, TokenBucket
-from lab.ready_scenarios.parts import CUBIC, path, scenario
-from lab.transfer import Kind, Transfer
+from vmtrace.lab.capture_run import WHOLE_PACKETS_BYTES
+from vmtrace.lab.description import Scenario
+from vmtrace.lab.impairments import Hold, TokenBucket
+from vmtrace.lab.ready_scenarios.parts import CUBIC, path, scenario
+from vmtrace.lab.transfer import Kind, Transfer
 
 
 def of_limits() -> list[Scenario]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from lab.capture_run import WHOLE_PACKETS_BYTES
-from lab.description import Scenario
-from lab.hosts import HostSettings, Topology
-from lab.impairments import BurstLoss
-from lab.ready_scenarios.parts import BBR, CUBIC, RENO, path, scenario
-from lab.transfer import Transfer
+from vmtrace.lab.capture_run import WHOLE_PACKETS_BYTES
+from vmtrace.lab.description import Scenario
+from vmtrace.lab.hosts import HostSettings, Topology
+from vmtrace.lab.impairments import BurstLoss
+from vmtrace.lab.ready_scenarios.parts import BBR, CUBIC, RENO, path, scenario
+from vmtrace.lab.transfer import Transfer
 
 
 def of_packets() -> list[Scenario]:

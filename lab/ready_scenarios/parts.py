@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import zlib
 
-from lab.capture_run import DEFAULT_SNAPLEN_BYTES
-from lab.description import Scenario
-from lab.hosts import HostSettings, Topology
-from lab.impairments import Impairments
-from lab.transfer import Transfer
+from vmtrace.lab.capture_run import DEFAULT_SNAPLEN_BYTES
+from vmtrace.lab.description import Scenario
+from vmtrace.lab.hosts import HostSettings, Topology
+from vmtrace.lab.impairments import Impairments
+from vmtrace.lab.transfer import Transfer
 
 CUBIC, RENO, BBR = HostSettings("cubic"), HostSettings("reno"), HostSettings("bbr")
 _DEEP_QUEUE_BYTES = 8_000_000  # holds whatever the receive window lets a sender put in flight here

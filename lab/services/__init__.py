@@ -2,7 +2,7 @@
 
 Each starter is a context manager that yields a `Service`: where it listens, what to trust, what to put in the
 environment of an official SDK, and how many TCP connections the server itself accepted. A `Place` says where it
-listens: on loopback, or in a network namespace behind the emulated path (`lab.services.delayed_path`).
+listens: on loopback, or in a network namespace behind the emulated path (`vmtrace.lab.services.delayed_path`).
 
 | starter | server | speaks | terminates TLS |
 |---|---|---|---|

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from lab.services.service import REGION
+from vmtrace.lab.services.service import REGION
 
 
 def of(endpoint_url: str, ca_path: Path, access_key: str, secret_key: str) -> dict[str, str]:

@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from lab.services import accepted, process, site
-from lab.services.certificates import Certificates
-from lab.services.service import LOOPBACK, Place, Service
+from vmtrace.lab.services import accepted, process, site
+from vmtrace.lab.services.certificates import Certificates
+from vmtrace.lab.services.service import LOOPBACK, Place, Service
 
 # The account that every Azurite has, with its published key.
 ACCOUNT = "devstoreaccount1"

@@ -1,6 +1,6 @@
 """The studies' five campaigns, scaled to a minute or two, against an S3 stand-in behind the emulated path.
 
-`python -m lab.services.campaigns_demo --out FOLDER` is the second half of `make providers-demo`. What is planted: the
+`python -m vmtrace.lab.services.campaigns_demo --out FOLDER` is the second half of `make providers-demo`. What is planted: the
 path becomes 20 ms longer in the middle of the probes, and the services offer no window scaling; a token bucket holds
 the surge. `truth.json` says so, beside the runs and the report. Needs root, for the namespaces.
 """
@@ -16,11 +16,11 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from lab import namespaces
-from lab.hosts import module_environment
-from lab.impairments import DelayStep, TokenBucket
-from lab.services import certificates, delayed_path, swift
-from lab.services.delayed_path import Planted
+from vmtrace.lab import namespaces
+from vmtrace.lab.hosts import module_environment
+from vmtrace.lab.impairments import DelayStep, TokenBucket
+from vmtrace.lab.services import certificates, delayed_path, swift
+from vmtrace.lab.services.delayed_path import Planted
 
 RTT_S = 0.02
 _NOTHING = Planted()
@@ -70,7 +70,9 @@ CAMPAIGNS = (
 
 def build_parser() -> argparse.ArgumentParser:
     """The options."""
-    parser = argparse.ArgumentParser(prog="python -m lab.services.campaigns_demo", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m vmtrace.lab.services.campaigns_demo", description=__doc__.splitlines()[0]
+    )
     parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="where runs and report go")
     names = [one.name for one in CAMPAIGNS]
     parser.add_argument("--only", action="append", choices=names, help="only this one (repeatable; default: all)")

@@ -12,12 +12,12 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from lab import hosts, namespaces
-from lab.emulator import EmulatorSettings
-from lab.hosts import EmulatedPath, HostSettings, Topology
-from lab.impairments import DelayStep, Impairments, TokenBucket
-from lab.services import azurite, name_server
-from lab.services.service import REGION, Place
+from vmtrace.lab import hosts, namespaces
+from vmtrace.lab.emulator import EmulatorSettings
+from vmtrace.lab.hosts import EmulatedPath, HostSettings, Topology
+from vmtrace.lab.impairments import DelayStep, Impairments, TokenBucket
+from vmtrace.lab.services import azurite, name_server
+from vmtrace.lab.services.service import REGION, Place
 
 MTU_BYTES = 1500
 PORT = 443

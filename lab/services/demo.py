@@ -17,10 +17,10 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from lab import namespaces
-from lab.hosts import module_environment
-from lab.services import azurite
-from lab.services.provider_run import QUEUE_STAND_INS, STAND_INS, Settings
+from vmtrace.lab import namespaces
+from vmtrace.lab.hosts import module_environment
+from vmtrace.lab.services import azurite
+from vmtrace.lab.services.provider_run import QUEUE_STAND_INS, STAND_INS, Settings
 
 _TELL_EVERY_S = 10.0
 _INTERRUPTED = 130
@@ -29,7 +29,7 @@ _QUEUE_PLAN = ("--plan", "yoon-latency", "--rate", "20", "--duration", "20s")
 
 def build_parser() -> argparse.ArgumentParser:
     """The options of the demo."""
-    parser = argparse.ArgumentParser(prog="python -m lab.services.demo", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="python -m vmtrace.lab.services.demo", description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="where runs and report go")
     parser.add_argument("--plan", default="bocchi2014", help="of vmtrace storage run (default bocchi2014)")
     parser.add_argument("--scale", default="0.01", metavar="X", help="multiply sizes and pauses by X (default 0.01)")
@@ -136,7 +136,7 @@ def _run_all(settings: Sequence[Settings], jobs: int) -> list[str]:
 
 
 def _start(settings: Settings) -> subprocess.Popen[bytes]:
-    words = ["setpriv", "--pdeathsig", "INT", sys.executable, "-m", "lab.services.provider_run"]
+    words = ["setpriv", "--pdeathsig", "INT", sys.executable, "-m", "vmtrace.lab.services.provider_run"]
     return subprocess.Popen(
         [*words, json.dumps(asdict(settings))],
         stdin=subprocess.DEVNULL,

@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from lab.services import aws_environment, process, site
-from lab.services.certificates import Certificates
-from lab.services.service import LOOPBACK, REGION, Place, Service
+from vmtrace.lab.services import aws_environment, process, site
+from vmtrace.lab.services.certificates import Certificates
+from vmtrace.lab.services.service import LOOPBACK, REGION, Place, Service
 
 FOLDER_VARIABLE = "VMTRACE_ELASTICMQ"
 _INSTALLED = Path(__file__).resolve().parents[2] / "build" / "elasticmq"

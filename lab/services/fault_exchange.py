@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 from xml.sax.saxutils import escape
 
-from lab.services import http_messages
-from lab.services.faults import Action, Fault
-from lab.services.http_messages import Framing, Head
+from vmtrace.lab.services import http_messages
+from vmtrace.lab.services.faults import Action, Fault
+from vmtrace.lab.services.http_messages import Framing, Head
 
 _UPLOAD_ENDS_WITHIN_S = 0.2  # after the whole answer: a server that answers early has not read the body
 # What a service calls an error, by status; Swift's clients look at the status alone.

@@ -15,10 +15,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from lab.services import fault_server, faults, site
-from lab.services.certificates import Certificates
-from lab.services.faults import Action, Fault
-from lab.services.service import LOOPBACK, Place, Service
+from vmtrace.lab.services import fault_server, faults, site
+from vmtrace.lab.services.certificates import Certificates
+from vmtrace.lab.services.faults import Action, Fault
+from vmtrace.lab.services.service import LOOPBACK, Place, Service
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ def started(
         old = f"{parts.scheme}://{parts.netloc}"
         program = site.Program(
             name="the fault proxy",
-            words=[sys.executable, "-m", "lab.services.fault_server", str(settings_path)],
+            words=[sys.executable, "-m", "vmtrace.lab.services.fault_server", str(settings_path)],
             ready_path=fault_server.READY_PATH,
             # Those of the service behind, with every address of it turned into the proxy's.
             endpoint_url=behind.endpoint_url.replace(old, here.url),

@@ -1,4 +1,4 @@
-"""`python -m lab.services.fault_server SETTINGS`: the process of the fault proxy, until SIGTERM.
+"""`python -m vmtrace.lab.services.fault_server SETTINGS`: the process of the fault proxy, until SIGTERM.
 
 It accepts and logs connections, terminates TLS, asks the rules about each request and logs their answer; how a request
 is passed on or spoiled is `fault_exchange`'s affair.
@@ -20,11 +20,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-from lab.services import fault_exchange, faults, http_messages
-from lab.services.accepted import AcceptedLog
-from lab.services.fault_exchange import Stream
-from lab.services.faults import Action, Fault, Rules
-from lab.services.http_messages import Head
+from vmtrace.lab.services import fault_exchange, faults, http_messages
+from vmtrace.lab.services.accepted import AcceptedLog
+from vmtrace.lab.services.fault_exchange import Stream
+from vmtrace.lab.services.faults import Action, Fault, Rules
+from vmtrace.lab.services.http_messages import Head
 
 READY_PATH = "/-vmtrace-lab-ready"  # answered by the proxy itself, and not logged
 _BACKLOG = 512
@@ -120,8 +120,8 @@ def _reset(connection: socket.socket) -> None:
 
 
 def main() -> int:
-    """`python -m lab.services.fault_server SETTINGS`: serve until SIGTERM."""
-    parser = argparse.ArgumentParser(prog="lab.services.fault_server", description=main.__doc__)
+    """`python -m vmtrace.lab.services.fault_server SETTINGS`: serve until SIGTERM."""
+    parser = argparse.ArgumentParser(prog="vmtrace.lab.services.fault_server", description=main.__doc__)
     parser.add_argument("settings", type=Path)
     settings = json.loads(parser.parse_args().settings.read_text())
 

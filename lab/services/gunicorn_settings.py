@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from lab.services.accepted import VARIABLE, AcceptedLog
+from vmtrace.lab.services.accepted import VARIABLE, AcceptedLog
 
 workers = 1
 worker_class = "gthread"

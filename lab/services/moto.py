@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
 
-from lab.services import aws_environment, site
-from lab.services.certificates import Certificates
-from lab.services.service import LOOPBACK, Place, Service
+from vmtrace.lab.services import aws_environment, site
+from vmtrace.lab.services.certificates import Certificates
+from vmtrace.lab.services.service import LOOPBACK, Place, Service
 
 ACCESS_KEY, SECRET_KEY = "lab-access-key", "lab-secret-key"
 
@@ -23,10 +23,10 @@ def started(certificates: Certificates, place: Place = LOOPBACK) -> Iterator[Ser
     """An empty moto; raises `process.ServiceError` when it does not come up."""
     with site.prepared("moto", certificates, place) as here:
         folder = str(here.folder)
-        words = [sys.executable, "-m", "gunicorn", "-c", "python:lab.services.gunicorn_settings"]
+        words = [sys.executable, "-m", "gunicorn", "-c", "python:vmtrace.lab.services.gunicorn_settings"]
         words += ["-b", f"{place.address}:{here.port}", "--worker-tmp-dir", folder]
         words += ["--certfile", str(certificates.chain_path), "--keyfile", str(certificates.key_path)]
-        words.append("lab.services.moto_application:application")
+        words.append("vmtrace.lab.services.moto_application:application")
         program = site.Program(
             name="moto",
             words=words,

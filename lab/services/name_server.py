@@ -1,6 +1,6 @@
 """An authoritative name server for the emulated path: SDKs find the stand-ins by names like the clouds' own.
 
-`started` runs it in a namespace; `python -m lab.services.name_server SETTINGS` is that process. Names of a zone have
+`started` runs it in a namespace; `python -m vmtrace.lab.services.name_server SETTINGS` is that process. Names of a zone have
 one or more addresses, handed out in turn. A name that does not exist is answered NXDOMAIN, at once.
 """
 
@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from lab.services import process
+from vmtrace.lab.services import process
 
 PORT = 53
 _PROBE_S = 1.0
@@ -42,7 +42,7 @@ def started(zone: Zone, address: str, namespace: str) -> Iterator[None]:
         def ready() -> bool:
             return _answers(address, namespace, next(iter(zone.addresses)))
 
-        words = [sys.executable, "-m", "lab.services.name_server", str(settings_path)]
+        words = [sys.executable, "-m", "vmtrace.lab.services.name_server", str(settings_path)]
         command = process.Command("the name server", words, {}, folder / "names.log", ready)
         with process.serving(command, namespace):
             yield
@@ -86,7 +86,7 @@ def _resolver(zone: Zone) -> Any:
 
 
 def main() -> int:
-    """`python -m lab.services.name_server SETTINGS`: answer until a signal ends the process."""
+    """`python -m vmtrace.lab.services.name_server SETTINGS`: answer until a signal ends the process."""
     from dnslib.server import DNSLogger, DNSServer
 
     settings = json.loads(Path(sys.argv[1]).read_text())

@@ -282,7 +282,7 @@ def _error(code: str, message: str) -> bytes:
 
 
 def main() -> None:
-    """Serve a folder until the process ends: `python -m lab.services.object_store FOLDER PORT`."""
+    """Serve a folder until the process ends: `python -m vmtrace.lab.services.object_store FOLDER PORT`."""
     import sys
 
     with started(Path(sys.argv[1]), port=int(sys.argv[2])) as store:

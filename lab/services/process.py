@@ -19,9 +19,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab import namespaces
-from lab.hosts import module_environment
-from lab.services.service import Place
+from vmtrace.lab import namespaces
+from vmtrace.lab.hosts import module_environment
+from vmtrace.lab.services.service import Place
 
 _READY_WITHIN_S = 60.0  # a loaded machine with cold caches; Swift takes 1.3 s where there is room
 _PROBE_S = 20.0  # long: a probe that gave up would be counted late as an accepted connection

@@ -1,6 +1,6 @@
 """One service's benchmark against its stand-in behind the emulated path, with the truth beside it.
 
-`python -m lab.services.provider_run SETTINGS` is a process of its own, so that several services can run at once, each
+`python -m vmtrace.lab.services.provider_run SETTINGS` is a process of its own, so that several services can run at once, each
 over a path of its own. It leaves in the output folder:
 
     NAME/             the run folder of `vmtrace storage run` or `vmtrace queue run`
@@ -21,12 +21,12 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lab import fate_log, namespaces
-from lab.hosts import module_environment
-from lab.services import azurite, certificates, delayed_path, moto, swift
-from lab.services.certificates import Certificates, KeyKind
-from lab.services.delayed_path import DelayedPath
-from lab.services.service import Place, Service
+from vmtrace.lab import fate_log, namespaces
+from vmtrace.lab.hosts import module_environment
+from vmtrace.lab.services import azurite, certificates, delayed_path, moto, swift
+from vmtrace.lab.services.certificates import Certificates, KeyKind
+from vmtrace.lab.services.delayed_path import DelayedPath
+from vmtrace.lab.services.service import Place, Service
 
 _INTERRUPTED = 130
 _WHOLE_PACKETS_BYTES = 2000  # beyond the MTU: a TLS record may begin anywhere in a segment, and its header is counted
@@ -160,7 +160,7 @@ def _write(path: Path, document: Mapping[str, Any]) -> None:
 
 
 def main() -> int:
-    """`python -m lab.services.provider_run SETTINGS`, a JSON text."""
+    """`python -m vmtrace.lab.services.provider_run SETTINGS`, a JSON text."""
     try:
         return run(Settings(**json.loads(sys.argv[1])))
     except KeyboardInterrupt:

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from lab.services import queue_faults, queue_server, site
-from lab.services.certificates import Certificates
-from lab.services.queue_faults import Rule
-from lab.services.service import LOOPBACK, Place, Service
+from vmtrace.lab.services import queue_faults, queue_server, site
+from vmtrace.lab.services.certificates import Certificates
+from vmtrace.lab.services.queue_faults import Rule
+from vmtrace.lab.services.service import LOOPBACK, Place, Service
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def started(
         old = f"{parts.scheme}://{parts.netloc}"
         program = site.Program(
             name="the queue proxy",
-            words=[sys.executable, "-m", "lab.services.queue_server", str(settings_path)],
+            words=[sys.executable, "-m", "vmtrace.lab.services.queue_server", str(settings_path)],
             ready_path=queue_server.READY_PATH,
             endpoint_url=behind.endpoint_url.replace(old, here.url),
             environment={name: value.replace(old, here.url) for name, value in behind.environment.items()},

@@ -1,4 +1,4 @@
-"""`python -m lab.services.queue_server SETTINGS`: the process of the queue proxy, until SIGTERM.
+"""`python -m vmtrace.lab.services.queue_server SETTINGS`: the process of the queue proxy, until SIGTERM.
 
 It terminates TLS, passes requests of SQS's JSON protocol on to the server behind it, edits what the script is about,
 and logs each message as it passes: when its send reached the proxy, and when each delivery left it.
@@ -17,11 +17,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-from lab.services import http_messages, queue_faults
-from lab.services.accepted import AcceptedLog
-from lab.services.fault_exchange import Stream
-from lab.services.http_messages import Framing, Head
-from lab.services.queue_faults import Fate, Script
+from vmtrace.lab.services import http_messages, queue_faults
+from vmtrace.lab.services.accepted import AcceptedLog
+from vmtrace.lab.services.fault_exchange import Stream
+from vmtrace.lab.services.http_messages import Framing, Head
+from vmtrace.lab.services.queue_faults import Fate, Script
 
 READY_PATH = "/-vmtrace-lab-ready"  # answered by the proxy itself, and not logged
 _HEAD_LIMIT_BYTES = 1 << 20
@@ -226,8 +226,8 @@ def _response(status: int, body: bytes) -> bytes:
 
 
 def main() -> int:
-    """`python -m lab.services.queue_server SETTINGS`: serve until SIGTERM."""
-    parser = argparse.ArgumentParser(prog="lab.services.queue_server", description=main.__doc__)
+    """`python -m vmtrace.lab.services.queue_server SETTINGS`: serve until SIGTERM."""
+    parser = argparse.ArgumentParser(prog="vmtrace.lab.services.queue_server", description=main.__doc__)
     parser.add_argument("settings", type=Path)
     settings = json.loads(parser.parse_args().settings.read_text())
 

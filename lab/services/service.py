@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab.services import accepted
-from lab.services.accepted import AcceptedConnection
+from vmtrace.lab.services import accepted
+from vmtrace.lab.services.accepted import AcceptedConnection
 
 REGION = "us-east-1"  # the default of the servers and of the SDKs: no location constraint is needed
 

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lab.services import accepted, process
-from lab.services.certificates import Certificates
-from lab.services.service import Place, Service
+from vmtrace.lab.services import accepted, process
+from vmtrace.lab.services.certificates import Certificates
+from vmtrace.lab.services.service import Place, Service
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
 
-from lab.services import aws_environment, process, site, swift_settings
-from lab.services.certificates import Certificates
-from lab.services.service import LOOPBACK, Place, Service
+from vmtrace.lab.services import aws_environment, process, site, swift_settings
+from vmtrace.lab.services.certificates import Certificates
+from vmtrace.lab.services.service import LOOPBACK, Place, Service
 
 
 @contextmanager
@@ -30,7 +30,7 @@ def started(
         etc = swift_settings.write(here.folder, listeners, certificates, token_life_s)
         program = site.Program(
             name="swift",
-            words=[sys.executable, "-W", "ignore", "-m", "lab.services.swift_servers", str(etc)],
+            words=[sys.executable, "-W", "ignore", "-m", "vmtrace.lab.services.swift_servers", str(etc)],
             ready_path="/healthcheck",
             endpoint_url=here.url,
             environment={

@@ -1,4 +1,4 @@
-"""`python -m lab.services.swift_servers ETC`: the four servers of one Swift in this process, until SIGTERM.
+"""`python -m vmtrace.lab.services.swift_servers ETC`: the four servers of one Swift in this process, until SIGTERM.
 
 Uses what Swift's own start-up uses (`_initrp`, `get_socket`, `run_server`), once for each server, each in a green
 thread; only the starter of the stand-in runs it.
@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from lab.services.accepted import VARIABLE, AcceptedLog
+from vmtrace.lab.services.accepted import VARIABLE, AcceptedLog
 
 _SERVERS = ("account", "container", "object", "proxy")
 

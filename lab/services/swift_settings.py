@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab.services.certificates import Certificates
-from lab.services.service import REGION
+from vmtrace.lab.services.certificates import Certificates
+from vmtrace.lab.services.service import REGION
 
 USER, KEY = "test:tester", "testing"
 BACKENDS = ("account", "container", "object")
@@ -72,7 +72,7 @@ def _common(folder: Path, name: str, address: str, port: int) -> dict[str, str]:
 def _filters(token_life_s: int) -> Mapping[str, Mapping[str, str]]:
     """Options of the proxy's filters that are not their defaults."""
     return {
-        "cache": {"paste.filter_factory": "lab.services.swift_cache:filter_factory"},
+        "cache": {"paste.filter_factory": "vmtrace.lab.services.swift_cache:filter_factory"},
         "s3api": {"s3_acl": "false", "location": REGION, "check_bucket_owner": "false"},
         "tempauth": {f"user_{USER.replace(':', '_')}": f"{KEY} .admin", "token_life": str(token_life_s)},
         "versioned_writes": {"allow_versioned_writes": "true", "allow_object_versioning": "true"},

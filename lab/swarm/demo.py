@@ -14,11 +14,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from lab import namespaces
-from lab.hosts import module_environment
-from lab.swarm import experiment
-from lab.swarm.experiment import Experiment, Outcome
-from lab.swarm.programs import SwarmLabError
+from vmtrace.lab import namespaces
+from vmtrace.lab.hosts import module_environment
+from vmtrace.lab.swarm import experiment
+from vmtrace.lab.swarm.experiment import Experiment, Outcome
+from vmtrace.lab.swarm.programs import SwarmLabError
 
 _STORE_BPS = 16e6
 _SEEDS_BPS = (8e6, 8e6, 4e6, 12e6, 8e6, 6e6, 10e6, 8e6)
@@ -28,7 +28,7 @@ RATE_WITHIN, COUNTERS_WITHIN = 0.03, 0.01
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run it; returns 0 if the report holds."""
-    parser = argparse.ArgumentParser(prog="lab.swarm.demo", description=main.__doc__)
+    parser = argparse.ArgumentParser(prog="vmtrace.lab.swarm.demo", description=main.__doc__)
     parser.add_argument("--out", type=Path, required=True, help="output folder")
     parser.add_argument("--repeat", default="3", help="repeats of each combination (default: 3)")
     parser.add_argument("--seeds", default="0,1,2,4,8", help="numbers of seeds (default: 0,1,2,4,8)")

@@ -14,15 +14,15 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from lab import namespaces
-from lab.namespaces import DeviceCounters
-from lab.services import certificates, fault_proxy, swift
-from lab.services.fault_proxy import FaultProxy
-from lab.services.faults import Fault
-from lab.services.service import Place, Service
-from lab.swarm import network, programs
-from lab.swarm.network import DEVICE, SwarmHost
-from lab.swarm.programs import BUCKET, KEY, Done
+from vmtrace.lab import namespaces
+from vmtrace.lab.namespaces import DeviceCounters
+from vmtrace.lab.services import certificates, fault_proxy, swift
+from vmtrace.lab.services.fault_proxy import FaultProxy
+from vmtrace.lab.services.faults import Fault
+from vmtrace.lab.services.service import Place, Service
+from vmtrace.lab.swarm import network, programs
+from vmtrace.lab.swarm.network import DEVICE, SwarmHost
+from vmtrace.lab.swarm.programs import BUCKET, KEY, Done
 
 STORE, TRACKER, DOWNLOADER = "store", "tracker", "downloader"
 

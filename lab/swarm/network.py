@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
-from lab import namespaces
+from vmtrace.lab import namespaces
 
 DEVICE = "eth0"
 MTU_BYTES = 1500

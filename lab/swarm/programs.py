@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab import namespaces
-from lab.hosts import end_process, module_environment
-from lab.services.service import Service
-from lab.swarm.network import SwarmHost
+from vmtrace.lab import namespaces
+from vmtrace.lab.hosts import end_process, module_environment
+from vmtrace.lab.services.service import Service
+from vmtrace.lab.swarm.network import SwarmHost
 
 TRACKER_PORT, SEED_PORT = 6969, 6881
 BUCKET, KEY = "swarm", "data.bin"

@@ -1,4 +1,4 @@
-"""`python -m lab.world`: the lab world, discovered and scored; `make discovery` runs the whole of it (root)."""
+"""`python -m vmtrace.lab.world`: the lab world, discovered and scored; `make discovery` runs the whole of it (root)."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from lab import namespaces
-from lab.world.running import Seen, look_at
-from lab.world.score import Score, score
+from vmtrace.lab import namespaces
+from vmtrace.lab.world.running import Seen, look_at
+from vmtrace.lab.world.score import Score, score
 
 
 def build_parser() -> argparse.ArgumentParser:
     """The options."""
-    parser = argparse.ArgumentParser(prog="python -m lab.world", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m vmtrace.lab.world", description=__doc__)
     parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="where runs, report and score go")
     parser.add_argument("--seed", type=int, default=1, help="of the world (default 1)")
     parser.add_argument("--sites", type=int, default=12, help="regions (default 12)")

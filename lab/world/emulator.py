@@ -1,6 +1,6 @@
 """The packets of the lab world: between vantage points and the far side, each delayed by its distance.
 
-One process, one loop, as in `lab.emulator`; what is new is that each pair of vantage point and address has a delay of
+One process, one loop, as in `vmtrace.lab.emulator`; what is new is that each pair of vantage point and address has a delay of
 its own, and that routers on the way answer to packets whose time to live ends at them (RFC 792).
 """
 
@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from capture.icmp import internet_checksum
-from lab.emulator import prefer_this_process
+from vmtrace.capture.icmp import internet_checksum
+from vmtrace.lab.emulator import prefer_this_process
 
 _BATCH = 32
 _LONGEST_PACKET = 65536
@@ -149,8 +149,8 @@ class Carrier:
 
 
 def main() -> int:
-    """`python -m lab.world.emulator`: carry packets between inherited descriptors until SIGTERM."""
-    parser = argparse.ArgumentParser(prog="lab.world.emulator", description=main.__doc__)
+    """`python -m vmtrace.lab.world.emulator`: carry packets between inherited descriptors until SIGTERM."""
+    parser = argparse.ArgumentParser(prog="vmtrace.lab.world.emulator", description=main.__doc__)
     parser.add_argument("--descriptors", nargs="+", type=int, required=True)
     parser.add_argument("--settings", type=Path, required=True)
     options = parser.parse_args()

@@ -1,4 +1,4 @@
-"""`python -m lab.world.load`: ten thousand questions in the lab world; the rate kept, what was unanswered, the memory.
+"""`python -m vmtrace.lab.world.load`: ten thousand questions in the lab world; the rate kept, what was unanswered, the memory.
 
 Names beyond those of the world do not exist there: a reply that says so is a reply. Run with two numbers of names it
 shows whether memory follows the number of questions.
@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lab.hosts import module_environment
-from lab.world import plan
-from lab.world.plan import World
-from lab.world.running import command
-from lab.world.standing import Standing, standing
+from vmtrace.lab.hosts import module_environment
+from vmtrace.lab.world import plan
+from vmtrace.lab.world.plan import World
+from vmtrace.lab.world.running import command
+from vmtrace.lab.world.standing import Standing, standing
 
 _RATE_PER_S, _RESOLVER_RATE_PER_S = 400, 20
 _REPLIED = frozenset({"answered", "no_data", "no_such_name"})
@@ -80,7 +80,7 @@ def ask(up: Standing, names: int, out: Path) -> Load:
 
 def main(words: Sequence[str] | None = None) -> int:
     """Returns 0 where no more than 1 % of the answerable questions stayed unanswered."""
-    parser = argparse.ArgumentParser(prog="python -m lab.world.load", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m vmtrace.lab.world.load", description=__doc__)
     parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="where the runs go (must not exist)")
     parser.add_argument("--names", type=int, nargs="+", default=[50, 235], help="that do not exist (default: 50 235)")
     arguments = parser.parse_args(words)

@@ -12,7 +12,7 @@ import random
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from lab.world.geography import CITIES, SITES, VANTAGES, Place, Site, distance_km, one_way_s
+from vmtrace.lab.world.geography import CITIES, SITES, VANTAGES, Place, Site, distance_km, one_way_s
 
 DOMAIN = "lab.test"  # RFC 6761: nobody's
 REVERSE_SERVER = "198.18.1.53"

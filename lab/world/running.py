@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lab.hosts import module_environment
-from lab.world import plan
-from lab.world.plan import World
-from lab.world.standing import Standing, standing
+from vmtrace.lab.hosts import module_environment
+from vmtrace.lab.world import plan
+from vmtrace.lab.world.plan import World
+from vmtrace.lab.world.standing import Standing, standing
 
 _LONGEST_S = 900.0
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from lab.world import plan
-from lab.world.geography import FIBRE_KM_PER_S, Place, distance_km
-from lab.world.plan import World
+from vmtrace.lab.world import plan
+from vmtrace.lab.world.geography import FIBRE_KM_PER_S, Place, distance_km
+from vmtrace.lab.world.plan import World
 
 NEAR_KM = 150.0
 _HINT_SLACK_KM = 50.0

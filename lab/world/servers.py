@@ -14,9 +14,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lab.world import plan
-from lab.world.geography import distance_km
-from lab.world.plan import World
+from vmtrace.lab.world import plan
+from vmtrace.lab.world.geography import distance_km
+from vmtrace.lab.world.plan import World
 
 DNS_PORT, TLS_PORT = 53, 443
 TTL_S = 60
@@ -152,7 +152,7 @@ def contexts(world: World, certificates: Sequence[tuple[str, str]]) -> dict[str,
 
 
 def main() -> int:
-    """`python -m lab.world.servers SETTINGS`: serve until a signal ends the process."""
+    """`python -m vmtrace.lab.world.servers SETTINGS`: serve until a signal ends the process."""
     settings = json.loads(Path(sys.argv[1]).read_text())
     world = plan.draw(**settings["world"])
     serve_names(world)

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lab import namespaces
-from lab.hosts import end_process, module_environment
-from lab.services import certificates
-from lab.services.certificates import Certificates, KeyKind
-from lab.services.delayed_path import resolver_of
-from lab.world import plan
-from lab.world.plan import World
+from vmtrace.lab import namespaces
+from vmtrace.lab.hosts import end_process, module_environment
+from vmtrace.lab.services import certificates
+from vmtrace.lab.services.certificates import Certificates, KeyKind
+from vmtrace.lab.services.delayed_path import resolver_of
+from vmtrace.lab.world import plan
+from vmtrace.lab.world.plan import World
 
 _QUEUE_PACKETS = "20000"
 _FAR_DEFAULT_S = 0.001
@@ -130,7 +130,7 @@ def _vantage(stack: ExitStack, number: int) -> tuple[str, int]:
 def _carrier(stack: ExitStack, world: World, descriptors: Sequence[int], folder: Path) -> None:
     settings = folder / "ways.json"
     settings.write_text(json.dumps(ways(world)))
-    words = [sys.executable, "-m", "lab.world.emulator", "--settings", str(settings)]
+    words = [sys.executable, "-m", "vmtrace.lab.world.emulator", "--settings", str(settings)]
     words += ["--descriptors", *map(str, descriptors)]
     _ready(stack, words, "the carrier of the world's packets", pass_fds=tuple(descriptors))
 
@@ -145,7 +145,7 @@ def _servers(stack: ExitStack, far: str, drawn_by: dict[str, int], made: Sequenc
     settings = folder / "servers.json"
     files = [(str(one.chain_path), str(one.key_path)) for one in made]
     settings.write_text(json.dumps({"world": drawn_by, "certificates": files}))
-    words = [*namespaces.exec_prefix(far), sys.executable, "-m", "lab.world.servers", str(settings)]
+    words = [*namespaces.exec_prefix(far), sys.executable, "-m", "vmtrace.lab.world.servers", str(settings)]
     _ready(stack, words, "the servers of the world")
 
 

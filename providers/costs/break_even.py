@@ -7,11 +7,11 @@ by bisection, of the totals themselves, and never of a formula beside them.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from providers.costs.charges import charges_of
-from providers.costs.quantities import Charges
-from providers.costs.scenarios import Context, scenario_of
-from providers.costs.ways import Archive, Beside, Cache, Cooperative, Derived, Named, Way
-from providers.costs.workload import MOST
+from vmtrace.providers.costs.charges import charges_of
+from vmtrace.providers.costs.quantities import Charges
+from vmtrace.providers.costs.scenarios import Context, scenario_of
+from vmtrace.providers.costs.ways import Archive, Beside, Cache, Cooperative, Derived, Named, Way
+from vmtrace.providers.costs.workload import MOST
 
 _SAME = 0.005
 _CLOSE = 1e-12  # of the value: nearer than any price is known

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from providers.costs.chunk import DELETE, LIST, READ, Bytes, Chunk, Flags, Ints
-from providers.costs.compiled import Lazily
-from providers.costs.growing import grown
+from vmtrace.providers.costs.chunk import DELETE, LIST, READ, Bytes, Chunk, Flags, Ints
+from vmtrace.providers.costs.compiled import Lazily
+from vmtrace.providers.costs.growing import grown
 
 POLICIES = ("lru", "s3-fifo")
 

@@ -6,7 +6,7 @@ makes its category and the total None, if anything of it is used; what is not us
 
 from collections.abc import Callable, Iterator, Sequence
 
-from providers.costs.quantities import CATEGORIES, MONTHS, TOTAL, Charges, Line, Portion, Scenario, Usage
+from vmtrace.providers.costs.quantities import CATEGORIES, MONTHS, TOTAL, Charges, Line, Portion, Scenario, Usage
 
 _PRICED: tuple[tuple[str, str, Callable[[Usage], float]], ...] = (
     ("upload_per_gb", "transfer", lambda used: used.uploaded_gb),

@@ -7,8 +7,8 @@ into the difference. Otherwise the difference is left unexplained, and said to b
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from providers.costs.quantities import CATEGORIES, TOTAL, Charges
-from providers.rates import GB_BYTES, MINIMUM_DAYS, RateTable
+from vmtrace.providers.costs.quantities import CATEGORIES, TOTAL, Charges
+from vmtrace.providers.rates import GB_BYTES, MINIMUM_DAYS, RateTable
 
 _CENT = 0.01
 _CLOSE = 0.005

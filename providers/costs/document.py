@@ -3,10 +3,10 @@
 from dataclasses import asdict
 from typing import Any
 
-from providers.costs.differences import Difference
-from providers.costs.estimate import Estimate
-from providers.costs.quantities import Charges
-from providers.costs.simulate import Replay
+from vmtrace.providers.costs.differences import Difference
+from vmtrace.providers.costs.estimate import Estimate
+from vmtrace.providers.costs.quantities import Charges
+from vmtrace.providers.costs.simulate import Replay
 
 SCHEMA = "vmtrace.cost/1"
 

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from providers.costs.break_even import BreakEven, break_even_points
-from providers.costs.charges import charges_of
-from providers.costs.quantities import TOTAL, Charges
-from providers.costs.scenarios import Context, scenarios_of
-from providers.costs.sensitivity import Sensitivity, sensitivities
-from providers.costs.ways import Named
+from vmtrace.providers.costs.break_even import BreakEven, break_even_points
+from vmtrace.providers.costs.charges import charges_of
+from vmtrace.providers.costs.quantities import TOTAL, Charges
+from vmtrace.providers.costs.scenarios import Context, scenarios_of
+from vmtrace.providers.costs.sensitivity import Sensitivity, sensitivities
+from vmtrace.providers.costs.ways import Named
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from providers.costs.compiled import IS_FAST, Lazily
+from vmtrace.providers.costs.compiled import IS_FAST, Lazily
 
 Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from providers.costs.chunk import DELETE, LIST, READ, WRITE, Bytes, Chunk, Flags, Floats, Ints
-from providers.costs.compiled import Lazily
-from providers.costs.growing import grown
+from vmtrace.providers.costs.chunk import DELETE, LIST, READ, WRITE, Bytes, Chunk, Flags, Floats, Ints
+from vmtrace.providers.costs.compiled import Lazily
+from vmtrace.providers.costs.growing import grown
 
 # Where each sum stands in `sums`.
 (

@@ -5,7 +5,7 @@ Volumes are in the gigabytes of the price table; months are twelfths of a year.
 
 from dataclasses import dataclass, field, fields
 
-from providers.rates import Rates
+from vmtrace.providers.rates import Rates
 
 CATEGORIES = ("storage", "transfer", "requests", "retrieval", "compute")
 TOTAL = "total"

@@ -8,9 +8,9 @@ import math
 from dataclasses import dataclass, replace
 from functools import singledispatch
 
-from providers.costs.quantities import Portion, Scenario, Usage, Workload
-from providers.costs.ways import Archive, Beside, Cache, Cooperative, Derived, Named, Way
-from providers.rates import Rates, RateTable
+from vmtrace.providers.costs.quantities import Portion, Scenario, Usage, Workload
+from vmtrace.providers.costs.ways import Archive, Beside, Cache, Cooperative, Derived, Named, Way
+from vmtrace.providers.rates import Rates, RateTable
 
 EVERYTHING = "everything in the store"
 _MONTH_DAYS = 365 / 12

@@ -6,10 +6,10 @@ A scenario is reckoned again with the price changed, because steps by volume mak
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from providers.costs.break_even import crossing
-from providers.costs.charges import charges_of
-from providers.costs.quantities import Charges, Scenario
-from providers.rates import PRICES
+from vmtrace.providers.costs.break_even import crossing
+from vmtrace.providers.costs.charges import charges_of
+from vmtrace.providers.costs.quantities import Charges, Scenario
+from vmtrace.providers.rates import PRICES
 
 CHANGE = 0.1
 _MOST_FACTOR = 1000.0

@@ -7,14 +7,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from providers.costs import ledger
-from providers.costs.caches import POLICIES, CacheSimulation, Simulated
-from providers.costs.compiled import IS_FAST
-from providers.costs.ledger import Ledger, Occupied
-from providers.costs.quantities import Workload
-from providers.costs.trace import Trace
-from providers.costs.ways import Archive, Cache, Named
-from providers.costs.workload import default_name
+from vmtrace.providers.costs import ledger
+from vmtrace.providers.costs.caches import POLICIES, CacheSimulation, Simulated
+from vmtrace.providers.costs.compiled import IS_FAST
+from vmtrace.providers.costs.ledger import Ledger, Occupied
+from vmtrace.providers.costs.quantities import Workload
+from vmtrace.providers.costs.trace import Trace
+from vmtrace.providers.costs.ways import Archive, Cache, Named
+from vmtrace.providers.costs.workload import default_name
 
 MONTH_S = 365 / 12 * 86_400.0
 _SHORT_S = 7 * 86_400.0

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from providers.costs.break_even import shown_number
-from providers.costs.differences import Difference
-from providers.costs.estimate import Estimate
-from providers.costs.quantities import CATEGORIES, TOTAL, Charges
+from vmtrace.providers.costs.break_even import shown_number
+from vmtrace.providers.costs.differences import Difference
+from vmtrace.providers.costs.estimate import Estimate
+from vmtrace.providers.costs.quantities import CATEGORIES, TOTAL, Charges
 
 UNKNOWN = "unknown"
 _SMALL_SHARE = 0.001

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from providers.costs.chunk import DELETE, FIRST_OBJECT, LIST, READ, WRITE, Bytes, Chunk, Flags, Floats, Ints
-from providers.costs.index import new_index
+from vmtrace.providers.costs.chunk import DELETE, FIRST_OBJECT, LIST, READ, WRITE, Bytes, Chunk, Flags, Floats, Ints
+from vmtrace.providers.costs.index import new_index
 
 COLUMNS = ("time", "object", "bytes", "operation", "place")
 _NEEDED = COLUMNS[:3]

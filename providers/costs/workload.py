@@ -9,9 +9,9 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from providers.costs.quantities import Workload
-from providers.costs.ways import Archive, Beside, Cache, Cooperative, Derived, Named, Way
-from providers.toml_file import load, parsed, refuse_unknown
+from vmtrace.providers.costs.quantities import Workload
+from vmtrace.providers.costs.ways import Archive, Beside, Cache, Cooperative, Derived, Named, Way
+from vmtrace.providers.toml_file import load, parsed, refuse_unknown
 
 _SHIPPED = Path(__file__).with_name("workloads")
 MOST = 1e15

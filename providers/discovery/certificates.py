@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from providers.discovery.side_by_side import side_by_side
+from vmtrace.providers.discovery.side_by_side import side_by_side
 
 WAIT_S = 3.0
 _AT_ONCE = 32

@@ -1,6 +1,6 @@
 """Round trips to the front ends: ICMP echoes and TCP handshakes, spaced, many addresses at once.
 
-The packets are recorded (`providers.recording`), and the engine measures the handshakes in them; what is returned here
+The packets are recorded (`vmtrace.providers.recording`), and the engine measures the handshakes in them; what is returned here
 is the program's own clock, which echoes are known by, and which stands in where nothing could be recorded.
 """
 
@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from providers.discovery.side_by_side import side_by_side
-from providers.round_trips import ICMP, TCP, Echo, icmp_rtt_s, tcp_rtt_s
+from vmtrace.providers.discovery.side_by_side import side_by_side
+from vmtrace.providers.round_trips import ICMP, TCP, Echo, icmp_rtt_s, tcp_rtt_s
 
 _AT_ONCE = 16
 _UNANSWERED_IN_A_ROW = 2

@@ -7,7 +7,7 @@ is trusted and has the name). One that steers its users to front ends of their o
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from providers.discovery.question import Reply
+from vmtrace.providers.discovery.question import Reply
 
 MOST_FRONT_ENDS = 20_000
 RARE_SHARE = 0.1

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from providers.discovery.certificates import Shown, ShownCertificates, shown_by
-from providers.discovery.front_ends import FrontEnds, Pair, liars
+from vmtrace.providers.discovery.certificates import Shown, ShownCertificates, shown_by
+from vmtrace.providers.discovery.front_ends import FrontEnds, Pair, liars
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,9 @@
 import ipaddress
 from pathlib import Path
 
-from providers.discovery.order import Landmark
-from providers.discovery.resolvers import parse_position
-from providers.errors import UsageError
+from vmtrace.providers.discovery.order import Landmark
+from vmtrace.providers.discovery.resolvers import parse_position
+from vmtrace.providers.errors import UsageError
 
 _MOST = 500
 _LARGEST_FILE_BYTES = 1 << 20

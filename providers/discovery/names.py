@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from providers.errors import UsageError
-from providers.toml_file import load, parsed, refuse_unknown
+from vmtrace.providers.errors import UsageError
+from vmtrace.providers.toml_file import load, parsed, refuse_unknown
 
 BUILT_IN = Path(__file__).with_name("name_lists.toml")
 MOST_NAMES = 20_000

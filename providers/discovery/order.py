@@ -3,10 +3,10 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from providers.discovery.distances import Spacing
-from providers.discovery.names import Target
-from providers.discovery.resolvers import Position, Resolver
-from providers.discovery.resolving import Asking
+from vmtrace.providers.discovery.distances import Spacing
+from vmtrace.providers.discovery.names import Target
+from vmtrace.providers.discovery.resolvers import Position, Resolver
+from vmtrace.providers.discovery.resolving import Asking
 
 
 @dataclass(frozen=True, slots=True)

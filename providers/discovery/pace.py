@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable
 
-from providers.discovery.resolvers import Resolver
+from vmtrace.providers.discovery.resolvers import Resolver
 
 
 class Pace:

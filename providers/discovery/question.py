@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from providers.discovery.resolvers import Resolver
+from vmtrace.providers.discovery.resolvers import Resolver
 
 if TYPE_CHECKING:
     import dns.message

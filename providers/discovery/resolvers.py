@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from providers.errors import UsageError
+from vmtrace.providers.errors import UsageError
 
 PORT = 53
 _MOST_RESOLVERS = 20_000

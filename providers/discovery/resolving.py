@@ -10,9 +10,9 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from providers.discovery.pace import Pace
-from providers.discovery.question import REPLIED, Question, Reply, Status, ask
-from providers.discovery.resolvers import Resolver
+from vmtrace.providers.discovery.pace import Pace
+from vmtrace.providers.discovery.question import REPLIED, Question, Reply, Status, ask
+from vmtrace.providers.discovery.resolvers import Resolver
 
 MOST_IN_FLIGHT = 512
 GIVEN_UP_AFTER = 5

@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from providers.run_folder import RunFolder
+from vmtrace.providers.run_folder import RunFolder
 
 SCHEMA = "vmtrace.discovery_run/1"
 

@@ -12,26 +12,26 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from capture.errors import CaptureError
-from capture.interfaces import interface_towards
-from capture.interruption import Interruption
-from capture.provenance import vmtrace_version
-from capture.settings import ANY, CaptureSettings
-from providers.discovery import traceroute
-from providers.discovery.certificates import Shown
-from providers.discovery.display import Display
-from providers.discovery.distances import Distances
-from providers.discovery.front_ends import FrontEnds, Pair
-from providers.discovery.honesty import CertificateAsking, Honesty
-from providers.discovery.order import DiscoveryOrder
-from providers.discovery.question import Reply
-from providers.discovery.resolving import Round, ask_all, questions_for
-from providers.discovery.run_folder import DiscoveryFolder
-from providers.errors import ProvidersError
-from providers.recording import Recording, check_capture
-from providers.reverse_names import MOST_ADDRESSES, reverse_names
-from providers.round_trips import Echo
-from providers.run_folder import COMPLETE, FAILED, INTERRUPTED, RUNNING
+from vmtrace.capture.errors import CaptureError
+from vmtrace.capture.interfaces import interface_towards
+from vmtrace.capture.interruption import Interruption
+from vmtrace.capture.provenance import vmtrace_version
+from vmtrace.capture.settings import ANY, CaptureSettings
+from vmtrace.providers.discovery import traceroute
+from vmtrace.providers.discovery.certificates import Shown
+from vmtrace.providers.discovery.display import Display
+from vmtrace.providers.discovery.distances import Distances
+from vmtrace.providers.discovery.front_ends import FrontEnds, Pair
+from vmtrace.providers.discovery.honesty import CertificateAsking, Honesty
+from vmtrace.providers.discovery.order import DiscoveryOrder
+from vmtrace.providers.discovery.question import Reply
+from vmtrace.providers.discovery.resolving import Round, ask_all, questions_for
+from vmtrace.providers.discovery.run_folder import DiscoveryFolder
+from vmtrace.providers.errors import ProvidersError
+from vmtrace.providers.recording import Recording, check_capture
+from vmtrace.providers.reverse_names import MOST_ADDRESSES, reverse_names
+from vmtrace.providers.round_trips import Echo
+from vmtrace.providers.run_folder import COMPLETE, FAILED, INTERRUPTED, RUNNING
 
 Record = dict[str, Any]
 _MOST_INTERFACE_LOOKUPS = 64

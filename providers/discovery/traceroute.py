@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from providers.discovery.side_by_side import side_by_side
+from vmtrace.providers.discovery.side_by_side import side_by_side
 
 ICMP, TCP = "icmp", "tcp"
 METHODS = (ICMP, TCP)

@@ -6,8 +6,8 @@ import threading
 import time
 from typing import Any
 
-from providers.kinds.requester import Said
-from providers.kinds.site import Site
+from vmtrace.providers.kinds.requester import Said
+from vmtrace.providers.kinds.site import Site
 
 _NOTES_EVERY_S = 10.0
 _NOTES_AT_LEAST_EVERY_S = 60.0

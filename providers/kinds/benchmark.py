@@ -7,16 +7,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from providers.budget import pair_usage
-from providers.errors import ErrorKind, ServiceError
-from providers.files import craft, discard
-from providers.kinds.site import Site
-from providers.plan import DOWNLOAD, UPLOAD, Plan, Workload
-from providers.recording import Recording
-from providers.run_folder import COMPLETE
-from providers.service import Service
-from providers.transaction import Outcome, Transactor
-from providers.transfer import Item, Job
+from vmtrace.providers.budget import pair_usage
+from vmtrace.providers.errors import ErrorKind, ServiceError
+from vmtrace.providers.files import craft, discard
+from vmtrace.providers.kinds.site import Site
+from vmtrace.providers.plan import DOWNLOAD, UPLOAD, Plan, Workload
+from vmtrace.providers.recording import Recording
+from vmtrace.providers.run_folder import COMPLETE
+from vmtrace.providers.service import Service
+from vmtrace.providers.transaction import Outcome, Transactor
+from vmtrace.providers.transfer import Item, Job
 
 _FIRST_POLL_S, _LONGEST_POLL_S = 1.0, 60.0
 _MOST_FAILED_IN_A_ROW = 3

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from capture.counters.throttled import group_folders, parse
+from vmtrace.capture.counters.throttled import group_folders, parse
 
 _ROOT = Path("/")
 _BUSY = slice(0, 8)  # user to steal; guest time is part of user

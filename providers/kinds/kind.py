@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from providers.kinds.site import Site
+    from vmtrace.providers.kinds.site import Site
 
 BENCHMARK, PROBES, SURGE, AVAILABILITY, LOCATIONS, SWEEP = (
     "benchmark", "probes", "surge", "availability", "locations", "sweep",

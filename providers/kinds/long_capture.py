@@ -12,9 +12,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from capture.recorder import Recorder
-from capture.rotation import Rotation
-from providers.kinds.site import Site
+from vmtrace.capture.recorder import Recorder
+from vmtrace.capture.rotation import Rotation
+from vmtrace.providers.kinds.site import Site
 
 ROTATION = Rotation(size_bytes=256 << 20, seconds=3600.0)
 _LOOKS_EVERY_S = 1.0

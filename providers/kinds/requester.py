@@ -9,13 +9,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from providers.digest_sink import DigestSink
-from providers.errors import ErrorKind, ServiceError
-from providers.exchanges import Attempt, Exchange, HttpObserver
-from providers.plan import DOWNLOAD, UPLOAD
-from providers.resolver import NameLookup, Resolver
-from providers.service import LocalFile, Service
-from providers.transfer import DONE, FAILED, READ_ERROR, WRITE_ERROR
+from vmtrace.providers.digest_sink import DigestSink
+from vmtrace.providers.errors import ErrorKind, ServiceError
+from vmtrace.providers.exchanges import Attempt, Exchange, HttpObserver
+from vmtrace.providers.plan import DOWNLOAD, UPLOAD
+from vmtrace.providers.resolver import NameLookup, Resolver
+from vmtrace.providers.service import LocalFile, Service
+from vmtrace.providers.transfer import DONE, FAILED, READ_ERROR, WRITE_ERROR
 
 Record = dict[str, Any]
 

@@ -18,20 +18,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from providers.errors import HOPELESS, BudgetError, ErrorKind, ServiceError
-from providers.files import discard
-from providers.kinds.accounts import Accounts
-from providers.kinds.kind import AVAILABILITY
-from providers.kinds.long_capture import LongCapture
-from providers.kinds.requester import Requester, Said
-from providers.kinds.sampling_plan import SamplingPlan
-from providers.kinds.site import Site
-from providers.kinds.stock import Stock, crafted, is_gone
-from providers.plan import UPLOAD
-from providers.prices import Usage
-from providers.resolver import Resolver
-from providers.resuming import last_lines
-from providers.service import LocalFile, Service
+from vmtrace.providers.errors import HOPELESS, BudgetError, ErrorKind, ServiceError
+from vmtrace.providers.files import discard
+from vmtrace.providers.kinds.accounts import Accounts
+from vmtrace.providers.kinds.kind import AVAILABILITY
+from vmtrace.providers.kinds.long_capture import LongCapture
+from vmtrace.providers.kinds.requester import Requester, Said
+from vmtrace.providers.kinds.sampling_plan import SamplingPlan
+from vmtrace.providers.kinds.site import Site
+from vmtrace.providers.kinds.stock import Stock, crafted, is_gone
+from vmtrace.providers.plan import UPLOAD
+from vmtrace.providers.prices import Usage
+from vmtrace.providers.resolver import Resolver
+from vmtrace.providers.resuming import last_lines
+from vmtrace.providers.service import LocalFile, Service
 
 _ENDS_WITHIN_S = 10.0
 _PREPARED_AHEAD = 4
@@ -102,7 +102,7 @@ class Sampling:
         return service
 
     def _announcement(self) -> str:
-        from capture.quantities import shown_decimal_bytes, shown_s
+        from vmtrace.capture.quantities import shown_decimal_bytes, shown_s
 
         plan = self.plan
         sizes = ", ".join(shown_decimal_bytes(size) for size in plan.sizes_bytes)

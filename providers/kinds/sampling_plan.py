@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from providers.kinds.kind import AVAILABILITY, LOCATIONS, PROBES
-from providers.kinds.schedule import exponential, late_after_s, periodic
-from providers.plan import DOWNLOAD, UPLOAD
+from vmtrace.providers.kinds.kind import AVAILABILITY, LOCATIONS, PROBES
+from vmtrace.providers.kinds.schedule import exponential, late_after_s, periodic
+from vmtrace.providers.plan import DOWNLOAD, UPLOAD
 
 if TYPE_CHECKING:
-    from providers.kinds.kind import Runner
-    from providers.kinds.site import Site
+    from vmtrace.providers.kinds.kind import Runner
+    from vmtrace.providers.kinds.site import Site
 
 STUDY_SIZES_BYTES = (1, 1_000, 1_000_000, 16_000_000, 100_000_000)
 QUICK_LARGEST_BYTES = 1_000_000
@@ -104,7 +104,7 @@ class SamplingPlan:
 
     def runner(self, site: Site) -> Runner:
         """What carries it out."""
-        from providers.kinds.sampling import Sampling
+        from vmtrace.providers.kinds.sampling import Sampling
 
         return Sampling(site, self)
 

@@ -8,23 +8,23 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from capture.interruption import Interruption
-from capture.settings import CaptureSettings
-from providers import registry
-from providers.budget import Budget
-from providers.clock import REAL, Clock
-from providers.display import Display
-from providers.errors import ProvidersError, ServiceError
-from providers.exchanges import HttpObserver
-from providers.journal import Journal
-from providers.order import Order
-from providers.prices import Prices
-from providers.recording import port_of
-from providers.registry import Provider
-from providers.removal import Remover
-from providers.round_trips import MOST_FRONT_ENDS, addresses_of, echoes
-from providers.run_folder import RunFolder
-from providers.service import Service, Target
+from vmtrace.capture.interruption import Interruption
+from vmtrace.capture.settings import CaptureSettings
+from vmtrace.providers import registry
+from vmtrace.providers.budget import Budget
+from vmtrace.providers.clock import REAL, Clock
+from vmtrace.providers.display import Display
+from vmtrace.providers.errors import ProvidersError, ServiceError
+from vmtrace.providers.exchanges import HttpObserver
+from vmtrace.providers.journal import Journal
+from vmtrace.providers.order import Order
+from vmtrace.providers.prices import Prices
+from vmtrace.providers.recording import port_of
+from vmtrace.providers.registry import Provider
+from vmtrace.providers.removal import Remover
+from vmtrace.providers.round_trips import MOST_FRONT_ENDS, addresses_of, echoes
+from vmtrace.providers.run_folder import RunFolder
+from vmtrace.providers.service import Service, Target
 
 T = TypeVar("T")
 _FIRST_ECHOES, _LATER_ECHOES = 10, 1

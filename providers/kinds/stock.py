@@ -11,12 +11,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from providers.errors import ErrorKind
-from providers.files import craft, discard
-from providers.journal import outstanding
-from providers.kinds.site import Site
-from providers.plan import Workload
-from providers.service import LocalFile, Service
+from vmtrace.providers.errors import ErrorKind
+from vmtrace.providers.files import craft, discard
+from vmtrace.providers.journal import outstanding
+from vmtrace.providers.kinds.site import Site
+from vmtrace.providers.plan import Workload
+from vmtrace.providers.service import LocalFile, Service
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,20 +11,20 @@ import time
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
-from capture.quantities import shown_decimal_bytes, shown_s
-from providers.clock_sync import clock_offset
-from providers.errors import HOPELESS, BudgetError, ErrorKind, ServiceError, UsageError
-from providers.files import discard
-from providers.kinds.accounts import Accounts
-from providers.kinds.counters import Counters, cost, counted
-from providers.kinds.long_capture import LongCapture
-from providers.kinds.requester import Requester, Said
-from providers.kinds.site import Site
-from providers.kinds.stock import Stock, crafted, is_gone
-from providers.kinds.surge_plan import Step, SurgePlan
-from providers.plan import UPLOAD
-from providers.resolver import Resolver
-from providers.service import LocalFile, Service
+from vmtrace.capture.quantities import shown_decimal_bytes, shown_s
+from vmtrace.providers.clock_sync import clock_offset
+from vmtrace.providers.errors import HOPELESS, BudgetError, ErrorKind, ServiceError, UsageError
+from vmtrace.providers.files import discard
+from vmtrace.providers.kinds.accounts import Accounts
+from vmtrace.providers.kinds.counters import Counters, cost, counted
+from vmtrace.providers.kinds.long_capture import LongCapture
+from vmtrace.providers.kinds.requester import Requester, Said
+from vmtrace.providers.kinds.site import Site
+from vmtrace.providers.kinds.stock import Stock, crafted, is_gone
+from vmtrace.providers.kinds.surge_plan import Step, SurgePlan
+from vmtrace.providers.plan import UPLOAD
+from vmtrace.providers.resolver import Resolver
+from vmtrace.providers.service import LocalFile, Service
 
 _MOST_FAILED_IN_A_ROW = 20
 _AFTER_FAILURE_S = 1.0

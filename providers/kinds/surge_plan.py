@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from providers.kinds.kind import SURGE
-from providers.plan import DOWNLOAD, UPLOAD
+from vmtrace.providers.kinds.kind import SURGE
+from vmtrace.providers.plan import DOWNLOAD, UPLOAD
 
 if TYPE_CHECKING:
-    from providers.kinds.kind import Runner
-    from providers.kinds.site import Site
+    from vmtrace.providers.kinds.kind import Runner
+    from vmtrace.providers.kinds.site import Site
 
 QUICK_STEP_S = 5.0
 QUICK_SIZE_BYTES = 1_000_000
@@ -87,7 +87,7 @@ class SurgePlan:
 
     def runner(self, site: Site) -> Runner:
         """What carries it out."""
-        from providers.kinds.surge import Surge
+        from vmtrace.providers.kinds.surge import Surge
 
         return Surge(site, self)
 

@@ -17,20 +17,20 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from capture.quantities import shown_decimal_bytes
-from providers import registry
-from providers.errors import HOPELESS, BudgetError, ErrorKind, ProvidersError, ServiceError, UsageError
-from providers.exchanges import Attempt, Exchange
-from providers.files import discard
-from providers.kinds.counters import cost, counted
-from providers.kinds.kind import SWEEP
-from providers.kinds.long_capture import LongCapture
-from providers.kinds.site import Site
-from providers.kinds.stock import crafted
-from providers.kinds.sweep_plan import MEMORY, SweepPlan, SweepStep
-from providers.prices import Usage
-from providers.service import LocalFile, Stored
-from providers.transfer import DONE, FAILED, WRITE_ERROR
+from vmtrace.capture.quantities import shown_decimal_bytes
+from vmtrace.providers import registry
+from vmtrace.providers.errors import HOPELESS, BudgetError, ErrorKind, ProvidersError, ServiceError, UsageError
+from vmtrace.providers.exchanges import Attempt, Exchange
+from vmtrace.providers.files import discard
+from vmtrace.providers.kinds.counters import cost, counted
+from vmtrace.providers.kinds.kind import SWEEP
+from vmtrace.providers.kinds.long_capture import LongCapture
+from vmtrace.providers.kinds.site import Site
+from vmtrace.providers.kinds.stock import crafted
+from vmtrace.providers.kinds.sweep_plan import MEMORY, SweepPlan, SweepStep
+from vmtrace.providers.prices import Usage
+from vmtrace.providers.service import LocalFile, Stored
+from vmtrace.providers.transfer import DONE, FAILED, WRITE_ERROR
 
 Record = dict[str, Any]
 _MEMORY_FOLDER = Path("/dev/shm")

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from providers.kinds.kind import SWEEP
+from vmtrace.providers.kinds.kind import SWEEP
 
 if TYPE_CHECKING:
-    from providers.kinds.kind import Runner
-    from providers.kinds.site import Site
+    from vmtrace.providers.kinds.kind import Runner
+    from vmtrace.providers.kinds.site import Site
 
 DISK, MEMORY = "disk", "tmpfs"
 SOURCES = (DISK, MEMORY)
@@ -131,7 +131,7 @@ class SweepPlan:
 
     def runner(self, site: Site) -> Runner:
         """What carries it out."""
-        from providers.kinds.sweep import Sweep
+        from vmtrace.providers.kinds.sweep import Sweep
 
         return Sweep(site, self)
 

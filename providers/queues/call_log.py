@@ -8,9 +8,9 @@ import os
 from pathlib import Path
 from typing import Any, Self
 
-from capture.durable import append_whole, open_to_append, repair_tail
-from providers.errors import ServiceError
-from providers.exchanges import Exchange
+from vmtrace.capture.durable import append_whole, open_to_append, repair_tail
+from vmtrace.providers.errors import ServiceError
+from vmtrace.providers.exchanges import Exchange
 
 
 class CallLog:

@@ -19,36 +19,36 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from capture.errors import CaptureError
-from capture.host_record import HostRecord
-from capture.instance_metadata import check_setting
-from capture.interruption import Interruption
-from capture.provenance import vmtrace_version
-from capture.settings import CaptureSettings
-from providers.budget import Limits
-from providers.errors import HOPELESS, BudgetError, ErrorKind, ProvidersError, ServiceError, UsageError
-from providers.exchanges import HttpObserver
-from providers.journal import Journal, outstanding
-from providers.queues import registry
-from providers.queues.call_log import CallLog
-from providers.queues.collecting import Collector, collector_log
-from providers.queues.contract import QueueFacts, QueueService
-from providers.queues.display import QueueDisplay
-from providers.queues.message import Seal
-from providers.queues.meter import usage_of_killed
-from providers.queues.order import QueueOrder, fitted
-from providers.queues.plan import Kind, Stage, plan_of_record
-from providers.queues.prices import QueuePrices, Usage
-from providers.queues.progress import Progress, Seen, progress_of
-from providers.queues.run_folder import QueueFolder
-from providers.queues.services.sqs import FIFO_SUFFIX
-from providers.queues.stage_run import Counts, StageEnd, StageRun
-from providers.queues.surroundings import ClockWatch, Surroundings, round_trips, surroundings_of
-from providers.queues.task import KEY_FILE, StageTask
-from providers.recording import Recording, check_capture, strays_from
-from providers.registry import sdk_of
-from providers.run_folder import COMPLETE, FAILED, INTERRUPTED, OVER_BUDGET, RUNNING
-from providers.service import Target
+from vmtrace.capture.errors import CaptureError
+from vmtrace.capture.host_record import HostRecord
+from vmtrace.capture.instance_metadata import check_setting
+from vmtrace.capture.interruption import Interruption
+from vmtrace.capture.provenance import vmtrace_version
+from vmtrace.capture.settings import CaptureSettings
+from vmtrace.providers.budget import Limits
+from vmtrace.providers.errors import HOPELESS, BudgetError, ErrorKind, ProvidersError, ServiceError, UsageError
+from vmtrace.providers.exchanges import HttpObserver
+from vmtrace.providers.journal import Journal, outstanding
+from vmtrace.providers.queues import registry
+from vmtrace.providers.queues.call_log import CallLog
+from vmtrace.providers.queues.collecting import Collector, collector_log
+from vmtrace.providers.queues.contract import QueueFacts, QueueService
+from vmtrace.providers.queues.display import QueueDisplay
+from vmtrace.providers.queues.message import Seal
+from vmtrace.providers.queues.meter import usage_of_killed
+from vmtrace.providers.queues.order import QueueOrder, fitted
+from vmtrace.providers.queues.plan import Kind, Stage, plan_of_record
+from vmtrace.providers.queues.prices import QueuePrices, Usage
+from vmtrace.providers.queues.progress import Progress, Seen, progress_of
+from vmtrace.providers.queues.run_folder import QueueFolder
+from vmtrace.providers.queues.services.sqs import FIFO_SUFFIX
+from vmtrace.providers.queues.stage_run import Counts, StageEnd, StageRun
+from vmtrace.providers.queues.surroundings import ClockWatch, Surroundings, round_trips, surroundings_of
+from vmtrace.providers.queues.task import KEY_FILE, StageTask
+from vmtrace.providers.recording import Recording, check_capture, strays_from
+from vmtrace.providers.registry import sdk_of
+from vmtrace.providers.run_folder import COMPLETE, FAILED, INTERRUPTED, OVER_BUDGET, RUNNING
+from vmtrace.providers.service import Target
 
 Record = dict[str, Any]
 T = TypeVar("T")
@@ -460,7 +460,7 @@ def _first_batches(stage: Stage, flags: bytearray) -> tuple[int, ...]:
 def _complete_stages(folder: Path) -> set[int]:
     import json
 
-    from capture.durable import read_lines
+    from vmtrace.capture.durable import read_lines
 
     path = folder / "stages.jsonl"
     lines = [json.loads(line) for line in read_lines(path)] if path.exists() else []

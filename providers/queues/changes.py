@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from capture.quantities import duration_s, size_bytes
-from providers.errors import UsageError
-from providers.queues.plan import LARGEST, Kind, QueuePlan, Stage
-from providers.queues.plans import (
+from vmtrace.capture.quantities import duration_s, size_bytes
+from vmtrace.providers.errors import UsageError
+from vmtrace.providers.queues.plan import LARGEST, Kind, QueuePlan, Stage
+from vmtrace.providers.queues.plans import (
     FASTEST_PER_S,
     MOST_MESSAGES,
     MOST_PROCESSES,

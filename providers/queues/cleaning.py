@@ -12,22 +12,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from capture.run_state import write_run_state
-from providers.errors import ErrorKind, ProvidersError, ServiceError
-from providers.exchanges import HttpObserver
-from providers.journal import NAME, Journal, outstanding
-from providers.queues import registry
-from providers.queues.call_log import CallLog
-from providers.queues.collecting import Collector, collector_log
-from providers.queues.contract import QueueService
-from providers.queues.message import Seal
-from providers.queues.plan import QueuePlan, plan_of_record
-from providers.queues.progress import progress_of
-from providers.queues.run_folder import read_queue_run
-from providers.queues.task import KEY_FILE
-from providers.registry import sdk_of
-from providers.run_folder import FAILED, RUNNING, lock_run
-from providers.service import Target
+from vmtrace.capture.run_state import write_run_state
+from vmtrace.providers.errors import ErrorKind, ProvidersError, ServiceError
+from vmtrace.providers.exchanges import HttpObserver
+from vmtrace.providers.journal import NAME, Journal, outstanding
+from vmtrace.providers.queues import registry
+from vmtrace.providers.queues.call_log import CallLog
+from vmtrace.providers.queues.collecting import Collector, collector_log
+from vmtrace.providers.queues.contract import QueueService
+from vmtrace.providers.queues.message import Seal
+from vmtrace.providers.queues.plan import QueuePlan, plan_of_record
+from vmtrace.providers.queues.progress import progress_of
+from vmtrace.providers.queues.run_folder import read_queue_run
+from vmtrace.providers.queues.task import KEY_FILE
+from vmtrace.providers.registry import sdk_of
+from vmtrace.providers.run_folder import FAILED, RUNNING, lock_run
+from vmtrace.providers.service import Target
 
 
 @dataclass(frozen=True, slots=True)

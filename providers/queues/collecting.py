@@ -12,11 +12,11 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from providers.errors import ServiceError
-from providers.exchanges import Exchange, HttpObserver
-from providers.queues.call_log import CallLog
-from providers.queues.contract import QueueService
-from providers.queues.message import Seal
+from vmtrace.providers.errors import ServiceError
+from vmtrace.providers.exchanges import Exchange, HttpObserver
+from vmtrace.providers.queues.call_log import CallLog
+from vmtrace.providers.queues.contract import QueueService
+from vmtrace.providers.queues.message import Seal
 
 T = TypeVar("T")
 _MARGIN_S = 3.0

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from providers.service import Sdk
+from vmtrace.providers.service import Sdk
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,16 +18,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Self
 
-from capture.durable import make_folder
-from providers.errors import ErrorKind, ServiceError
-from providers.queues.plan import Role
-from providers.queues.task import StageTask
+from vmtrace.capture.durable import make_folder
+from vmtrace.providers.errors import ErrorKind, ServiceError
+from vmtrace.providers.queues.plan import Role
+from vmtrace.providers.queues.task import StageTask
 
 _READY_WITHIN_S = 120.0
 _AHEAD_S = 0.5
 _LOOK_S = 0.02
 _SEND_BUFFER_BYTES = 1 << 17
-_MODULE = "providers.queues.worker"
+_MODULE = "vmtrace.providers.queues.worker"
 
 
 @dataclass

@@ -6,15 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from providers.errors import HOPELESS, ErrorKind, ServiceError
-from providers.exchanges import Exchange, HttpObserver
-from providers.queues.board import Board, Counter
-from providers.queues.call_log import CallLog
-from providers.queues.contract import QueueService
-from providers.queues.message import Seal
-from providers.queues.meter import SharedMeter
-from providers.queues.post import Post
-from providers.queues.task import StageTask
+from vmtrace.providers.errors import HOPELESS, ErrorKind, ServiceError
+from vmtrace.providers.exchanges import Exchange, HttpObserver
+from vmtrace.providers.queues.board import Board, Counter
+from vmtrace.providers.queues.call_log import CallLog
+from vmtrace.providers.queues.contract import QueueService
+from vmtrace.providers.queues.message import Seal
+from vmtrace.providers.queues.meter import SharedMeter
+from vmtrace.providers.queues.post import Post
+from vmtrace.providers.queues.task import StageTask
 
 T = TypeVar("T")
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")

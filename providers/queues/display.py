@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from capture.live_display import Bar, Every, Lines, amount, is_terminal, live_display
-from capture.quantities import shown_s
-from providers.prices import shown_charge
-from providers.queues.plan import Kind, QueuePlan, Stage
-from providers.queues.stage_run import Counts
+from vmtrace.capture.live_display import Bar, Every, Lines, amount, is_terminal, live_display
+from vmtrace.capture.quantities import shown_s
+from vmtrace.providers.prices import shown_charge
+from vmtrace.providers.queues.plan import Kind, QueuePlan, Stage
+from vmtrace.providers.queues.stage_run import Counts
 
 _EVERY_S = 10.0
 

@@ -6,11 +6,11 @@ Deleting and collecting at the end is never refused: what stays costs more.
 
 from pathlib import Path
 
-from providers.budget import Limits
-from providers.errors import BudgetError
-from providers.prices import shown_charge
-from providers.queues.board import Board, Counter
-from providers.queues.prices import QueuePrices, Usage
+from vmtrace.providers.budget import Limits
+from vmtrace.providers.errors import BudgetError
+from vmtrace.providers.prices import shown_charge
+from vmtrace.providers.queues.board import Board, Counter
+from vmtrace.providers.queues.prices import QueuePrices, Usage
 
 
 def usage_on(board: Board) -> Usage:

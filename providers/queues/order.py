@@ -3,11 +3,11 @@
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from providers.budget import Limits
-from providers.errors import UsageError
-from providers.queues import contract
-from providers.queues.plan import LARGEST, QueuePlan, Stage
-from providers.queues.prices import QueuePriceTable
+from vmtrace.providers.budget import Limits
+from vmtrace.providers.errors import UsageError
+from vmtrace.providers.queues import contract
+from vmtrace.providers.queues.plan import LARGEST, QueuePlan, Stage
+from vmtrace.providers.queues.prices import QueuePriceTable
 
 
 @dataclass(frozen=True, slots=True)

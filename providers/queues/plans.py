@@ -5,10 +5,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from capture.quantities import duration_s, size_bytes
-from providers.queues.message import LEAST_BYTES
-from providers.queues.plan import LARGEST, Kind, QueuePlan, Stage
-from providers.toml_file import load, parsed, refuse_unknown
+from vmtrace.capture.quantities import duration_s, size_bytes
+from vmtrace.providers.queues.message import LEAST_BYTES
+from vmtrace.providers.queues.plan import LARGEST, Kind, QueuePlan, Stage
+from vmtrace.providers.toml_file import load, parsed, refuse_unknown
 
 # Section 6 of Garfinkel: An Evaluation of Amazon's Grid Computing Services (TR-08-07, 2007): 10,000 messages stored one
 # by one, removed one by one, and removed by the largest batch. Batches of messages in, and threads, came later.

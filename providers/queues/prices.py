@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from providers.toml_file import load, parsed, refuse_unknown
+from vmtrace.providers.toml_file import load, parsed, refuse_unknown
 
 _GB_BYTES = 10**9
 _TABLES = Path(__file__).with_name("price_tables")

@@ -10,8 +10,8 @@ from enum import IntFlag
 from pathlib import Path
 from typing import Any
 
-from capture.durable import read_lines
-from providers.errors import ProvidersError
+from vmtrace.capture.durable import read_lines
+from vmtrace.providers.errors import ProvidersError
 
 
 class Seen(IntFlag):

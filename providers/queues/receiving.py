@@ -10,9 +10,9 @@ import time
 from dataclasses import dataclass
 from functools import partial
 
-from providers.queues.board import Counter, Plane
-from providers.queues.contract import Incoming
-from providers.queues.desk import Desk
+from vmtrace.providers.queues.board import Counter, Plane
+from vmtrace.providers.queues.contract import Incoming
+from vmtrace.providers.queues.desk import Desk
 
 _PACKET_BYTES = 1 << 16
 _LINGER_S = 0.05

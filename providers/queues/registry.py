@@ -1,6 +1,6 @@
 """Which queue services there are: the modules of `services/`, each imported only when its service is asked for.
 
-A module has `EXTRA`, `OPTIONS` and `error_of` as those of `providers.registry`, `FIFO` (whether it has FIFO queues),
+A module has `EXTRA`, `OPTIONS` and `error_of` as those of `vmtrace.providers.registry`, `FIFO` (whether it has FIFO queues),
 `LIMITS`, and `build(target)`, whose `container` is the queue's name.
 """
 
@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from providers.errors import ServiceError
-from providers.queues import services
-from providers.queues.contract import Limits, QueueService
-from providers.registry import built, matching, refuse_unknown_options
-from providers.service import Target
+from vmtrace.providers.errors import ServiceError
+from vmtrace.providers.queues import services
+from vmtrace.providers.queues.contract import Limits, QueueService
+from vmtrace.providers.registry import built, matching, refuse_unknown_options
+from vmtrace.providers.service import Target
 
 
 @dataclass(frozen=True, slots=True)

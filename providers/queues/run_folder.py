@@ -5,10 +5,10 @@ import secrets
 from pathlib import Path
 from typing import Self
 
-from capture.run_state import RunStateError, read_run_state
-from providers.errors import ProvidersError
-from providers.queues.task import KEY_FILE
-from providers.run_folder import Record, RunFolder
+from vmtrace.capture.run_state import RunStateError, read_run_state
+from vmtrace.providers.errors import ProvidersError
+from vmtrace.providers.queues.task import KEY_FILE
+from vmtrace.providers.run_folder import Record, RunFolder
 
 SCHEMA = "vmtrace.queue_run/1"
 

@@ -8,11 +8,11 @@ import time
 from collections.abc import Iterator
 from functools import partial
 
-from providers.errors import ErrorKind, ServiceError
-from providers.queues.board import Counter
-from providers.queues.contract import Outgoing, Refusal
-from providers.queues.desk import Desk
-from providers.queues.message import Stamp
+from vmtrace.providers.errors import ErrorKind, ServiceError
+from vmtrace.providers.queues.board import Counter
+from vmtrace.providers.queues.contract import Outgoing, Refusal
+from vmtrace.providers.queues.desk import Desk
+from vmtrace.providers.queues.message import Stamp
 
 _LOOK_S = 0.002
 

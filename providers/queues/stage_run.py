@@ -11,17 +11,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from capture.durable import make_folder, write_aside
-from capture.errors import CaptureError
-from capture.interruption import Interruption
-from providers.errors import ErrorKind, ServiceError
-from providers.queues.board import Board, Counter, Plane
-from providers.queues.crew import Crew
-from providers.queues.meter import usage_on
-from providers.queues.plan import Kind, Role
-from providers.queues.prices import Usage
-from providers.queues.task import StageTask
-from providers.recording import Recorded, Recording
+from vmtrace.capture.durable import make_folder, write_aside
+from vmtrace.capture.errors import CaptureError
+from vmtrace.capture.interruption import Interruption
+from vmtrace.providers.errors import ErrorKind, ServiceError
+from vmtrace.providers.queues.board import Board, Counter, Plane
+from vmtrace.providers.queues.crew import Crew
+from vmtrace.providers.queues.meter import usage_on
+from vmtrace.providers.queues.plan import Kind, Role
+from vmtrace.providers.queues.prices import Usage
+from vmtrace.providers.queues.task import StageTask
+from vmtrace.providers.recording import Recorded, Recording
 
 _LOOK_EVERY_S = 0.1
 _QUIET_MARGIN_S = 3.0

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from capture.settings import CaptureSettings
-from providers.errors import ProvidersError
-from providers.queues.order import QueueOrder
-from providers.recording import capture_filter, interface_for, port_of
-from providers.round_trips import MOST_FRONT_ENDS, addresses_of, echoes
+from vmtrace.capture.settings import CaptureSettings
+from vmtrace.providers.errors import ProvidersError
+from vmtrace.providers.queues.order import QueueOrder
+from vmtrace.providers.recording import capture_filter, interface_for, port_of
+from vmtrace.providers.round_trips import MOST_FRONT_ENDS, addresses_of, echoes
 
 _ECHOES = 10
 

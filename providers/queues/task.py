@@ -9,10 +9,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from providers.budget import Limits
-from providers.queues.plan import Kind, Role, Stage
-from providers.queues.prices import QueuePrices, Usage
-from providers.service import Target
+from vmtrace.providers.budget import Limits
+from vmtrace.providers.queues.plan import Kind, Role, Stage
+from vmtrace.providers.queues.prices import QueuePrices, Usage
+from vmtrace.providers.service import Target
 
 KEY_FILE = "key"
 

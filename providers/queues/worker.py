@@ -1,4 +1,4 @@
-"""`python -m providers.queues.worker SETTINGS ROLE PLACE SLOT [DESCRIPTOR]`: one process of a stage.
+"""`python -m vmtrace.providers.queues.worker SETTINGS ROLE PLACE SLOT [DESCRIPTOR]`: one process of a stage.
 
 It makes its client, reports that it is ready, waits for the beginning, works, and reports its end. Only `crew` starts
 it. Exit status: 0 it did what it should; 1 it could not, and reported why.
@@ -11,19 +11,19 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
-from providers.errors import ErrorKind, ProvidersError, ServiceError
-from providers.exchanges import HttpObserver
-from providers.queues import registry
-from providers.queues.board import Board
-from providers.queues.call_log import CallLog
-from providers.queues.desk import Desk
-from providers.queues.message import Seal
-from providers.queues.meter import SharedMeter
-from providers.queues.plan import Role
-from providers.queues.post import Post, StoppedError, end_by_signal
-from providers.queues.receiving import delete_all, receive_all, take_all
-from providers.queues.sending import send_all
-from providers.queues.task import StageTask, task_of_json
+from vmtrace.providers.errors import ErrorKind, ProvidersError, ServiceError
+from vmtrace.providers.exchanges import HttpObserver
+from vmtrace.providers.queues import registry
+from vmtrace.providers.queues.board import Board
+from vmtrace.providers.queues.call_log import CallLog
+from vmtrace.providers.queues.desk import Desk
+from vmtrace.providers.queues.message import Seal
+from vmtrace.providers.queues.meter import SharedMeter
+from vmtrace.providers.queues.plan import Role
+from vmtrace.providers.queues.post import Post, StoppedError, end_by_signal
+from vmtrace.providers.queues.receiving import delete_all, receive_all, take_all
+from vmtrace.providers.queues.sending import send_all
+from vmtrace.providers.queues.task import StageTask, task_of_json
 
 
 def main(words: list[str]) -> int:

@@ -11,9 +11,9 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from providers.errors import ErrorKind, ServiceError, transport_error
-from providers.options import choice, whole_number
-from providers.service import LocalFile, Sdk, Service, Sink, Stored, Target
+from vmtrace.providers.errors import ErrorKind, ServiceError, transport_error
+from vmtrace.providers.options import choice, whole_number
+from vmtrace.providers.service import LocalFile, Sdk, Service, Sink, Stored, Target
 
 if TYPE_CHECKING:
     from azure.storage.blob import BlobServiceClient

@@ -10,10 +10,10 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from providers.errors import ErrorKind, ServiceError
-from providers.options import choice, whole_number
-from providers.service import LocalFile, Sdk, Service, Sink, Stored, Target
-from providers.services import s3
+from vmtrace.providers.errors import ErrorKind, ServiceError
+from vmtrace.providers.options import choice, whole_number
+from vmtrace.providers.service import LocalFile, Sdk, Service, Sink, Stored, Target
+from vmtrace.providers.services import s3
 
 if TYPE_CHECKING:
     from botocore.exceptions import ClientError

@@ -12,10 +12,10 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from providers.errors import ErrorKind, ServiceError, chain, transport_error
-from providers.from_start import FromStart
-from providers.options import choice, whole_number
-from providers.service import LocalFile, Sdk, Service, Sink, Stored, Target
+from vmtrace.providers.errors import ErrorKind, ServiceError, chain, transport_error
+from vmtrace.providers.from_start import FromStart
+from vmtrace.providers.options import choice, whole_number
+from vmtrace.providers.service import LocalFile, Sdk, Service, Sink, Stored, Target
 
 if TYPE_CHECKING:
     import boto3

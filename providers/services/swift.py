@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from providers.errors import ErrorKind, ServiceError, transport_error
-from providers.options import whole_number
-from providers.service import LocalFile, Sdk, Service, Sink, Stored, Target
+from vmtrace.providers.errors import ErrorKind, ServiceError, transport_error
+from vmtrace.providers.options import whole_number
+from vmtrace.providers.service import LocalFile, Sdk, Service, Sink, Stored, Target
 
 EXTRA = "swift"
 OPTIONS = {

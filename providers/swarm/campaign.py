@@ -13,28 +13,28 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
-from capture.errors import CaptureError
-from capture.interruption import Interruption
-from capture.provenance import vmtrace_version
-from capture.quantities import shown_decimal_bytes
-from capture.settings import ANY, CaptureSettings
-from providers.errors import ErrorKind, ProvidersError
-from providers.files import discard
-from providers.recording import Recorded, Recording, capture_filter, check_capture, interface_for
-from providers.run_folder import COMPLETE, FAILED, INTERRUPTED, RUNNING
-from providers.swarm import client
-from providers.swarm.display import SwarmDisplay
-from providers.swarm.download import FAILED as DOWNLOAD_FAILED
-from providers.swarm.download import FINISHED, STOPPED, Ask, Download, Result
-from providers.swarm.download import INTERRUPTED as DOWNLOAD_INTERRUPTED
-from providers.swarm.errors import SwarmError
-from providers.swarm.order import SwarmOrder
-from providers.swarm.peers import Peer, reachable, shown_peer
-from providers.swarm.plan import CAPACITY, Planned, planned
-from providers.swarm.run_folder import SwarmFolder
-from providers.swarm.torrent import check_file
-from providers.swarm.tracker import Found, ask_trackers
-from providers.swarm.web_seed import FORBIDDEN, NONE, PUBLIC, Access, asked
+from vmtrace.capture.errors import CaptureError
+from vmtrace.capture.interruption import Interruption
+from vmtrace.capture.provenance import vmtrace_version
+from vmtrace.capture.quantities import shown_decimal_bytes
+from vmtrace.capture.settings import ANY, CaptureSettings
+from vmtrace.providers.errors import ErrorKind, ProvidersError
+from vmtrace.providers.files import discard
+from vmtrace.providers.recording import Recorded, Recording, capture_filter, check_capture, interface_for
+from vmtrace.providers.run_folder import COMPLETE, FAILED, INTERRUPTED, RUNNING
+from vmtrace.providers.swarm import client
+from vmtrace.providers.swarm.display import SwarmDisplay
+from vmtrace.providers.swarm.download import FAILED as DOWNLOAD_FAILED
+from vmtrace.providers.swarm.download import FINISHED, STOPPED, Ask, Download, Result
+from vmtrace.providers.swarm.download import INTERRUPTED as DOWNLOAD_INTERRUPTED
+from vmtrace.providers.swarm.errors import SwarmError
+from vmtrace.providers.swarm.order import SwarmOrder
+from vmtrace.providers.swarm.peers import Peer, reachable, shown_peer
+from vmtrace.providers.swarm.plan import CAPACITY, Planned, planned
+from vmtrace.providers.swarm.run_folder import SwarmFolder
+from vmtrace.providers.swarm.torrent import check_file
+from vmtrace.providers.swarm.tracker import Found, ask_trackers
+from vmtrace.providers.swarm.web_seed import FORBIDDEN, NONE, PUBLIC, Access, asked
 
 Record = dict[str, Any]
 _TRACKER_TIMEOUT_S = 20.0

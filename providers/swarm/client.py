@@ -14,7 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from providers.swarm.errors import SwarmError, one_line
+from vmtrace.providers.swarm.errors import SwarmError, one_line
 
 TICK_MS = 100
 _ALERT_QUEUE = 1_000_000

@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from providers.swarm.peers import Peer, shown_peer
+from vmtrace.providers.swarm.peers import Peer, shown_peer
 
 SEED, WEB_SEED = "seed", "web_seed"
 _CARRIED_ON_WITHIN_BYTES = 1024

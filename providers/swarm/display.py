@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from capture.live_display import Bar, Every, Lines, amount_bytes, is_terminal, live_display
-from capture.quantities import shown_decimal_bytes, shown_rate, shown_s
-from providers.swarm.plan import CAPACITY, Planned
+from vmtrace.capture.live_display import Bar, Every, Lines, amount_bytes, is_terminal, live_display
+from vmtrace.capture.quantities import shown_decimal_bytes, shown_rate, shown_s
+from vmtrace.providers.swarm.plan import CAPACITY, Planned
 
 
 class SwarmDisplay:

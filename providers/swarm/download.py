@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from capture.quantities import shown_s
-from providers.swarm.client import library, session, without_exchange
-from providers.swarm.counters import WEB_SEED, Counters, SourceCount
-from providers.swarm.errors import one_line
-from providers.swarm.peers import Peer
-from providers.swarm.torrent import Torrent
+from vmtrace.capture.quantities import shown_s
+from vmtrace.providers.swarm.client import library, session, without_exchange
+from vmtrace.providers.swarm.counters import WEB_SEED, Counters, SourceCount
+from vmtrace.providers.swarm.errors import one_line
+from vmtrace.providers.swarm.peers import Peer
+from vmtrace.providers.swarm.torrent import Torrent
 
 FINISHED, STOPPED, STALLED, TIMED_OUT = "finished", "stopped", "stalled", "timed_out"
 FAILED, INTERRUPTED = "failed", "interrupted"

@@ -1,6 +1,6 @@
 """What keeps a swarm from being measured; every message is one line that says what to do."""
 
-from providers.errors import ProvidersError
+from vmtrace.providers.errors import ProvidersError
 
 
 class SwarmError(ProvidersError):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from providers.swarm.peers import Peer
-from providers.swarm.torrent import Torrent
-from providers.swarm.web_seed import WebSeed
+from vmtrace.providers.swarm.peers import Peer
+from vmtrace.providers.swarm.torrent import Torrent
+from vmtrace.providers.swarm.web_seed import WebSeed
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import socket
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from providers.errors import UsageError
+from vmtrace.providers.errors import UsageError
 
 Peer = tuple[str, int]
 _AT_ONCE = 16

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from providers.errors import UsageError
-from providers.swarm.peers import Peer, shown_peer
-from providers.swarm.web_seed import FORBIDDEN, NONE, PUBLIC
+from vmtrace.providers.errors import UsageError
+from vmtrace.providers.swarm.peers import Peer, shown_peer
+from vmtrace.providers.swarm.web_seed import FORBIDDEN, NONE, PUBLIC
 
 CASES = (PUBLIC, FORBIDDEN, NONE)
 SEEDS = (0, 1, 2, 4, 8)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import ClassVar
 
-from capture.durable import make_folder, write_aside
-from providers.run_folder import RunFolder
-from providers.swarm.counters import Sample
+from vmtrace.capture.durable import make_folder, write_aside
+from vmtrace.providers.run_folder import RunFolder
+from vmtrace.providers.swarm.counters import Sample
 
 SCHEMA = "vmtrace.swarm_run/1"
 _HEAD = "time_ns,kind,address,bytes"

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from providers.swarm.client import library, session, tracker_trouble, without_exchange
-from providers.swarm.errors import SwarmError, one_line
-from providers.swarm.torrent import Torrent, check_file
+from vmtrace.providers.swarm.client import library, session, tracker_trouble, without_exchange
+from vmtrace.providers.swarm.errors import SwarmError, one_line
+from vmtrace.providers.swarm.torrent import Torrent, check_file
 
 _POLL_MS = 200
 _LISTENS_WITHIN_S = 10.0

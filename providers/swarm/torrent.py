@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from capture.durable import write_aside
-from providers.errors import UsageError
-from providers.swarm.client import library
-from providers.swarm.errors import SwarmError, one_line
+from vmtrace.capture.durable import write_aside
+from vmtrace.providers.errors import UsageError
+from vmtrace.providers.swarm.client import library
+from vmtrace.providers.swarm.errors import SwarmError, one_line
 
 _LARGEST_TORRENT_BYTES = 64 << 20
 LEAST_PIECE_BYTES, LARGEST_PIECE_BYTES = 16 << 10, 128 << 20  # what libtorrent takes

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from providers.swarm.client import library, session, tracker_trouble, without_exchange
-from providers.swarm.errors import SwarmError
-from providers.swarm.peers import Peer
-from providers.swarm.torrent import Torrent
+from vmtrace.providers.swarm.client import library, session, tracker_trouble, without_exchange
+from vmtrace.providers.swarm.errors import SwarmError
+from vmtrace.providers.swarm.peers import Peer
+from vmtrace.providers.swarm.torrent import Torrent
 
 _POLL_MS = 50
 _SETTLE_S = 0.3  # after a reply: those of other trackers, of other address families

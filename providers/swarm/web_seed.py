@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
-from providers.errors import UsageError, transport_error
-from providers.recording import port_of
-from providers.swarm.errors import SwarmError, one_line
+from vmtrace.providers.errors import UsageError, transport_error
+from vmtrace.providers.recording import port_of
+from vmtrace.providers.swarm.errors import SwarmError, one_line
 
 PUBLIC, FORBIDDEN, NONE = "public", "forbidden", "none"
 _TIMEOUT_S = 20.0

@@ -8,21 +8,21 @@ from __future__ import annotations
 import importlib.util
 import sys
 
-from sender.display.view import Display
+from vmtrace.sender.display.view import Display
 
 
 def choose_display(*, quiet: bool, json_lines: bool) -> Display:
     """The form for this standard output and error."""
     if json_lines:
-        from sender.display.json_lines import JsonLines
+        from vmtrace.sender.display.json_lines import JsonLines
 
         return JsonLines(sys.stdout)
     if quiet:
         return Display()
     if sys.stderr.isatty() and importlib.util.find_spec("rich") is not None:
-        from sender.display.live import RichDisplay
+        from vmtrace.sender.display.live import RichDisplay
 
         return RichDisplay()
-    from sender.display.plain import PlainDisplay
+    from vmtrace.sender.display.plain import PlainDisplay
 
     return PlainDisplay(sys.stderr, sys.stdout)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any, TextIO
 
-from sender.display.view import Display, RunEnd, RunView
-from sender.plan import Step
-from sender.plan_record import plan_record
+from vmtrace.sender.display.view import Display, RunEnd, RunView
+from vmtrace.sender.plan import Step
+from vmtrace.sender.plan_record import plan_record
 
 Record = dict[str, Any]
 

@@ -8,12 +8,12 @@ from typing import Any
 
 from rich.console import Console
 
-from capture import live_display
-from capture.quantities import shown_s
-from sender.display.view import RunEnd, RunView
-from sender.display.words import LineDisplay, moving_words, pair_words, troubled
-from sender.live import Moving
-from sender.plan import Step, TransferPlan
+from vmtrace.capture import live_display
+from vmtrace.capture.quantities import shown_s
+from vmtrace.sender.display.view import RunEnd, RunView
+from vmtrace.sender.display.words import LineDisplay, moving_words, pair_words, troubled
+from vmtrace.sender.live import Moving
+from vmtrace.sender.plan import Step, TransferPlan
 
 Record = dict[str, Any]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from typing import Any, Callable, TextIO
 
-from capture.live_display import Every, RewrittenLine, is_terminal, put
-from capture.quantities import shown_s
-from sender.display.view import RunEnd, RunView
-from sender.display.words import LineDisplay, moving_words, pair_words, troubled
-from sender.live import Moving
+from vmtrace.capture.live_display import Every, RewrittenLine, is_terminal, put
+from vmtrace.capture.quantities import shown_s
+from vmtrace.sender.display.view import RunEnd, RunView
+from vmtrace.sender.display.words import LineDisplay, moving_words, pair_words, troubled
+from vmtrace.sender.live import Moving
 
 Record = dict[str, Any]
 _REWRITTEN_S = 1.0

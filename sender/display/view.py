@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sender.live import Moving
-from sender.plan import Plan, Step, TransferPlan
+from vmtrace.sender.live import Moving
+from vmtrace.sender.plan import Plan, Step, TransferPlan
 
 Record = dict[str, Any]
 

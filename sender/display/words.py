@@ -5,10 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, Callable
 
-from capture.quantities import shown_bytes, shown_rate, shown_s
-from sender.display.view import Display, Pace, RunView
-from sender.live import Moving
-from sender.plan import Plan, Step, TransferPlan
+from vmtrace.capture.quantities import shown_bytes, shown_rate, shown_s
+from vmtrace.sender.display.view import Display, Pace, RunView
+from vmtrace.sender.live import Moving
+from vmtrace.sender.plan import Plan, Step, TransferPlan
 
 Record = dict[str, Any]
 _RATES_BPS = (10e6, 100e6, 1e9)

@@ -18,8 +18,8 @@ import struct
 import time
 from typing import Any
 
-from sender.wire.errors import ConnectionClosed, ReceiverGone, WireError
-from sender.wire.keys import derive
+from vmtrace.sender.wire.errors import ConnectionClosed, ReceiverGone, WireError
+from vmtrace.sender.wire.keys import derive
 
 LONGEST_BYTES = 1 << 20
 _LENGTH = struct.Struct(">I")
@@ -32,7 +32,7 @@ _JSON = b"J"
 _BYTES = b"B"
 
 Message = dict[str, Any]
-"""A JSON object as it comes; `sender.wire.fields` makes typed records of it."""
+"""A JSON object as it comes; `vmtrace.sender.wire.fields` makes typed records of it."""
 
 
 class ChannelError(WireError):

@@ -10,13 +10,13 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Callable, TypeVar
 
-from sender.wire import handshake
-from sender.wire.channel import Channel, ChannelError, Message, receive_exactly
-from sender.wire.data_connection import data_key, session_name
-from sender.wire.endpoint import Address, Endpoint, connect, keep_alive, name_of, resolve
-from sender.wire.errors import ConnectionClosed, ReceiverBusy, ReceiverGone, ReceiverRefused
-from sender.wire.fields import FieldError, from_json, to_json
-from sender.wire.records import (
+from vmtrace.sender.wire import handshake
+from vmtrace.sender.wire.channel import Channel, ChannelError, Message, receive_exactly
+from vmtrace.sender.wire.data_connection import data_key, session_name
+from vmtrace.sender.wire.endpoint import Address, Endpoint, connect, keep_alive, name_of, resolve
+from vmtrace.sender.wire.errors import ConnectionClosed, ReceiverBusy, ReceiverGone, ReceiverRefused
+from vmtrace.sender.wire.fields import FieldError, from_json, to_json
+from vmtrace.sender.wire.records import (
     ClockOffset,
     FarEnd,
     FileDescriptions,

@@ -13,11 +13,11 @@ import socket
 import struct
 from dataclasses import dataclass
 
-from sender.wire.errors import ReceiverGone
-from sender.wire.handshake import SUBJECT_BYTES
-from sender.wire.keys import derive
-from sender.wire.records import DOWNLOAD, UPLOAD
-from sender.wire.stream import STANDSTILL
+from vmtrace.sender.wire.errors import ReceiverGone
+from vmtrace.sender.wire.handshake import SUBJECT_BYTES
+from vmtrace.sender.wire.keys import derive
+from vmtrace.sender.wire.records import DOWNLOAD, UPLOAD
+from vmtrace.sender.wire.stream import STANDSTILL
 
 SESSION_BYTES = 16
 _SUBJECT = struct.Struct(">16sIHB9x")

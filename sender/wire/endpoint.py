@@ -10,8 +10,8 @@ import struct
 from dataclasses import dataclass
 from typing import Callable
 
-from sender.wire.errors import ReceiverGone
-from sender.wire.records import SocketOptions
+from vmtrace.sender.wire.errors import ReceiverGone
+from vmtrace.sender.wire.records import SocketOptions
 
 DEFAULT_PORT = 5810
 _FAMILIES = {None: socket.AF_UNSPEC, 4: socket.AF_INET, 6: socket.AF_INET6}

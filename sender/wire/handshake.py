@@ -16,8 +16,8 @@ import secrets
 import struct
 from dataclasses import dataclass
 
-from sender.wire.errors import KeyRefused, ReceiverBusy, ReceiverRefused, VersionMismatch, WireError
-from sender.wire.keys import derive
+from vmtrace.sender.wire.errors import KeyRefused, ReceiverBusy, ReceiverRefused, VersionMismatch, WireError
+from vmtrace.sender.wire.keys import derive
 
 VERSION = 1
 CONTROL = 1

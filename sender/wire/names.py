@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from sender.wire.records import PARTS
+from vmtrace.sender.wire.records import PARTS
 
 RECEIVER = "receiver"
 SENDER = "sender"

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Callable
 
-from capture.errors import CaptureError
-from sender.wire.errors import WireError
+from vmtrace.capture.errors import CaptureError
+from vmtrace.sender.wire.errors import WireError
 
 DONE = 0
 FAILED = 1

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
-from sender.wire.errors import ReceiverGone
+from vmtrace.sender.wire.errors import ReceiverGone
 
 _RECEIVE_BYTES = 512 << 10
 _SMALLEST_WRITE_BYTES = 64 << 10

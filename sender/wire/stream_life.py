@@ -13,16 +13,16 @@ import time
 from dataclasses import dataclass
 from typing import Protocol
 
-from sender.wire import handshake
-from sender.wire.channel import receive_exactly
-from sender.wire.control import Control
-from sender.wire.data_connection import Stream, pack_subject, send_done, send_go, wait_for_done
-from sender.wire.endpoint import connect, give_up_after, name_of, shut_down
-from sender.wire.errors import ReceiverGone
-from sender.wire.records import UPLOAD, SocketOptions
-from sender.wire.stream import Progress, Received, receive_stream, send_stream
-from sender.wire.tls import TlsFacts, check_certificate, client_wrap
-from sender.wire.tls import handshake as tls_handshake
+from vmtrace.sender.wire import handshake
+from vmtrace.sender.wire.channel import receive_exactly
+from vmtrace.sender.wire.control import Control
+from vmtrace.sender.wire.data_connection import Stream, pack_subject, send_done, send_go, wait_for_done
+from vmtrace.sender.wire.endpoint import connect, give_up_after, name_of, shut_down
+from vmtrace.sender.wire.errors import ReceiverGone
+from vmtrace.sender.wire.records import UPLOAD, SocketOptions
+from vmtrace.sender.wire.stream import Progress, Received, receive_stream, send_stream
+from vmtrace.sender.wire.tls import TlsFacts, check_certificate, client_wrap
+from vmtrace.sender.wire.tls import handshake as tls_handshake
 
 _CONNECTING_S = 20.0
 """For SYN and SYN-ACK: the kernel sends SYN again after 1, 3, 7 and 15 s."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from capture.tcp_info import TcpInfoSample
-from sender.wire.records import TcpSummary
+from vmtrace.capture.tcp_info import TcpInfoSample
+from vmtrace.sender.wire.records import TcpSummary
 
 
 def tcp_summary(samples: Iterable[TcpInfoSample], direction: str) -> TcpSummary | None:

@@ -13,7 +13,7 @@ import ssl
 import time
 from dataclasses import dataclass
 
-from sender.wire.errors import KeyRefused, ReceiverGone
+from vmtrace.sender.wire.errors import KeyRefused, ReceiverGone
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ import threading
 import time
 from dataclasses import dataclass
 
-from sender.wire.control import Control
-from sender.wire.errors import ReceiverGone
-from sender.wire.records import (
+from vmtrace.sender.wire.control import Control
+from vmtrace.sender.wire.errors import ReceiverGone
+from vmtrace.sender.wire.records import (
     DOWNLOAD,
     UPLOAD,
     Arrival,
@@ -25,9 +25,9 @@ from sender.wire.records import (
     TransferRequest,
     directions_of,
 )
-from sender.wire.stream import Received, digest, fresh_bytes, new_block, shares
-from sender.wire.stream_life import ConnectionName, Job, StreamLife, Watch
-from sender.wire.tls import TlsFacts
+from vmtrace.sender.wire.stream import Received, digest, fresh_bytes, new_block, shares
+from vmtrace.sender.wire.stream_life import ConnectionName, Job, StreamLife, Watch
+from vmtrace.sender.wire.tls import TlsFacts
 
 _GLANCE_S = 0.1
 

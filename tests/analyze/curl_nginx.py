@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lab import hosts, namespaces
-from lab.emulator import EmulatorSettings
-from lab.hosts import EmulatedPath, HostSettings, Topology
-from lab.impairments import Impairments
 from tests.analyze.on_loopback import recorded, started
+from vmtrace.lab import hosts, namespaces
+from vmtrace.lab.emulator import EmulatorSettings
+from vmtrace.lab.hosts import EmulatedPath, HostSettings, Topology
+from vmtrace.lab.impairments import Impairments
 
 PORTS = {"plain": 8080, "tls12": 8412, "tls13": 8413, "h2tls12": 8422, "h2tls13": 8423}
 """Ports by what is spoken there: `h2` where HTTP/2 is offered."""

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from analyze.discovery.records import DiscoveryRun
-from analyze.discovery.report import Report, measured, report_of
-from analyze.discovery.run_folder import read_discovery_run
-from analyze.services.ranges import AddressRanges
+from vmtrace.analyze.discovery.records import DiscoveryRun
+from vmtrace.analyze.discovery.report import Report, measured, report_of
+from vmtrace.analyze.discovery.run_folder import read_discovery_run
+from vmtrace.analyze.services.ranges import AddressRanges
 
 START_NS = 1_795_000_000_000_000_000
 SECOND_NS = 1_000_000_000

@@ -4,35 +4,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from analyze.discovery.page import write_page_of as write_discovery
-from analyze.queues.charts import charts as queue_charts
-from analyze.queues.page import write_page_of as write_queues
-from analyze.queues.tables import reports_of as queue_reports
-from analyze.queues.wire import measure
-from analyze.records import provenance
-from analyze.records.run_folder import named_apart, read_run
-from analyze.run.changes.compare_runs import compare_runs
-from analyze.run.changes.page import write_page_of as write_comparison
-from analyze.run.figures import charts
-from analyze.run.page.page import write_page_of
-from analyze.run.results import RunResults
-from analyze.run.transfers.transfers import Measuring
-from analyze.storage.campaign import Campaign
-from analyze.storage.charts import charts as storage_charts
-from analyze.storage.document import provenance as storage_provenance
-from analyze.storage.measured import measure_run
-from analyze.storage.page import write_page_of as write_storage
-from analyze.storage.run_folder import read_storage_run
-from analyze.storage.tables import reports_of
-from analyze.swarm.charts import charts as swarm_charts
-from analyze.swarm.page import write_page_of as write_swarm
-from analyze.trace import read
-from corpus.overview import overview_of
-from corpus.page import write_page as write_corpus
-from providers.costs.estimate import estimate
-from providers.costs.scenarios import Context
-from providers.costs.workload import load_workload
-from providers.rates import load_rates
 from tests.analyze import queues_made
 from tests.analyze.campaign_made import campaign_of, folder_of, request
 from tests.analyze.conftest import Capture, RunMaker, add_transfer
@@ -40,7 +11,36 @@ from tests.analyze.discovery_made import reported, three_vantages
 from tests.analyze.reports import report_of
 from tests.analyze.storage_made import MadeRun, said, talk
 from tests.analyze.swarm_made import MadeSwarm
+from vmtrace.analyze.discovery.page import write_page_of as write_discovery
+from vmtrace.analyze.queues.charts import charts as queue_charts
+from vmtrace.analyze.queues.page import write_page_of as write_queues
+from vmtrace.analyze.queues.tables import reports_of as queue_reports
+from vmtrace.analyze.queues.wire import measure
+from vmtrace.analyze.records import provenance
+from vmtrace.analyze.records.run_folder import named_apart, read_run
+from vmtrace.analyze.run.changes.compare_runs import compare_runs
+from vmtrace.analyze.run.changes.page import write_page_of as write_comparison
+from vmtrace.analyze.run.figures import charts
+from vmtrace.analyze.run.page.page import write_page_of
+from vmtrace.analyze.run.results import RunResults
+from vmtrace.analyze.run.transfers.transfers import Measuring
+from vmtrace.analyze.storage.campaign import Campaign
+from vmtrace.analyze.storage.charts import charts as storage_charts
+from vmtrace.analyze.storage.document import provenance as storage_provenance
+from vmtrace.analyze.storage.measured import measure_run
+from vmtrace.analyze.storage.page import write_page_of as write_storage
+from vmtrace.analyze.storage.run_folder import read_storage_run
+from vmtrace.analyze.storage.tables import reports_of
+from vmtrace.analyze.swarm.charts import charts as swarm_charts
+from vmtrace.analyze.swarm.page import write_page_of as write_swarm
+from vmtrace.analyze.trace import read
 from vmtrace.commands.cost_page import write_page as write_cost
+from vmtrace.corpus.overview import overview_of
+from vmtrace.corpus.page import write_page as write_corpus
+from vmtrace.providers.costs.estimate import estimate
+from vmtrace.providers.costs.scenarios import Context
+from vmtrace.providers.costs.workload import load_workload
+from vmtrace.providers.rates import load_rates
 
 Maker = Callable[[Path], None]
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 
-from lab import namespaces
+from vmtrace.lab import namespaces
 
 _RECORDED_S = 2.0
 """After so long the recorder has read what passed: its buffer is emptied every second."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
 from typing import Any
 
-from analyze.trace import Trace, read
+from vmtrace.analyze.trace import Trace, read
 
 START_NS = 1_700_000_000_000_000_000
 FLAGS = {"F": 1, "S": 2, "R": 4, "P": 8, "A": 16}

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from analyze.pages.blocks import Block, Cell, Fold, Group, Lines, Shares, Table, Text
+from vmtrace.analyze.pages.blocks import Block, Cell, Fold, Group, Lines, Shares, Table, Text
 
 
 def data_of(page: str) -> dict[str, Any]:

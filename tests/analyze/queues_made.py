@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from analyze.queues.records import QueueRun
-from analyze.queues.run_folder import read_queue_run
+from vmtrace.analyze.queues.records import QueueRun
+from vmtrace.analyze.queues.run_folder import read_queue_run
 
 BEGIN_NS = 1_700_000_000_000_000_000
 

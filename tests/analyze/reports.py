@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from analyze import provenance
-from analyze.packet_series import of_connections
-from analyze.report.write import write_report
-from analyze.trace import Trace, read
+from vmtrace.analyze import provenance
+from vmtrace.analyze.packet_series import of_connections
+from vmtrace.analyze.report.write import write_report
+from vmtrace.analyze.trace import Trace, read
 
 HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror='window.hacked=1'>"
 

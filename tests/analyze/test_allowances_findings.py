@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from analyze.allowances import findings, published
-from analyze.trace import read
+from vmtrace.analyze.allowances import findings, published
+from vmtrace.analyze.trace import read
 
 
 def record(peaks: dict[str, float]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from analyze.allowances.rate import RateError, parse_bps
+from vmtrace.analyze.allowances.rate import RateError, parse_bps
 
 
 @pytest.mark.parametrize(

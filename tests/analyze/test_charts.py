@@ -4,9 +4,9 @@ from pathlib import Path
 
 import numpy as np
 
-from analyze.charts import on_page
-from analyze.charts.chart import Axis, Chart, Panel, Series, reference, span
-from analyze.charts.on_paper import draw, write_charts
+from vmtrace.analyze.charts import on_page
+from vmtrace.analyze.charts.chart import Axis, Chart, Panel, Series, reference, span
+from vmtrace.analyze.charts.on_paper import draw, write_charts
 
 
 def floats(*values: float) -> "np.ndarray[tuple[int, ...], np.dtype[np.float64]]":

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyze.compare.arrays import common, expanded, mixed, ranks, starts_of_runs
+from vmtrace.analyze.compare.arrays import common, expanded, mixed, ranks, starts_of_runs
 
 numbers = st.lists(st.integers(-3, 5), max_size=30).map(lambda values: np.array(values, np.int64))
 

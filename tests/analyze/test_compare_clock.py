@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from analyze.compare.clock import Crossings, measure
-from analyze.compare.clock_steps import find_cuts
-from analyze.compare.hull import lower_hull
+from vmtrace.analyze.compare.clock import Crossings, measure
+from vmtrace.analyze.compare.clock_steps import find_cuts
+from vmtrace.analyze.compare.hull import lower_hull
 
 NS = 1e9
 

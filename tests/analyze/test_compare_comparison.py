@@ -8,17 +8,17 @@ from pathlib import Path as FilePath
 import numpy as np
 import pytest
 
-from analyze.compare.comparison import Comparison, DirectionResult, NothingInCommonError, compare
-from analyze.trace import read
-from lab.edit.capture import Capture, Frame, parse_capture, pcap_bytes
-from lab.edit.clock import StepClock
-from lab.edit.editor import Fault, edit
-from lab.edit.frames_chosen import data
-from lab.edit.header_fields import FixIdentification, NoTimestamps, RandomIdentification, WrapSequence
-from lab.edit.missing import CutFrames, DropBursts, DropFrames
-from lab.edit.segment import segment_of
-from lab.edit.truth import ClockStep
 from tests.analyze.two_ends import Path, TwoEnds, pcap, transfer
+from vmtrace.analyze.compare.comparison import Comparison, DirectionResult, NothingInCommonError, compare
+from vmtrace.analyze.trace import read
+from vmtrace.lab.edit.capture import Capture, Frame, parse_capture, pcap_bytes
+from vmtrace.lab.edit.clock import StepClock
+from vmtrace.lab.edit.editor import Fault, edit
+from vmtrace.lab.edit.frames_chosen import data
+from vmtrace.lab.edit.header_fields import FixIdentification, NoTimestamps, RandomIdentification, WrapSequence
+from vmtrace.lab.edit.missing import CutFrames, DropBursts, DropFrames
+from vmtrace.lab.edit.segment import segment_of
+from vmtrace.lab.edit.truth import ClockStep
 
 SAMPLES = FilePath(__file__).parents[2] / "samples"
 

@@ -12,17 +12,17 @@ import jsonschema
 import pytest
 from rich.console import Console
 
-from analyze.charts.on_paper import write_charts
-from analyze.compare.comparison import Comparison, compare
-from analyze.compare.document import document, write_csv
-from analyze.compare.figures import charts
-from analyze.compare.gaps import Location, Reason
-from analyze.compare.human import show
-from analyze.document import as_bytes
-from analyze.schema import load
-from analyze.trace import read
 from tests.analyze.schemas import properties
 from tests.analyze.two_ends import Path, pcap, transfer
+from vmtrace.analyze.charts.on_paper import write_charts
+from vmtrace.analyze.compare.comparison import Comparison, compare
+from vmtrace.analyze.compare.document import document, write_csv
+from vmtrace.analyze.compare.figures import charts
+from vmtrace.analyze.compare.gaps import Location, Reason
+from vmtrace.analyze.compare.human import show
+from vmtrace.analyze.document import as_bytes
+from vmtrace.analyze.schema import load
+from vmtrace.analyze.trace import read
 
 SCHEMA = load("vmtrace.comparison.1")
 PAGE = FilePath(__file__).parents[2] / "docs/compare.md"

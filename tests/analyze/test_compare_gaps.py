@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from analyze.compare.comparison import compare
-from analyze.compare.gaps import End, Location, Reason, locate
-from analyze.trace import read
 from tests.analyze.two_ends import Path, pcap, transfer
+from vmtrace.analyze.compare.comparison import compare
+from vmtrace.analyze.compare.gaps import End, Location, Reason, locate
+from vmtrace.analyze.trace import read
 
 
 def located(path: Path) -> list[tuple[str, str]]:

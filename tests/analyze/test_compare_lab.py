@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analyze.compare.comparison import Comparison, compare
-from analyze.trace import read
-from lab.fate_log import PacketFate
-from lab.namespaces import missing_requirement
-from lab.ready_scenarios import SCENARIOS
-from lab.scenario import Run, run
+from vmtrace.analyze.compare.comparison import Comparison, compare
+from vmtrace.analyze.trace import read
+from vmtrace.lab.fate_log import PacketFate
+from vmtrace.lab.namespaces import missing_requirement
+from vmtrace.lab.ready_scenarios import SCENARIOS
+from vmtrace.lab.scenario import Run, run
 
 pytestmark = [
     pytest.mark.root,

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from analyze.compare.packets import ABSENT, FIN, NOTHING_ACKNOWLEDGED, SYN, Packets, read_packets
-from analyze.compare.segments import cut, segment_sizes
-from analyze.trace import read
 from tests.analyze.two_ends import Path, pcap, transfer
+from vmtrace.analyze.compare.packets import ABSENT, FIN, NOTHING_ACKNOWLEDGED, SYN, Packets, read_packets
+from vmtrace.analyze.compare.segments import cut, segment_sizes
+from vmtrace.analyze.trace import read
 
 
 def packets_of(path: Path | None = None) -> Packets:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from analyze.connection_order import SORTS, ordered
+from vmtrace.analyze.connection_order import SORTS, ordered
 
 Columns = dict[str, list[Any]]
 
@@ -78,7 +78,7 @@ def test_every_order_works_on_the_command_line(vmtrace_table: Any, sort: str) ->
 @pytest.fixture
 def vmtrace_table(two_transfers: Any) -> Any:
     """The rows of two transfers in an order."""
-    from analyze.trace import read
+    from vmtrace.analyze.trace import read
 
     trace = read(two_transfers.bytes())
     return lambda sort: sorted(ordered(trace, sort, 5)) == [0, 1] and len(ordered(trace, sort, 1)) == 1

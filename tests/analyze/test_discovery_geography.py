@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyze.discovery.calibration import best_line
-from analyze.discovery.geography import (
+from vmtrace.analyze.discovery.calibration import best_line
+from vmtrace.analyze.discovery.geography import (
     HALF_ROUND_KM,
     Circle,
     Position,

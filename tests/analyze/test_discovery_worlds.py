@@ -9,13 +9,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from analyze.discovery.calibration import best_line
-from analyze.discovery.geography import Circle, Position, farthest_km
-from analyze.discovery.hints import REVERSE_NAME, ROUTER_NAME, SAME_SITE, Hint, hints_of, region_hint
-from analyze.discovery.locating import Verdict, locate
-from lab.world import plan
-from lab.world.geography import Place, distance_km
-from lab.world.plan import FrontEnd, World
+from vmtrace.analyze.discovery.calibration import best_line
+from vmtrace.analyze.discovery.geography import Circle, Position, farthest_km
+from vmtrace.analyze.discovery.hints import REVERSE_NAME, ROUTER_NAME, SAME_SITE, Hint, hints_of, region_hint
+from vmtrace.analyze.discovery.locating import Verdict, locate
+from vmtrace.lab.world import plan
+from vmtrace.lab.world.geography import Place, distance_km
+from vmtrace.lab.world.plan import FrontEnd, World
 
 WORLDS = int(os.environ.get("WORLDS", "6"))
 NEAR_KM = 150.0

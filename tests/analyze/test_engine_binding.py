@@ -13,8 +13,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from analyze import _engine
-from analyze._engine import TraceError
+from vmtrace.analyze import _engine
+from vmtrace.analyze._engine import TraceError
 
 
 def document(analysis: _engine.Analysis, only: int | None = None) -> dict[str, Any]:

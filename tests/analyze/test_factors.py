@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from analyze._engine import factors, pause_causes
-from analyze.factors import COLUMN_LABELS, FACTORS, IN_WORDS, LABELS, in_words, label_by_sentence
-from analyze.palette import FACTORS as LOOKS
+from vmtrace.analyze._engine import factors, pause_causes
+from vmtrace.analyze.factors import COLUMN_LABELS, FACTORS, IN_WORDS, LABELS, in_words, label_by_sentence
+from vmtrace.analyze.palette import FACTORS as LOOKS
 
 ROOT = Path(__file__).parents[2]
 NAMES = [name for name, _, _ in factors()]

@@ -9,9 +9,9 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 
-from analyze.figures.write import KINDS, write_figures
-from analyze.packet_series import Series, of_connections
-from analyze.trace import read
+from vmtrace.analyze.figures.write import KINDS, write_figures
+from vmtrace.analyze.packet_series import Series, of_connections
+from vmtrace.analyze.trace import read
 
 
 def test_a_connection_gets_every_kind_in_every_format(transfer: Any, tmp_path: Path) -> None:

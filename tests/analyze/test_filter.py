@@ -4,9 +4,9 @@ import struct
 
 import pytest
 
-from analyze import filter as bpf
-from analyze.filter import FilterError, checked, compile_filter
-from analyze.trace import Options, read
+from vmtrace.analyze import filter as bpf
+from vmtrace.analyze.filter import FilterError, checked, compile_filter
+from vmtrace.analyze.trace import Options, read
 
 NULL, LOOP = 0, 108
 ETHERNET, RAW_IP_OF_OPENBSD, RAW_IP, LINUX_SLL2 = 1, 14, 101, 276

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from analyze.grouping import Grouping, group
-from analyze.trace import read
+from vmtrace.analyze.grouping import Grouping, group
+from vmtrace.analyze.trace import read
 
 
 @pytest.fixture

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from analyze.human_causes import cause_lines, factor_name, why
-from analyze.units import ABSENT
 from tests.analyze.test_connection_order import Table
+from vmtrace.analyze.human_causes import cause_lines, factor_name, why
+from vmtrace.analyze.units import ABSENT
 
 
 class Rows(Table):

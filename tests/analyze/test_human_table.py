@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from analyze.human_table import (
+from vmtrace.analyze.human_table import (
     FIELDS,
     connection_fields,
     fitting,
@@ -14,8 +14,8 @@ from analyze.human_table import (
     summary_text,
     trouble,
 )
-from analyze.trace import read
-from analyze.units import ABSENT
+from vmtrace.analyze.trace import read
+from vmtrace.analyze.units import ABSENT
 
 
 def test_the_table_tells_the_numbers(two_transfers: Any) -> None:

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyze import index_file
-from analyze.capture_version import Version
-from analyze.grouping import Grouping
-from analyze.index_file import Index, IndexFileError, as_bytes, parsed
-from analyze.trace import Options, Trace, read
 from tests.corpus import captures_made as made
+from vmtrace.analyze import index_file
+from vmtrace.analyze.capture_version import Version
+from vmtrace.analyze.grouping import Grouping
+from vmtrace.analyze.index_file import Index, IndexFileError, as_bytes, parsed
+from vmtrace.analyze.trace import Options, Trace, read
 
 ONE = Options(grouping=Grouping.MERGE)
 

@@ -3,10 +3,10 @@
 import struct
 from pathlib import Path
 
-from analyze.overhead import PARTS
-from analyze.packet_series import of_connections
-from analyze.report import connection
-from analyze.trace import Trace, read
+from vmtrace.analyze.overhead import PARTS
+from vmtrace.analyze.packet_series import of_connections
+from vmtrace.analyze.report import connection
+from vmtrace.analyze.trace import Trace, read
 
 TLS13 = Path(__file__).parents[2] / "samples/tls13.pcap"
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from analyze.human_causes import why
-from analyze.outcomes import CLAUSES, SHORT_NAMES, detail_lines, outcome_lines
-from analyze.trace import Options, Trace, read
 from tests.analyze.outcome_made import Ends, Wire, backoff, closed, exchanged, opened
+from vmtrace.analyze.human_causes import why
+from vmtrace.analyze.outcomes import CLAUSES, SHORT_NAMES, detail_lines, outcome_lines
+from vmtrace.analyze.trace import Options, Trace, read
 
 
 def unanswered(wire: Wire, port: int, server: str = "198.18.0.9") -> None:

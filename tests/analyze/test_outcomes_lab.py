@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from analyze.trace import read
-from lab.namespaces import missing_requirement
 from tests.analyze.on_loopback import namespace, recorded, started
+from vmtrace.analyze.trace import read
+from vmtrace.lab.namespaces import missing_requirement
 
 pytestmark = [
     pytest.mark.root,

@@ -20,8 +20,8 @@ SERIES_BYTES = 800
 _MEASURE = """
 import json, sys
 from pathlib import Path
-from analyze.packet_series import of_connections
-from analyze.trace import read
+from vmtrace.analyze.packet_series import of_connections
+from vmtrace.analyze.trace import read
 
 def resident_bytes(what):
     (line,) = (line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(what))

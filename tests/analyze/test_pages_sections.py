@@ -1,9 +1,9 @@
 """Tables of texts as sections: short ones in sight, long ones behind a fold, sentences that wrap."""
 
-from analyze.pages.blocks import Fold
-from analyze.pages.blocks import Table as Shown
-from analyze.pages.sections import further_figures, open_section, section, summary_of
-from analyze.pages.text_table import Table
+from vmtrace.analyze.pages.blocks import Fold
+from vmtrace.analyze.pages.blocks import Table as Shown
+from vmtrace.analyze.pages.sections import further_figures, open_section, section, summary_of
+from vmtrace.analyze.pages.text_table import Table
 
 
 def table(rows: int, name: str = "calls") -> Table:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from analyze.pages.texts import estimate_text, index_name, number_text
-from analyze.stats.estimates import Estimate
+from vmtrace.analyze.pages.texts import estimate_text, index_name, number_text
+from vmtrace.analyze.stats.estimates import Estimate
 
 
 @pytest.mark.parametrize(("value", "text"), [(None, "-"), (0.12345, "0.123"), (1234.5, "1,234")])

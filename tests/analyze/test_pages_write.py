@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analyze.charts.chart import Axis, Chart, Panel, Series
-from analyze.pages.blocks import (
+from tests.analyze.pages import data_of
+from vmtrace.analyze.charts.chart import Axis, Chart, Panel, Series
+from vmtrace.analyze.pages.blocks import (
     Cell,
     Column,
     Drawing,
@@ -25,8 +26,7 @@ from analyze.pages.blocks import (
     charts_of,
     table,
 )
-from analyze.pages.write import in_script, write_report_page
-from tests.analyze.pages import data_of
+from vmtrace.analyze.pages.write import in_script, write_report_page
 
 HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror='window.hacked=1'>{{ 7*7 }}"
 

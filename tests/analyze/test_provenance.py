@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from analyze import provenance
-from analyze.trace import read, version
+from vmtrace.analyze import provenance
+from vmtrace.analyze.trace import read, version
 
 
 def test_inputs_are_identified_by_their_content(transfer_file: Path) -> None:

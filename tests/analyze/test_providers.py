@@ -13,13 +13,13 @@ from scapy.layers.l2 import Ether
 from scapy.packet import Packet, Raw
 from scapy.utils import wrpcap
 
-from analyze.providers import COLUMNS, by_provider, of_trace
-from analyze.schema import load
-from analyze.services.identify import Answers
-from analyze.services.ranges import AddressRanges, read
-from analyze.trace import Options
-from analyze.trace import read as read_captures
 from tests.in_process import vmtrace_here
+from vmtrace.analyze.providers import COLUMNS, by_provider, of_trace
+from vmtrace.analyze.schema import load
+from vmtrace.analyze.services.identify import Answers
+from vmtrace.analyze.services.ranges import AddressRanges, read
+from vmtrace.analyze.trace import Options
+from vmtrace.analyze.trace import read as read_captures
 
 HOUR_NS = 1_700_000_000 * 10**9
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from analyze.queues.duplicates import DuplicateRow, duplicates
-from analyze.queues.messages import Messages
 from tests.analyze.queues_made import Made, stage
+from vmtrace.analyze.queues.duplicates import DuplicateRow, duplicates
+from vmtrace.analyze.queues.messages import Messages
 
 
 def found_in(made: Made) -> DuplicateRow:

@@ -10,17 +10,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from analyze.queues.charts import charts
-from analyze.queues.document import document, write_csv
-from analyze.queues.page import write_page_of
-from analyze.queues.rates import call_rows, rate_rows
-from analyze.queues.run_folder import read_queue_run
-from analyze.queues.tables import Report, reports_of
-from analyze.queues.texts import facts, heading, tables, trouble
-from analyze.queues.wire import measure
-from analyze.records.run_folder import RunFolderError
 from tests.analyze.queues_made import Made, stage
 from tests.analyze.schemas import properties
+from vmtrace.analyze.queues.charts import charts
+from vmtrace.analyze.queues.document import document, write_csv
+from vmtrace.analyze.queues.page import write_page_of
+from vmtrace.analyze.queues.rates import call_rows, rate_rows
+from vmtrace.analyze.queues.run_folder import read_queue_run
+from vmtrace.analyze.queues.tables import Report, reports_of
+from vmtrace.analyze.queues.texts import facts, heading, tables, trouble
+from vmtrace.analyze.queues.wire import measure
+from vmtrace.analyze.records.run_folder import RunFolderError
 
 SCHEMA: dict[str, Any] = json.loads((files("analyze") / "schema/vmtrace.queue_report.1.schema.json").read_text())
 

@@ -10,10 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyze.records import run_folder
-from analyze.records.fields import FieldError, Fields, endpoint, parse
-from analyze.records.run import Run
-from analyze.records.run_folder import RunFolderError, capture_file, inside, inside_or_new, named_apart, read_run
+from vmtrace.analyze.records import run_folder
+from vmtrace.analyze.records.fields import FieldError, Fields, endpoint, parse
+from vmtrace.analyze.records.run import Run
+from vmtrace.analyze.records.run_folder import (
+    RunFolderError,
+    capture_file,
+    inside,
+    inside_or_new,
+    named_apart,
+    read_run,
+)
 
 
 def test_a_run_is_read_as_it_was_written(small_run: Any) -> None:

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analyze import provenance
-from analyze.packet_series import Series, of_connections
-from analyze.report import connection, lanes
-from analyze.report.write import write_report
-from analyze.trace import Options, Trace, read
 from tests.analyze.pages import data_of
 from tests.analyze.reports import HOSTILE, hostile_trace, report_of
+from vmtrace.analyze import provenance
+from vmtrace.analyze.packet_series import Series, of_connections
+from vmtrace.analyze.report import connection, lanes
+from vmtrace.analyze.report.write import write_report
+from vmtrace.analyze.trace import Options, Trace, read
 
 
 @pytest.fixture

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analyze import provenance
-from analyze.packet_series import Series, of_connections
-from analyze.palette import FACTORS, ROLES, RUNS, TRANSFERS
-from analyze.report.write import write_report
-from analyze.trace import Trace, read
 from tests.analyze.pages import Visit
 from tests.analyze.reports import HOSTILE, hostile_trace, report_of
+from vmtrace.analyze import provenance
+from vmtrace.analyze.packet_series import Series, of_connections
+from vmtrace.analyze.palette import FACTORS, ROLES, RUNS, TRANSFERS
+from vmtrace.analyze.report.write import write_report
+from vmtrace.analyze.trace import Trace, read
 
 LANES = ["factors", "events", "throughput", "sequence", "rtt", "flight", "spacing", "axis"]
 SAMPLES = Path(__file__).parents[2] / "samples"

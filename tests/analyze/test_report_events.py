@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from analyze.packet_series import ConnectionSeries, of_connections
-from analyze.report import connection, events, judgement
-from analyze.trace import read
+from vmtrace.analyze.packet_series import ConnectionSeries, of_connections
+from vmtrace.analyze.report import connection, events, judgement
+from vmtrace.analyze.trace import read
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 

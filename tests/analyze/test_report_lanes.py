@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analyze.packet_series import Series, of_connections
-from analyze.palette import FACTORS
-from analyze.report import judgement, lanes
-from analyze.trace import read
+from vmtrace.analyze.packet_series import Series, of_connections
+from vmtrace.analyze.palette import FACTORS
+from vmtrace.analyze.report import judgement, lanes
+from vmtrace.analyze.trace import read
 
 SCHEMA = Path(__file__).parents[2] / "analyze/schema/vmtrace.analysis.1.schema.json"
 

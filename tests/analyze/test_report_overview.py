@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from analyze.grouping import Grouping
-from analyze.packet_series import of_connections
-from analyze.report import overview
-from analyze.trace import Options, Trace, read
 from tests.analyze.pages import Visit, data_of
 from tests.analyze.reports import report_of
+from vmtrace.analyze.grouping import Grouping
+from vmtrace.analyze.packet_series import of_connections
+from vmtrace.analyze.report import overview
+from vmtrace.analyze.trace import Options, Trace, read
 
 MANY = 120
 

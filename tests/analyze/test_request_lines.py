@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from analyze.human_table import summary_text
-from analyze.request_lines import request_facts, request_lines, server_lines
-from analyze.trace import read
 from tests.analyze.talks import Talk
+from vmtrace.analyze.human_table import summary_text
+from vmtrace.analyze.request_lines import request_facts, request_lines, server_lines
+from vmtrace.analyze.trace import read
 
 
 @pytest.fixture

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from analyze.trace import read
-from lab.edit.capture import parse_capture, pcap_bytes
-from lab.edit.missing import CutFrames
-from lab.namespaces import missing_requirement
 from tests.analyze import curl_nginx
 from tests.analyze.curl_nginx import Asked
 from tests.busy_machine import too_busy
+from vmtrace.analyze.trace import read
+from vmtrace.lab.edit.capture import parse_capture, pcap_bytes
+from vmtrace.lab.edit.missing import CutFrames
+from vmtrace.lab.namespaces import missing_requirement
 
 _MISSING = missing_requirement() or curl_nginx.missing()
 

@@ -16,10 +16,10 @@ from typing import Any
 
 import pytest
 
-from analyze.trace import read
-from lab.namespaces import missing_requirement
 from tests.analyze.on_loopback import namespace, recorded, started
 from tests.busy_machine import too_busy
+from vmtrace.analyze.trace import read
+from vmtrace.lab.namespaces import missing_requirement
 
 pytestmark = [
     pytest.mark.root,

@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from analyze.document import as_bytes
-from analyze.records.run_folder import read_run
-from analyze.run.changes.columns import columns, could_be_judged, names, rows
-from analyze.run.changes.compare_runs import OF_CAPTURES, OF_PROGRAMS, PING, Change, RunComparison, compare_runs
-from analyze.run.changes.document import document
-from analyze.run.changes.terminal import show
-from analyze.run.results import RunResults
-from analyze.run.transfers.transfers import Measuring
-from analyze.schema import load
 from tests.analyze.schemas import properties
+from vmtrace.analyze.document import as_bytes
+from vmtrace.analyze.records.run_folder import read_run
+from vmtrace.analyze.run.changes.columns import columns, could_be_judged, names, rows
+from vmtrace.analyze.run.changes.compare_runs import OF_CAPTURES, OF_PROGRAMS, PING, Change, RunComparison, compare_runs
+from vmtrace.analyze.run.changes.document import document
+from vmtrace.analyze.run.changes.terminal import show
+from vmtrace.analyze.run.results import RunResults
+from vmtrace.analyze.run.transfers.transfers import Measuring
+from vmtrace.analyze.schema import load
 
 SCHEMA = load("vmtrace.runs_comparison.1")
 PAGE = Path(__file__).parents[2] / "docs/compare-runs.md"

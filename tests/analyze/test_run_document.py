@@ -15,19 +15,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from analyze.charts import on_page
-from analyze.document import as_bytes
-from analyze.records import provenance
-from analyze.records.run_folder import RunFolderError, read_run
-from analyze.run.document import document, write_csv
-from analyze.run.figures import charts
-from analyze.run.human import show
-from analyze.run.page.page import write_page_of
-from analyze.run.results import RunResults
-from analyze.run.transfers.transfers import Measuring
-from analyze.run.verdict.of_run import run_verdicts
-from analyze.schema import load
 from tests.analyze.schemas import properties
+from vmtrace.analyze.charts import on_page
+from vmtrace.analyze.document import as_bytes
+from vmtrace.analyze.records import provenance
+from vmtrace.analyze.records.run_folder import RunFolderError, read_run
+from vmtrace.analyze.run.document import document, write_csv
+from vmtrace.analyze.run.figures import charts
+from vmtrace.analyze.run.human import show
+from vmtrace.analyze.run.page.page import write_page_of
+from vmtrace.analyze.run.results import RunResults
+from vmtrace.analyze.run.transfers.transfers import Measuring
+from vmtrace.analyze.run.verdict.of_run import run_verdicts
+from vmtrace.analyze.schema import load
 
 SCHEMA = load("vmtrace.run_report.1")
 PAGE = Path(__file__).parents[2] / "docs/run-report.md"

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analyze.charts.chart import Axis, Chart, Panel, Series
-from analyze.charts.on_paper import draw, write_charts
-from analyze.records.run_folder import read_run
-from analyze.run.charts import host_cpu
-from analyze.run.charts.along_run import Clock
-from analyze.run.figures import charts
-from analyze.run.results import RunResults
-from analyze.run.transfers.transfers import Measuring
+from vmtrace.analyze.charts.chart import Axis, Chart, Panel, Series
+from vmtrace.analyze.charts.on_paper import draw, write_charts
+from vmtrace.analyze.records.run_folder import read_run
+from vmtrace.analyze.run.charts import host_cpu
+from vmtrace.analyze.run.charts.along_run import Clock
+from vmtrace.analyze.run.figures import charts
+from vmtrace.analyze.run.results import RunResults
+from vmtrace.analyze.run.transfers.transfers import Measuring
 
 FIRST = ("throughput-by-cause", "distribution-throughput", "distribution-mean-rtt", "distribution-loss-rate")
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from analyze.run.limits import LimitRow, limit_rows, limit_sentences
-from analyze.run.page.limits import limits_part
-from analyze.run.results import RunResults
-from analyze.run.verdict.of_run import run_verdict
 from tests.analyze.pages import words
 from tests.analyze.test_run_tables import results_of
+from vmtrace.analyze.run.limits import LimitRow, limit_rows, limit_sentences
+from vmtrace.analyze.run.page.limits import limits_part
+from vmtrace.analyze.run.results import RunResults
+from vmtrace.analyze.run.verdict.of_run import run_verdict
 
 
 def judged(

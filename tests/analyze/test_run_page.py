@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from analyze.records import provenance
-from analyze.records.run_folder import named_apart, read_run
-from analyze.run.figures import charts
-from analyze.run.page.page import write_page_of
-from analyze.run.results import RunResults
-from analyze.run.transfers.transfers import MeasuredTransfer, Measuring
-from analyze.units import share
 from tests.analyze.pages import Visit, data_of
+from vmtrace.analyze.records import provenance
+from vmtrace.analyze.records.run_folder import named_apart, read_run
+from vmtrace.analyze.run.figures import charts
+from vmtrace.analyze.run.page.page import write_page_of
+from vmtrace.analyze.run.results import RunResults
+from vmtrace.analyze.run.transfers.transfers import MeasuredTransfer, Measuring
+from vmtrace.analyze.units import share
 
 HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror='window.hacked=1'>@@data@@"
 

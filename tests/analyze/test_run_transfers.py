@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from analyze.packet_series import of_connections
-from analyze.records.run import Connection, Run
-from analyze.records.run_folder import read_run
-from analyze.run.measure import NotMeasuredError, flows_of, match
-from analyze.run.transfers.packets import packets_of
-from analyze.run.transfers.transfers import MeasuredTransfer, Measuring
-from analyze.trace import read
+from vmtrace.analyze.packet_series import of_connections
+from vmtrace.analyze.records.run import Connection, Run
+from vmtrace.analyze.records.run_folder import read_run
+from vmtrace.analyze.run.measure import NotMeasuredError, flows_of, match
+from vmtrace.analyze.run.transfers.packets import packets_of
+from vmtrace.analyze.run.transfers.transfers import MeasuredTransfer, Measuring
+from vmtrace.analyze.trace import read
 
 A, B = ("10.0.0.1", 40_000), ("10.0.0.2", 5001)
 

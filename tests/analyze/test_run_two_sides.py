@@ -7,17 +7,17 @@ import jsonschema
 import pytest
 from rich.console import Console
 
-from analyze.document import as_bytes
-from analyze.records.run_folder import read_run
-from analyze.run.document import document
-from analyze.run.human import show, two_sides_lines
-from analyze.run.measure import Measures
-from analyze.run.results import RunResults
-from analyze.run.transfers import transfers as transfers_file
-from analyze.run.transfers.transfers import Measuring
-from analyze.run.two_sides.table import clock_row, two_sides_rows
-from analyze.schema import load
 from tests.analyze.two_ends import Path, TwoEnds, pcap, transfer
+from vmtrace.analyze.document import as_bytes
+from vmtrace.analyze.records.run_folder import read_run
+from vmtrace.analyze.run.document import document
+from vmtrace.analyze.run.human import show, two_sides_lines
+from vmtrace.analyze.run.measure import Measures
+from vmtrace.analyze.run.results import RunResults
+from vmtrace.analyze.run.transfers import transfers as transfers_file
+from vmtrace.analyze.run.transfers.transfers import Measuring
+from vmtrace.analyze.run.two_sides.table import clock_row, two_sides_rows
+from vmtrace.analyze.schema import load
 
 CLEAN = Path()
 

@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analyze.records.run_folder import read_run
-from analyze.run.results import RunResults
-from analyze.run.side_data import receiver_ahead_s, side_data
-from analyze.run.transfers.transfers import Measuring
-from analyze.run.variation.findings import Finding, variation
-from analyze.run.variation.words import answer, level, sentence, spread_sentence
-from analyze.side.metrics import Metric
+from vmtrace.analyze.records.run_folder import read_run
+from vmtrace.analyze.run.results import RunResults
+from vmtrace.analyze.run.side_data import receiver_ahead_s, side_data
+from vmtrace.analyze.run.transfers.transfers import Measuring
+from vmtrace.analyze.run.variation.findings import Finding, variation
+from vmtrace.analyze.run.variation.words import answer, level, sentence, spread_sentence
+from vmtrace.analyze.side.metrics import Metric
 
 SECOND = 10**9
 START_NS = 1_700_000_000 * SECOND

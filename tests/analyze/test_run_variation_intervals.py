@@ -8,14 +8,6 @@ import jsonschema
 import numpy as np
 import pytest
 
-from analyze.document import as_bytes
-from analyze.run.document import document
-from analyze.run.page.intervals import intervals_part
-from analyze.run.results import RunResults
-from analyze.run.variation.findings import variation
-from analyze.run.variation.interval_words import interval_lines, interval_sentence
-from analyze.run.variation.intervals import IntervalFinding, interval_findings
-from analyze.schema import load
 from tests.analyze.pages import words
 from tests.analyze.test_run_variation import (
     DATA_AT_S,
@@ -25,6 +17,14 @@ from tests.analyze.test_run_variation import (
     START_NS,
     Campaign,
 )
+from vmtrace.analyze.document import as_bytes
+from vmtrace.analyze.run.document import document
+from vmtrace.analyze.run.page.intervals import intervals_part
+from vmtrace.analyze.run.results import RunResults
+from vmtrace.analyze.run.variation.findings import variation
+from vmtrace.analyze.run.variation.interval_words import interval_lines, interval_sentence
+from vmtrace.analyze.run.variation.intervals import IntervalFinding, interval_findings
+from vmtrace.analyze.schema import load
 
 STALL = (1.0, 3.0)
 """Seconds of each data transfer, of four, in which a host stands still."""

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyze.factors import FACTORS
-from analyze.run.verdict.both_sides import Facts, together
-from analyze.run.verdict.judged import of_json
 from tests.analyze.test_run_two_sides import captured, data_of
 from tests.analyze.two_ends import Path
 from tests.analyze.verdicts import judged
+from vmtrace.analyze.factors import FACTORS
+from vmtrace.analyze.run.verdict.both_sides import Facts, together
+from vmtrace.analyze.run.verdict.judged import of_json
 
 NOTHING = Facts()
 

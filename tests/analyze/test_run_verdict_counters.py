@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analyze.run.verdict.counters import counters_sentence
 from tests.analyze.test_run_variation import PAIR_S
 from tests.analyze.test_run_variation_intervals import Stalls, noise
+from vmtrace.analyze.run.verdict.counters import counters_sentence
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from analyze.trace import Trace
 from tests.analyze.outcome_made import Ends, Wire
+from vmtrace.analyze.trace import Trace
 
 WAY_S, SPACING_S, WINDOW, SECONDS = 0.01, 0.0004, 60, 5.0
 Awake = Callable[[float], float]

@@ -7,9 +7,9 @@ from typing import Any
 import jsonschema
 import pytest
 
-from analyze._engine import TraceError
-from analyze.schema import load
-from analyze.trace import read
+from vmtrace.analyze._engine import TraceError
+from vmtrace.analyze.schema import load
+from vmtrace.analyze.trace import read
 
 SCHEMA = load()
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)

@@ -6,11 +6,11 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from analyze.stores import listing, store
-from analyze.trace import read
-from lab.services.object_store import Faults, ObjectStore, started
 from tests.analyze.test_index_file import ONE, capture
+from vmtrace.analyze.stores import listing, store
+from vmtrace.analyze.trace import read
 from vmtrace.cli import run
+from vmtrace.lab.services.object_store import Faults, ObjectStore, started
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyze.services.identify import Answers, Facts, identify
-from analyze.services.names import Service, service_of
-from analyze.services.ranges import AddressRanges, RangesError, read
+from vmtrace.analyze.services.identify import Answers, Facts, identify
+from vmtrace.analyze.services.names import Service, service_of
+from vmtrace.analyze.services.ranges import AddressRanges, RangesError, read
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from analyze import provenance
-from analyze.human_table import summary_text
-from analyze.report.write import write_report
-from analyze.shared_limits import shared_lines
-from analyze.trace import Trace
 from tests.analyze.outcome_made import Ends, Wire
+from vmtrace.analyze import provenance
+from vmtrace.analyze.human_table import summary_text
+from vmtrace.analyze.report.write import write_report
+from vmtrace.analyze.shared_limits import shared_lines
+from vmtrace.analyze.trace import Trace
 
 RATE_BPS = 24e6
 RTT_S = 0.03

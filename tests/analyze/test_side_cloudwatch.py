@@ -5,12 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analyze.side.cloudwatch import read_cloudwatch
-from analyze.side.metrics import Periods
-from cloudwatch.answers import Metric as Named
-from cloudwatch.answers import Series
-from cloudwatch.counters import Sample
-from cloudwatch.table import table_text
+from vmtrace.analyze.side.cloudwatch import read_cloudwatch
+from vmtrace.analyze.side.metrics import Periods
+from vmtrace.cloudwatch.answers import Metric as Named
+from vmtrace.cloudwatch.answers import Series
+from vmtrace.cloudwatch.counters import Sample
+from vmtrace.cloudwatch.table import table_text
 
 MINUTE = 60 * 10**9
 START_NS = 1_700_000_000 * 10**9

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyze.run.variation.inside_outside import compared
-from analyze.run.variation.words import spread_sentence
-from analyze.stats.association import associate, centred, effective_number
-from analyze.stats.coefficient import coefficient_of_variation
-from analyze.stats.effect import effect
-from analyze.stats.estimates import Floats, holm
-from analyze.stats.spread import relative, spread
+from vmtrace.analyze.run.variation.inside_outside import compared
+from vmtrace.analyze.run.variation.words import spread_sentence
+from vmtrace.analyze.stats.association import associate, centred, effective_number
+from vmtrace.analyze.stats.coefficient import coefficient_of_variation
+from vmtrace.analyze.stats.effect import effect
+from vmtrace.analyze.stats.estimates import Floats, holm
+from vmtrace.analyze.stats.spread import relative, spread
 
 ONE_INDEX = np.zeros(60, np.int64)
 

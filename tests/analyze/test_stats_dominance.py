@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from analyze.stats.dominance import Dominance, dominance, interval
-from analyze.stats.estimates import Floats
+from vmtrace.analyze.stats.dominance import Dominance, dominance, interval
+from vmtrace.analyze.stats.estimates import Floats
 
 
 def of(before: list[float] | Floats, after: list[float] | Floats) -> Dominance:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyze.stats.estimates import Estimate, Floats, mean, median, pearson, ranks, spearman
+from vmtrace.analyze.stats.estimates import Estimate, Floats, mean, median, pearson, ranks, spearman
 
 VALUES = st.lists(st.floats(-1e9, 1e9, allow_subnormal=False), min_size=1, max_size=60)
 PAIRS = st.lists(st.tuples(st.floats(0, 1e9), st.floats(0, 1e9)), min_size=5, max_size=40)

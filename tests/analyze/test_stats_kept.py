@@ -9,13 +9,13 @@ import warnings
 import numpy as np
 import pytest
 
-from analyze.run.variation.inside_outside import compared
-from analyze.stats import estimates
-from analyze.stats.association import associate
-from analyze.stats.coefficient import coefficient_of_variation
-from analyze.stats.effect import effect
-from analyze.stats.estimates import NORMAL_QUANTILE, Estimate, Floats
-from analyze.stats.two_samples import Group, difference
+from vmtrace.analyze.run.variation.inside_outside import compared
+from vmtrace.analyze.stats import estimates
+from vmtrace.analyze.stats.association import associate
+from vmtrace.analyze.stats.coefficient import coefficient_of_variation
+from vmtrace.analyze.stats.effect import effect
+from vmtrace.analyze.stats.estimates import NORMAL_QUANTILE, Estimate, Floats
+from vmtrace.analyze.stats.two_samples import Group, difference
 
 Numbers = tuple[float, float, float]
 SAME = 1e-8

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analyze.stats.estimates import Floats, holm
-from analyze.stats.two_samples import Group, difference
+from vmtrace.analyze.stats.estimates import Floats, holm
+from vmtrace.analyze.stats.two_samples import Group, difference
 
 VALUES = st.lists(st.floats(-1e6, 1e6, allow_subnormal=False), min_size=1, max_size=25)
 

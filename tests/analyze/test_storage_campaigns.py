@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scapy.utils import rdpcap, wrpcap
 
-from analyze.storage.campaign import between, has_anything
-from analyze.storage.change_points import change_points, pettitt
-from analyze.storage.knee import knee
-from analyze.storage.packet_facts import connections_of, facts_of, facts_path, read_facts
-from analyze.storage.requests import made, read_requests
-from analyze.storage.thinning import thin
 from tests.analyze import storage_made
 from tests.analyze.campaign_made import START_NS, campaign_of, folder_of, request
+from vmtrace.analyze.storage.campaign import between, has_anything
+from vmtrace.analyze.storage.change_points import change_points, pettitt
+from vmtrace.analyze.storage.knee import knee
+from vmtrace.analyze.storage.packet_facts import connections_of, facts_of, facts_path, read_facts
+from vmtrace.analyze.storage.requests import made, read_requests
+from vmtrace.analyze.storage.thinning import thin
 
 CHANCE = np.random.default_rng(3)
 

@@ -7,12 +7,12 @@ import pytest
 
 sys.path.append(str(Path(__file__).parents[2]))
 
-from analyze.storage.charges import ChargeRow, charge_rows
-from analyze.storage.invoice import InvoiceError, read_invoice
-from analyze.storage.run_folder import read_storage_run
-from analyze.storage.tables import reports_of
-from analyze.storage.texts import tables
 from tests.analyze.storage_made import MadeRun, measured, run_of
+from vmtrace.analyze.storage.charges import ChargeRow, charge_rows
+from vmtrace.analyze.storage.invoice import InvoiceError, read_invoice
+from vmtrace.analyze.storage.run_folder import read_storage_run
+from vmtrace.analyze.storage.tables import reports_of
+from vmtrace.analyze.storage.texts import tables
 
 CHARGES = {"storage": 0.01, "requests": 0.3, "transfer": 0.12, "retrieval": 0.0}
 PRICED = {"currency": "USD", "cost": 0.43, "charges": CHARGES}

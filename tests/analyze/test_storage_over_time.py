@@ -8,14 +8,23 @@ import pytest
 
 sys.path.append(str(Path(__file__).parents[2]))
 
-from analyze.storage import over_time
-from analyze.storage.charts import charts
-from analyze.storage.measured import MeasuredRun, MeasuredTransaction
-from analyze.storage.over_time import DAY, DAY_NS, HOUR, HOUR_NS, HOUR_OF_DAY, period_rows, running_median, smoothed_bps
-from analyze.storage.tables import reports_of
-from analyze.storage.texts import tables
-from analyze.storage.transaction_rows import transaction_rows
 from tests.analyze.storage_made import START_NS, exchange, measured, run_of, stored
+from vmtrace.analyze.storage import over_time
+from vmtrace.analyze.storage.charts import charts
+from vmtrace.analyze.storage.measured import MeasuredRun, MeasuredTransaction
+from vmtrace.analyze.storage.over_time import (
+    DAY,
+    DAY_NS,
+    HOUR,
+    HOUR_NS,
+    HOUR_OF_DAY,
+    period_rows,
+    running_median,
+    smoothed_bps,
+)
+from vmtrace.analyze.storage.tables import reports_of
+from vmtrace.analyze.storage.texts import tables
+from vmtrace.analyze.storage.transaction_rows import transaction_rows
 
 MINUTE_NS = 60 * 10**9
 MIDNIGHT_NS = 1_699_920_000 * 10**9

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from analyze.storage.result import results
-from analyze.storage.tables import reports_of
 from tests.analyze.storage_made import connection, exchange, measured, run_of, stored, use
+from vmtrace.analyze.storage.result import results
+from vmtrace.analyze.storage.tables import reports_of
 
 PARTS = {"tcp_header_bytes": 1000, "application_bytes": 2200}
 

@@ -10,24 +10,24 @@ from typing import Any
 import jsonschema
 import pytest
 
-from analyze.charts.on_paper import draw
-from analyze.pages.write import in_script
-from analyze.records.run_folder import RunFolderError
-from analyze.schema import load
-from analyze.storage.charts import charts
-from analyze.storage.document import document, provenance, write_csv
-from analyze.storage.human import show
-from analyze.storage.measured import MeasuredRun, measure_run
-from analyze.storage.page import write_page_of
-from analyze.storage.run_folder import named_apart, read_storage_run
-from analyze.storage.tables import Report, reports_of
-from analyze.storage.texts import facts, heading, trouble
-from analyze.storage.texts import tables as texts
-from analyze.storage.transaction_rows import transaction_rows
 from tests.analyze.pages import Visit, data_of
 from tests.analyze.schemas import properties
 from tests.analyze.storage_made import SERVICE, MadeRun, lookup, said, talk
 from tests.in_process import vmtrace_here
+from vmtrace.analyze.charts.on_paper import draw
+from vmtrace.analyze.pages.write import in_script
+from vmtrace.analyze.records.run_folder import RunFolderError
+from vmtrace.analyze.schema import load
+from vmtrace.analyze.storage.charts import charts
+from vmtrace.analyze.storage.document import document, provenance, write_csv
+from vmtrace.analyze.storage.human import show
+from vmtrace.analyze.storage.measured import MeasuredRun, measure_run
+from vmtrace.analyze.storage.page import write_page_of
+from vmtrace.analyze.storage.run_folder import named_apart, read_storage_run
+from vmtrace.analyze.storage.tables import Report, reports_of
+from vmtrace.analyze.storage.texts import facts, heading, trouble
+from vmtrace.analyze.storage.texts import tables as texts
+from vmtrace.analyze.storage.transaction_rows import transaction_rows
 
 HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror='window.hacked=1'>@@data@@"
 

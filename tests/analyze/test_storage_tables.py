@@ -3,19 +3,6 @@
 import numpy as np
 import pytest
 
-from analyze.storage.connections import connection_rows, most_at_once
-from analyze.storage.groups import block_pairs
-from analyze.storage.limits import limit_rows
-from analyze.storage.measured import Lookup, MeasuredTransaction
-from analyze.storage.overhead import SPLIT, agreement, left_out, overhead_rows
-from analyze.storage.records import Counters
-from analyze.storage.round_trips import round_trip_rows
-from analyze.storage.tables import Report
-from analyze.storage.texts import tables, trouble
-from analyze.storage.throughput import throughput_rows
-from analyze.storage.time_ledger import login_times, object_times, time_rows
-from analyze.storage.transaction_rows import transaction_rows
-from analyze.storage.troubles import trouble_rows
 from tests.analyze.storage_made import (
     MS,
     SERVICE,
@@ -28,6 +15,19 @@ from tests.analyze.storage_made import (
     stored,
     use,
 )
+from vmtrace.analyze.storage.connections import connection_rows, most_at_once
+from vmtrace.analyze.storage.groups import block_pairs
+from vmtrace.analyze.storage.limits import limit_rows
+from vmtrace.analyze.storage.measured import Lookup, MeasuredTransaction
+from vmtrace.analyze.storage.overhead import SPLIT, agreement, left_out, overhead_rows
+from vmtrace.analyze.storage.records import Counters
+from vmtrace.analyze.storage.round_trips import round_trip_rows
+from vmtrace.analyze.storage.tables import Report
+from vmtrace.analyze.storage.texts import tables, trouble
+from vmtrace.analyze.storage.throughput import throughput_rows
+from vmtrace.analyze.storage.time_ledger import login_times, object_times, time_rows
+from vmtrace.analyze.storage.transaction_rows import transaction_rows
+from vmtrace.analyze.storage.troubles import trouble_rows
 
 
 def test_throughput_is_of_the_time_from_the_first_objects_start_to_the_last_ones_end() -> None:

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from analyze import capture_files
-from analyze.stores import listing, place, reader, store, upload
-from analyze.stores.listing import ObjectUrl
-from analyze.trace import Options, read
-from lab.services.object_store import Faults, ObjectStore, started
+from vmtrace.analyze import capture_files
+from vmtrace.analyze.stores import listing, place, reader, store, upload
+from vmtrace.analyze.stores.listing import ObjectUrl
+from vmtrace.analyze.trace import Options, read
 from vmtrace.cli import run
+from vmtrace.lab.services.object_store import Faults, ObjectStore, started
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 

@@ -9,18 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyze.records.run_folder import RunFolderError
-from analyze.schema import load
-from analyze.swarm.charges import PerGb
-from analyze.swarm.charts import charts
-from analyze.swarm.document import document, provenance, write_csv
-from analyze.swarm.fairness import jain_index, loads
-from analyze.swarm.page import write_page_of
-from analyze.swarm.run_folder import named_apart, read_swarm_run
-from analyze.swarm.tables import over_time
-from analyze.swarm.texts import facts, heading, tables, trouble
 from tests.analyze.swarm_made import SEEDS as PEERS
 from tests.analyze.swarm_made import MadeSwarm, shown
+from vmtrace.analyze.records.run_folder import RunFolderError
+from vmtrace.analyze.schema import load
+from vmtrace.analyze.swarm.charges import PerGb
+from vmtrace.analyze.swarm.charts import charts
+from vmtrace.analyze.swarm.document import document, provenance, write_csv
+from vmtrace.analyze.swarm.fairness import jain_index, loads
+from vmtrace.analyze.swarm.page import write_page_of
+from vmtrace.analyze.swarm.run_folder import named_apart, read_swarm_run
+from vmtrace.analyze.swarm.tables import over_time
+from vmtrace.analyze.swarm.texts import facts, heading, tables, trouble
 
 PRICES = PerGb("made", "USD", "s3", None, 0.12)
 SCHEMA = jsonschema.Draft202012Validator(load("vmtrace.swarm_report.1"))

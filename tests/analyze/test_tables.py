@@ -10,8 +10,8 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from analyze import provenance, tables
-from analyze.trace import Options, Trace, read
+from vmtrace.analyze import provenance, tables
+from vmtrace.analyze.trace import Options, Trace, read
 
 
 @pytest.fixture

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from analyze.trace import read
-from lab.impairments import TokenBucket
-from lab.namespaces import missing_requirement
-from lab.ready_scenarios import SCENARIOS
-from lab.scenario import Run, run
 from tests.busy_machine import too_busy
+from vmtrace.analyze.trace import read
+from vmtrace.lab.impairments import TokenBucket
+from vmtrace.lab.namespaces import missing_requirement
+from vmtrace.lab.ready_scenarios import SCENARIOS
+from vmtrace.lab.scenario import Run, run
 
 pytestmark = [
     pytest.mark.root,

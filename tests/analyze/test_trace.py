@@ -21,9 +21,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from analyze.filter import FilterError
-from analyze.grouping import Grouping
-from analyze.trace import Options, TraceError, connection_columns, read
+from vmtrace.analyze.filter import FilterError
+from vmtrace.analyze.grouping import Grouping
+from vmtrace.analyze.trace import Options, TraceError, connection_columns, read
 
 
 def pandas_frame(table: Any) -> Any:
@@ -175,7 +175,7 @@ def test_a_summary_of_nothing_is_refused_in_words(transfer: Any) -> None:
 def test_where_the_system_gives_fewer_threads_those_do_all_the_work(transfer_file: Path) -> None:
     program = f"""
 import resource
-from analyze.trace import Options, read
+from vmtrace.analyze.trace import Options, read
 
 one = read({str(transfer_file)!r}, options=Options(threads=1)).row(0)
 with open("/proc/self/statm") as statm:

@@ -14,7 +14,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from analyze import _engine
+from vmtrace.analyze import _engine
 
 SEGMENT = 1448
 SCALE = 7

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bench import cable
-from lab import namespaces
+from vmtrace.lab import namespaces
 
 
 @pytest.mark.root

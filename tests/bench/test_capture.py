@@ -10,9 +10,9 @@ import pytest
 from bench import capture
 from bench.capture import Bulk, Trial
 from bench.recorders import Outcome
-from capture.rights import missing_rights
-from lab import namespaces
 from tests.busy_machine import where_it_ran
+from vmtrace.capture.rights import missing_rights
+from vmtrace.lab import namespaces
 
 pytestmark = pytest.mark.alone
 

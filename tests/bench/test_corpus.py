@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from analyze.grouping import Grouping
-from analyze.trace import Options, read
 from bench.corpus import rotate
+from vmtrace.analyze.grouping import Grouping
+from vmtrace.analyze.trace import Options, read
 
 SAMPLE = Path(__file__).parents[2] / "samples/lossy-sender.pcap"
 

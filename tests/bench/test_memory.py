@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from corpus.inputs import Found, Input
-from corpus.planning import planned
+from vmtrace.corpus.inputs import Found, Input
+from vmtrace.corpus.planning import planned
 
 # The kernel counts a process as large as the one that it was forked from: this one is small.
 MEASURE = """

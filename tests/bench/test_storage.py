@@ -7,8 +7,8 @@ import pytest
 
 from bench import storage
 from bench.storage import Compared, Turn
-from lab.services.service import Service
-from providers.plan import Workload
+from vmtrace.lab.services.service import Service
+from vmtrace.providers.plan import Workload
 
 
 def compared(plain_s: float, recorded_s: float, dropped: int = 0) -> Compared:

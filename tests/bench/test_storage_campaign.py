@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from bench.storage_campaign import Measured, measure, promises, table
-from providers import registry
+from vmtrace.providers import registry
 
 
 @pytest.fixture(autouse=True)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bench.storage_sdks import plain_client
-from lab.services.service import Service
+from vmtrace.lab.services.service import Service
 
 
 def test_the_plain_clients_take_a_file_and_give_it_back(

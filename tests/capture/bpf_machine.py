@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from capture.bpf import PROTOCOL, Instruction
+from vmtrace.capture.bpf import PROTOCOL, Instruction
 
 
 @dataclass

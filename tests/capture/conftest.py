@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from capture.rights import missing_rights
-from lab import namespaces
+from vmtrace.capture.rights import missing_rights
+from vmtrace.lab import namespaces
 
 # For the helpers beside the tests; at the end of the path it shadows nothing that is installed.
 sys.path.append(str(Path(__file__).parents[2]))

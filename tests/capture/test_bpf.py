@@ -6,9 +6,9 @@ import socket
 
 import pytest
 
-from capture import bpf
-from capture.bpf import Assembler, Instruction
 from tests.capture.bpf_machine import kept
+from vmtrace.capture import bpf
+from vmtrace.capture.bpf import Assembler, Instruction
 
 
 def test_labels_become_distances() -> None:

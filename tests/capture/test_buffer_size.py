@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from capture import buffer_size
-from capture.buffer_size import MIB
+from vmtrace.capture import buffer_size
+from vmtrace.capture.buffer_size import MIB
 
 
 def sized(monkeypatch: pytest.MonkeyPatch, speed_bps: int | None, memory: int, snaplen: int | None = None) -> float:

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from capture import capture_file
-from capture.capture_file import CaptureFile
-from capture.errors import CaptureError
-from capture.libpcap import Live
 from tests.capture.traffic import read_pcap
+from vmtrace.capture import capture_file
+from vmtrace.capture.capture_file import CaptureFile
+from vmtrace.capture.errors import CaptureError
+from vmtrace.capture.libpcap import Live
 
 pytestmark = [pytest.mark.root, pytest.mark.usefixtures("may_capture")]
 

@@ -15,15 +15,15 @@ ROOT = Path(__file__).parents[2]
 PROGRAM = """
 import importlib, json, pkgutil, socket, sys, time
 from pathlib import Path
-import capture
+from vmtrace import capture
 names = [module.name for module in pkgutil.walk_packages(capture.__path__, "capture.")]
 for name in names:
     if not name.endswith("__main__"):
         importlib.import_module(name)
-from capture.host_counters import HostCounters
-from capture.host_facts import host_facts
-from capture.provenance import read_table
-from capture.tcp_info import SCHEMA, TcpInfoSampler
+from vmtrace.capture.host_counters import HostCounters
+from vmtrace.capture.host_facts import host_facts
+from vmtrace.capture.provenance import read_table
+from vmtrace.capture.tcp_info import SCHEMA, TcpInfoSampler
 folder = Path(sys.argv[1])
 json.dumps(host_facts("lo").as_record())
 with HostCounters(folder / "host.csv", 0.05, "lo"):

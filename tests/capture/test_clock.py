@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import capture.clock
-from capture.clock import ClockReading, ClockWatch, clock_state, read_clocks
+import vmtrace.capture.clock
+from vmtrace.capture.clock import ClockReading, ClockWatch, clock_state, read_clocks
 
 SECOND = 1_000_000_000
 START = ClockReading(wall_ns=1_700_000_000 * SECOND, boot_ns=500 * SECOND, uncertainty_ns=50)
@@ -74,10 +74,10 @@ def test_state_of_this_machine_s_clock() -> None:
 
 
 def kernel_says(monkeypatch: pytest.MonkeyPatch, state: int, status: int) -> None:
-    answer = capture.clock._Timex(
+    answer = vmtrace.capture.clock._Timex(
         status=status, maximum_error_us=250_000, estimated_error_us=120, frequency=-65_536 * 7
     )
-    monkeypatch.setattr(capture.clock, "_ask_kernel", lambda: (answer, state))
+    monkeypatch.setattr(vmtrace.capture.clock, "_ask_kernel", lambda: (answer, state))
 
 
 def test_a_synchronised_clock_has_its_errors(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_a_clock_that_is_not_synchronised_has_no_errors(
 
 
 def test_a_kernel_that_forbids_the_question_leaves_all_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(capture.clock, "_ask_kernel", lambda: (None, -1))
+    monkeypatch.setattr(vmtrace.capture.clock, "_ask_kernel", lambda: (None, -1))
     assert clock_state().synchronised is None
 
 

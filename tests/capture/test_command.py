@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from analyze import trace
-from capture.command import build_parser, size
-from capture.health import health_path
 from tests.capture.traffic import NumberedDatagrams, numbers, read_pcap
 from tests.old_python import python39
+from vmtrace.analyze import trace
+from vmtrace.capture.command import build_parser, size
+from vmtrace.capture.health import health_path
 
 ROOT = Path(__file__).parents[2]
 needs_rights = pytest.mark.usefixtures("may_capture")
@@ -25,7 +25,7 @@ SMALL = ["--buffer-bytes", "4Mi"]
 
 
 def command(*words: str, python: str = sys.executable) -> list[str]:
-    return [python, "-m", "capture", *words]
+    return [python, "-m", "vmtrace.capture", *words]
 
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:

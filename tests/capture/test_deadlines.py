@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capture.deadlines import Deadlines
+from vmtrace.capture.deadlines import Deadlines
 
 
 class Clock:

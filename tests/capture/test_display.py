@@ -10,11 +10,11 @@ from io import StringIO
 
 import pytest
 
-from capture import display
-from capture.display import LiveLine, health_text, live_text, readable_bytes
-from capture.offload import Offload
-from capture.writer import Progress
 from tests.capture.test_health import HEALTH
+from vmtrace.capture import display
+from vmtrace.capture.display import LiveLine, health_text, live_text, readable_bytes
+from vmtrace.capture.offload import Offload
+from vmtrace.capture.writer import Progress
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,8 @@ from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Dot1Q, Ether
 from scapy.packet import Packet, Raw
 
-from capture import bpf, ebpf, kept_bytes
-from capture.bpf import Instruction, ProgramError
+from vmtrace.capture import bpf, ebpf, kept_bytes
+from vmtrace.capture.bpf import Instruction, ProgramError
 
 LINK = Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02")
 FOUR = IP(src="198.18.0.1", dst="198.18.0.2")

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from capture.ethtool import DriverInfo, Ethtool, Offloads
-from lab import namespaces
+from vmtrace.capture.ethtool import DriverInfo, Ethtool, Offloads
+from vmtrace.lab import namespaces
 
 INTERFACES = sorted(path.name for path in Path("/sys/class/net").iterdir() if path.is_dir())
 NAMES = {

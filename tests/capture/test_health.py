@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from capture import health as module
-from capture.health import CaptureHealth, health_path, reserve, sum_of, write_health
-from capture.offload import Offload
+from vmtrace.capture import health as module
+from vmtrace.capture.health import CaptureHealth, health_path, reserve, sum_of, write_health
+from vmtrace.capture.offload import Offload
 
 DOCUMENT = Path(__file__).parents[2] / "docs/run-folder.md"
 HEALTH = CaptureHealth(

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capture.host_facts import SCHEMA, _cpu, _memory_bytes, _numbers, _system, _virtualisation, host_facts
-from capture.instance_metadata import SETTING
+from vmtrace.capture.host_facts import SCHEMA, _cpu, _memory_bytes, _numbers, _system, _virtualisation, host_facts
+from vmtrace.capture.instance_metadata import SETTING
 
 FILES = {
     "etc/os-release": 'NAME="Debian"\nPRETTY_NAME="Debian GNU/Linux 12 (bookworm)"\n',

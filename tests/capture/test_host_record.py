@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from capture.host_record import HostRecord
+from vmtrace.capture.host_record import HostRecord
 
 
 def test_facts_are_there_at_once_and_counters_at_the_end(tmp_path: Path) -> None:

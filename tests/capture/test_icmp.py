@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capture.icmp import PAYLOAD_BYTES, EchoSocket, internet_checksum
+from vmtrace.capture.icmp import PAYLOAD_BYTES, EchoSocket, internet_checksum
 
 
 @pytest.mark.root

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import capture.instance_metadata
-from capture.instance_metadata import SETTING, _body, _is_complete, check_setting, instance_metadata, is_ec2
+import vmtrace.capture.instance_metadata
+from vmtrace.capture.instance_metadata import SETTING, _body, _is_complete, check_setting, instance_metadata, is_ec2
 
 TOKEN = "AQAEAHh0b2tlbg=="
 FACTS = {
@@ -171,7 +171,7 @@ def test_without_a_token_nothing_else_is_asked(token: Answer) -> None:
 def test_a_slow_service_takes_no_longer_than_the_limit(
     answer: Answer, token: Answer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(capture.instance_metadata, "LIMIT_S", 0.5)
+    monkeypatch.setattr(vmtrace.capture.instance_metadata, "LIMIT_S", 0.5)
     with service(answer, token):
         start_s = time.monotonic()
         facts = instance_metadata()
@@ -196,10 +196,12 @@ def test_a_service_that_does_not_listen_is_reported_at_once(monkeypatch: pytest.
 def test_the_second_address_is_asked_when_the_first_is_silent(
     monkeypatch: pytest.MonkeyPatch, silent_first: bool
 ) -> None:
-    monkeypatch.setattr(capture.instance_metadata, "LIMIT_S", 0.6)
+    monkeypatch.setattr(vmtrace.capture.instance_metadata, "LIMIT_S", 0.6)
     with socket.create_server(("127.0.0.1", 0)) as silent, service() as server:
         services = [("127.0.0.1", silent.getsockname()[1]), ("127.0.0.1", server.server_address[1])]
-        monkeypatch.setattr(capture.instance_metadata, "_SERVICES", services if silent_first else services[::-1])
+        monkeypatch.setattr(
+            vmtrace.capture.instance_metadata, "_SERVICES", services if silent_first else services[::-1]
+        )
         monkeypatch.setenv(SETTING, "force")
         facts = instance_metadata()
     assert facts is not None

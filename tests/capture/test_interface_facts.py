@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from capture.interface_facts import interface_facts
-from lab import namespaces
+from vmtrace.capture.interface_facts import interface_facts
+from vmtrace.lab import namespaces
 
 
 def test_loopback_has_facts_without_a_driver() -> None:

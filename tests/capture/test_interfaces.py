@@ -8,9 +8,9 @@ import subprocess
 
 import pytest
 
-from capture.errors import CaptureError
-from capture.interfaces import interface_lines, interface_towards, no_such_interface
 from tests.capture.traffic import inside
+from vmtrace.capture.errors import CaptureError
+from vmtrace.capture.interfaces import interface_lines, interface_towards, no_such_interface
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "127.3.2.1", "::1", "localhost"])

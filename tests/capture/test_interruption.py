@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from capture.interruption import Interruption
+from vmtrace.capture.interruption import Interruption
 
 
 def ask(number: int = signal.SIGINT) -> None:

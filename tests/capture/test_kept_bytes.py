@@ -12,8 +12,8 @@ from scapy.layers.inet6 import IPv6, IPv6ExtHdrFragment
 from scapy.layers.l2 import ARP, Dot1AD, Dot1Q, Ether
 from scapy.packet import Packet, Raw
 
-from capture import kept_bytes
 from tests.capture.bpf_machine import kept
+from vmtrace.capture import kept_bytes
 
 ETHERNET, RAW, COOKED, COOKED_2 = 1, 12, 113, 276
 WHOLE = kept_bytes.WHOLE_PACKET_BYTES

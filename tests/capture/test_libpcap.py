@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from capture import libpcap
-from capture.libpcap import Dumper, InterfaceGoneError, Live
 from tests.capture.traffic import NumberedDatagrams, numbers, read_pcap
+from vmtrace.capture import libpcap
+from vmtrace.capture.libpcap import Dumper, InterfaceGoneError, Live
 
 needs_rights = pytest.mark.usefixtures("may_capture")
 

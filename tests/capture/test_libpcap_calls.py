@@ -6,8 +6,8 @@ import ctypes
 
 import pytest
 
-from capture import libpcap_calls
-from capture.errors import CaptureError
+from vmtrace.capture import libpcap_calls
+from vmtrace.capture.errors import CaptureError
 
 
 def test_without_libpcap_the_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

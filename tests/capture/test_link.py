@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capture.link import STATISTICS, LinkReader, _attributes, _link_of, _messages
-from lab import namespaces
+from vmtrace.capture.link import STATISTICS, LinkReader, _attributes, _link_of, _messages
+from vmtrace.lab import namespaces
 
 
 @pytest.fixture

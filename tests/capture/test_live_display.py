@@ -8,8 +8,16 @@ import sys
 import pytest
 from rich.console import Console
 
-from capture import live_display
-from capture.live_display import Every, Lines, RewrittenDisplay, RewrittenLine, RichDisplay, amount, amount_bytes
+from vmtrace.capture import live_display
+from vmtrace.capture.live_display import (
+    Every,
+    Lines,
+    RewrittenDisplay,
+    RewrittenLine,
+    RichDisplay,
+    amount,
+    amount_bytes,
+)
 
 
 class Terminal(io.StringIO):
@@ -102,5 +110,5 @@ def test_a_closed_standard_error_ends_nothing(
 def test_the_form_follows_the_stream(monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(live_display.live_display(io.StringIO()), Lines)
     assert isinstance(live_display.live_display(Terminal()), RichDisplay)
-    monkeypatch.setattr("capture.live_display.importlib.util.find_spec", lambda _name: None)
+    monkeypatch.setattr("vmtrace.capture.live_display.importlib.util.find_spec", lambda _name: None)
     assert isinstance(live_display.live_display(Terminal()), RewrittenDisplay)

@@ -1,4 +1,4 @@
-"""`python3 -m capture` is the command under its own name."""
+"""`python3 -m vmtrace.capture` is the command under its own name."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 
 import pytest
 
-from capture.__main__ import main
+from vmtrace.capture.__main__ import main
 
 
 def test_the_help_names_the_program_as_it_was_called(
@@ -16,7 +16,7 @@ def test_the_help_names_the_program_as_it_was_called(
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 0
-    assert capsys.readouterr().out.startswith("usage: python3 -m capture ")
+    assert capsys.readouterr().out.startswith("usage: python3 -m vmtrace.capture ")
 
 
 def test_the_status_is_that_of_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,7 +43,7 @@ def test_trouble_is_at_most_one_line(
         raise error
 
     monkeypatch.setattr("sys.argv", ["capture", "--list"])
-    monkeypatch.setattr("capture.__main__.run", raises)
+    monkeypatch.setattr("vmtrace.capture.__main__.run", raises)
     monkeypatch.setattr("os.dup2", lambda *_: None)
     assert main() == status
     assert capfd.readouterr().err == told

@@ -7,9 +7,9 @@ import shutil
 
 import pytest
 
-from capture.offload import Offload, read_offload
-from lab import namespaces
 from tests.capture.traffic import inside
+from vmtrace.capture.offload import Offload, read_offload
+from vmtrace.lab import namespaces
 
 
 def test_what_is_not_there_has_none() -> None:

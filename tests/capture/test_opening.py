@@ -10,13 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from analyze import trace
-from capture import ebpf
-from capture.errors import CaptureError
-from capture.opening import open_capture, stop_receiving
-from capture.recorder import Recorder
-from capture.settings import CaptureSettings
-from lab import namespaces
 from tests.capture.traffic import (
     NumberedDatagrams,
     certificate,
@@ -25,6 +18,13 @@ from tests.capture.traffic import (
     tcp_payloads,
     tls_transfer,
 )
+from vmtrace.analyze import trace
+from vmtrace.capture import ebpf
+from vmtrace.capture.errors import CaptureError
+from vmtrace.capture.opening import open_capture, stop_receiving
+from vmtrace.capture.recorder import Recorder
+from vmtrace.capture.settings import CaptureSettings
+from vmtrace.lab import namespaces
 
 pytestmark = [pytest.mark.root, pytest.mark.usefixtures("may_capture")]
 HANDSHAKE = b"\x16\x03"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capture.options import above, whole
+from vmtrace.capture.options import above, whole
 
 
 @given(st.integers(-5, 5))

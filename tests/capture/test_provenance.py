@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capture.provenance import Provenance, provenance, read_columns, read_table, vmtrace_version
+from vmtrace.capture.provenance import Provenance, provenance, read_columns, read_table, vmtrace_version
 
 KNOWN = Provenance("vmtrace.host/1", "0.3.0", "vm-1", "6.1.0", "tsc", True, "vmtrace send far --out run", 1.0)
 

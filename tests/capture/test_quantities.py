@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capture.quantities import duration_s, shown_bytes, shown_decimal_bytes, shown_rate, shown_s, size_bytes
+from vmtrace.capture.quantities import duration_s, shown_bytes, shown_decimal_bytes, shown_rate, shown_s, size_bytes
 
 
 @pytest.mark.parametrize(

@@ -11,15 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from analyze import trace
-from capture import bpf
-from capture.errors import CaptureError
-from capture.health import CaptureHealth, health_path
-from capture.libpcap import Live
-from capture.recorder import Recorder
-from capture.rotation import Rotation
-from capture.settings import CaptureSettings
-from lab import namespaces
 from tests.capture.traffic import (
     NumberedDatagrams,
     inside,
@@ -28,6 +19,15 @@ from tests.capture.traffic import (
     tcp_payloads,
     transfer,
 )
+from vmtrace.analyze import trace
+from vmtrace.capture import bpf
+from vmtrace.capture.errors import CaptureError
+from vmtrace.capture.health import CaptureHealth, health_path
+from vmtrace.capture.libpcap import Live
+from vmtrace.capture.recorder import Recorder
+from vmtrace.capture.rotation import Rotation
+from vmtrace.capture.settings import CaptureSettings
+from vmtrace.lab import namespaces
 
 pytestmark = [pytest.mark.root, pytest.mark.usefixtures("may_capture")]
 BUFFER_BYTES = 4 << 20

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from capture import rights
-from capture.errors import CaptureError
+from vmtrace.capture import rights
+from vmtrace.capture.errors import CaptureError
 
 
 def without_the_capability(*words: str) -> subprocess.CompletedProcess[str]:
@@ -30,7 +30,7 @@ def without_the_capability(*words: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.untimed
 @pytest.mark.usefixtures("may_capture")
 def test_the_command_names_the_capability_and_makes_no_file(tmp_path: Path) -> None:
-    done = without_the_capability("-m", "capture", "--interface", "lo", "--write", str(tmp_path / "trace.pcap"))
+    done = without_the_capability("-m", "vmtrace.capture", "--interface", "lo", "--write", str(tmp_path / "trace.pcap"))
     assert done.returncode == 1
     [line] = done.stderr.splitlines()
     assert "CAP_NET_RAW" in line
@@ -44,7 +44,7 @@ def test_the_command_names_the_capability_and_makes_no_file(tmp_path: Path) -> N
 @pytest.mark.usefixtures("may_capture")
 def test_the_question_is_answered_without_capturing() -> None:
     assert rights.missing_rights() is None
-    done = without_the_capability("-c", "from capture.rights import missing_rights; print(missing_rights())")
+    done = without_the_capability("-c", "from vmtrace.capture.rights import missing_rights; print(missing_rights())")
     assert done.stdout.strip() == rights.how_to_grant()
 
 

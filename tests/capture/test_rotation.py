@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from capture.errors import CaptureError
-from capture.rotation import Rotation
+from vmtrace.capture.errors import CaptureError
+from vmtrace.capture.rotation import Rotation
 
 
 def test_without_a_limit_there_is_one_file_of_the_name_given() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from capture.run_state import NAME, RunStateError, read_run_state, write_run_state
+from vmtrace.capture.run_state import NAME, RunStateError, read_run_state, write_run_state
 
 SCHEMA = "vmtrace.test/1"
 

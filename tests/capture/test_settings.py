@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from capture import buffer_size
-from capture.errors import CaptureError
-from capture.settings import CaptureSettings
+from vmtrace.capture import buffer_size
+from vmtrace.capture.errors import CaptureError
+from vmtrace.capture.settings import CaptureSettings
 
 
 def test_the_defaults_keep_headers_of_both_directions() -> None:

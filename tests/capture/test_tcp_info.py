@@ -17,9 +17,9 @@ from pathlib import Path
 
 import pytest
 
-from capture.provenance import read_table
-from capture.tcp_info import COLUMNS, SCHEMA, TcpInfoSampler
 from tests.eventually import eventually
+from vmtrace.capture.provenance import read_table
+from vmtrace.capture.tcp_info import COLUMNS, SCHEMA, TcpInfoSampler
 
 ROOT = Path(__file__).parents[2]
 
@@ -228,7 +228,7 @@ def test_deadlines_do_not_drift_and_missed_ones_are_left_out(tmp_path: Path) -> 
 def test_a_disk_that_is_full_ends_the_writing_and_not_the_sampling(tmp_path: Path) -> None:
     program = (
         "import resource, signal, socket, sys, time\nfrom pathlib import Path\n"
-        "from capture.tcp_info import TcpInfoSampler\nsignal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "from vmtrace.capture.tcp_info import TcpInfoSampler\nsignal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "listener = socket.create_server(('127.0.0.1', 0))\nnear = socket.create_connection(listener.getsockname())\n"
         "sampler = TcpInfoSampler(Path(sys.argv[1]), 0.002)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))\n"

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capture.tcp_info_layout import FIELDS, SIZE, Layout, decode
+from vmtrace.capture.tcp_info_layout import FIELDS, SIZE, Layout, decode
 
 
 def answer(*fields: tuple[str, int, int], length: int = SIZE) -> bytes:

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from capture.health import health_path
-from capture.libpcap import Stats
-from capture.recorder import Recorder
-from capture.rotation import Rotation
-from capture.settings import CaptureSettings
-from capture.writer import Counters
 from tests.capture.traffic import NumberedDatagrams, numbers, read_pcap
+from vmtrace.capture.health import health_path
+from vmtrace.capture.libpcap import Stats
+from vmtrace.capture.recorder import Recorder
+from vmtrace.capture.rotation import Rotation
+from vmtrace.capture.settings import CaptureSettings
+from vmtrace.capture.writer import Counters
 
 
 def test_counters_begin_where_the_recording_begins_and_pass_32_bits() -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import final
 
-from lab import namespaces
+from vmtrace.lab import namespaces
 
 _UNITS_NS = {0xA1B2C3D4: 1000, 0xA1B23C4D: 1}
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from cloudwatch import backoff
-from cloudwatch.command import build_parser, run
 from tests.cloudwatch.made import ACCESS_KEY, SECRET_KEY, TOKEN, Command, Moto, RunMaker, Scripted
+from vmtrace.cloudwatch import backoff
+from vmtrace.cloudwatch.command import build_parser, run
 
 
 @pytest.fixture(autouse=True)

@@ -3,9 +3,9 @@
 from collections import Counter
 from typing import Any
 
-from cloudwatch.answers import Metric, Query, answer_of, metric_of, problems_of, queries_of, samples_of
-from cloudwatch.periods import Range
 from tests.cloudwatch.made import NS, result
+from vmtrace.cloudwatch.answers import Metric, Query, answer_of, metric_of, problems_of, queries_of, samples_of
+from vmtrace.cloudwatch.periods import Range
 
 START_S = 1_790_000_100
 CPU = Query("q0", Metric("AWS/EC2", "CPUUtilization", (("InstanceId", "i-0"),)), "Average", 60)

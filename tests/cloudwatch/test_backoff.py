@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloudwatch import backoff
-from cloudwatch.backoff import Backoff
+from vmtrace.cloudwatch import backoff
+from vmtrace.cloudwatch.backoff import Backoff
 
 
 @given(st.integers(1, 100), st.floats(0, 1))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cloudwatch.catalog import AGENT, EC2, agent_kind, kind_of, namespace_of
+from vmtrace.cloudwatch.catalog import AGENT, EC2, agent_kind, kind_of, namespace_of
 
 
 @pytest.mark.parametrize(

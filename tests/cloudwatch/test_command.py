@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from cloudwatch.command import build_parser
 from tests.in_process import run_here
 from vmtrace import cli
+from vmtrace.cloudwatch.command import build_parser
 
 
 def vmtrace(*arguments: str | Path, **environment: str) -> "subprocess.CompletedProcess[str]":

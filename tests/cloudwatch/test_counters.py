@@ -5,7 +5,7 @@ from itertools import accumulate
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloudwatch.counters import Sample, deltas, is_cumulative
+from vmtrace.cloudwatch.counters import Sample, deltas, is_cumulative
 
 NS = 10**9
 COUNTS = st.lists(st.integers(0, 10**6), min_size=2, max_size=200)

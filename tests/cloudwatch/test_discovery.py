@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from cloudwatch.answers import Metric
-from cloudwatch.discovery import agent_metrics
+from vmtrace.cloudwatch.answers import Metric
+from vmtrace.cloudwatch.discovery import agent_metrics
 
 INSTANCE = "i-0123456789abcdef0"
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from cloudwatch import periods
-from cloudwatch.errors import CloudWatchError
 from tests.cloudwatch.made import ACCESS_KEY, INSTANCE, NS, REGION, SECRET_KEY, TOKEN, error, result, rows
+from vmtrace.cloudwatch import periods
+from vmtrace.cloudwatch.errors import CloudWatchError
 
 
 def of(folder: Path, metric: str, statistic: str | None = None) -> list[dict[str, str]]:
@@ -188,9 +188,9 @@ def test_open_periods_are_waited_for(
     def sleep(seconds: float) -> None:
         slept.append(seconds)
 
-    monkeypatch.setattr("cloudwatch.fetching.time.sleep", sleep)
-    monkeypatch.setattr("cloudwatch.fetching.time.time_ns", lambda: real_ns() + int(sum(slept) * NS))
-    monkeypatch.setattr("cloudwatch.progress.time.monotonic", lambda: real_s() + sum(slept))
+    monkeypatch.setattr("vmtrace.cloudwatch.fetching.time.sleep", sleep)
+    monkeypatch.setattr("vmtrace.cloudwatch.fetching.time.time_ns", lambda: real_ns() + int(sum(slept) * NS))
+    monkeypatch.setattr("vmtrace.cloudwatch.progress.time.monotonic", lambda: real_s() + sum(slept))
     assert command("fetch", run.folder, "--endpoint-url", moto.url) == 0
     assert real_ns() + sum(slept) * NS >= closed_ns
     assert max(slept) <= 1.0
@@ -241,7 +241,7 @@ def test_listing_that_is_denied_leaves_the_instance_s_metrics_and_status_1(
 def test_what_came_before_the_service_failed_is_kept(
     scripted: Any, ec2_run: Any, command: Any, capsys: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cloudwatch.queries.MOST_QUERIES", 5)
+    monkeypatch.setattr("vmtrace.cloudwatch.queries.MOST_QUERIES", 5)
 
     def decide(operation: str, request: dict[str, Any]) -> tuple[int, Any]:
         if operation == "ListMetrics":
@@ -258,7 +258,7 @@ def test_what_came_before_the_service_failed_is_kept(
 
 
 def test_ctrl_c_keeps_what_came(scripted: Any, ec2_run: Any, command: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cloudwatch.queries.MOST_QUERIES", 5)
+    monkeypatch.setattr("vmtrace.cloudwatch.queries.MOST_QUERIES", 5)
     start_s = ec2_run.start_ns // NS
 
     def decide(operation: str, request: dict[str, Any]) -> tuple[int, Any]:
@@ -270,7 +270,7 @@ def test_ctrl_c_keeps_what_came(scripted: Any, ec2_run: Any, command: Any, monke
         raise KeyboardInterrupt
 
     scripted.decide = decide
-    monkeypatch.setattr("cloudwatch.progress.Progress.__call__", interrupted)
+    monkeypatch.setattr("vmtrace.cloudwatch.progress.Progress.__call__", interrupted)
     with pytest.raises(KeyboardInterrupt):
         command("fetch", ec2_run.folder, "--endpoint-url", scripted.url)
     assert of(ec2_run.folder, "CPUUtilization")
@@ -283,7 +283,7 @@ def test_a_run_that_ends_in_the_future_is_refused(new_run: Any, command: Any) ->
 
 
 def test_the_table_is_read_as_the_other_tables_of_a_run_are(moto: Any, ec2_run: Any, command: Any) -> None:
-    from capture.provenance import read_table
+    from vmtrace.capture.provenance import read_table
 
     fill(moto, ec2_run.start_ns)
     command("fetch", ec2_run.folder, "--endpoint-url", moto.url)

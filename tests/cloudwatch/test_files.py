@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from cloudwatch import files
-from cloudwatch.errors import CloudWatchError
+from vmtrace.cloudwatch import files
+from vmtrace.cloudwatch.errors import CloudWatchError
 
 
 def test_a_file_is_for_its_owner_alone_and_nothing_is_left_beside_it(tmp_path: Path) -> None:

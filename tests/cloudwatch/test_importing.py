@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from cloudwatch.errors import CloudWatchError
-from cloudwatch.records import iso
 from tests.cloudwatch.made import INSTANCE, NS, rows
+from vmtrace.cloudwatch.errors import CloudWatchError
+from vmtrace.cloudwatch.records import iso
 
 
 @pytest.fixture(autouse=True)

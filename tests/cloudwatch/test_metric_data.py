@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloudwatch.answers import Metric, Query, answer_of
-from cloudwatch.backoff import Backoff
-from cloudwatch.errors import CloudWatchError
-from cloudwatch.metric_data import Fetch
-from cloudwatch.periods import Range
-from cloudwatch.service import Account, open_service
 from tests.cloudwatch.made import NS, error, result
+from vmtrace.cloudwatch.answers import Metric, Query, answer_of
+from vmtrace.cloudwatch.backoff import Backoff
+from vmtrace.cloudwatch.errors import CloudWatchError
+from vmtrace.cloudwatch.metric_data import Fetch
+from vmtrace.cloudwatch.periods import Range
+from vmtrace.cloudwatch.service import Account, open_service
 
 START_S = 1_790_000_100
 SPAN = Range(START_S * NS, (START_S + 600) * NS)

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloudwatch.errors import CloudWatchError, UsageError
-from cloudwatch.periods import Range, aligned, checked_period, is_open, monitoring, plan, spacing_s
+from vmtrace.cloudwatch.errors import CloudWatchError, UsageError
+from vmtrace.cloudwatch.periods import Range, aligned, checked_period, is_open, monitoring, plan, spacing_s
 
 NS = 10**9
 NOW_NS = 1_800_000_123 * NS

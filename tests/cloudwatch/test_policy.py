@@ -2,7 +2,7 @@
 
 import json
 
-from cloudwatch.policy import policy_text
+from vmtrace.cloudwatch.policy import policy_text
 
 
 def test_fetching_needs_two_actions() -> None:

@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from cloudwatch.progress import Progress
+from vmtrace.cloudwatch.progress import Progress
 
 
 class Terminal(io.StringIO):
@@ -15,7 +15,7 @@ class Terminal(io.StringIO):
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     now = [0.0]
-    monkeypatch.setattr("cloudwatch.progress.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("vmtrace.cloudwatch.progress.time.monotonic", lambda: now[0])
     return now
 
 

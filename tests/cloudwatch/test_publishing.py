@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyze import verdict
-from cloudwatch import publishing, transfer_metrics
-from cloudwatch.errors import CloudWatchError
-from cloudwatch.publishing import MOST_VALUES, MOST_VALUES_OF_DATUM, Published, Selection, data_of, requests_of
-from cloudwatch.service import Account
-from cloudwatch.transfer_metrics import Value, values_of
 from tests.cloudwatch.made import NS, REGION, error
 from tests.cloudwatch.test_transfer_metrics import measured
+from vmtrace.analyze import verdict
+from vmtrace.cloudwatch import publishing, transfer_metrics
+from vmtrace.cloudwatch.errors import CloudWatchError
+from vmtrace.cloudwatch.publishing import MOST_VALUES, MOST_VALUES_OF_DATUM, Published, Selection, data_of, requests_of
+from vmtrace.cloudwatch.service import Account
+from vmtrace.cloudwatch.transfer_metrics import Value, values_of
 
 
 def value(sequence: int, time_s: float, metric: str = "goodput_bps", number: float = 1.0) -> Value:
@@ -199,7 +199,7 @@ def test_a_run_without_pairs_has_nothing_to_publish(ec2_run: Any, command: Any) 
 def test_what_was_put_before_the_service_failed_is_not_put_again(
     scripted: Any, ec2_run: Any, command: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cloudwatch.publishing.MOST_VALUES", 4)
+    monkeypatch.setattr("vmtrace.cloudwatch.publishing.MOST_VALUES", 4)
     ec2_run.pair(1)
     ec2_run.pair(2, start_s=60)
     scripted.answers = [(200, {}), (200, {}), error("Throttling"), (200, {}), error("AccessDenied")]

@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloudwatch.answers import Metric, Query
-from cloudwatch.catalog import EC2_METRICS
-from cloudwatch.queries import MOST_POINTS, MOST_QUERIES, batches, ec2_metrics, queries_for
+from vmtrace.cloudwatch.answers import Metric, Query
+from vmtrace.cloudwatch.catalog import EC2_METRICS
+from vmtrace.cloudwatch.queries import MOST_POINTS, MOST_QUERIES, batches, ec2_metrics, queries_for
 
 
 @given(st.integers(1, 2000), st.integers(60, 455 * 86_400), st.sampled_from([1, 60, 300]))

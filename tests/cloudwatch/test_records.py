@@ -7,7 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloudwatch.records import as_json, instant_ns, iso, moment, number, one_line, parse, record, records, text, whole
+from vmtrace.cloudwatch.records import (
+    as_json,
+    instant_ns,
+    iso,
+    moment,
+    number,
+    one_line,
+    parse,
+    record,
+    records,
+    text,
+    whole,
+)
 
 
 @given(st.integers(0, 250_000_000_000 * 10**6))

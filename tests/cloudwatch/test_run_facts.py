@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from cloudwatch.errors import CloudWatchError
-from cloudwatch.run_facts import is_instance_id, pairs, run_facts
 from tests.cloudwatch.made import INSTANCE, NS, REGION
+from vmtrace.cloudwatch.errors import CloudWatchError
+from vmtrace.cloudwatch.run_facts import is_instance_id, pairs, run_facts
 
 
 def test_time_name_and_instance(ec2_run: Any) -> None:

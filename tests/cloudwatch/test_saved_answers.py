@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from cloudwatch.errors import CloudWatchError
-from cloudwatch.saved_answers import checked_queries, is_answer, series_of_import, unknown_names
+from vmtrace.cloudwatch.errors import CloudWatchError
+from vmtrace.cloudwatch.saved_answers import checked_queries, is_answer, series_of_import, unknown_names
 
 INSTANCE = "i-0123456789abcdef0"
 TIMES = ["2026-11-21T14:00:00+00:00", "2026-11-21T14:05:00+00:00", "2026-11-21T14:10:00+00:00"]

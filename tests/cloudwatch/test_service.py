@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from cloudwatch.backoff import Backoff
-from cloudwatch.errors import CloudWatchError, UsageError
-from cloudwatch.service import Account, Service, _secrets_of, open_service
 from tests.cloudwatch.made import ACCESS_KEY, REGION, SECRET_KEY, TOKEN, error
+from vmtrace.cloudwatch.backoff import Backoff
+from vmtrace.cloudwatch.errors import CloudWatchError, UsageError
+from vmtrace.cloudwatch.service import Account, Service, _secrets_of, open_service
 
 
 def ask(account: Account) -> None:

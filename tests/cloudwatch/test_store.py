@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from cloudwatch.errors import CloudWatchError
-from cloudwatch.store import command_line, fetches_of, kept_fetches, save, series_of, version
+from vmtrace.cloudwatch.errors import CloudWatchError
+from vmtrace.cloudwatch.store import command_line, fetches_of, kept_fetches, save, series_of, version
 
 FETCH = {
     "kind": "imported",

@@ -1,9 +1,9 @@
 """The short answer and the record say the same."""
 
-from cloudwatch.answers import Metric, Series
-from cloudwatch.counters import Sample
-from cloudwatch.fetching import Result
-from cloudwatch.summary import summary_record, summary_text
+from vmtrace.cloudwatch.answers import Metric, Series
+from vmtrace.cloudwatch.counters import Sample
+from vmtrace.cloudwatch.fetching import Result
+from vmtrace.cloudwatch.summary import summary_record, summary_text
 
 NS = 10**9
 

@@ -5,9 +5,9 @@ import csv
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloudwatch.answers import Metric, Series
-from cloudwatch.counters import Sample
-from cloudwatch.table import COLUMNS, dimensions_text, merged, table_text
+from vmtrace.cloudwatch.answers import Metric, Series
+from vmtrace.cloudwatch.counters import Sample
+from vmtrace.cloudwatch.table import COLUMNS, dimensions_text, merged, table_text
 
 NS = 10**9
 PROVENANCE = {"vmtrace": "1", "command": "x", "instance_id": None, "region": "r"}

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from cloudwatch.errors import CloudWatchError
-from cloudwatch.transfer_metrics import values_of
 from tests.cloudwatch.made import NS
+from vmtrace.cloudwatch.errors import CloudWatchError
+from vmtrace.cloudwatch.transfer_metrics import values_of
 
 
 def measured(folder: Path, *rows: dict[str, Any]) -> None:

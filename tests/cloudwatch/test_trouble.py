@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from cloudwatch.trouble import client_error_line, code_of, is_passing, library_error_line
+from vmtrace.cloudwatch.trouble import client_error_line, code_of, is_passing, library_error_line
 
 NOW = datetime(2026, 11, 21, 14, 0, 0, tzinfo=UTC)
 

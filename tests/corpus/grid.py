@@ -13,18 +13,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from unittest.mock import patch
 
-from corpus import workers
 from tests.corpus.corpora import BUCKETS, CORPORA, WORKERS
 from tests.corpus.oracle import assert_same, one_process, run
+from vmtrace.corpus import workers
 
 
 @contextmanager
 def small_runs() -> Iterator[None]:
     """Small captures are cut as large ones are: where files can stand apart, each is a run of its own."""
     with (
-        patch("corpus.planning.ONE_TASK_BYTES", 0),
-        patch("corpus.planning._LEAST_RUN_BYTES", 1),
-        patch("corpus.planning._RUNS_PER_WORKER", 1000),
+        patch("vmtrace.corpus.planning.ONE_TASK_BYTES", 0),
+        patch("vmtrace.corpus.planning._LEAST_RUN_BYTES", 1),
+        patch("vmtrace.corpus.planning._RUNS_PER_WORKER", 1000),
     ):
         yield
 

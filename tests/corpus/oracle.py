@@ -8,11 +8,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from analyze.grouping import Grouping
-from analyze.trace import Options, Trace, read
-from corpus import inputs
-from corpus.running import Done, Run, Settings
-from corpus.workers import ThisProcess, Workers
+from vmtrace.analyze.grouping import Grouping
+from vmtrace.analyze.trace import Options, Trace, read
+from vmtrace.corpus import inputs
+from vmtrace.corpus.running import Done, Run, Settings
+from vmtrace.corpus.workers import ThisProcess, Workers
 
 
 class Quiet:

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from corpus.buckets import BucketTask, analyze_bucket
-from corpus.splitting import split
 from tests.corpus.test_splitting import task_of
+from vmtrace.corpus.buckets import BucketTask, analyze_bucket
+from vmtrace.corpus.splitting import split
 
 
 def test_little_memory_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     split(task_of(tmp_path, buckets=1))
-    monkeypatch.setattr("corpus.buckets._ROOM_SHARE", 1.0)
+    monkeypatch.setattr("vmtrace.corpus.buckets._ROOM_SHARE", 1.0)
     results = []
     for number, memory in enumerate((1 << 30, 40_000)):
         out = tmp_path / f"out{number}"

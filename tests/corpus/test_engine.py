@@ -5,8 +5,8 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyze import _engine
-from corpus.engine import Digits, document, header_of, parsed, rows, written
+from vmtrace.analyze import _engine
+from vmtrace.corpus.engine import Digits, document, header_of, parsed, rows, written
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text() | st.floats(allow_nan=False, allow_infinity=False),

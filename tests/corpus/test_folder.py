@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from analyze.stores import store
-from corpus.folder import Folder, LocalFolder, folder
-from lab.services.object_store import started
+from vmtrace.analyze.stores import store
+from vmtrace.corpus.folder import Folder, LocalFolder, folder
+from vmtrace.lab.services.object_store import started
 
 
 @pytest.fixture(params=["folder", "store"])
@@ -41,7 +41,7 @@ def test_files_come_back_as_they_were_put(place: Folder, tmp_path: Path) -> None
 
 
 def test_slices_are_what_was_written_bucket_by_bucket(place: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("corpus.folder._HELD_BYTES", 10)
+    monkeypatch.setattr("vmtrace.corpus.folder._HELD_BYTES", 10)
     for _ in range(2):
         writer = place.slices("slices/key")
         for bucket, piece in ((1, b"one"), (0, b"zero"), (1, b"and more of one"), (0, b"!")):

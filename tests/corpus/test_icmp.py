@@ -5,19 +5,19 @@ from pathlib import Path
 
 import pytest
 
-from corpus.engine import Record
-from corpus.icmp import translated
 from tests.corpus import captures_made as made
 from tests.corpus.oracle import assert_same, run
+from vmtrace.corpus.engine import Record
+from vmtrace.corpus.icmp import translated
 
 ROUTER = "192.0.2.9"
 
 
 @pytest.fixture(autouse=True)
 def _runs_of_one_file_each(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("corpus.planning.ONE_TASK_BYTES", 0)
-    monkeypatch.setattr("corpus.planning._LEAST_RUN_BYTES", 1)
-    monkeypatch.setattr("corpus.planning._RUNS_PER_WORKER", 1000)
+    monkeypatch.setattr("vmtrace.corpus.planning.ONE_TASK_BYTES", 0)
+    monkeypatch.setattr("vmtrace.corpus.planning._LEAST_RUN_BYTES", 1)
+    monkeypatch.setattr("vmtrace.corpus.planning._RUNS_PER_WORKER", 1000)
 
 
 def syn(number: int, *, server: str = "10.1.0.9", port: int = 443) -> bytes:

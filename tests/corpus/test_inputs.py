@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from corpus.inputs import check_unchanged, find
 from tests.corpus import captures_made as made
+from vmtrace.corpus.inputs import check_unchanged, find
 
 
 def test_captures_have_their_starts_and_others_a_line(tmp_path: Path) -> None:

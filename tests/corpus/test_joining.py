@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from corpus.errors import CorpusError
-from corpus.joining import checked, current, runs_to_join
-from corpus.splitting import Manifest
+from vmtrace.corpus.errors import CorpusError
+from vmtrace.corpus.joining import checked, current, runs_to_join
+from vmtrace.corpus.splitting import Manifest
 
 
 def manifest(name: str, start_ns: int | None, end_ns: int | None, **more: Any) -> Manifest:

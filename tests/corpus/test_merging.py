@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.engine import parsed
-from corpus.merging import distinct_steps, lags_of, merged_header, merged_syns, merged_top, numbered
 from tests.corpus.test_joining import manifest
+from vmtrace.corpus.engine import parsed
+from vmtrace.corpus.merging import distinct_steps, lags_of, merged_header, merged_syns, merged_top, numbered
 
 
 @given(st.lists(st.lists(st.integers(0, 2**60), max_size=6), max_size=5))

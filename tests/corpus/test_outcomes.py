@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from corpus.outcomes import merged_outcomes
+from vmtrace.corpus.outcomes import merged_outcomes
 
 
 def group(kind: str, *servers: tuple[str, int, list[int]], not_listed: int = 0) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from corpus.overview import COLUMNS, Overview, overview_of, slowed
+from vmtrace.corpus.overview import COLUMNS, Overview, overview_of, slowed
 
 
 def row(
@@ -54,6 +54,6 @@ def test_a_corpus_that_nothing_slowed_says_so() -> None:
 
 
 def test_only_so_many_host_pairs_are_counted_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("corpus.overview._MOST_PLACES", 1)
+    monkeypatch.setattr("vmtrace.corpus.overview._MOST_PLACES", 1)
     found = overview(*(row(number, "setup", 1, client=f"10.0.0.{number}:5") for number in (1, 2, 3)))
     assert (len(found.places), found.places_left_out) == (1, 2)

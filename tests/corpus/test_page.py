@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from corpus.page import page_of, write_page
 from tests.corpus.test_overview import overview, row
+from vmtrace.corpus.page import page_of, write_page
 
 
 def test_the_page_escapes_what_captures_say(tmp_path: Path) -> None:

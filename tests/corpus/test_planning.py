@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from corpus.errors import CorpusError
-from corpus.folder import folder
-from corpus.inputs import Found, Input
-from corpus.planning import joined, keep, planned, resumed
+from vmtrace.corpus.errors import CorpusError
+from vmtrace.corpus.folder import folder
+from vmtrace.corpus.inputs import Found, Input
+from vmtrace.corpus.planning import joined, keep, planned, resumed
 
 MB, GB = 1 << 20, 1 << 30
 

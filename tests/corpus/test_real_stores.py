@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from analyze.stores import listing, store, upload
-from analyze.stores.reader import get_range
-from lab.services.object_store import started
-from lab.services.service import Service
 from tests.corpus.oracle import assert_same
 from tests.corpus.test_commands import files_in
+from vmtrace.analyze.stores import listing, store, upload
+from vmtrace.analyze.stores.reader import get_range
 from vmtrace.cli import run
+from vmtrace.lab.services.object_store import started
+from vmtrace.lab.services.service import Service
 
 
 @contextmanager

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 
-from analyze.trace import connection_columns
-from corpus.buckets import LINES, part_name
-from corpus.folder import folder
-from corpus.results import Crossing, TableTask, header, records_of, write_document, write_table
 from tests.corpus.oracle import run
 from tests.corpus.test_commands import files_in
+from vmtrace.analyze.trace import connection_columns
+from vmtrace.corpus.buckets import LINES, part_name
+from vmtrace.corpus.folder import folder
+from vmtrace.corpus.results import Crossing, TableTask, header, records_of, write_document, write_table
 
 
 def test_a_table_has_the_numbers_that_it_is_given(tmp_path: Path) -> None:

@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from analyze import _engine
-from corpus import inputs
-from corpus.errors import CorpusError
-from corpus.running import Run
-from corpus.splitting import manifests
-from corpus.workers import ThisProcess
 from tests.corpus import captures_made as made
 from tests.corpus.corpora import BUCKETS, CORPORA
 from tests.corpus.oracle import Quiet, assert_same, one_process, run, settings
+from vmtrace.analyze import _engine
+from vmtrace.corpus import inputs
+from vmtrace.corpus.errors import CorpusError
+from vmtrace.corpus.running import Run
+from vmtrace.corpus.splitting import manifests
+from vmtrace.corpus.workers import ThisProcess
 
 pytestmark = pytest.mark.slow
 
@@ -24,9 +24,9 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(autouse=True)
 def _runs_of_one_file_each(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small captures are cut as large ones are: where files can stand apart, each is a run of its own."""
-    monkeypatch.setattr("corpus.planning.ONE_TASK_BYTES", 0)
-    monkeypatch.setattr("corpus.planning._LEAST_RUN_BYTES", 1)
-    monkeypatch.setattr("corpus.planning._RUNS_PER_WORKER", 1000)
+    monkeypatch.setattr("vmtrace.corpus.planning.ONE_TASK_BYTES", 0)
+    monkeypatch.setattr("vmtrace.corpus.planning._LEAST_RUN_BYTES", 1)
+    monkeypatch.setattr("vmtrace.corpus.planning._RUNS_PER_WORKER", 1000)
 
 
 def names(paths: list[Path]) -> list[str]:

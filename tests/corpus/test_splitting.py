@@ -3,10 +3,10 @@
 from dataclasses import replace
 from pathlib import Path
 
-from corpus.buckets import BucketTask, analyze_bucket
-from corpus.inputs import find
-from corpus.splitting import SplitTask, manifests, split
 from tests.corpus.test_commands import files_in
+from vmtrace.corpus.buckets import BucketTask, analyze_bucket
+from vmtrace.corpus.inputs import find
+from vmtrace.corpus.splitting import SplitTask, manifests, split
 
 
 def task_of(tmp_path: Path, buckets: int = 3) -> SplitTask:

@@ -14,14 +14,14 @@ from typing import Any
 
 import pytest
 
-from corpus import workers
-from corpus.buckets import BucketTask, analyze_bucket
-from corpus.errors import CorpusError
-from corpus.splitting import SplitTask, split
-from corpus.workers import Cluster, ThisProcess, cluster_at
-from lab.services import process
 from tests.corpus import captures_made as made
 from tests.corpus.oracle import assert_same, run
+from vmtrace.corpus import workers
+from vmtrace.corpus.buckets import BucketTask, analyze_bucket
+from vmtrace.corpus.errors import CorpusError
+from vmtrace.corpus.splitting import SplitTask, split
+from vmtrace.corpus.workers import Cluster, ThisProcess, cluster_at
+from vmtrace.lab.services import process
 
 
 def written(folder: Path, count: int = 60, files: int = 6) -> list[str]:
@@ -30,9 +30,9 @@ def written(folder: Path, count: int = 60, files: int = 6) -> list[str]:
 
 @pytest.fixture(autouse=True)
 def _runs_of_one_file_each(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("corpus.planning.ONE_TASK_BYTES", 0)
-    monkeypatch.setattr("corpus.planning._LEAST_RUN_BYTES", 1)
-    monkeypatch.setattr("corpus.planning._RUNS_PER_WORKER", 1000)
+    monkeypatch.setattr("vmtrace.corpus.planning.ONE_TASK_BYTES", 0)
+    monkeypatch.setattr("vmtrace.corpus.planning._LEAST_RUN_BYTES", 1)
+    monkeypatch.setattr("vmtrace.corpus.planning._RUNS_PER_WORKER", 1000)
 
 
 @contextmanager
@@ -215,7 +215,7 @@ def test_a_worker_that_goes_on_after_its_task_was_done_elsewhere_changes_nothing
 
 @pytest.mark.slow
 def test_a_task_done_twice_at_a_time_changes_nothing(tmp_path: Path) -> None:
-    from corpus import inputs
+    from vmtrace.corpus import inputs
 
     paths = written(tmp_path / "in", 30, 2)
     found = inputs.find(paths, None)
@@ -242,8 +242,8 @@ def test_a_task_done_twice_at_a_time_changes_nothing(tmp_path: Path) -> None:
     at_once(split, task)
     for bucket in range(3):
         at_once(analyze_bucket, BucketTask(str(tmp_path / "work"), bucket, str(tmp_path / "out"), json=True))
-    from corpus.running import Run
     from tests.corpus.oracle import Quiet, settings
+    from vmtrace.corpus.running import Run
 
     Run(settings(tmp_path / "out", None), ThisProcess(), Quiet()).of_split(str(tmp_path / "work"))
     assert_same(tmp_path / "out", paths)

@@ -89,7 +89,7 @@ def test_a_block_works_as_it_is_written(block: str, clone: Path) -> None:
     if "sudo " in block and os.geteuid() != 0:
         pytest.skip("needs root")
     if " lab " in block:
-        from lab import namespaces
+        from vmtrace.lab import namespaces
 
         missing = namespaces.missing_requirement()
         if missing is not None:

@@ -42,8 +42,8 @@ def modules(room: str) -> list[Path]:
 
 
 def test_imports_are_found_wherever_they_stand() -> None:
-    source = "import os.path\ndef f():\n    from sender.wire import Frame\n    import capture as c\n"
-    assert list(imports(source)) == [(1, "os.path"), (3, "sender.wire"), (4, "capture")]
+    source = "import os.path\ndef f():\n    from vmtrace.sender.wire import Frame\n    import capture as c\n"
+    assert list(imports(source)) == [(1, "os.path"), (3, "vmtrace.sender.wire"), (4, "capture")]
 
 
 @pytest.mark.parametrize("room", MAY_IMPORT)

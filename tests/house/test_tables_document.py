@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from analyze.trace import read
+from vmtrace.analyze.trace import read
 
 ROOT = Path(__file__).parents[2]
 

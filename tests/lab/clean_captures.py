@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 
-from lab.edit.capture import Capture
 from tests.lab.edited import sample, seen_after
 from tests.lab.made_transfers import MILLISECOND, upload
+from vmtrace.lab.edit.capture import Capture
 
 # Half the shortest round trip of the transfers, less what is needed to stay below it.
 _WINDOW_LIMITED_PATH_NS = 49_900_000

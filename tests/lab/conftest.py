@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lab import namespaces
+from vmtrace.lab import namespaces
 
 # For the helpers beside the tests; at the end of the path it shadows nothing that is installed.
 sys.path.append(str(Path(__file__).parents[2]))

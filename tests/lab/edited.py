@@ -12,8 +12,8 @@ from typing import Any
 import pyarrow
 
 import vmtrace
-from lab.edit.capture import Capture, parse_capture, pcap_bytes
-from lab.edit.segment import segment_of
+from vmtrace.lab.edit.capture import Capture, parse_capture, pcap_bytes
+from vmtrace.lab.edit.segment import segment_of
 
 Record = dict[str, Any]
 

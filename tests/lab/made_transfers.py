@@ -5,8 +5,8 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass, field
 
-from lab.edit.capture import Capture, Frame
-from lab.edit.segment import ACK, FIN, SYN
+from vmtrace.lab.edit.capture import Capture, Frame
+from vmtrace.lab.edit.segment import ACK, FIN, SYN
 
 MILLISECOND = 1_000_000
 START_NS = 1_700_000_000_000_000_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from pathlib import Path
 
-from lab.fate_log import PacketFate
+from vmtrace.lab.fate_log import PacketFate
 
 
 def tcp_packet(

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from lab.edit.capture import Capture
-from lab.edit.segment import ACK, FIN, SYN, Segment, sack_blocks, segment_of
+from vmtrace.lab.edit.capture import Capture
+from vmtrace.lab.edit.segment import ACK, FIN, SYN, Segment, sack_blocks, segment_of
 
 Address = tuple[bytes, int]
 Way = tuple[Address, Address]

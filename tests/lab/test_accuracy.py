@@ -6,14 +6,14 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
-from lab import namespaces
-from lab.accuracy import demands, readings
-from lab.accuracy.__main__ import QUICK
-from lab.accuracy.demands import Judged
-from lab.hosts import ADDRESSES
-from lab.ready_scenarios import SCENARIOS
-from lab.scenario import Run, run
 from tests.busy_machine import too_busy
+from vmtrace.lab import namespaces
+from vmtrace.lab.accuracy import demands, readings
+from vmtrace.lab.accuracy.__main__ import QUICK
+from vmtrace.lab.accuracy.demands import Judged
+from vmtrace.lab.hosts import ADDRESSES
+from vmtrace.lab.ready_scenarios import SCENARIOS
+from vmtrace.lab.scenario import Run, run
 
 pytestmark = pytest.mark.alone
 

@@ -6,10 +6,10 @@ from typing import cast
 
 import pytest
 
-from lab.accuracy.demands import HandshakeTruth, Judged, confused, handshakes, hidden_tails, round_trips
-from lab.fate_log import PacketFate
-from lab.transfer import PORT
 from tests.lab.packets import fate
+from vmtrace.lab.accuracy.demands import HandshakeTruth, Judged, confused, handshakes, hidden_tails, round_trips
+from vmtrace.lab.fate_log import PacketFate
+from vmtrace.lab.transfer import PORT
 
 CLIENT = 40_000
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from lab.accuracy import field_cases
-from lab.accuracy.field_cases import CASES, Case
-from lab.accuracy.strangers import read_document
+from vmtrace.lab.accuracy import field_cases
+from vmtrace.lab.accuracy.field_cases import CASES, Case
+from vmtrace.lab.accuracy.strangers import read_document
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: str(case.name))

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from lab.accuracy import policing
-from lab.accuracy.policing import Judged, Label, judged, label, table
+from vmtrace.lab.accuracy import policing
+from vmtrace.lab.accuracy.policing import Judged, Label, judged, label, table
 
 POLICED = "C=5-L=2000000-CD=500-PCIR=1500000-PBC=100000-RTT=100-RTTV=0-RTTC=0%-LOSS=0%-TCP=cubic-T=1-CP=1.pcap.xz"
 SHAPED = "C=5-L=2000000-CD=500-SCIR=10000000-RTT=100-RTTV=0-RTTC=0%-LOSS=2%-TCP=cubic-T=1-CP=1.pcap.xz"

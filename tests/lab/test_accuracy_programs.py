@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from lab.accuracy import program_runs, programs
-from lab.accuracy.program_commands import Ends, Program, found, missing, nginx, rsync_daemon, scp, ssh_pipe
-from lab.accuracy.program_runs import Made, NotMadeError, listens, made_of
-from lab.accuracy.program_transfers import ProgramTransfer, draw
-from lab.accuracy.programs import Judged, Measured, Told, measure, sections, told_of, write_document
-from lab.fate_log import FLAG_ACK, PacketFate
-from lab.hosts import end_process, module_environment
-from lab.transfer import PORT
+from vmtrace.lab.accuracy import program_runs, programs
+from vmtrace.lab.accuracy.program_commands import Ends, Program, found, missing, nginx, rsync_daemon, scp, ssh_pipe
+from vmtrace.lab.accuracy.program_runs import Made, NotMadeError, listens, made_of
+from vmtrace.lab.accuracy.program_transfers import ProgramTransfer, draw
+from vmtrace.lab.accuracy.programs import Judged, Measured, Told, measure, sections, told_of, write_document
+from vmtrace.lab.fate_log import FLAG_ACK, PacketFate
+from vmtrace.lab.hosts import end_process, module_environment
+from vmtrace.lab.transfer import PORT
 
 ABSENT = Program(("no-such-program",), lambda _: ["no-such-program"])
 
@@ -198,7 +198,7 @@ def test_a_slow_server_answers_and_takes_uploads(address: str) -> None:
         f"print(u.urlopen(u.Request('{url}', bytes(40000), method='PUT')).status)"
     )
     manner = ("--answer-bytes", "5000", "--think", "0.01", "--piece-bytes", "2000", "--interval", "0.01")
-    command = [sys.executable, "-m", "lab.accuracy.program_servers", address, str(port), *manner]
+    command = [sys.executable, "-m", "vmtrace.lab.accuracy.program_servers", address, str(port), *manner]
     # A process of its own, as in a transfer: what tests of other servers import changes how threads of this one wait.
     with subprocess.Popen(command, env=module_environment(), stderr=subprocess.DEVNULL) as server:
         try:

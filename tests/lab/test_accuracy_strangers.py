@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from lab.accuracy.strangers import Difference, contradictions, differences, look
+from vmtrace.lab.accuracy.strangers import Difference, contradictions, differences, look
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 

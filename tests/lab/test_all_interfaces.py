@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 import vmtrace
-from lab import kernel_counters
-from lab.capture_run import capturing
-from lab.emulator import EmulatorSettings
-from lab.hosts import HostSettings, Topology, joined_hosts
-from lab.impairments import Impairments
-from lab.transfer import Transfer, run_transfer
 from tests.busy_machine import Witness, too_busy
+from vmtrace.lab import kernel_counters
+from vmtrace.lab.capture_run import capturing
+from vmtrace.lab.emulator import EmulatorSettings
+from vmtrace.lab.hosts import HostSettings, Topology, joined_hosts
+from vmtrace.lab.impairments import Impairments
+from vmtrace.lab.transfer import Transfer, run_transfer
 
 RTT_S = 0.02
 FORWARD = Impairments(delay_s=RTT_S / 2, rate_bps=40e6, queue_bytes=8_000_000, loss=0.01)

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from lab.edit.capture import Capture, Frame
-from lab.edit.segment import segments_of
 from tests.lab.clean_captures import clean_capture
 from tests.lab.edited import Record, analyzed, bulk, quality
+from vmtrace.lab.edit.capture import Capture, Frame
+from vmtrace.lab.edit.segment import segments_of
 
 SECOND = 1_000_000_000
 BOTH_ENDS = [

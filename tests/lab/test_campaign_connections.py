@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from lab.campaign.connections import connections
-from lab.fate_log import FLAG_ACK, FLAG_FIN, FLAG_RST, FLAG_SYN, PacketFate
 from tests.lab.packets import fate
+from vmtrace.lab.campaign.connections import connections
+from vmtrace.lab.fate_log import FLAG_ACK, FLAG_FIN, FLAG_RST, FLAG_SYN, PacketFate
 
 SECOND_MS = 1000
 

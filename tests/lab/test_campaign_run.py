@@ -15,16 +15,16 @@ from typing import Any
 
 import pytest
 
-from lab.campaign import run as campaign_run
-from lab.campaign.settings import Campaign, CampaignError, Host
-from lab.fate_log import read_csv
-from lab.guest import kernel
-from lab.hosts import module_environment
-from lab.profiles import PROFILES
-from lab.profiles.overrides import changed
-from lab.stalls import read as read_stalls
 from tests.busy_machine import where_it_ran
 from tests.lab.packets import own_namespaces
+from vmtrace.lab.campaign import run as campaign_run
+from vmtrace.lab.campaign.settings import Campaign, CampaignError, Host
+from vmtrace.lab.fate_log import read_csv
+from vmtrace.lab.guest import kernel
+from vmtrace.lab.hosts import module_environment
+from vmtrace.lab.profiles import PROFILES
+from vmtrace.lab.profiles.overrides import changed
+from vmtrace.lab.stalls import read as read_stalls
 
 HERE = Path(__file__).parent
 LOSSY = changed(PROFILES["lossy"], ["rtt=10ms", "loss=2%"])
@@ -193,8 +193,8 @@ def start(folder: Path, profile: str, host: Host) -> subprocess.Popen[bytes]:
     """A long campaign in a process of its own, once its data flows."""
     program = (
         "import sys; from dataclasses import replace; from pathlib import Path\n"
-        "from lab.campaign import run; from lab.campaign.settings import Host\n"
-        "from lab.profiles import PROFILES; from tests.lab.test_campaign_run import PLAIN, quiet\n"
+        "from vmtrace.lab.campaign import run; from vmtrace.lab.campaign.settings import Host\n"
+        "from vmtrace.lab.profiles import PROFILES; from tests.lab.test_campaign_run import PLAIN, quiet\n"
         f"campaign = replace(PLAIN, profile=PROFILES[{profile!r}], sender_host=Host({host.value!r}),\n"
         "    sender_arguments=('--repeat', '100'))\n"
         f"outcome = run.run(campaign, Path({str(folder / 'run')!r}), quiet)\n"

@@ -7,11 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from lab.campaign.connections import Connection
-from lab.campaign.transfers import Transfers, read_pairs
-from lab.stalls import Stall
-from lab.timing import Standstills
 from tests.lab.packets import fate
+from vmtrace.lab.campaign.connections import Connection
+from vmtrace.lab.campaign.transfers import Transfers, read_pairs
+from vmtrace.lab.stalls import Stall
+from vmtrace.lab.timing import Standstills
 
 MS = 1_000_000
 

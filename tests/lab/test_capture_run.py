@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from lab import namespaces
-from lab.capture_run import Capture, CaptureHealth, capturing
-from lab.fate_log import FLAG_SYN
-from lab.pcap_file import read_packets
+from vmtrace.lab import namespaces
+from vmtrace.lab.capture_run import Capture, CaptureHealth, capturing
+from vmtrace.lab.fate_log import FLAG_SYN
+from vmtrace.lab.pcap_file import read_packets
 
 
 @pytest.fixture

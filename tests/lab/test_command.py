@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from lab import command, namespaces
-from lab.campaign import run as campaign_run
-from lab.campaign.settings import Campaign, CampaignError, Host
-from lab.guest import kernel
-from lab.profiles import PROFILES
+from vmtrace.lab import command, namespaces
+from vmtrace.lab.campaign import run as campaign_run
+from vmtrace.lab.campaign.settings import Campaign, CampaignError, Host
+from vmtrace.lab.guest import kernel
+from vmtrace.lab.profiles import PROFILES
 
 
 def run(*words: str) -> int:

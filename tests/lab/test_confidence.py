@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from lab.accuracy import confidence
-from lab.accuracy.confidence import Bin, Told, bins, collect, sections, write
+from vmtrace.lab.accuracy import confidence
+from vmtrace.lab.accuracy.confidence import Bin, Told, bins, collect, sections, write
 
 
 def told(confidence: float, *, right: bool = True, factor: str = "application", place: str = "sender") -> Told:

@@ -10,11 +10,11 @@ import dpkt
 import pytest
 
 import vmtrace
-from lab.description import Scenario
-from lab.hosts import HostSettings
-from lab.impairments import Impairments
-from lab.scenario import run
-from lab.transfer import Transfer
+from vmtrace.lab.description import Scenario
+from vmtrace.lab.hosts import HostSettings
+from vmtrace.lab.impairments import Impairments
+from vmtrace.lab.scenario import run
+from vmtrace.lab.transfer import Transfer
 
 _ECE, _CWR = 0x40, 0x80
 HOST = HostSettings("cubic", sysctls={"net.ipv4.tcp_ecn": "1"})

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lab import cpu_quota
+from vmtrace.lab import cpu_quota
 
 BUSY = """
 import resource, time

@@ -9,18 +9,18 @@ from random import Random
 import dpkt
 import pytest
 
-from lab.edit.capture import Capture, Frame, parse_capture, pcap_bytes
-from lab.edit.clock import StepClock
-from lab.edit.copies import RepeatFrames
-from lab.edit.disorder import SwapNeighbours, Times, data_and_its_ack, two_of_data
-from lab.edit.editor import edit
-from lab.edit.frames_chosen import data, pure_acks
-from lab.edit.header_fields import FixIdentification, NoTimestamps, RandomIdentification, WrapSequence
-from lab.edit.missing import CutFrames, DropBursts, DropChosen, DropFrames
-from lab.edit.segment import OPTION_TIMESTAMPS, SYN, Segment, sack_blocks, segment_of, segments_of
-from lab.edit.truth import ClockStep, Truth
 from tests.lab.edited import sample
 from tests.lab.made_transfers import upload
+from vmtrace.lab.edit.capture import Capture, Frame, parse_capture, pcap_bytes
+from vmtrace.lab.edit.clock import StepClock
+from vmtrace.lab.edit.copies import RepeatFrames
+from vmtrace.lab.edit.disorder import SwapNeighbours, Times, data_and_its_ack, two_of_data
+from vmtrace.lab.edit.editor import edit
+from vmtrace.lab.edit.frames_chosen import data, pure_acks
+from vmtrace.lab.edit.header_fields import FixIdentification, NoTimestamps, RandomIdentification, WrapSequence
+from vmtrace.lab.edit.missing import CutFrames, DropBursts, DropChosen, DropFrames
+from vmtrace.lab.edit.segment import OPTION_TIMESTAMPS, SYN, Segment, sack_blocks, segment_of, segments_of
+from vmtrace.lab.edit.truth import ClockStep, Truth
 
 CLEAN = sample("window-limited.pcap")
 LOSSY = sample("lossy-sender.pcap")

@@ -4,11 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from lab.edit.capture import Capture
-from lab.edit.editor import Fault, edit
-from lab.edit.frames_chosen import data, pure_acks
-from lab.edit.missing import DropBursts, DropChosen, DropFrames
-from lab.edit.segment import FIN, segments_of
 from tests.lab.clean_captures import (
     LOSSLESS,
     LOSSLESS_BESIDE_SENDER,
@@ -19,6 +14,11 @@ from tests.lab.clean_captures import (
 )
 from tests.lab.edited import analyzed, bulk, directions, judged, quality, total
 from tests.lab.plain_measurements import hidden_ends, unseen_acknowledged_bytes
+from vmtrace.lab.edit.capture import Capture
+from vmtrace.lab.edit.editor import Fault, edit
+from vmtrace.lab.edit.frames_chosen import data, pure_acks
+from vmtrace.lab.edit.missing import DropBursts, DropChosen, DropFrames
+from vmtrace.lab.edit.segment import FIN, segments_of
 
 FAULTS = {
     "data": DropFrames(0.05, data),

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from lab.edit.capture import Capture
-from lab.edit.clock import StepClock
-from lab.edit.editor import edit
-from lab.edit.header_fields import NoTimestamps
-from lab.edit.truth import ClockStep
 from tests.lab.clean_captures import LOSSLESS, LOSSY, clean_capture
 from tests.lab.edited import Record, analyzed, quality, total
 from tests.lab.made_transfers import MILLISECOND
+from vmtrace.lab.edit.capture import Capture
+from vmtrace.lab.edit.clock import StepClock
+from vmtrace.lab.edit.editor import edit
+from vmtrace.lab.edit.header_fields import NoTimestamps
+from vmtrace.lab.edit.truth import ClockStep
 
 SECOND = 1000 * MILLISECOND
 STEPS_NS = [sign * size for size in (80 * MILLISECOND, 150 * MILLISECOND, SECOND, 3600 * SECOND) for sign in (1, -1)]

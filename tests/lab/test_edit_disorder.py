@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from lab.edit.disorder import Pairing, SwapNeighbours, Times, any_two, data_and_its_ack, two_of_data
-from lab.edit.editor import Edited, edit
 from tests.lab.clean_captures import LOSSLESS_BESIDE_SENDER, LOSSLESS_ELSEWHERE, LOSSY_BESIDE_SENDER, clean_capture
 from tests.lab.edited import Record, analyzed, bulk, quality, total
+from vmtrace.lab.edit.disorder import Pairing, SwapNeighbours, Times, any_two, data_and_its_ack, two_of_data
+from vmtrace.lab.edit.editor import Edited, edit
 
 AT_RECEIVER = tuple(name for name in LOSSLESS_ELSEWHERE if name.endswith("at-receiver"))
 JUDGEMENTS = ("retransmitted_segments", "lost_segments_inferred", "spurious_segments", "network_duplicates")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from lab.edit.copies import RepeatFrames
-from lab.edit.editor import edit
-from lab.edit.frames_chosen import data
 from tests.lab.clean_captures import LOSSLESS, LOSSY, clean_capture
 from tests.lab.edited import Record, analyzed, directions, quality
 from tests.lab.made_transfers import MILLISECOND
+from vmtrace.lab.edit.copies import RepeatFrames
+from vmtrace.lab.edit.editor import edit
+from vmtrace.lab.edit.frames_chosen import data
 
 FAULTS = {
     "every frame at once": RepeatFrames(1.0),

@@ -8,12 +8,12 @@ import pyarrow
 import pytest
 
 import vmtrace
-from lab.edit.capture import Capture, pcap_bytes
-from lab.edit.editor import Fault, edit
-from lab.edit.header_fields import FixIdentification, NoTimestamps, RandomIdentification, WrapSequence
-from lab.edit.missing import CutFrames
 from tests.lab.clean_captures import LOSSLESS, LOSSLESS_BESIDE_SENDER, LOSSY, LOSSY_BESIDE_SENDER, clean_capture
 from tests.lab.edited import Record, analyzed, directions, quality, total
+from vmtrace.lab.edit.capture import Capture, pcap_bytes
+from vmtrace.lab.edit.editor import Fault, edit
+from vmtrace.lab.edit.header_fields import FixIdentification, NoTimestamps, RandomIdentification, WrapSequence
+from vmtrace.lab.edit.missing import CutFrames
 
 ALL = (*LOSSLESS, *LOSSY, "reordered-duplicated.pcap")
 BESIDE_SENDER = LOSSLESS_BESIDE_SENDER + LOSSY_BESIDE_SENDER

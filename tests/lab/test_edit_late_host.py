@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from lab.edit.capture import pcap_bytes
-from lab.edit.editor import edit
-from lab.edit.late_host import LateHost
 from tests.lab.clean_captures import clean_capture
 from tests.lab.edited import Record, analyzed, bulk, quality, total
+from vmtrace.lab.edit.capture import pcap_bytes
+from vmtrace.lab.edit.editor import edit
+from vmtrace.lab.edit.late_host import LateHost
 
 JUDGEMENTS = ("retransmitted_segments", "spurious_segments", "reordered_segments", "network_duplicates")
 AT_RECEIVER = ("lossy-receiver.pcap", "window-limited-at-receiver", "made-at-receiver", "made-ipv6-at-receiver")

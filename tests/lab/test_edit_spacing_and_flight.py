@@ -6,13 +6,13 @@ import statistics
 
 import pytest
 
-from lab.edit.editor import edit
-from lab.edit.frames_chosen import data
-from lab.edit.header_fields import WrapSequence
-from lab.edit.missing import DropFrames
 from tests.lab.clean_captures import LOSSLESS, LOSSLESS_BESIDE_SENDER, LOSSY, LOSSY_BESIDE_SENDER, clean_capture
 from tests.lab.edited import Record, analyzed, bulk
 from tests.lab.plain_measurements import Way, data_ways, pipe_of, spacings_ns
+from vmtrace.lab.edit.editor import edit
+from vmtrace.lab.edit.frames_chosen import data
+from vmtrace.lab.edit.header_fields import WrapSequence
+from vmtrace.lab.edit.missing import DropFrames
 
 # A histogram step is 1/64 of an octave (docs/methods.md, section 4).
 SKETCH_ACCURACY = 0.01

@@ -17,12 +17,12 @@ from typing import Any
 
 import pytest
 
-from lab.emulator import Emulator, EmulatorSettings, settings_from_json
-from lab.fate_log import PacketFate, read_binary
-from lab.hosts import module_environment
-from lab.impairments import BurstLoss, Hold, Impairments, TokenBucket
 from tests.busy_machine import where_it_ran
 from tests.lab.packets import tcp_packet
+from vmtrace.lab.emulator import Emulator, EmulatorSettings, settings_from_json
+from vmtrace.lab.fate_log import PacketFate, read_binary
+from vmtrace.lab.hosts import module_environment
+from vmtrace.lab.impairments import BurstLoss, Hold, Impairments, TokenBucket
 
 pytestmark = pytest.mark.alone
 
@@ -38,7 +38,7 @@ def carry(
         inside.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4_000_000)
     (folder / "settings").write_text(json.dumps(asdict(settings)))
     descriptors = (near_inside.fileno(), far_inside.fileno())
-    command = [sys.executable, "-m", "lab.emulator", "--descriptors", *map(str, descriptors)]
+    command = [sys.executable, "-m", "vmtrace.lab.emulator", "--descriptors", *map(str, descriptors)]
     command += [
         "--settings",
         str(folder / "settings"),

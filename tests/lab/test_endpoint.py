@@ -12,16 +12,16 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from lab.endpoint import _random_bytes
-from lab.hosts import module_environment
-from lab.transfer import Transfer
+from vmtrace.lab.endpoint import _random_bytes
+from vmtrace.lab.hosts import module_environment
+from vmtrace.lab.transfer import Transfer
 
 
 def run_client(folder: Path, port: int, transfer: Transfer) -> subprocess.CompletedProcess[str]:
     orders: dict[str, Any] = {"end": "client", "address": "127.0.0.1", "port": port, "transfer": asdict(transfer)}
     orders |= {"congestion_control": "reno", "tcp_info": str(folder / "info.csv"), "result": str(folder / "result")}
     (folder / "orders").write_text(json.dumps(orders))
-    command = [sys.executable, "-m", "lab.endpoint", str(folder / "orders")]
+    command = [sys.executable, "-m", "vmtrace.lab.endpoint", str(folder / "orders")]
     return subprocess.run(command, env=module_environment(), check=False, capture_output=True, text=True, timeout=20)
 
 

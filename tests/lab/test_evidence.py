@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from capture.provenance import provenance
-from lab.capture_run import CaptureHealth
-from lab.description import Scenario
-from lab.evidence import Evidence, truth_document
-from lab.pcap_file import CapturedPacket
-from lab.transfer import TransferOutcome
 from tests.lab.packets import fate
+from vmtrace.capture.provenance import provenance
+from vmtrace.lab.capture_run import CaptureHealth
+from vmtrace.lab.description import Scenario
+from vmtrace.lab.evidence import Evidence, truth_document
+from vmtrace.lab.pcap_file import CapturedPacket
+from vmtrace.lab.transfer import TransferOutcome
 
 SENDER = bytes([198, 18, 1, 1])
 TABLE_HEAD = provenance("vmtrace.tcpinfo/1", 0.01, "by hand").header() + "stream,rtt_us,min_rtt_us\n"

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from lab.fate_log import HEADER_BYTES, RECORD, csv_writer, read_binary, read_csv, stream_binary, write_csv
-from lab.impairments import Fate
 from tests.lab.packets import fate, tcp_packet
+from vmtrace.lab.fate_log import HEADER_BYTES, RECORD, csv_writer, read_binary, read_csv, stream_binary, write_csv
+from vmtrace.lab.impairments import Fate
 
 
 def record(packet: bytes, *, entered: int = 10, out: int = 30, number: int = 0, direction: int = 0) -> bytes:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from lab.accuracy import field
-from lab.accuracy.field import Measured, measure, sections
-from lab.accuracy.field_runs import draw
+from vmtrace.lab.accuracy import field
+from vmtrace.lab.accuracy.field import Measured, measure, sections
+from vmtrace.lab.accuracy.field_runs import draw
 
 
 def test_a_seed_draws_the_same_transfers_again_and_another_seed_others() -> None:

@@ -10,12 +10,12 @@ import pyarrow as pa
 import pytest
 
 import vmtrace
-from lab.description import Scenario
-from lab.hosts import HostSettings
-from lab.impairments import Impairments
-from lab.scenario import run
-from lab.tcp_info import read_table
-from lab.transfer import Transfer
+from vmtrace.lab.description import Scenario
+from vmtrace.lab.hosts import HostSettings
+from vmtrace.lab.impairments import Impairments
+from vmtrace.lab.scenario import run
+from vmtrace.lab.tcp_info import read_table
+from vmtrace.lab.transfer import Transfer
 
 WAY = Impairments(delay_s=0.01, rate_bps=50e6, queue_bytes=150_000, loss=0.002)
 BACK = Impairments(delay_s=0.01)

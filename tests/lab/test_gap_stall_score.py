@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from lab.accuracy.gap_stall_score import SenderState, StallTally, state_before, states, table
-from lab.accuracy.gap_truth import Event, Gap, Place, Truth
+from vmtrace.lab.accuracy.gap_stall_score import SenderState, StallTally, state_before, states, table
+from vmtrace.lab.accuracy.gap_truth import Event, Gap, Place, Truth
 
 MS = 1_000_000
 SECOND = 1000 * MS

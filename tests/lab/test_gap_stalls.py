@@ -10,15 +10,15 @@ from scapy.layers.inet import IP, TCP
 from scapy.layers.l2 import Ether
 from scapy.utils import wrpcap
 
-from lab import namespaces
-from lab.accuracy import gap_runs, gap_stalls
-from lab.accuracy.gap_runs import Made
-from lab.accuracy.gap_stall_runs import draw
-from lab.description import Scenario
-from lab.impairments import Hold, Impairments
-from lab.scenario import Run
-from lab.stalls import Stalls
-from lab.transfer import Transfer
+from vmtrace.lab import namespaces
+from vmtrace.lab.accuracy import gap_runs, gap_stalls
+from vmtrace.lab.accuracy.gap_runs import Made
+from vmtrace.lab.accuracy.gap_stall_runs import draw
+from vmtrace.lab.description import Scenario
+from vmtrace.lab.impairments import Hold, Impairments
+from vmtrace.lab.scenario import Run
+from vmtrace.lab.stalls import Stalls
+from vmtrace.lab.transfer import Transfer
 
 
 def document(cause: str, side: str) -> dict[str, object]:
@@ -134,10 +134,11 @@ def test_a_transfer_is_found_again_where_its_folder_has_been_moved(tmp_path: Pat
 def test_a_transfer_that_its_path_makes_endless_is_refused_and_the_others_go_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lab.scenario._TIME_LIMIT_S", 1.0)
+    monkeypatch.setattr("vmtrace.lab.scenario._TIME_LIMIT_S", 1.0)
     dead = Impairments(holds=(Hold(0, 1000, drop=True),))
     endless = Scenario("endless", "", Transfer(payload_bytes=1000), dead, dead)
     monkeypatch.setattr(
-        "lab.accuracy.gap_stall_runs.draw", lambda *_: {"endless": lambda folder: gap_runs.run_path(endless, folder)}
+        "vmtrace.lab.accuracy.gap_stall_runs.draw",
+        lambda *_: {"endless": lambda folder: gap_runs.run_path(endless, folder)},
     )
     assert gap_stalls.measure(tmp_path, seed=1, each=1).refused == ["endless (no run to rely on)"]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from lab.accuracy.gap_causes import gaps, transfers
-from lab.accuracy.gap_truth import Event, Gap, Place, Score, Truth, label, table
+from vmtrace.lab.accuracy.gap_causes import gaps, transfers
+from vmtrace.lab.accuracy.gap_truth import Event, Gap, Place, Score, Truth, label, table
 
 MS = 1_000_000
 

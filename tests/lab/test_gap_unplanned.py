@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from lab.accuracy.gap_truth import Event, Truth
-from lab.accuracy.gap_unplanned import Passage, unplanned, waits
+from vmtrace.lab.accuracy.gap_truth import Event, Truth
+from vmtrace.lab.accuracy.gap_unplanned import Passage, unplanned, waits
 
 MS = 1_000_000
 

@@ -7,7 +7,7 @@ import threading
 import time
 from pathlib import Path
 
-from lab.guest.init import Reports, report_line, wait_until_closed
+from vmtrace.lab.guest.init import Reports, report_line, wait_until_closed
 
 
 def test_a_report_carries_word_clock_and_text() -> None:

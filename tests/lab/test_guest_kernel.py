@@ -17,14 +17,14 @@ from pathlib import Path
 
 import pytest
 
-from lab import namespaces
-from lab.emulator import EmulatorSettings
-from lab.guest import kernel
-from lab.guest.kernel import GuestError, GuestKernel, GuestSettings
-from lab.hosts import EmulatedPath, HostSettings, Topology, joined_hosts
-from lab.impairments import Impairments
-from lab.stalls import GuestKernelHost, Stalling, Stalls, read
 from tests.lab.packets import own_namespaces
+from vmtrace.lab import namespaces
+from vmtrace.lab.emulator import EmulatorSettings
+from vmtrace.lab.guest import kernel
+from vmtrace.lab.guest.kernel import GuestError, GuestKernel, GuestSettings
+from vmtrace.lab.hosts import EmulatedPath, HostSettings, Topology, joined_hosts
+from vmtrace.lab.impairments import Impairments
+from vmtrace.lab.stalls import GuestKernelHost, Stalling, Stalls, read
 
 HOSTS = {"sender": HostSettings(), "receiver": HostSettings()}
 PATH = EmulatorSettings(Impairments(delay_s=0.005), Impairments(delay_s=0.005), 1)

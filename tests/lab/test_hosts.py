@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from lab import namespaces
-from lab.emulator import EmulatorSettings
-from lab.hosts import (
+from tests.lab.packets import own_namespaces
+from vmtrace.lab import namespaces
+from vmtrace.lab.emulator import EmulatorSettings
+from vmtrace.lab.hosts import (
     EmulatedPath,
     HostSettings,
     Topology,
@@ -22,8 +23,7 @@ from lab.hosts import (
     module_environment,
     route_congestion_control,
 )
-from lab.impairments import Impairments
-from tests.lab.packets import own_namespaces
+from vmtrace.lab.impairments import Impairments
 
 HOSTS = {"sender": HostSettings(), "receiver": HostSettings(sack=False)}
 PATH = EmulatorSettings(Impairments(delay_s=0.005), Impairments(delay_s=0.005), 1)
@@ -47,7 +47,7 @@ def round_trip_s(path: EmulatedPath) -> float:
 
 def start_run(folder: Path) -> subprocess.Popen[bytes]:
     """A scenario in a process of its own, already transferring."""
-    command = [sys.executable, "-m", "lab.scenario", "clean-bbr-rtt100", "--out", str(folder)]
+    command = [sys.executable, "-m", "vmtrace.lab.scenario", "clean-bbr-rtt100", "--out", str(folder)]
     process = subprocess.Popen(command, env=module_environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     while not (folder / "clean-bbr-rtt100" / "client.settings.json").exists() and process.poll() is None:
         time.sleep(0.02)

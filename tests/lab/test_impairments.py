@@ -8,7 +8,7 @@ import pytest
 from scapy.layers.inet import IP, TCP
 from scapy.layers.inet6 import IPv6
 
-from lab.impairments import (
+from vmtrace.lab.impairments import (
     BurstLoss,
     Decision,
     DirectionState,

@@ -6,8 +6,8 @@ import socket
 
 import pytest
 
-from lab import kernel_counters, namespaces
-from lab.kernel_counters import added
+from vmtrace.lab import kernel_counters, namespaces
+from vmtrace.lab.kernel_counters import added
 
 
 @pytest.mark.root

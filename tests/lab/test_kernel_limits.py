@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lab.accuracy.kernel_limits import KernelLimit
+from vmtrace.lab.accuracy.kernel_limits import KernelLimit
 
 
 def test_a_queue_is_put_on_the_device_with_rate_and_burst() -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from lab.accuracy.limit_score import TimeScore, Told, score, table, told_of
-from lab.accuracy.limit_truth import Known
+from vmtrace.lab.accuracy.limit_score import TimeScore, Told, score, table, told_of
+from vmtrace.lab.accuracy.limit_truth import Known
 
 MS = 1_000_000
 

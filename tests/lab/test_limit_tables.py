@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from lab.accuracy.__main__ import main
-from lab.accuracy.limit_tables import Bucket, Triggers, buckets, triggers
-from lab.impairments import TokenBucket
+from vmtrace.lab.accuracy.__main__ import main
+from vmtrace.lab.accuracy.limit_tables import Bucket, Triggers, buckets, triggers
+from vmtrace.lab.impairments import TokenBucket
 
 SHAPER = TokenBucket(10e6, 1_000_000, 300_000)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import itertools
 
-from lab.accuracy.gap_truth import Event, Truth
-from lab.accuracy.limit_truth import Known, Witnesses, bucket_seen_behind_it, known, share
-from lab.fate_log import FLAG_ACK, FLAG_SYN, PacketFate
-from lab.impairments import Impairments, TokenBucket
+from vmtrace.lab.accuracy.gap_truth import Event, Truth
+from vmtrace.lab.accuracy.limit_truth import Known, Witnesses, bucket_seen_behind_it, known, share
+from vmtrace.lab.fate_log import FLAG_ACK, FLAG_SYN, PacketFate
+from vmtrace.lab.impairments import Impairments, TokenBucket
 
 MS = 1_000_000
 SEGMENT_BYTES, IP_BYTES = 1448, 1500

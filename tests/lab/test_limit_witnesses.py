@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from lab import namespaces
-from lab.accuracy import gap_runs, verdict_runs, verdicts
-from lab.accuracy.verdicts import Judged, Tally
 from tests.busy_machine import too_busy
+from vmtrace.lab import namespaces
+from vmtrace.lab.accuracy import gap_runs, verdict_runs, verdicts
+from vmtrace.lab.accuracy.verdicts import Judged, Tally
 
 pytestmark = pytest.mark.alone
 

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 import vmtrace
-from lab.description import Scenario
-from lab.fate_log import PacketFate, read_csv
-from lab.hosts import HostSettings
-from lab.impairments import BurstLoss, Impairments
-from lab.scenario import run
-from lab.transfer import Transfer
+from vmtrace.lab.description import Scenario
+from vmtrace.lab.fate_log import PacketFate, read_csv
+from vmtrace.lab.hosts import HostSettings
+from vmtrace.lab.impairments import BurstLoss, Impairments
+from vmtrace.lab.scenario import run
+from vmtrace.lab.transfer import Transfer
 
 BURSTS = BurstLoss(enter_bad=0.004, leave_bad=0.3, loss_bad=0.9)
 FORWARD = Impairments(delay_s=0.01, rate_bps=40e6, queue_bytes=400_000, burst_loss=BURSTS)

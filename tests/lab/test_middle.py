@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from lab.accuracy.middle import tapped
-from lab.edit.capture import Capture, Frame, parse_capture, pcap_bytes
+from vmtrace.lab.accuracy.middle import tapped
+from vmtrace.lab.edit.capture import Capture, Frame, parse_capture, pcap_bytes
 
 MS = 1_000_000
 RAW_IP, ETHERNET = 101, 1

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from lab import namespaces
 from tests.lab.packets import own_namespaces
+from vmtrace.lab import namespaces
 
 
 @pytest.mark.root

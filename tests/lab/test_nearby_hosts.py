@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 import vmtrace
-from capture.recorder import Recorder
-from capture.settings import CaptureSettings
-from lab import namespaces
 from tests.busy_machine import where_it_ran
+from vmtrace.capture.recorder import Recorder
+from vmtrace.capture.settings import CaptureSettings
+from vmtrace.lab import namespaces
 
 SENDER, RECEIVER = "198.18.90.1", "198.18.90.2"
 PORT = 5000

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from lab.pcap_file import read_packets
 from tests.lab.packets import tcp_packet
+from vmtrace.lab.pcap_file import read_packets
 
 
 def test_microsecond_files_and_torn_ends_are_read(tmp_path: Path) -> None:

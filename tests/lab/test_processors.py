@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from lab import processors
+from vmtrace.lab import processors
 
 
 @pytest.mark.parametrize(("allowed", "left", "kept"), [({0, 1}, {0}, 1), ({2, 5, 7}, {2, 5}, 7), ({3}, {3}, None)])

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from lab.impairments import Hold, Impairments
-from lab.profiles import PROFILES
-from lab.profiles.overrides import changed
-from lab.profiles.profile import Profile
+from vmtrace.lab.impairments import Hold, Impairments
+from vmtrace.lab.profiles import PROFILES
+from vmtrace.lab.profiles.overrides import changed
+from vmtrace.lab.profiles.profile import Profile
 
 PROMISED = {"lan", "ec2-micro-to-campus", "planetlab", "bufferbloat", "token-bucket", "satellite"}
 CARRIED_BPS = 150e6

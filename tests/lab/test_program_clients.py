@@ -7,9 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from lab.accuracy import program_others, programs, s3_upload
-from lab.accuracy.program_clients import aria2, copy_in, copy_out, h2load, postgres, s3_server, sftp_of_few_requests
-from lab.accuracy.program_commands import Ends
+from vmtrace.lab.accuracy import program_others, programs, s3_upload
+from vmtrace.lab.accuracy.program_clients import (
+    aria2,
+    copy_in,
+    copy_out,
+    h2load,
+    postgres,
+    s3_server,
+    sftp_of_few_requests,
+)
+from vmtrace.lab.accuracy.program_commands import Ends
 
 
 @pytest.fixture

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from lab.hosts import Topology
-from lab.ready_scenarios import SCENARIOS
-from lab.transfer import Kind
+from vmtrace.lab.hosts import Topology
+from vmtrace.lab.ready_scenarios import SCENARIOS
+from vmtrace.lab.transfer import Kind
 
 ALL = list(SCENARIOS.values())
 

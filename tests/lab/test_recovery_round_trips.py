@@ -9,13 +9,13 @@ import pyarrow as pa
 import pytest
 
 import vmtrace
-from lab.description import Scenario
-from lab.fate_log import PacketFate, read_csv
-from lab.hosts import HostSettings
-from lab.impairments import Impairments
-from lab.scenario import run
-from lab.transfer import Transfer
 from tests.busy_machine import Witness, too_busy
+from vmtrace.lab.description import Scenario
+from vmtrace.lab.fate_log import PacketFate, read_csv
+from vmtrace.lab.hosts import HostSettings
+from vmtrace.lab.impairments import Impairments
+from vmtrace.lab.scenario import run
+from vmtrace.lab.transfer import Transfer
 
 FORWARD = Impairments(delay_s=0.02, rate_bps=30e6, queue_bytes=400_000, loss=0.02, reorder=0.01, reorder_delay_s=0.003)
 BACK = Impairments(delay_s=0.02, rate_bps=30e6, queue_bytes=400_000, loss=0.02)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from lab.fate_log import FLAG_ACK, PacketFate
-from lab.round_trips import clean_samples_s
 from tests.lab.packets import fate
+from vmtrace.lab.fate_log import FLAG_ACK, PacketFate
+from vmtrace.lab.round_trips import clean_samples_s
 
 
 def ack(number: int, value: int, *, leaves_at_ms: int) -> PacketFate:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from lab.pcap_file import read_packets
+from vmtrace.lab.pcap_file import read_packets
 
 FOLDER = Path(__file__).resolve().parents[2] / "samples"
 SAMPLES: list[dict[str, Any]] = json.loads((FOLDER / "manifest.json").read_text())["samples"]

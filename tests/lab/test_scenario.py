@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from lab.capture_run import WHOLE_PACKETS_BYTES
-from lab.description import Scenario
-from lab.fate_log import PacketFate
-from lab.hosts import HostSettings, Topology
-from lab.impairments import Impairments
-from lab.pcap_file import read_packets
-from lab.scenario import Run, main, run
-from lab.tcp_info import read_table
-from lab.transfer import Kind, Transfer
+from vmtrace.lab.capture_run import WHOLE_PACKETS_BYTES
+from vmtrace.lab.description import Scenario
+from vmtrace.lab.fate_log import PacketFate
+from vmtrace.lab.hosts import HostSettings, Topology
+from vmtrace.lab.impairments import Impairments
+from vmtrace.lab.pcap_file import read_packets
+from vmtrace.lab.scenario import Run, main, run
+from vmtrace.lab.tcp_info import read_table
+from vmtrace.lab.transfer import Kind, Transfer
 
 _LOSSY = Scenario(
     "lossy",
@@ -75,8 +75,8 @@ def test_a_run_whose_emulator_was_late_will_do_where_times_do_not_matter(
         {"good": False, "problems": ["late"], "late": ["late"]},
         {"good": True, "problems": [], "late": []},
     ])  # fmt: skip
-    monkeypatch.setattr("lab.namespaces.require", lambda: None)
-    monkeypatch.setattr("lab.scenario._run_afresh", lambda _scenario, folder: Run(folder, next(truths)))
+    monkeypatch.setattr("vmtrace.lab.namespaces.require", lambda: None)
+    monkeypatch.setattr("vmtrace.lab.scenario._run_afresh", lambda _scenario, folder: Run(folder, next(truths)))
     done = run(_LOSSY, tmp_path, attempts=5, good_enough=attrgetter(enough))
     assert (done.agreed, done.good) == (True, enough == "good")
     assert len(list(truths)) == 3 - runs

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from lab.services import campaigns_demo
-from lab.services.campaigns_demo import CAMPAIGNS, build_parser
+from vmtrace.lab.services import campaigns_demo
+from vmtrace.lab.services.campaigns_demo import CAMPAIGNS, build_parser
 
 
 def test_all_five_plans_of_the_studies_are_shown() -> None:

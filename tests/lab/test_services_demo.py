@@ -14,11 +14,11 @@ from typing import Any
 import dpkt
 import pytest
 
-from lab import namespaces
-from lab.hosts import module_environment
-from lab.services import azurite
-from lab.services.provider_run import STAND_INS
 from tests.eventually import eventually
+from vmtrace.lab import namespaces
+from vmtrace.lab.hosts import module_environment
+from vmtrace.lab.services import azurite
+from vmtrace.lab.services.provider_run import STAND_INS
 
 PLAN = """
 name = "short"
@@ -89,7 +89,15 @@ def run_of(folder: Path, provider: str) -> Run:
 def demo(folder: Path, plan: str, *words: str) -> subprocess.CompletedProcess[str]:
     plan_path = folder / "plan.toml"
     plan_path.write_text(plan)
-    command = [sys.executable, "-m", "lab.services.demo", "--out", str(folder / "out"), "--plan", str(plan_path)]
+    command = [
+        sys.executable,
+        "-m",
+        "vmtrace.lab.services.demo",
+        "--out",
+        str(folder / "out"),
+        "--plan",
+        str(plan_path),
+    ]
     command += ["--scale", "1", *words]
     return subprocess.run(command, env=module_environment(), capture_output=True, text=True, check=False, timeout=280)
 
@@ -228,7 +236,7 @@ def test_logging_in_waits_for_a_name_a_connection_and_tls_a_round_trip_each(done
 @pytest.mark.root
 @pytest.mark.untimed
 def test_a_folder_that_holds_a_run_is_left_alone(done: tuple[Path, str]) -> None:
-    command = [sys.executable, "-m", "lab.services.demo", "--out", str(done[0])]
+    command = [sys.executable, "-m", "vmtrace.lab.services.demo", "--out", str(done[0])]
     ended = subprocess.run(command, env=module_environment(), capture_output=True, text=True, check=False)
     assert ended.returncode == 2
     assert "exists: remove it, or choose another --out" in ended.stderr
@@ -241,7 +249,17 @@ def test_an_interrupted_demo_removes_its_objects_and_leaves_no_server_and_no_nam
     if reason:
         pytest.skip(reason)
     out = tmp_path / "out"
-    command = [sys.executable, "-m", "lab.services.demo", "--out", str(out), "--provider", "swift", "--rtt", "0.05"]
+    command = [
+        sys.executable,
+        "-m",
+        "vmtrace.lab.services.demo",
+        "--out",
+        str(out),
+        "--provider",
+        "swift",
+        "--rtt",
+        "0.05",
+    ]
     with subprocess.Popen(
         command, env=module_environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
     ) as running:

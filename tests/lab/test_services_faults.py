@@ -16,11 +16,11 @@ from azure.storage.blob import BlobServiceClient
 from botocore.config import Config
 from botocore.exceptions import ClientError, ConnectionClosedError, IncompleteReadError, ResponseStreamingError
 
-from lab.services import fault_proxy, faults
-from lab.services.certificates import Certificates
-from lab.services.fault_proxy import FaultProxy
-from lab.services.faults import Action, Fault, Rules
-from lab.services.service import Service
+from vmtrace.lab.services import fault_proxy, faults
+from vmtrace.lab.services.certificates import Certificates
+from vmtrace.lab.services.fault_proxy import FaultProxy
+from vmtrace.lab.services.faults import Action, Fault, Rules
+from vmtrace.lab.services.service import Service
 
 BODY = os.urandom(200_000)
 BUCKET = "vmtrace-faults"

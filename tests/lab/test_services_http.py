@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from lab.services import http_messages
-from lab.services.http_messages import Framing
+from vmtrace.lab.services import http_messages
+from vmtrace.lab.services.http_messages import Framing
 
 
 def body_of(framing: Framing, data: bytes, length_bytes: int = 0) -> tuple[bytes, bytes]:

@@ -11,12 +11,12 @@ from pathlib import Path
 import dpkt
 import pytest
 
-from lab import namespaces
-from lab.hosts import module_environment
-from lab.services import certificates, delayed_path, moto
-from lab.services.certificates import KeyKind
-from lab.services.delayed_path import DelayedPath
-from lab.services.service import Service
+from vmtrace.lab import namespaces
+from vmtrace.lab.hosts import module_environment
+from vmtrace.lab.services import certificates, delayed_path, moto
+from vmtrace.lab.services.certificates import KeyKind
+from vmtrace.lab.services.delayed_path import DelayedPath
+from vmtrace.lab.services.service import Service
 
 RTT_S = 0.04
 CLIENT = """

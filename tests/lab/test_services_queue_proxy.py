@@ -7,9 +7,9 @@ from pathlib import Path
 import boto3
 import pytest
 
-from lab.services import elasticmq, queue_proxy
-from lab.services.certificates import Certificates
-from lab.services.queue_faults import (
+from vmtrace.lab.services import elasticmq, queue_proxy
+from vmtrace.lab.services.certificates import Certificates
+from vmtrace.lab.services.queue_faults import (
     Fate,
     Marks,
     Rule,
@@ -21,7 +21,7 @@ from lab.services.queue_faults import (
     to_json,
     without,
 )
-from lab.services.service import Service
+from vmtrace.lab.services.service import Service
 
 BODY = "vmtrace1.0123456789abcdef.7.100.200.0123456789abcdef.---"
 

@@ -10,7 +10,7 @@ import pytest
 import swiftclient
 from azure.storage.blob import BlobServiceClient
 
-from lab.services.service import Service
+from vmtrace.lab.services.service import Service
 
 PAYLOAD = os.urandom(300_000)
 REPEATS = 10

@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from lab.hosts import module_environment
-from lab.services import accepted, azurite, certificates, moto, process
-from lab.services.certificates import Certificates, KeyKind
-from lab.services.service import Place
 from tests.eventually import eventually
+from vmtrace.lab.hosts import module_environment
+from vmtrace.lab.services import accepted, azurite, certificates, moto, process
+from vmtrace.lab.services.certificates import Certificates, KeyKind
+from vmtrace.lab.services.service import Place
 
 OWNER = """
 import sys, time
 from pathlib import Path
-from lab.services import certificates, moto
+from vmtrace.lab.services import certificates, moto
 with moto.started(certificates.make(Path(sys.argv[1]))) as service:
     print(service.port, service.process_id, flush=True)
     time.sleep(600)

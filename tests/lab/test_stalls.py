@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from lab.stalls import FROZEN_HOST, FrozenHost, GuestKernelHost, Stall, Stalling, Stalls, read, write_log
 from tests.eventually import eventually
+from vmtrace.lab.stalls import FROZEN_HOST, FrozenHost, GuestKernelHost, Stall, Stalling, Stalls, read, write_log
 
 OFTEN = Stalls(shortest_run_s=0.02, longest_run_s=0.04, shortest_s=0.03, longest_s=0.06)
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from lab import namespaces
-from lab.services.faults import Action, Fault
-from lab.swarm import network
-from lab.swarm.demo import COUNTERS_WITHIN, report_of
-from lab.swarm.experiment import Experiment, Outcome, run
+from vmtrace.lab import namespaces
+from vmtrace.lab.services.faults import Action, Fault
+from vmtrace.lab.swarm import network
+from vmtrace.lab.swarm.demo import COUNTERS_WITHIN, report_of
+from vmtrace.lab.swarm.experiment import Experiment, Outcome, run
 
 pytestmark = [pytest.mark.root, pytest.mark.slow]
 

@@ -7,7 +7,7 @@ import struct
 import time
 from pathlib import Path
 
-from lab.tcp_info import COLUMNS, FIELDS, TcpInfoSampler, decode, last_rows, read_table
+from vmtrace.lab.tcp_info import COLUMNS, FIELDS, TcpInfoSampler, decode, last_rows, read_table
 
 
 def test_fields_lie_where_the_kernel_puts_them() -> None:

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from lab.fate_log import PacketFate
-from lab.timing import DelayErrors, Standstill, Standstills, as_json, problems
 from tests.lab.packets import fate
+from vmtrace.lab.fate_log import PacketFate
+from vmtrace.lab.timing import DelayErrors, Standstill, Standstills, as_json, problems
 
 
 def late(number: int, late_us: int, waited_us: int = 0) -> PacketFate:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from lab.description import Scenario
-from lab.impairments import Hold, Impairments
-from lab.scenario import run
-from lab.transfer import Kind, Transfer
+from vmtrace.lab.description import Scenario
+from vmtrace.lab.impairments import Hold, Impairments
+from vmtrace.lab.scenario import run
+from vmtrace.lab.transfer import Kind, Transfer
 
 _NEAR = Impairments(delay_s=0.002)
 
@@ -52,7 +52,7 @@ def test_a_token_writer_keeps_its_pace(tmp_path: Path) -> None:
 @pytest.mark.root
 @pytest.mark.usefixtures("real_hosts")
 def test_a_path_that_never_works_ends_with_one_clear_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lab.scenario._TIME_LIMIT_S", 1.0)
+    monkeypatch.setattr("vmtrace.lab.scenario._TIME_LIMIT_S", 1.0)
     dead = Impairments(holds=(Hold(0, 1000, drop=True),))
     with pytest.raises(RuntimeError, match="not done in time"):
         run(Scenario("dead", "", Transfer(payload_bytes=1000), dead, dead), tmp_path)

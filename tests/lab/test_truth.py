@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from lab import truth
-from lab.fate_log import FLAG_FIN, FLAG_SYN, PacketFate
 from tests.lab.packets import fate
+from vmtrace.lab import truth
+from vmtrace.lab.fate_log import FLAG_FIN, FLAG_SYN, PacketFate
 
 
 def flow(*packets: PacketFate) -> truth.FlowTruth:

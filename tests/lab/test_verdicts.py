@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from lab.accuracy import gap_runs, verdicts
-from lab.accuracy.limit_truth import Witnesses
-from lab.accuracy.verdict_runs import Labelled, draw
-from lab.accuracy.verdicts import Judged, Tally, direction_of, measure, sections, table
-from lab.impairments import Impairments
+from vmtrace.lab.accuracy import gap_runs, verdicts
+from vmtrace.lab.accuracy.limit_truth import Witnesses
+from vmtrace.lab.accuracy.verdict_runs import Labelled, draw
+from vmtrace.lab.accuracy.verdicts import Judged, Tally, direction_of, measure, sections, table
+from vmtrace.lab.impairments import Impairments
 
 
 def verdict(factor: str, confidence: float, *candidates: str) -> dict[str, Any]:

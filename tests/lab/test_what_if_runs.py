@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from lab.accuracy import what_if_runs
-from lab.accuracy.what_if_runs import Pair, draw, names, time_to_the_readers_fin_s
-from lab.transfer import Kind
+from vmtrace.lab.accuracy import what_if_runs
+from vmtrace.lab.accuracy.what_if_runs import Pair, draw, names, time_to_the_readers_fin_s
+from vmtrace.lab.transfer import Kind
 
 # Fields that a change of that kind may touch, in the scenario or below it.
 TOUCHED = {

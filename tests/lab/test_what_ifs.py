@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lab.accuracy.what_ifs import Judged, Measured, line, sections, with_prediction
+from vmtrace.lab.accuracy.what_ifs import Judged, Measured, line, sections, with_prediction
 
 KNOWN = Judged("window-0", "window", 4e6, 8e6)
 

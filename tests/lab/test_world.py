@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 from dnslib import QTYPE, DNSRecord
 
-from capture.icmp import internet_checksum
-from lab.world import plan, servers
-from lab.world.__main__ import lines, main, score_of
-from lab.world.emulator import Crossing, Way, crossing_from, ipv4, time_exceeded
-from lab.world.geography import CITIES, FIBRE_KM_PER_S, SITES, VANTAGES, distance_km, one_way_s
-from lab.world.load import load_of
-from lab.world.plan import World
-from lab.world.running import landmarks_file, look_at, names_file, resolvers_file
-from lab.world.score import NEAR_KM, score
-from lab.world.standing import ways
+from vmtrace.capture.icmp import internet_checksum
+from vmtrace.lab.world import plan, servers
+from vmtrace.lab.world.__main__ import lines, main, score_of
+from vmtrace.lab.world.emulator import Crossing, Way, crossing_from, ipv4, time_exceeded
+from vmtrace.lab.world.geography import CITIES, FIBRE_KM_PER_S, SITES, VANTAGES, distance_km, one_way_s
+from vmtrace.lab.world.load import load_of
+from vmtrace.lab.world.plan import World
+from vmtrace.lab.world.running import landmarks_file, look_at, names_file, resolvers_file
+from vmtrace.lab.world.score import NEAR_KM, score
+from vmtrace.lab.world.standing import ways
 
 SIZE = {"seed": 1, "sites": 4, "per_site": 3, "resolvers": 16}
 VANTAGE, FRONT_END, ROUTER = (socket.inet_aton(one) for one in ("198.19.1.2", "198.18.16.1", "198.18.64.1"))
@@ -230,7 +230,7 @@ def test_a_small_world_is_found_and_located(tmp_path: Path) -> None:
 def test_a_machine_that_cannot_is_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("lab.namespaces.missing_requirement", lambda: "the lab needs root")
+    monkeypatch.setattr("vmtrace.lab.namespaces.missing_requirement", lambda: "the lab needs root")
     assert main(["--out", str(tmp_path / "out")]) == 1
     assert capsys.readouterr().err == "vmtrace: the lab needs root\n"
 

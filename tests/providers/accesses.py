@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from providers.costs.chunk import DELETE, FIRST_OBJECT, LIST, READ, WRITE, Chunk
+from vmtrace.providers.costs.chunk import DELETE, FIRST_OBJECT, LIST, READ, WRITE, Chunk
 
 OPERATIONS = {"read": READ, "write": WRITE, "list": LIST, "delete": DELETE}
 

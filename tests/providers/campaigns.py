@@ -6,11 +6,11 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from providers.campaign import End, run_campaign
-from providers.clock import REAL, Clock
-from providers.display import Display
-from providers.kinds.kind import CampaignPlan
-from providers.order import Order
+from vmtrace.providers.campaign import End, run_campaign
+from vmtrace.providers.clock import REAL, Clock
+from vmtrace.providers.display import Display
+from vmtrace.providers.kinds.kind import CampaignPlan
+from vmtrace.providers.order import Order
 
 START_NS = 1_700_000_000 * 10**9
 

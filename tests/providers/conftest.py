@@ -11,20 +11,20 @@ import pytest
 # For the helpers beside the tests; at the end of the path it shadows nothing that is installed.
 sys.path.append(str(Path(__file__).parents[2]))
 
-from lab.services.service import Service as Server
-from providers import registry
-from providers.service import Service
 from tests.providers.fakes import Memory, module
 from tests.providers.real_services import SERVERS, Bench
+from vmtrace.lab.services.service import Service as Server
+from vmtrace.providers import registry
+from vmtrace.providers.service import Service
 
 
 @pytest.fixture
 def memory(monkeypatch: pytest.MonkeyPatch) -> Memory:
     """What the service `fake` holds; it is in the registry as long as the test runs."""
     held = Memory()
-    made = ModuleType("providers.services.fake")
+    made = ModuleType("vmtrace.providers.services.fake")
     vars(made).update(module(held))
-    monkeypatch.setitem(sys.modules, "providers.services.fake", made)
+    monkeypatch.setitem(sys.modules, "vmtrace.providers.services.fake", made)
     names = registry.names()
     monkeypatch.setattr(registry, "names", lambda: [*names, "fake"])
     return held

@@ -8,7 +8,7 @@ from typing import Any
 
 from dnslib import AAAA, CNAME, QTYPE, RCODE, RR, A, DNSRecord
 
-from providers.discovery.resolvers import Resolver
+from vmtrace.providers.discovery.resolvers import Resolver
 
 Answer = Callable[[DNSRecord, bool], DNSRecord | bytes | None]
 """From a question, and whether it came over TCP; None stays silent."""

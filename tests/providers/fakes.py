@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from providers.errors import ErrorKind, ServiceError
-from providers.service import LocalFile, Sdk, Sink, Stored
+from vmtrace.providers.errors import ErrorKind, ServiceError
+from vmtrace.providers.service import LocalFile, Sdk, Sink, Stored
 
 Fault = Callable[[], None]
 

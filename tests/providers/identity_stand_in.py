@@ -16,8 +16,8 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from lab.services.certificates import Certificates
-from lab.services.service import Service as Server
+from vmtrace.lab.services.certificates import Certificates
+from vmtrace.lab.services.service import Service as Server
 
 USER, PASSWORD, PROJECT, DOMAIN, REGION = "tester", "testing", "box", "Default", "RegionOne"
 _REFUSED = {"code": 401, "title": "Unauthorized", "message": "The request you have made requires authentication."}

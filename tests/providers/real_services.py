@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from providers import registry
-from providers.errors import ServiceError
-from providers.registry import Provider
-from providers.service import Service, Target
+from vmtrace.providers import registry
+from vmtrace.providers.errors import ServiceError
+from vmtrace.providers.registry import Provider
+from vmtrace.providers.service import Service, Target
 
 SERVERS = {
     "s3": "swift_service",

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lab.services.process import free_ports
-from providers.swarm import seed as seeding
-from providers.swarm.client import session
-from providers.swarm.torrent import Torrent, made_torrent
+from vmtrace.lab.services.process import free_ports
+from vmtrace.providers.swarm import seed as seeding
+from vmtrace.providers.swarm.client import session
+from vmtrace.providers.swarm.torrent import Torrent, made_torrent
 
 LOOPBACK = "127.0.0.1"
 WEB_ADDRESS = "127.0.0.2"  # libtorrent bans an address whole: that of seeds is another

@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from lab.services import fault_proxy
-from lab.services.certificates import Certificates
-from lab.services.faults import Action, Fault
-from lab.services.service import Service as Server
-from providers import registry
-from providers.digest_sink import DigestSink
-from providers.files import craft
-from providers.from_start import FromStart
-from providers.plan import Workload
-from providers.service import Target
 from tests.providers.real_services import SOME
+from vmtrace.lab.services import fault_proxy
+from vmtrace.lab.services.certificates import Certificates
+from vmtrace.lab.services.faults import Action, Fault
+from vmtrace.lab.services.service import Service as Server
+from vmtrace.providers import registry
+from vmtrace.providers.digest_sink import DigestSink
+from vmtrace.providers.files import craft
+from vmtrace.providers.from_start import FromStart
+from vmtrace.providers.plan import Workload
+from vmtrace.providers.service import Target
 
 SIZE = 300_000
 

@@ -4,10 +4,10 @@ import threading
 
 import pytest
 
-from providers.budget import Budget, Limits, pair_usage
-from providers.errors import BudgetError
-from providers.plan import Workload
-from providers.prices import Prices, Usage
+from vmtrace.providers.budget import Budget, Limits, pair_usage
+from vmtrace.providers.errors import BudgetError
+from vmtrace.providers.plan import Workload
+from vmtrace.providers.prices import Prices, Usage
 
 PRICES = Prices(
     0.0, 0.0, 0.0, 1000.0, 5.0, 1.0, 0.0, 0.0

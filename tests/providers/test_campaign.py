@@ -8,20 +8,20 @@ from typing import Any
 
 import pytest
 
-from lab.services import fault_proxy
-from lab.services.certificates import Certificates
-from lab.services.faults import Action, Fault
-from lab.services.service import Service as Server
-from providers.budget import Limits
-from providers.campaign import End, command_line, run_campaign
-from providers.display import Display
-from providers.errors import ErrorKind, ProvidersError, ServiceError
-from providers.order import Order
-from providers.plan import Plan, Workload
-from providers.prices import load_prices
-from providers.transfer import Job
 from tests.providers.fakes import Memory
 from tests.providers.real_services import SOME
+from vmtrace.lab.services import fault_proxy
+from vmtrace.lab.services.certificates import Certificates
+from vmtrace.lab.services.faults import Action, Fault
+from vmtrace.lab.services.service import Service as Server
+from vmtrace.providers.budget import Limits
+from vmtrace.providers.campaign import End, command_line, run_campaign
+from vmtrace.providers.display import Display
+from vmtrace.providers.errors import ErrorKind, ProvidersError, ServiceError
+from vmtrace.providers.order import Order
+from vmtrace.providers.plan import Plan, Workload
+from vmtrace.providers.prices import load_prices
+from vmtrace.providers.transfer import Job
 
 PLAN = Plan("small", (Workload("one", 1, 3000), Workload("three", 3, 100)), repeat=2)
 

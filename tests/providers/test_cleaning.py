@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from providers.cleaning import clean_run
-from providers.errors import ErrorKind, ProvidersError, ServiceError
-from providers.journal import Journal
-from providers.run_folder import RunFolder
 from tests.providers.fakes import Memory
+from vmtrace.providers.cleaning import clean_run
+from vmtrace.providers.errors import ErrorKind, ProvidersError, ServiceError
+from vmtrace.providers.journal import Journal
+from vmtrace.providers.run_folder import RunFolder
 
 
 @pytest.fixture

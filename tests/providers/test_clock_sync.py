@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from providers.clock_sync import clock_offset, of_chrony, of_ntpd, of_timesyncd
+from vmtrace.providers.clock_sync import clock_offset, of_chrony, of_ntpd, of_timesyncd
 
 CHRONY = (
     "A29FC801,162.159.200.1,4,1700000000.123,-0.000123456,0.000100000,0.000200000,-1.2,0.0,0.1,"

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 sys.path.append(str(Path(__file__).parents[2]))
 
-from providers.costs import caches
-from providers.costs.caches import CacheSimulation, Simulated
-from providers.costs.compiled import IS_FAST, Lazily
 from tests.providers.accesses import Access, chunk_of, reads
+from vmtrace.providers.costs import caches
+from vmtrace.providers.costs.caches import CacheSimulation, Simulated
+from vmtrace.providers.costs.compiled import IS_FAST, Lazily
 
 ACCESSES = st.lists(
     st.tuples(

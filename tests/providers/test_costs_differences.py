@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from providers.costs.charges import charges_of
-from providers.costs.differences import Difference, differences
-from providers.costs.quantities import Charges, Portion, Scenario, Usage
-from providers.rates import Price, Rates, RateTable
+from vmtrace.providers.costs.charges import charges_of
+from vmtrace.providers.costs.differences import Difference, differences
+from vmtrace.providers.costs.quantities import Charges, Portion, Scenario, Usage
+from vmtrace.providers.rates import Price, Rates, RateTable
 
 RATES = Rates(
     "s3", None, None,

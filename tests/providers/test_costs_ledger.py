@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 sys.path.append(str(Path(__file__).parents[2]))
 
-from providers.costs import ledger
-from providers.costs.ledger import Ledger, Occupied
 from tests.providers.accesses import Access, chunk_of
+from vmtrace.providers.costs import ledger
+from vmtrace.providers.costs.ledger import Ledger, Occupied
 
 INFINITE = float("inf")
 

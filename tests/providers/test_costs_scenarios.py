@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from providers.costs.break_even import crossing
-from providers.costs.charges import charges_of, monthly_totals
-from providers.costs.document import document
-from providers.costs.estimate import Estimate, estimate
-from providers.costs.quantities import CATEGORIES, TOTAL, Charges, Workload
-from providers.costs.scenarios import Context, scenarios_of
-from providers.costs.sensitivity import repriced
-from providers.costs.ways import Archive, Beside, Cache, Cooperative, Derived, Named, Way
-from providers.costs.workload import default_name
-from providers.rates import Price, Rates, RateTable, Step
+from vmtrace.providers.costs.break_even import crossing
+from vmtrace.providers.costs.charges import charges_of, monthly_totals
+from vmtrace.providers.costs.document import document
+from vmtrace.providers.costs.estimate import Estimate, estimate
+from vmtrace.providers.costs.quantities import CATEGORIES, TOTAL, Charges, Workload
+from vmtrace.providers.costs.scenarios import Context, scenarios_of
+from vmtrace.providers.costs.sensitivity import repriced
+from vmtrace.providers.costs.ways import Archive, Beside, Cache, Cooperative, Derived, Named, Way
+from vmtrace.providers.costs.workload import default_name
+from vmtrace.providers.rates import Price, Rates, RateTable, Step
 
 PRICES = {
     "storage_per_gb_month": 0.1, "upload_per_gb": 0.01, "download_per_gb": 0.2, "same_region_per_gb": 0.02,

@@ -11,11 +11,11 @@ from pyarrow import parquet
 
 sys.path.append(str(Path(__file__).parents[2]))
 
-from providers.costs import simulate
-from providers.costs.compiled import IS_FAST
-from providers.costs.simulate import MONTH_S, Wanted, replay, ways_of, workload_of
-from providers.costs.ways import Archive, Cache, Named
 from tests.providers.accesses import write_csv
+from vmtrace.providers.costs import simulate
+from vmtrace.providers.costs.compiled import IS_FAST
+from vmtrace.providers.costs.simulate import MONTH_S, Wanted, replay, ways_of, workload_of
+from vmtrace.providers.costs.ways import Archive, Cache, Named
 
 DAY_S = 86_400
 
@@ -80,7 +80,7 @@ def test_what_is_assumed_of_a_trace_is_said(tmp_path: Path) -> None:
 REPLAY = """
 import resource, sys, time
 from pathlib import Path
-from providers.costs.simulate import Wanted, replay
+from vmtrace.providers.costs.simulate import Wanted, replay
 wanted = Wanted(archive_after_s=86400.0, cache_sizes_bytes=(10**13,))
 replay(Path(sys.argv[1]), wanted)
 begun = time.process_time()

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from providers.costs.charges import charges_of
-from providers.costs.differences import differences
-from providers.costs.estimate import Estimate, estimate
-from providers.costs.quantities import Charges, Scenario
-from providers.costs.scenarios import Context, everything
-from providers.costs.workload import load_workload
-from providers.rates import load_rates
+from vmtrace.providers.costs.charges import charges_of
+from vmtrace.providers.costs.differences import differences
+from vmtrace.providers.costs.estimate import Estimate, estimate
+from vmtrace.providers.costs.quantities import Charges, Scenario
+from vmtrace.providers.costs.scenarios import Context, everything
+from vmtrace.providers.costs.workload import load_workload
+from vmtrace.providers.rates import load_rates
 
 
 def reckoned(workload: str, prices: str, provider: str, region: str | None = None) -> Estimate:

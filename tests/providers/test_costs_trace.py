@@ -13,10 +13,10 @@ from pyarrow import parquet
 
 sys.path.append(str(Path(__file__).parents[2]))
 
-from providers.costs.chunk import DELETE, LIST, READ, WRITE, Chunk
-from providers.costs.index import DictionaryIndex, HashIndex
-from providers.costs.trace import Trace, TraceError
 from tests.providers.accesses import write_csv
+from vmtrace.providers.costs.chunk import DELETE, LIST, READ, WRITE, Chunk
+from vmtrace.providers.costs.index import DictionaryIndex, HashIndex
+from vmtrace.providers.costs.trace import Trace, TraceError
 
 ROWS = ("0,a,10,GET,home", "1.5,b,20,put,eu", "2,a,10,read,eu", "3,,0,list,home", "4,b,0,delete,home")
 
@@ -106,7 +106,7 @@ def test_columns_that_are_missing_are_named(tmp_path: Path) -> None:
 
 
 def test_times_may_not_go_back_between_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("providers.costs.trace._BATCH_ROWS", 2)
+    monkeypatch.setattr("vmtrace.providers.costs.trace._BATCH_ROWS", 2)
     path = tmp_path / "t.parquet"
     parquet.write_table(pa.table({"time": [0.0, 5.0, 4.0], "object": ["a"] * 3, "bytes": [1] * 3}), path)
     with pytest.raises(TraceError, match="row 3: time goes back by 1 s"):

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from providers.costs.document import document
-from providers.costs.estimate import estimate
-from providers.costs.quantities import CATEGORIES
-from providers.costs.scenarios import Context
-from providers.costs.workload import known_workloads, load_workload, workload_of_toml
-from providers.rates import load_rates, rates_of_toml
+from vmtrace.providers.costs.document import document
+from vmtrace.providers.costs.estimate import estimate
+from vmtrace.providers.costs.quantities import CATEGORIES
+from vmtrace.providers.costs.scenarios import Context
+from vmtrace.providers.costs.workload import known_workloads, load_workload, workload_of_toml
+from vmtrace.providers.rates import load_rates, rates_of_toml
 
 KEYS = (
     "name", "provider", "stored_gb", "growth_gb_per_month", "read_gb_per_month", "written_gb_per_month",

@@ -5,8 +5,8 @@ import os
 
 import pytest
 
-from providers.digest_sink import DigestSink
-from providers.errors import ErrorKind, ServiceError
+from vmtrace.providers.digest_sink import DigestSink
+from vmtrace.providers.errors import ErrorKind, ServiceError
 
 
 def test_bytes_are_counted_and_digested_and_reported() -> None:

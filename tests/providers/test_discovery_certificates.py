@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from lab.services.certificates import Certificates
-from providers.discovery.certificates import Shown, ShownCertificates, matches, shown, shown_by
+from vmtrace.lab.services.certificates import Certificates
+from vmtrace.providers.discovery.certificates import Shown, ShownCertificates, matches, shown, shown_by
 
 
 @contextmanager

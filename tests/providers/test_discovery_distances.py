@@ -6,10 +6,10 @@ import time
 
 import pytest
 
-from providers.discovery import distances
-from providers.discovery.distances import Distances, Spacing
-from providers.discovery.side_by_side import side_by_side
-from providers.round_trips import ICMP, TCP, Echo
+from vmtrace.providers.discovery import distances
+from vmtrace.providers.discovery.distances import Distances, Spacing
+from vmtrace.providers.discovery.side_by_side import side_by_side
+from vmtrace.providers.round_trips import ICMP, TCP, Echo
 
 
 def measured(

@@ -2,9 +2,9 @@
 
 import pytest
 
-from providers.discovery.front_ends import FrontEnds, liars
-from providers.discovery.question import Question, Reply, Status
-from providers.discovery.resolvers import Resolver
+from vmtrace.providers.discovery.front_ends import FrontEnds, liars
+from vmtrace.providers.discovery.question import Question, Reply, Status
+from vmtrace.providers.discovery.resolvers import Resolver
 
 NAME = "s3.example.org"
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import airportsdata
 import pytest
 
-from providers.discovery.names import BUILT_IN, Target, host_name, read_lists, targets
-from providers.errors import UsageError
+from vmtrace.providers.discovery.names import BUILT_IN, Target, host_name, read_lists, targets
+from vmtrace.providers.errors import UsageError
 
 OWN = """
 [mine]

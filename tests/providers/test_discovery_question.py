@@ -7,9 +7,9 @@ import socket
 import pytest
 from dnslib import RR, A, DNSQuestion, DNSRecord
 
-from providers.discovery.question import MOST_ADDRESSES, Question, Reply, Status, ask
-from providers.discovery.resolvers import Resolver
 from tests.providers.dns_stand_in import Answer, code, given, serving
+from vmtrace.providers.discovery.question import MOST_ADDRESSES, Question, Reply, Status, ask
+from vmtrace.providers.discovery.resolvers import Resolver
 
 NAME = "s3.example.org"
 MANY = [f"198.18.{high}.{low}" for high, low in itertools.product(range(4), range(250))]
@@ -60,7 +60,7 @@ def test_a_thousand_addresses_are_asked_for_again_over_tcp() -> None:
 
 def test_addresses_beyond_those_kept_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     assert MOST_ADDRESSES > 1000
-    monkeypatch.setattr("providers.discovery.question.MOST_ADDRESSES", 2)
+    monkeypatch.setattr("vmtrace.providers.discovery.question.MOST_ADDRESSES", 2)
     reply = reply_of(given(*MANY[:5]))
     assert (len(reply.addresses), reply.addresses_left_out) == (2, 3)
 

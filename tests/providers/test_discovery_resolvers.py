@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from providers.discovery.landmarks import read_landmarks
-from providers.discovery.order import Landmark
-from providers.discovery.resolvers import Position, Resolver, own_resolvers, parse_position, read_resolvers
-from providers.errors import UsageError
+from vmtrace.providers.discovery.landmarks import read_landmarks
+from vmtrace.providers.discovery.order import Landmark
+from vmtrace.providers.discovery.resolvers import Position, Resolver, own_resolvers, parse_position, read_resolvers
+from vmtrace.providers.errors import UsageError
 
 
 @pytest.mark.parametrize(

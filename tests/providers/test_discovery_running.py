@@ -10,18 +10,18 @@ from typing import Any
 
 import pytest
 
-from lab.services.certificates import Certificates
-from providers.discovery.display import Display, LineDisplay, choose
-from providers.discovery.distances import Spacing
-from providers.discovery.names import Target
-from providers.discovery.order import DiscoveryOrder, Repeats
-from providers.discovery.resolvers import Position, Resolver
-from providers.discovery.resolving import Asking
-from providers.discovery.run_folder import SCHEMA
-from providers.discovery.running import End, discover
-from providers.errors import ProvidersError
 from tests.providers.dns_stand_in import Answer, code, given, serving
 from tests.providers.test_discovery_certificates import tls_server
+from vmtrace.lab.services.certificates import Certificates
+from vmtrace.providers.discovery.display import Display, LineDisplay, choose
+from vmtrace.providers.discovery.distances import Spacing
+from vmtrace.providers.discovery.names import Target
+from vmtrace.providers.discovery.order import DiscoveryOrder, Repeats
+from vmtrace.providers.discovery.resolvers import Position, Resolver
+from vmtrace.providers.discovery.resolving import Asking
+from vmtrace.providers.discovery.run_folder import SCHEMA
+from vmtrace.providers.discovery.running import End, discover
+from vmtrace.providers.errors import ProvidersError
 
 NAME = "localhost"
 

@@ -9,8 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from providers.discovery import traceroute
-from providers.discovery.traceroute import ICMP, TCP, Hop, Trace, TracerouteError, parse_mtr, parse_scamper, traces
+from vmtrace.providers.discovery import traceroute
+from vmtrace.providers.discovery.traceroute import (
+    ICMP,
+    TCP,
+    Hop,
+    Trace,
+    TracerouteError,
+    parse_mtr,
+    parse_scamper,
+    traces,
+)
 
 SCAMPER = "\n".join(
     [

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from providers.display import (
+from vmtrace.providers.display import (
     BarDisplay,
     Display,
     PlainDisplay,
@@ -16,8 +16,8 @@ from providers.display import (
     started_text,
     transaction_text,
 )
-from providers.plan import Plan, Workload
-from providers.transfer import Job
+from vmtrace.providers.plan import Plan, Workload
+from vmtrace.providers.transfer import Job
 
 PLAN = Plan("p", (Workload("a", 1, 1000), Workload("b", 2, 500)), repeat=2, wait_s=10, idle_s=100)
 

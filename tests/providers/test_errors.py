@@ -5,7 +5,7 @@ import ssl
 
 import pytest
 
-from providers.errors import BudgetError, ErrorKind, ServiceError, chain, transport_error
+from vmtrace.providers.errors import BudgetError, ErrorKind, ServiceError, chain, transport_error
 
 
 def wrapped(inner: BaseException) -> Exception:

@@ -11,8 +11,8 @@ import pytest
 import urllib3
 from urllib3.connection import HTTPConnection
 
-from providers.errors import BudgetError
-from providers.exchanges import HttpObserver
+from vmtrace.providers.errors import BudgetError
+from vmtrace.providers.exchanges import HttpObserver
 
 # Answers with the status that the path says; `/break` ends before its time. A program of its own: an SDK that finds
 # eventlet changes how the threads of this one wait.

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from providers.errors import ProvidersError
-from providers.files import craft, discard
-from providers.plan import Workload
+from vmtrace.providers.errors import ProvidersError
+from vmtrace.providers.files import craft, discard
+from vmtrace.providers.plan import Workload
 
 
 def test_files_have_their_size_and_digests_and_no_two_are_alike(tmp_path: Path) -> None:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from providers.errors import ProvidersError
-from providers.journal import NAME, Journal, Outstanding, outstanding
+from vmtrace.providers.errors import ProvidersError
+from vmtrace.providers.journal import NAME, Journal, Outstanding, outstanding
 
 
 def test_what_was_created_and_not_removed_is_outstanding(tmp_path: Path) -> None:

@@ -5,13 +5,13 @@ from typing import cast
 
 import pytest
 
-from providers.kinds.accounts import Accounts
-from providers.kinds.site import Site
+from vmtrace.providers.kinds.accounts import Accounts
+from vmtrace.providers.kinds.site import Site
 
 
 def test_notes_wait_while_something_is_due_but_not_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     clock_s = [0.0]
-    monkeypatch.setattr("providers.kinds.accounts.time", SimpleNamespace(monotonic=lambda: clock_s[0]))
+    monkeypatch.setattr("vmtrace.providers.kinds.accounts.time", SimpleNamespace(monotonic=lambda: clock_s[0]))
     noted_s: list[float] = []
     site = SimpleNamespace(
         display=SimpleNamespace(progressed=lambda _: None),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from providers.kinds.counters import cost, counted, processors
+from vmtrace.providers.kinds.counters import cost, counted, processors
 
 STAT = "cpu  {user} 0 100 {idle} 50 0 10 0 0 0\ncpu0 1 2 3 4 5 6 7 8 9 10\n"
 

@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from lab import cpu_quota
-from lab.hosts import module_environment
-from lab.impairments import DelayStep, TokenBucket
-from lab.services import certificates, delayed_path, fault_proxy, swift
-from lab.services.certificates import Certificates
-from lab.services.delayed_path import DelayedPath, Planted
-from lab.services.faults import Action, Fault
-from lab.services.service import Place, Service
 from tests.busy_machine import where_it_ran
+from vmtrace.lab import cpu_quota
+from vmtrace.lab.hosts import module_environment
+from vmtrace.lab.impairments import DelayStep, TokenBucket
+from vmtrace.lab.services import certificates, delayed_path, fault_proxy, swift
+from vmtrace.lab.services.certificates import Certificates
+from vmtrace.lab.services.delayed_path import DelayedPath, Planted
+from vmtrace.lab.services.faults import Action, Fault
+from vmtrace.lab.services.service import Place, Service
 
 pytestmark = [pytest.mark.root, pytest.mark.slow, pytest.mark.long]
 SECOND = "198.18.2.111"

@@ -10,17 +10,17 @@ from typing import Any
 import pytest
 from scipy.stats import kstest
 
-from providers.budget import Limits
-from providers.errors import ErrorKind, ProvidersError, ServiceError, UsageError
-from providers.kinds.sampling_plan import (
+from tests.providers.campaigns import START_NS, JumpingClock, lines, run
+from tests.providers.fakes import FakeService, Memory
+from vmtrace.providers.budget import Limits
+from vmtrace.providers.errors import ErrorKind, ProvidersError, ServiceError, UsageError
+from vmtrace.providers.kinds.sampling_plan import (
     GARFINKEL2007_PROBES,
     PALANKAR2008_AVAILABILITY,
     PALANKAR2008_LOCATIONS,
     SamplingPlan,
 )
-from providers.plan import Plan, Workload
-from tests.providers.campaigns import START_NS, JumpingClock, lines, run
-from tests.providers.fakes import FakeService, Memory
+from vmtrace.providers.plan import Plan, Workload
 
 SIMULATED = replace(GARFINKEL2007_PROBES, sizes_bytes=(1, 1000), duration_s=40 * 120.0, at_once=1)
 
@@ -80,7 +80,7 @@ def test_what_is_shown_and_noted_while_waiting_makes_no_probe_late(
     memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = JumpingClock()
-    monkeypatch.setattr("providers.kinds.accounts.Accounts.look", lambda *_, **__: clock.passed(0.02))
+    monkeypatch.setattr("vmtrace.providers.kinds.accounts.Accounts.look", lambda *_, **__: clock.passed(0.02))
     plan = replace(SIMULATED, sizes_bytes=(1,), mean_interval_s=None, every_s=1.0, duration_s=30.0)
     run(tmp_path / "run", plan, clock)
     late_s = [one["late_s"] for one in lines(tmp_path / "run", "requests")]

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from providers.errors import ErrorKind, ServiceError
-from providers.kinds.surge_plan import GARFINKEL2007_SURGE, SurgePlan
 from tests.providers.campaigns import lines, run
 from tests.providers.fakes import FakeService, Memory
+from vmtrace.providers.errors import ErrorKind, ServiceError
+from vmtrace.providers.kinds.surge_plan import GARFINKEL2007_SURGE, SurgePlan
 
 SHORT = replace(GARFINKEL2007_SURGE, threads=(1, 3), step_s=0.4, size_bytes=1000, duration_s=1.6)
 

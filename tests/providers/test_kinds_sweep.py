@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from lab.services.service import Service as Server
-from providers.kinds.sweep_plan import YOON_UPLOAD, Merges
 from tests.providers.campaigns import lines, run
 from tests.providers.fakes import Memory
+from vmtrace.lab.services.service import Service as Server
+from vmtrace.providers.kinds.sweep_plan import YOON_UPLOAD, Merges
 
 MIB = 1 << 20
 SHORT = replace(

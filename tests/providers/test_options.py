@@ -2,8 +2,8 @@
 
 import pytest
 
-from providers.errors import UsageError
-from providers.options import choice, parsed_options, whole_number
+from vmtrace.providers.errors import UsageError
+from vmtrace.providers.options import choice, parsed_options, whole_number
 
 
 def test_options_are_names_and_values() -> None:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from providers.plan import Plan, Workload
-from providers.plans import BOCCHI2014
+from vmtrace.providers.plan import Plan, Workload
+from vmtrace.providers.plans import BOCCHI2014
 
 PLAN = Plan("mine", (Workload("a", 1, 1000), Workload("b", 10, 50)), repeat=2, wait_s=10, idle_s=20)
 

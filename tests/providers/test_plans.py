@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from providers.errors import UsageError
-from providers.plan import Plan, Workload
-from providers.plans import BOCCHI2014, BUILT_IN, load_plan, plan_of_toml
+from vmtrace.providers.errors import UsageError
+from vmtrace.providers.plan import Plan, Workload
+from vmtrace.providers.plans import BOCCHI2014, BUILT_IN, load_plan, plan_of_toml
 
 
 def test_the_plan_of_the_study_is_that_of_its_section_on_workloads() -> None:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from providers.errors import UsageError
-from providers.prices import Usage, load_prices, shown_charge, table_of_toml
+from vmtrace.providers.errors import UsageError
+from vmtrace.providers.prices import Usage, load_prices, shown_charge, table_of_toml
 
 ROW = """
 provider = "s3"

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from providers.budget import Limits
-from providers.errors import BudgetError, ProvidersError, UsageError
-from providers.queues.board import Board, Counter, Plane
-from providers.queues.meter import SharedMeter, usage_of_killed, usage_on
-from providers.queues.prices import Usage, load_prices, table_of_toml
-from providers.queues.progress import Seen, progress_of
+from vmtrace.providers.budget import Limits
+from vmtrace.providers.errors import BudgetError, ProvidersError, UsageError
+from vmtrace.providers.queues.board import Board, Counter, Plane
+from vmtrace.providers.queues.meter import SharedMeter, usage_of_killed, usage_on
+from vmtrace.providers.queues.prices import Usage, load_prices, table_of_toml
+from vmtrace.providers.queues.progress import Seen, progress_of
 
 ROW = "request_per_1000 = 1\nmessage_per_1000 = 0\nupload_per_gb = 0\ndownload_per_gb = 0\nrequest_chunk_bytes = 100\n"
 TABLE = f'name = "t"\nsource = "s"\ncurrency = "USD"\n[[price]]\nprovider = "sqs"\n{ROW}'

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from providers.queues.message import LEAST_BYTES, Seal, Stamp
+from vmtrace.providers.queues.message import LEAST_BYTES, Seal, Stamp
 
 RUN, KEY = "0123456789abcdef", b"k" * 32
 NUMBERS = st.integers(0, 10**8)

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from providers.errors import UsageError
-from providers.queues import registry
-from providers.queues.changes import changed
-from providers.queues.order import fitted
-from providers.queues.plan import LARGEST, Kind, QueuePlan, Role, Stage, plan_of_record
-from providers.queues.plans import BUILT_IN, GARFINKEL2007, YOON, load_plan, plan_of_toml
+from vmtrace.providers.errors import UsageError
+from vmtrace.providers.queues import registry
+from vmtrace.providers.queues.changes import changed
+from vmtrace.providers.queues.order import fitted
+from vmtrace.providers.queues.plan import LARGEST, Kind, QueuePlan, Role, Stage, plan_of_record
+from vmtrace.providers.queues.plans import BUILT_IN, GARFINKEL2007, YOON, load_plan, plan_of_toml
 
 FLOW = Stage("flow", Kind.FLOW, 100, 10.0)
 

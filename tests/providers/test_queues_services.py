@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from lab.services.service import Service as Server
-from providers.errors import ErrorKind, ProvidersError, ServiceError, UsageError
-from providers.queues import registry
-from providers.queues.contract import Outgoing, QueueService
-from providers.queues.registry import QueueProvider
-from providers.service import Target
+from vmtrace.lab.services.service import Service as Server
+from vmtrace.providers.errors import ErrorKind, ProvidersError, ServiceError, UsageError
+from vmtrace.providers.queues import registry
+from vmtrace.providers.queues.contract import Outgoing, QueueService
+from vmtrace.providers.queues.registry import QueueProvider
+from vmtrace.providers.service import Target
 
 SERVERS = {"sqs": "moto_service", "azure-queue": "azurite_queue_service"}
 ALL = [pytest.param(name, marks=pytest.mark.may_skip if "azure" in name else ()) for name in SERVERS]

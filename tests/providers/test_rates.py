@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from providers.prices import Usage, load_prices, table_of_toml
-from providers.rates import Price, Step, known_tables, load_rates, rates_of_toml
+from vmtrace.providers.prices import Usage, load_prices, table_of_toml
+from vmtrace.providers.rates import Price, Step, known_tables, load_rates, rates_of_toml
 
 HEAD = 'name = "mine"\nsource = "an invoice"\ncurrency = "EUR"\n'
 STEPS = "[{ up_to = 10, price = 3 }, { up_to = 50, price = 2 }, { price = 1 }]"

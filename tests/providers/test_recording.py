@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from capture.errors import CaptureError
-from capture.settings import CaptureSettings
-from providers import recording as recording_module
-from providers.errors import ProvidersError
-from providers.recording import (
+from vmtrace.capture.errors import CaptureError
+from vmtrace.capture.settings import CaptureSettings
+from vmtrace.providers import recording as recording_module
+from vmtrace.providers.errors import ProvidersError
+from vmtrace.providers.recording import (
     Counters,
     Recording,
     capture_filter,

@@ -15,17 +15,17 @@ from pathlib import Path
 
 import pytest
 
-from lab.services import fault_proxy, swift
-from lab.services.certificates import Certificates
-from lab.services.faults import Action, Fault
-from lab.services.service import Service as Server
-from providers import registry
-from providers.digest_sink import DigestSink
-from providers.errors import ErrorKind
-from providers.files import craft
-from providers.plan import Workload
-from providers.service import Service, Target
 from tests.providers.real_services import Bench
+from vmtrace.lab.services import fault_proxy, swift
+from vmtrace.lab.services.certificates import Certificates
+from vmtrace.lab.services.faults import Action, Fault
+from vmtrace.lab.services.service import Service as Server
+from vmtrace.providers import registry
+from vmtrace.providers.digest_sink import DigestSink
+from vmtrace.providers.errors import ErrorKind
+from vmtrace.providers.files import craft
+from vmtrace.providers.plan import Workload
+from vmtrace.providers.service import Service, Target
 
 ALWAYS = Fault(Action.STATUS, times=1_000_000)
 SKEWED = replace(

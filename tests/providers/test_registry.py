@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from providers import registry
-from providers.errors import ErrorKind, ProvidersError, ServiceError, UsageError
-from providers.service import Service, Target
+from vmtrace.providers import registry
+from vmtrace.providers.errors import ErrorKind, ProvidersError, ServiceError, UsageError
+from vmtrace.providers.service import Service, Target
 
 ROOT = Path(__file__).parents[2]
 

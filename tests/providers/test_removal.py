@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from providers.errors import ErrorKind, ServiceError
-from providers.journal import Journal, outstanding
-from providers.removal import Remover
 from tests.providers.fakes import FakeService, Memory, meant
+from vmtrace.providers.errors import ErrorKind, ServiceError
+from vmtrace.providers.journal import Journal, outstanding
+from vmtrace.providers.removal import Remover
 
 
 class Stage:

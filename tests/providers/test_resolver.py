@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from providers.resolver import Resolver
+from vmtrace.providers.resolver import Resolver
 
 
 class Dns:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from providers.resuming import last_lines
+from vmtrace.providers.resuming import last_lines
 
 
 def test_only_complete_lines_of_the_end_are_read(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from providers.reverse_names import reverse_name, reverse_names
+from vmtrace.providers.reverse_names import reverse_name, reverse_names
 
 
 @pytest.mark.parametrize(

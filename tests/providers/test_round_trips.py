@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from providers.round_trips import ICMP, TCP, addresses_of, echoes, icmp_rtt_s, tcp_rtt_s
+from vmtrace.providers.round_trips import ICMP, TCP, addresses_of, echoes, icmp_rtt_s, tcp_rtt_s
 
 
 def test_a_handshake_takes_a_moment_and_one_that_is_refused_takes_none() -> None:

@@ -10,13 +10,13 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from providers import registry
-from providers.digest_sink import DigestSink
-from providers.errors import ErrorKind, ServiceError
-from providers.files import craft
-from providers.plan import Workload
-from providers.service import Service, Target
 from tests.providers.real_services import ALL, SOME, Bench, restored
+from vmtrace.providers import registry
+from vmtrace.providers.digest_sink import DigestSink
+from vmtrace.providers.errors import ErrorKind, ServiceError
+from vmtrace.providers.files import craft
+from vmtrace.providers.plan import Workload
+from vmtrace.providers.service import Service, Target
 
 
 @pytest.mark.parametrize("bench", ALL, indirect=True)

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from providers.digest_sink import DigestSink
-from providers.errors import ErrorKind
-from providers.files import craft
-from providers.plan import Workload
-from providers.service import Service
 from tests.providers.real_services import Bench, restored
+from vmtrace.providers.digest_sink import DigestSink
+from vmtrace.providers.errors import ErrorKind
+from vmtrace.providers.files import craft
+from vmtrace.providers.plan import Workload
+from vmtrace.providers.service import Service
 
 
 @pytest.mark.parametrize("bench", ["s3"], indirect=True)
@@ -102,7 +102,7 @@ def client_error(code: str, status: int = 400) -> Exception:
 def test_codes_of_s3_have_their_kinds(code: str, status: int, kind: ErrorKind) -> None:
     from boto3.exceptions import S3UploadFailedError
 
-    from providers.services import s3
+    from vmtrace.providers.services import s3
 
     assert s3.error_of(client_error(code, status)).kind == kind
     wrapped = S3UploadFailedError("Failed to upload")
@@ -125,7 +125,7 @@ def test_codes_of_s3_have_their_kinds(code: str, status: int, kind: ErrorKind) -
 def test_statuses_of_swift_have_their_kinds(status: int, path: str, kind: ErrorKind) -> None:
     from swiftclient.exceptions import ClientException
 
-    from providers.services import swift
+    from vmtrace.providers.services import swift
 
     assert swift.error_of(ClientException("Object PUT failed", http_status=status, http_path=path)).kind == kind
 
@@ -144,7 +144,7 @@ def test_statuses_of_swift_have_their_kinds(status: int, path: str, kind: ErrorK
 def test_a_page_for_a_browser_is_no_part_of_an_error_of_swift(content: bytes, told: str) -> None:
     from swiftclient.exceptions import ClientException
 
-    from providers.services import swift
+    from vmtrace.providers.services import swift
 
     error = ClientException(
         "Object PUT failed",
@@ -176,7 +176,7 @@ def test_a_page_for_a_browser_is_no_part_of_an_error_of_swift(content: bytes, to
 def test_codes_of_azure_have_their_kinds(code: str, status: int, text: str, kind: ErrorKind) -> None:
     from azure.core.exceptions import HttpResponseError
 
-    from providers.services import azure_blob
+    from vmtrace.providers.services import azure_blob
 
     error: Any = HttpResponseError(message=f"refused\n{text}")
     error.status_code, error.error_code = status, code

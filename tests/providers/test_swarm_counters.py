@@ -5,7 +5,7 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from providers.swarm.counters import SEED, WEB_SEED, Counters, SourceCount
+from vmtrace.providers.swarm.counters import SEED, WEB_SEED, Counters, SourceCount
 
 FIRST, SECOND = ("198.18.0.1", 6881), ("198.18.0.2", 6881)
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from lab.services.process import free_ports
-from providers.swarm.counters import SEED, WEB_SEED
-from providers.swarm.download import FAILED, FINISHED, STALLED, STOPPED, Ask, Download, Result
-from providers.swarm.torrent import Torrent, check_file
 from tests.providers.swarm_made import Behaviour, seed, shared_file, web_server
+from vmtrace.lab.services.process import free_ports
+from vmtrace.providers.swarm.counters import SEED, WEB_SEED
+from vmtrace.providers.swarm.download import FAILED, FINISHED, STALLED, STOPPED, Ask, Download, Result
+from vmtrace.providers.swarm.torrent import Torrent, check_file
 
 SIZE_BYTES = 3_000_000
 PIECE_BYTES = 64 << 10

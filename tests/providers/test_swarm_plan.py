@@ -4,9 +4,9 @@ from collections import Counter
 
 import pytest
 
-from providers.errors import UsageError
-from providers.swarm.peers import parsed_peers, reachable, shown_peer
-from providers.swarm.plan import CAPACITY, SWARM, check_combinations, parsed_seeds, planned
+from vmtrace.providers.errors import UsageError
+from vmtrace.providers.swarm.peers import parsed_peers, reachable, shown_peer
+from vmtrace.providers.swarm.plan import CAPACITY, SWARM, check_combinations, parsed_seeds, planned
 
 PEERS = [(f"198.18.0.{number}", 6881) for number in range(1, 9)]
 

@@ -7,11 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from providers.errors import UsageError
-from providers.swarm.client import library
-from providers.swarm.errors import SwarmError
-from providers.swarm.torrent import check_file, made_torrent, parsed_torrent, piece_size_of, read_torrent, write_torrent
 from tests.providers.swarm_made import shared_file
+from vmtrace.providers.errors import UsageError
+from vmtrace.providers.swarm.client import library
+from vmtrace.providers.swarm.errors import SwarmError
+from vmtrace.providers.swarm.torrent import (
+    check_file,
+    made_torrent,
+    parsed_torrent,
+    piece_size_of,
+    read_torrent,
+    write_torrent,
+)
 
 
 @pytest.mark.parametrize("piece_bytes", [0, 16 << 10, 1 << 20, 4 << 20])

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from lab.services.process import free_ports
-from providers.swarm import seed as seeding
-from providers.swarm.client import session
-from providers.swarm.errors import SwarmError
-from providers.swarm.torrent import Torrent
-from providers.swarm.tracker import ask_trackers
 from tests.eventually import eventually
 from tests.providers.swarm_made import LOOPBACK, shared_file
+from vmtrace.lab.services.process import free_ports
+from vmtrace.providers.swarm import seed as seeding
+from vmtrace.providers.swarm.client import session
+from vmtrace.providers.swarm.errors import SwarmError
+from vmtrace.providers.swarm.torrent import Torrent
+from vmtrace.providers.swarm.tracker import ask_trackers
 
 
 @pytest.fixture

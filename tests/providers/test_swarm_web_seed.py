@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from providers.errors import UsageError
-from providers.swarm.errors import SwarmError
-from providers.swarm.web_seed import FORBIDDEN, PUBLIC, asked, unsigned, web_seed, without_secrets
 from tests.providers.swarm_made import Behaviour, web_server
+from vmtrace.providers.errors import UsageError
+from vmtrace.providers.swarm.errors import SwarmError
+from vmtrace.providers.swarm.web_seed import FORBIDDEN, PUBLIC, asked, unsigned, web_seed, without_secrets
 
 CONTENT = bytes(range(256)) * 40
 SECRET = "?X-Amz-Signature=abc&X-Amz-Credential=me"

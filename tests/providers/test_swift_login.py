@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from lab.services.certificates import Certificates
-from lab.services.service import Service as Server
-from providers import registry
-from providers.digest_sink import DigestSink
-from providers.errors import HOPELESS, ErrorKind
-from providers.files import craft
-from providers.plan import Workload
 from tests.providers import identity_stand_in
 from tests.providers.real_services import Bench
+from vmtrace.lab.services.certificates import Certificates
+from vmtrace.lab.services.service import Service as Server
+from vmtrace.providers import registry
+from vmtrace.providers.digest_sink import DigestSink
+from vmtrace.providers.errors import HOPELESS, ErrorKind
+from vmtrace.providers.files import craft
+from vmtrace.providers.plan import Workload
 
 # The SDK calls its own library of identity with arguments that this calls old.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")

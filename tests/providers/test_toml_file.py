@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from providers.errors import UsageError
-from providers.toml_file import load, parsed, refuse_unknown
+from vmtrace.providers.errors import UsageError
+from vmtrace.providers.toml_file import load, parsed, refuse_unknown
 
 
 def read(path: Path) -> dict[str, object]:

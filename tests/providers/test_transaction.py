@@ -7,18 +7,18 @@ from typing import Any
 
 import pytest
 
-from capture.errors import CaptureError
-from capture.interruption import Interruption
-from providers.errors import ErrorKind, ServiceError
-from providers.exchanges import HttpObserver
-from providers.files import craft
-from providers.journal import Journal, outstanding
-from providers.plan import DOWNLOAD, UPLOAD, Workload
-from providers.recording import Recorded, Recording
-from providers.run_folder import RunFolder
-from providers.transaction import Transactor
-from providers.transfer import Item, Job
 from tests.providers.fakes import FakeService, Memory, meant
+from vmtrace.capture.errors import CaptureError
+from vmtrace.capture.interruption import Interruption
+from vmtrace.providers.errors import ErrorKind, ServiceError
+from vmtrace.providers.exchanges import HttpObserver
+from vmtrace.providers.files import craft
+from vmtrace.providers.journal import Journal, outstanding
+from vmtrace.providers.plan import DOWNLOAD, UPLOAD, Workload
+from vmtrace.providers.recording import Recorded, Recording
+from vmtrace.providers.run_folder import RunFolder
+from vmtrace.providers.transaction import Transactor
+from vmtrace.providers.transfer import Item, Job
 
 WORKLOAD = Workload("five", 5, 100)
 

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from capture.interruption import Interruption
-from providers import digest_sink
-from providers.errors import ErrorKind, ServiceError
-from providers.exchanges import HttpObserver
-from providers.files import craft
-from providers.plan import DOWNLOAD, UPLOAD, Workload
-from providers.service import Sink
-from providers.transfer import Item, Job, Mover, Tally
 from tests.providers.fakes import FakeService, Memory, meant
+from vmtrace.capture.interruption import Interruption
+from vmtrace.providers import digest_sink
+from vmtrace.providers.errors import ErrorKind, ServiceError
+from vmtrace.providers.exchanges import HttpObserver
+from vmtrace.providers.files import craft
+from vmtrace.providers.plan import DOWNLOAD, UPLOAD, Workload
+from vmtrace.providers.service import Sink
+from vmtrace.providers.transfer import Item, Job, Mover, Tally
 
 WORKLOAD = Workload("one", 1, 1000)
 EXCHANGE = {
@@ -141,7 +141,7 @@ def test_an_interruption_is_logged_and_goes_on(down: Stage) -> None:
 
 
 def test_a_reference_that_the_service_chose_is_kept(up: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    from providers.service import Stored
+    from vmtrace.providers.service import Stored
 
     monkeypatch.setattr(up.service, "upload", lambda *_: Stored("archive-9", None, None))
     assert up.mover.move(1, up.item) is None

@@ -13,17 +13,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from receiver.log import Log
-from receiver.server import Server
-from receiver.settings import AdmissionLimits, ReceiverSettings
-from sender.wire import handshake
-from sender.wire.channel import Channel, receive_exactly
-from sender.wire.control import Control
-from sender.wire.data_connection import Stream, data_key, pack_subject, session_name
-from sender.wire.endpoint import Endpoint
-from sender.wire.records import FarEnd, RunRequest, TransferRequest
-from sender.wire.transfer import Outcome, run_transfer
 from tests.eventually import eventually
+from vmtrace.receiver.log import Log
+from vmtrace.receiver.server import Server
+from vmtrace.receiver.settings import AdmissionLimits, ReceiverSettings
+from vmtrace.sender.wire import handshake
+from vmtrace.sender.wire.channel import Channel, receive_exactly
+from vmtrace.sender.wire.control import Control
+from vmtrace.sender.wire.data_connection import Stream, data_key, pack_subject, session_name
+from vmtrace.sender.wire.endpoint import Endpoint
+from vmtrace.sender.wire.records import FarEnd, RunRequest, TransferRequest
+from vmtrace.sender.wire.transfer import Outcome, run_transfer
 
 KEY = bytes(range(32))
 GENEROUS = AdmissionLimits(connections_per_s=100_000, connection_burst=100_000)

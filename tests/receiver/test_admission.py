@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from receiver.admission import Admission, origin_of
-from receiver.settings import AdmissionLimits
+from vmtrace.receiver.admission import Admission, origin_of
+from vmtrace.receiver.settings import AdmissionLimits
 
 LIMITS = AdmissionLimits(
     unproven_of_address=3, connections_per_s=1, connection_burst=5, wrong_keys=2, wrong_key_pause_s=10, origins=3

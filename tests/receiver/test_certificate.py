@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from receiver.certificate import NoCertificate, load_certificate, own_certificate
+from vmtrace.receiver.certificate import NoCertificate, load_certificate, own_certificate
 
 
 def test_a_certificate_is_made_once_and_its_owners_alone(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_a_key_with_a_password_is_refused_instead_of_asked_for(tmp_path: Path) -
     path = tmp_path / "locked.pem"
     path.write_bytes(locked + whole[whole.index(b"-----BEGIN CERTIFICATE") :])
     done = on_a_terminal(
-        "from pathlib import Path; from receiver.certificate import load_certificate;"
+        "from pathlib import Path; from vmtrace.receiver.certificate import load_certificate;"
         f"load_certificate(Path({str(path)!r}))"
     )
     assert "NoCertificate" in done

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from receiver.command import build_parser, settings_of
-from sender.wire.control import Control
-from sender.wire.endpoint import Endpoint
-from sender.wire.keys import load_key
-from sender.wire.records import RunRequest, TransferRequest
 from tests.receiver.harness import transfer
+from vmtrace.receiver.command import build_parser, settings_of
+from vmtrace.sender.wire.control import Control
+from vmtrace.sender.wire.endpoint import Endpoint
+from vmtrace.sender.wire.keys import load_key
+from vmtrace.sender.wire.records import RunRequest, TransferRequest
 
 ROOT = Path(__file__).parents[2]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -23,14 +23,14 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
 
 def started(*words: str, cwd: Path) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "receiver", *words],
+        [sys.executable, "-m", "vmtrace.receiver", *words],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=cwd, env=ENVIRONMENT,
     )  # fmt: skip
 
 
 def ran(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "receiver", *words],
+        [sys.executable, "-m", "vmtrace.receiver", *words],
         capture_output=True, text=True, cwd=cwd, env=ENVIRONMENT, timeout=30, check=False,
     )  # fmt: skip
 

@@ -3,10 +3,10 @@ from pathlib import Path
 
 import pytest
 
-from receiver.file_desk import FileDesk
-from receiver.refusal import Refusal
-from receiver.storage import Storage
-from sender.wire.channel import Channel
+from vmtrace.receiver.file_desk import FileDesk
+from vmtrace.receiver.refusal import Refusal
+from vmtrace.receiver.storage import Storage
+from vmtrace.sender.wire.channel import Channel
 
 
 @pytest.fixture

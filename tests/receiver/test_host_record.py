@@ -1,8 +1,8 @@
 import json
 from pathlib import Path
 
-from receiver.host_record import begin_host_record
-from receiver.storage import Storage
+from vmtrace.receiver.host_record import begin_host_record
+from vmtrace.receiver.storage import Storage
 
 
 def test_facts_and_counters_are_there_after_the_session(tmp_path: Path) -> None:

@@ -17,13 +17,6 @@ from pathlib import Path
 
 import pytest
 
-from receiver.settings import AdmissionLimits
-from sender.wire import handshake as hs
-from sender.wire.channel import LONGEST_BYTES, Channel, receive_exactly
-from sender.wire.control import Control
-from sender.wire.errors import KeyRefused, ReceiverBusy, VersionMismatch, WireError
-from sender.wire.fields import to_json
-from sender.wire.records import Limits, RunRequest, TransferRequest
 from tests.eventually import eventually
 from tests.receiver.harness import (
     GENEROUS,
@@ -37,6 +30,13 @@ from tests.receiver.harness import (
     stranger,
     transfer,
 )  # fmt: skip
+from vmtrace.receiver.settings import AdmissionLimits
+from vmtrace.sender.wire import handshake as hs
+from vmtrace.sender.wire.channel import LONGEST_BYTES, Channel, receive_exactly
+from vmtrace.sender.wire.control import Control
+from vmtrace.sender.wire.errors import KeyRefused, ReceiverBusy, VersionMismatch, WireError
+from vmtrace.sender.wire.fields import to_json
+from vmtrace.sender.wire.records import Limits, RunRequest, TransferRequest
 
 pytestmark = pytest.mark.slow
 
@@ -229,7 +229,7 @@ def test_another_version_is_reported_so_on_both_sides(tmp_path: Path, monkeypatc
             with pytest.raises(VersionMismatch, match="has version 1 of the protocol"):
                 hs.check_accept(KEY, hello, bytes(auth), accept, "it")
         with monkeypatch.context() as patched:
-            patched.setattr("receiver.newcomer.handshake.new_hello", lambda: b"VMTRACE\0\0\2" + bytes(38))
+            patched.setattr("vmtrace.receiver.newcomer.handshake.new_hello", lambda: b"VMTRACE\0\0\2" + bytes(38))
             with pytest.raises(
                 VersionMismatch, match="has version 2 of the protocol, this vmtrace has version 1: install"
             ):

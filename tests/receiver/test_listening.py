@@ -2,7 +2,7 @@ import socket
 
 import pytest
 
-from receiver.listening import listen
+from vmtrace.receiver.listening import listen
 
 
 def test_it_listens_for_both_versions() -> None:

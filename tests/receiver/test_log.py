@@ -3,8 +3,8 @@ import os
 
 import pytest
 
-from receiver import log as module
-from receiver.log import Log
+from vmtrace.receiver import log as module
+from vmtrace.receiver.log import Log
 
 
 def test_people_get_a_line_and_programs_an_object(capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,8 +3,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from receiver.newcomer import Newcomer, greet
-from sender.wire import handshake as hs
+from vmtrace.receiver.newcomer import Newcomer, greet
+from vmtrace.sender.wire import handshake as hs
 
 
 @pytest.fixture

@@ -15,11 +15,11 @@ from tests.old_python import python39
 ROOT = Path(__file__).parents[2]
 CLIENT = """
 import sys
-from sender.wire.control import Control
-from sender.wire.endpoint import Endpoint
-from sender.wire.keys import load_key
-from sender.wire.records import RunRequest, TransferRequest
-from sender.wire.transfer import digest_ok, run_transfer
+from vmtrace.sender.wire.control import Control
+from vmtrace.sender.wire.endpoint import Endpoint
+from vmtrace.sender.wire.keys import load_key
+from vmtrace.sender.wire.records import RunRequest, TransferRequest
+from vmtrace.sender.wire.transfer import digest_ok, run_transfer
 
 class Watch:
     def connected(self, *_): pass
@@ -47,7 +47,7 @@ def test_a_whole_transfer_on_python_39(tmp_path: Path) -> None:
     for room in ("capture", "sender", "receiver"):
         shutil.copytree(ROOT / room, tmp_path / room, ignore=shutil.ignore_patterns("__pycache__"))
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL"))}
-    words = [python, "-m", "receiver"]
+    words = [python, "-m", "vmtrace.receiver"]
     words += ["--key-file", "key", "--bind", "127.0.0.1", "--port", "0", "--no-capture"]
     with subprocess.Popen(
         words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path, env=environment

@@ -3,11 +3,11 @@ from pathlib import Path
 
 import pytest
 
-from capture.buffer_size import LARGEST_AFTER_DROP_BYTES
-from receiver.recording import CapturePlan, Recording, _allowed
-from receiver.storage import Storage
-from sender.wire.records import TransferRequest
 from tests.receiver.harness import leaves_nothing
+from vmtrace.capture.buffer_size import LARGEST_AFTER_DROP_BYTES
+from vmtrace.receiver.recording import CapturePlan, Recording, _allowed
+from vmtrace.receiver.storage import Storage
+from vmtrace.sender.wire.records import TransferRequest
 
 pytestmark = pytest.mark.slow
 

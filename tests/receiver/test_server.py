@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from receiver.certificate import NoCertificate
-from receiver.log import Log
-from receiver.server import Server
-from receiver.settings import AdmissionLimits, ReceiverSettings
-from sender.wire.control import Control
-from sender.wire.endpoint import Endpoint
-from sender.wire.records import RunRequest, TransferRequest
-from sender.wire.transfer import digest_ok
 from tests.receiver.harness import KEY, Census, census, leaves_nothing, receiver, stranger, transfer
+from vmtrace.receiver.certificate import NoCertificate
+from vmtrace.receiver.log import Log
+from vmtrace.receiver.server import Server
+from vmtrace.receiver.settings import AdmissionLimits, ReceiverSettings
+from vmtrace.sender.wire.control import Control
+from vmtrace.sender.wire.endpoint import Endpoint
+from vmtrace.sender.wire.records import RunRequest, TransferRequest
+from vmtrace.sender.wire.transfer import digest_ok
 
 pytestmark = pytest.mark.slow
 

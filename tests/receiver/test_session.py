@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from capture.host_record import HostRecord
-from sender.wire.errors import ReceiverBusy, ReceiverRefused
-from sender.wire.records import RunRequest, TransferRequest
 from tests.eventually import eventually
 from tests.receiver.harness import keyed, leaves_nothing, receiver, transfer
+from vmtrace.capture.host_record import HostRecord
+from vmtrace.sender.wire.errors import ReceiverBusy, ReceiverRefused
+from vmtrace.sender.wire.records import RunRequest, TransferRequest
 
 
 def test_trouble_with_tls_is_reported_without_paths_of_the_receiver(
@@ -30,7 +30,7 @@ def test_trouble_with_tls_is_reported_without_paths_of_the_receiver(
 
 
 def test_without_the_right_to_capture_the_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("receiver.session.missing_rights", lambda: "sudo setcap /usr/bin/python3")
+    monkeypatch.setattr("vmtrace.receiver.session.missing_rights", lambda: "sudo setcap /usr/bin/python3")
     with receiver(tmp_path, capture=True) as there, there.sender(run=False) as control:
         run = control.open_run(RunRequest())
         assert run.capture_interface is None
@@ -83,7 +83,7 @@ def test_a_defect_ends_its_session_with_one_line_and_nothing_else(
     def defect(_self: object, _number: int) -> None:
         raise ZeroDivisionError("a\ndefect")
 
-    monkeypatch.setattr("receiver.file_desk.FileDesk.describe", defect)
+    monkeypatch.setattr("vmtrace.receiver.file_desk.FileDesk.describe", defect)
     with receiver(tmp_path) as there, leaves_nothing(tmp_path):
         with keyed(there.port) as client:
             client.ask(ask="open", capture=False)
@@ -98,15 +98,15 @@ def test_out_of_memory_is_an_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
     with receiver(tmp_path) as there, leaves_nothing(tmp_path), there.sender() as control:
         with monkeypatch.context() as patched:
-            patched.setattr("receiver.transfer.new_block", full)
+            patched.setattr("vmtrace.receiver.transfer.new_block", full)
             with pytest.raises(ReceiverRefused, match="the receiver could not do it: out of memory"):
                 control.prepare(TransferRequest(1, 1, "data", 100, "download"))
         transfer(control, TransferRequest(2, 1, "data", 100, "download"))
 
 
 def test_a_run_that_cannot_be_taken_over_yet_is_busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("receiver.sessions._LEAVING_S", 0.05)
-    monkeypatch.setattr("receiver.session.Session.hang_up", lambda _self, _reason: None)
+    monkeypatch.setattr("vmtrace.receiver.sessions._LEAVING_S", 0.05)
+    monkeypatch.setattr("vmtrace.receiver.session.Session.hang_up", lambda _self, _reason: None)
     with receiver(tmp_path) as there, there.sender(run=False) as first, there.sender(run=False) as second:
         run = first.open_run(RunRequest())
         with pytest.raises(ReceiverBusy, match="try again"):

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from receiver.log import Log
-from receiver.server import Server
-from receiver.settings import ReceiverSettings
-from sender.wire.control import Control
-from sender.wire.endpoint import Endpoint
-from sender.wire.errors import ReceiverRefused
-from sender.wire.names import RECEIVER, path_of
-from sender.wire.records import RemoteFile, RunRequest
+from vmtrace.receiver.log import Log
+from vmtrace.receiver.server import Server
+from vmtrace.receiver.settings import ReceiverSettings
+from vmtrace.sender.wire.control import Control
+from vmtrace.sender.wire.endpoint import Endpoint
+from vmtrace.sender.wire.errors import ReceiverRefused
+from vmtrace.sender.wire.names import RECEIVER, path_of
+from vmtrace.sender.wire.records import RemoteFile, RunRequest
 
 KEY = b"k" * 32
 

@@ -3,9 +3,9 @@ from typing import cast
 
 import pytest
 
-from receiver.refusal import BusyRefusal
-from receiver.session import Session
-from receiver.sessions import Sessions
+from vmtrace.receiver.refusal import BusyRefusal
+from vmtrace.receiver.session import Session
+from vmtrace.receiver.sessions import Sessions
 
 
 class Living:
@@ -66,7 +66,7 @@ def test_a_run_has_one_session_and_the_later_one_wins() -> None:
 
 
 def test_a_session_that_does_not_end_keeps_its_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("receiver.sessions._LEAVING_S", 0.1)
+    monkeypatch.setattr("vmtrace.receiver.sessions._LEAVING_S", 0.1)
     sessions = Sessions(4)
     deaf, two = Living(b"1", deaf=True), Living(b"2")
     sessions.claim("run", started(sessions, deaf))

@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from receiver.settings import ReceiverSettings
+from vmtrace.receiver.settings import ReceiverSettings
 
 
 def test_the_defaults_let_the_largest_transfer_of_one_sender_in() -> None:

@@ -2,9 +2,9 @@ import socket
 
 import pytest
 
-from receiver.refusal import Refusal
-from receiver.socket_options import check_options, set_options
-from sender.wire.records import SocketOptions
+from vmtrace.receiver.refusal import Refusal
+from vmtrace.receiver.socket_options import check_options, set_options
+from vmtrace.sender.wire.records import SocketOptions
 
 
 def test_what_is_possible_passes_and_is_set_but_the_mss() -> None:

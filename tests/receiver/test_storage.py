@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from receiver.storage import NoSuchRun, Storage
+from vmtrace.receiver.storage import NoSuchRun, Storage
 
 
 def test_a_run_is_made_with_its_owners_rights_and_found_again(tmp_path: Path) -> None:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from receiver.transfer import Transfer
-from sender.wire.data_connection import Stream
-from sender.wire.records import SocketOptions, TransferRequest
 from tests.receiver.harness import leaves_nothing
+from vmtrace.receiver.transfer import Transfer
+from vmtrace.sender.wire.data_connection import Stream
+from vmtrace.sender.wire.records import SocketOptions, TransferRequest
 
 
 class NoWitness:

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from capture.tcp_info import TcpInfoSample, TcpInfoSampler
-from receiver.certificate import Certificate
-from receiver.refusal import Refusal
-from receiver.storage import Storage
-from receiver.transfer_desk import TransferDesk
-from sender.wire.data_connection import Stream
-from sender.wire.records import Limits, TransferRequest
 from tests.receiver.harness import Memo, leaves_nothing
+from vmtrace.capture.tcp_info import TcpInfoSample, TcpInfoSampler
+from vmtrace.receiver.certificate import Certificate
+from vmtrace.receiver.refusal import Refusal
+from vmtrace.receiver.storage import Storage
+from vmtrace.receiver.transfer_desk import TransferDesk
+from vmtrace.sender.wire.data_connection import Stream
+from vmtrace.sender.wire.records import Limits, TransferRequest
 
 LIMITS = Limits(1000, 2000, 60, 600, 4)
 

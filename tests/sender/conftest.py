@@ -11,9 +11,9 @@ import pytest
 # For the helpers beside the tests; at the end of the path it shadows nothing that is installed.
 sys.path.append(str(Path(__file__).parents[2]))
 
-from sender.plan import Entry, Plan, TransferPlan
-from sender.run_folder import RunFolder
-from sender.settings import Settings
+from vmtrace.sender.plan import Entry, Plan, TransferPlan
+from vmtrace.sender.run_folder import RunFolder
+from vmtrace.sender.settings import Settings
 
 PLAN = Plan(
     "small",

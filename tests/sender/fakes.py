@@ -6,15 +6,15 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from capture.errors import CaptureError
-from capture.health import CaptureHealth
-from capture.interruption import Interruption
-from capture.offload import read_offload
-from capture.settings import CaptureSettings
-from capture.tcp_info import TcpInfoSample
-from sender.plan import Plan
-from sender.wire.errors import WireError
-from sender.wire.records import (
+from vmtrace.capture.errors import CaptureError
+from vmtrace.capture.health import CaptureHealth
+from vmtrace.capture.interruption import Interruption
+from vmtrace.capture.offload import read_offload
+from vmtrace.capture.settings import CaptureSettings
+from vmtrace.capture.tcp_info import TcpInfoSample
+from vmtrace.sender.plan import Plan
+from vmtrace.sender.wire.errors import WireError
+from vmtrace.sender.wire.records import (
     Arrival,
     CaptureCounts,
     ClockOffset,
@@ -27,8 +27,8 @@ from sender.wire.records import (
     Sent,
     TransferRequest,
 )
-from sender.wire.stream_life import ConnectionName, Watch
-from sender.wire.transfer import Outcome
+from vmtrace.sender.wire.stream_life import ConnectionName, Watch
+from vmtrace.sender.wire.transfer import Outcome
 
 Trouble = Callable[["FakeFarSide"], None]
 SIZE = "size"

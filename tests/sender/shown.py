@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from sender.display.view import Display, RunEnd, RunView
-from sender.live import Moving
-from sender.plan import Plan
+from vmtrace.sender.display.view import Display, RunEnd, RunView
+from vmtrace.sender.live import Moving
+from vmtrace.sender.plan import Plan
 
 TRANSFER = {"bytes": 1024, "goodput_bps": 2e6}
 FINISHED: dict[str, Any] = {

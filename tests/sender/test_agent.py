@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sender.agent import main
+from vmtrace.sender.agent import main
 
 
 def test_help_names_the_programs(capsys: pytest.CaptureFixture[str]) -> None:

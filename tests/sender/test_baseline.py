@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from sender.baseline import Baseline, RoundTrips, baseline_of
-from sender.ping import Echo
-from sender.run_folder import RunFolder
-from sender.wire.endpoint import Endpoint
 from tests.sender.fakes import FastInterruption
+from vmtrace.sender.baseline import Baseline, RoundTrips, baseline_of
+from vmtrace.sender.ping import Echo
+from vmtrace.sender.run_folder import RunFolder
+from vmtrace.sender.wire.endpoint import Endpoint
 
 NewRun = Callable[..., RunFolder]
 

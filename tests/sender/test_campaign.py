@@ -13,20 +13,20 @@ from typing import Any
 
 import pytest
 
-from capture import durable
-from capture.settings import CaptureSettings
-from sender.baseline import Baseline
-from sender.campaign import Campaign, Ended
-from sender.display.view import Display
-from sender.link import Link
-from sender.ping import Echo
-from sender.plan import Entry, Plan, TransferPlan
-from sender.run_folder import COMPLETE, FAILED, INTERRUPTED, RunFolder
-from sender.settings import Settings
-from sender.transfers import Transfers
-from sender.wire.errors import KeyRefused, ReceiverGone, ReceiverRefused, VersionMismatch
-from sender.wire.records import Limits, RunRequest
 from tests.sender.fakes import FakeFarSide, FakeInstruments, FastInterruption, endless, raising
+from vmtrace.capture import durable
+from vmtrace.capture.settings import CaptureSettings
+from vmtrace.sender.baseline import Baseline
+from vmtrace.sender.campaign import Campaign, Ended
+from vmtrace.sender.display.view import Display
+from vmtrace.sender.link import Link
+from vmtrace.sender.ping import Echo
+from vmtrace.sender.plan import Entry, Plan, TransferPlan
+from vmtrace.sender.run_folder import COMPLETE, FAILED, INTERRUPTED, RunFolder
+from vmtrace.sender.settings import Settings
+from vmtrace.sender.transfers import Transfers
+from vmtrace.sender.wire.errors import KeyRefused, ReceiverGone, ReceiverRefused, VersionMismatch
+from vmtrace.sender.wire.records import Limits, RunRequest
 
 NewRun = Callable[..., RunFolder]
 AWAY = ReceiverGone("there: connection lost")
@@ -269,7 +269,7 @@ def test_a_run_limited_by_time_ends_after_the_pair_that_crosses_it(new_run: NewR
 def test_a_disk_that_is_full_ends_the_run_with_one_line_and_a_valid_folder(
     new_run: NewRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import sender.run_folder
+    import vmtrace.sender.run_folder
 
     folder = new_run()
 
@@ -278,7 +278,7 @@ def test_a_disk_that_is_full_ends_the_run_with_one_line_and_a_valid_folder(
             raise OSError(errno.ENOSPC, "No space left on device", str(path))
         durable.append_line(path, text)
 
-    monkeypatch.setattr(sender.run_folder, "append_line", append_line)
+    monkeypatch.setattr(vmtrace.sender.run_folder, "append_line", append_line)
     setting = Setting(folder, FakeFarSide())
     assert setting.run() == Ended(FAILED, f"{folder.path / 'pairs.jsonl'}: No space left on device")
     assert len(setting.pairs) == 1
@@ -287,9 +287,9 @@ def test_a_disk_that_is_full_ends_the_run_with_one_line_and_a_valid_folder(
 def test_a_disk_that_is_nearly_full_is_reported_before_a_pair_begins(
     new_run: NewRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import sender.campaign
+    import vmtrace.sender.campaign
 
-    monkeypatch.setattr(sender.campaign, "_LEAST_FREE_BYTES", 1 << 62)
+    monkeypatch.setattr(vmtrace.sender.campaign, "_LEAST_FREE_BYTES", 1 << 62)
     setting = Setting(new_run(), FakeFarSide())
     ended = setting.run()
     assert ended.status == FAILED
@@ -298,7 +298,7 @@ def test_a_disk_that_is_nearly_full_is_reported_before_a_pair_begins(
 
 
 def test_a_step_of_the_clock_marks_its_pair(new_run: NewRun, monkeypatch: pytest.MonkeyPatch) -> None:
-    from capture.clock import ClockStep
+    from vmtrace.capture.clock import ClockStep
 
     setting = Setting(new_run(), FakeFarSide())
     looks = iter([None, None, None, ClockStep(-1.5, 1e-6, 9)])
@@ -346,11 +346,11 @@ def test_memory_stays_flat_over_thousands_of_pairs(
     import gc
     import tracemalloc
 
-    import sender.run_folder
+    import vmtrace.sender.run_folder
 
     # What the disk does takes no memory, and a lot of time.
-    monkeypatch.setattr(sender.run_folder, "append_line", lambda *_: None)
-    monkeypatch.setattr(sender.run_folder, "write_run_state", lambda *_: None)
+    monkeypatch.setattr(vmtrace.sender.run_folder, "append_line", lambda *_: None)
+    monkeypatch.setattr(vmtrace.sender.run_folder, "write_run_state", lambda *_: None)
     setting = Setting(new_run(dataclasses.replace(plan, repeat=350)), FakeFarSide())
     sizes: list[int] = []
 

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from sender.command import build_parser, check_same_plan, run
-from sender.errors import SenderError
-from sender.plan import Plan
-from sender.run_folder import RunFolder
-from sender.settings import Settings
+from vmtrace.sender.command import build_parser, check_same_plan, run
+from vmtrace.sender.errors import SenderError
+from vmtrace.sender.plan import Plan
+from vmtrace.sender.run_folder import RunFolder
+from vmtrace.sender.settings import Settings
 
 NewRun = Callable[..., RunFolder]
 ROOT = Path(__file__).parents[2]
@@ -90,7 +90,7 @@ def test_what_is_said_of_the_plan_when_going_on_must_be_so(plan: Plan, tmp_path:
     check()
     check("--repeat", "1", "--scale", "1")
     file = tmp_path / "p.json"
-    from sender.plan_record import plan_record
+    from vmtrace.sender.plan_record import plan_record
 
     record = plan_record(plan)
     del record["scale"]
@@ -121,7 +121,7 @@ def test_going_on_remembers_settings_and_where_the_receiver_was(
         seen.append((folder.settings, order))
         return 0
 
-    monkeypatch.setattr("sender.command.send", send)
+    monkeypatch.setattr("vmtrace.sender.command.send", send)
     words: tuple[tuple[str | Path, ...], ...] = (
         ("--resume", folder.path),
         ("--out", folder.path, "--resume"),
@@ -160,7 +160,7 @@ def test_the_key_is_never_on_the_command_line() -> None:
 
 def test_it_runs_as_a_module() -> None:
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", "sender", "--show-plan"]
+    command = [sys.executable, "-m", "vmtrace.sender", "--show-plan"]
     done = subprocess.run(command, capture_output=True, text=True, env=env, check=False, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
     assert "plan lee2011" in done.stdout

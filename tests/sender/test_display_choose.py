@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from sender.display.choose import choose_display
-from sender.display.json_lines import JsonLines
-from sender.display.live import RichDisplay
-from sender.display.plain import PlainDisplay
-from sender.display.view import Display, Pace
-from sender.live import Moving
-from sender.plan import Plan
+from vmtrace.sender.display.choose import choose_display
+from vmtrace.sender.display.json_lines import JsonLines
+from vmtrace.sender.display.live import RichDisplay
+from vmtrace.sender.display.plain import PlainDisplay
+from vmtrace.sender.display.view import Display, Pace
+from vmtrace.sender.live import Moving
+from vmtrace.sender.plan import Plan
 
 
 class Terminal(io.StringIO):

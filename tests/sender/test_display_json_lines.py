@@ -5,9 +5,9 @@ from __future__ import annotations
 import io
 import json
 
-from sender.display.json_lines import JsonLines
-from sender.plan import Plan
 from tests.sender.shown import FAILED, FINISHED, tell
+from vmtrace.sender.display.json_lines import JsonLines
+from vmtrace.sender.plan import Plan
 
 
 def test_each_event_is_a_line_and_a_pair_its_whole_record(plan: Plan) -> None:

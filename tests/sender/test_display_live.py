@@ -6,10 +6,10 @@ import io
 
 from rich.console import Console
 
-from sender.display.live import RichDisplay
-from sender.display.view import RunView
-from sender.plan import Plan
 from tests.sender.shown import DROPPED, DROPPED_WORDS, tell
+from vmtrace.sender.display.live import RichDisplay
+from vmtrace.sender.display.view import RunView
+from vmtrace.sender.plan import Plan
 
 
 def test_bars_while_it_runs_lines_that_stay_and_the_summary_apart(plan: Plan) -> None:

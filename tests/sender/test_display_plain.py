@@ -5,9 +5,9 @@ from __future__ import annotations
 import io
 import itertools
 
-from sender.display.plain import PlainDisplay
-from sender.plan import Plan
 from tests.sender.shown import tell
+from vmtrace.sender.display.plain import PlainDisplay
+from vmtrace.sender.plan import Plan
 
 LOG = """\
 plan small: 3 pairs, to there:5810 (host), into run1

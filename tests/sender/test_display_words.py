@@ -7,11 +7,18 @@ from typing import Any
 
 import pytest
 
-from sender.display.view import RunView
-from sender.display.words import expected_words, fetched_words, moving_words, opening_lines, pair_words, troubled
-from sender.live import Moving
-from sender.plan import Plan
 from tests.sender.shown import DROPPED, DROPPED_WORDS, FAILED, FINISHED
+from vmtrace.sender.display.view import RunView
+from vmtrace.sender.display.words import (
+    expected_words,
+    fetched_words,
+    moving_words,
+    opening_lines,
+    pair_words,
+    troubled,
+)
+from vmtrace.sender.live import Moving
+from vmtrace.sender.plan import Plan
 
 
 def test_words_for_what_was_fetched() -> None:

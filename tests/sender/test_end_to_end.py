@@ -16,10 +16,10 @@ from typing import Any
 
 import pytest
 
-from lab import namespaces
-from lab.emulator import EmulatorSettings
-from lab.hosts import HostSettings, Topology, joined_hosts
-from lab.impairments import Impairments
+from vmtrace.lab import namespaces
+from vmtrace.lab.emulator import EmulatorSettings
+from vmtrace.lab.hosts import HostSettings, Topology, joined_hosts
+from vmtrace.lab.impairments import Impairments
 
 pytestmark = pytest.mark.slow
 
@@ -77,7 +77,7 @@ def environment() -> dict[str, str]:
 
 
 def sender(*arguments: str | Path) -> list[str]:
-    return [sys.executable, "-m", "sender", *map(str, arguments)]
+    return [sys.executable, "-m", "vmtrace.sender", *map(str, arguments)]
 
 
 def send(*arguments: str | Path, timeout_s: float = 60.0) -> subprocess.CompletedProcess[str]:
@@ -266,7 +266,9 @@ def test_the_receivers_half_comes_on_demand(tmp_path: Path, receiver: Receiver, 
     done = send("127.0.0.1", "--out", run, "--plan", plan_file, "--no-fetch", *options(tmp_path, receiver))
     assert done.returncode == 0, done.stderr
     assert state(run)["receiver_half"]["status"] == "missing"
-    program = "import sys; from sender.fetch_command import *; sys.exit(run(build_parser().parse_args(sys.argv[1:])))"
+    program = (
+        "import sys; from vmtrace.sender.fetch_command import *; sys.exit(run(build_parser().parse_args(sys.argv[1:])))"
+    )
     command = [sys.executable, "-c", program, str(run), "--key-file", str(tmp_path / "key"), "--json-lines"]
     fetched = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False, timeout=60)
     assert fetched.returncode == 0, fetched.stderr

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from sender.far_side import OverTheWire
-from sender.wire.endpoint import Endpoint
-from sender.wire.errors import ReceiverGone
+from vmtrace.sender.far_side import OverTheWire
+from vmtrace.sender.wire.endpoint import Endpoint
+from vmtrace.sender.wire.errors import ReceiverGone
 
 
 def test_a_receiver_that_is_not_there_may_come() -> None:

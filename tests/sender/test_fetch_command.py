@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from sender.errors import SenderError
-from sender.fetch_command import build_parser, run
-from sender.run_folder import RunFolder
-from sender.wire.errors import ReceiverGone
+from vmtrace.sender.errors import SenderError
+from vmtrace.sender.fetch_command import build_parser, run
+from vmtrace.sender.run_folder import RunFolder
+from vmtrace.sender.wire.errors import ReceiverGone
 
 NewRun = Callable[..., RunFolder]
 

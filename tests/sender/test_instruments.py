@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from capture.errors import CaptureError
-from capture.rights import missing_rights
-from capture.settings import CaptureSettings
-from sender.instruments import RealInstruments, larger_buffer_bytes
+from vmtrace.capture.errors import CaptureError
+from vmtrace.capture.rights import missing_rights
+from vmtrace.capture.settings import CaptureSettings
+from vmtrace.sender.instruments import RealInstruments, larger_buffer_bytes
 
 
 @pytest.mark.root

@@ -6,10 +6,10 @@ import dataclasses
 
 import pytest
 
-from sender.link import Link, Patience
-from sender.wire.errors import ReceiverBusy, ReceiverGone
-from sender.wire.records import RunRequest
 from tests.sender.fakes import FakeFarSide, FastInterruption
+from vmtrace.sender.link import Link, Patience
+from vmtrace.sender.wire.errors import ReceiverBusy, ReceiverGone
+from vmtrace.sender.wire.records import RunRequest
 
 
 def link_to(far_side: FakeFarSide) -> tuple[Link, FastInterruption]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import socket
 from collections.abc import Sequence
 
-from capture.tcp_info import TcpInfoSample
-from sender.live import Moving, TransferWatch
+from vmtrace.capture.tcp_info import TcpInfoSample
+from vmtrace.sender.live import Moving, TransferWatch
 
 
 class Noting:

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from lab import namespaces
-from lab.emulator import EmulatorSettings
-from lab.hosts import HostSettings, Topology, joined_hosts
-from lab.impairments import Impairments
-from sender.ping import IcmpPing, TcpPing
-from sender.wire.endpoint import Endpoint
+from vmtrace.lab import namespaces
+from vmtrace.lab.emulator import EmulatorSettings
+from vmtrace.lab.hosts import HostSettings, Topology, joined_hosts
+from vmtrace.lab.impairments import Impairments
+from vmtrace.sender.ping import IcmpPing, TcpPing
+from vmtrace.sender.wire.endpoint import Endpoint
 
 
 def icmp(address: str) -> IcmpPing:
@@ -49,9 +49,9 @@ def test_the_rtt_is_that_of_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyP
     reason = namespaces.missing_requirement()
     if reason:
         pytest.skip(reason)
-    import sender.ping
+    import vmtrace.sender.ping
 
-    monkeypatch.setattr(sender.ping, "WAIT_S", 0.2)
+    monkeypatch.setattr(vmtrace.sender.ping, "WAIT_S", 0.2)
     emulator = EmulatorSettings(Impairments(delay_s=0.02), Impairments(delay_s=0.02), 1)
     hosts = {"sender": HostSettings(), "receiver": HostSettings()}
     with (

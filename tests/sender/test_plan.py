@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sender.plan import Entry, Plan, Step, TransferPlan
-from sender.plans import LEE2011
+from vmtrace.sender.plan import Entry, Plan, Step, TransferPlan
+from vmtrace.sender.plans import LEE2011
 
 
 def test_steps_go_through_entries_pairs_and_rounds(plan: Plan) -> None:

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from sender.errors import SenderError
-from sender.plan import Entry, TransferPlan
-from sender.plan_file import load_plan, plan_of_text
-from sender.plans import BUILT_IN, LEE2011
-from sender.wire.records import SocketOptions
+from vmtrace.sender.errors import SenderError
+from vmtrace.sender.plan import Entry, TransferPlan
+from vmtrace.sender.plan_file import load_plan, plan_of_text
+from vmtrace.sender.plans import BUILT_IN, LEE2011
+from vmtrace.sender.wire.records import SocketOptions
 
 DOCUMENT = Path(__file__).parents[2] / "docs/plans.md"
 KIB, MIB = 1024, 1024 * 1024
@@ -65,7 +65,7 @@ def test_the_example_of_the_documentation_is_read_as_it_says() -> None:
 
 
 def test_every_key_that_is_read_is_documented() -> None:
-    from sender import plan_record as module
+    from vmtrace.sender import plan_record as module
 
     text = DOCUMENT.read_text()
     keys = {*module._PLAN_KEYS, *module._ENTRY_KEYS, *module._TRANSFER_KEYS} - {"scale"}
@@ -193,7 +193,7 @@ def _refuse(name: str) -> Any:
 
 def test_pips_own_reader_serves_where_there_is_no_other() -> None:
     code = (
-        "import sys; sys.modules['tomllib'] = sys.modules['tomli'] = None; from sender.plan_file import plan_of_text; "
+        "import sys; sys.modules['tomllib'] = sys.modules['tomli'] = None; from vmtrace.sender.plan_file import plan_of_text; "
         "print(plan_of_text(b'entries = [{probe = 1, data = 2}]', False, 'x').entries[0].data.bytes)"
     )
     root = str(Path(__file__).parents[2])

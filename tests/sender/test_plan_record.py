@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sender.errors import SenderError
-from sender.plan_record import plan_from_record, plan_record
+from vmtrace.sender.errors import SenderError
+from vmtrace.sender.plan_record import plan_from_record, plan_record
 
 scalars = st.one_of(
     st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=20), st.dates(), st.datetimes(), st.times()

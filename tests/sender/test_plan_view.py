@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from sender.plan import Entry, Plan, TransferPlan
-from sender.plan_view import plan_document, plan_table
-from sender.plans import LEE2011
+from vmtrace.sender.plan import Entry, Plan, TransferPlan
+from vmtrace.sender.plan_view import plan_document, plan_table
+from vmtrace.sender.plans import LEE2011
 
 
 def test_a_plan_is_shown_with_its_sums() -> None:

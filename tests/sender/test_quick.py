@@ -7,11 +7,11 @@ import re
 
 import pytest
 
-from sender import quick
-from sender.command import build_parser
-from sender.errors import UsageError
-from sender.plan import Plan
-from sender.plan_record import plan_from_record, plan_record
+from vmtrace.sender import quick
+from vmtrace.sender.command import build_parser
+from vmtrace.sender.errors import UsageError
+from vmtrace.sender.plan import Plan
+from vmtrace.sender.plan_record import plan_from_record, plan_record
 
 
 def given(*words: str) -> argparse.Namespace:

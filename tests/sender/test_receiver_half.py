@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from sender.receiver_half import COMPLETE, MISSING, PARTIAL, ReceiverHalf, fetch_half, missing_half
-from sender.wire.errors import ReceiverGone, ReceiverRefused
-from sender.wire.records import RemoteFile
 from tests.sender.fakes import FakeControl, FakeFarSide, FastInterruption
+from vmtrace.sender.receiver_half import COMPLETE, MISSING, PARTIAL, ReceiverHalf, fetch_half, missing_half
+from vmtrace.sender.wire.errors import ReceiverGone, ReceiverRefused
+from vmtrace.sender.wire.records import RemoteFile
 
 
 def described(number: int, kind: str, sequence: int, part: str, content: bytes) -> RemoteFile:

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from sender.errors import SenderError
-from sender.plan import Plan
-from sender.run_folder import COMPLETE, INTERRUPTED, RunFolder, pair_records
-from sender.settings import Settings
+from vmtrace.sender.errors import SenderError
+from vmtrace.sender.plan import Plan
+from vmtrace.sender.run_folder import COMPLETE, INTERRUPTED, RunFolder, pair_records
+from vmtrace.sender.settings import Settings
 
 NewRun = Callable[..., RunFolder]
 

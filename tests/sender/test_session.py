@@ -10,18 +10,18 @@ from typing import Any
 
 import pytest
 
-from capture.errors import CaptureError
-from capture.settings import CaptureSettings
-from sender.display.view import Display, RunEnd, RunView
-from sender.errors import SenderError
-from sender.plan import Plan, TransferPlan
-from sender.run_folder import RunFolder
-from sender.session import Order, check_limits, send
-from sender.settings import Settings
-from sender.wire.endpoint import Endpoint
-from sender.wire.errors import ReceiverGone
-from sender.wire.records import Limits, RemoteFile
 from tests.sender.fakes import FakeFarSide, FakeInstruments, raising
+from vmtrace.capture.errors import CaptureError
+from vmtrace.capture.settings import CaptureSettings
+from vmtrace.sender.display.view import Display, RunEnd, RunView
+from vmtrace.sender.errors import SenderError
+from vmtrace.sender.plan import Plan, TransferPlan
+from vmtrace.sender.run_folder import RunFolder
+from vmtrace.sender.session import Order, check_limits, send
+from vmtrace.sender.settings import Settings
+from vmtrace.sender.wire.endpoint import Endpoint
+from vmtrace.sender.wire.errors import ReceiverGone
+from vmtrace.sender.wire.records import Limits, RemoteFile
 
 NewRun = Callable[..., RunFolder]
 QUICK = Settings(ping=False, host_counters=False, interface="lo", patience_s=0.0)

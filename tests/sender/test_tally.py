@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from sender.plan import Plan
-from sender.tally import Tally
+from vmtrace.sender.plan import Plan
+from vmtrace.sender.tally import Tally
 
 
 def transfer(rate_bps: float, **capture: Any) -> dict[str, Any]:

@@ -9,20 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from capture.settings import CaptureSettings
-from capture.tcp_info import TcpInfoSample
-from sender.display.view import Display
-from sender.display.words import pair_words
-from sender.far_side import FarControl
-from sender.link import Link
-from sender.plan import TransferPlan
-from sender.run_folder import RunFolder
-from sender.settings import Settings
-from sender.transfers import TransferFailed, Transfers, transfer_record
-from sender.wire.records import Arrival, CaptureCounts, FarEnd, RunRequest, Sent, TcpSummary
-from sender.wire.stream_life import ConnectionName
-from sender.wire.transfer import Outcome
 from tests.sender.fakes import FakeCapture, FakeFarSide, FakeInstruments, FastInterruption, healthy
+from vmtrace.capture.settings import CaptureSettings
+from vmtrace.capture.tcp_info import TcpInfoSample
+from vmtrace.sender.display.view import Display
+from vmtrace.sender.display.words import pair_words
+from vmtrace.sender.far_side import FarControl
+from vmtrace.sender.link import Link
+from vmtrace.sender.plan import TransferPlan
+from vmtrace.sender.run_folder import RunFolder
+from vmtrace.sender.settings import Settings
+from vmtrace.sender.transfers import TransferFailed, Transfers, transfer_record
+from vmtrace.sender.wire.records import Arrival, CaptureCounts, FarEnd, RunRequest, Sent, TcpSummary
+from vmtrace.sender.wire.stream_life import ConnectionName
+from vmtrace.sender.wire.transfer import Outcome
 
 NewRun = Callable[..., RunFolder]
 DOCUMENT = Path(__file__).parents[2] / "docs/run-folder.md"

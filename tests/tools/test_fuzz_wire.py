@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from receiver.file_desk import FileDesk
 from tools import fuzz_wire
+from vmtrace.receiver.file_desk import FileDesk
 
 
 @pytest.mark.slow

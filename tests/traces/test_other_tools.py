@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from lab.accuracy import readings
+from vmtrace.lab.accuracy import readings
 
 FILES = [
     "PcapPlusPlus__clusterfuzz-5755755617189888.pcap",

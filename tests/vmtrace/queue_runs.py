@@ -12,10 +12,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from lab.hosts import module_environment
-from lab.services.queue_proxy import QueueProxy
-from lab.services.service import Service
 from tests.in_process import vmtrace_here
+from vmtrace.lab.hosts import module_environment
+from vmtrace.lab.services.queue_proxy import QueueProxy
+from vmtrace.lab.services.service import Service
 
 SLOW = (
     "--rate", "20", "--messages", "60", "--senders", "2", "--receivers", "1", "--visibility", "2s", "--wait", "1s",
@@ -97,7 +97,7 @@ def worker_of(out: Path, role: str) -> int:
         except OSError:
             continue
         ours = any(word.startswith(os.fsencode(str(out.resolve()))) for word in words)
-        if ours and b"providers.queues.worker" in words and role.encode() in words:
+        if ours and b"vmtrace.providers.queues.worker" in words and role.encode() in words:
             return int(folder.name)
     raise AssertionError(f"no {role} of {out} is running")
 

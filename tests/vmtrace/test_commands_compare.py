@@ -8,7 +8,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from analyze.schema import load
+from vmtrace.analyze.schema import load
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 SENDER, RECEIVER = SAMPLES / "lossy-sender.pcap", SAMPLES / "lossy-receiver.pcap"

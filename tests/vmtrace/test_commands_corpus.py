@@ -6,7 +6,7 @@ from contextlib import closing
 
 import pytest
 
-from capture import live_display
+from vmtrace.capture import live_display
 from vmtrace.commands.corpus_options import StageDisplay, memory
 
 
@@ -31,7 +31,7 @@ class Terminal(io.StringIO):
 def test_a_stage_moves_with_what_is_read_and_with_what_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = Terminal()
     monkeypatch.setattr(live_display, "Every", lambda _seconds: lambda: True)
-    monkeypatch.setattr("capture.live_display.importlib.util.find_spec", lambda _name: None)
+    monkeypatch.setattr("vmtrace.capture.live_display.importlib.util.find_spec", lambda _name: None)
     monkeypatch.setattr("sys.stderr", terminal)
     with closing(StageDisplay(wanted=True)) as display:
         display.stage("split", 3_000_000)

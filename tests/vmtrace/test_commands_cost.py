@@ -15,15 +15,15 @@ import pytest
 
 sys.path.append(str(Path(__file__).parents[2]))
 
-from analyze.schema import load
-from providers.costs.estimate import estimate
-from providers.costs.scenarios import Context
-from providers.costs.workload import load_workload, workload_of_toml
-from providers.rates import load_rates, rates_of_toml
 from tests.analyze.pages import data_of
 from tests.analyze.storage_made import START_NS, MadeRun, said
+from vmtrace.analyze.schema import load
 from vmtrace.commands.cost_charts import charts
 from vmtrace.commands.cost_sources import runs_per_month
+from vmtrace.providers.costs.estimate import estimate
+from vmtrace.providers.costs.scenarios import Context
+from vmtrace.providers.costs.workload import load_workload, workload_of_toml
+from vmtrace.providers.rates import load_rates, rates_of_toml
 
 TABLE = """
 name = "mine"

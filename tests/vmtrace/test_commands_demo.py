@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from lab import namespaces
 from vmtrace.commands.demo import _new_folder
+from vmtrace.lab import namespaces
 
 ROOT = Path(__file__).parents[2]
 LINES = 40

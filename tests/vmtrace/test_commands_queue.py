@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from lab.services.service import Service
 from tests.vmtrace.queue_runs import (
     SLOW,
     accounted,
@@ -21,6 +20,7 @@ from tests.vmtrace.queue_runs import (
     report_of,
     state_of,
 )
+from vmtrace.lab.services.service import Service
 
 QUICK = ("--messages", "20", "--rate", "40", "--wait", "1s", "--visibility", "5s", "--receivers", "1")
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from lab.services.service import Service
 from tests.vmtrace.queue_runs import (
     SLOW,
     accounted,
@@ -19,6 +18,7 @@ from tests.vmtrace.queue_runs import (
     state_of,
     worker_of,
 )
+from vmtrace.lab.services.service import Service
 
 
 @pytest.mark.parametrize("role", ["sender", "receiver", "deleter"])

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from lab.services import queue_proxy
-from lab.services.certificates import Certificates
-from lab.services.queue_faults import Fate, Rule
-from lab.services.queue_proxy import QueueProxy
-from lab.services.service import Service
 from tests.vmtrace.queue_runs import queue_run, report_of, state_of, truth_deliveries
+from vmtrace.lab.services import queue_proxy
+from vmtrace.lab.services.certificates import Certificates
+from vmtrace.lab.services.queue_faults import Fate, Rule
+from vmtrace.lab.services.queue_proxy import QueueProxy
+from vmtrace.lab.services.service import Service
 
 # Six dropped, four repeated within the timeout, three deleted late, two delivered after their deletion, five held back
 # for others to come first, and two refused by the service for good.

@@ -13,8 +13,8 @@ from typing import Any
 import boto3
 import pytest
 
-from lab.services.service import Service as Server
 from tests.in_process import vmtrace_here
+from vmtrace.lab.services.service import Service as Server
 
 PLAN = """
 repeat = 3

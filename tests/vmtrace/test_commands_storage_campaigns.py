@@ -11,10 +11,10 @@ from typing import Any
 import boto3
 import pytest
 
-from lab.services.service import Service as Server
 from tests.eventually import eventually
 from tests.in_process import vmtrace_here
 from vmtrace.commands.storage_thin import share_of
+from vmtrace.lab.services.service import Service as Server
 
 PLAN = 'kind = "probes"\nmean_interval = 0.3\nsizes = ["1 kB"]\nfor = "1h"\n'
 

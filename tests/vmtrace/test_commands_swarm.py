@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
-from lab.services.process import free_ports
-from providers.swarm.torrent import made_torrent, write_torrent
 from tests.in_process import vmtrace_here
 from tests.providers.swarm_made import Behaviour, web_server
 from vmtrace import command_line
 from vmtrace.errors import CommandError, UsageError
+from vmtrace.lab.services.process import free_ports
+from vmtrace.providers.swarm.torrent import made_torrent, write_torrent
 
 SIZE_BYTES = 2_000_000
 SECRET = "X-Amz-Signature=abcdef"

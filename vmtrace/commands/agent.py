@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path, PurePosixPath
 
-from capture.durable import write_aside
+from vmtrace.capture.durable import write_aside
 
 _ROOMS = ("capture", "receiver", "sender")
 _SHEBANG = b"#!/usr/bin/env python3\n"
@@ -18,7 +18,7 @@ _MAIN = '''"""The vmtrace agent: sender, receiver and capture in one file."""
 
 import sys
 
-from sender.agent import main
+from vmtrace.sender.agent import main
 
 sys.exit(main())
 '''
@@ -50,7 +50,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the file, whole or not at all."""
-    from capture.provenance import vmtrace_version
+    from vmtrace.capture.provenance import vmtrace_version
 
     data = agent_bytes(vmtrace_version())
     write_aside(arguments.write, data)

@@ -9,11 +9,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from analyze import capture_files
-from analyze.sources import can_be_read_again
-from analyze.stores.place import is_url
-from analyze.trace import Trace, TraceError, read
-from analyze.units import plural
+from vmtrace.analyze import capture_files
+from vmtrace.analyze.sources import can_be_read_again
+from vmtrace.analyze.stores.place import is_url
+from vmtrace.analyze.trace import Trace, TraceError, read
+from vmtrace.analyze.units import plural
 from vmtrace.commands.outputs import STANDARD_OUTPUT, opened, printed, wanted, write_all
 from vmtrace.commands.request import Request
 from vmtrace.commands.thresholds import check_oversize_abs, parsed_condition
@@ -23,14 +23,14 @@ from vmtrace.progress import Bar
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from analyze.allowances.findings import Findings
-    from analyze.allowances.published import Allowance
-    from analyze.fail_if import Condition
-    from analyze.packet_series import SeriesOf
-    from analyze.provenance import Provenance
-    from analyze.providers import Provider
-    from analyze.run.results import RunResults
-    from analyze.services.ranges import AddressRanges
+    from vmtrace.analyze.allowances.findings import Findings
+    from vmtrace.analyze.allowances.published import Allowance
+    from vmtrace.analyze.fail_if import Condition
+    from vmtrace.analyze.packet_series import SeriesOf
+    from vmtrace.analyze.provenance import Provenance
+    from vmtrace.analyze.providers import Provider
+    from vmtrace.analyze.run.results import RunResults
+    from vmtrace.analyze.services.ranges import AddressRanges
 
 _WIDTH, _PROVIDERS_WIDTH = 100, 140
 """Of the answer where it goes to no terminal."""
@@ -93,7 +93,7 @@ def _check_places(request: Request) -> None:
 def _allowance(request: Request) -> "Allowance | None":
     if request.allowance is None and request.instance_type is None:
         return None
-    from analyze.allowances import published, rate
+    from vmtrace.analyze.allowances import published, rate
 
     if request.allowance is not None and request.instance_type is not None:
         raise UsageError("--instance-type and --allowance: give one of them")
@@ -115,7 +115,7 @@ def _address_ranges(request: Request) -> "AddressRanges | None":
         if request.address_ranges:
             raise UsageError("--address-ranges identifies providers: give --by provider with it")
         return None
-    from analyze.services import ranges
+    from vmtrace.analyze.services import ranges
 
     try:
         return ranges.read(request.address_ranges)
@@ -142,7 +142,7 @@ def _readable(paths: Sequence[str], failures: list[str]) -> list[str]:
 
 def check_filter(expression: str) -> None:
     """Raises `UsageError` for what is no filter."""
-    from analyze.filter import FilterError, checked
+    from vmtrace.analyze.filter import FilterError, checked
 
     try:
         checked(expression)
@@ -217,7 +217,7 @@ def _print_traceback() -> None:
 
 def _judge(trace: Trace, text: str, condition: "Condition") -> bool:
     """Tell of the first connection in which the expression holds; true if there is one."""
-    from analyze.fail_if import OUTCOME
+    from vmtrace.analyze.fail_if import OUTCOME
 
     trace.load(condition.columns())
     columns = {name: trace.values(name) for name in condition.columns()}
@@ -268,7 +268,7 @@ class Outputs:
         return printed(self._show, no_color=self._request.no_color, piped_width=width)
 
     def _show(self, console: "Console") -> None:
-        from analyze import detail_view, human_table
+        from vmtrace.analyze import detail_view, human_table
         from vmtrace.commands import both_sides
 
         if self._request.connections:
@@ -280,7 +280,7 @@ class Outputs:
             human_table.show(self._trace, console, limit=self._request.limit, sort=self._request.sort)
             both_sides.show(self._runs, console)
         if self._findings is not None:
-            from analyze.allowances import findings
+            from vmtrace.analyze.allowances import findings
 
             for line in findings.lines(self._findings, self._request.limit):
                 console.print(line, soft_wrap=True)
@@ -305,7 +305,7 @@ class Outputs:
         if not self._request.by_provider and not self._runs and self._findings is None:
             self._trace.write_json(write)
             return
-        from analyze.document import Appending
+        from vmtrace.analyze.document import Appending
 
         appending, more = Appending(write), dict[str, object]()
         self._trace.write_json(appending)
@@ -314,31 +314,31 @@ class Outputs:
         if self._findings is not None:
             more["allowance"] = self._findings.as_record()
         if self._runs:
-            from analyze.run.table_records import two_sides_records
+            from vmtrace.analyze.run.table_records import two_sides_records
 
             records = map(two_sides_records, self._runs)
             more["runs"] = [self._trace.shown_run(record) for record in records]
         appending.finish(more)
 
     def _write_csv(self, folder: Path) -> None:
-        from analyze import tables
+        from vmtrace.analyze import tables
 
         tables.write_csv(self._trace, folder, self._packets_of, self._provenance)
         if self._request.by_provider:
             tables.write_providers_csv([p.as_record() for p in self._providers], folder)
 
     def _write_parquet(self, folder: Path) -> None:
-        from analyze import tables
+        from vmtrace.analyze import tables
 
         tables.write_parquet(self._trace, folder, self._packets_of, self._provenance)
 
     def _write_figures(self, folder: Path) -> None:
-        from analyze.figures.write import write_figures
+        from vmtrace.analyze.figures.write import write_figures
 
         write_figures(self._series, folder)
 
     def _write_report(self, path: Path) -> None:
-        from analyze.report.write import write_report
+        from vmtrace.analyze.report.write import write_report
 
         write_report(self._trace, self._series, self._provenance, path)
 
@@ -357,8 +357,8 @@ class Outputs:
 
     @cached_property
     def _providers(self) -> "list[Provider]":
-        from analyze import providers
-        from analyze.services.ranges import AddressRanges
+        from vmtrace.analyze import providers
+        from vmtrace.analyze.services.ranges import AddressRanges
 
         if self._trace.lookups_not_kept:
             not_kept = plural(self._trace.lookups_not_kept, "answer")
@@ -369,20 +369,20 @@ class Outputs:
     def _findings(self) -> "Findings | None":
         if self._allowance is None:
             return None
-        from analyze.allowances import findings
+        from vmtrace.analyze.allowances import findings
 
         return findings.find(self._trace, self._allowance)
 
     @cached_property
     def _provenance(self) -> "Provenance":
-        from analyze import provenance
+        from vmtrace.analyze import provenance
 
         return provenance.of(self._trace, anonymous=self._request.anonymize)
 
     @cached_property
     def _series(self) -> "SeriesOf":
         """The connections to draw: those chosen, else the largest."""
-        from analyze.packet_series import of_connections
+        from vmtrace.analyze.packet_series import of_connections
 
         if self._trace.interrupted and not self._request.connections:
             complain("interrupted: packets are not drawn, because the files would have to be read once more")

@@ -3,9 +3,9 @@
 import argparse
 from pathlib import Path
 
-from analyze.connection_order import NOTABLE, SORTS
-from analyze.outcomes import SHORT_NAMES as OUTCOMES
-from capture.options import whole
+from vmtrace.analyze.connection_order import NOTABLE, SORTS
+from vmtrace.analyze.outcomes import SHORT_NAMES as OUTCOMES
+from vmtrace.capture.options import whole
 from vmtrace.commands.options import add_display, add_endpoint_url, add_file, add_json, add_oversize_abs, new_parser
 from vmtrace.commands.request import Request
 

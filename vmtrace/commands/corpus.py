@@ -21,9 +21,9 @@ def build_parser() -> argparse.ArgumentParser:
 
 def run(arguments: argparse.Namespace) -> int:
     """Do what the options say; returns the exit status."""
-    from analyze._engine import TraceError
-    from analyze.stores.place import PlaceError
-    from corpus.errors import CorpusError
+    from vmtrace.analyze._engine import TraceError
+    from vmtrace.analyze.stores.place import PlaceError
+    from vmtrace.corpus.errors import CorpusError
     from vmtrace.errors import CommandError, UsageError, describe
 
     try:

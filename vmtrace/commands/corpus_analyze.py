@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
-from capture.options import whole
+from vmtrace.capture.options import whole
 from vmtrace.commands.corpus_options import MOST_BUCKETS, StageDisplay, add_common, add_filter
 from vmtrace.errors import CommandError, Exit, UsageError, complain
 
 if TYPE_CHECKING:
-    from corpus.running import Done
-    from corpus.workers import Workers
+    from vmtrace.corpus.running import Done
+    from vmtrace.corpus.workers import Workers
 
 NAME = "analyze"
 LINE = "Analyse captures as one run, on several processes or machines; the same command resumes it."
@@ -53,9 +53,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run it; returns the exit status."""
-    from corpus import inputs
-    from corpus.running import Run, Settings
     from vmtrace.commands.analysis import check_filter
+    from vmtrace.corpus import inputs
+    from vmtrace.corpus.running import Run, Settings
 
     if arguments.filter is not None:
         check_filter(arguments.filter)
@@ -84,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 @contextmanager
 def _workers(arguments: argparse.Namespace, display: StageDisplay) -> "Iterator[Workers]":
-    from corpus import workers
+    from vmtrace.corpus import workers
 
     if arguments.scheduler is not None:
         with workers.cluster_at(arguments.scheduler) as cluster:
@@ -106,7 +106,7 @@ def report_done(done: "Done", out: str, *, quiet: bool) -> None:
 
 def _print_done(done: "Done", out: str) -> None:
     """The answer first, then where all of it is."""
-    from analyze.units import plural
+    from vmtrace.analyze.units import plural
 
     for line in done.answer:
         print(line)

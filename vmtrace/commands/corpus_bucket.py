@@ -5,7 +5,7 @@ Exit status: 0 it is analysed; 1 it could not be.
 
 import argparse
 
-from capture.options import whole
+from vmtrace.capture.options import whole
 from vmtrace.commands.corpus_options import MOST_BUCKETS, add_common
 from vmtrace.errors import Exit
 
@@ -28,7 +28,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Analyse; returns the exit status."""
-    from corpus.buckets import BucketTask, analyze_bucket
+    from vmtrace.corpus.buckets import BucketTask, analyze_bucket
 
     task = BucketTask(
         split=arguments.split,

@@ -27,8 +27,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Merge; returns the exit status."""
-    from corpus.running import Run, Settings
-    from corpus.workers import ThisProcess
+    from vmtrace.corpus.running import Run, Settings
+    from vmtrace.corpus.workers import ThisProcess
 
     settings = Settings(
         out=arguments.out,

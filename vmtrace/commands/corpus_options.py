@@ -3,8 +3,8 @@
 import argparse
 import time
 
-from capture.live_display import Bar, LiveDisplay, amount_bytes, live_display
-from capture.quantities import size_bytes
+from vmtrace.capture.live_display import Bar, LiveDisplay, amount_bytes, live_display
+from vmtrace.capture.quantities import size_bytes
 from vmtrace.commands.options import add_endpoint_url
 
 _LEAST_MEMORY = 128 << 20

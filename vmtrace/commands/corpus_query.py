@@ -26,8 +26,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Ask; returns the exit status."""
-    from corpus.query import ask, shown
     from vmtrace.commands.outputs import answer
+    from vmtrace.corpus.query import ask, shown
 
     rows = ask(arguments.results, arguments.question, arguments.endpoint_url)
     with answer():

@@ -5,7 +5,7 @@ Exit status: 0 it is split; 1 it could not be.
 
 import argparse
 
-from capture.options import whole
+from vmtrace.capture.options import whole
 from vmtrace.commands.corpus_options import MOST_BUCKETS, add_common, add_filter
 from vmtrace.errors import CommandError, Exit, complain
 
@@ -28,9 +28,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Split; returns the exit status."""
-    from corpus import inputs
-    from corpus.splitting import SplitTask, manifests, split
     from vmtrace.commands.analysis import check_filter
+    from vmtrace.corpus import inputs
+    from vmtrace.corpus.splitting import SplitTask, manifests, split
 
     if arguments.filter is not None:
         check_filter(arguments.filter)

@@ -13,9 +13,9 @@ from vmtrace.errors import Exit, UsageError, describe
 from vmtrace.progress import Bar
 
 if TYPE_CHECKING:
-    from providers.costs.differences import Difference
-    from providers.costs.estimate import Estimate
     from vmtrace.commands.cost_sources import Source
+    from vmtrace.providers.costs.differences import Difference
+    from vmtrace.providers.costs.estimate import Estimate
 
 _LINE = (
     "Estimate what a workload costs at a storage service, by month and year: scenarios, break-even points, sensitivity."
@@ -77,8 +77,8 @@ def _add_scenarios(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Reckon, print and write; returns the exit status."""
-    from providers.costs.estimate import estimate
     from vmtrace.commands.cost_outputs import Made, outputs
+    from vmtrace.providers.costs.estimate import estimate
 
     source = _source(arguments)
     reckoned = estimate(source.context, source.ways)
@@ -96,8 +96,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _source(arguments: argparse.Namespace) -> "Source":
-    from providers import errors
     from vmtrace.commands import cost_sources
+    from vmtrace.providers import errors
 
     try:
         return cost_sources.source_of(arguments, partial(Bar, wanted=not arguments.quiet))
@@ -106,11 +106,11 @@ def _source(arguments: argparse.Namespace) -> "Source":
 
 
 def _invoiced(path: Path | None, reckoned: "Estimate", source: "Source") -> "dict[str, list[Difference]]":
-    from analyze.storage.invoice import Form, InvoiceError, read_invoice
-    from providers.costs.differences import differences
-    from providers.costs.quantities import CATEGORIES
-    from providers.costs.scenarios import EVERYTHING
+    from vmtrace.analyze.storage.invoice import Form, InvoiceError, read_invoice
     from vmtrace.commands.cost_sources import InvoiceTarget
+    from vmtrace.providers.costs.differences import differences
+    from vmtrace.providers.costs.quantities import CATEGORIES
+    from vmtrace.providers.costs.scenarios import EVERYTHING
 
     if path is None:
         return {}

@@ -4,14 +4,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from analyze.charts.chart import Axis, Chart, Panel, Series
-from analyze.palette import CHARGES, RUNS
-from providers.costs.charges import monthly_totals
-from providers.costs.quantities import CATEGORIES, MONTHS
+from vmtrace.analyze.charts.chart import Axis, Chart, Panel, Series
+from vmtrace.analyze.palette import CHARGES, RUNS
+from vmtrace.providers.costs.charges import monthly_totals
+from vmtrace.providers.costs.quantities import CATEGORIES, MONTHS
 
 if TYPE_CHECKING:
-    from providers.costs.estimate import Estimate
-    from providers.costs.quantities import Charges
+    from vmtrace.providers.costs.estimate import Estimate
+    from vmtrace.providers.costs.quantities import Charges
 
 _WHOLE_FROM = 10.0
 """Of the largest amount: from here on cents are not drawn."""

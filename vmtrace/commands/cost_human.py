@@ -3,12 +3,12 @@ prices matter."""
 
 from typing import TYPE_CHECKING
 
-from analyze.pages.text_table import Table
-from analyze.terminal_table import fits, terminal_table
-from providers.costs import texts
-from providers.costs.differences import Difference
-from providers.costs.estimate import Estimate
-from providers.costs.texts import Sheet
+from vmtrace.analyze.pages.text_table import Table
+from vmtrace.analyze.terminal_table import fits, terminal_table
+from vmtrace.providers.costs import texts
+from vmtrace.providers.costs.differences import Difference
+from vmtrace.providers.costs.estimate import Estimate
+from vmtrace.providers.costs.texts import Sheet
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from vmtrace.commands.outputs import Task, opened, wanted
 
 if TYPE_CHECKING:
-    from providers.costs.differences import Difference
-    from providers.costs.estimate import Estimate
-    from providers.costs.simulate import Replay
+    from vmtrace.providers.costs.differences import Difference
+    from vmtrace.providers.costs.estimate import Estimate
+    from vmtrace.providers.costs.simulate import Replay
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +33,9 @@ def outputs(arguments: argparse.Namespace, made: Made) -> Iterator[Task]:
 
 
 def _write_json(made: Made, place: str) -> None:
-    from analyze.document import as_bytes
-    from analyze.trace import version
-    from providers.costs.document import document
+    from vmtrace.analyze.document import as_bytes
+    from vmtrace.analyze.trace import version
+    from vmtrace.providers.costs.document import document
 
     content = document(made.estimate, version(), made.replay, made.invoiced)
     with opened(place) as write:
@@ -43,16 +43,16 @@ def _write_json(made: Made, place: str) -> None:
 
 
 def _write_figures(made: Made, folder: Path) -> None:
-    from analyze.charts.on_paper import write_charts
+    from vmtrace.analyze.charts.on_paper import write_charts
     from vmtrace.commands.cost_charts import charts
 
     write_charts(charts(made.estimate), folder)
 
 
 def _write_html(made: Made, path: Path) -> None:
-    from analyze.provenance import command_line
-    from analyze.trace import version
-    from providers.costs.document import provenance
+    from vmtrace.analyze.provenance import command_line
+    from vmtrace.analyze.trace import version
     from vmtrace.commands.cost_page import write_page
+    from vmtrace.providers.costs.document import provenance
 
     write_page(made.estimate, made.invoiced or {}, provenance(made.estimate, version(), command_line()), path)

@@ -4,21 +4,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from analyze.pages.blocks import Figures, Lines, Page, Section, Share, Shares, Text, summary
-from analyze.pages.sections import further_figures, open_section, section
-from analyze.pages.text_table import Table
-from analyze.pages.write import write_report_page
-from analyze.palette import CHARGES
-from analyze.units import printable, share
-from providers.costs import texts
-from providers.costs.quantities import CATEGORIES
+from vmtrace.analyze.pages.blocks import Figures, Lines, Page, Section, Share, Shares, Text, summary
+from vmtrace.analyze.pages.sections import further_figures, open_section, section
+from vmtrace.analyze.pages.text_table import Table
+from vmtrace.analyze.pages.write import write_report_page
+from vmtrace.analyze.palette import CHARGES
+from vmtrace.analyze.units import printable, share
 from vmtrace.commands.cost_charts import charts
+from vmtrace.providers.costs import texts
+from vmtrace.providers.costs.quantities import CATEGORIES
 
 if TYPE_CHECKING:
-    from providers.costs.differences import Difference
-    from providers.costs.estimate import Estimate
-    from providers.costs.quantities import Charges
-    from providers.costs.texts import Sheet
+    from vmtrace.providers.costs.differences import Difference
+    from vmtrace.providers.costs.estimate import Estimate
+    from vmtrace.providers.costs.quantities import Charges
+    from vmtrace.providers.costs.texts import Sheet
 
 
 def write_page(

@@ -1,7 +1,7 @@
 """A measured storage run as the workload of a month, if it were run so many times in it."""
 
-from analyze.storage.records import StorageRun, Transaction
-from providers.costs.quantities import Workload
+from vmtrace.analyze.storage.records import StorageRun, Transaction
+from vmtrace.providers.costs.quantities import Workload
 
 _MONTH_S = 730 * 3600.0
 _LEAST_STORED_S = 3600.0

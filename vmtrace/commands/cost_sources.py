@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from capture.quantities import size_bytes
-from providers.costs.quantities import Workload
-from providers.costs.scenarios import Context, archive_rates
-from providers.costs.ways import Archive, Beside, Cache, Cooperative, Derived, Named, Way
-from providers.costs.workload import MOST, Asked, default_name, known_workloads, load_workload
-from providers.errors import UsageError
-from providers.rates import RateTable, load_rates
+from vmtrace.capture.quantities import size_bytes
 from vmtrace.errors import CommandError, describe
+from vmtrace.providers.costs.quantities import Workload
+from vmtrace.providers.costs.scenarios import Context, archive_rates
+from vmtrace.providers.costs.ways import Archive, Beside, Cache, Cooperative, Derived, Named, Way
+from vmtrace.providers.costs.workload import MOST, Asked, default_name, known_workloads, load_workload
+from vmtrace.providers.errors import UsageError
+from vmtrace.providers.rates import RateTable, load_rates
 
 if TYPE_CHECKING:
-    from providers.costs.simulate import Replay
     from vmtrace.progress import Bar
+    from vmtrace.providers.costs.simulate import Replay
 
 _DEFAULT_ARCHIVE_DAYS = 30.0
 _DEFAULT_CACHE_BYTES = 10**12
@@ -74,8 +74,8 @@ def _of_summary(arguments: argparse.Namespace, table: RateTable) -> Source:
 
 
 def _of_trace(arguments: argparse.Namespace, table: RateTable, bars: Bars) -> Source:
-    from providers.costs import simulate
-    from providers.costs.trace import TraceError
+    from vmtrace.providers.costs import simulate
+    from vmtrace.providers.costs.trace import TraceError
 
     if arguments.hit_ratio is not None:
         raise UsageError("--hit-ratio: a trace has its own, which is simulated")
@@ -104,8 +104,8 @@ def _of_trace(arguments: argparse.Namespace, table: RateTable, bars: Bars) -> So
 
 
 def _of_run(arguments: argparse.Namespace, table: RateTable) -> Source:
-    from analyze.records.run_folder import RunFolderError
-    from analyze.storage.run_folder import read_storage_run
+    from vmtrace.analyze.records.run_folder import RunFolderError
+    from vmtrace.analyze.storage.run_folder import read_storage_run
     from vmtrace.commands import cost_run
 
     if arguments.rate is None:

@@ -95,7 +95,7 @@ def _new_folder(parent: Path) -> Path:
 
 def _no_lab() -> str | None:
     """Why there can be no emulated path here, or None."""
-    from lab import namespaces
+    from vmtrace.lab import namespaces
 
     return namespaces.missing_requirement()
 
@@ -118,7 +118,7 @@ def _over_the_lab(folder: Path, plan: Path) -> None:
 def _over_loopback(folder: Path, plan: Path, work: Path) -> None:
     # The sender says itself what it cannot record, and goes on.
     with _receiver(work) as (key, port):
-        words = [sys.executable, "-m", "sender", "127.0.0.1", "--port", port, "--key-file", key]
+        words = [sys.executable, "-m", "vmtrace.sender", "127.0.0.1", "--port", port, "--key-file", key]
         status = subprocess.run([*words, "--out", str(folder), "--plan", str(plan), *_capture_words()], check=False)
     if status.returncode == 130:
         raise KeyboardInterrupt
@@ -128,7 +128,7 @@ def _over_loopback(folder: Path, plan: Path, work: Path) -> None:
 
 def _capture_words() -> list[str]:
     """Without the right to record, the demo goes on without packets and says so."""
-    from capture.rights import missing_rights
+    from vmtrace.capture.rights import missing_rights
 
     reason = missing_rights()
     if reason is None:
@@ -141,7 +141,18 @@ def _capture_words() -> list[str]:
 def _receiver(work: Path) -> Iterator[tuple[str, str]]:
     """A receiver on loopback, for as long as the block lasts; its key file and port."""
     key = str(work / "key")
-    words = [sys.executable, "-m", "receiver", "--key-file", key, "--bind", "127.0.0.1", "--port", "0", "--quiet"]
+    words = [
+        sys.executable,
+        "-m",
+        "vmtrace.receiver",
+        "--key-file",
+        key,
+        "--bind",
+        "127.0.0.1",
+        "--port",
+        "0",
+        "--quiet",
+    ]
     words += ["--out", str(work / "received")]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:

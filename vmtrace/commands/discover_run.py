@@ -17,8 +17,8 @@ from vmtrace.commands import options
 from vmtrace.errors import Exit, UsageError, complain
 
 if TYPE_CHECKING:
-    from providers.discovery.order import DiscoveryOrder, Repeats
-    from providers.discovery.running import End
+    from vmtrace.providers.discovery.order import DiscoveryOrder, Repeats
+    from vmtrace.providers.discovery.running import End
 
 T = TypeVar("T")
 NAME = "run"
@@ -71,10 +71,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run it; returns the exit status."""
-    from providers import errors
-    from providers.discovery.display import choose
-    from providers.discovery.running import discover
     from vmtrace.commands.discover_libraries import TO_RUN, require
+    from vmtrace.providers import errors
+    from vmtrace.providers.discovery.display import choose
+    from vmtrace.providers.discovery.running import discover
 
     require(TO_RUN)
     try:
@@ -97,15 +97,15 @@ def _reported(end: "End", arguments: argparse.Namespace) -> int:
 
 
 def _order(arguments: argparse.Namespace) -> "DiscoveryOrder":
-    from capture.quantities import duration_s
-    from providers import errors
-    from providers.campaign import command_line
-    from providers.discovery.distances import Spacing
-    from providers.discovery.landmarks import read_landmarks
-    from providers.discovery.names import targets
-    from providers.discovery.order import DiscoveryOrder
-    from providers.discovery.resolvers import own_resolvers, parse_position, read_resolvers
-    from providers.discovery.resolving import Asking
+    from vmtrace.capture.quantities import duration_s
+    from vmtrace.providers import errors
+    from vmtrace.providers.campaign import command_line
+    from vmtrace.providers.discovery.distances import Spacing
+    from vmtrace.providers.discovery.landmarks import read_landmarks
+    from vmtrace.providers.discovery.names import targets
+    from vmtrace.providers.discovery.order import DiscoveryOrder
+    from vmtrace.providers.discovery.resolvers import own_resolvers, parse_position, read_resolvers
+    from vmtrace.providers.discovery.resolving import Asking
 
     if arguments.ca_bundle is not None and not arguments.ca_bundle.is_file():
         raise errors.UsageError(f"--ca-bundle {arguments.ca_bundle}: there is no such file")
@@ -143,8 +143,8 @@ def _order(arguments: argparse.Namespace) -> "DiscoveryOrder":
 
 
 def _repeats(arguments: argparse.Namespace) -> "Repeats":
-    from providers import errors
-    from providers.discovery.order import Repeats
+    from vmtrace.providers import errors
+    from vmtrace.providers.discovery.order import Repeats
 
     if (arguments.every is None) != (arguments.for_ is None):
         raise errors.UsageError("--every and --for go together: how often, and for how long")
@@ -154,7 +154,7 @@ def _repeats(arguments: argparse.Namespace) -> "Repeats":
 
 
 def _file(option: str, path: Path | None, read: Callable[[Path], T]) -> T | None:
-    from providers import errors
+    from vmtrace.providers import errors
 
     if path is None:
         return None
@@ -165,7 +165,7 @@ def _file(option: str, path: Path | None, read: Callable[[Path], T]) -> T | None
 
 
 def _read(option: str, text: str, read: Callable[[str], T]) -> T:
-    from providers import errors
+    from vmtrace.providers import errors
 
     try:
         return read(text)
@@ -187,7 +187,7 @@ def _number(option: str, text: str, least: float, most: float) -> float:
 
 
 def _positive(option: str, text: str, most_s: float) -> float:
-    from capture.quantities import duration_s
+    from vmtrace.capture.quantities import duration_s
 
     def parse(given: str) -> float:
         value = duration_s(given)

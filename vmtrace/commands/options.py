@@ -8,7 +8,7 @@ import argparse
 from functools import partial
 from pathlib import Path
 
-from capture.options import above
+from vmtrace.capture.options import above
 
 _LONGEST_MS = 1e12
 _PLAIN = partial(argparse.RawDescriptionHelpFormatter, width=80)

@@ -6,7 +6,7 @@ Exit status: 0 nothing is left; 1 something is, one line says what and why.
 import argparse
 from pathlib import Path
 
-from analyze.units import plural
+from vmtrace.analyze.units import plural
 from vmtrace.commands import options
 from vmtrace.errors import Exit, complain
 
@@ -25,9 +25,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Clean each run; returns the exit status."""
-    from providers.errors import ProvidersError
-    from providers.queues.cleaning import clean_queue_run
     from vmtrace.commands.queue_accounts import accounts_text
+    from vmtrace.providers.errors import ProvidersError
+    from vmtrace.providers.queues.cleaning import clean_queue_run
 
     status = Exit.DONE
     for path in arguments.run:

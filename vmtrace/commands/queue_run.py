@@ -15,9 +15,9 @@ from vmtrace.commands.values import amount, checked_url, factor, read_option, re
 from vmtrace.errors import Exit, UsageError, complain
 
 if TYPE_CHECKING:
-    from providers.queues.campaign import QueueEnd
-    from providers.queues.order import QueueOrder
-    from providers.queues.plan import QueuePlan
+    from vmtrace.providers.queues.campaign import QueueEnd
+    from vmtrace.providers.queues.order import QueueOrder
+    from vmtrace.providers.queues.plan import QueuePlan
 
 NAME = "run"
 LINE = "Send, receive and delete messages of a queue service, and record the packets."
@@ -78,9 +78,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the plan; returns the exit status."""
-    from providers import errors
-    from providers.queues.campaign import resume_queue, run_queue
-    from providers.queues.display import choose
+    from vmtrace.providers import errors
+    from vmtrace.providers.queues.campaign import resume_queue, run_queue
+    from vmtrace.providers.queues.display import choose
 
     try:
         if arguments.resume is not None:
@@ -119,7 +119,7 @@ def _told(end: "QueueEnd", arguments: argparse.Namespace, folder: Path) -> int:
 
 
 def _refuse_with_resume(arguments: argparse.Namespace) -> None:
-    from providers import errors
+    from vmtrace.providers import errors
 
     allowed = {"resume", "ca_bundle", "no_capture", "json", "quiet", "command", "subcommand", "debug"}
     for name, value in vars(arguments).items():
@@ -128,13 +128,13 @@ def _refuse_with_resume(arguments: argparse.Namespace) -> None:
 
 
 def _order(arguments: argparse.Namespace) -> "QueueOrder":
-    from capture.quantities import duration_s, size_bytes
-    from providers import errors
-    from providers.budget import Limits
-    from providers.campaign import command_line
-    from providers.options import parsed_options
-    from providers.queues.order import QueueOrder
-    from providers.queues.prices import load_prices
+    from vmtrace.capture.quantities import duration_s, size_bytes
+    from vmtrace.providers import errors
+    from vmtrace.providers.budget import Limits
+    from vmtrace.providers.campaign import command_line
+    from vmtrace.providers.options import parsed_options
+    from vmtrace.providers.queues.order import QueueOrder
+    from vmtrace.providers.queues.prices import load_prices
 
     if arguments.provider is None or arguments.out is None:
         raise errors.UsageError("expected both --provider and --out, or --resume")
@@ -177,8 +177,8 @@ def _order(arguments: argparse.Namespace) -> "QueueOrder":
 def _plan(arguments: argparse.Namespace) -> "QueuePlan":
     from dataclasses import replace
 
-    from providers.queues.changes import changed
-    from providers.queues.plans import load_plan
+    from vmtrace.providers.queues.changes import changed
+    from vmtrace.providers.queues.plans import load_plan
 
     plan = load_plan(arguments.plan or "yoon-latency")
     wanted: dict[str, Any] = {

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from capture.options import whole
+from vmtrace.capture.options import whole
 from vmtrace.commands.options import add_display, add_file, add_json, new_parser
 
 _EXAMPLES = """\

@@ -19,7 +19,7 @@ from vmtrace.progress import Bar
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from analyze.charts.chart import Chart
+    from vmtrace.analyze.charts.chart import Chart
 
 
 def with_default(arguments: argparse.Namespace) -> argparse.Namespace:
@@ -27,7 +27,7 @@ def with_default(arguments: argparse.Namespace) -> argparse.Namespace:
     asked = any((arguments.html, arguments.csv, arguments.figures, arguments.json))
     if asked or len(arguments.runs) != 1:
         return arguments
-    from analyze.records.run_folder import inside_or_new
+    from vmtrace.analyze.records.run_folder import inside_or_new
 
     place = inside_or_new(arguments.runs[0], "report.html")
     if place is None:
@@ -74,7 +74,7 @@ class Outputs:
         return import_module(f"{self._kind}.{name}")
 
     def _write_json(self, place: str) -> None:
-        from analyze.document import as_bytes
+        from vmtrace.analyze.document import as_bytes
 
         content = as_bytes(self._module("document").document(self._reports))
         with opened(place) as write:
@@ -84,7 +84,7 @@ class Outputs:
         self._module("document").write_csv(self._reports, folder)
 
     def _write_figures(self, folder: Path) -> None:
-        from analyze.charts.on_paper import write_charts
+        from vmtrace.analyze.charts.on_paper import write_charts
 
         write_charts(self._charts, folder)
 

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import NamedTuple
 
-from analyze.grouping import Grouping
-from analyze.trace import Options
+from vmtrace.analyze.grouping import Grouping
+from vmtrace.analyze.trace import Options
 
 
 class Request(NamedTuple):

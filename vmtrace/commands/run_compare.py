@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from analyze.trace import Options, Trace, TraceError, read
+from vmtrace.analyze.trace import Options, Trace, TraceError, read
 from vmtrace.commands.kinds import Kind, redirect
 from vmtrace.commands.outputs import opened, printed, wanted, write_all
 from vmtrace.commands.thresholds import check_oversize_abs
@@ -13,7 +13,7 @@ from vmtrace.errors import CommandError, Exit, UsageError, complain, describe
 from vmtrace.progress import Bar
 
 if TYPE_CHECKING:
-    from analyze.compare.comparison import Comparison
+    from vmtrace.analyze.compare.comparison import Comparison
 
 
 _FOR_RUNS = {Kind.RUN: "vmtrace compare-runs", Kind.STORAGE_RUN: "vmtrace storage report"}
@@ -35,7 +35,7 @@ class Request(NamedTuple):
 
 def run(request: Request) -> int:
     """Do what was asked; returns the exit status."""
-    from analyze.compare.comparison import NothingInCommonError, compare
+    from vmtrace.analyze.compare.comparison import NothingInCommonError, compare
 
     check_oversize_abs(request.oversize_abs_ms)
     instead = redirect([request.sender, request.receiver], Kind.CAPTURE, _FOR_RUNS)
@@ -55,7 +55,7 @@ def run(request: Request) -> int:
     failures = list[str]()
     # Who asks for JSON has a program read it, not eyes.
     if not request.quiet and request.json is None:
-        from analyze.compare import human
+        from vmtrace.analyze.compare import human
 
         failures += printed(partial(human.show, comparison), no_color=request.no_color)
     failures += _write(comparison, request)
@@ -82,8 +82,8 @@ def _write(comparison: "Comparison", request: Request) -> list[str]:
 
 
 def _write_json(comparison: "Comparison", place: str) -> None:
-    from analyze.compare.document import document
-    from analyze.document import as_bytes
+    from vmtrace.analyze.compare.document import document
+    from vmtrace.analyze.document import as_bytes
 
     content = as_bytes(document(comparison))
     with opened(place) as write:
@@ -91,13 +91,13 @@ def _write_json(comparison: "Comparison", place: str) -> None:
 
 
 def _write_csv(comparison: "Comparison", folder: Path) -> None:
-    from analyze.compare.document import write_csv
+    from vmtrace.analyze.compare.document import write_csv
 
     write_csv(comparison, folder)
 
 
 def _write_figures(comparison: "Comparison", folder: Path) -> None:
-    from analyze.charts.on_paper import write_charts
-    from analyze.compare.figures import charts
+    from vmtrace.analyze.charts.on_paper import write_charts
+    from vmtrace.analyze.compare.figures import charts
 
     write_charts(charts(comparison), folder)

@@ -6,7 +6,7 @@ Exit status: 0 nothing is left; 1 something is, one line says what and why.
 import argparse
 from pathlib import Path
 
-from analyze.units import plural
+from vmtrace.analyze.units import plural
 from vmtrace.commands import options
 from vmtrace.errors import Exit, complain
 
@@ -25,8 +25,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Clean each run; returns the exit status."""
-    from providers.cleaning import clean_run, first_and_more
-    from providers.errors import ProvidersError
+    from vmtrace.providers.cleaning import clean_run, first_and_more
+    from vmtrace.providers.errors import ProvidersError
 
     status = Exit.DONE
     for path in arguments.run:

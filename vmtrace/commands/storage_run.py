@@ -17,10 +17,10 @@ from vmtrace.commands.values import amount, checked_url, factor, repeats, requir
 from vmtrace.errors import Exit, UsageError, complain
 
 if TYPE_CHECKING:
-    from providers.campaign import End
-    from providers.kinds.kind import CampaignPlan
-    from providers.kinds.sampling_plan import SamplingPlan
-    from providers.order import Order
+    from vmtrace.providers.campaign import End
+    from vmtrace.providers.kinds.kind import CampaignPlan
+    from vmtrace.providers.kinds.sampling_plan import SamplingPlan
+    from vmtrace.providers.order import Order
 
 NAME = "run"
 LINE = "Run a workload against a storage service and record its packets."
@@ -88,9 +88,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the plan; returns the exit status."""
-    from providers import errors
-    from providers.campaign import run_campaign
-    from providers.display import choose
+    from vmtrace.providers import errors
+    from vmtrace.providers.campaign import run_campaign
+    from vmtrace.providers.display import choose
 
     try:
         order = _order(arguments)
@@ -112,7 +112,7 @@ def _told(end: "End", arguments: argparse.Namespace) -> int:
     if end.error is not None:
         complain(end.error)
     if end.state["left_behind"]:
-        from providers.cleaning import first_and_more
+        from vmtrace.providers.cleaning import first_and_more
 
         left = first_and_more(end.state["left_behind"])
         complain(f"{end.state['provider']}: left at the service: {left}: run vmtrace storage clean {arguments.out}")
@@ -123,8 +123,8 @@ def _told(end: "End", arguments: argparse.Namespace) -> int:
 
 def summary(end: "End", out: Path) -> str:
     """What was done, in one or two lines."""
-    from capture.quantities import shown_decimal_bytes
-    from providers.prices import shown_charge
+    from vmtrace.capture.quantities import shown_decimal_bytes
+    from vmtrace.providers.prices import shown_charge
 
     state, used = end.state, end.state["used"] or {}
     done = f"{state['transactions_finished']} of {state['transactions_planned']} transactions"
@@ -143,13 +143,13 @@ def summary(end: "End", out: Path) -> str:
 
 
 def _order(arguments: argparse.Namespace) -> "Order":
-    from capture.quantities import duration_s, size_bytes
-    from providers import errors
-    from providers.budget import Limits
-    from providers.campaign import command_line
-    from providers.options import parsed_options
-    from providers.order import Order
-    from providers.prices import load_prices
+    from vmtrace.capture.quantities import duration_s, size_bytes
+    from vmtrace.providers import errors
+    from vmtrace.providers.budget import Limits
+    from vmtrace.providers.campaign import command_line
+    from vmtrace.providers.options import parsed_options
+    from vmtrace.providers.order import Order
+    from vmtrace.providers.prices import load_prices
 
     if arguments.create_bucket and arguments.bucket is None:
         raise errors.UsageError("--create-bucket: goes with --bucket")
@@ -199,12 +199,12 @@ def _order(arguments: argparse.Namespace) -> "Order":
 def _plan(arguments: argparse.Namespace) -> "CampaignPlan":
     from dataclasses import replace
 
-    from providers import errors
-    from providers.kinds.sampling_plan import SamplingPlan
-    from providers.kinds.surge_plan import SurgePlan
-    from providers.kinds.sweep_plan import SweepPlan
-    from providers.plan import Plan
-    from providers.plans import load_plan
+    from vmtrace.providers import errors
+    from vmtrace.providers.kinds.sampling_plan import SamplingPlan
+    from vmtrace.providers.kinds.surge_plan import SurgePlan
+    from vmtrace.providers.kinds.sweep_plan import SweepPlan
+    from vmtrace.providers.plan import Plan
+    from vmtrace.providers.plans import load_plan
 
     plan = load_plan(arguments.plan)
     assert isinstance(plan, Plan | SamplingPlan | SurgePlan | SweepPlan)
@@ -242,7 +242,7 @@ _OPTIONS_OF_KINDS: dict[str, tuple[str, ...]] = {
 
 
 def _refuse_options_of_others(arguments: argparse.Namespace, kind: str) -> None:
-    from providers import errors
+    from vmtrace.providers import errors
 
     for name, kinds in _OPTIONS_OF_KINDS.items():
         if getattr(arguments, name) and kind not in kinds:
@@ -253,7 +253,7 @@ def _refuse_options_of_others(arguments: argparse.Namespace, kind: str) -> None:
 def _paced(plan: "SamplingPlan", arguments: argparse.Namespace) -> "SamplingPlan":
     from dataclasses import replace
 
-    from providers.plans import sizes_of
+    from vmtrace.providers.plans import sizes_of
 
     pace = _PACES[plan.kind]
     text = getattr(arguments, pace)
@@ -277,7 +277,7 @@ def _thinning(arguments: argparse.Namespace) -> "Callable[[Path], None] | None":
 
 
 def _time_s(text: str) -> float:
-    from capture.quantities import duration_s
+    from vmtrace.capture.quantities import duration_s
 
     value = duration_s(text)
     if not 0 < value <= 400 * 86_400:

@@ -33,10 +33,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Thin each capture that was not thinned before; returns the exit status."""
-    from analyze.storage.packet_facts import captures_of_campaign, facts_path
-    from analyze.storage.run_folder import read_storage_run
-    from analyze.storage.thinning import thin
-    from analyze.units import plural
+    from vmtrace.analyze.storage.packet_facts import captures_of_campaign, facts_path
+    from vmtrace.analyze.storage.run_folder import read_storage_run
+    from vmtrace.analyze.storage.thinning import thin
+    from vmtrace.analyze.units import plural
 
     try:
         share = share_of(arguments.keep)

@@ -13,9 +13,9 @@ from vmtrace.errors import Exit, UsageError, complain, describe
 from vmtrace.progress import Bar
 
 if TYPE_CHECKING:
-    from analyze.swarm.charges import PerGb
-    from analyze.swarm.records import SwarmRun
-    from analyze.swarm.tables import Report
+    from vmtrace.analyze.swarm.charges import PerGb
+    from vmtrace.analyze.swarm.records import SwarmRun
+    from vmtrace.analyze.swarm.tables import Report
 
 NAME = "report"
 LINE = "Report on swarm runs: time and share by seeds, public against forbidden, fairness, overhead, charges saved."
@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not runs:
         return Exit.FAILED
     reports = _measured(runs, prices, quiet=arguments.quiet)
-    outputs = Outputs("analyze.swarm", reports, with_default(arguments), piped_width=180)
+    outputs = Outputs("vmtrace.analyze.swarm", reports, with_default(arguments), piped_width=180)
     if not arguments.quiet and arguments.json is None:
         failures += outputs.print()
     failures += outputs.write()
@@ -64,9 +64,9 @@ def _prices(arguments: argparse.Namespace) -> "PerGb | None":
     """What the store charges for a GB; raises `UsageError` where the table does not say."""
     if arguments.prices is None:
         return None
-    from analyze.swarm.charges import PerGb
-    from providers import errors
-    from providers.prices import Usage, load_prices
+    from vmtrace.analyze.swarm.charges import PerGb
+    from vmtrace.providers import errors
+    from vmtrace.providers.prices import Usage, load_prices
 
     try:
         table = load_prices(arguments.prices)
@@ -84,8 +84,8 @@ def _prices(arguments: argparse.Namespace) -> "PerGb | None":
 
 def _read(folders: Sequence[Path], failures: list[str]) -> "list[SwarmRun]":
     """The runs that can be reported on; the others get a line of error each."""
-    from analyze.records.run_folder import RunFolderError
-    from analyze.swarm.run_folder import named_apart, read_swarm_run
+    from vmtrace.analyze.records.run_folder import RunFolderError
+    from vmtrace.analyze.swarm.run_folder import named_apart, read_swarm_run
 
     runs = []
     for folder in folders:
@@ -102,8 +102,8 @@ def _read(folders: Sequence[Path], failures: list[str]) -> "list[SwarmRun]":
 
 
 def _measured(runs: "Sequence[SwarmRun]", prices: "PerGb | None", *, quiet: bool) -> "list[Report]":
-    from analyze.swarm.measured import captures_of, measure_run
-    from analyze.swarm.tables import Report
+    from vmtrace.analyze.swarm.measured import captures_of, measure_run
+    from vmtrace.analyze.swarm.tables import Report
 
     paths = {run.folder: [str(path) for path in captures_of(run)] for run in runs}
     reports = []

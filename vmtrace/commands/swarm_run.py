@@ -14,9 +14,9 @@ from vmtrace.commands import options
 from vmtrace.errors import Exit, UsageError, complain
 
 if TYPE_CHECKING:
-    from providers.swarm.campaign import End
-    from providers.swarm.order import SwarmOrder
-    from providers.swarm.web_seed import WebSeed
+    from vmtrace.providers.swarm.campaign import End
+    from vmtrace.providers.swarm.order import SwarmOrder
+    from vmtrace.providers.swarm.web_seed import WebSeed
 
 NAME = "run"
 LINE = "Download a file from N seeds and an object store as web seed, and record the packets."
@@ -83,9 +83,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the plan; returns the exit status."""
-    from providers import errors
-    from providers.swarm.campaign import run_swarm
-    from providers.swarm.display import choose
+    from vmtrace.providers import errors
+    from vmtrace.providers.swarm.campaign import run_swarm
+    from vmtrace.providers.swarm.display import choose
 
     try:
         end = run_swarm(_order(arguments), choose(quiet=arguments.quiet))
@@ -112,12 +112,12 @@ def _shown(end: "End", arguments: argparse.Namespace) -> int:
 
 
 def _order(arguments: argparse.Namespace) -> "SwarmOrder":
-    from providers.errors import UsageError as WrongUsage
-    from providers.options import quantity
-    from providers.swarm.order import SwarmOrder
-    from providers.swarm.peers import parsed_peers
-    from providers.swarm.plan import check_combinations, parsed_seeds
-    from providers.swarm.torrent import read_torrent
+    from vmtrace.providers.errors import UsageError as WrongUsage
+    from vmtrace.providers.options import quantity
+    from vmtrace.providers.swarm.order import SwarmOrder
+    from vmtrace.providers.swarm.peers import parsed_peers
+    from vmtrace.providers.swarm.plan import check_combinations, parsed_seeds
+    from vmtrace.providers.swarm.torrent import read_torrent
 
     if arguments.no_capture and arguments.snaplen:
         raise WrongUsage("--no-capture: does not go with --snaplen")
@@ -155,7 +155,7 @@ def _order(arguments: argparse.Namespace) -> "SwarmOrder":
 
 
 def _cases(arguments: argparse.Namespace) -> tuple[str, ...]:
-    from providers.errors import UsageError as WrongUsage
+    from vmtrace.providers.errors import UsageError as WrongUsage
 
     cases = tuple(dict.fromkeys(arguments.case)) or (("none",) if arguments.web_seed is None else ("public",))
     if "public" in cases and arguments.web_seed is None:
@@ -169,7 +169,7 @@ def _cases(arguments: argparse.Namespace) -> tuple[str, ...]:
 
 def _web_seeds(arguments: argparse.Namespace, cases: tuple[str, ...]) -> "tuple[WebSeed | None, WebSeed | None]":
     """The object as it is asked for in the public case, and in the forbidden one."""
-    from providers.swarm.web_seed import unsigned, web_seed
+    from vmtrace.providers.swarm.web_seed import unsigned, web_seed
 
     seed = None
     if arguments.web_seed is not None:
@@ -182,9 +182,9 @@ def _web_seeds(arguments: argparse.Namespace, cases: tuple[str, ...]) -> "tuple[
 
 
 def _time(option: str, text: str) -> float:
-    from capture.quantities import duration_s
-    from providers.errors import UsageError as WrongUsage
-    from providers.options import quantity
+    from vmtrace.capture.quantities import duration_s
+    from vmtrace.providers.errors import UsageError as WrongUsage
+    from vmtrace.providers.options import quantity
 
     value = quantity(option, text, duration_s)
     if not 0 < value <= _MOST_TIME_S:
@@ -193,7 +193,7 @@ def _time(option: str, text: str) -> float:
 
 
 def _whole(option: str, text: str, most: int) -> int:
-    from providers.errors import UsageError as WrongUsage
+    from vmtrace.providers.errors import UsageError as WrongUsage
 
     if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= most:
         raise WrongUsage(f"{option} {text}: expected a whole number from 1 to {most}")
@@ -201,7 +201,7 @@ def _whole(option: str, text: str, most: int) -> int:
 
 
 def _request_bytes(text: str) -> int:
-    from capture.quantities import size_bytes
+    from vmtrace.capture.quantities import size_bytes
 
     value = size_bytes(text)
     if not 16 << 10 <= value <= 1 << 30:
@@ -210,7 +210,7 @@ def _request_bytes(text: str) -> int:
 
 
 def _digest(text: str) -> str:
-    from providers.errors import UsageError as WrongUsage
+    from vmtrace.providers.errors import UsageError as WrongUsage
 
     if len(text) != 64 or set(text.lower()) - set("0123456789abcdef"):
         raise WrongUsage("--sha256: expected 64 hexadecimal digits")
@@ -227,7 +227,7 @@ def _command_line() -> str:
 
 def _without_secrets(word: str) -> str:
     """`URL` and `--option=URL` without query and credentials."""
-    from providers.swarm.web_seed import without_secrets
+    from vmtrace.providers.swarm.web_seed import without_secrets
 
     option, equals, value = word.partition("=") if word.startswith("--") else ("", "", word)
     return option + equals + without_secrets(value) if "://" in value else word

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from vmtrace.errors import Exit, UsageError, complain
 
 if TYPE_CHECKING:
-    from providers.swarm.seed import SeedOrder, SeedState
-    from providers.swarm.torrent import Torrent
+    from vmtrace.providers.swarm.seed import SeedOrder, SeedState
+    from vmtrace.providers.swarm.torrent import Torrent
 
 NAME = "seed"
 LINE = "Share a file as an ordinary seed; makes the torrent if there is none."
@@ -45,9 +45,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Share; returns the exit status."""
-    from capture.live_display import Lines
-    from providers import errors
-    from providers.swarm.seed import check_seed, share
+    from vmtrace.capture.live_display import Lines
+    from vmtrace.providers import errors
+    from vmtrace.providers.swarm.seed import check_seed, share
 
     try:
         order = _order(arguments)
@@ -71,10 +71,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _order(arguments: argparse.Namespace) -> "SeedOrder":
-    from capture.quantities import duration_s, size_bytes
-    from providers import errors
-    from providers.options import quantity
-    from providers.swarm.seed import SeedOrder
+    from vmtrace.capture.quantities import duration_s, size_bytes
+    from vmtrace.providers import errors
+    from vmtrace.providers.options import quantity
+    from vmtrace.providers.swarm.seed import SeedOrder
 
     if arguments.torrent is not None and arguments.write_torrent is not None:
         raise errors.UsageError("--write-torrent: goes with a torrent that is made: leave --torrent out")
@@ -94,10 +94,10 @@ def _order(arguments: argparse.Namespace) -> "SeedOrder":
 
 
 def _torrent(arguments: argparse.Namespace) -> "Torrent":
-    from capture.quantities import size_bytes
-    from providers import errors
-    from providers.options import quantity
-    from providers.swarm.torrent import made_torrent, piece_size_of, read_torrent, write_torrent
+    from vmtrace.capture.quantities import size_bytes
+    from vmtrace.providers import errors
+    from vmtrace.providers.options import quantity
+    from vmtrace.providers.swarm.torrent import made_torrent, piece_size_of, read_torrent, write_torrent
 
     if arguments.torrent is not None:
         if arguments.piece_size is not None:
@@ -111,7 +111,7 @@ def _torrent(arguments: argparse.Namespace) -> "Torrent":
 
 
 def _port(text: str) -> int:
-    from providers import errors
+    from vmtrace.providers import errors
 
     if not text.isascii() or not text.isdigit() or not 0 < int(text) < 65_536:
         raise errors.UsageError(f"--port {text}: expected a number from 1 to 65535")
@@ -119,7 +119,7 @@ def _port(text: str) -> int:
 
 
 def _ready_text(order: "SeedOrder") -> str:
-    from capture.quantities import shown_decimal_bytes
+    from vmtrace.capture.quantities import shown_decimal_bytes
 
     torrent = order.torrent
     limit = "" if order.rate_bytes_s is None else f" at most {shown_decimal_bytes(order.rate_bytes_s)}/s"
@@ -132,7 +132,7 @@ class _Shows:
     """Rewrites one line at a terminal; elsewhere it is silent."""
 
     def __call__(self, state: "SeedState") -> None:
-        from capture.quantities import shown_decimal_bytes, shown_rate
+        from vmtrace.capture.quantities import shown_decimal_bytes, shown_rate
 
         text = f"{shown_decimal_bytes(state.uploaded_bytes)} up, {shown_rate(state.rate_bps)}, {state.peers} peers"
         print(f"\r{text:<60}", end="", file=sys.stderr, flush=True)

@@ -15,7 +15,7 @@ def read_option(option: str, text: str | None, read: Callable[[str], T]) -> T | 
 
 def required(option: str, text: str, read: Callable[[str], T]) -> T:
     """The value of an option that is given."""
-    from providers import errors
+    from vmtrace.providers import errors
 
     try:
         return read(text)
@@ -49,7 +49,7 @@ def repeats(text: str) -> int:
 
 def checked_url(url: str) -> None:
     """Raises the `UsageError` of providers for an endpoint that is none, or that has credentials in it."""
-    from providers import errors
+    from vmtrace.providers import errors
 
     parts = urlsplit(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:

@@ -6,8 +6,8 @@ the runs are; a run of which too little was measured crosses none, and `could_be
 
 from collections.abc import Iterable, Sequence
 
-from analyze.records.run import ROLES
-from analyze.run.changes.compare_runs import OF_CAPTURES, OF_PROGRAMS, PING, Change, RunComparison
+from vmtrace.analyze.records.run import ROLES
+from vmtrace.analyze.run.changes.compare_runs import OF_CAPTURES, OF_PROGRAMS, PING, Change, RunComparison
 
 KINDS = ("ratio", "difference", "delta")
 CHANGES = "changes"

@@ -1,7 +1,7 @@
 """What changed between two runs: every metric of probes, data transfers and pings, by index and over all indices.
 
 Transfers are compared with transfers of the same index, role and size. Each line has its sizes of effect and a
-permutation test (`analyze.stats.two_samples`); p values are adjusted for the number of lines, so that two runs that do
+permutation test (`vmtrace.analyze.stats.two_samples`); p values are adjusted for the number of lines, so that two runs that do
 not differ give any line marked as changed with a probability of at most 5 %.
 """
 
@@ -12,15 +12,15 @@ from typing import Literal
 
 import numpy as np
 
-from analyze.factors import FACTORS
-from analyze.records.run import ROLES
-from analyze.run.limits import time_share_of
-from analyze.run.measure import Measures
-from analyze.run.results import RunResults, goodput_bps, kernel_retransmission_rate, measured
-from analyze.run.transfers.transfers import MeasuredTransfer
-from analyze.stats.estimates import CONFIDENCE, Floats, holm
-from analyze.stats.two_samples import FEWEST, PERMUTATIONS, Difference, Group, difference, levels
-from analyze.units import plural, si
+from vmtrace.analyze.factors import FACTORS
+from vmtrace.analyze.records.run import ROLES
+from vmtrace.analyze.run.limits import time_share_of
+from vmtrace.analyze.run.measure import Measures
+from vmtrace.analyze.run.results import RunResults, goodput_bps, kernel_retransmission_rate, measured
+from vmtrace.analyze.run.transfers.transfers import MeasuredTransfer
+from vmtrace.analyze.stats.estimates import CONFIDENCE, Floats, holm
+from vmtrace.analyze.stats.two_samples import FEWEST, PERMUTATIONS, Difference, Group, difference, levels
+from vmtrace.analyze.units import plural, si
 
 Part = Literal["probe", "data", "ping"]
 

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from analyze.run.changes.compare_runs import Change, RunComparison
-from analyze.run.results import RunResults
-from analyze.run.verdict.of_set import verdict_change
-from analyze.run.verdict.records import verdict_change_record
-from analyze.stats.estimates import CONFIDENCE
-from analyze.trace import version
+from vmtrace.analyze.run.changes.compare_runs import Change, RunComparison
+from vmtrace.analyze.run.results import RunResults
+from vmtrace.analyze.run.verdict.of_set import verdict_change
+from vmtrace.analyze.run.verdict.records import verdict_change_record
+from vmtrace.analyze.stats.estimates import CONFIDENCE
+from vmtrace.analyze.trace import version
 
 SCHEMA = "vmtrace.runs_comparison/1"
 

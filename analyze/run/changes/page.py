@@ -2,17 +2,17 @@
 
 from pathlib import Path
 
-from analyze.pages.blocks import Block, Cell, Column, Figures, Fold, Lines, Page, Row, Section, Table, Text
-from analyze.pages.write import write_report_page
-from analyze.records import provenance
-from analyze.run.changes.compare_runs import Change, RunComparison
-from analyze.run.changes.terminal import COLUMNS, cells, heading, shown, trouble, verdict
-from analyze.run.charts import both_over_time, by_cause, distributions
-from analyze.run.page.answer import cause_bar
-from analyze.run.verdict.of_run import run_verdict
-from analyze.run.verdict.of_set import verdict_change
-from analyze.stats.estimates import Estimate
-from analyze.units import ABSENT, plural, printable
+from vmtrace.analyze.pages.blocks import Block, Cell, Column, Figures, Fold, Lines, Page, Row, Section, Table, Text
+from vmtrace.analyze.pages.write import write_report_page
+from vmtrace.analyze.records import provenance
+from vmtrace.analyze.run.changes.compare_runs import Change, RunComparison
+from vmtrace.analyze.run.changes.terminal import COLUMNS, cells, heading, shown, trouble, verdict
+from vmtrace.analyze.run.charts import both_over_time, by_cause, distributions
+from vmtrace.analyze.run.page.answer import cause_bar
+from vmtrace.analyze.run.verdict.of_run import run_verdict
+from vmtrace.analyze.run.verdict.of_set import verdict_change
+from vmtrace.analyze.stats.estimates import Estimate
+from vmtrace.analyze.units import ABSENT, plural, printable
 
 _HEIGHT = 105
 _LEFT = frozenset({"index", "part", "metric", ""})

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Literal
 
-from analyze.run.changes.compare_runs import Change, RunComparison
-from analyze.run.verdict.of_run import run_verdict
-from analyze.run.verdict.of_set import verdict_change
-from analyze.stats.estimates import Estimate
-from analyze.units import ABSENT, count, instant, plural, printable, seconds, share, si
+from vmtrace.analyze.run.changes.compare_runs import Change, RunComparison
+from vmtrace.analyze.run.verdict.of_run import run_verdict
+from vmtrace.analyze.run.verdict.of_set import verdict_change
+from vmtrace.analyze.stats.estimates import Estimate
+from vmtrace.analyze.units import ABSENT, count, instant, plural, printable, seconds, share, si
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from analyze.charts.chart import Axis, Chart, Panel, Series, empty_note, time_unit
-from analyze.palette import TRANSFERS
-from analyze.records.run import ROLES, Pair, Role
-from analyze.run.results import RunResults, goodput_bps, measured
-from analyze.run.transfers.transfers import MeasuredTransfer
-from analyze.stats.estimates import Floats
+from vmtrace.analyze.charts.chart import Axis, Chart, Panel, Series, empty_note, time_unit
+from vmtrace.analyze.palette import TRANSFERS
+from vmtrace.analyze.records.run import ROLES, Pair, Role
+from vmtrace.analyze.run.results import RunResults, goodput_bps, measured
+from vmtrace.analyze.run.transfers.transfers import MeasuredTransfer
+from vmtrace.analyze.stats.estimates import Floats
 
 _BASELINE = "#009E73"
 

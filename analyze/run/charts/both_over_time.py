@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
-from analyze.charts.chart import Axis, Chart, Panel, Series, empty_note
-from analyze.palette import RUNS
-from analyze.records.run import Role
-from analyze.run.charts.along_run import Clock
-from analyze.run.results import RunResults, goodput_bps, measured
-from analyze.run.transfers.transfers import MeasuredTransfer
-from analyze.stats.estimates import Floats
+from vmtrace.analyze.charts.chart import Axis, Chart, Panel, Series, empty_note
+from vmtrace.analyze.palette import RUNS
+from vmtrace.analyze.records.run import Role
+from vmtrace.analyze.run.charts.along_run import Clock
+from vmtrace.analyze.run.results import RunResults, goodput_bps, measured
+from vmtrace.analyze.run.transfers.transfers import MeasuredTransfer
+from vmtrace.analyze.stats.estimates import Floats
 
 Values = Callable[[Sequence[MeasuredTransfer]], Floats]
 

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from analyze.charts.chart import Axis, Chart, Panel, Series, Symbol, time_unit
-from analyze.human_causes import factor_name
-from analyze.pages.causes import COLOURS, NOT_JUDGED, UNDECIDED
-from analyze.records.run import ROLES, Role
-from analyze.run.charts.along_run import Clock
-from analyze.run.results import RunResults, goodput_bps
-from analyze.run.transfers.transfers import MeasuredTransfer
-from analyze.run.verdict.evidence import judged
-from analyze.run.verdict.of_run import run_verdict
+from vmtrace.analyze.charts.chart import Axis, Chart, Panel, Series, Symbol, time_unit
+from vmtrace.analyze.human_causes import factor_name
+from vmtrace.analyze.pages.causes import COLOURS, NOT_JUDGED, UNDECIDED
+from vmtrace.analyze.records.run import ROLES, Role
+from vmtrace.analyze.run.charts.along_run import Clock
+from vmtrace.analyze.run.results import RunResults, goodput_bps
+from vmtrace.analyze.run.transfers.transfers import MeasuredTransfer
+from vmtrace.analyze.run.verdict.evidence import judged
+from vmtrace.analyze.run.verdict.of_run import run_verdict
 
 MOST_PANELS = 4
 """Runs that have a panel each; of more, each run is a point."""

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from analyze.charts.chart import Axis, Chart, Panel, Series, empty_note
-from analyze.palette import RUNS, TRANSFERS
-from analyze.records.run import ROLES, Role
-from analyze.run.results import RunResults, goodput_bps, measured
-from analyze.stats.estimates import Floats
+from vmtrace.analyze.charts.chart import Axis, Chart, Panel, Series, empty_note
+from vmtrace.analyze.palette import RUNS, TRANSFERS
+from vmtrace.analyze.records.run import ROLES, Role
+from vmtrace.analyze.run.results import RunResults, goodput_bps, measured
+from vmtrace.analyze.stats.estimates import Floats
 
 _MEASURES = (
     ("throughput", "throughput", "bit/s", goodput_bps),

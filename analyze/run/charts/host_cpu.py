@@ -9,15 +9,15 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from analyze.charts.chart import Axis, Chart, Panel, Series
-from analyze.palette import TRANSFERS
-from analyze.records.run import ROLES
-from analyze.run.charts.along_run import Clock
-from analyze.run.results import RunResults, goodput_bps
-from analyze.run.side_data import SideData, side_data
-from analyze.side.host import ALLOWANCES
-from analyze.side.metrics import Periods
-from analyze.units import seconds
+from vmtrace.analyze.charts.chart import Axis, Chart, Panel, Series
+from vmtrace.analyze.palette import TRANSFERS
+from vmtrace.analyze.records.run import ROLES
+from vmtrace.analyze.run.charts.along_run import Clock
+from vmtrace.analyze.run.results import RunResults, goodput_bps
+from vmtrace.analyze.run.side_data import SideData, side_data
+from vmtrace.analyze.side.host import ALLOWANCES
+from vmtrace.analyze.side.metrics import Periods
+from vmtrace.analyze.units import seconds
 
 _STRETCHES = 720
 """A line of more points than this along a run is a band: each is then the mean over a longer stretch."""

@@ -2,15 +2,15 @@
 
 import numpy as np
 
-from analyze.charts.chart import Axis, Chart, Panel, Series, reference
-from analyze.packet_series import Series as Points
-from analyze.palette import ROLES as COLOURS
-from analyze.palette import TRANSFERS
-from analyze.records.run import ROLES
-from analyze.run.results import Choice, RunResults
-from analyze.run.transfers.packets import FlowPackets, TransferPackets, packets_of
-from analyze.stats.estimates import Floats
-from analyze.units import seconds, share, si
+from vmtrace.analyze.charts.chart import Axis, Chart, Panel, Series, reference
+from vmtrace.analyze.packet_series import Series as Points
+from vmtrace.analyze.palette import ROLES as COLOURS
+from vmtrace.analyze.palette import TRANSFERS
+from vmtrace.analyze.records.run import ROLES
+from vmtrace.analyze.run.results import Choice, RunResults
+from vmtrace.analyze.run.transfers.packets import FlowPackets, TransferPackets, packets_of
+from vmtrace.analyze.stats.estimates import Floats
+from vmtrace.analyze.units import seconds, share, si
 
 _TIME = Axis("time since the transfer's first packet", "s")
 _SPACING = Axis("time between packets", "s", log=True)

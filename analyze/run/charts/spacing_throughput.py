@@ -1,9 +1,9 @@
 """Mean packet spacing against throughput of all transfers, several runs side by side (Fig. 6 of the study)."""
 
-from analyze.charts.chart import Axis, Chart, Panel, Series, empty_note
-from analyze.palette import RUNS
-from analyze.records.run import ROLES, Role
-from analyze.run.results import RunResults, goodput_bps, measured
+from vmtrace.analyze.charts.chart import Axis, Chart, Panel, Series, empty_note
+from vmtrace.analyze.palette import RUNS
+from vmtrace.analyze.records.run import ROLES, Role
+from vmtrace.analyze.run.results import RunResults, goodput_bps, measured
 
 
 def chart(runs: list[RunResults]) -> Chart:

@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from analyze.charts.chart import Axis, Chart, Panel, Series, Symbol, reference, span
-from analyze.palette import RUNS
-from analyze.records.run import ROLES
-from analyze.run.results import RunResults
-from analyze.run.tables import pair_throughput
-from analyze.stats import estimates
-from analyze.stats.estimates import Estimate
-from analyze.units import si
+from vmtrace.analyze.charts.chart import Axis, Chart, Panel, Series, Symbol, reference, span
+from vmtrace.analyze.palette import RUNS
+from vmtrace.analyze.records.run import ROLES
+from vmtrace.analyze.run.results import RunResults
+from vmtrace.analyze.run.tables import pair_throughput
+from vmtrace.analyze.stats import estimates
+from vmtrace.analyze.stats.estimates import Estimate
+from vmtrace.analyze.units import si
 
 _FAR_APART = 10.0
 """Runs whose usual throughput differs by more than this would leave nothing to see of the slower one."""

@@ -8,22 +8,22 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from analyze.charts.chart import Chart
-from analyze.factors import in_words
-from analyze.outcomes import CLAUSES
-from analyze.pages.blocks import Block, Figures, Fold, Lines, Shares, Text, summary
-from analyze.pages.causes import cause_shares
-from analyze.records.run import ROLES
-from analyze.run.charts.by_cause import MOST_PANELS, cause_of
-from analyze.run.human import baseline_lines, trouble
-from analyze.run.results import RunResults
-from analyze.run.transfers.transfers import MeasuredTransfer
-from analyze.run.variation.findings import Finding, variation
-from analyze.run.variation.words import metric_names
-from analyze.run.verdict.of_run import run_verdict
-from analyze.run.verdict.words import confidence_words
-from analyze.stats.association import FEWEST
-from analyze.units import plural, printable
+from vmtrace.analyze.charts.chart import Chart
+from vmtrace.analyze.factors import in_words
+from vmtrace.analyze.outcomes import CLAUSES
+from vmtrace.analyze.pages.blocks import Block, Figures, Fold, Lines, Shares, Text, summary
+from vmtrace.analyze.pages.causes import cause_shares
+from vmtrace.analyze.records.run import ROLES
+from vmtrace.analyze.run.charts.by_cause import MOST_PANELS, cause_of
+from vmtrace.analyze.run.human import baseline_lines, trouble
+from vmtrace.analyze.run.results import RunResults
+from vmtrace.analyze.run.transfers.transfers import MeasuredTransfer
+from vmtrace.analyze.run.variation.findings import Finding, variation
+from vmtrace.analyze.run.variation.words import metric_names
+from vmtrace.analyze.run.verdict.of_run import run_verdict
+from vmtrace.analyze.run.verdict.words import confidence_words
+from vmtrace.analyze.stats.association import FEWEST
+from vmtrace.analyze.units import plural, printable
 
 _HEIGHT = 210
 

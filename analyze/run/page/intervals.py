@@ -1,13 +1,13 @@
 """The part of a report's page on what hosts and CloudWatch show while a factor limited."""
 
-from analyze.factors import IN_WORDS
-from analyze.pages.blocks import Block, Fold, Lines, Text, table
-from analyze.pages.texts import estimate_text, number_text
-from analyze.run.results import RunResults
-from analyze.run.variation.interval_words import interval_lines
-from analyze.run.variation.intervals import FEWEST_INTERVALS, IntervalFinding, interval_findings
-from analyze.run.variation.words import HEADINGS, level
-from analyze.units import count, printable, seconds, share
+from vmtrace.analyze.factors import IN_WORDS
+from vmtrace.analyze.pages.blocks import Block, Fold, Lines, Text, table
+from vmtrace.analyze.pages.texts import estimate_text, number_text
+from vmtrace.analyze.run.results import RunResults
+from vmtrace.analyze.run.variation.interval_words import interval_lines
+from vmtrace.analyze.run.variation.intervals import FEWEST_INTERVALS, IntervalFinding, interval_findings
+from vmtrace.analyze.run.variation.words import HEADINGS, level
+from vmtrace.analyze.units import count, printable, seconds, share
 
 
 def intervals_part(run: RunResults) -> tuple[Block, ...]:

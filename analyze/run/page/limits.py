@@ -1,10 +1,10 @@
 """The part of a report's page on what limited the transfers of a run."""
 
-from analyze.human_causes import factor_name
-from analyze.pages.blocks import Block, Text, table
-from analyze.run.limits import LimitRow, limit_rows, limit_sentences
-from analyze.run.results import RunResults
-from analyze.units import count, seconds, share, si
+from vmtrace.analyze.human_causes import factor_name
+from vmtrace.analyze.pages.blocks import Block, Text, table
+from vmtrace.analyze.run.limits import LimitRow, limit_rows, limit_sentences
+from vmtrace.analyze.run.results import RunResults
+from vmtrace.analyze.units import count, seconds, share, si
 
 
 def limits_part(run: RunResults) -> tuple[Block, ...]:

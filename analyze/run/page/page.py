@@ -3,21 +3,21 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from analyze.charts.chart import Chart
-from analyze.pages.blocks import Block, Figures, Fold, Group, Page, Section, Text
-from analyze.pages.write import write_report_page
-from analyze.records.provenance import Provenance
-from analyze.run.figures import MOST_RUNS
-from analyze.run.human import heading
-from analyze.run.page.answer import answer
-from analyze.run.page.intervals import intervals_part
-from analyze.run.page.limits import limits_part
-from analyze.run.page.pairs import pairs_part
-from analyze.run.page.tables import beside, metrics, plan, relation, transfers
-from analyze.run.page.variation import two_sides_part, variation_part
-from analyze.run.page.verdict import changes_part, run_verdict_part
-from analyze.run.results import RunResults
-from analyze.units import plural, printable
+from vmtrace.analyze.charts.chart import Chart
+from vmtrace.analyze.pages.blocks import Block, Figures, Fold, Group, Page, Section, Text
+from vmtrace.analyze.pages.write import write_report_page
+from vmtrace.analyze.records.provenance import Provenance
+from vmtrace.analyze.run.figures import MOST_RUNS
+from vmtrace.analyze.run.human import heading
+from vmtrace.analyze.run.page.answer import answer
+from vmtrace.analyze.run.page.intervals import intervals_part
+from vmtrace.analyze.run.page.limits import limits_part
+from vmtrace.analyze.run.page.pairs import pairs_part
+from vmtrace.analyze.run.page.tables import beside, metrics, plan, relation, transfers
+from vmtrace.analyze.run.page.variation import two_sides_part, variation_part
+from vmtrace.analyze.run.page.verdict import changes_part, run_verdict_part
+from vmtrace.analyze.run.results import RunResults
+from vmtrace.analyze.units import plural, printable
 
 Blocks = tuple[Block, ...]
 

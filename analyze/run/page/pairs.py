@@ -1,15 +1,15 @@
 """Every pair of a run in one table that can be sorted: what limited its data transfer, and how it went."""
 
-from analyze.human_causes import factor_name
-from analyze.pages.blocks import Block, Cell, Column, Row, Table, Text
-from analyze.pages.texts import index_name
-from analyze.palette import FACTORS
-from analyze.records.run import Pair
-from analyze.run.charts.by_cause import row_id
-from analyze.run.measure import Measures
-from analyze.run.results import RunResults
-from analyze.units import ABSENT, plural, printable, seconds, share, si
-from analyze.verdict import is_open
+from vmtrace.analyze.human_causes import factor_name
+from vmtrace.analyze.pages.blocks import Block, Cell, Column, Row, Table, Text
+from vmtrace.analyze.pages.texts import index_name
+from vmtrace.analyze.palette import FACTORS
+from vmtrace.analyze.records.run import Pair
+from vmtrace.analyze.run.charts.by_cause import row_id
+from vmtrace.analyze.run.measure import Measures
+from vmtrace.analyze.run.results import RunResults
+from vmtrace.analyze.units import ABSENT, plural, printable, seconds, share, si
+from vmtrace.analyze.verdict import is_open
 
 _ROW_LIMIT = 4000
 _HEAD = (

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from analyze.pages.blocks import Block, Cell, Column, Fold, Lines, Row, Table, Text, table
-from analyze.pages.texts import estimate_text, index_name, number_text
-from analyze.run.page.answer import first_sentence
-from analyze.run.prediction import DESCRIPTIONS
-from analyze.run.results import RunResults
-from analyze.run.tables import (
+from vmtrace.analyze.pages.blocks import Block, Cell, Column, Fold, Lines, Row, Table, Text, table
+from vmtrace.analyze.pages.texts import estimate_text, index_name, number_text
+from vmtrace.analyze.run.page.answer import first_sentence
+from vmtrace.analyze.run.prediction import DESCRIPTIONS
+from vmtrace.analyze.run.results import RunResults
+from vmtrace.analyze.run.tables import (
     BaselineRow,
     MetricsRow,
     PlanRow,
@@ -16,9 +16,9 @@ from analyze.run.tables import (
     plan_rows,
     prediction_rows,
 )
-from analyze.run.transfers.transfers import MeasuredTransfer
-from analyze.run.verdict.of_run import run_verdict
-from analyze.units import ABSENT, count, instant, plural, printable, seconds, share, si
+from vmtrace.analyze.run.transfers.transfers import MeasuredTransfer
+from vmtrace.analyze.run.verdict.of_run import run_verdict
+from vmtrace.analyze.units import ABSENT, count, instant, plural, printable, seconds, share, si
 
 _ROW_LIMIT = 4000
 _BESIDE_HEAD = (

@@ -1,14 +1,14 @@
 """The parts of a report's page on what throughput varies with, and on what both sides' captures say together."""
 
-from analyze.pages.blocks import Block, Fold, Lines, Text, table
-from analyze.pages.texts import estimate_text, index_name, number_text
-from analyze.records.run import ROLES
-from analyze.run.human import two_sides_lines
-from analyze.run.results import RunResults
-from analyze.run.two_sides.table import TwoSidesRow, two_sides_rows
-from analyze.run.variation.findings import Finding, Judgement, variation
-from analyze.run.variation.words import HEADINGS, answer, level, spread_sentence
-from analyze.units import ABSENT, count, printable, seconds, share
+from vmtrace.analyze.pages.blocks import Block, Fold, Lines, Text, table
+from vmtrace.analyze.pages.texts import estimate_text, index_name, number_text
+from vmtrace.analyze.records.run import ROLES
+from vmtrace.analyze.run.human import two_sides_lines
+from vmtrace.analyze.run.results import RunResults
+from vmtrace.analyze.run.two_sides.table import TwoSidesRow, two_sides_rows
+from vmtrace.analyze.run.variation.findings import Finding, Judgement, variation
+from vmtrace.analyze.run.variation.words import HEADINGS, answer, level, spread_sentence
+from vmtrace.analyze.units import ABSENT, count, printable, seconds, share
 
 _NO_ANSWER: tuple[Judgement, ...] = ("too_few", "not_measured")
 """What one line of the first screen is about."""

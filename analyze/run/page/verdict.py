@@ -2,17 +2,17 @@
 
 from collections.abc import Sequence
 
-from analyze.factors import IN_WORDS
-from analyze.pages.blocks import Block, Fold, Lines, Table, Text, table
-from analyze.pages.texts import estimate_text, number_text
-from analyze.records.run import ROLES
-from analyze.run.results import RunResults
-from analyze.run.variation.findings import variation
-from analyze.run.variation.words import spread_sentence
-from analyze.run.verdict.of_run import FactorShare, RunVerdict, run_verdicts
-from analyze.run.verdict.of_set import verdict_changes
-from analyze.run.verdict.words import confidence_words, place
-from analyze.units import count, plural, printable, share, si
+from vmtrace.analyze.factors import IN_WORDS
+from vmtrace.analyze.pages.blocks import Block, Fold, Lines, Table, Text, table
+from vmtrace.analyze.pages.texts import estimate_text, number_text
+from vmtrace.analyze.records.run import ROLES
+from vmtrace.analyze.run.results import RunResults
+from vmtrace.analyze.run.variation.findings import variation
+from vmtrace.analyze.run.variation.words import spread_sentence
+from vmtrace.analyze.run.verdict.of_run import FactorShare, RunVerdict, run_verdicts
+from vmtrace.analyze.run.verdict.of_set import verdict_changes
+from vmtrace.analyze.run.verdict.words import confidence_words, place
+from vmtrace.analyze.units import count, plural, printable, share, si
 
 _NAMES = {"all": "All transfers", "probe": "Probes", "data": "Data transfers"}
 

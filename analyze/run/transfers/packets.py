@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from analyze.packet_series import of_connections
-from analyze.run.measure import NotMeasuredError, flows_of
-from analyze.run.transfers.transfers import MeasuredTransfer
+from vmtrace.analyze.packet_series import of_connections
+from vmtrace.analyze.run.measure import NotMeasuredError, flows_of
+from vmtrace.analyze.run.transfers.transfers import MeasuredTransfer
 
 if TYPE_CHECKING:
-    from analyze.packet_series import ConnectionSeries
+    from vmtrace.analyze.packet_series import ConnectionSeries
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,14 +16,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from analyze.atomic import make_folder, writing
-from analyze.records.run import ROLES, SIDES, Pair, Role, Run, Side, Transfer
-from analyze.records.run_folder import capture_file
-from analyze.run.measure import Captures, Measures, measure
-from analyze.run.two_sides.two_sides import two_sides
-from analyze.run.verdict.judged import of_json
-from analyze.run.verdict.of_transfer import verdict_of_both
-from analyze.trace import version
+from vmtrace.analyze.atomic import make_folder, writing
+from vmtrace.analyze.records.run import ROLES, SIDES, Pair, Role, Run, Side, Transfer
+from vmtrace.analyze.records.run_folder import capture_file
+from vmtrace.analyze.run.measure import Captures, Measures, measure
+from vmtrace.analyze.run.two_sides.two_sides import two_sides
+from vmtrace.analyze.run.verdict.judged import of_json
+from vmtrace.analyze.run.verdict.of_transfer import verdict_of_both
+from vmtrace.analyze.trace import version
 
 Progress = Callable[[int], object]
 """Called with the bytes of captures that are done."""

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyze.records.run import ROLES, Role
-from analyze.run.results import RunResults, measured
-from analyze.run.transfers.transfers import MeasuredTransfer
-from analyze.stats import estimates
-from analyze.stats.estimates import Estimate
+from vmtrace.analyze.records.run import ROLES, Role
+from vmtrace.analyze.run.results import RunResults, measured
+from vmtrace.analyze.run.transfers.transfers import MeasuredTransfer
+from vmtrace.analyze.stats import estimates
+from vmtrace.analyze.stats.estimates import Estimate
 
 
 @dataclass(frozen=True, slots=True)

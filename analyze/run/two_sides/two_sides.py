@@ -1,7 +1,7 @@
 """A transfer that both sides captured: its packets matched, so that loss is exact and a pause has a place.
 
-The matching is that of `analyze.compare`; here the transfer's own connections are picked out of it, in the direction
-that carries its bytes. The numbers have the names that `analyze.run.measure.Measures` gives them.
+The matching is that of `vmtrace.analyze.compare`; here the transfer's own connections are picked out of it, in the direction
+that carries its bytes. The numbers have the names that `vmtrace.analyze.run.measure.Measures` gives them.
 """
 
 from collections import Counter
@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from analyze.compare import delays
-from analyze.compare.comparison import Comparison, DirectionResult, NothingInCommonError, compare
-from analyze.compare.gaps import Location
-from analyze.records.run import Transfer
-from analyze.run.measure import Captures, NotMeasuredError
+from vmtrace.analyze.compare import delays
+from vmtrace.analyze.compare.comparison import Comparison, DirectionResult, NothingInCommonError, compare
+from vmtrace.analyze.compare.gaps import Location
+from vmtrace.analyze.records.run import Transfer
+from vmtrace.analyze.run.measure import Captures, NotMeasuredError
 
 _MOST_PACKETS = 5_000_000
 """Of both captures together: all of them are in memory at once, about 200 bytes each."""

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyze.factors import FACTORS, in_words
-from analyze.run.limits import time_share_of
-from analyze.run.measure import Measures
-from analyze.run.results import kernel_retransmission_rate, measured
-from analyze.run.side_data import SideData
-from analyze.run.transfers.transfers import MeasuredTransfer
-from analyze.side.metrics import Metric, Periods
-from analyze.side.overlap import ENOUGH, join, overlaps
-from analyze.stats.estimates import Floats
+from vmtrace.analyze.factors import FACTORS, in_words
+from vmtrace.analyze.run.limits import time_share_of
+from vmtrace.analyze.run.measure import Measures
+from vmtrace.analyze.run.results import kernel_retransmission_rate, measured
+from vmtrace.analyze.run.side_data import SideData
+from vmtrace.analyze.run.transfers.transfers import MeasuredTransfer
+from vmtrace.analyze.side.metrics import Metric, Periods
+from vmtrace.analyze.side.overlap import ENOUGH, join, overlaps
+from vmtrace.analyze.stats.estimates import Floats
 
 LAGS = range(-3, 4)
 """In periods of the metric: a few both ways."""

@@ -11,16 +11,16 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from analyze.records.run import ROLES, Role
-from analyze.run.results import RunResults, goodput_bps
-from analyze.run.side_data import side_data
-from analyze.run.transfers.transfers import MeasuredTransfer
-from analyze.run.variation.candidates import Candidate, candidates
-from analyze.side.metrics import Metric
-from analyze.stats.association import FEWEST, Association, associate
-from analyze.stats.effect import Effect, effect
-from analyze.stats.estimates import ABSENT, Floats, holm
-from analyze.stats.spread import Spread, relative, spread
+from vmtrace.analyze.records.run import ROLES, Role
+from vmtrace.analyze.run.results import RunResults, goodput_bps
+from vmtrace.analyze.run.side_data import side_data
+from vmtrace.analyze.run.transfers.transfers import MeasuredTransfer
+from vmtrace.analyze.run.variation.candidates import Candidate, candidates
+from vmtrace.analyze.side.metrics import Metric
+from vmtrace.analyze.stats.association import FEWEST, Association, associate
+from vmtrace.analyze.stats.effect import Effect, effect
+from vmtrace.analyze.stats.estimates import ABSENT, Floats, holm
+from vmtrace.analyze.stats.spread import Spread, relative, spread
 
 Judgement = Literal[
     "varies_with", "consistent_with", "rises_with", "not_the_cause", "undecided", "too_few", "not_measured",

@@ -12,9 +12,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analyze.stats.association import autocorrelation
-from analyze.stats.estimates import ABSENT, NORMAL_QUANTILE, Estimate, Floats, normal_of_student, student_quantile
-from analyze.units import plural
+from vmtrace.analyze.stats.association import autocorrelation
+from vmtrace.analyze.stats.estimates import (
+    ABSENT,
+    NORMAL_QUANTILE,
+    Estimate,
+    Floats,
+    normal_of_student,
+    student_quantile,
+)
+from vmtrace.analyze.units import plural
 
 FEWEST_TRANSFERS = 5
 """With something inside, and worth as many: fewer say nothing of their scatter."""

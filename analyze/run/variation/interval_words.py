@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 
-from analyze.factors import in_words
-from analyze.run.results import RunResults
-from analyze.run.variation.intervals import IntervalFinding, interval_findings
-from analyze.run.variation.words import doubts, level, metric_names
-from analyze.run.verdict.of_run import run_verdict
-from analyze.side.overlap import ENOUGH
-from analyze.units import plural, printable, seconds
+from vmtrace.analyze.factors import in_words
+from vmtrace.analyze.run.results import RunResults
+from vmtrace.analyze.run.variation.intervals import IntervalFinding, interval_findings
+from vmtrace.analyze.run.variation.words import doubts, level, metric_names
+from vmtrace.analyze.run.verdict.of_run import run_verdict
+from vmtrace.analyze.side.overlap import ENOUGH
+from vmtrace.analyze.units import plural, printable, seconds
 
 _HOLDER, _COMES_AFTER = ("the intervals", "the intervals are"), "what it would explain"
 _TOLD = ("varies_with", "consistent_with")

@@ -13,18 +13,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from analyze.factors import FACTORS
-from analyze.records.run import Side
-from analyze.run.results import RunResults
-from analyze.run.side_data import receiver_ahead_s, side_data
-from analyze.run.transfers.transfers import MeasuredTransfer
-from analyze.run.variation.candidates import LAGS
-from analyze.run.variation.findings import SIGNIFICANT, Judgement
-from analyze.run.variation.inside_outside import FEWEST_TRANSFERS, NEVER_CHANGED, Compared, compared
-from analyze.side.metrics import Metric, Periods
-from analyze.side.overlap import ENOUGH, Overlaps, overlaps
-from analyze.stats.association import CLEARLY_STRONGER
-from analyze.stats.estimates import Estimate, Floats, holm, spearman, two_sided_p
+from vmtrace.analyze.factors import FACTORS
+from vmtrace.analyze.records.run import Side
+from vmtrace.analyze.run.results import RunResults
+from vmtrace.analyze.run.side_data import receiver_ahead_s, side_data
+from vmtrace.analyze.run.transfers.transfers import MeasuredTransfer
+from vmtrace.analyze.run.variation.candidates import LAGS
+from vmtrace.analyze.run.variation.findings import SIGNIFICANT, Judgement
+from vmtrace.analyze.run.variation.inside_outside import FEWEST_TRANSFERS, NEVER_CHANGED, Compared, compared
+from vmtrace.analyze.side.metrics import Metric, Periods
+from vmtrace.analyze.side.overlap import ENOUGH, Overlaps, overlaps
+from vmtrace.analyze.stats.association import CLEARLY_STRONGER
+from vmtrace.analyze.stats.estimates import Estimate, Floats, holm, spearman, two_sided_p
 
 FEWEST_INTERVALS = FEWEST_TRANSFERS
 """The fewest transfers that must have an interval of a factor."""

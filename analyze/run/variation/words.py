@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 
-from analyze.records.run import Role
-from analyze.run.variation.findings import SMALL_EFFECT, Finding, Judgement, Variation
-from analyze.side.metrics import Metric
-from analyze.side.overlap import ENOUGH
-from analyze.stats.estimates import Estimate
-from analyze.stats.spread import Spread
-from analyze.units import ABSENT, plural, printable, ratio, seconds, share
+from vmtrace.analyze.records.run import Role
+from vmtrace.analyze.run.variation.findings import SMALL_EFFECT, Finding, Judgement, Variation
+from vmtrace.analyze.side.metrics import Metric
+from vmtrace.analyze.side.overlap import ENOUGH
+from vmtrace.analyze.stats.estimates import Estimate
+from vmtrace.analyze.stats.spread import Spread
+from vmtrace.analyze.units import ABSENT, plural, printable, ratio, seconds, share
 
 ORDER: tuple[Judgement, ...] = (
     "varies_with", "consistent_with", "undecided", "rises_with", "not_the_cause", "too_few", "not_measured",

@@ -9,10 +9,10 @@ Rule: docs/verdict.md, "Two captures of one transfer".
 
 from dataclasses import dataclass, replace
 
-from analyze.factors import in_words
-from analyze.run.verdict.judged import Agreement, Judged
-from analyze.units import seconds, share
-from analyze.verdict import is_open
+from vmtrace.analyze.factors import in_words
+from vmtrace.analyze.run.verdict.judged import Agreement, Judged
+from vmtrace.analyze.units import seconds, share
+from vmtrace.analyze.verdict import is_open
 
 _MOST_CONFIDENCE = 0.95
 """The engine's, too."""

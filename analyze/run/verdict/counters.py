@@ -5,10 +5,10 @@ Rule: docs/verdict.md, "Counters of hosts that stall".
 
 from collections.abc import Sequence
 
-from analyze.run.results import RunResults
-from analyze.run.variation.intervals import IntervalFinding, interval_findings
-from analyze.run.variation.words import level, metric_names
-from analyze.units import printable
+from vmtrace.analyze.run.results import RunResults
+from vmtrace.analyze.run.variation.intervals import IntervalFinding, interval_findings
+from vmtrace.analyze.run.variation.words import level, metric_names
+from vmtrace.analyze.units import printable
 
 _STALL, _APPLICATION = "host_stall", "application"
 _TELLING = ("_cpu_steal", "_pressure_cpu", "_throttled")

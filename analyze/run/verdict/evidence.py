@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from analyze.records.run import Role, Run, Side
-from analyze.run.transfers.transfers import MeasuredTransfer
-from analyze.run.verdict.judged import Judged, Proof, of_json
+from vmtrace.analyze.records.run import Role, Run, Side
+from vmtrace.analyze.run.transfers.transfers import MeasuredTransfer
+from vmtrace.analyze.run.verdict.judged import Judged, Proof, of_json
 
 MOST = 10
 FEWEST = 3

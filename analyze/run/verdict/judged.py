@@ -7,7 +7,7 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from analyze.verdict import is_open
+from vmtrace.analyze.verdict import is_open
 
 Agreement = Literal["one_side", "agree", "disagree", "one_open", "both_open"]
 """What the captures of both sides say of each other; `one_side` if there is one verdict only."""

@@ -7,13 +7,13 @@ Rule: docs/verdict.md, "Verdict on a pair".
 
 from dataclasses import dataclass
 
-from analyze.factors import in_words
-from analyze.records.run import ROLES, Pair
-from analyze.run.limits import lost_and_time
-from analyze.run.results import RunResults
-from analyze.run.transfers.transfers import MeasuredTransfer
-from analyze.run.verdict.evidence import Evidence, distinct, judged, of_transfer
-from analyze.run.verdict.judged import Judged, WhatIf
+from vmtrace.analyze.factors import in_words
+from vmtrace.analyze.records.run import ROLES, Pair
+from vmtrace.analyze.run.limits import lost_and_time
+from vmtrace.analyze.run.results import RunResults
+from vmtrace.analyze.run.transfers.transfers import MeasuredTransfer
+from vmtrace.analyze.run.verdict.evidence import Evidence, distinct, judged, of_transfer
+from vmtrace.analyze.run.verdict.judged import Judged, WhatIf
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,16 +15,16 @@ from typing import Literal
 
 import numpy as np
 
-from analyze.factors import in_words
-from analyze.records.run import ROLES
-from analyze.run.limits import lost_and_time
-from analyze.run.results import RunResults
-from analyze.run.transfers.transfers import MeasuredTransfer
-from analyze.run.verdict.counters import counters_sentence
-from analyze.run.verdict.evidence import Evidence, distinct, judged, of_transfers
-from analyze.run.verdict.judged import Judged, WhatIf
-from analyze.units import plural, share, si
-from analyze.verdict import interval_words, is_open
+from vmtrace.analyze.factors import in_words
+from vmtrace.analyze.records.run import ROLES
+from vmtrace.analyze.run.limits import lost_and_time
+from vmtrace.analyze.run.results import RunResults
+from vmtrace.analyze.run.transfers.transfers import MeasuredTransfer
+from vmtrace.analyze.run.verdict.counters import counters_sentence
+from vmtrace.analyze.run.verdict.evidence import Evidence, distinct, judged, of_transfers
+from vmtrace.analyze.run.verdict.judged import Judged, WhatIf
+from vmtrace.analyze.units import plural, share, si
+from vmtrace.analyze.verdict import interval_words, is_open
 
 Scope = Literal["all", "probe", "data"]
 SCOPES: tuple[Scope, ...] = ("all", *ROLES)

@@ -3,20 +3,20 @@
 Rule: docs/verdict.md, "Verdicts on several runs".
 
 A verdict that is another one is told; that it changed is established only by the shares of time in single transfers,
-which are compared as every metric of two runs is (`analyze.run.changes.compare_runs`).
+which are compared as every metric of two runs is (`vmtrace.analyze.run.changes.compare_runs`).
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from analyze.factors import in_words
-from analyze.records.run import ROLES, Role
-from analyze.run.changes.compare_runs import LIMITED_BY, Change, RunComparison, compare_runs
-from analyze.run.results import RunResults
-from analyze.run.verdict.of_run import RunVerdict, run_verdict
-from analyze.stats.estimates import Estimate
-from analyze.units import printable, share
+from vmtrace.analyze.factors import in_words
+from vmtrace.analyze.records.run import ROLES, Role
+from vmtrace.analyze.run.changes.compare_runs import LIMITED_BY, Change, RunComparison, compare_runs
+from vmtrace.analyze.run.results import RunResults
+from vmtrace.analyze.run.verdict.of_run import RunVerdict, run_verdict
+from vmtrace.analyze.stats.estimates import Estimate
+from vmtrace.analyze.units import printable, share
 
 
 @dataclass(frozen=True, slots=True)

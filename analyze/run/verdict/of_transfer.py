@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from analyze.records.run import Side, Transfer
-from analyze.run.measure import Captures, Measures, NotMeasuredError, judged_of, verdict_fields
-from analyze.run.verdict.both_sides import Facts, together
-from analyze.run.verdict.judged import of_json
+from vmtrace.analyze.records.run import Side, Transfer
+from vmtrace.analyze.run.measure import Captures, Measures, NotMeasuredError, judged_of, verdict_fields
+from vmtrace.analyze.run.verdict.both_sides import Facts, together
+from vmtrace.analyze.run.verdict.judged import of_json
 
 
 def verdict_of_both(transfer: Transfer, found: Measures, captures: Captures) -> dict[str, Any]:

@@ -3,11 +3,11 @@
 from dataclasses import asdict
 from typing import Any
 
-from analyze.run.results import RunResults
-from analyze.run.verdict.evidence import Evidence
-from analyze.run.verdict.of_pair import PairVerdict, pair_verdicts
-from analyze.run.verdict.of_run import RunVerdict, run_verdicts
-from analyze.run.verdict.of_set import FactorChange, VerdictChange
+from vmtrace.analyze.run.results import RunResults
+from vmtrace.analyze.run.verdict.evidence import Evidence
+from vmtrace.analyze.run.verdict.of_pair import PairVerdict, pair_verdicts
+from vmtrace.analyze.run.verdict.of_run import RunVerdict, run_verdicts
+from vmtrace.analyze.run.verdict.of_set import FactorChange, VerdictChange
 
 Record = dict[str, Any]
 

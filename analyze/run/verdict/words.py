@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from analyze.run.results import RunResults
-from analyze.run.verdict.evidence import Evidence
-from analyze.run.verdict.of_run import RunVerdict, run_verdicts
-from analyze.units import count, printable
+from vmtrace.analyze.run.results import RunResults
+from vmtrace.analyze.run.verdict.evidence import Evidence
+from vmtrace.analyze.run.verdict.of_run import RunVerdict, run_verdicts
+from vmtrace.analyze.units import count, printable
 
 _PIECES_SHOWN = 3
 

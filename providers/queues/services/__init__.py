@@ -1,1 +1,1 @@
-"""One module for each queue service; see `providers.queues.registry`."""
+"""One module for each queue service; see `vmtrace.providers.queues.registry`."""

@@ -10,11 +10,11 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from providers.errors import ErrorKind, ServiceError
-from providers.options import whole_number
-from providers.queues.contract import Incoming, Limits, Outgoing, QueueFacts, QueueService, Refusal
-from providers.service import Sdk, Target
-from providers.services import azure_blob
+from vmtrace.providers.errors import ErrorKind, ServiceError
+from vmtrace.providers.options import whole_number
+from vmtrace.providers.queues.contract import Incoming, Limits, Outgoing, QueueFacts, QueueService, Refusal
+from vmtrace.providers.service import Sdk, Target
+from vmtrace.providers.services import azure_blob
 
 if TYPE_CHECKING:
     from azure.storage.queue import QueueClient

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from providers.errors import ErrorKind, ServiceError, chain
-from providers.queues.contract import Incoming, Limits, Outgoing, QueueFacts, QueueService, Refusal
-from providers.service import Sdk, Target
-from providers.services import s3
+from vmtrace.providers.errors import ErrorKind, ServiceError, chain
+from vmtrace.providers.queues.contract import Incoming, Limits, Outgoing, QueueFacts, QueueService, Refusal
+from vmtrace.providers.service import Sdk, Target
+from vmtrace.providers.services import s3
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient

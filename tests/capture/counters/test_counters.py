@@ -14,11 +14,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from capture import link
-from capture.clock import ClockReading, ClockWatch
-from capture.counters import clock, cpu, load, memory, nic, pressure, softnet, tcp, throttled
-from capture.counters.source import Reading, TextFile, Where, all_sources, numbers, pick, read_all
-from lab import cpu_quota
+from vmtrace.capture import link
+from vmtrace.capture.clock import ClockReading, ClockWatch
+from vmtrace.capture.counters import clock, cpu, load, memory, nic, pressure, softnet, tcp, throttled
+from vmtrace.capture.counters.source import Reading, TextFile, Where, all_sources, numbers, pick, read_all
+from vmtrace.lab import cpu_quota
 
 ROOT = Path(__file__).parents[3]
 
@@ -212,8 +212,8 @@ def test_a_container_that_sees_its_group_as_the_topmost_is_read(tmp_path: Path) 
 
 READ_WITHIN_A_QUOTA = """
 import time
-from capture.counters.source import Where
-from capture.counters.throttled import SOURCE
+from vmtrace.capture.counters.source import Where
+from vmtrace.capture.counters.throttled import SOURCE
 source, until_s = SOURCE(Where()), time.monotonic() + 1
 before = source.read()
 while time.monotonic() < until_s:
@@ -292,8 +292,8 @@ def test_sources_are_found_in_a_zip_file_too(tmp_path: Path) -> None:
     (tmp_path / "app").mkdir()
     shutil.copytree(ROOT / "capture", tmp_path / "app" / "capture")
     (tmp_path / "app" / "__main__.py").write_text(
-        "from capture.counters.source import Where, all_sources\n"
-        "import capture.counters\nassert '.pyz' in capture.counters.__file__\n"
+        "from vmtrace.capture.counters.source import Where, all_sources\n"
+        "import vmtrace.capture.counters\nassert '.pyz' in capture.counters.__file__\n"
         "print(len(all_sources(Where())))\n"
     )
     zipapp.create_archive(tmp_path / "app", tmp_path / "app.pyz")

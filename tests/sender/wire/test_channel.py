@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sender.wire.channel import LONGEST_BYTES, Channel, ChannelError, receive_exactly
-from sender.wire.errors import ConnectionClosed, ReceiverGone, WireError
-from sender.wire.keys import derive
+from vmtrace.sender.wire.channel import LONGEST_BYTES, Channel, ChannelError, receive_exactly
+from vmtrace.sender.wire.errors import ConnectionClosed, ReceiverGone, WireError
+from vmtrace.sender.wire.keys import derive
 
 SESSION = b"s" * 32
 

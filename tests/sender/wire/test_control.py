@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from sender.wire import handshake as hs
-from sender.wire.channel import Channel, ChannelError, Message, receive_exactly
-from sender.wire.control import Control
-from sender.wire.endpoint import Endpoint
-from sender.wire.errors import KeyRefused, ReceiverBusy, ReceiverGone, ReceiverRefused
-from sender.wire.records import RemoteFile, RunRequest, TransferRequest
 from tests.receiver.harness import KEY, receiver, transfer
+from vmtrace.sender.wire import handshake as hs
+from vmtrace.sender.wire.channel import Channel, ChannelError, Message, receive_exactly
+from vmtrace.sender.wire.control import Control
+from vmtrace.sender.wire.endpoint import Endpoint
+from vmtrace.sender.wire.errors import KeyRefused, ReceiverBusy, ReceiverGone, ReceiverRefused
+from vmtrace.sender.wire.records import RemoteFile, RunRequest, TransferRequest
 
 
 def test_a_run_begins_and_goes_on(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sender.wire.data_connection import (
+from vmtrace.sender.wire.data_connection import (
     Stream,
     pack_subject,
     read_subject,
@@ -14,8 +14,8 @@ from sender.wire.data_connection import (
     wait_for_done,
     wait_for_go,
 )
-from sender.wire.endpoint import give_up_after
-from sender.wire.errors import ReceiverGone
+from vmtrace.sender.wire.endpoint import give_up_after
+from vmtrace.sender.wire.errors import ReceiverGone
 
 
 @pytest.fixture

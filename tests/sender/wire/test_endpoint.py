@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from sender.wire.endpoint import (
+from vmtrace.sender.wire.endpoint import (
     Address,
     Endpoint,
     apply_options,
@@ -18,8 +18,8 @@ from sender.wire.endpoint import (
     resolve,
     shut_down,
 )  # fmt: skip
-from sender.wire.errors import ReceiverGone
-from sender.wire.records import SocketOptions
+from vmtrace.sender.wire.errors import ReceiverGone
+from vmtrace.sender.wire.records import SocketOptions
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sender.wire import records
-from sender.wire.fields import FieldError, from_json, to_json
+from vmtrace.sender.wire import records
+from vmtrace.sender.wire.fields import FieldError, from_json, to_json
 
 KINDS = [
     records.TransferRequest, records.RunRequest, records.RunAccepted, records.Prepared, records.FarEnd, records.Sent,

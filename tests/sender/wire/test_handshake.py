@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sender.wire import handshake as hs
-from sender.wire.errors import KeyRefused, ReceiverBusy, ReceiverRefused, VersionMismatch, WireError
+from vmtrace.sender.wire import handshake as hs
+from vmtrace.sender.wire.errors import KeyRefused, ReceiverBusy, ReceiverRefused, VersionMismatch, WireError
 
 KEY, OTHER = secrets.token_bytes(32), secrets.token_bytes(32)
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sender.wire.keys import KEY_BYTES, derive, key_from_text, load_key, write_new_key
+from vmtrace.sender.wire.keys import KEY_BYTES, derive, key_from_text, load_key, write_new_key
 
 
 def test_a_new_key_is_its_owners_alone_and_never_overwrites(tmp_path: Path) -> None:

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sender.wire.names import RECEIVER, SENDER, path_of, what_is
-from sender.wire.records import FILE_KINDS, PARTS
+from vmtrace.sender.wire.names import RECEIVER, SENDER, path_of, what_is
+from vmtrace.sender.wire.records import FILE_KINDS, PARTS
 
 PIECES = st.sampled_from(
     [

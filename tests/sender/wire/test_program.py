@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from capture.errors import CaptureError
-from sender.wire.errors import ReceiverGone
-from sender.wire.program import describe, main
+from vmtrace.capture.errors import CaptureError
+from vmtrace.sender.wire.errors import ReceiverGone
+from vmtrace.sender.wire.program import describe, main
 
 
 def run_that_raises(error: BaseException) -> Callable[[argparse.Namespace], int]:

@@ -5,10 +5,10 @@ import struct
 from dataclasses import fields
 from pathlib import Path
 
-from receiver import session, settings, transfer_desk
-from receiver.command import build_parser
-from receiver.session import Session
-from sender.wire import channel, control, data_connection, endpoint, handshake, records, stream_life
+from vmtrace.receiver import session, settings, transfer_desk
+from vmtrace.receiver.command import build_parser
+from vmtrace.receiver.session import Session
+from vmtrace.sender.wire import channel, control, data_connection, endpoint, handshake, records, stream_life
 
 ROOT = Path(__file__).parents[3]
 PROTOCOL = (ROOT / "docs/protocol.md").read_text()

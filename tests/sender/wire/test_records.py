@@ -1,8 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sender.wire import records
-from sender.wire.fields import from_json, to_json
+from vmtrace.sender.wire import records
+from vmtrace.sender.wire.fields import from_json, to_json
 
 NUMBERS = st.integers(0, 2**40)
 SENT = st.builds(records.Sent, st.lists(NUMBERS).map(tuple), st.lists(st.just("a" * 64)).map(tuple))

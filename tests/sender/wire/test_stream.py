@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sender.wire.endpoint import give_up_after
-from sender.wire.errors import ReceiverGone
-from sender.wire.stream import Progress, Received, fresh_bytes, new_block, receive_stream, send_stream, shares
+from vmtrace.sender.wire.endpoint import give_up_after
+from vmtrace.sender.wire.errors import ReceiverGone
+from vmtrace.sender.wire.stream import Progress, Received, fresh_bytes, new_block, receive_stream, send_stream, shares
 
 BLOCK = 1000
 
@@ -72,7 +72,7 @@ def test_the_end_is_reported_before_the_digest_is_made(monkeypatch: pytest.Monke
         happened.append("digest")
         return ""
 
-    monkeypatch.setattr("sender.wire.stream.digest", digest)
+    monkeypatch.setattr("vmtrace.sender.wire.stream.digest", digest)
     ours, theirs = socket.socketpair()
     with ours, theirs:
         ours.sendall(b"x" * 10)

@@ -9,16 +9,16 @@ from typing import cast
 
 import pytest
 
-from sender.wire import handshake as hs
-from sender.wire.channel import receive_exactly
-from sender.wire.control import Control
-from sender.wire.data_connection import read_subject, send_done
-from sender.wire.endpoint import Endpoint, resolve
-from sender.wire.errors import ReceiverGone, ReceiverRefused
-from sender.wire.records import SocketOptions
-from sender.wire.stream import new_block
-from sender.wire.stream_life import Job, StreamLife
 from tests.receiver.harness import NoWatch
+from vmtrace.sender.wire import handshake as hs
+from vmtrace.sender.wire.channel import receive_exactly
+from vmtrace.sender.wire.control import Control
+from vmtrace.sender.wire.data_connection import read_subject, send_done
+from vmtrace.sender.wire.endpoint import Endpoint, resolve
+from vmtrace.sender.wire.errors import ReceiverGone, ReceiverRefused
+from vmtrace.sender.wire.records import SocketOptions
+from vmtrace.sender.wire.stream import new_block
+from vmtrace.sender.wire.stream_life import Job, StreamLife
 
 KEY = b"d" * 32
 

@@ -1,7 +1,7 @@
 import dataclasses
 
-from capture.tcp_info import TcpInfoSample
-from sender.wire.summary import tcp_summary
+from vmtrace.capture.tcp_info import TcpInfoSample
+from vmtrace.sender.wire.summary import tcp_summary
 
 NOTHING = dict.fromkeys(field.name for field in dataclasses.fields(TcpInfoSample))
 

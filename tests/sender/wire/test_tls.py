@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from receiver.certificate import Certificate, own_certificate
-from sender.wire.endpoint import give_up_after, shut_down
-from sender.wire.errors import KeyRefused, ReceiverGone
-from sender.wire.tls import check_certificate, client_wrap, handshake, server_wrap
+from vmtrace.receiver.certificate import Certificate, own_certificate
+from vmtrace.sender.wire.endpoint import give_up_after, shut_down
+from vmtrace.sender.wire.errors import KeyRefused, ReceiverGone
+from vmtrace.sender.wire.tls import check_certificate, client_wrap, handshake, server_wrap
 
 
 @pytest.fixture(scope="module")

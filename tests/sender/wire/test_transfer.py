@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from sender.wire.control import Control
-from sender.wire.endpoint import Endpoint, resolve
-from sender.wire.errors import KeyRefused, WireError
-from sender.wire.handshake import ACCEPT_BYTES, AUTH_BYTES, HELLO_BYTES
-from sender.wire.records import Arrival, Sent, SocketOptions, TransferRequest
-from sender.wire.stream import Received
-from sender.wire.transfer import arrival_of, digest_ok, run_transfer
 from tests.receiver.harness import NoWatch, Running, leaves_nothing, receiver, transfer
+from vmtrace.sender.wire.control import Control
+from vmtrace.sender.wire.endpoint import Endpoint, resolve
+from vmtrace.sender.wire.errors import KeyRefused, WireError
+from vmtrace.sender.wire.handshake import ACCEPT_BYTES, AUTH_BYTES, HELLO_BYTES
+from vmtrace.sender.wire.records import Arrival, Sent, SocketOptions, TransferRequest
+from vmtrace.sender.wire.stream import Received
+from vmtrace.sender.wire.transfer import arrival_of, digest_ok, run_transfer
 
 BLOCK = 4096
 

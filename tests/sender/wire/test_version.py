@@ -2,7 +2,7 @@ from importlib import metadata
 
 import pytest
 
-from sender.wire import version
+from vmtrace.sender.wire import version
 
 
 def test_the_version_is_the_packages(monkeypatch: pytest.MonkeyPatch) -> None:
