@@ -96,7 +96,7 @@ format: $(STAMPS)/install-dev ## write the code as rustfmt and ruff want it
 types: $(STAMPS)/install-dev ## mypy (strict), and the engine's stub against the engine
 	@echo '== types'
 	@$(BIN)/mypy
-	@$(BIN)/python -P -m mypy.stubtest analyze._engine --mypy-config-file pyproject.toml
+	@$(BIN)/python -P -m mypy.stubtest vmtrace.analyze._engine --mypy-config-file pyproject.toml
 
 test-rust: $(STAMPS)/check-tools ## the tests of the engine
 	@echo '== cargo test'

@@ -67,7 +67,9 @@ def provenance(schema: str, interval_s: float | None, command: str | None = None
 def vmtrace_version() -> str:
     """The installed version; that of a copied program is in its file `capture/VERSION`; else `unknown`."""
     try:
-        packed = pkgutil.get_data("capture", "VERSION")  # through the import system: works inside a zip file too
+        packed = pkgutil.get_data(
+            "vmtrace.capture", "VERSION"
+        )  # through the import system: works inside a zip file too
     except OSError:
         packed = None
     if packed is not None:

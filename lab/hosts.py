@@ -312,7 +312,7 @@ def _start_emulator(
 
 def module_environment() -> dict[str, str]:
     """Environment in which a child Python finds this package, from whatever folder it is started."""
-    root = str(Path(__file__).resolve().parent.parent)
+    root = str(Path(__file__).absolute().parents[2])  # not resolved: the link in vmtrace/ is the way in
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH", "")]))}
 
 

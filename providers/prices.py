@@ -1,7 +1,7 @@
 """What a workload is charged: by a table of prices that the user names. Without one, charges are unknown, not zero.
 
-A table is a TOML file (`vmtrace.providers.rates`); those that come along are of studies, of 2007, 2008 and 2014. There is no
-table of today's prices: they differ by region, account and volume, and change.
+A table is a TOML file (`vmtrace.providers.rates`); those that come along are of studies, of 2007, 2008 and 2014. There
+is no table of today's prices: they differ by region, account and volume, and change.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,8 @@
 """Price tables (TOML): what each service charges for each unit, with steps by volume, regions, storage classes.
 
-A price that a table leaves out is unknown (None), never 0. `vmtrace.providers.prices` makes of a complete table what a storage
-run is charged; `vmtrace.providers.costs` reckons whole workloads with it, gaps included, and names what is missing.
+A price that a table leaves out is unknown (None), never 0. `vmtrace.providers.prices` makes of a complete table what a
+storage run is charged; `vmtrace.providers.costs` reckons whole workloads with it, gaps included, and names what is
+missing.
 """
 
 import math

@@ -1,6 +1,7 @@
 """The receiver's half of a run comes into the run folder: file by file, written aside, verified, kept if it is here.
 
-No name comes from the receiver: it says what a file is about; where that lies is decided here (`vmtrace.sender.wire.names`).
+No name comes from the receiver: it says what a file is about; where that lies is decided here
+(`vmtrace.sender.wire.names`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`python -m tools.reliability_diagram CONFIDENCE.json DIAGRAM.svg`: how often verdicts are right, by their confidence.
 
-The JSON is what the part `confidence` of `make accuracy` leaves (`vmtrace.lab.accuracy.confidence`). The diagram is drawn by
-the charts of reports; the lab itself knows nothing of them.
+The JSON is what the part `confidence` of `make accuracy` leaves (`vmtrace.lab.accuracy.confidence`). The diagram is
+drawn by the charts of reports; the lab itself knows nothing of them.
 """
 
 from __future__ import annotations

@@ -11,7 +11,6 @@ from shlex import quote
 
 from vmtrace.errors import CommandError
 
-_ROOMS = frozenset({"analyze", "capture", "cloudwatch", "corpus", "lab", "providers", "receiver", "sender", "vmtrace"})
 _PACKAGES = {"dns": "dnspython", "hdrh": "hdrhistogram", "rich_argparse": "rich-argparse"}
 """What is installed for a library of another name."""
 REPORTS = ("scipy",)
@@ -23,7 +22,7 @@ _WHOLE_EXTRA = "reports"
 def line_of(error: ModuleNotFoundError) -> str | None:
     """What to say of it; None for a module of vmtrace's own, which is a defect."""
     library = (error.name or "").partition(".")[0]
-    return None if library in _ROOMS or not library else line_for(library)
+    return None if library in {"", "vmtrace"} else line_for(library)
 
 
 def line_for(library: str) -> str:

@@ -1,4 +1,4 @@
-"""The report of captures: verdict and lanes of some connections, a table of all, in one file (`vmtrace.analyze.pages`)."""
+"""The report of captures: verdict and lanes of some connections, a table of all, in one file."""
 
 import json
 import shlex

@@ -68,7 +68,7 @@ class Measures:
     verdict_confidence: float | None = None
     verdict_sentence: str | None = None
     verdict_agreement: str | None = None
-    """What the captures of both sides say of each other's verdicts: see `vmtrace.analyze.run.verdict.judged.Agreement`."""
+    """What the captures of both sides say of each other's verdicts (`vmtrace.analyze.run.verdict.judged.Agreement`)."""
     verdict: str | None = None
     """All of the verdict, as JSON (`vmtrace.analyze.run.verdict.judged.Judged`)."""
     limits: str | None = None

@@ -48,7 +48,7 @@ from vmtrace.lab.hosts import ADDRESSES
 from vmtrace.lab.ready_scenarios import SCENARIOS
 from vmtrace.lab.scenario import Run, run
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT = ROOT / "docs/accuracy.md"
 # A cut for CI, below a minute: clean, lossy, reordered, copied, with offload, limited by the window.
 QUICK = (

@@ -1,4 +1,4 @@
-"""Kinds of captures that mislead analysers, beside tshark and tcptrace: `python -m vmtrace.lab.accuracy.field_cases [--write]`.
+"""Captures that mislead analysers, beside tshark and tcptrace: `python -m vmtrace.lab.accuracy.field_cases [--write]`.
 
 Each case is written packet by packet, so that its truth is known. `--write` puts the table into docs/accuracy.md, with
 the day and the versions; without, it is printed.
@@ -21,7 +21,7 @@ from vmtrace.lab.accuracy import readings
 from vmtrace.lab.accuracy.field_talk import ACK, MSS, PSH, RST, SYN, Talk
 from vmtrace.lab.accuracy.strangers import read_document
 
-DOCUMENT = Path(__file__).parents[2] / "docs/accuracy.md"
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs/accuracy.md"
 _BEGIN, _END = "<!-- field cases: begin -->", "<!-- field cases: end -->"
 _LABELS = {
     "retransmission": "retransmitted",

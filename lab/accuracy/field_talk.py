@@ -1,4 +1,4 @@
-"""A conversation of two hosts, written packet by packet into a pcap file: what `vmtrace.lab.accuracy.field_cases` is made of.
+"""A conversation of two hosts, written into a pcap file packet by packet: that of `vmtrace.lab.accuracy.field_cases`.
 
 Both sides begin at number 0, which stands for their initial number plus one. Times are milliseconds.
 """

@@ -1,4 +1,4 @@
-"""`python -m vmtrace.lab.accuracy.gap_causes --out DIR`: how vmtrace names pauses whose causes are known, a confusion matrix.
+"""`python -m vmtrace.lab.accuracy.gap_causes --out DIR`: how vmtrace names pauses of known causes, as a matrix.
 
 Runs what is missing in the folder (root, user-mode-linux) and reads what is there, so that it can be repeated with
 another engine. `--seed` draws other stalls; `--only` chooses transfers by a part of their name.

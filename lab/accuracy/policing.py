@@ -1,4 +1,4 @@
-"""Labelled captures of other people: `python -m vmtrace.lab.accuracy.policing FOLDER` judges vmtrace by the policing study's.
+"""Labelled captures: `python -m vmtrace.lab.accuracy.policing FOLDER` judges vmtrace by the policing study's.
 
 Flach et al. (SIGCOMM 2016) publish the captures with which they checked their own detector (repository
 USC-NSL/policing-detection, folder `data/validation`): videos in chunks of 2 MB from a server, beside which they were

@@ -26,7 +26,7 @@ from vmtrace.lab.accuracy.program_transfers import ProgramTransfer
 from vmtrace.lab.accuracy.strangers import read_document
 from vmtrace.lab.hosts import ADDRESSES
 
-DOCUMENT = Path(__file__).parents[2] / "docs/accuracy.md"
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs/accuracy.md"
 RIGHT, OPEN, WRONG = "right", "open", "wrong"
 _ATTEMPTS = 3
 _PART_OF_THE_MOST = 5
@@ -179,8 +179,9 @@ def _cell(told: Told, factors: Sequence[str]) -> str:
 def _where(measured: Measured, seed: int) -> str:
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     return (
-        f"Measured {today} with `python -m vmtrace.lab.accuracy.programs --seed {seed}`: {len(measured.judged)} transfers, "
-        f"Linux {platform.release()}, {os.cpu_count()} processors. {readings.versions()['vmtrace']}."
+        f"Measured {today} with `python -m vmtrace.lab.accuracy.programs --seed {seed}`: "
+        f"{len(measured.judged)} transfers, Linux {platform.release()}, {os.cpu_count()} processors. "
+        f"{readings.versions()['vmtrace']}."
     )
 
 

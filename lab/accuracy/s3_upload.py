@@ -1,4 +1,4 @@
-"""Uploads a file to S3 as programs do: `python -m vmtrace.lab.accuracy.s3_upload URL FILE PARALLEL`, by boto3 in parts."""
+"""Uploads a file to S3: `python -m vmtrace.lab.accuracy.s3_upload URL FILE PARALLEL`, by boto3 in parts."""
 
 from __future__ import annotations
 

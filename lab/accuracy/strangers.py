@@ -1,4 +1,4 @@
-"""Captures of other people beside tshark: `python -m vmtrace.lab.accuracy.strangers FOLDER...` reads all files in the folders.
+"""Captures of other people beside tshark: `python -m vmtrace.lab.accuracy.strangers FOLDER...` reads all their files.
 
 Their truth is not known. But each difference can be looked at, packet by packet, and has one side that is right; and
 what one document says of itself must agree. The test suites of Zeek, Suricata, nDPI, tcpdump and others hold thousands

@@ -1,8 +1,8 @@
 """The studies' five campaigns, scaled to a minute or two, against an S3 stand-in behind the emulated path.
 
-`python -m vmtrace.lab.services.campaigns_demo --out FOLDER` is the second half of `make providers-demo`. What is planted: the
-path becomes 20 ms longer in the middle of the probes, and the services offer no window scaling; a token bucket holds
-the surge. `truth.json` says so, beside the runs and the report. Needs root, for the namespaces.
+`python -m vmtrace.lab.services.campaigns_demo --out FOLDER` is the second half of `make providers-demo`. What is
+planted: the path becomes 20 ms longer in the middle of the probes, and the services offer no window scaling; a token
+bucket holds the surge. `truth.json` says so, beside the runs and the report. Needs root, for the namespaces.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """An authoritative name server for the emulated path: SDKs find the stand-ins by names like the clouds' own.
 
-`started` runs it in a namespace; `python -m vmtrace.lab.services.name_server SETTINGS` is that process. Names of a zone have
-one or more addresses, handed out in turn. A name that does not exist is answered NXDOMAIN, at once.
+`started` runs it in a namespace; `python -m vmtrace.lab.services.name_server SETTINGS` is that process. Names of a zone
+have one or more addresses, handed out in turn. A name that does not exist is answered NXDOMAIN, at once.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """One service's benchmark against its stand-in behind the emulated path, with the truth beside it.
 
-`python -m vmtrace.lab.services.provider_run SETTINGS` is a process of its own, so that several services can run at once, each
-over a path of its own. It leaves in the output folder:
+`python -m vmtrace.lab.services.provider_run SETTINGS` is a process of its own, so that several services can run at
+once, each over a path of its own. It leaves in the output folder:
 
     NAME/             the run folder of `vmtrace storage run` or `vmtrace queue run`
     NAME.log          what that printed

@@ -1,7 +1,7 @@
 """The packets of the lab world: between vantage points and the far side, each delayed by its distance.
 
-One process, one loop, as in `vmtrace.lab.emulator`; what is new is that each pair of vantage point and address has a delay of
-its own, and that routers on the way answer to packets whose time to live ends at them (RFC 792).
+One process, one loop, as in `vmtrace.lab.emulator`; what is new is that each pair of vantage point and address has a
+delay of its own, and that routers on the way answer to packets whose time to live ends at them (RFC 792).
 """
 
 from __future__ import annotations

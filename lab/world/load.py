@@ -1,4 +1,4 @@
-"""`python -m vmtrace.lab.world.load`: ten thousand questions in the lab world; the rate kept, what was unanswered, the memory.
+"""`python -m vmtrace.lab.world.load`: 10,000 questions in the lab world: rate kept, unanswered ones, memory.
 
 Names beyond those of the world do not exist there: a reply that says so is a reply. Run with two numbers of names it
 shows whether memory follows the number of questions.

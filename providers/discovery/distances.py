@@ -1,7 +1,8 @@
 """Round trips to the front ends: ICMP echoes and TCP handshakes, spaced, many addresses at once.
 
-The packets are recorded (`vmtrace.providers.recording`), and the engine measures the handshakes in them; what is returned here
-is the program's own clock, which echoes are known by, and which stands in where nothing could be recorded.
+The packets are recorded (`vmtrace.providers.recording`), and the engine measures the handshakes in them; what is
+returned here is the program's own clock, which echoes are known by, and which stands in where nothing could be
+recorded.
 """
 
 import threading

@@ -1,7 +1,7 @@
 """Which queue services there are: the modules of `services/`, each imported only when its service is asked for.
 
-A module has `EXTRA`, `OPTIONS` and `error_of` as those of `vmtrace.providers.registry`, `FIFO` (whether it has FIFO queues),
-`LIMITS`, and `build(target)`, whose `container` is the queue's name.
+A module has `EXTRA`, `OPTIONS` and `error_of` as those of `vmtrace.providers.registry`, `FIFO` (whether it has FIFO
+queues), `LIMITS`, and `build(target)`, whose `container` is the queue's name.
 """
 
 import importlib

@@ -1,4 +1,4 @@
-"""What sender and receiver tell each other, as typed records; `vmtrace.sender.wire.fields` turns them into JSON and back.
+"""What sender and receiver tell each other, as typed records; `vmtrace.sender.wire.fields` makes JSON of them and back.
 
 A record that came from the other side was checked on its way in: types, ranges and lengths hold.
 """

@@ -16,7 +16,7 @@ PROGRAM = """
 import importlib, json, pkgutil, socket, sys, time
 from pathlib import Path
 from vmtrace import capture
-names = [module.name for module in pkgutil.walk_packages(capture.__path__, "capture.")]
+names = [module.name for module in pkgutil.walk_packages(capture.__path__, "vmtrace.capture.")]
 for name in names:
     if not name.endswith("__main__"):
         importlib.import_module(name)
@@ -46,7 +46,8 @@ print(len(names))
 @pytest.mark.slow
 def test_all_modules_load_and_the_host_s_half_works_on_python_3_9(tmp_path: Path) -> None:
     interpreter = python39()
-    shutil.copytree(ROOT / "capture", tmp_path / "copied" / "capture", ignore=shutil.ignore_patterns("__pycache__"))
+    copied = tmp_path / "copied/vmtrace/capture"
+    shutil.copytree(ROOT / "capture", copied, ignore=shutil.ignore_patterns("__pycache__"))
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     command = [interpreter, "-W", "error", "-c", PROGRAM, str(tmp_path)]
     done = subprocess.run(

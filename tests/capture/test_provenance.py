@@ -89,6 +89,7 @@ def test_of_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_program_that_was_copied_carries_its_version_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "pkgutil.get_data", lambda package, name: b"1.2.3\n" if (package, name) == ("capture", "VERSION") else None
+        "pkgutil.get_data",
+        lambda package, name: b"1.2.3\n" if (package, name) == ("vmtrace.capture", "VERSION") else None,
     )
     assert vmtrace_version() == "1.2.3"

@@ -9,7 +9,6 @@ The binding only converts: it is tested from Python, by `tests/analyze/test_engi
 
 import ast
 import re
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -26,7 +25,7 @@ def defines_functions(source: str) -> bool:
 
 
 def python_sources() -> list[Path]:
-    rooms = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["maturin"]["python-packages"]
+    rooms = [path.parent.name for path in ROOT.glob("*/__init__.py")]
     found = [path for room in (*rooms, *TOOL_FOLDERS) for path in (ROOT / room).rglob("*.py")]
     return sorted(path for path in found if defines_functions(path.read_text()))
 

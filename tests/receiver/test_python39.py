@@ -45,7 +45,7 @@ control.close()
 def test_a_whole_transfer_on_python_39(tmp_path: Path) -> None:
     python = python39()
     for room in ("capture", "sender", "receiver"):
-        shutil.copytree(ROOT / room, tmp_path / room, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / room, tmp_path / "vmtrace" / room, ignore=shutil.ignore_patterns("__pycache__"))
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL"))}
     words = [python, "-m", "vmtrace.receiver"]
     words += ["--key-file", "key", "--bind", "127.0.0.1", "--port", "0", "--no-capture"]

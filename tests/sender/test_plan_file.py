@@ -193,7 +193,8 @@ def _refuse(name: str) -> Any:
 
 def test_pips_own_reader_serves_where_there_is_no_other() -> None:
     code = (
-        "import sys; sys.modules['tomllib'] = sys.modules['tomli'] = None; from vmtrace.sender.plan_file import plan_of_text; "
+        "import sys; sys.modules['tomllib'] = sys.modules['tomli'] = None; "
+        "from vmtrace.sender.plan_file import plan_of_text; "
         "print(plan_of_text(b'entries = [{probe = 1, data = 2}]', False, 'x').entries[0].data.bytes)"
     )
     root = str(Path(__file__).parents[2])

@@ -72,7 +72,7 @@ def test_a_plan_is_shown_and_may_be_piped_to_head(vmtrace: Any, tmp_path: Path) 
 def test_running_a_command_loads_no_parser_and_no_data_library(tmp_path: Path) -> None:
     code = (
         "from vmtrace.cli import run; assert run(['send', '--show-plan']) == 0; import sys; "
-        "print(*sorted({name.partition('.')[0] for name in sys.modules}))"
+        "print(*sorted({name.removeprefix('vmtrace.').partition('.')[0] for name in sys.modules}))"
     )
     done = subprocess.run(
         [sys.executable, "-P", "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60

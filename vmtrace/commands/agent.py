@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path, PurePosixPath
 
+import vmtrace
 from vmtrace.capture.durable import write_aside
 
 _ROOMS = ("capture", "receiver", "sender")
@@ -74,11 +75,12 @@ def agent_bytes(version: str) -> bytes:
 
 def _contents(version: str) -> Iterator[tuple[str, bytes]]:
     yield "__main__.py", _MAIN.encode()
-    yield "capture/VERSION", f"{version}\n".encode()
+    yield "vmtrace/capture/VERSION", f"{version}\n".encode()
+    yield "vmtrace/__init__.py", Path(vmtrace.__file__).read_bytes()
     for room in _ROOMS:
-        spec = importlib.util.find_spec(room)
+        spec = importlib.util.find_spec(f"vmtrace.{room}")
         if spec is None or not spec.submodule_search_locations:
             raise FileNotFoundError(f"the folder {room} of this installation is missing")
         folder = Path(spec.submodule_search_locations[0])
         for path in folder.rglob("*.py"):
-            yield str(PurePosixPath(room, *path.relative_to(folder).parts)), path.read_bytes()
+            yield str(PurePosixPath("vmtrace", room, *path.relative_to(folder).parts)), path.read_bytes()

@@ -1,8 +1,8 @@
 """What changed between two runs: every metric of probes, data transfers and pings, by index and over all indices.
 
 Transfers are compared with transfers of the same index, role and size. Each line has its sizes of effect and a
-permutation test (`vmtrace.analyze.stats.two_samples`); p values are adjusted for the number of lines, so that two runs that do
-not differ give any line marked as changed with a probability of at most 5 %.
+permutation test (`vmtrace.analyze.stats.two_samples`); p values are adjusted for the number of lines, so that two runs
+that do not differ give any line marked as changed with a probability of at most 5 %.
 """
 
 from collections import Counter

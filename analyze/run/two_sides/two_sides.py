@@ -1,7 +1,7 @@
 """A transfer that both sides captured: its packets matched, so that loss is exact and a pause has a place.
 
-The matching is that of `vmtrace.analyze.compare`; here the transfer's own connections are picked out of it, in the direction
-that carries its bytes. The numbers have the names that `vmtrace.analyze.run.measure.Measures` gives them.
+The matching is that of `vmtrace.analyze.compare`; here the transfer's own connections are picked out of it, in the
+direction that carries its bytes. The numbers have the names that `vmtrace.analyze.run.measure.Measures` gives them.
 """
 
 from collections import Counter

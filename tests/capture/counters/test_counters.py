@@ -289,11 +289,11 @@ def test_the_sources_of_this_machine_have_numbers_for_loopback() -> None:
 
 
 def test_sources_are_found_in_a_zip_file_too(tmp_path: Path) -> None:
-    (tmp_path / "app").mkdir()
-    shutil.copytree(ROOT / "capture", tmp_path / "app" / "capture")
+    shutil.copytree(ROOT / "capture", tmp_path / "app/vmtrace/capture")
+    shutil.copy(ROOT / "vmtrace/__init__.py", tmp_path / "app/vmtrace")
     (tmp_path / "app" / "__main__.py").write_text(
         "from vmtrace.capture.counters.source import Where, all_sources\n"
-        "import vmtrace.capture.counters\nassert '.pyz' in capture.counters.__file__\n"
+        "import vmtrace.capture.counters\nassert '.pyz' in vmtrace.capture.counters.__file__\n"
         "print(len(all_sources(Where())))\n"
     )
     zipapp.create_archive(tmp_path / "app", tmp_path / "app.pyz")
