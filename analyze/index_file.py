@@ -88,11 +88,11 @@ class Index:
 
 def as_bytes(index: Index, name: str) -> bytes:
     """The file's content."""
-    from vmtrace.analyze.trace import version
+    from vmtrace.analyze import _engine
 
     head = {
         "schema": SCHEMA,
-        "vmtrace": version(),
+        "vmtrace": _engine.VERSION,
         "capture": name,
         "size_bytes": index.of.size_bytes,
         "state": index.of.state,

@@ -31,6 +31,7 @@ from vmtrace.providers.exchanges import HttpObserver
 from vmtrace.providers.files import discard
 from vmtrace.providers.journal import Journal, outstanding
 from vmtrace.providers.kinds.kind import BENCHMARK, SWEEP
+from vmtrace.providers.kinds.runners import runner
 from vmtrace.providers.kinds.site import Place, Site, translated
 from vmtrace.providers.order import Order
 from vmtrace.providers.recording import capture_filter, check_capture, interface_for, strays_from
@@ -134,8 +135,7 @@ class _Run:
             service.close()  # else its connections end when the service is tired of them, within a transaction
             host = self._begin_host_record(place)
             site = self._site = self._site_at(place)
-            runner = self._order.plan.runner(site)
-            runner.run()
+            runner(self._order.plan, site).run()
             unfinished = site.failed > 0
             if site.failed == site.finished and site.last_failure is not None:
                 raise site.last_failure

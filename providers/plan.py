@@ -3,13 +3,9 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from vmtrace.providers.kinds.kind import BENCHMARK
-
-if TYPE_CHECKING:
-    from vmtrace.providers.kinds.kind import Runner
-    from vmtrace.providers.kinds.site import Site
 
 UPLOAD, DOWNLOAD = "upload", "download"
 QUICK_LARGEST_BYTES = 10 * 10**6
@@ -46,12 +42,6 @@ class Plan:
     def kind(self) -> str:
         """Of plans."""
         return BENCHMARK
-
-    def runner(self, site: "Site") -> "Runner":
-        """What carries it out."""
-        from vmtrace.providers.kinds.benchmark import Benchmark
-
-        return Benchmark(site, self)
 
     @property
     def bytes(self) -> int:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
-
-if TYPE_CHECKING:
-    from vmtrace.providers.kinds.site import Site
+from typing import Any, Protocol
 
 BENCHMARK, PROBES, SURGE, AVAILABILITY, LOCATIONS, SWEEP = (
     "benchmark", "probes", "surge", "availability", "locations", "sweep",
@@ -26,9 +23,6 @@ class CampaignPlan(Protocol):
 
     def as_record(self) -> dict[str, Any]:
         """For `run.json`."""
-
-    def runner(self, site: Site) -> Runner:
-        """What carries it out."""
 
 
 class Runner(Protocol):

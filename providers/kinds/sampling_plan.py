@@ -5,15 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from vmtrace.providers.kinds.kind import AVAILABILITY, LOCATIONS, PROBES
 from vmtrace.providers.kinds.schedule import exponential, late_after_s, periodic
 from vmtrace.providers.plan import DOWNLOAD, UPLOAD
-
-if TYPE_CHECKING:
-    from vmtrace.providers.kinds.kind import Runner
-    from vmtrace.providers.kinds.site import Site
 
 STUDY_SIZES_BYTES = (1, 1_000, 1_000_000, 16_000_000, 100_000_000)
 QUICK_LARGEST_BYTES = 1_000_000
@@ -101,12 +97,6 @@ class SamplingPlan:
             "every_s": self.every_s,
             "late_after_s": self.late_after_s,
         }
-
-    def runner(self, site: Site) -> Runner:
-        """What carries it out."""
-        from vmtrace.providers.kinds.sampling import Sampling
-
-        return Sampling(site, self)
 
 
 GARFINKEL2007_PROBES = SamplingPlan(

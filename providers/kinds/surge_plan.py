@@ -8,14 +8,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from vmtrace.providers.kinds.kind import SURGE
 from vmtrace.providers.plan import DOWNLOAD, UPLOAD
-
-if TYPE_CHECKING:
-    from vmtrace.providers.kinds.kind import Runner
-    from vmtrace.providers.kinds.site import Site
 
 QUICK_STEP_S = 5.0
 QUICK_SIZE_BYTES = 1_000_000
@@ -84,12 +80,6 @@ class SurgePlan:
             "directions": list(self.directions),
             "duration_s": self.duration_s,
         }
-
-    def runner(self, site: Site) -> Runner:
-        """What carries it out."""
-        from vmtrace.providers.kinds.surge import Surge
-
-        return Surge(site, self)
 
 
 GARFINKEL2007_SURGE = SurgePlan(

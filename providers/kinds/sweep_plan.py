@@ -5,13 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from vmtrace.providers.kinds.kind import SWEEP
-
-if TYPE_CHECKING:
-    from vmtrace.providers.kinds.kind import Runner
-    from vmtrace.providers.kinds.site import Site
 
 DISK, MEMORY = "disk", "tmpfs"
 SOURCES = (DISK, MEMORY)
@@ -128,12 +124,6 @@ class SweepPlan:
             if merges is None
             else {"parts": list(merges.parts), "part_bytes": merges.part_bytes, "repeat": merges.repeat},
         }
-
-    def runner(self, site: Site) -> Runner:
-        """What carries it out."""
-        from vmtrace.providers.kinds.sweep import Sweep
-
-        return Sweep(site, self)
 
 
 YOON_UPLOAD = SweepPlan(
