@@ -21,8 +21,7 @@ TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 PROFILE ?= release
 # Seconds for each fuzz target; 20 is what CI spends.
 FUZZ_SECONDS ?= 20
-REPEAT_FAILED ?= 0
-RUN_TESTS = $(BIN)/python -P tools/repeat_failed.py $(REPEAT_FAILED) $(BIN)/pytest --durations=25
+RUN_TESTS = $(BIN)/pytest --durations=25
 # What providers-demo is given, e.g. PROVIDERS_DEMO="--scale 0.1 --rtt 0.04".
 PROVIDERS_DEMO ?=
 # What swarm-demo is given, e.g. SWARM_DEMO="--repeat 1 --seeds 0,2,4".

@@ -214,11 +214,11 @@ READ_WITHIN_A_QUOTA = """
 import time
 from vmtrace.capture.counters.source import Where
 from vmtrace.capture.counters.throttled import SOURCE
-source, until_s = SOURCE(Where()), time.monotonic() + 1
-before = source.read()
-while time.monotonic() < until_s:
-    pass
-print(source.read()["throttled_s"] - before["throttled_s"])
+source, began_s = SOURCE(Where()), time.monotonic()
+before_s, throttled_s = source.read()["throttled_s"], 0.0
+while throttled_s < 0.3 and time.monotonic() < began_s + 30:
+    throttled_s = source.read()["throttled_s"] - before_s
+print(throttled_s, time.monotonic() - began_s)
 """
 
 
@@ -227,7 +227,8 @@ def test_the_kernel_s_own_quota_is_seen() -> None:
     with cpu_quota.quota("counted", 0.25) as words:
         command = [*words, sys.executable, "-c", READ_WITHIN_A_QUOTA]
         done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60, cwd=ROOT)
-    assert 0.3 < float(done.stdout) < 1.2, "three quarters of a second that is spent on running"
+    throttled_s, spent_s = map(float, done.stdout.split())
+    assert 0.3 <= throttled_s < spent_s, "three quarters of the time on a machine of its own, less where others run"
 
 
 def fake_root(folder: Path) -> Path:
