@@ -80,7 +80,7 @@ class Analysis:
         *,
         vmtrace_version: str,
         input_paths: Sequence[str],
-        only_connection: int | None = None,
+        only_connections: Sequence[int] | None = None,
         with_intervals: bool | None = None,
     ) -> None: ...
     # For each connection the number of its first packet among all packets: little-endian numbers of 64 bits.

@@ -10,11 +10,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from vmtrace.analyze.connection_order import NOTABLE, ordered
-from vmtrace.analyze.human_causes import cause_lines, why
-from vmtrace.analyze.outcomes import outcome_lines
+from vmtrace.analyze.findings.lines import answer_lines
+from vmtrace.analyze.human_causes import why
 from vmtrace.analyze.path_rtt import median_of_path_s, path_rtt_min_s
-from vmtrace.analyze.request_lines import server_lines
-from vmtrace.analyze.shared_limits import shared_lines
 from vmtrace.analyze.short_names import short_names
 from vmtrace.analyze.units import ABSENT, count, instant, plural, printable, ratio, seconds, share, si
 from vmtrace.analyze.verdict import is_on_the_clients_data
@@ -156,6 +154,9 @@ def show(trace: "Trace", console: "Console", *, limit: int, sort: str = NOTABLE)
     if trace.interrupted:
         console.print(Text(_INTERRUPTED, "bold yellow"), soft_wrap=True)
     total = len(trace)
+    console.print()
+    for line in answer_lines(trace.findings, trace.header(), total):
+        console.print(Text(line))
     dashes: list[str] = []
     if total:
         console.print()
@@ -165,14 +166,6 @@ def show(trace: "Trace", console: "Console", *, limit: int, sort: str = NOTABLE)
         if limit < total:
             text = f"{plural(total - limit, 'more connection')} not shown (--limit {total} shows all)"
             console.print(Text(text, "dim"), soft_wrap=True)
-        for number, line in enumerate(outcome_lines(trace.header().get("outcomes", ()), total)):
-            console.print(Text(line if number else f"\n{line}", "yellow"), soft_wrap=True)
-        for number, line in enumerate(cause_lines(trace, rows)):
-            console.print(Text(line if number else f"\n{line}"))
-        for number, line in enumerate(shared_lines(trace.header())):
-            console.print(Text(line if number else f"\n{line}"))
-        for number, line in enumerate(server_lines(trace.header().get("request_servers", ()))):
-            console.print(Text(line if number else f"\n{line}"))
         dashes = list(_dashes(fields))
     for line in (*dashes, *unmeasured(trace)):
         console.print(Text(line, "dim"))

@@ -44,40 +44,6 @@ CLAUSES = {
 }
 """What several of them did."""
 
-_LINES_SHOWN = 6
-_IDS_SHOWN = 3
-
-
-def outcome_lines(groups: Iterable[Record], connections: int) -> Iterator[str]:
-    """A line for each kind and server, those of most connections first; `groups` are `outcomes` of the document."""
-    groups = list(groups)
-    if not groups:
-        return
-    total = sum(group["connections"] for group in groups)
-    if connections > 1:
-        yield f"{total:,} of {plural(connections, 'connection')} did not open, move their data or end well:"
-    servers = sorted(
-        ((group["kind"], server) for group in groups for server in group["servers"]),
-        key=lambda one: -one[1]["connections"],
-    )
-    for kind, server in servers[:_LINES_SHOWN]:
-        yield f"  {_line(kind, server)}"
-    rest = total - sum(server["connections"] for _, server in servers[:_LINES_SHOWN])
-    if rest:
-        counted = ", ".join(f"{group['connections']:,} {CLAUSES[group['kind']]}" for group in groups)
-        yield f"  and {rest:,} more; in all {counted}"
-
-
-def _line(kind: str, server: Record) -> str:
-    sentence = printable(server["sentence"] or "")
-    where = printable(server["server"])
-    if server["connections"] == 1:
-        return f"connection {server['ids'][0]} to {where}: {sentence}"
-    first = ", ".join(map(str, server["ids"][:_IDS_SHOWN]))
-    more = ", ..." if server["connections"] > _IDS_SHOWN else ""
-    number = plural(server["connections"], "connection")
-    return f"{number} to {where} {CLAUSES[kind]} ({first}{more}). The first: {sentence}"
-
 
 def detail_lines(record: Record) -> Iterator[str]:
     """The outcome of one connection, with its frames and what would help, and the ICMP errors about it."""

@@ -3,7 +3,7 @@
 Takes a record of the JSON document; `detail_view` prints the lines, the report's page shows the facts.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from vmtrace.analyze.document import Record
 from vmtrace.analyze.units import count, plural, printable, seconds, si
@@ -27,9 +27,6 @@ _PARTS = (
     ("response_s", "transfer of responses"),
 )
 
-_LEAST_WAIT_S = 1.0
-_SERVERS_SHOWN = 3
-
 
 def request_lines(record: Record) -> Iterator[str]:
     """The requests of a connection; nothing of one that carried data in one direction at most."""
@@ -47,24 +44,6 @@ def request_lines(record: Record) -> Iterator[str]:
     yield f"  {', '.join(f'{name} {seconds(totals[key])}' for key, name in _PARTS if totals[key] is not None)}"
     yield f"  {_quantiles(totals)}"
     yield from _listed(record, totals["not_listed"])
-
-
-def server_lines(servers: Iterable[Record]) -> Iterator[str]:
-    """A line for each server whose requests waited most of their time for the first byte, the longest first.
-
-    `servers` are the `request_servers` of the document. Short waits are no reason to look.
-    """
-    waited = [one for one in servers if _waits_most(one)]
-    for one in sorted(waited, key=lambda one: -one["first_byte_s"])[:_SERVERS_SHOWN]:
-        whole_s = sum(one[key] for key in ("request_s", "first_byte_s", "response_s"))
-        asked = f"{plural(one['count'], 'request')} to {printable(one['server'])}"
-        waits = f"{seconds(one['first_byte_s'])} of {seconds(whole_s)} went from request to first byte"
-        yield f"{asked}: {waits} (median {seconds(one['first_byte_median_s'])})"
-
-
-def _waits_most(server: Record) -> bool:
-    others_s = server["request_s"] + server["response_s"]
-    return bool(server["first_byte_s"] >= _LEAST_WAIT_S and server["first_byte_s"] > others_s)
 
 
 def request_facts(record: Record) -> list[list[str]]:

@@ -9,6 +9,7 @@ import io
 import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import count
 from operator import index
 from pathlib import Path
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from vmtrace.analyze.anonymize import Anonymizer
     from vmtrace.analyze.capture_version import Version
     from vmtrace.analyze.document import Record
+    from vmtrace.analyze.findings.finding import Finding
 
 __all__ = ["Options", "Trace", "TraceError", "read", "version"]
 
@@ -304,20 +306,30 @@ class Trace:
     def header(self) -> "Record":
         """The JSON document without its connections."""
         if self._header is None:
-            # Connections are numbered from 1.
-            self._header = self._part(0)
+            self._header = self._part(())
             del self._header["connections"]
         return self._header
 
     def records(self, connections: Iterable[int]) -> "list[Record]":
         """The JSON records of these connections, in the order asked for; `KeyError` for one that there is not."""
-        records = []
-        for number in connections:
-            found = self._part(number)["connections"] if number > 0 else []
-            if not found:
+        wanted = list(connections)
+        found = {one["id"]: one for one in self._part(sorted({*wanted}))["connections"]} if wanted else {}
+        for number in wanted:
+            if number not in found:
                 raise KeyError(number)
-            records.append(self._anonymizer.connection(found[0]) if self._anonymizer else found[0])
-        return records
+        shown = self._anonymizer.connection if self._anonymizer else lambda record: record
+        return [shown(found[number]) for number in wanted]
+
+    @cached_property
+    def findings(self) -> "Sequence[Finding]":
+        """What the capture as a whole says: one ranked list, the costliest first (docs/findings.md)."""
+        from vmtrace.analyze.findings.facts import Facts
+        from vmtrace.analyze.findings.ranking import findings
+        from vmtrace.analyze.findings.selection import COLUMNS, chosen
+
+        self.load(COLUMNS)
+        ids = chosen([self._some_columns[name] for name in COLUMNS])
+        return findings(Facts.of_document({**self.header(), "connections": self.records(ids)}))
 
     def shown_run(self, record: "Record") -> "Record":
         """What is known of a run folder, as results show it: without its place where they are anonymous."""
@@ -341,14 +353,17 @@ class Trace:
 
     def write_json(self, write: Callable[[bytes], object]) -> None:
         """Write the JSON document by calling `write` with consecutive pieces of it."""
-        if self._anonymizer is None:
-            self._result.write_json(write, vmtrace_version=version(), input_paths=self.paths)
-            return
-        from vmtrace.analyze.document import as_bytes
+        from vmtrace.analyze.document import Appending, as_bytes
 
+        found = {"findings": [one.as_record() for one in self.findings]}
+        if self._anonymizer is None:
+            appending = Appending(write)
+            self._result.write_json(appending, vmtrace_version=version(), input_paths=self.paths)
+            appending.finish(found)
+            return
         content = self._part(None)
         content["connections"] = [self._anonymizer.connection(record) for record in content["connections"]]
-        write(as_bytes(content))
+        write(as_bytes({**content, **found}))
 
     def summary(self, *, limit: int = 20, width: int = 100) -> str:
         """The table that `vmtrace analyze` prints, with so many connections in so many columns of text."""
@@ -372,13 +387,13 @@ class Trace:
             self._columns = self._result.connections()
         return self._columns
 
-    def _part(self, connection: int | None) -> "Record":
-        """The JSON document with this connection alone, with all of them for None."""
+    def _part(self, connections: Sequence[int] | None) -> "Record":
+        """The JSON document with these connections alone (ascending numbers), with all of them for None."""
         import json
 
         buffer = io.BytesIO()
         self._result.write_json(
-            buffer.write, vmtrace_version=version(), input_paths=self.paths, only_connection=connection
+            buffer.write, vmtrace_version=version(), input_paths=self.paths, only_connections=connections
         )
         content: Record = json.loads(buffer.getvalue())
         if self._anonymizer:

@@ -82,9 +82,9 @@ def instant(unix_ns: int | None) -> str:
     return f"{moment:%Y-%m-%d %H:%M:%S}.{unix_ns // 1_000_000 % 1000:03} UTC"
 
 
-def plural(number: int, noun: str) -> str:
-    """`1, "packet"` -> `1 packet`; `2` -> `2 packets`."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+def plural(number: int, noun: str, several: str | None = None) -> str:
+    """`1, "packet"` -> `1 packet`; `2` -> `2 packets`; `several` is a plural that takes more than an s."""
+    return f"{number:,} {noun if number == 1 else several or noun + 's'}"
 
 
 def printable(text: str) -> str:

@@ -51,12 +51,12 @@ def _quoted(text: str) -> str:
     return f'"{text.translate(_TABLE)}"'
 
 
-def document(analysis: _engine.Analysis, names: Sequence[str], *, only: int | None = 0) -> bytes:
+def document(analysis: _engine.Analysis, names: Sequence[str], *, only: Sequence[int] | None = ()) -> bytes:
     """The JSON document, by itself without connections."""
     from vmtrace.analyze.trace import version
 
     out = io.BytesIO()
-    analysis.write_json(out.write, vmtrace_version=version(), input_paths=names, only_connection=only)
+    analysis.write_json(out.write, vmtrace_version=version(), input_paths=names, only_connections=only)
     return out.getvalue()
 
 

@@ -22,12 +22,14 @@ _HOUR_S = 3600.0
 _LEAD_HEIGHT = 110
 
 
-def write_page(overview: Overview, inputs: Sequence[Record], provenance: Record, path: Path) -> None:
+def write_page(
+    overview: Overview, inputs: Sequence[Record], findings: Sequence[str], provenance: Record, path: Path
+) -> None:
     """Write it."""
-    write_report_page(page_of(overview, inputs, provenance), path)
+    write_report_page(page_of(overview, inputs, findings, provenance), path)
 
 
-def page_of(overview: Overview, inputs: Sequence[Record], provenance: Record) -> Page:
+def page_of(overview: Overview, inputs: Sequence[Record], findings: Sequence[str], provenance: Record) -> Page:
     """The page as data."""
     total = overview.total
     facts = (
@@ -38,7 +40,7 @@ def page_of(overview: Overview, inputs: Sequence[Record], provenance: Record) ->
     return Page(
         title="Corpus",
         answer=(
-            Text(overview.answer()[0], "sentence"),
+            *(Text(line, "sentence") for line in findings or overview.answer()[:1]),
             Figures((_by_hour(overview),), height=_LEAD_HEIGHT),
             *_bars(overview),
             *summary("", _faults(inputs), ()),

@@ -12,6 +12,12 @@ import numpy as np
 import pyarrow as pa
 
 from vmtrace.analyze import _engine
+from vmtrace.analyze.document import Appending
+from vmtrace.analyze.findings import selection
+from vmtrace.analyze.findings.facts import Facts
+from vmtrace.analyze.findings.finding import Finding
+from vmtrace.analyze.findings.lines import finding_lines
+from vmtrace.analyze.findings.ranking import findings
 from vmtrace.analyze.trace import version
 from vmtrace.corpus.buckets import (
     FEW_CONNECTIONS,
@@ -178,8 +184,8 @@ def header(runs: Sequence[Manifest], records: Sequence[Record], ids: Sequence[Id
     return before | {"inputs": inputs, "outcomes": outcomes, "connections": []} | crossing.top | top
 
 
-def write_document(out: Folder, header: Record, ids: Sequence[Ids]) -> None:
-    """The JSON document of one process, with all connections in the order of their numbers."""
+def write_document(out: Folder, header: Record, ids: Sequence[Ids]) -> list[Finding]:
+    """The JSON document of one process, with all connections in the order of their numbers; its findings."""
     ending = LINES_WITH_INTERVALS if sum(map(len, ids)) <= FEW_CONNECTIONS else LINES
     with tempfile.TemporaryDirectory(prefix="vmtrace-") as within:
         path = Path(within, "document.json")
@@ -189,6 +195,7 @@ def write_document(out: Folder, header: Record, ids: Sequence[Ids]) -> None:
             for bucket, numbers in enumerate(ids)
             if len(numbers)
         ]
+        wanted, looked_at = _to_look_at(out, len(ids), Path(within)), []
         before, after = _around(header)
         with path.open("wb", buffering=_WRITTEN_BYTES) as file:
             file.write(before)
@@ -196,8 +203,26 @@ def write_document(out: Folder, header: Record, ids: Sequence[Ids]) -> None:
             for number_, line in heapq.merge(*lines):
                 file.write(b'%b\n{"id":%d%b' % (comma, number_, line))
                 comma = b","
-            file.write(after)
+                if number_ in wanted:
+                    looked_at.append(json.loads(b'{"id":%d%b' % (number_, line)))
+            # As one process finds them: in a document as it is read.
+            found = findings(Facts.of_document({**json.loads(before + after), "connections": looked_at}))
+            appending = Appending(file.write)
+            appending(after)
+            appending.finish({"findings": [one.as_record() for one in found]})
         out.put(DOCUMENT, path)
+    return found
+
+
+def _to_look_at(out: Folder, buckets: int, within: Path) -> frozenset[int]:
+    """Connections that findings are made of, by the same rule as in one process."""
+    tables = list(_tables(out, buckets, within, selection.COLUMNS))
+    whole = pa.concat_tables(table.combine_chunks() for table in tables).unify_dictionaries() if tables else None
+    return (
+        frozenset()
+        if whole is None
+        else frozenset(selection.chosen([whole.column(name).to_pylist() for name in selection.COLUMNS]))
+    )
 
 
 def _around(header: Record) -> tuple[bytes, bytes]:
@@ -232,25 +257,25 @@ def _lines_of(path: Path, read_bytes: int) -> Iterator[bytes]:
         yield from some
 
 
-def write_page(out: Folder, document: Record, buckets: int) -> Overview:
+def write_page(out: Folder, document: Record, buckets: int, found: Sequence[Finding]) -> Overview:
     """`report.html`, from the connection tables."""
     from vmtrace.corpus.page import write_page as write
 
     with tempfile.TemporaryDirectory(prefix="vmtrace-") as within:
-        overview = overview_of(_tables(out, buckets, Path(within)))
+        overview = overview_of(_tables(out, buckets, Path(within), COLUMNS))
         path = Path(within, "report.html")
         provenance = {"schema": "vmtrace.corpus/1", "vmtrace": version(), "out": out.url}
-        write(overview, document["inputs"], provenance, path)
+        write(overview, document["inputs"], finding_lines(found), provenance, path)
         out.put("report.html", path)
     return overview
 
 
-def _tables(out: Folder, buckets: int, within: Path) -> Iterator[pa.Table]:
+def _tables(out: Folder, buckets: int, within: Path, columns: Sequence[str]) -> Iterator[pa.Table]:
     from pyarrow.parquet import ParquetFile
 
     for bucket in range(buckets):
         with ParquetFile(out.local(_table_name(bucket), within)) as file:
-            for batch in file.iter_batches(_ROWS_AT_ONCE, columns=list(COLUMNS)):
+            for batch in file.iter_batches(_ROWS_AT_ONCE, columns=list(columns)):
                 yield pa.Table.from_batches([batch])
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
+from vmtrace.analyze.findings.lines import finding_lines
 from vmtrace.corpus import results
 from vmtrace.corpus.buckets import BucketTask, analyze_bucket, is_as_asked
 from vmtrace.corpus.engine import Record
@@ -160,13 +161,12 @@ class Run:
         self._do("tables", write_table, tables, list(map(results.table_bytes, records, range(len(records)))))
         results.write_small_tables(out, runs, records)
         header = results.header(runs, records, ids, buckets.crossing)
-        if settings.json:
-            results.write_document(out, header, ids)
-        overview = results.write_page(out, header, len(records))
+        found = results.write_document(out, header, ids) if settings.json else []
+        overview = results.write_page(out, header, len(records), found)
         slice_bytes = sum(one.slice_bytes for one in runs)
         problems = tuple(problem for one in runs for problem in one.problems)
         connections = sum(map(len, ids))
-        answer = overview.answer()
+        answer = tuple(finding_lines(found)) or overview.answer()
         done = Done(answer, header, connections, input_bytes, slice_bytes, len(runs), len(records), problems)
         results.put_manifest(out, manifest_of_run(done))
         if not settings.keep_slices:

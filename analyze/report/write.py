@@ -6,13 +6,12 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from vmtrace.analyze.findings.lines import answer_lines
 from vmtrace.analyze.human_table import FIELDS, input_lines, main_direction, unmeasured
-from vmtrace.analyze.outcomes import outcome_lines
 from vmtrace.analyze.pages.write import Template, in_script, scripts, write_page
 from vmtrace.analyze.path_rtt import median_of_path_s, path_rtt_min_s
 from vmtrace.analyze.provenance import Provenance
 from vmtrace.analyze.report import connection, judgement, overview
-from vmtrace.analyze.shared_limits import shared_lines
 from vmtrace.analyze.units import ABSENT, plural, printable, si
 
 if TYPE_CHECKING:
@@ -49,11 +48,10 @@ def write_report(
         "title": _title(trace),
         "causes": overview.causes(trace),
         "answer": overview.answer(trace),
-        "shared": list(shared_lines(trace.header())),
         "inputs": [_input(header) for header in trace.header().get("inputs", ())],
         "inputs_shown": _INPUTS_SHOWN,
         "verdicts": [f"{one['title']}: {_said(one['verdict'])}" for one in plots],
-        "outcomes": [line.strip() for line in outcome_lines(trace.header().get("outcomes", ()), len(trace))],
+        "findings": answer_lines(trace.findings, trace.header(), len(trace)),
         "notes": _notes(trace),
         "provenance": json.dumps(provenance, indent=2),
         "data": in_script(data),

@@ -17,9 +17,9 @@ from vmtrace.analyze import _engine
 from vmtrace.analyze._engine import TraceError
 
 
-def document(analysis: _engine.Analysis, only: int | None = None) -> dict[str, Any]:
+def document(analysis: _engine.Analysis, only: list[int] | None = None) -> dict[str, Any]:
     pieces: list[bytes] = []
-    analysis.write_json(pieces.append, vmtrace_version="1.2.3", input_paths=["x.pcap"], only_connection=only)
+    analysis.write_json(pieces.append, vmtrace_version="1.2.3", input_paths=["x.pcap"], only_connections=only)
     content: dict[str, Any] = json.loads(b"".join(pieces))
     return content
 
@@ -50,8 +50,8 @@ def test_the_number_of_threads_changes_nothing(two_transfers: Any) -> None:
 def test_one_connection_alone_can_be_had(two_transfers: Any) -> None:
     analysis = _engine.analyze([[two_transfers.bytes()]])
     assert [c["id"] for c in document(analysis)["connections"]] == [1, 2]
-    assert [c["id"] for c in document(analysis, only=2)["connections"]] == [2]
-    assert document(analysis, only=0)["connections"] == []
+    assert [c["id"] for c in document(analysis, only=[2])["connections"]] == [2]
+    assert document(analysis, only=[])["connections"] == []
 
 
 def test_columns_are_arrow_and_plain_python(two_transfers: Any) -> None:

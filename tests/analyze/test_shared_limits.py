@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from vmtrace.analyze.shared_limits import shared_lines
 
 from tests.analyze.outcome_made import Ends, Wire
 from vmtrace.analyze import provenance
 from vmtrace.analyze.human_table import summary_text
 from vmtrace.analyze.report.write import write_report
-from vmtrace.analyze.shared_limits import shared_lines
 from vmtrace.analyze.trace import Trace
 
 RATE_BPS = 24e6

@@ -49,19 +49,19 @@ impl Analysis {
 
     /// Writes the JSON document `vmtrace.analysis/1` by calling `write` with consecutive pieces of it.
     ///
-    /// With `only_connection` the document holds no connection but the one of that number.
+    /// With `only_connections` (ascending) the document holds no connections but these.
     /// Limits are written interval by interval where there are few connections, unless `with_intervals` says it.
-    #[pyo3(signature = (write, *, vmtrace_version, input_paths, only_connection = None, with_intervals = None))]
+    #[pyo3(signature = (write, *, vmtrace_version, input_paths, only_connections = None, with_intervals = None))]
     fn write_json(
         &self,
         py: Python<'_>,
         write: Py<PyAny>,
         vmtrace_version: String,
         input_paths: Vec<String>,
-        only_connection: Option<u32>,
+        only_connections: Option<Vec<u32>>,
         with_intervals: Option<bool>,
     ) -> PyResult<()> {
-        let header = JsonHeader { vmtrace_version, input_paths, only_connection, with_intervals };
+        let header = JsonHeader { vmtrace_version, input_paths, only_connections, with_intervals };
         Ok(py.detach(|| self.inner.write_json(&mut PythonWriter::new(write), &header))?)
     }
 

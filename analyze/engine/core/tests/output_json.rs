@@ -78,7 +78,7 @@ fn ipv6_addresses_stand_in_brackets() {
 fn one_connection_may_be_asked_for() {
     let talks = [1, 2, 3].map(|host| Talk::new().between(host, 1000, 9, 80).open(40.0, 0.1));
     let analysis = analysis_of(&merged(&talks), &Default::default());
-    let header = JsonHeader { only_connection: Some(2), ..JsonHeader::default() };
+    let header = JsonHeader { only_connections: Some(vec![2]), ..JsonHeader::default() };
     let document: Value = serde_json::from_str(&written(&analysis, &header)).unwrap();
     let ids: Vec<_> = document["connections"].as_array().unwrap().iter().map(|one| one["id"].clone()).collect();
     assert_eq!(ids, [2]);

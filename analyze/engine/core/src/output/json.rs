@@ -30,8 +30,8 @@ pub struct JsonHeader {
     pub vmtrace_version: String,
     /// Paths of the inputs, in order.
     pub input_paths: Vec<String>,
-    /// Only the connection of this number, if given.
-    pub only_connection: Option<u32>,
+    /// Only the connections of these numbers, in ascending order, if given; of none: the document without connections.
+    pub only_connections: Option<Vec<u32>>,
     /// Limits are written interval by interval, too, or not; if not given, as the number of connections has it.
     pub with_intervals: Option<bool>,
 }
@@ -48,7 +48,8 @@ impl Analysis {
     /// # Errors
     /// What `out` returns.
     pub fn write_json(&self, out: &mut dyn Write, header: &JsonHeader) -> io::Result<()> {
-        let are_few = || header.only_connection.is_some() || self.connections.len() <= MOST_CONNECTIONS_WITH_RUNS;
+        let only = header.only_connections.as_deref();
+        let are_few = || only.map_or(self.connections.len(), <[u32]>::len) <= MOST_CONNECTIONS_WITH_RUNS;
         let with_runs = header.with_intervals.unwrap_or_else(are_few);
         let out_bytes = Vec::with_capacity(BUFFER_BYTES + 16_384);
         let mut json = Json { out: out_bytes, common: Default::default(), with_runs };
@@ -63,7 +64,7 @@ impl Analysis {
         write_outcomes(&mut json, &self.connections);
         json.key(key!("connections"));
         json.out.push(b'[');
-        let wanted = |id: u32| header.only_connection.is_none_or(|only| only == id);
+        let wanted = |id: u32| only.is_none_or(|only| only.binary_search(&id).is_ok());
         let mut connections = self.connections.iter().filter(|summary| wanted(summary.id)).peekable();
         while let Some(summary) = connections.next() {
             // Summaries of many connections are in no cache: the next one is fetched while this one is written.
@@ -83,8 +84,8 @@ impl Analysis {
         }
         json.close(b']');
         write_shared_limits(&mut json, &self.shared_limits);
-        // Connections are numbered from 1: that of none asks for the document without them.
-        if header.only_connection.is_none_or(|only| only == 0) {
+        // What is about all connections stands in the document of all, and in that without any.
+        if only.is_none_or(<[u32]>::is_empty) {
             self.request_servers(&mut json);
         }
         json.close(b'}');

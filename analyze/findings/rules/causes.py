@@ -1,0 +1,91 @@
+"""What held connections back, by their accounts: one finding for each kind, owner and server.
+
+Rule: docs/findings.md, "Causes".
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from vmtrace.analyze.findings.facts import Facts, Record, ids, waited_s
+from vmtrace.analyze.findings.finding import Finding
+from vmtrace.analyze.findings.vocabulary import KINDS
+from vmtrace.analyze.units import plural, seconds, share
+
+_LEAST_S = 0.001
+_LEAST_SHARE = 0.05
+"""Of a connection's time: what saves less is no cause."""
+_BESIDE_CONFIDENCE = 0.6
+"""Of a kind that is not the connection's verdict, at most."""
+_NO_CAUSE = ("idle",)
+
+
+class _Cause(NamedTuple):
+    connection: Record
+    saves_s: float
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """One finding for each kind, owner and server, over all connections it held back."""
+    groups: defaultdict[tuple[str, str, str], list[_Cause]] = defaultdict(list)
+    for one in facts.connections:
+        for kind, owner, saves_s in _entries(one):
+            if facts.is_open(kind, one):
+                groups[kind, owner, one["server"]].append(_Cause(one, saves_s))
+    for (kind, owner, server), causes in groups.items():
+        yield _finding(kind, owner, server, causes)
+
+
+def _entries(connection: Record) -> Iterator[tuple[str, str, float]]:
+    """Kinds with what they cost, each once: its verdict's, and others that would save a good part of the time."""
+    verdict = connection.get("verdict") or {}
+    saved: defaultdict[str, float] = defaultdict(float)
+    owners: dict[str, str] = {}
+    for entry in connection.get("account") or ():
+        saved[entry["kind"]] += entry.get("saves_s") or 0.0
+        owners.setdefault(entry["kind"], entry["owner"])
+    if verdict:
+        factor = verdict["factor"]
+        saved[factor] = max(saved[factor], verdict.get("saves_s") or 0.0)
+    least_s = max(_LEAST_S, _LEAST_SHARE * (connection["duration_s"] or 0.0))
+    for kind, saves_s in saved.items():
+        if kind not in _NO_CAUSE and saves_s >= least_s:
+            yield kind, owners.get(kind) or (KINDS[kind].owner if kind in KINDS else "unknown"), saves_s
+
+
+def _confidence(kind: str, connection: Record) -> float:
+    verdict = connection.get("verdict") or {}
+    if verdict.get("factor") == kind:
+        return float(verdict["confidence"])
+    return min(_BESIDE_CONFIDENCE, float(verdict.get("confidence") or _BESIDE_CONFIDENCE))
+
+
+def _finding(kind: str, owner: str, server: str, causes: list[_Cause]) -> Finding:
+    causes = sorted(causes, key=lambda cause: (-cause.saves_s, cause.connection["id"]))
+    connections = [cause.connection for cause in causes]
+    cost_s, time_s = sum(cause.saves_s for cause in causes), waited_s(connections)
+    costliest = connections[0]
+    verdict = costliest.get("verdict") or {}
+    is_verdict = verdict.get("factor") == kind
+    return Finding(
+        kind=kind,
+        sentence=_sentence(kind, server, connections, cost_s, time_s, verdict["sentence"] if is_verdict else None),
+        confidence=max(_confidence(kind, one) for one in connections),
+        owner=owner,
+        remedy=KINDS[kind].remedy if kind in KINDS else "",
+        cost_s=cost_s,
+        waited_s=time_s,
+        connections=ids(connections),
+        evidence=verdict["evidence"] if is_verdict else (),
+        what_if=verdict["what_if"] if is_verdict and len(connections) == 1 else (),
+    )
+
+
+def _sentence(kind: str, server: str, connections: list[Record], cost_s: float, time_s: float, own: str | None) -> str:
+    if len(connections) == 1 and own is not None:
+        return f"Connection {connections[0]['id']}: {own}"
+    clause = KINDS[kind].clause if kind in KINDS and KINDS[kind].clause else f"{kind.replace('_', ' ')} cost {{time}}"
+    took = clause.format(time=seconds(cost_s))
+    part = f" ({share(min(1.0, cost_s / time_s))} of the time)" if time_s > 0 else ""
+    who = f"Connection {connections[0]['id']}" if len(connections) == 1 else plural(len(connections), "connection")
+    return f"{who} to {server}: {took}{part}."
