@@ -1,6 +1,6 @@
-"""The vocabulary of findings: each kind has one name, one short name, one owner, one clause, one remedy, one look.
+"""The vocabulary of findings: a kind has one name, one short name, one owner, one clause, one remedy, one look.
 
-Limiting factors have their names from the engine (`vmtrace.analyze.factors`), outcomes from `vmtrace.analyze.outcomes`; the others
+Limiting factors have their names from the engine (`analyze.factors`), outcomes from `analyze.outcomes`; the others
 have them here. Terminal, pages, CSV and docs/findings.md use this table alone.
 """
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.analyze.outcome_made import Ends, Wire, backoff, closed, exchanged, opened
 from vmtrace.analyze.human_causes import why
-from vmtrace.analyze.outcomes import CLAUSES, SHORT_NAMES, detail_lines, outcome_lines
+from vmtrace.analyze.outcomes import CLAUSES, SHORT_NAMES, detail_lines
 from vmtrace.analyze.trace import Options, Trace, read
 
 
@@ -37,30 +37,24 @@ def test_every_kind_of_the_schema_has_words() -> None:
     assert set(SHORT_NAMES) == set(CLAUSES) == kinds
 
 
-def test_equal_outcomes_of_one_server_are_one_line() -> None:
-    trace = mixed()
-    lines = list(outcome_lines(trace.header()["outcomes"], len(trace)))
-    assert lines == [
-        "10 of 11 connections did not open, move their data or end well:",
+def test_equal_outcomes_of_one_server_are_one_finding() -> None:
+    assert [(one.kind, one.sentence) for one in mixed().findings] == [
+        ("syn_unanswered", "9 connections to 198.18.0.9:443 got no reply."),
         (
-            "  9 connections to 198.18.0.9:443 got no reply (1, 2, 3, ...). The first:"
-            " No reply to 3 SYNs in 3 s: filtered, or no such host."
-        ),
-        (
-            "  connection 10 to 198.18.0.2:81: The server refused the connection: a reset came 10 ms after the SYN."
-            " Nothing listens on port 81, or a firewall rejects it."
+            "syn_refused",
+            (
+                "Connection 10 to 198.18.0.2:81: The server refused the connection: a reset came 10 ms after the SYN."
+                " Nothing listens on port 81, or a firewall rejects it."
+            ),
         ),
     ]
 
 
-def test_a_scan_is_a_few_lines() -> None:
+def test_a_scan_is_one_finding() -> None:
     wire = Wire()
     for number in range(30):
         unanswered(wire, 41000 + number, f"198.18.1.{number + 1}")
-    trace = wire.trace()
-    lines = list(outcome_lines(trace.header()["outcomes"], len(trace)))
-    assert len(lines) == 8
-    assert lines[-1] == "  and 24 more; in all 30 got no reply"
+    assert [one.sentence for one in wire.trace().findings] == ["30 connections to 30 servers got no reply."]
 
 
 def test_one_of_each_server_comes_first_in_the_table_and_the_transfer_behind_them() -> None:
@@ -78,8 +72,8 @@ def test_a_capture_without_any_says_nothing_of_them() -> None:
     closed(wire, at_s, sent, got)
     trace = wire.trace()
     assert trace.header()["outcomes"] == []
-    assert list(outcome_lines([], 1)) == []
-    assert "did not open" not in trace.summary()
+    assert trace.findings == []
+    assert "Nothing held these connections back" in trace.summary()
 
 
 def test_the_detail_of_a_connection_has_frames_remedy_and_icmp_errors() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from tests.analyze.talks import Talk
 from vmtrace.analyze.human_table import summary_text
-from vmtrace.analyze.request_lines import request_facts, request_lines, server_lines
+from vmtrace.analyze.request_lines import request_facts, request_lines
 from vmtrace.analyze.trace import read
 
 
@@ -50,24 +50,6 @@ def test_servers_are_summed_up_over_their_connections(tmp_path: Path) -> None:
     (server,) = document["request_servers"]
     assert (server["connections"], server["count"]) == (3, 3)
     assert server["first_byte_median_s"] == pytest.approx(0.3)
-
-
-def server(name: str, request_s: float, first_byte_s: float, response_s: float) -> dict[str, Any]:
-    times = {"request_s": request_s, "first_byte_s": first_byte_s, "response_s": response_s}
-    return {"server": name, "count": 4, "first_byte_median_s": first_byte_s / 4, **times}
-
-
-def test_servers_that_let_wait_longest_come_first_and_quick_ones_not_at_all() -> None:
-    servers = [
-        server("198.18.2.1:80", 0.0, 2.0, 0.5),
-        server("198.18.2.2:80", 0.1, 8.0, 0.5),
-        server("198.18.2.3:80", 0.0, 2.0, 9.0),
-        server("198.18.2.4:80", 0.0, 0.2, 0.0),
-    ]
-    assert list(server_lines(servers)) == [
-        "4 requests to 198.18.2.2:80: 8.00 s of 8.60 s went from request to first byte (median 2.00 s)",
-        "4 requests to 198.18.2.1:80: 2.00 s of 2.50 s went from request to first byte (median 500 ms)",
-    ]
 
 
 def test_the_summary_of_a_capture_names_a_server_that_lets_wait() -> None:

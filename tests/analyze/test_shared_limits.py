@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from vmtrace.analyze.shared_limits import shared_lines
 
 from tests.analyze.outcome_made import Ends, Wire
 from vmtrace.analyze import provenance
@@ -67,24 +66,13 @@ def test_no_connection_could_have_had_more_than_the_others_left(five: Trace) -> 
 def test_connections_that_know_nothing_of_each_other_share_nothing() -> None:
     trace = through(2, 5, shared=False)
     assert trace.json()["shared_limits"] == []
-    assert list(shared_lines(trace.header())) == []
 
 
 def test_the_summary_has_a_line_for_it(five: Trace) -> None:
-    [line] = [line for line in summary_text(five, limit=10, width=200).splitlines() if "share a bottleneck" in line]
-    assert line.startswith("5 connections (1, 2, 3, 4, 5) share a bottleneck of 2")
+    [line] = [line for line in summary_text(five, limit=10, width=200).splitlines() if "share a link" in line]
+    assert "5 connections share a link of 2" in line
 
 
 def test_the_page_has_a_line_for_it(five: Trace, tmp_path: Path) -> None:
     write_report(five, [], provenance.of(five, anonymous=False), tmp_path / "page.html")
-    assert "Limits that connections share" in (tmp_path / "page.html").read_text()
-
-
-def test_limits_beyond_those_shown_are_counted() -> None:
-    limit = {
-        "connections": list(range(1, 10)), "kind": "token_bucket", "rate_bps": 2e7, "burst_bytes": 6_000_000,
-        "from_ns": 0, "to_ns": 8_000_000_000, "confidence": 0.8,
-    }  # fmt: skip
-    lines = list(shared_lines({"shared_limits": [limit] * 6, "shared_limits_not_listed": 3}))
-    assert lines[0].startswith("9 connections (1, 2, 3, 4, 5, 6, ...) share a token bucket of 20")
-    assert lines[-1] == "and 5 more shared limits (in the JSON: shared_limits)"
+    assert "5 connections share a link of" in (tmp_path / "page.html").read_text()

@@ -6,6 +6,8 @@ Rule: docs/findings.md, "Accept queue".
 from collections.abc import Iterator
 
 from vmtrace.analyze.findings.facts import (
+    CLIENT,
+    SERVER,
     Facts,
     Record,
     end_ns,
@@ -51,7 +53,11 @@ def _ignored(connection: Record) -> bool:
 
 def _waits(connection: Record, ignored: list[Record]) -> bool:
     """It was open when another's SYN was ignored, and went on without a response for far longer than the path takes."""
-    first_ns = first_byte_ns(connection) or end_ns(connection)
+    first_ns = first_byte_ns(connection)
+    if first_ns is None and connection[CLIENT].get("unique_payload_bytes"):
+        first_ns = None if connection[SERVER].get("unique_payload_bytes") else end_ns(connection)
+    if first_ns is None:
+        return False
     round_trip_s = connection["handshake"].get("rtt_s") or 0.0
     enough_ns = 1e9 * max(_LEAST_WAIT_S, _ROUND_TRIPS * round_trip_s)
     others = (one for one in ignored if one is not connection)

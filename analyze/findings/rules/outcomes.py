@@ -6,7 +6,7 @@ Rule: docs/findings.md, "Outcomes".
 from collections import defaultdict
 from collections.abc import Iterator
 
-from vmtrace.analyze.findings.facts import Facts, Record, ids, outcome_kind, waited_s
+from vmtrace.analyze.findings.facts import Facts, Record, grouped, ids, outcome_kind, waited_s
 from vmtrace.analyze.findings.finding import Finding
 from vmtrace.analyze.findings.vocabulary import KINDS
 from vmtrace.analyze.units import plural
@@ -25,19 +25,25 @@ _OWNERS = {
     "large_segments_lost": "path",
     "one_direction_only": "unknown",
 }
+_MOST_SERVERS = 5
+"""That are reported one by one: a scan is one finding."""
 _WAITED = ("syn_unanswered", "handshake_incomplete", "peer_silent", "idle_then_silent", "large_segments_lost")
 """Kinds in which somebody waited for what did not come, to the end of the connection."""
 
 
 def find(facts: Facts) -> Iterator[Finding]:
     """One finding for each kind and server."""
-    groups: defaultdict[tuple[str, str], list[Record]] = defaultdict(list)
+    by_kind: defaultdict[str, list[Record]] = defaultdict(list)
     for one in facts.connections:
         kind = outcome_kind(one)
         if kind is not None and facts.is_open(kind, one):
-            groups[kind, one["server"]].append(one)
-    for (kind, server), connections in groups.items():
-        yield _finding(kind, server, connections)
+            by_kind[kind].append(one)
+    for kind, connections in by_kind.items():
+        by_server = grouped(connections, "server")
+        if len(by_server) > _MOST_SERVERS:
+            yield _finding(kind, plural(len(by_server), "server"), connections)
+        else:
+            yield from (_finding(kind, server, some) for server, some in by_server.items())
 
 
 def _finding(kind: str, server: str, connections: list[Record]) -> Finding:

@@ -1,0 +1,195 @@
+"""Findings: one ranked list over everything a document holds, each cause once."""
+
+from typing import Any
+
+import pytest
+
+from tests.analyze.findings_made import connection, direction, entry, outcome, request, verdict
+from vmtrace.analyze.findings.finding import MOST_LISTED, Finding
+from vmtrace.analyze.findings.lines import answer_lines, finding_line, finding_lines
+from vmtrace.analyze.findings.ranking import of_document
+from vmtrace.analyze.findings.selection import COLUMNS, MOST_CONNECTIONS, chosen
+from vmtrace.analyze.findings.vocabulary import KINDS, label
+
+Record = dict[str, Any]
+
+
+def found(*connections: Record, **more: Any) -> list[Finding]:
+    return of_document({"connections": list(connections), **more})
+
+
+def kinds(*connections: Record, **more: Any) -> list[str]:
+    return [one.kind for one in found(*connections, **more)]
+
+
+def test_the_costliest_comes_first_and_what_cost_nothing_last() -> None:
+    fast = connection(1, 0, 2.0, account=[entry("server_wait", 1.0, 1.0, "server_application")])
+    slow = connection(2, 0, 9.0, server="198.18.0.8:80", account=[entry("loss_recovery", 5.0, 4.0)])
+    reset = connection(3, 5, 1.0, close="reset", outcome=outcome("reset_by_server"))
+    assert [(one.kind, one.cost_s) for one in found(fast, slow, reset)] == [
+        ("loss_recovery", 4.0),
+        ("server_wait", 1.0),
+        ("reset_by_server", None),
+    ]
+
+
+def test_equal_causes_of_one_server_are_one_finding_with_their_sum() -> None:
+    waits = [
+        connection(number, number, 2.0, account=[entry("server_wait", 1.5, 1.5, "server_application")])
+        for number in range(1, 31)
+    ]
+    [one] = found(*waits)
+    assert one.cost_s == pytest.approx(45.0)
+    assert one.share == pytest.approx(0.75)
+    assert one.owner == "server_application"
+    assert (
+        one.sentence
+        == "30 connections to 198.18.0.9:443: the server's application took 45.0 s to respond (75.0 % of the time)."
+    )
+    record = one.as_record()
+    assert (len(record["connections"]), record["connections_count"]) == (MOST_LISTED, 30)
+
+
+def test_the_verdict_s_sentence_is_the_finding_s_of_one_connection() -> None:
+    one = connection(1, 0, 5.0, account=[entry("loss_recovery", 2.0, 2.0)], verdict=verdict("loss_recovery", 2.0))
+    [finding] = found(one)
+    assert finding.sentence == "Connection 1: It was loss_recovery."
+    assert finding.confidence == 0.9
+    assert finding.evidence[0]["frames"] == [1]
+
+
+def test_what_saves_next_to_nothing_is_no_finding() -> None:
+    assert kinds(connection(1, 0, 5.0, account=[entry("slow_start", 1.0, 0.1), entry("idle", 3.0, 3.0)])) == []
+
+
+def full_queue(side: str) -> list[Record]:
+    there = {"side": side, "confidence": 0.95}
+    served = [
+        connection(n, 0.01 * n, 1.2 * n, vantage=there, requests=[request(0.02, 1.2 * n)],
+                   account=[entry("server_wait", 1.2 * n, 1.2 * n)])
+        for n in range(1, 4)
+    ]  # fmt: skip
+    handshake = {"complete": True, "syn_retransmissions": 3, "rtt_s": 0.01}
+    late = [
+        connection(n, 0.05, 9.0, vantage=there, handshake=handshake, outcome=outcome("syn_unanswered"),
+                   account=[entry("setup", 5.1, 5.1)])
+        for n in (4, 5)
+    ]  # fmt: skip
+    return [*served, *late]
+
+
+def test_syns_ignored_while_others_wait_are_a_full_accept_queue() -> None:
+    [at_server] = found(*full_queue("server"))
+    assert at_server.kind == "accept_queue_full"
+    assert "reached the server's host and were ignored" in at_server.sentence
+    assert at_server.cost_s == pytest.approx(2 * 5.1 + 1.2 * (1 + 2 + 3))
+    [at_client] = found(*full_queue("client"))
+    assert "probably" in at_client.sentence
+    assert at_client.confidence < at_server.confidence
+
+
+def test_a_lost_syn_beside_quick_requests_is_no_accept_queue() -> None:
+    quick = [connection(n, 0.0, 0.1, requests=[request(0.02, 0.02)]) for n in range(1, 4)]
+    handshake = {"complete": True, "syn_retransmissions": 1, "rtt_s": 0.01}
+    late = connection(4, 0.01, 1.1, handshake=handshake, account=[entry("setup", 1.0, 1.0)])
+    assert kinds(*quick, late) == ["setup"]
+
+
+def dead(number: int, at_s: float) -> Record:
+    handshake = {"complete": False, "syn_retransmissions": 4, "rtt_s": None}
+    return connection(
+        number, at_s, 15.0, handshake=handshake, close="open", outcome=outcome("syn_unanswered"),
+        server_to_client=direction(packets=0),
+    )  # fmt: skip
+
+
+def test_connections_that_fail_while_others_live_have_no_source_port() -> None:
+    alive = [connection(n, 0.0, 30.0, close="open") for n in range(1, 9)]
+    failed = [dead(n, 5.0) for n in range(9, 15)]
+    [one] = found(*alive, *failed)
+    assert (one.kind, one.cost_s, one.connections) == ("ports_exhausted", 90.0, [9, 10, 11, 12, 13, 14])
+
+
+def test_a_dead_server_is_no_lack_of_ports() -> None:
+    assert kinds(*(dead(n, 0.0) for n in range(1, 7))) == ["syn_unanswered"]
+
+
+def test_checks_at_a_fixed_interval_are_one_line_and_no_fault() -> None:
+    checks = [connection(n, 5.0 * n, 0.01, close="reset", outcome=outcome("reset_by_client")) for n in range(1, 57)]
+    request_that_waits = connection(99, 40.0, 8.0, account=[entry("server_wait", 7.0, 7.0)])
+    assert kinds(*checks, request_that_waits) == ["server_wait", "health_checks"]
+
+
+def test_connections_opened_at_random_are_no_health_checks() -> None:
+    times = (0, 1, 9, 11, 30, 31, 77, 80)
+    some = [connection(n, at, 0.01, close="reset", outcome=outcome("reset_by_client")) for n, at in enumerate(times, 1)]
+    assert "health_checks" not in kinds(*some)
+
+
+def test_resets_at_one_moment_are_one_finding() -> None:
+    reset = [
+        connection(n, 0.1 * n, 10.0 - 0.1 * n, close="reset", outcome=outcome("reset_by_middlebox"))
+        for n in range(1, 6)
+    ]
+    later = connection(6, 0.0, 20.0, close="reset", outcome=outcome("reset_by_middlebox"))
+    together, alone = found(*reset, later)
+    assert together.connections == [1, 2, 3, 4, 5]
+    assert alone.connections == [6]
+
+
+def test_a_shared_limit_explains_what_it_does_to_its_members() -> None:
+    members = [
+        connection(n, 0, 10.0, account=[entry("timeout_wait", 2.0, 2.0), entry("congestion_window", 5.0, 1.0)],
+                   verdict=verdict("timeout_wait", 2.0))
+        for n in (1, 2)
+    ]  # fmt: skip
+    limit = {"connections": [1, 2], "kind": "token_bucket", "rate_bps": 1e7, "burst_bytes": None, "from_ns": 0,
+             "to_ns": 10**10, "confidence": 0.9}  # fmt: skip
+    [one] = found(*members, shared_limits=[limit])
+    assert (one.kind, one.cost_s, one.connections) == ("token_bucket", 4.0, [1, 2])
+
+
+def test_a_queue_that_an_upload_fills_is_named_by_who_fills_it() -> None:
+    trips = {"min_s": 0.02, "median_s": 0.30}
+    upload = connection(1, 0, 20.0, client_to_server=direction(rtt=trips, goodput_bps=8e6))
+    page = connection(2, 5, 6.0, server="198.18.0.7:80", client_to_server=direction(rtt=trips, goodput_bps=1e4))
+    [one] = found(upload, page)
+    assert (one.kind, one.connections) == ("queue_shared", [1, 2])
+    assert one.cost_s == pytest.approx(6.0 * 0.28 / 0.30)
+    calm = connection(2, 5, 6.0, client_to_server=direction(rtt={"min_s": 0.02, "median_s": 0.021}, goodput_bps=1e4))
+    assert found(upload, calm) == []
+
+
+def test_where_nothing_is_wrong_it_says_so_and_what_was_looked_at() -> None:
+    document = {"connections": [connection(1, 0, 1.0)], "lookups": [{}, {}]}
+    assert answer_lines([], document, 1) == [
+        "Nothing held these connections back beyond their own size (looked at: 1 connection, 2 lookups)."
+    ]
+
+
+def test_lines_say_cost_sentence_and_confidence_and_count_the_rest() -> None:
+    slow = [
+        connection(n, 0, 9.0, server=f"198.18.0.{n}:80", account=[entry("loss_recovery", 5.0, 4.0)])
+        for n in range(1, 12)
+    ]
+    findings = found(*slow)
+    assert finding_line(findings[0]).startswith("4.00 s (44.4 %): Connection 1 to 198.18.0.1:80: repairing losses took")
+    assert finding_lines(findings)[-1] == "and 3 more findings of less cost (in the JSON: findings)"
+
+
+def test_every_kind_has_a_name_a_short_name_and_a_remedy() -> None:
+    assert all(one.label and one.short for one in KINDS.values())
+    assert label("made_up_kind") == "made up kind"
+    assert label("server_wait") == KINDS["server_wait"].label
+
+
+def test_of_many_connections_those_that_may_have_cost_most_are_looked_at() -> None:
+    count = MOST_CONNECTIONS + 500
+    columns = {"id": list(range(1, count + 1)), "duration_s": [float(number) for number in range(count)],
+               "outcome_kind": ["syn_refused", *[None] * (count - 1)], "verdict_factor": [None] * count,
+               "handshake_syn_retransmissions": [0] * count}  # fmt: skip
+    ids = chosen([columns[name] for name in COLUMNS])
+    assert len(ids) == MOST_CONNECTIONS
+    assert 1 in ids
+    assert count in ids
+    assert 2 not in ids
