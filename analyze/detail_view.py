@@ -1,9 +1,10 @@
 """Everything that was measured of one connection, for `--connection ID`: the JSON record laid out for reading."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from vmtrace.analyze.document import Record
+from vmtrace.analyze.findings.lines import concerning
 from vmtrace.analyze.outcomes import detail_lines
 from vmtrace.analyze.request_lines import request_lines
 from vmtrace.analyze.units import ABSENT, count, instant, printable, ratio, seconds, share, si
@@ -11,6 +12,8 @@ from vmtrace.analyze.verdict import remedies
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from vmtrace.analyze.findings.finding import Finding
 
 _NAMES = (("client_to_server", "client → server"), ("server_to_client", "server → client"))
 
@@ -58,14 +61,18 @@ _SUFFIXES: tuple[tuple[str, Callable[[Any], str]], ...] = (
 )
 
 
-def show(record: Record, reasons: Mapping[str, str], console: "Console") -> None:
-    """Print one record of the JSON document; `reasons` are the document's texts for what was not measured."""
+def show(record: Record, reasons: Mapping[str, str], console: "Console", findings: "Sequence[Finding]" = ()) -> None:
+    """Print one record of the JSON document; `reasons` are the document's texts for what was not measured.
+
+    Of `findings`, which are of the whole capture, those that concern it are printed first.
+    """
     from rich.table import Table
     from rich.text import Text
 
     title = f"connection {record['id']}: {printable(record['client'])} → {printable(record['server'])}"
     console.print(Text(title, "bold"), soft_wrap=True)
-    for line in (*_facts(record), *detail_lines(record), *_verdict_lines(record)):
+    found = [f"  {line}" for line in concerning(findings, record["id"])]
+    for line in (*_facts(record), *([""] if found else []), *found, *detail_lines(record), *_verdict_lines(record)):
         console.print(Text(line), soft_wrap=True)
     console.print()
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from vmtrace.analyze.trace import Trace
 
 
-_NAMES = ("connections", "syns", "packets", "providers")
+_NAMES = ("connections", "findings", "syns", "packets", "providers")
 _ROWS_AT_ONCE = 1 << 13
 """Of the connection table, whose columns take some 5 kB a row while they are made."""
 _PACKETS_AT_ONCE = 1 << 19
@@ -31,7 +31,7 @@ _Pieces = Iterator[pa.Table]
 
 
 def write_csv(trace: "Trace", folder: Path, packets_of: Sequence[int], provenance: Provenance) -> None:
-    """Write `connections.csv`, `syns.csv`, `packets.csv` (if `packets_of`) and `provenance.json`.
+    """Write `connections.csv`, `findings.csv`, `syns.csv`, `packets.csv` (if `packets_of`) and `provenance.json`.
 
     Of these and `providers.csv` an earlier one that is not written anew goes: it is about another capture.
     """
@@ -85,9 +85,26 @@ def write_providers_csv(records: Sequence[dict[str, str | int | float | None]], 
 def _tables(trace: "Trace", packets_of: Sequence[int]) -> Iterator[tuple[str, _Pieces]]:
     """The tables by name, each in pieces, of which there is at least one."""
     yield "connections", trace.connection_tables(_ROWS_AT_ONCE)
+    yield "findings", iter((_findings(trace),))
     yield "syns", iter((pa.table(trace.syns),))
     if packets_of:
         yield "packets", trace.packet_tables(packets_of, _PACKETS_AT_ONCE)
+
+
+FINDINGS = pa.schema(
+    {
+        **dict.fromkeys(("kind", "owner"), pa.string()),
+        **dict.fromkeys(("cost_s", "share", "confidence"), pa.float64()),
+        **dict.fromkeys(("connections_count", "flows_count", "lookups_count"), pa.int64()),
+        **dict.fromkeys(("sentence", "remedy"), pa.string()),
+    }
+)
+"""Columns of the table of findings."""
+
+
+def _findings(trace: "Trace") -> pa.Table:
+    """One row for each finding, the costliest first; which connections it concerns is in the JSON."""
+    return pa.Table.from_pylist([one.as_record() for one in trace.findings], FINDINGS)
 
 
 def _write_all(

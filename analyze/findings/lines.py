@@ -48,7 +48,7 @@ def packets(document: Mapping[str, Any]) -> int:
 _LOOKED_AT = (("lookups", "lookup"), ("flows", "datagram flow"), ("neighbours", "neighbour"))
 
 
-def detail_lines(findings: Sequence[Finding], connection: int) -> list[str]:
+def concerning(findings: Sequence[Finding], connection: int) -> list[str]:
     """What findings say of one connection, with what would help."""
     lines = []
     for one in findings:

@@ -160,7 +160,13 @@ def test_the_command_reads_and_writes_objects(objects: ObjectStore, capsys: pyte
         path.relative_to(objects.folder / "bucket/out").as_posix()
         for path in (objects.folder / "bucket/out").rglob("*.*")
     }
-    assert written == {"all.json", "page.html", "tables/connections.parquet", "tables/syns.parquet"}
+    assert written == {
+        "all.json",
+        "page.html",
+        "tables/connections.parquet",
+        "tables/findings.parquet",
+        "tables/syns.parquet",
+    }
     assert len(json.loads((objects.folder / "bucket/out/all.json").read_bytes())["inputs"]) == 2
 
 

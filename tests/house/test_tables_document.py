@@ -6,6 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from vmtrace.analyze.tables import FINDINGS
 from vmtrace.analyze.trace import read
 
 ROOT = Path(__file__).parents[2]
@@ -21,10 +22,11 @@ def described(table: str) -> list[str]:
 @pytest.fixture(scope="module")
 def lossy() -> dict[str, pa.Table]:
     trace = read(ROOT / "samples/lossy-sender.pcap")
-    return {"packets": pa.table(trace.packets([1])), "syns": pa.table(trace.syns)}
+    tables = {"packets": pa.table(trace.packets([1])), "syns": pa.table(trace.syns)}
+    return {**tables, "findings": pa.Table.from_batches([], FINDINGS)}
 
 
-@pytest.mark.parametrize("table", ["packets", "syns"])
+@pytest.mark.parametrize("table", ["packets", "syns", "findings"])
 def test_every_column_is_described_and_no_other(lossy: dict[str, pa.Table], table: str) -> None:
     assert lossy[table].column_names == described(table)
 

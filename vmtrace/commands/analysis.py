@@ -273,7 +273,7 @@ class Outputs:
 
         if self._request.connections:
             for record in self._trace.records(self._request.connections):
-                detail_view.show(record, self._trace.header()["reasons"], console)
+                detail_view.show(record, self._trace.header()["reasons"], console, self._trace.findings)
         elif self._request.by_provider:
             human_table.show_providers(self._providers, console)
         else:

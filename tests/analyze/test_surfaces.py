@@ -1,0 +1,83 @@
+"""Terminal, page, JSON and CSV of one capture say the same: findings word by word, a rate once, a kind by one name."""
+
+import csv
+import html
+import io
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from vmtrace.analyze import provenance, tables
+from vmtrace.analyze.detail_view import show
+from vmtrace.analyze.findings.lines import MOST_LINES, finding_line
+from vmtrace.analyze.findings.vocabulary import KINDS
+from vmtrace.analyze.human_causes import why
+from vmtrace.analyze.report.write import write_report
+from vmtrace.analyze.trace import Trace, read
+from vmtrace.analyze.units import si
+
+SAMPLES = sorted(path for path in (Path(__file__).parents[2] / "samples").glob("*.pcap*"))
+
+
+@pytest.fixture(scope="module", params=SAMPLES, ids=lambda path: path.name)
+def trace(request: pytest.FixtureRequest) -> Trace:
+    return read(request.param)
+
+
+def text_of(trace: Trace) -> str:
+    """The terminal's answer on one line: where a line breaks says nothing."""
+    return " ".join(trace.summary(limit=1000, width=400).split())
+
+
+def test_the_same_findings_stand_in_terminal_page_and_json(trace: Trace, tmp_path: Path) -> None:
+    write_report(trace, [], provenance.of(trace, anonymous=False), tmp_path / "page.html")
+    page, text = html.unescape((tmp_path / "page.html").read_text()), text_of(trace)
+    written: list[dict[str, Any]] = trace.json()["findings"]
+    assert [one.as_record() for one in trace.findings] == written
+    for one in trace.findings[:MOST_LINES]:
+        assert " ".join(finding_line(one).split()) in text
+        assert finding_line(one) in page
+    if not written:
+        assert "Nothing held" in text
+        assert "Nothing held" in page
+
+
+def test_csv_has_the_numbers_of_the_json(trace: Trace, tmp_path: Path) -> None:
+    tables.write_csv(trace, tmp_path, (), provenance.of(trace, anonymous=False))
+    lines = [line for line in (tmp_path / "connections.csv").read_text().splitlines() if not line.startswith("#")]
+    rows = {int(row["id"]): row for row in csv.DictReader(lines)}
+    for one in trace.json()["connections"]:
+        row, verdict = rows[one["id"]], one["verdict"] or {}
+        assert row["verdict_factor"] == (verdict.get("factor") or "")
+        for side in ("client_to_server", "server_to_client"):
+            rate = one[side]["goodput_bps"]
+            cell = row[f"{side}_goodput_bps"]
+            assert (float(cell) if cell else None) == (None if rate is None else pytest.approx(rate, rel=1e-6))
+
+
+def test_a_transfer_s_rate_is_one_number_wherever_it_is_shown(trace: Trace) -> None:
+    from rich.console import Console
+
+    for one in trace.json()["connections"][:20]:
+        console = Console(width=200, record=True, file=io.StringIO())
+        show(one, trace.header()["reasons"], console)
+        shown = re.findall(r"^ *goodput +(.*)$", console.export_text(), re.MULTILINE)
+        for side in ("client_to_server", "server_to_client"):
+            rate = one[side]["goodput_bps"]
+            if rate is not None:
+                assert any(si(rate, "bit/s") in line for line in shown)
+
+
+def test_a_cause_has_one_name_in_the_table_and_in_the_vocabulary(trace: Trace) -> None:
+    for index in range(len(trace)):
+        row = trace.row(index)
+        factor = row.get("verdict_factor")
+        if factor and not row.get("outcome_kind") and factor != "congestion_window":
+            assert why(row).rstrip("?") == KINDS[factor].short
+
+
+def test_every_kind_of_a_finding_is_in_the_vocabulary(trace: Trace) -> None:
+    assert {one["kind"] for one in json.loads(json.dumps(trace.json()["findings"]))} <= KINDS.keys()
