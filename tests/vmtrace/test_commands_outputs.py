@@ -137,7 +137,8 @@ def test_letters_that_standard_output_does_not_know_are_replaced(vmtrace: Any, c
     done = vmtrace("analyze", capture.name, "--connection", "1", PYTHONIOENCODING=encoding, PYTHONUTF8="0")
     assert (done.returncode, done.stderr) == (0, "")
     assert "10.0.0.1:40000" in done.stdout
-    assert vmtrace("analyze", capture.name, PYTHONIOENCODING=encoding).stdout.splitlines()[3].split()[2] == ">", "→"
+    lines = vmtrace("analyze", capture.name, PYTHONIOENCODING=encoding).stdout.splitlines()
+    assert next(cells for line in lines if (cells := line.split())[:1] == ["1"])[2] == ">", "→"
 
 
 @pytest.mark.parametrize("option", ["--csv", "--parquet", "--figures"])
@@ -189,7 +190,8 @@ def test_tables_of_an_earlier_capture_do_not_stay_beside_the_new_ones(vmtrace: A
     vmtrace("analyze", capture.name, *everything)
     left = sorted(path.name for folder in tables.values() for path in (capture.parent / folder).iterdir())
     assert left == [
-        "connections.csv", "connections.parquet", "findings.csv", "findings.parquet", "notes.csv", "provenance.json", "syns.csv", "syns.parquet",
+        "connections.csv", "connections.parquet", "findings.csv", "findings.parquet", "notes.csv",
+        "provenance.json", "syns.csv", "syns.parquet",
     ]  # fmt: skip
 
 

@@ -5,7 +5,6 @@ Rule: docs/findings.md, "Health checks".
 
 from collections.abc import Iterator
 from itertools import pairwise
-from statistics import median
 
 from vmtrace.analyze.findings.facts import Facts, Record, address, has_opened, ids, of_connections, payload_bytes
 from vmtrace.analyze.findings.finding import Finding
@@ -42,8 +41,8 @@ def _interval_s(checks: list[Record]) -> float | None:
     if len(checks) < _FEWEST:
         return None
     gaps = [(later["start_ns"] - one["start_ns"]) / 1e9 for one, later in pairwise(checks)]
-    usual = median(gaps)
-    spread = median(abs(gap - usual) for gap in gaps)
+    usual = sorted(gaps)[len(gaps) // 2]
+    spread = sorted(abs(gap - usual) for gap in gaps)[len(gaps) // 2]
     return usual if usual >= _LONGEST_S and spread <= _REGULAR * usual else None
 
 
