@@ -43,7 +43,7 @@ RUST_SOURCES := $(shell find analyze/engine -name '*.rs' -not -path '*/fuzz/*' -
 
 export PYTHON PROFILE
 
-.PHONY: corpus help queue-bench elasticmq setup demo test install lint format types test-rust test-python test-python-side-by-side test-python-alone test-long quick fuzz bench instructions net net-freeze discovery accuracy docs \
+.PHONY: corpus help queue-bench elasticmq setup demo test install lint format types test-rust test-python test-python-side-by-side test-python-alone test-long quick fuzz bench instructions net net-freeze discovery accuracy docs docs-write \
     providers-demo swarm-demo all-installed picture wheel check-tools system-demo system-test clean
 
 help: ## list the targets
@@ -175,6 +175,9 @@ elasticmq: ## get the SQS stand-in ElasticMQ (needs Java and Maven)
 accuracy: $(STAMPS)/system-test $(STAMPS)/install-dev ## accuracy beside tshark and tcptrace (needs root for namespaces)
 	@status=0; $(BIN)/python -P -m vmtrace.lab.accuracy || status=$$?; \
 	    $(BIN)/python -m tools.reliability_diagram build/accuracy/confidence.json docs/confidence.svg && exit $$status
+
+docs-write: $(STAMPS)/install-dev ## write the tables of fields into docs/json.md and docs/tables.md
+	@$(BIN)/python -m tools.field_tables
 
 docs: $(STAMPS)/install-dev ## check that the documents say what the program does
 	@$(BIN)/pytest -q tests/house

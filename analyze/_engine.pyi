@@ -17,8 +17,8 @@ __all__ = [
     "analyze_stretches",
     "factor_labels",
     "factors",
+    "fields",
     "merge_buckets",
-    "pause_causes",
     "shared_frames",
     "split",
 ]
@@ -150,8 +150,10 @@ def factors() -> list[tuple[str, str, bool]]: ...
 # sentence begins with certain words.
 def factor_labels() -> list[tuple[str, str, str, list[tuple[str, str]]]]: ...
 
-# The names of the causes of pauses, in the order of the results.
-def pause_causes() -> list[str]: ...
+# Sections of the document and tables: name, places in the document (of tables none), fields (`vmtrace.analyze.fields`).
+def fields() -> list[
+    tuple[str, list[str], list[tuple[str, str, str, str, str | None, str | None, list[str], str, bool]]]
+]: ...
 
 # Time, frame, type, code, who sent it, largest packet; of the quoted segment addresses, ports, sequence number.
 _IcmpError: TypeAlias = tuple[int, int, int, int, _Address, int | None, _Address, _Address, int, int, int | None]

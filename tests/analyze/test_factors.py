@@ -1,12 +1,9 @@
-"""Factors and causes of pauses: schema, documents and pictures have those that the engine declares, in its order."""
+"""Factors: documents and pictures have those that the engine declares, in its order."""
 
-import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-from vmtrace.analyze._engine import factors, pause_causes
+from vmtrace.analyze._engine import factors
 from vmtrace.analyze.factors import COLUMN_LABELS, FACTORS, IN_WORDS, LABELS, in_words, label_by_sentence
 from vmtrace.analyze.palette import FACTORS as LOOKS
 
@@ -14,45 +11,7 @@ ROOT = Path(__file__).parents[2]
 NAMES = [name for name, _, _ in factors()]
 
 
-def enumerations(schema: Any, beginning: str) -> Iterator[list[str]]:
-    """Each list of values that the schema allows somewhere and that begins with this one."""
-    if isinstance(schema, dict):
-        values = [value for value in schema.get("enum", ()) if value is not None]
-        if values[:1] == [beginning]:
-            yield values
-        for part in schema.values():
-            yield from enumerations(part, beginning)
-    elif isinstance(schema, list):
-        for part in schema:
-            yield from enumerations(part, beginning)
-
-
-def schema() -> Any:
-    return json.loads((ROOT / "analyze/schema/vmtrace.analysis.1.schema.json").read_text())
-
-
-def listed_after(text: str, beginning: str) -> list[str]:
-    """The words in code style of the list that follows."""
-    listed = text[text.index(beginning) + len(beginning) :].partition("|")[0]
-    return re.findall(r"`(\w+)`", listed)
-
-
-def test_the_schema_allows_exactly_the_factors_of_the_engine() -> None:
-    found = list(enumerations(schema(), NAMES[0]))
-    assert len(found) >= 2
-    assert all(names == NAMES for names in found)
-
-
-def test_the_schema_allows_exactly_the_causes_of_the_engine() -> None:
-    found = list(enumerations(schema(), pause_causes()[0]))
-    assert found
-    assert all(names == pause_causes() for names in found)
-
-
-def test_documents_list_exactly_the_factors_and_causes_of_the_engine() -> None:
-    text = (ROOT / "docs/json.md").read_text()
-    assert listed_after(text, "`factor` is one of ") == NAMES
-    assert listed_after(text, "`cause` is one of ") == pause_causes()
+def test_documents_list_exactly_the_factors_of_the_engine() -> None:
     verdict = (ROOT / "docs/verdict.md").read_text()
     table = verdict[verdict.index("| factor | in words |") :].partition("\n\n")[0]
     assert sorted(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) == sorted(NAMES)

@@ -7,6 +7,7 @@ import pytest
 from tests.analyze.outcome_made import Ends, Wire, backoff, closed, exchanged, opened
 from vmtrace.analyze.human_causes import why
 from vmtrace.analyze.outcomes import CLAUSES, SHORT_NAMES, detail_lines
+from vmtrace.analyze.schema import load
 from vmtrace.analyze.trace import Options, Trace, read
 
 
@@ -29,11 +30,7 @@ def mixed() -> Trace:
 
 
 def test_every_kind_of_the_schema_has_words() -> None:
-    import json
-    from pathlib import Path
-
-    schema = json.loads((Path(__file__).parents[2] / "analyze/schema/vmtrace.analysis.1.schema.json").read_text())
-    kinds = set(schema["$defs"]["outcome"]["properties"]["kind"]["enum"])
+    kinds = set(load()["$defs"]["outcome"]["properties"]["kind"]["enum"])
     assert set(SHORT_NAMES) == set(CLAUSES) == kinds
 
 

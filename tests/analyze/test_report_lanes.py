@@ -1,9 +1,7 @@
 """Lanes as they are packed into a page: times and values come out as they went in, and breaks stay breaks."""
 
-import json
 from dataclasses import replace
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,9 +10,8 @@ import pytest
 from vmtrace.analyze.packet_series import Series, of_connections
 from vmtrace.analyze.palette import FACTORS
 from vmtrace.analyze.report import judgement, lanes
+from vmtrace.analyze.schema import load
 from vmtrace.analyze.trace import read
-
-SCHEMA = Path(__file__).parents[2] / "analyze/schema/vmtrace.analysis.1.schema.json"
 
 
 def times_of(packed: dict[str, Any]) -> list[float]:
@@ -74,8 +71,7 @@ def test_a_spacing_of_nothing_has_no_place_on_its_axis(transfer: Any) -> None:
 
 
 def test_every_factor_of_the_contract_has_a_look() -> None:
-    schema = json.loads(SCHEMA.read_text())
-    factors = schema["$defs"]["limit"]["properties"]["factor"]["enum"]
+    factors = load()["$defs"]["verdict"]["properties"]["factor"]["enum"]
     assert list(FACTORS) == factors
     assert set(judgement.looks()) == set(factors)
 

@@ -1,51 +1,73 @@
-"""docs/json.md describes the JSON contract: every field of the schema, and none that is not in it."""
+"""Each field is described once: schema, documents and `vmtrace fields` have it from there, a made-up one, too."""
 
 import json
-import re
-from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-ROOT = Path(__file__).parents[2]
-SCHEMA = ROOT / "analyze/schema/vmtrace.analysis.1.schema.json"
+import jsonschema
+import pytest
 
+from tools.field_tables import DOCUMENTS, written
+from vmtrace.analyze import fields
+from vmtrace.analyze.fields import Field, Section, sections
+from vmtrace.analyze.schema import load
+from vmtrace.command_line import run
+from vmtrace.errors import CommandError
 
-def properties(node: Any) -> Iterator[str]:
-    """Names of all fields, however deep."""
-    if isinstance(node, dict):
-        yield from node.get("properties", {})
-        for value in node.values():
-            yield from properties(value)
-    elif isinstance(node, list):
-        for value in node:
-            yield from properties(value)
-
-
-def enumerated(node: Any) -> Iterator[str]:
-    """All values of enumerations."""
-    if isinstance(node, dict):
-        yield from (value for value in node.get("enum", ()) if isinstance(value, str))
-        for value in node.values():
-            yield from enumerated(value)
-    elif isinstance(node, list):
-        for value in node:
-            yield from enumerated(value)
+KINDS = {
+    "integer": int, "instant": int, "number": (int, float), "text": str, "flag": bool, "texts": list, "integers": list,
+    "instants": list, "counts": dict, "reasons": dict, "object": dict, "records": list,
+}  # fmt: skip
 
 
-def words() -> set[str]:
-    """Every name that stands in the page as code, the parts of a path and of a record each by itself."""
-    code = re.findall(r"`([^`\n]+)`", (ROOT / "docs/json.md").read_text())
-    return {word for text in code for word in re.findall(r"[a-z0-9_]+", text)}
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_tables_of_documents_are_those_of_the_list(document: Path) -> None:
+    assert document.read_text() == written(document.read_text()), "make docs-write"
 
 
-def test_every_field_and_value_of_the_schema_is_described() -> None:
-    schema = json.loads(SCHEMA.read_text())
-    assert (set(properties(schema)) | set(enumerated(schema))) - words() == set()
+def test_every_section_has_its_table() -> None:
+    texts = "".join(document.read_text() for document in DOCUMENTS)
+    assert [section.name for section in sections() if f"<!-- fields: {section.name} -->" not in texts] == []
 
 
-def test_every_field_described_is_in_the_schema() -> None:
-    schema = json.loads(SCHEMA.read_text())
-    rows = re.findall(r"^\| ((?:`[a-z0-9_.]+`(?:, )?)+) \|", (ROOT / "docs/json.md").read_text(), re.MULTILINE)
-    described = {part for row in rows for name in re.findall(r"`([^`]+)`", row) for part in name.split(".")}
-    assert len(described) > 100
-    assert described - set(properties(schema)) == set()
+def test_kinds_and_presence_are_known_ones() -> None:
+    all_fields = [field for section in sections() for field in section.fields]
+    assert len(all_fields) > 250
+    assert {field.kind for field in all_fields} <= set(KINDS)
+    assert all(field.meaning and not field.meaning.endswith(".") for field in all_fields)
+
+
+@pytest.fixture
+def made_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A field that the engine has here alone: measured, and described, nothing else."""
+    field = Field("made_up_bps", "number", "what was made up", "bit/s", null="if it was not")
+    engine = fields.sections()
+    more = [replace(one, fields=(*one.fields, field)) if one.name == "rtt" else one for one in engine]
+    monkeypatch.setattr(fields, "sections", lambda: tuple(more))
+    monkeypatch.setattr("vmtrace.analyze.schema.analysis.sections", lambda: tuple(more))
+    monkeypatch.setattr("tools.field_tables.sections", lambda: tuple(more))
+
+
+@pytest.mark.usefixtures("made_up")
+def test_a_made_up_field_shows_everywhere(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "| `made_up_bps` | bit/s | what was made up; null if it was not |\n" in written(DOCUMENTS[0].read_text())
+    schema = load()
+    assert schema["$defs"]["rtt"]["properties"]["made_up_bps"]["type"] == ["number", "null"]
+    assert "made_up_bps" in schema["$defs"]["rtt"]["required"]
+    jsonschema.Draft202012Validator.check_schema(schema)
+    assert run(["fields", "made_up"]) == 0
+    said = capsys.readouterr().out
+    assert said == "connections[].client_to_server.rtt.made_up_bps  [bit/s]\n    what was made up; null if it was not\n"
+
+
+def test_fields_are_found_by_path_and_by_column(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["fields", "--json", "server_to_client_rtt_min_s"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert (found["path"], found["unit"]) == ("connections[].client_to_server.rtt.min_s", "s")
+    with pytest.raises(CommandError, match="try a shorter part"):
+        run(["fields", "no_such_field"])
+
+
+def test_sections_of_python_are_read_from_one_place() -> None:
+    assert [one.name for one in sections()].count("document") == 1
+    assert isinstance(sections()[0], Section)

@@ -1,7 +1,7 @@
 """Rules and documents meet: each rule has a heading in a document, which exactly one source file quotes.
 
-A heading of the third level in `docs/methods.md`, `docs/verdict.md`, `docs/outcome.md` and `docs/findings.md` is a rule. A source file
-quotes it in a comment or docstring as `Rule: docs/verdict.md, "Receiver's window"`.
+A heading of the third level in `docs/methods.md`, `docs/verdict.md`, `docs/outcome.md` and `docs/findings.md` is a
+rule. A source file quotes it in a comment or docstring as `Rule: docs/verdict.md, "Receiver's window"`.
 """
 
 import re

@@ -38,6 +38,7 @@ COMMANDS = {
         "vmtrace.commands.corpus", "Analyze many captures, also in object stores and on several machines."
     ),
     "index": RoomCommand("vmtrace.commands.index", "Index captures, to read chosen connections without the rest."),
+    "fields": RoomCommand("vmtrace.commands.fields", "Show what the fields and columns of results mean."),
     "send": RoomCommand("vmtrace.sender.command", "Run a campaign of connection pairs against a receiver."),
     "receive": RoomCommand("vmtrace.receiver.command", "Receive a sender's transfers: the far end of a campaign."),
     "fetch": RoomCommand("vmtrace.sender.fetch_command", "Fetch the receiver's files of a run into its folder."),

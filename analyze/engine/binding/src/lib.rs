@@ -36,7 +36,7 @@ mod _engine {
     #[pymodule_export]
     use super::stretches::analyze_stretches;
     #[pymodule_export]
-    use super::words::{factor_labels, factors, pause_causes};
+    use super::words::{factor_labels, factors, fields};
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");
 }

@@ -1,8 +1,9 @@
 //! The names that results use, for Python: they are declared once, in the engine.
 
 use pyo3::prelude::*;
+use vmtrace_core::output::fields::catalogue::{Described, catalogue};
+use vmtrace_core::output::key::Written;
 use vmtrace_core::tcp::events::factor::Factor;
-use vmtrace_core::tcp::gaps::cause::Cause;
 use vmtrace_core::tcp::verdict::factors::rule;
 use vmtrace_core::tcp::verdict::factors::rule::Labels;
 
@@ -29,8 +30,36 @@ pub fn factor_labels() -> Vec<FactorLabels> {
     Factor::ALL.map(of).to_vec()
 }
 
-/// The names of the causes of pauses, in the order of the results.
+/// Path, kind, meaning, unit, when it is null, when it is left out, values, when it is there, whether it may be negative.
+type FieldWords = (
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static str,
+    Option<&'static str>,
+    Option<&'static str>,
+    Vec<&'static str>,
+    &'static str,
+    bool,
+);
+
+/// The sections of the document and the tables: name, places in the document (of tables none), fields.
 #[pyfunction]
-pub fn pause_causes() -> Vec<&'static str> {
-    Cause::ALL.map(Cause::name).to_vec()
+pub fn fields() -> Vec<(&'static str, Vec<String>, Vec<FieldWords>)> {
+    let of = |found: Described| {
+        let emitted = found.emitted?;
+        let there = match emitted.written {
+            Written::Always => "always",
+            Written::IfKnown => "if_known",
+            Written::IfSet => "if_set",
+        };
+        let words = found.words;
+        let [meaning, unit] = [words.meaning, words.unit_of(found.path)];
+        let kind = emitted.kind.name();
+        Some((found.path, kind, meaning, unit, words.null, words.left_out, found.values, there, words.is_signed))
+    };
+    let sections = catalogue().into_iter();
+    sections
+        .map(|section| (section.name, section.places, section.fields.into_iter().filter_map(of).collect()))
+        .collect()
 }

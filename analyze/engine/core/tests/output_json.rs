@@ -12,7 +12,8 @@ use playbook::*;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use vmtrace_core::analysis::Analysis;
-use vmtrace_core::output::json::{JsonHeader, SCHEMA};
+use vmtrace_core::output::describe::document::SCHEMA;
+use vmtrace_core::output::json::JsonHeader;
 use vmtrace_core::tcp::summary::not_measured::REASONS;
 
 fn written(analysis: &Analysis, header: &JsonHeader) -> String {

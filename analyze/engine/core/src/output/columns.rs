@@ -3,17 +3,16 @@
 use crate::analysis::results::Analysis;
 use crate::output::describe::connection::connection;
 use crate::output::describe::endpoint::endpoint;
-use crate::output::describe::visitor::Visitor;
+use crate::output::describe::visitor::{Abridged, Visitor};
+use crate::output::fields::field::{Field as Words, field};
 use crate::output::fixed::thousandths;
 use crate::output::key::{Key, key};
 use crate::tcp::connection::environment::Environment;
 use crate::tcp::events::outcome_kind::OutcomeKind;
-use crate::tcp::limits::summary::LimitsSummary;
 use crate::tcp::outcome::groups;
-use crate::tcp::requests::summary::RequestSummary;
-use crate::tcp::summary::ending::IcmpErrors;
+use crate::tcp::rates::syn_series::OpeningCounts;
 use crate::tcp::summary::summarize;
-use crate::tcp::summary::summary::{ConnectionSummary, SpacingSummary};
+use crate::tcp::summary::summary::ConnectionSummary;
 
 /// Values of one column, none where something could not be measured.
 #[derive(Debug, Clone, PartialEq)]
@@ -98,22 +97,27 @@ impl Analysis {
 
     /// One row for each second in which a connection was opened or reset.
     pub fn syn_columns(&self) -> Vec<Column> {
-        let counts = |field: fn(&crate::tcp::rates::syn_series::OpeningCounts) -> u32| {
-            ColumnValues::U64(self.openings.iter().map(|(_, counts)| Some(u64::from(field(&counts)))).collect())
+        let seconds = self.openings.iter().map(|(second, _)| second.checked_mul(1_000_000_000)).collect();
+        let counts = |(words, count): &(Words, fn(&OpeningCounts) -> u32)| {
+            let values = self.openings.iter().map(|(_, counts)| Some(u64::from(count(&counts)))).collect();
+            Column::new(words.paths, ColumnValues::U64(values))
         };
-        vec![
-            Column::new(
-                "second_ns",
-                ColumnValues::I64(self.openings.iter().map(|(second, _)| second.checked_mul(1_000_000_000)).collect()),
-            ),
-            Column::new("syn", counts(|counts| counts.syn)),
-            Column::new("syn_ack", counts(|counts| counts.syn_ack)),
-            Column::new("syn_retransmissions", counts(|counts| counts.syn_retransmissions)),
-            Column::new("established", counts(|counts| counts.established)),
-            Column::new("reset", counts(|counts| counts.reset)),
-        ]
+        let second = Column::new(SECOND.paths, ColumnValues::I64(seconds));
+        std::iter::once(second).chain(SYN_COUNTS.iter().map(counts)).collect()
     }
 }
+
+/// The time of a row of [`Analysis::syn_columns`].
+pub(super) const SECOND: Words = field("second_ns", "start of the second, Unix");
+
+/// Its counts.
+pub(super) const SYN_COUNTS: [(Words, fn(&OpeningCounts) -> u32); 5] = [
+    (field("syn", "SYNs, retransmissions included"), |counts| counts.syn),
+    (field("syn_ack", "SYN-ACKs, retransmissions included"), |counts| counts.syn_ack),
+    (field("syn_retransmissions", "retransmissions of either"), |counts| counts.syn_retransmissions),
+    (field("established", "handshakes completed"), |counts| counts.established),
+    (field("reset", "connections reset"), |counts| counts.reset),
+];
 
 fn clear(column: &mut Column) {
     match &mut column.values {
@@ -127,7 +131,7 @@ fn clear(column: &mut Column) {
 }
 
 /// A connection without packets, for the names of the columns.
-fn empty_connection() -> Box<ConnectionSummary> {
+pub(super) fn empty_connection() -> Box<ConnectionSummary> {
     let packet = crate::packet::Packet { ip_version: 4, ..Default::default() };
     let mut connection = crate::tcp::connection::connection::Connection::new(0, &packet, &[]);
     summarize::summary_of(&mut connection, &Environment::default())
@@ -188,8 +192,6 @@ impl Visitor for Collector {
         self.add_signed(key, value);
     }
 
-    fn frames(&mut self, _key: Key, _frames: Option<[u32; 2]>) {}
-
     fn end(&mut self) {
         self.path.pop();
     }
@@ -236,10 +238,38 @@ impl Visitor for Collector {
 
     fn reasons(&mut self, _key: Key, _reasons: impl Iterator<Item = (&'static str, &'static str)>) {}
 
-    fn anomalies(&mut self, _spacing: Option<&SpacingSummary>) {}
+    fn integers(&mut self, _key: Key, _values: impl Iterator<Item = u64>) {}
 
-    fn limits(&mut self, _limits: Option<&LimitsSummary>) {}
+    fn instants(&mut self, _key: Key, _values: impl Iterator<Item = i64>) {}
 
+    fn words(&mut self, _key: Key, _values: impl Iterator<Item = &'static str>) {}
+
+    fn counts<'a>(&mut self, _key: Key, _counts: impl Iterator<Item = (&'a str, u64)>) {}
+
+    fn records<T>(
+        &mut self,
+        _key: Key,
+        _items: Option<impl Iterator<Item = T>>,
+        _describe: impl FnMut(Option<T>, &mut Self),
+    ) {
+    }
+
+    fn in_document_only(&mut self, _describe: impl FnOnce(&mut Self)) {}
+
+    fn abridged(&mut self, part: Abridged, summary: &ConnectionSummary, _describe: impl FnOnce(&mut Self)) {
+        match part {
+            Abridged::Outcome => self.outcome(summary),
+            Abridged::IcmpErrors => {
+                let errors = summary.icmp_errors.as_deref();
+                let count = errors.map_or(0, |errors| errors.list.len() as u64 + errors.not_listed);
+                self.integer(key!("icmp_errors"), Some(count));
+            }
+            Abridged::Verdict => self.verdict(summary),
+        }
+    }
+}
+
+impl Collector {
     fn outcome(&mut self, summary: &ConnectionSummary) {
         // Words are made where they are wanted: of a scan there may be a million.
         let outcome = if self.is_wanted(1) || self.is_wanted(2) { summary.outcome() } else { None };
@@ -249,13 +279,6 @@ impl Visitor for Collector {
         self.text(key!("sentence"), outcome.as_ref().map(|outcome| outcome.sentence.as_str()));
         self.end();
     }
-
-    fn icmp_errors(&mut self, errors: Option<&IcmpErrors>) {
-        let count = errors.map_or(0, |errors| errors.list.len() as u64 + errors.not_listed);
-        self.integer(key!("icmp_errors"), Some(count));
-    }
-
-    fn requests(&mut self, _requests: Option<&RequestSummary>) {}
 
     fn verdict(&mut self, summary: &ConnectionSummary) {
         let decision = summary.decision();

@@ -1,9 +1,7 @@
 //! A JSON document being written: keys, brackets, lists and strings. What stands in it is said in `json`.
 
-use crate::output::describe::visitor::{Common, Visitor};
-use crate::output::fixed::{push_signed, push_unsigned};
-use crate::output::key::{Key, key};
-use crate::tcp::verdict::case::Evidence;
+use crate::output::describe::visitor::Common;
+use crate::output::key::Key;
 
 /// Nothing in it has to be escaped. All bytes are asked, many at a time, which is less than stopping at the first.
 fn is_plain(text: &str) -> bool {
@@ -117,32 +115,6 @@ impl Json {
         self.out.push(b'[');
         for value in items {
             item(self, value);
-        }
-        self.close(b']');
-    }
-
-    /// Frames that show something, for a verdict or an outcome.
-    pub(super) fn evidence(&mut self, evidence: &[Evidence]) {
-        self.array(key!("evidence"), evidence.iter(), |json, evidence| {
-            json.text(key!("text"), Some(&evidence.text));
-            json.list(key!("frames"), evidence.frames.iter(), |json, place| {
-                push_unsigned(&mut json.out, u64::from(place.frame), b',');
-            });
-            json.list(key!("times_ns"), evidence.frames.iter(), |json, place| {
-                push_signed(&mut json.out, place.time_ns, b',');
-            });
-            json.text(key!("display_filter"), Some(&evidence.display_filter()));
-        });
-    }
-
-    /// A list of objects; `members` writes those of one.
-    pub(super) fn array<T>(&mut self, key: Key, items: impl Iterator<Item = T>, mut members: impl FnMut(&mut Self, T)) {
-        self.key(key);
-        self.out.push(b'[');
-        for value in items {
-            self.out.push(b'{');
-            members(self, value);
-            self.close(b'}');
         }
         self.close(b']');
     }

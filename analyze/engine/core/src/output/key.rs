@@ -75,6 +75,11 @@ impl Key {
         self.texts.quoted.get(1..self.texts.quoted.len() - 2).unwrap_or_default()
     }
 
+    /// When the field is there.
+    pub fn written(self) -> Written {
+        self.written
+    }
+
     /// False for a field that would say nothing, being null or empty (`known` is false) or zero or false (`set` is false).
     #[inline]
     pub fn is_written(self, known: bool, set: bool) -> bool {

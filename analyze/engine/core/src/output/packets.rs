@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use crate::analysis::results::Analysis;
 use crate::output::columns::{Column, ColumnValues};
+use crate::output::fields::emitted::Kind;
+use crate::output::fields::field::{Field as Words, field};
 use crate::tcp::direction::on_data::KIND_NAMES;
 use crate::tcp::events::acked::Rejected;
 use crate::tcp::events::retransmission::Trigger;
@@ -23,35 +25,59 @@ enum As {
     Names(&'static [&'static str]),
 }
 
-/// The columns in order.
-const COLUMNS: [(&str, Field, As); 27] = [
-    ("connection", Field::Connection, As::Unsigned),
-    ("input", Field::Input, As::Unsigned),
-    ("frame", Field::Frame, As::Unsigned),
-    ("time_ns", Field::TimeNs, As::Signed),
-    ("from_client", Field::FromClient, As::Flag),
-    ("kind", Field::Kind, As::Names(&KIND_NAMES)),
-    ("trigger", Field::Trigger, As::Names(&Trigger::NAMES)),
-    ("sequence", Field::Sequence, As::Signed),
-    ("acknowledgement", Field::Acknowledgement, As::Signed),
-    ("payload_bytes", Field::PayloadBytes, As::Unsigned),
-    ("wire_bytes", Field::WireBytes, As::Unsigned),
-    ("flags", Field::Flags, As::Unsigned),
-    ("window_bytes", Field::WindowBytes, As::Unsigned),
-    ("flight_bytes", Field::FlightBytes, As::Unsigned),
-    ("rtt_s", Field::RttNs, As::Seconds),
-    ("rtt_frame", Field::RttFrame, As::Unsigned),
-    ("rtt_lengthened_by", Field::RttLengthenedBy, As::Names(&Lengthened::NAMES)),
-    ("rtt_rejected", Field::RttRejected, As::Names(&Rejected::NAMES)),
-    ("recovery_rtt_s", Field::RecoveryRttNs, As::Seconds),
-    ("recovery_rtt_frame", Field::RecoveryRttFrame, As::Unsigned),
-    ("recovery_rtt_method", Field::RecoveryRttMethod, As::Names(&Answered::NAMES)),
-    ("spacing_s", Field::SpacingNs, As::Seconds),
-    ("sacked_bytes", Field::SackedBytes, As::Unsigned),
-    ("raw_sequence", Field::RawSequence, As::Unsigned),
-    ("tsval", Field::TsVal, As::Unsigned),
-    ("tsecr", Field::TsEcr, As::Unsigned),
-    ("identification", Field::Identification, As::Unsigned),
+/// The columns in order, and what they mean.
+const COLUMNS: [(Field, As, Words); 27] = [
+    (Field::Connection, As::Unsigned, field("connection", "number of the connection")),
+    (Field::Input, As::Unsigned, field("input", "number of the input file, from 0")),
+    (Field::Frame, As::Unsigned, field("frame", "number of the frame in it, from 1, as in Wireshark")),
+    (Field::TimeNs, As::Signed, field("time_ns", "capture time, Unix")),
+    (Field::FromClient, As::Flag, field("from_client", "sent by the client")),
+    (Field::Kind, As::Names(&KIND_NAMES), field("kind", "what it is")),
+    (Field::Trigger, As::Names(&Trigger::NAMES), field("trigger", "why it was retransmitted")),
+    (
+        Field::Sequence,
+        As::Signed,
+        field("sequence", "its first byte, counted from the first payload byte of the direction").unit("bytes"),
+    ),
+    (
+        Field::Acknowledgement,
+        As::Signed,
+        field("acknowledgement", "what it acknowledges, counted likewise").unit("bytes"),
+    ),
+    (Field::PayloadBytes, As::Unsigned, field("payload_bytes", "its payload")),
+    (Field::WireBytes, As::Unsigned, field("wire_bytes", "all of it on the wire")),
+    (Field::Flags, As::Unsigned, field("flags", "TCP flags as in the header")),
+    (Field::WindowBytes, As::Unsigned, field("window_bytes", "the window it advertises, scaled")),
+    (
+        Field::FlightBytes,
+        As::Unsigned,
+        field("flight_bytes", "in flight after it, of the direction whose data it carries or acknowledges"),
+    ),
+    (
+        Field::RttNs,
+        As::Seconds,
+        field("rtt_s", "the clean round trip that it completes ([methods.md](methods.md), section 4)"),
+    ),
+    (Field::RttFrame, As::Unsigned, field("rtt_frame", "the frame that it acknowledges")),
+    (
+        Field::RttLengthenedBy,
+        As::Names(&Lengthened::NAMES),
+        field("rtt_lengthened_by", "what lengthened that round trip, besides the path"),
+    ),
+    (
+        Field::RttRejected,
+        As::Names(&Rejected::NAMES),
+        field("rtt_rejected", "it acknowledges data and gives no clean round trip: why"),
+    ),
+    (Field::RecoveryRttNs, As::Seconds, field("recovery_rtt_s", "the round trip of loss recovery that it completes")),
+    (Field::RecoveryRttFrame, As::Unsigned, field("recovery_rtt_frame", "the frame that it acknowledges")),
+    (Field::RecoveryRttMethod, As::Names(&Answered::NAMES), field("recovery_rtt_method", "what shows that")),
+    (Field::SpacingNs, As::Seconds, field("spacing_s", "time since the data packet before it of its direction")),
+    (Field::SackedBytes, As::Unsigned, field("sacked_bytes", "what its sender holds beyond a hole")),
+    (Field::RawSequence, As::Unsigned, field("raw_sequence", "sequence number as in the header")),
+    (Field::TsVal, As::Unsigned, field("tsval", "timestamp option (RFC 7323)")),
+    (Field::TsEcr, As::Unsigned, field("tsecr", "timestamp that it echoes")),
+    (Field::Identification, As::Unsigned, field("identification", "of the IPv4 header")),
 ];
 
 /// Which packets and columns are wanted; all where nothing is said.
@@ -78,8 +104,19 @@ pub fn chosen_packet_columns<'a>(
 ) -> impl Iterator<Item = Column> + 'a {
     let selection = analysis.rows.select(choice.connections, choice.places);
     let is_wanted = move |name: &str| choice.names.is_none_or(|names| names.contains(&name));
-    let columns = COLUMNS.into_iter().filter(move |(name, ..)| is_wanted(name));
-    columns.map(move |(name, field, means)| Column::new(name, means.of(analysis.rows.selected(field, &selection))))
+    let columns = COLUMNS.into_iter().filter(move |(.., words)| is_wanted(words.paths));
+    columns
+        .map(move |(field, means, words)| Column::new(words.paths, means.of(analysis.rows.selected(field, &selection))))
+}
+
+/// Words, kind and values of each column, for the documentation.
+pub(super) fn described() -> impl Iterator<Item = (Words, Kind, &'static [&'static str])> {
+    COLUMNS.into_iter().map(|(_, means, words)| match means {
+        As::Unsigned | As::Signed => (words, Kind::Integer, &[][..]),
+        As::Flag => (words, Kind::Flag, &[][..]),
+        As::Seconds => (words, Kind::Number, &[][..]),
+        As::Names(names) => (words, Kind::Text, names),
+    })
 }
 
 impl As {

@@ -3,8 +3,8 @@
 
 use proptest::prelude::*;
 
-use crate::captures::{Frame, Order, enhanced, interface, option, section};
 use super::{Segment, Talk, data};
+use crate::captures::{Frame, Order, enhanced, interface, option, section};
 
 /// One random packet: which connection, which side, when after the one before.
 #[derive(Clone)]

@@ -4,8 +4,8 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
-use crate::captures::Frame;
 use super::{FULL, START_NS, Segment, Talk, ack, data, syn, syn_ack};
+use crate::captures::Frame;
 
 /// How a sender numbers its packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

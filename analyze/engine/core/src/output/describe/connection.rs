@@ -2,9 +2,11 @@
 
 use crate::output::describe::direction;
 use crate::output::describe::ledger::ledger;
+use crate::output::describe::outcome::{icmp_errors, outcome};
 use crate::output::describe::requests::requests;
 use crate::output::describe::tls::tls;
-use crate::output::describe::visitor::Visitor;
+use crate::output::describe::verdict::verdict;
+use crate::output::describe::visitor::{Abridged, Visitor};
 use crate::output::fixed::thousandths;
 use crate::output::key::key;
 use crate::tcp::events::close::Close;
@@ -40,9 +42,9 @@ pub fn connection(summary: &ConnectionSummary, visitor: &mut impl Visitor) {
     ledger(summary, visitor);
     let bounds: Vec<String> = summary.bounds().list().map(|bound| bound.name().to_owned()).collect();
     visitor.texts(key!("bounds_reached", IfSet), &bounds);
-    visitor.outcome(summary);
-    visitor.icmp_errors(summary.icmp_errors.as_deref());
-    visitor.verdict(summary);
+    visitor.abridged(Abridged::Outcome, summary, |visitor| outcome(summary.outcome().as_ref(), visitor));
+    visitor.abridged(Abridged::IcmpErrors, summary, |visitor| icmp_errors(summary.icmp_errors.as_deref(), visitor));
+    visitor.abridged(Abridged::Verdict, summary, |visitor| verdict(summary.verdict().as_ref(), visitor));
 }
 
 fn opening_and_closing(summary: &ConnectionSummary, visitor: &mut impl Visitor) {

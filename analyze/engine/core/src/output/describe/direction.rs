@@ -41,7 +41,7 @@ pub fn direction(summary: &DirectionSummary, limits: Option<&LimitsSummary>, vis
     congestion_marks(summary, visitor);
     peak_rates(summary, visitor);
     token_bucket(summary, visitor);
-    visitor.limits(limits);
+    visitor.in_document_only(|visitor| limiting_factors(limits, visitor));
     visitor.number(
         key!("reference_bps", IfKnown),
         limits.and_then(|limits| limits.reference_bytes_s).map(|bytes_s| bytes_s * 8.0),
@@ -54,6 +54,24 @@ pub fn direction(summary: &DirectionSummary, limits: Option<&LimitsSummary>, vis
     let more = more.into_iter().filter(|(_, applies, _)| *applies).map(|(field, _, why)| (field, why));
     let reasons = summary.not_measured().chain(more);
     visitor.reasons(key!("not_measured", IfKnown), reasons);
+}
+
+fn limiting_factors(limits: Option<&LimitsSummary>, visitor: &mut impl Visitor) {
+    let list = limits.map(LimitsSummary::list).unwrap_or_default();
+    visitor.records(key!("limits"), Some(list.iter()), |limit, visitor| {
+        visitor.word(key!("factor"), limit.map(|limit| limit.factor.name()));
+        visitor.exact_seconds(key!("time_s"), limit.and_then(|limit| i64::try_from(limit.time_ns).ok()));
+        visitor.number(key!("fraction"), limit.map(|limit| limit.fraction));
+        visitor.integer(key!("lost_bytes"), limit.and_then(|limit| limit.lost_bytes));
+    });
+    let runs = limits.filter(|_| visitor.wants_long_lists()).map(|limits| &limits.runs).filter(|runs| !runs.is_empty());
+    visitor.records(key!("limit_intervals", IfKnown), runs.map(|runs| runs.iter()), |run, visitor| {
+        visitor.known_instant(key!("start_ns"), run.map(|run| run.start_ns));
+        visitor.known_instant(key!("end_ns"), run.map(|run| run.end_ns));
+        visitor.word(key!("factor"), run.map(|run| run.factor.name()));
+        visitor.integer(key!("bytes"), run.map(|run| run.bytes));
+        visitor.integers(key!("frames"), run.into_iter().flat_map(|run| run.frames).map(u64::from));
+    });
 }
 
 fn nagle_waits(summary: &DirectionSummary, visitor: &mut impl Visitor) {
@@ -92,7 +110,7 @@ fn peak_rates(summary: &DirectionSummary, visitor: &mut impl Visitor) {
     }
     if visitor.optional_object(key!("peak_frames", IfKnown), summary.peaks.is_some()) {
         for (window, (key, _)) in windows {
-            visitor.frames(key, peak(window).map(|peak| peak.frames));
+            visitor.integers(key, peak(window).into_iter().flat_map(|peak| peak.frames).map(u64::from));
         }
         visitor.end();
     }

@@ -30,8 +30,17 @@ pub fn push_address(out: &mut Vec<u8>, &(address, version, port): &ServerKey, en
 
 /// `address:port` as text.
 pub fn endpoint(summary: &ConnectionSummary, side: usize) -> String {
+    text(|out| push_endpoint(out, summary, side, b' '))
+}
+
+/// The same of an address.
+pub fn address(address: &ServerKey) -> String {
+    text(|out| push_address(out, address, b' '))
+}
+
+fn text(push: impl FnOnce(&mut Vec<u8>)) -> String {
     let mut out = Vec::new();
-    push_endpoint(&mut out, summary, side, b' ');
+    push(&mut out);
     out.pop();
     String::from_utf8(out).unwrap_or_default()
 }

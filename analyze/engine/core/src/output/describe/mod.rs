@@ -1,19 +1,24 @@
-//! What is said of a connection, field by field in the order of the JSON contract `vmtrace.analysis/1`. Owns the names and the
-//! order of the fields; how they become text or columns is their visitor's.
+//! What is said of a capture, field by field in the order of the JSON contract `vmtrace.analysis/1`. Owns the names and the
+//! order of the fields; how they become text or columns is their visitor's, what they mean is said in `crate::output::fields`.
 //!
 //! ```text
-//! connection      endpoint, ledger (where the bytes went), tls, requests
+//! document        inputs, outcomes of all connections, limits and servers that they share
+//! connection      endpoint, ledger (where the bytes went), tls, requests, outcome, verdict (evidence)
 //!   direction     loss, round_trips, spacing
-//! visitor         takes it all: crate::output::json, crate::output::columns
+//! visitor         takes it all: crate::output::json, crate::output::columns, crate::output::fields
 //! ```
 
 pub mod connection;
 pub mod direction;
+pub mod document;
 pub mod endpoint;
+mod evidence;
 pub mod ledger;
 pub mod loss;
+mod outcome;
 pub mod requests;
 pub mod round_trips;
 pub mod spacing;
 pub mod tls;
+mod verdict;
 pub mod visitor;

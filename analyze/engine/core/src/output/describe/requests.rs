@@ -1,19 +1,35 @@
-//! What is said of requests: the list is the visitor's, totals and quantiles stand here.
+//! What is said of requests: the list, totals and quantiles; the same of a server.
 
+use crate::output::describe::endpoint::address;
 use crate::output::describe::visitor::Visitor;
 use crate::output::key::key;
 use crate::tcp::requests::exchanges::Reason;
-use crate::tcp::requests::longest::Quantiles;
-use crate::tcp::requests::servers::Server;
+use crate::tcp::requests::longest::{Exchange, Quantiles, Totals};
+use crate::tcp::requests::servers::{Server, ServerKey};
 use crate::tcp::requests::summary::RequestSummary;
 use crate::tcp::summary::summary::ConnectionSummary;
 use crate::tcp::verdict::requests::sentence;
 
 pub(super) fn requests(summary: &ConnectionSummary, visitor: &mut impl Visitor) {
     let found = summary.requests();
-    visitor.requests(found.ok());
+    visitor.in_document_only(|visitor| exchanges(found.ok(), visitor));
     visitor.seldom(found.is_ok(), |visitor| totals(found.ok(), visitor));
     visitor.word(key!("requests_reason", IfKnown), found.err().and_then(|reason| told(summary, reason)));
+}
+
+fn exchanges(requests: Option<&RequestSummary>, visitor: &mut impl Visitor) {
+    let list = requests.map(|requests| requests.longest.list.iter());
+    visitor.records(key!("requests"), list, |exchange, visitor| {
+        let seconds = |value: fn(&Exchange) -> u64| exchange.and_then(|exchange| i64::try_from(value(exchange)).ok());
+        visitor.known_instant(key!("start_ns"), exchange.map(|exchange| exchange.start.0));
+        visitor.integer(key!("request_bytes"), exchange.map(|exchange| exchange.request_bytes));
+        visitor.exact_seconds(key!("request_s"), seconds(|exchange| exchange.request_ns));
+        visitor.exact_seconds(key!("first_byte_s"), seconds(|exchange| exchange.first_byte_ns));
+        visitor.integer(key!("response_bytes"), exchange.map(|exchange| exchange.response_bytes));
+        visitor.exact_seconds(key!("duration_s"), seconds(Exchange::duration_ns));
+        let frames = exchange.map(|exchange| [exchange.start.1, exchange.frames[0], exchange.frames[1]]);
+        visitor.integers(key!("frames"), frames.into_iter().flatten().map(u64::from));
+    });
 }
 
 /// Where no side, or one only, sent data there is nothing to explain.
@@ -57,15 +73,17 @@ fn quantiles([first_byte, duration]: [Quantiles; 2], visitor: &mut impl Visitor)
 }
 
 /// The same of all connections to one server.
-pub(crate) fn server(server: &Server, visitor: &mut impl Visitor) {
-    let totals = &server.totals;
-    let nanoseconds = |value_ns: u64| i64::try_from(value_ns).ok();
-    visitor.integer(key!("connections"), Some(server.connections));
-    visitor.integer(key!("count"), Some(totals.count));
-    visitor.integer(key!("request_bytes"), Some(totals.request_bytes));
-    visitor.integer(key!("response_bytes"), Some(totals.response_bytes));
-    visitor.exact_seconds(key!("request_s"), nanoseconds(totals.request_ns));
-    visitor.exact_seconds(key!("first_byte_s"), nanoseconds(totals.first_byte_ns));
-    visitor.exact_seconds(key!("response_s"), nanoseconds(totals.response_ns));
-    quantiles(server.sketches.clone().quantiles(), visitor);
+pub(super) fn server(found: Option<&(ServerKey, Server)>, visitor: &mut impl Visitor) {
+    let server = found.map(|(_, server)| server);
+    let total = |value: fn(&Totals) -> u64| server.map(|server| value(&server.totals));
+    let seconds = |value: fn(&Totals) -> u64| total(value).and_then(|value_ns| i64::try_from(value_ns).ok());
+    visitor.text(key!("server"), found.map(|(key, _)| address(key)).as_deref());
+    visitor.integer(key!("connections"), server.map(|server| server.connections));
+    visitor.integer(key!("count"), total(|totals| totals.count));
+    visitor.integer(key!("request_bytes"), total(|totals| totals.request_bytes));
+    visitor.integer(key!("response_bytes"), total(|totals| totals.response_bytes));
+    visitor.exact_seconds(key!("request_s"), seconds(|totals| totals.request_ns));
+    visitor.exact_seconds(key!("first_byte_s"), seconds(|totals| totals.first_byte_ns));
+    visitor.exact_seconds(key!("response_s"), seconds(|totals| totals.response_ns));
+    quantiles(server.map_or([None; 2], |server| server.sketches.clone().quantiles()), visitor);
 }

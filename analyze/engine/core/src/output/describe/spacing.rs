@@ -4,7 +4,7 @@ use crate::output::describe::visitor::Visitor;
 use crate::output::key::{Key, key};
 use crate::tcp::gaps::cause::{Cause, with_causes};
 use crate::tcp::stats::moments::Statistics;
-use crate::tcp::summary::summary::{DirectionSummary, GapCauses};
+use crate::tcp::summary::summary::{DirectionSummary, GapCauses, SpacingSummary};
 
 macro_rules! keys {
     ($($variant:ident => $name:ident, $blames:expr, $says:literal;)+) => {
@@ -33,10 +33,24 @@ pub(super) fn spacing(direction: &DirectionSummary, visitor: &mut impl Visitor) 
         key!("oversize_rule", IfKnown),
         moments.map(|_| if direction.oversize_limit_is_fixed { "fixed" } else { "adaptive" }),
     );
-    visitor.anomalies(moments.map(|_| summary));
+    visitor.in_document_only(|visitor| anomalies(moments.map(|_| summary), visitor));
     gap_causes(summary.causes.as_deref(), visitor);
     visitor.seldom(direction.stalls().is_some(), |visitor| stalls(direction, visitor));
     visitor.end();
+}
+
+fn anomalies(spacing: Option<&SpacingSummary>, visitor: &mut impl Visitor) {
+    let gaps = spacing.map_or(&[][..], SpacingSummary::gaps);
+    visitor.records(key!("anomalies"), Some(gaps.iter()), |gap, visitor| {
+        visitor.known_instant(key!("start_ns"), gap.map(|gap| gap.start_ns));
+        visitor.exact_seconds(key!("gap_s"), gap.and_then(|gap| i64::try_from(gap.gap_ns).ok()));
+        visitor.word(key!("cause"), gap.map(|gap| gap.cause.name()));
+        visitor.number(key!("confidence"), gap.map(|gap| gap.confidence));
+        visitor.integers(key!("frames"), gap.into_iter().flat_map(|gap| gap.frames).map(u64::from));
+    });
+    let listed = gaps.len() as u64;
+    let not_listed = spacing.map(|spacing| spacing.oversize().count.saturating_sub(listed));
+    visitor.integer(key!("anomalies_not_listed", IfSet), not_listed);
 }
 
 /// Oversize spacings by cause: number and total.

@@ -1,10 +1,8 @@
-//! Who takes a description: the JSON writer, the columns. Owns the contract; the fields are the other files' here.
+//! Who takes a description: the JSON writer, the columns, the list of fields. Owns the contract; the fields are the other
+//! files' here.
 
 use crate::output::key::Key;
-use crate::tcp::limits::summary::LimitsSummary;
-use crate::tcp::requests::summary::RequestSummary;
-use crate::tcp::summary::ending::IcmpErrors;
-use crate::tcp::summary::summary::{ConnectionSummary, SpacingSummary};
+use crate::tcp::summary::summary::ConnectionSummary;
 
 /// Parts of a description that most connections have word for word in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +20,17 @@ impl Common {
     pub const COUNT: usize = 3;
 }
 
+/// Parts of which columns hold less than the document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Abridged {
+    /// What became of the connection.
+    Outcome,
+    /// ICMP errors about it.
+    IcmpErrors,
+    /// Why it was slow.
+    Verdict,
+}
+
 /// Takes the description. Every method is called for every connection in the same order, whatever is known of it, except
 /// inside an object that [`Visitor::object`] declines and a part that [`Visitor::part`] knows already.
 pub trait Visitor {
@@ -33,8 +42,6 @@ pub trait Visitor {
     fn optional_object(&mut self, key: Key, present: bool) -> bool;
     /// An instant that may not be known.
     fn known_instant(&mut self, key: Key, value: Option<i64>);
-    /// The numbers of two frames.
-    fn frames(&mut self, key: Key, frames: Option<[u32; 2]>);
     /// An integer.
     fn integer(&mut self, key: Key, value: Option<u64>);
     /// An instant, Unix nanoseconds.
@@ -57,18 +64,41 @@ pub trait Visitor {
     fn texts(&mut self, key: Key, values: &[String]);
     /// Reasons by field, both words of our own.
     fn reasons(&mut self, key: Key, reasons: impl Iterator<Item = (&'static str, &'static str)>);
-    /// The anomalies of a direction's spacing.
-    fn anomalies(&mut self, spacing: Option<&SpacingSummary>);
-    /// What limited a direction.
-    fn limits(&mut self, limits: Option<&LimitsSummary>);
-    /// Requests and responses.
-    fn requests(&mut self, requests: Option<&RequestSummary>);
-    /// Why it was slow.
-    fn verdict(&mut self, summary: &ConnectionSummary);
-    /// What became of it.
-    fn outcome(&mut self, summary: &ConnectionSummary);
-    /// ICMP errors about it.
-    fn icmp_errors(&mut self, errors: Option<&IcmpErrors>);
+    /// A list of numbers, such as those of frames.
+    fn integers(&mut self, key: Key, values: impl Iterator<Item = u64>);
+    /// A list of instants, Unix nanoseconds.
+    fn instants(&mut self, key: Key, values: impl Iterator<Item = i64>);
+    /// A list of words of our own.
+    fn words(&mut self, key: Key, values: impl Iterator<Item = &'static str>);
+    /// Numbers by name.
+    fn counts<'a>(&mut self, key: Key, counts: impl Iterator<Item = (&'a str, u64)>);
+    /// A list of objects, none where it is null. `describe` reports one of them; what is known without one, if there is none.
+    fn records<T>(
+        &mut self,
+        key: Key,
+        items: Option<impl Iterator<Item = T>>,
+        describe: impl FnMut(Option<T>, &mut Self),
+    );
+    /// Whether lists that are long are wanted, too.
+    fn wants_long_lists(&self) -> bool {
+        true
+    }
+    /// Fields that are no columns.
+    #[inline(always)]
+    fn in_document_only(&mut self, describe: impl FnOnce(&mut Self))
+    where
+        Self: Sized,
+    {
+        describe(self);
+    }
+    /// A part of which a visitor may want other fields than `describe` reports: why it was slow, what became of it.
+    fn abridged(&mut self, part: Abridged, summary: &ConnectionSummary, describe: impl FnOnce(&mut Self))
+    where
+        Self: Sized,
+    {
+        let _ = (part, summary);
+        describe(self);
+    }
     /// A part reported by `describe`. Given as [`Common`], it is the same for every connection that gives it so: the visitor may
     /// repeat what it made of it the first time.
     #[inline]

@@ -27,7 +27,8 @@ pub enum Bound {
 }
 
 impl Bound {
-    const ALL: [Self; 9] = [
+    /// All, by number.
+    pub const ALL: [Self; 9] = [
         Self::Holes,
         Self::SackBlocks,
         Self::Retransmissions,
