@@ -13,8 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from vmtrace.analyze.compare.arrays import Booleans, Floats, Integers
-from vmtrace.analyze.compare.clock_steps import SMALLEST_STEP_S, Cut, find_cuts
+from vmtrace.analyze.compare.clock_steps import SMALLEST_STEP_S, Cut
+from vmtrace.analyze.compare.host_ticks import Ticks
 from vmtrace.analyze.compare.hull import (
+    Hull,
     common_slope,
     disagreement,
     feasible_distance,
@@ -22,11 +24,14 @@ from vmtrace.analyze.compare.hull import (
     floor_slopes,
     lower_hull,
 )
+from vmtrace.analyze.compare.step_proof import Proof
 
 _SHORTEST_FOR_SKEW_S = 1.0
 _FEWEST_FOR_SKEW = 20
 _MOST_SKEW = 500e-6
 """No clock that is disciplined is let run off by more: RFC 5905, the tolerance of frequencies (MAXFREQ)."""
+_USUAL_SKEW = 100e-6
+"""Hosts' clocks rarely differ by more: what is measured counts as far as it is surer than this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +95,8 @@ class Clock:
         return times
 
 
-def measure(crossings: Crossings) -> Clock:
-    """Set one clock against the other."""
+def measure(crossings: Crossings, hosts: tuple[list[Ticks], list[Ticks]] = ((), ())) -> Clock:
+    """Set one clock against the other. `hosts`: what the timestamps of the sender's host, and the receiver's, say."""
     if not len(crossings):
         return _unknown(0, "no packet was captured at both ends")
     reference_ns = int(crossings.sender_ns[0])
@@ -99,7 +104,11 @@ def measure(crossings: Crossings) -> Clock:
     if forward.all() or not forward.any():
         return _unknown(reference_ns, "packets of one direction only: they do not separate delay from offset")
     delay_s = (crossings.receiver_ns - crossings.sender_ns) * np.where(forward, 1, -1) / 1e9
-    cuts = find_cuts(crossings.sender_packet, crossings.receiver_packet, delay_s, forward)
+    packets, times_ns = (
+        (crossings.sender_packet, crossings.receiver_packet),
+        (crossings.sender_ns, crossings.receiver_ns),
+    )
+    cuts = Proof(packets, times_ns, forward, hosts).cuts(delay_s)
     while True:
         clock = _fit(crossings, delay_s, cuts, reference_ns)
         # One queue that drains while the other fills moves both directions as a step does, for moments: not over the
@@ -138,32 +147,27 @@ def _fit(crossings: Crossings, delay_s: Floats, cuts: tuple[Cut, ...], reference
                 clouds.append((sign, time_s[chosen], delay_s[chosen]))
                 lines.append((number, sign, lower_hull(*clouds[-1][1:])))
     span_s, fewest = float(np.ptp(time_s)), int(np.bincount(crossings.forward, minlength=2).min())
-    measured = None
-    if span_s >= _SHORTEST_FOR_SKEW_S and fewest >= _FEWEST_FOR_SKEW:
-        floors = floor_slopes(clouds)
-        fits = floor_slope(floors), common_slope([(sign, hull) for _, sign, hull in lines])
-        doubtful = [(fit[0], max(fit[1], disagreement(floors, fit[0]))) for fit in fits if fit is not None]
-        measured = min(doubtful, key=lambda fit: fit[1], default=None)
-    too = "short" if span_s < _SHORTEST_FOR_SKEW_S else "few packets"
-    why_not = None if measured else f"skew: too {too} ({span_s:.3g} s, {fewest} packets in one direction)"
+    measured, why_not = _skew(clouds, lines, span_s, fewest)
     skew = measured[0] if measured else 0.0
     lowest = {(number, sign): hull.lowest(sign * skew) for number, sign, hull in lines}
     offsets = [_offset(lowest.get((number, 1.0)), lowest.get((number, -1.0))) for number in range(len(cuts) + 1)]
+    found = _steps(offsets, cuts)
     steps = tuple(
-        Step(
-            int(crossings.sender_ns[cut.first]),
-            _step_s(offsets[number], offsets[number + 1], cut),
-            cut.clock,
-        )
-        for number, cut in enumerate(cuts)
+        Step(int(crossings.sender_ns[cut.first]), step_s, cut.clock)
+        for cut, (step_s, _) in zip(cuts, found, strict=True)
     )
-    offset, error = offsets[0] or (None, None)
-    first = {sign: hull for number, sign, hull in lines if number == 0}
-    if offset is not None and error is not None and span_s >= _SHORTEST_FOR_SKEW_S:
+    # Without its steps the clock is one, and the lowest delays of the whole time tell its offset.
+    ahead_s = np.append(0.0, np.cumsum([step.step_s for step in steps]))[epoch]
+    first = {
+        sign: lower_hull(time_s[chosen], delay_s[chosen] - sign * ahead_s[chosen])
+        for sign, chosen in ((1.0, crossings.forward), (-1.0, ~crossings.forward))
+    }
+    offset, error = _offset(first[1.0].lowest(skew), first[-1.0].lowest(-skew))
+    error += sum(error_s for _, error_s in found)
+    if span_s >= _SHORTEST_FOR_SKEW_S:
         # One offset holds to within all that the clocks can have drifted meanwhile, but for what is known of that.
         unknown_skew = _MOST_SKEW if measured is None else measured[1]
-        here_s = time_s if measured is None else time_s[epoch == 0]
-        ends_s = float(here_s.min()), float(here_s.max())
+        ends_s = float(time_s.min()), float(time_s.max())
         error = max(error, feasible_distance(first[1.0], first[-1.0], (offset, skew), unknown_skew, ends_s))
     return Clock(
         reference_ns,
@@ -177,8 +181,37 @@ def _fit(crossings: Crossings, delay_s: Floats, cuts: tuple[Cut, ...], reference
     )
 
 
-def _step_s(before: tuple[float, float] | None, after: tuple[float, float] | None, cut: Cut) -> float:
-    return cut.step_s if before is None or after is None else after[0] - before[0]
+def _skew(
+    clouds: list[tuple[float, Floats, Floats]], lines: list[tuple[int, float, Hull]], span_s: float, fewest: int
+) -> tuple[tuple[float, float] | None, str | None]:
+    """The skew and its error, or why it is not known."""
+    if span_s < _SHORTEST_FOR_SKEW_S or fewest < _FEWEST_FOR_SKEW:
+        too = "short" if span_s < _SHORTEST_FOR_SKEW_S else "few packets"
+        return None, f"skew: too {too} ({span_s:.3g} s, {fewest} packets in one direction)"
+    # What slopes more than any clock is a queue.
+    floors = [one for one in floor_slopes(clouds) if abs(one[0]) - one[1] <= _MOST_SKEW]
+    fits = floor_slope(floors), common_slope([(sign, hull) for _, sign, hull in lines])
+    doubtful = [(fit[0], max(fit[1], disagreement(floors, fit[0]))) for fit in fits if fit is not None]
+    measured = min(doubtful, key=lambda fit: fit[1], default=None)
+    if measured is None or measured[1] > _MOST_SKEW:
+        return None, "skew: queues on the way change too much to show it"
+    slope, error = measured
+    likely = slope / (1 + (error / _USUAL_SKEW) ** 2)
+    return (likely, error + abs(slope - likely)), None
+
+
+def _steps(offsets: list[tuple[float, float] | None], cuts: tuple[Cut, ...]) -> list[tuple[float, float]]:
+    """Each step and its error: from the offsets before it and behind it, where no queue stood for all that time."""
+    least_s = min((one[1] for one in offsets if one is not None), default=0.0)
+    found = []
+    for before, behind, cut in zip(offsets[:-1], offsets[1:], cuts, strict=True):
+        if before is not None and behind is not None:
+            error_s = before[1] + behind[1] - 2 * least_s
+            if error_s <= cut.error_s:
+                found.append((behind[0] - before[0], error_s))
+                continue
+        found.append((cut.step_s, cut.error_s))
+    return found
 
 
 def _offset(forward: float | None, backward: float | None) -> tuple[float, float] | None:
