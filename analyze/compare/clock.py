@@ -8,13 +8,14 @@ lie under all delays and as close to them as can be (Moon, Skelly, Towsley 1999;
 a step moves both directions by the same amount, with opposite signs, at the same place.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from vmtrace.analyze.compare.arrays import Booleans, Floats, Integers
 from vmtrace.analyze.compare.clock_steps import SMALLEST_STEP_S, Cut
-from vmtrace.analyze.compare.host_ticks import Ticks
+from vmtrace.analyze.compare.host_ticks import MOST_SKEW, Ticks
 from vmtrace.analyze.compare.hull import (
     Hull,
     common_slope,
@@ -28,8 +29,6 @@ from vmtrace.analyze.compare.step_proof import Proof
 
 _SHORTEST_FOR_SKEW_S = 1.0
 _FEWEST_FOR_SKEW = 20
-_MOST_SKEW = 500e-6
-"""No clock that is disciplined is let run off by more: RFC 5905, the tolerance of frequencies (MAXFREQ)."""
 _USUAL_SKEW = 100e-6
 """Hosts' clocks rarely differ by more: what is measured counts as far as it is surer than this."""
 
@@ -95,7 +94,7 @@ class Clock:
         return times
 
 
-def measure(crossings: Crossings, hosts: tuple[list[Ticks], list[Ticks]] = ((), ())) -> Clock:
+def measure(crossings: Crossings, hosts: tuple[Sequence[Ticks], Sequence[Ticks]] = ((), ())) -> Clock:
     """Set one clock against the other. `hosts`: what the timestamps of the sender's host, and the receiver's, say."""
     if not len(crossings):
         return _unknown(0, "no packet was captured at both ends")
@@ -162,11 +161,13 @@ def _fit(crossings: Crossings, delay_s: Floats, cuts: tuple[Cut, ...], reference
         sign: lower_hull(time_s[chosen], delay_s[chosen] - sign * ahead_s[chosen])
         for sign, chosen in ((1.0, crossings.forward), (-1.0, ~crossings.forward))
     }
-    offset, error = _offset(first[1.0].lowest(skew), first[-1.0].lowest(-skew))
-    error += sum(error_s for _, error_s in found)
+    forward, backward = first[1.0].lowest(skew), first[-1.0].lowest(-skew)
+    offset = (forward - backward) / 2
+    # Delays are none below nothing: what is less than that is wrong by as much.
+    error = abs(forward + backward) / 2 + sum(error_s for _, error_s in found)
     if span_s >= _SHORTEST_FOR_SKEW_S:
         # One offset holds to within all that the clocks can have drifted meanwhile, but for what is known of that.
-        unknown_skew = _MOST_SKEW if measured is None else measured[1]
+        unknown_skew = MOST_SKEW if measured is None else measured[1]
         ends_s = float(time_s.min()), float(time_s.max())
         error = max(error, feasible_distance(first[1.0], first[-1.0], (offset, skew), unknown_skew, ends_s))
     return Clock(
@@ -189,11 +190,11 @@ def _skew(
         too = "short" if span_s < _SHORTEST_FOR_SKEW_S else "few packets"
         return None, f"skew: too {too} ({span_s:.3g} s, {fewest} packets in one direction)"
     # What slopes more than any clock is a queue.
-    floors = [one for one in floor_slopes(clouds) if abs(one[0]) - one[1] <= _MOST_SKEW]
+    floors = [one for one in floor_slopes(clouds) if abs(one[0]) - one[1] <= MOST_SKEW]
     fits = floor_slope(floors), common_slope([(sign, hull) for _, sign, hull in lines])
     doubtful = [(fit[0], max(fit[1], disagreement(floors, fit[0]))) for fit in fits if fit is not None]
     measured = min(doubtful, key=lambda fit: fit[1], default=None)
-    if measured is None or measured[1] > _MOST_SKEW:
+    if measured is None or measured[1] > MOST_SKEW:
         return None, "skew: queues on the way change too much to show it"
     slope, error = measured
     likely = slope / (1 + (error / _USUAL_SKEW) ** 2)

@@ -112,9 +112,7 @@ class _Found:
     """Sum of by how much packets would fit better on the other side of the cut."""
 
 
-def _steps(
-    order: NDArray[np.intp], delay_s: Floats, forward: Booleans, beside: Booleans | None
-) -> Iterator[_Found]:
+def _steps(order: NDArray[np.intp], delay_s: Floats, forward: Booleans, beside: Booleans | None) -> Iterator[_Found]:
     """Steps in this order of the packets, the largest first."""
     count = len(order)
     block = max(_BLOCK, count // _MOST_BLOCKS)

@@ -15,6 +15,7 @@ from vmtrace.analyze.compare.arrays import Floats, Integers
 from vmtrace.analyze.compare.clock import Clock, Crossings, measure
 from vmtrace.analyze.compare.delays import Delays
 from vmtrace.analyze.compare.gaps import End, Gap, locate
+from vmtrace.analyze.compare.host_ticks import Ticks
 from vmtrace.analyze.compare.losses import Direction, Fate, Side, judge_pair
 from vmtrace.analyze.compare.matching import NOWHERE, Matching, match
 from vmtrace.analyze.compare.packets import read_packets
@@ -133,7 +134,7 @@ def compare(sender: Trace, receiver: Trace) -> Comparison:
     if not len(paired):
         raise NothingInCommonError(_nothing_in_common(*captures))
     work = _Work(sender, receiver, paired)
-    clock = measure(work.crossings)
+    clock = measure(work.crossings, work.timestamps())
     connections = work.connections(clock)
     return Comparison(*captures, clock, connections, _totals(connections), tuple(_warnings(captures, clock, work)))
 
@@ -196,6 +197,10 @@ class _Work:
         self._limits = self._of_pairs("spacing_oversize_threshold_s")
         ours, theirs = self._of_pairs("loss_network_duplicates")
         self._copies = np.nan_to_num(ours), np.nan_to_num(theirs)
+
+    def timestamps(self) -> tuple[list[Ticks], list[Ticks]]:
+        """What the hosts' timestamps say of either capture's clock."""
+        return delays.timestamps(self.paired.sender, self.paired.receiver, self.crossings, self._crossing_pair)
 
     def _of_pairs(self, name: str) -> tuple[Floats, Floats]:
         """A number of each pair by both captures, of both directions, the client's by the sender's capture first.

@@ -11,6 +11,7 @@ import numpy as np
 
 from vmtrace.analyze.compare.arrays import Booleans, Floats, Integers
 from vmtrace.analyze.compare.clock import Crossings
+from vmtrace.analyze.compare.host_ticks import Ticks, ticks
 from vmtrace.analyze.compare.matching import NOWHERE, Matching
 from vmtrace.analyze.compare.packets import Packets
 from vmtrace.analyze.compare.segments import Segments
@@ -51,6 +52,16 @@ def crossings(
         forward[which],
     )
     return found, ours.pair[here[which]]
+
+
+def timestamps(sender: Packets, receiver: Packets, found: Crossings, pair: Integers) -> tuple[list[Ticks], list[Ticks]]:
+    """What the timestamps of the sender's host, and of the receiver's, say of the clock of the capture there."""
+    ends = (
+        (sender, found.sender_packet, found.sender_ns, found.forward),
+        (receiver, found.receiver_packet, found.receiver_ns, ~found.forward),
+    )
+    ours, theirs = (ticks(number[own], ns[own], end.tsval[number[own]], pair[own]) for end, number, ns, own in ends)
+    return ours, theirs
 
 
 def _extreme(group: Integers, value: Integers, choose: np.ufunc) -> Integers:

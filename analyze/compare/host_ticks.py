@@ -1,7 +1,7 @@
 """What the TCP timestamps (RFC 7323) of a host say about the clock of the capture taken there.
 
-TSval counts the ticks of a clock that no one sets. The time of a packet by the capture less that of its TSval is steady
-whatever the path does to the packet: it moves where the capture's clock is set, and by as much.
+TSval counts the ticks of a clock that no one sets. The time of a packet by the capture less the time of its TSval is
+steady, whatever the path does to the packet: it moves where the capture's clock is set, and by as much.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,15 @@ _USUAL_TICKS_S = (1e-6, 0.001, 0.004, 0.01)
 """Of hosts' clocks; another, or slower, count cannot place a step, nor say how large it is."""
 FEWEST = 16
 """Packets on either side of a step."""
-_NEAR = 256
+_NEAR = (FEWEST, 64, 256)
+"""Packets on either side that a level is taken from: more say it to a part of a tick, and take longer."""
+MOST_SKEW = 500e-6
+"""No clock that is disciplined is let run off by more: RFC 5905, the tolerance of frequencies (MAXFREQ)."""
+_ALIKE = 0.25
+"""Share of a step by which it may be another right beside it."""
+_LONGEST_S = 4.0
+"""That so few packets may take for a level of theirs to show a step."""
+_STEADY_S = 0.001
 _MOST_CONNECTIONS = 64
 _HOST_ERROR_S = 100e-6
 
@@ -35,16 +43,15 @@ class Ticks:
     tick_s: float
 
     def covers(self, packet: Integers) -> Booleans:
-        """True where enough packets lie on either side."""
+        """True where enough packets lie close on either side."""
+        place = np.clip(np.searchsorted(self.packet, packet), FEWEST, len(self.packet) - FEWEST)
+        passed_s = (self.tsval[place + FEWEST - 1] - self.tsval[place - FEWEST]) % _WRAP * self.tick_s
         within: Booleans = (packet >= self.packet[FEWEST]) & (packet <= self.packet[-FEWEST])
-        return within
+        return within & (passed_s <= _LONGEST_S)
 
     def jumps(self, least_s: float) -> Iterator[tuple[int, int]]:
         """Where the level moves by so much, the largest first: the last packet before it, and the first behind it."""
-        count = len(self.packet)
-        number = np.arange(count) // FEWEST
-        lows = np.full((1, int(number[-1]) + 1), np.inf)
-        np.minimum.at(lows[0], number, self.late_s)
+        lows = _lows(self.late_s)[None]
         if lows.shape[1] < 3:
             return
         before, behind = lows_before_and_after(lows)
@@ -55,17 +62,26 @@ class Ticks:
             around = slice(max(best + 1 - BLOCKS_AROUND, 0) * FEWEST, (best + 2 + BLOCKS_AROUND) * FEWEST)
             late_s = self.late_s[around]
             place = around.start + parting(late_s - before[0][best], late_s - behind[0][best])
-            if 0 < place < count:
+            if 0 < place < len(self.packet):
                 yield int(self.packet[place - 1]), int(self.packet[place])
 
     def jump(self, packet: int) -> tuple[float, float]:
         """By how much the capture's clock was set before this packet, and the error of that."""
         place = int(np.searchsorted(self.packet, packet))
-        before, behind = slice(max(place - _NEAR, 0), place), slice(place, place + _NEAR)
         if place < FEWEST or len(self.packet) - place < FEWEST:
             return 0.0, np.inf
-        moved_s = float(self.late_s[behind].min() - self.late_s[before].min())
-        return moved_s, sum(self.tick_s / len(np.unique(self.tsval[side])) for side in (before, behind)) + _HOST_ERROR_S
+        at_once, *wider = (self._moved(place, near) for near in _NEAR)
+        moved_s, error_s = min((at_once, *wider), key=lambda found: found[1])
+        # A queue in the host fills by and by.
+        sharp = abs(at_once[0] - moved_s) <= at_once[1] + _ALIKE * abs(moved_s)
+        return moved_s, error_s if sharp else np.inf
+
+    def _moved(self, place: int, near: int) -> tuple[float, float]:
+        sides = slice(max(place - near, 0), place), slice(place, place + near)
+        before_s, behind_s = (float(self.late_s[side].min()) for side in sides)
+        ticks_s = sum(self.tick_s / len(np.unique(self.tsval[side])) for side in sides)
+        passed_s = (int(self.tsval[sides[1]][-1]) - int(self.tsval[sides[0]][0])) % _WRAP * self.tick_s
+        return behind_s - before_s, ticks_s + MOST_SKEW * passed_s + _HOST_ERROR_S
 
     def moved(self, packet: int, step_s: float) -> "Ticks":
         """The same with a step taken out."""
@@ -105,4 +121,14 @@ def _ticks(packet: Integers, time_ns: Integers, tsval: Integers) -> Ticks | None
         return None
     tick_s = float(np.median(passed_s[useful] / counted[useful]))
     usual_s = next((one for one in _USUAL_TICKS_S if abs(tick_s - one) <= _SAME_RATE * one), None)
-    return None if usual_s is None else Ticks(packet, time_s - count * usual_s, tsval, usual_s)
+    if usual_s is None:
+        return None
+    late_s = time_s - count * usual_s
+    # With a queue between the host and the capture they say nothing of steps.
+    steady = np.median(np.abs(np.diff(_lows(late_s)))) <= max(usual_s, _STEADY_S)
+    return Ticks(packet, late_s, tsval, usual_s) if steady else None
+
+
+def _lows(late_s: Floats) -> Floats:
+    lows: Floats = np.minimum.reduceat(late_s, np.arange(0, len(late_s), FEWEST))
+    return lows

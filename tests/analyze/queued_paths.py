@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vmtrace.analyze.compare.arrays import Booleans, Floats
+from vmtrace.analyze.compare.arrays import Floats
 from vmtrace.analyze.compare.clock import Crossings
 from vmtrace.analyze.compare.host_ticks import Ticks, ticks
 
@@ -28,6 +28,15 @@ class Way:
     """Share of the load that is in the captures."""
     route_s: tuple[float, float] = (2.0, 0.0)
     """From this part of the duration on, the route is longer by so many seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One clock is set."""
+
+    whose: str
+    at_s: float
+    by_s: float
 
 
 def through(way: Way, sent_s: Floats, duration_s: float, random: np.random.Generator) -> Floats:
@@ -67,13 +76,9 @@ def crossings(
     back: Way,
     duration_s: float,
     seed: int,
-    *,
-    steps: tuple[tuple[str, float, float], ...] = (),
+    steps: tuple[Step, ...] = (),
 ) -> tuple[Crossings, Floats, tuple[list[Ticks], list[Ticks]]]:
-    """What two captures hold, each packet's delay, and timestamps. Data goes there, an ACK of each second comes back.
-
-    `steps`: whose clock, when (seconds), by how much.
-    """
+    """What two captures hold, each packet's delay, and timestamps. Every second packet is acknowledged."""
     random = np.random.default_rng(seed)
     data_s = np.append([0.0, back.delay_s + there.delay_s + 1e-4], _sent(there, duration_s, random) + 0.1)
     arrived_s = through(there, data_s, duration_s, random)
@@ -91,11 +96,11 @@ def crossings(
     numbers = [np.argsort(np.argsort(times, kind="stable"), kind="stable") for times in (here_s, there_s)]
     delay_s = np.abs(there_s - here_s)
     tsval = np.floor((np.where(forward, here_s - 15e-6, there_s - 15e-6) + 3.0) / _TICK_S).astype(np.int64)
-    for whose, at_s, step_s in steps:
-        if whose == "sender":
-            here_s = here_s + np.where(here_s >= at_s, step_s, 0.0)
+    for one in steps:
+        if one.whose == "sender":
+            here_s = here_s + np.where(here_s >= one.at_s, one.by_s, 0.0)
         else:
-            there_s = there_s + np.where(there_s >= at_s, step_s, 0.0)
+            there_s = there_s + np.where(there_s >= one.at_s, one.by_s, 0.0)
     order = np.argsort(numbers[0])
     made = Crossings(
         numbers[0][order],
@@ -118,15 +123,16 @@ def drawn(seed: int) -> tuple[Way, Way, float]:
     """Paths whose queues rise, stand and drain in either direction or both, or whose route gets longer."""
     random = np.random.default_rng(seed)
     kind = seed % 5
-    duration_s = float(random.uniform(8, 25))
+    duration_s = float(random.uniform(6, 15))
     base_s = float(random.uniform(0.002, 0.06))
 
     def queued() -> tuple[float, ...]:
         return (0.3, *random.choice([0.6, 0.95, 1.0, 1.02, 1.15, 1.5], size=int(random.integers(3, 12))).tolist())
 
-    service_s = float(random.choice([0.0004, 0.0012, 0.006]))
+    service_s = float(random.choice([0.0008, 0.002, 0.006]))
     full = Way(base_s, service_s, queued(), own=float(random.uniform(0.3, 1)))
     empty = Way(base_s, 20e-6, (0.2,), own=0.0)
+    light = Way(base_s, service_s, (0.4,), own=0.9)
     if kind == 0:
         return Way(base_s, service_s, (0.5, 1.4, *(1.03,) * 8), own=1.0), empty, duration_s
     if kind == 1:
@@ -134,6 +140,10 @@ def drawn(seed: int) -> tuple[Way, Way, float]:
     if kind == 2:
         return full, Way(base_s, service_s, queued(), own=0.4, longest_s=float(random.uniform(0.05, 0.6))), duration_s
     if kind == 3:
-        return empty.__class__(base_s, service_s, (0.4,), own=0.9), Way(base_s, service_s, queued(), own=0.0), duration_s
+        return (
+            light,
+            Way(base_s, service_s, queued(), own=0.0),
+            duration_s,
+        )
     route = float(random.uniform(0.3, 0.7)), float(random.uniform(0.005, 0.08))
     return Way(base_s, service_s, queued(), own=0.6, route_s=route), empty, duration_s

@@ -1,5 +1,6 @@
 """Comparisons of real transfers against the emulator's log of what became of every packet."""
 
+import random
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 
 from vmtrace.analyze.compare.comparison import Comparison, compare
 from vmtrace.analyze.trace import read
+from vmtrace.lab.accuracy import clocks
 from vmtrace.lab.fate_log import PacketFate
 from vmtrace.lab.namespaces import missing_requirement
 from vmtrace.lab.ready_scenarios import SCENARIOS
@@ -72,3 +74,12 @@ def test_what_the_application_did_not_write_is_located_at_the_sender(tmp_path: P
     _, comparison = compared("app-stall-cubic-rtt20", tmp_path)
     long = [gap for gap in comparison.total[0].gaps if gap.length_s > 0.2]
     assert [gap.location.value for gap in long] == ["sender"] * 2
+
+
+@pytest.mark.parametrize("name", ["queue-600ms-3", "queues-both-ways-3"])
+def test_clocks_are_right_where_queues_stand(name: str, tmp_path: Path) -> None:
+    (scenario,) = (one for one in clocks.paths(2) if one.name == name)
+    shorter = replace(scenario, transfer=replace(scenario.transfer, seconds=3.0))
+    for told in clocks.judged(run(shorter, tmp_path), name, random.Random(7)):
+        assert told.steps_right, told
+        assert told.offset_right, told
