@@ -96,6 +96,17 @@ def test_what_runs_on_a_bare_vm_needs_only_the_standard_library(room: str) -> No
     assert wrong == []
 
 
+@pytest.mark.parametrize("room", sorted(MAY_IMPORT.keys() - {"lab"}))
+def test_the_walk_through_a_room_is_short_and_names_functions_that_are_there(room: str) -> None:
+    text = (ROOT / room / "README.md").read_text()
+    assert len(text.splitlines()) <= 40
+    steps = re.findall(r"^\| \d+ \| `([\w/.]+)` \| `(\w+)` \|", text, re.MULTILINE)
+    assert len(steps) >= 8
+    assert [at for at in steps if not re.search(rf"\bdef {at[1]}\b", (ROOT / room / at[0]).read_text())] == []
+    files = re.findall(r"`((?:\w+/)*\w+\.py)`", text)
+    assert [file for file in files if not (ROOT / room / file).is_file()] == []
+
+
 def test_every_folder_with_python_is_a_known_room() -> None:
     folders = {path.parent.name for path in ROOT.glob("*/*.py") if not path.parent.name.startswith(".")}
     assert folders - {"build", "target"} <= frozenset(MAY_IMPORT) | OUTSIDE

@@ -80,8 +80,8 @@ WORDS = {
 MESSAGE_WORDS = WORDS | {r"\b(is|are) due\b": "expected ..."}
 HELP_WORDS = MESSAGE_WORDS | {r"<bool>|%%": "a name for the value, one percent sign"}
 ROOMS = ("analyze", "capture", "cloudwatch", "corpus", "providers", "receiver", "sender", "vmtrace")
-DOCUMENTS = ("README.md", "CONTRIBUTING.md", "lab/README.md", "samples/README.md", *sorted(
-    f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")
+DOCUMENTS = ("README.md", "CONTRIBUTING.md", *sorted(
+    path.relative_to(ROOT).as_posix() for path in (*ROOT.glob("docs/*.md"), *ROOT.glob("*/README.md"))
 ))  # fmt: skip
 OLDEST_WORDS = ("still", "beside", "sent again", "repeats", "oversize", "marks of")
 """Of those in WORDS, what comments and names of tests had most of: none may come back."""
