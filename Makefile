@@ -43,7 +43,7 @@ RUST_SOURCES := $(shell find analyze/engine -name '*.rs' -not -path '*/fuzz/*' -
 
 export PYTHON PROFILE
 
-.PHONY: corpus help queue-bench elasticmq setup demo test install lint format types test-rust test-python test-python-side-by-side test-python-alone test-long quick fuzz bench instructions net net-freeze discovery accuracy docs docs-write \
+.PHONY: corpus help queue-bench elasticmq setup demo test install lint format types test-rust test-python test-python-side-by-side test-python-alone test-long quick fuzz bench instructions budget net net-freeze discovery accuracy docs docs-write \
     providers-demo swarm-demo all-installed picture wheel check-tools system-demo system-test clean
 
 help: ## list the targets
@@ -70,7 +70,7 @@ swarm-demo: $(STAMPS)/system-test all-installed ## BitTorrent with an object sto
 	@$(BIN)/python -m vmtrace.lab.swarm.demo --out build/swarm-demo/$$(date +%Y%m%d-%H%M%S) $(SWARM_DEMO)
 
 test: $(STAMPS)/system-test all-installed ## set up, then all checks and tests
-	@$(MAKE) --keep-going lint types test-rust test-python fuzz
+	@$(MAKE) --keep-going lint types test-rust budget test-python fuzz
 	@echo '== all checks and tests passed'
 
 setup: $(STAMPS)/system-test all-installed ## install all that developing needs: system packages, .venv, build
@@ -156,7 +156,12 @@ net-freeze: $(STAMPS)/install-dev ## freeze the engine's output as it is now: to
 instructions: $(STAMPS)/install-dev ## the engine's instructions per packet, by callgrind
 	@tools/system-packages bench
 	@cargo build --release --locked --examples --package vmtrace-core
-	@$(BIN)/python -m tools.engine_instructions
+	@PROFILE=release $(BIN)/python -m tools.engine_instructions
+
+budget: $(STAMPS)/system-test $(STAMPS)/install-dev ## the same in the profile `quick`, against bench/budget.tsv; fails above it
+	@echo '== budget'
+	@cargo build --profile quick --locked --quiet --example analyze --example bench_generate --package vmtrace-core
+	@PROFILE=quick $(BIN)/python -m tools.engine_instructions --check
 
 discovery: $(STAMPS)/system-test $(STAMPS)/install-dev ## the discovery of a lab world with known truth (needs root)
 	@$(BIN)/python -P -m vmtrace.lab.world --out $(DISCOVERY_OUT)

@@ -1,4 +1,5 @@
-//! Analyses a capture without Python: `cargo run --release --example analyze -- FILE [THREADS [ROOM_BYTES]]`, JSON on standard output.
+//! Analyses a capture without Python: `cargo run --release --example analyze -- FILE [THREADS [ROOM_BYTES]]`, JSON on standard output;
+//! on Linux the peak of memory on standard error.
 
 use std::fs::File;
 use std::io::{BufWriter, Write, stdout};
@@ -25,5 +26,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut out = BufWriter::new(stdout().lock());
     analysis.write_json(&mut out, &header)?;
     out.flush()?;
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    status.lines().filter(|line| line.starts_with("VmHWM")).for_each(|line| eprintln!("{line}"));
     Ok(())
 }

@@ -1,10 +1,11 @@
 //! Bulk uploads as the sending host records them: a small discrete-event simulation of TCP over a lossy path.
 //!
-//! Each flow has its own bottleneck (100 Mbit/s, 20 ms). The sender does slow start, additive increase, SACK-based fast
+//! Each flow has its own bottleneck (100 Mbit/s, 20 ms; a policer instead, if one is asked for). The sender does slow start, additive increase, SACK-based fast
 //! retransmission with a halved window, and retransmission timeouts; the receiver acknowledges every second segment, at
 //! once with SACK blocks while there is a hole. Segments are lost at random on the way out. Events come off the heap in
 //! time order, which is the order of the capture.
 
+mod bucket;
 mod receiver;
 mod sender;
 
@@ -13,19 +14,24 @@ use std::collections::BinaryHeap;
 use std::io;
 
 use crate::frame::flags::{ACK, FIN, SYN};
-use crate::frame::{Endpoints, Frame, MSS, Segment};
+use crate::frame::{Agreed, Endpoints, Frame, Segment};
 use crate::random::Random;
 use crate::truth::Truth;
 use crate::writer::CaptureWriter;
+use bucket::Bucket;
+pub use bucket::Policer;
 use receiver::{Acknowledgement, Receiver};
 use sender::{Sender, Transmission};
 
 const START_NS: u64 = 1_750_000_000_000_000_000;
 const MILLISECOND: u64 = 1_000_000;
-const ONE_WAY_NS: u64 = 10 * MILLISECOND;
 /// A full frame at the host's 1 Gbit/s, and at the bottleneck's 100 Mbit/s.
 const HOST_FRAME_NS: u64 = 12_112;
 const BOTTLENECK_FRAME_NS: u64 = 121_120;
+/// Ethernet, IP and TCP with timestamps.
+const HEADER_BYTES: u32 = 66;
+/// So much later comes a segment that is reordered.
+const LATE_NS: u64 = MILLISECOND;
 const TIMER_NS: u64 = 100 * MILLISECOND;
 const TIMEOUT_NS: u64 = 250 * MILLISECOND;
 
@@ -37,6 +43,16 @@ pub struct Config {
     pub packets: u64,
     /// Share of data segments that the path loses.
     pub loss: f64,
+    /// Share of data segments that the path delays behind later ones.
+    pub reordering: f64,
+    /// Round trip time of the empty path.
+    pub rtt_ms: u64,
+    /// A token bucket that drops what it has no tokens for.
+    pub policer: Option<Policer>,
+    /// Last part of the client's address: of captures that are merged each has its own.
+    pub client: u8,
+    /// TCP options.
+    pub agreed: Agreed,
     /// Seed of all that is random.
     pub seed: u64,
 }
@@ -50,11 +66,10 @@ pub fn generate(config: &Config, writer: &mut CaptureWriter) -> io::Result<Truth
         made: 0,
         truth: Truth { connections: config.flows.into(), ..Truth::default() },
         writer,
-        packets: config.packets,
-        loss: config.loss,
+        config,
     };
     for number in 0..config.flows {
-        let flow = Flow::new(number, &mut simulation.random);
+        let flow = Flow::new(number, config, &mut simulation.random);
         simulation.flows.push(flow);
         simulation.at(START_NS + u64::from(number) * 3_700_123 % 1_000_000_000, number, Event::Open);
     }
@@ -124,26 +139,29 @@ struct Flow {
     receiver: Receiver,
     interface_free_ns: u64,
     bottleneck_free_ns: u64,
+    bucket: Option<Bucket>,
     ready_scheduled: bool,
     last_progress_ns: u64,
     closed: bool,
 }
 
 impl Flow {
-    fn new(number: u32, random: &mut Random) -> Self {
+    fn new(number: u32, config: &Config, random: &mut Random) -> Self {
         Self {
             ends: Endpoints {
-                addresses: [[10, 0, 0, 5], [198, 51, 100, (1 + number % 250) as u8]],
+                addresses: [[10, 0, 0, config.client], [198, 51, 100, (1 + number % 250) as u8]],
                 ports: [40_000 + (number % 20_000) as u16, 5201],
+                agreed: config.agreed,
             },
             isn: [random.bits() as u32, random.bits() as u32],
             ip_id: [random.bits() as u16, random.bits() as u16],
             clock: [random.bits() as u32, random.bits() as u32],
             echo: 0,
-            sender: Sender::default(),
-            receiver: Receiver::default(),
+            sender: Sender::new(config.agreed.segment_bytes),
+            receiver: Receiver::new(config.agreed.segment_bytes),
             interface_free_ns: 0,
             bottleneck_free_ns: 0,
+            bucket: config.policer.map(Bucket::new),
             ready_scheduled: false,
             last_progress_ns: 0,
             closed: false,
@@ -162,11 +180,14 @@ struct Simulation<'a> {
     made: u64,
     truth: Truth,
     writer: &'a mut CaptureWriter,
-    packets: u64,
-    loss: f64,
+    config: &'a Config,
 }
 
 impl Simulation<'_> {
+    fn one_way_ns(&self) -> u64 {
+        self.config.rtt_ms * MILLISECOND / 2
+    }
+
     fn at(&mut self, time_ns: u64, flow: u32, event: Event) {
         self.made += 1;
         self.events.push(Scheduled { time_ns, made: self.made, flow, event });
@@ -200,14 +221,15 @@ impl Simulation<'_> {
             timestamps: (state.timestamp(0, now), 0),
             ..Segment::default()
         };
-        self.at(now + 2 * ONE_WAY_NS, flow, Event::Opened);
+        self.at(now + 2 * self.one_way_ns(), flow, Event::Opened);
         self.emit(now, flow, syn)
     }
 
     fn opened(&mut self, now: u64, flow: u32) -> io::Result<()> {
+        let one_way_ns = self.one_way_ns();
         let state = &mut self.flows[flow as usize];
-        let tsval = state.timestamp(1, now - ONE_WAY_NS);
-        let sent = state.timestamp(0, now - 2 * ONE_WAY_NS);
+        let tsval = state.timestamp(1, now - one_way_ns);
+        let sent = state.timestamp(0, now - 2 * one_way_ns);
         (state.echo, state.receiver.recent_tsval, state.last_progress_ns) = (tsval, sent, now);
         let syn_ack = Segment {
             from_server: true,
@@ -228,7 +250,7 @@ impl Simulation<'_> {
 
     /// Sends what the window allows, one segment each time the interface is free.
     fn pump(&mut self, now: u64, flow: u32) -> io::Result<()> {
-        let more = self.truth.packets < self.packets;
+        let more = self.truth.packets < self.config.packets;
         loop {
             let state = &mut self.flows[flow as usize];
             if !state.sender.may_send(more) {
@@ -251,22 +273,36 @@ impl Simulation<'_> {
             state.closed = true;
             let end = state.sender.next;
             self.client_sends(now, flow, FIN | ACK, end, 0)?;
-            self.at(now + 2 * ONE_WAY_NS, flow, Event::Closed);
+            self.at(now + 2 * self.one_way_ns(), flow, Event::Closed);
         }
         Ok(())
     }
 
     fn transmit(&mut self, now: u64, flow: u32, transmission: Transmission) -> io::Result<()> {
         self.truth.data_segments += 1;
-        self.truth.payload_bytes += u64::from(MSS);
+        let segment_bytes = self.config.agreed.segment_bytes;
+        self.truth.payload_bytes += u64::from(segment_bytes);
         self.truth.retransmitted_segments += u64::from(transmission.again);
-        self.client_sends(now, flow, ACK, transmission.start, MSS)?;
-        if self.random.chance(self.loss) {
+        self.client_sends(now, flow, ACK, transmission.start, segment_bytes)?;
+        if self.random.chance(self.config.loss) {
             return Ok(());
         }
+        let is_late = self.config.reordering > 0.0 && self.random.chance(self.config.reordering);
+        let one_way_ns = self.one_way_ns();
         let state = &mut self.flows[flow as usize];
-        let arrival_ns = (now + ONE_WAY_NS).max(state.bottleneck_free_ns + BOTTLENECK_FRAME_NS);
-        state.bottleneck_free_ns = arrival_ns;
+        let mut arrival_ns = now + one_way_ns;
+        match &mut state.bucket {
+            Some(bucket) => {
+                if !bucket.lets_pass(now, segment_bytes + HEADER_BYTES) {
+                    return Ok(());
+                }
+            }
+            None => {
+                arrival_ns = arrival_ns.max(state.bottleneck_free_ns + BOTTLENECK_FRAME_NS);
+                state.bottleneck_free_ns = arrival_ns;
+            }
+        }
+        arrival_ns += if is_late { LATE_NS } else { 0 };
         let tsval = state.timestamp(0, now);
         self.at(arrival_ns, flow, Event::Arrival { transmission, tsval });
         Ok(())
@@ -276,14 +312,16 @@ impl Simulation<'_> {
         let state = &mut self.flows[flow as usize];
         let own_tsval = state.timestamp(1, now);
         if let Some(acknowledgement) = state.receiver.receive(transmission.start, tsval, own_tsval) {
-            self.at(now + ONE_WAY_NS, flow, Event::Acknowledged(acknowledgement));
+            self.at(now + self.one_way_ns(), flow, Event::Acknowledged(acknowledgement));
         }
     }
 
     fn acknowledged(&mut self, now: u64, flow: u32, acknowledgement: &Acknowledgement) -> io::Result<()> {
         let state = &mut self.flows[flow as usize];
         state.echo = acknowledgement.timestamps.0;
-        if state.sender.acknowledge(acknowledgement.next, &acknowledgement.sack) {
+        let has_sack = self.config.agreed.sack;
+        let sack: &[_] = if has_sack { &acknowledgement.sack } else { &[] };
+        if state.sender.acknowledge(acknowledgement.next, sack, has_sack) {
             state.last_progress_ns = now;
         }
         let wire = |offset: u64| state.isn[0].wrapping_add(1).wrapping_add(offset as u32);
@@ -302,11 +340,12 @@ impl Simulation<'_> {
     }
 
     fn timer(&mut self, now: u64, flow: u32) -> io::Result<()> {
+        let one_way_ns = self.one_way_ns();
         let state = &mut self.flows[flow as usize];
         if state.closed {
             return Ok(());
         }
-        if now - state.last_progress_ns > TIMEOUT_NS {
+        if now - state.last_progress_ns > TIMEOUT_NS.max(6 * one_way_ns) {
             state.sender.time_out();
             state.last_progress_ns = now;
         }
@@ -315,8 +354,9 @@ impl Simulation<'_> {
     }
 
     fn closed(&mut self, now: u64, flow: u32) -> io::Result<()> {
+        let one_way_ns = self.one_way_ns();
         let state = &mut self.flows[flow as usize];
-        let tsval = state.timestamp(1, now - ONE_WAY_NS);
+        let tsval = state.timestamp(1, now - one_way_ns);
         state.echo = tsval;
         let end = state.sender.next;
         let fin_ack = Segment {
@@ -325,7 +365,7 @@ impl Simulation<'_> {
             acknowledgement: state.isn[0].wrapping_add(2).wrapping_add(end as u32),
             flags: FIN | ACK,
             window: 24_576,
-            timestamps: (tsval, state.timestamp(0, now - 2 * ONE_WAY_NS)),
+            timestamps: (tsval, state.timestamp(0, now - 2 * one_way_ns)),
             ..Segment::default()
         };
         self.emit(now, flow, fin_ack)?;

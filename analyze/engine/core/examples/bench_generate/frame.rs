@@ -6,6 +6,9 @@ use std::sync::LazyLock;
 /// Payload bytes of a full segment: MTU 1500, less IP and TCP headers with timestamps.
 pub const MSS: u32 = 1448;
 
+const TIMESTAMP_BYTES: u32 = 12;
+const NOP: u8 = 1;
+
 /// What every segment carries, from its start: with it checksums are quick and repeats carry the same bytes.
 static PAYLOAD: LazyLock<[u8; MSS as usize]> = LazyLock::new(|| {
     let mut random = crate::random::Random::new(7);
@@ -33,6 +36,23 @@ pub struct Endpoints {
     pub addresses: [[u8; 4]; 2],
     /// TCP ports.
     pub ports: [u16; 2],
+    /// Options that the handshake agrees on.
+    pub agreed: Agreed,
+}
+
+/// TCP options that both ends offer.
+#[derive(Clone, Copy)]
+pub struct Agreed {
+    /// Bytes of a full segment.
+    pub segment_bytes: u32,
+    pub sack: bool,
+    pub timestamps: bool,
+}
+
+impl Default for Agreed {
+    fn default() -> Self {
+        Self { segment_bytes: MSS, sack: true, timestamps: true }
+    }
 }
 
 /// What stands in the headers of one segment.
@@ -69,7 +89,7 @@ impl Frame {
     /// Puts the segment into a frame.
     pub fn new(ends: &Endpoints, segment: &Segment) -> Self {
         let mut headers = [0; 94];
-        let options = options(segment, &mut headers[54..]);
+        let options = options(segment, ends.agreed, &mut headers[54..]);
         let tcp_length = 20 + options;
         let payload_length = segment.payload_length as usize;
         let (from, to) = (usize::from(segment.from_server), usize::from(!segment.from_server));
@@ -114,7 +134,7 @@ impl Frame {
 }
 
 /// Writes the options and gives their length in bytes.
-fn options(segment: &Segment, out: &mut [u8]) -> usize {
+fn options(segment: &Segment, agreed: Agreed, out: &mut [u8]) -> usize {
     let (value, echo) = segment.timestamps;
     if segment.flags & flags::SYN != 0 {
         // MSS 1460, SACK permitted, timestamps, window scale 7: the order of Linux.
@@ -122,21 +142,36 @@ fn options(segment: &Segment, out: &mut [u8]) -> usize {
         put32(out, 8, value);
         put32(out, 12, echo);
         out[16..20].copy_from_slice(&[1, 3, 3, 7]);
+        put16(out, 2, (agreed.segment_bytes + TIMESTAMP_BYTES) as u16);
+        if !agreed.sack {
+            out[4..6].fill(NOP);
+        }
+        if !agreed.timestamps {
+            out[6..16].fill(NOP);
+        }
         return 20;
     }
-    out[..4].copy_from_slice(&[1, 1, 8, 10]);
-    put32(out, 4, value);
-    put32(out, 8, echo);
+    let mut length = 0;
+    if agreed.timestamps {
+        out[..4].copy_from_slice(&[1, 1, 8, 10]);
+        put32(out, 4, value);
+        put32(out, 8, echo);
+        length = 12;
+    }
+    if !agreed.sack {
+        return length;
+    }
     let blocks = segment.sack.iter().filter(|(start, end)| start != end).count();
     if blocks == 0 {
-        return 12;
+        return length;
     }
-    out[12..16].copy_from_slice(&[1, 1, 5, 2 + 8 * blocks as u8]);
+    out[length..length + 4].copy_from_slice(&[1, 1, 5, 2 + 8 * blocks as u8]);
+    length += 4;
     for (number, (start, end)) in segment.sack.iter().take(blocks).enumerate() {
-        put32(out, 16 + 8 * number, *start);
-        put32(out, 20 + 8 * number, *end);
+        put32(out, length + 8 * number, *start);
+        put32(out, length + 4 + 8 * number, *end);
     }
-    16 + 8 * blocks
+    length + 8 * blocks
 }
 
 fn sum_of_pseudo_header(headers: &[u8], tcp_length: usize) -> u64 {

@@ -2,6 +2,8 @@
 //!
 //! ```text
 //! bench_generate bulk  OUT [--flows 8] [--packets 10000000] [--loss 0.001] [--snap 96] [--format pcap] [--seed 1]
+//!       [--reordering 0] [--rtt-ms 20] [--policer-kbps RATE] [--policer-bytes 64000] [--client 5]
+//!       [--segment-bytes 1448] [--sack true] [--timestamps true]
 //! bench_generate short OUT [--connections 100000] [--loss 0.01] [--snap 96] [--format pcap] [--seed 1]
 //! bench_generate open  OUT: as short, and none of them is closed
 //! ```
@@ -18,6 +20,7 @@ mod writer;
 use std::error::Error;
 use std::path::PathBuf;
 
+use crate::frame::Agreed;
 use crate::writer::{CaptureWriter, Format};
 
 /// What the command line asks for.
@@ -28,6 +31,12 @@ struct Arguments {
     packets: u64,
     connections: u32,
     loss: Option<f64>,
+    reordering: f64,
+    rtt_ms: u64,
+    policer_kbps: Option<u64>,
+    policer_bytes: u64,
+    client: u8,
+    agreed: Agreed,
     snap_length: usize,
     format: Format,
     seed: u64,
@@ -42,6 +51,13 @@ fn main() -> Result<(), Box<dyn Error>> {
                 flows: arguments.flows,
                 packets: arguments.packets,
                 loss: arguments.loss.unwrap_or(0.001),
+                reordering: arguments.reordering,
+                rtt_ms: arguments.rtt_ms,
+                policer: arguments
+                    .policer_kbps
+                    .map(|kbps| bulk::Policer { rate_bps: kbps * 1000, burst_bytes: arguments.policer_bytes }),
+                client: arguments.client,
+                agreed: arguments.agreed,
                 seed: arguments.seed,
             },
             &mut writer,
@@ -70,6 +86,12 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Arguments, Box<dyn E
         packets: 10_000_000,
         connections: 100_000,
         loss: None,
+        reordering: 0.0,
+        rtt_ms: 20,
+        policer_kbps: None,
+        policer_bytes: 64_000,
+        client: 5,
+        agreed: Agreed::default(),
         snap_length: 96,
         format: Format::Pcap,
         seed: 1,
@@ -81,6 +103,14 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Arguments, Box<dyn E
             "--packets" => arguments.packets = value.parse()?,
             "--connections" => arguments.connections = value.parse()?,
             "--loss" => arguments.loss = Some(value.parse()?),
+            "--reordering" => arguments.reordering = value.parse()?,
+            "--rtt-ms" => arguments.rtt_ms = value.parse()?,
+            "--policer-kbps" => arguments.policer_kbps = Some(value.parse()?),
+            "--policer-bytes" => arguments.policer_bytes = value.parse()?,
+            "--client" => arguments.client = value.parse()?,
+            "--segment-bytes" => arguments.agreed.segment_bytes = value.parse::<u32>()?.min(frame::MSS),
+            "--sack" => arguments.agreed.sack = value.parse()?,
+            "--timestamps" => arguments.agreed.timestamps = value.parse()?,
             "--snap" => arguments.snap_length = value.parse()?,
             "--format" => arguments.format = value.parse()?,
             "--seed" => arguments.seed = value.parse()?,

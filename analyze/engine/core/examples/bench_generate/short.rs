@@ -8,7 +8,7 @@ use std::collections::BinaryHeap;
 use std::io;
 
 use crate::frame::flags::{ACK, FIN, PSH, SYN};
-use crate::frame::{Endpoints, Frame, MSS, Segment};
+use crate::frame::{Agreed, Endpoints, Frame, MSS, Segment};
 use crate::random::Random;
 use crate::truth::Truth;
 use crate::writer::CaptureWriter;
@@ -88,6 +88,7 @@ fn endpoints(number: u32) -> Endpoints {
     Endpoints {
         addresses: [client, [203, 0, 113, (1 + number.wrapping_mul(7) % 64) as u8]],
         ports: [32768 + (number / 1000 % 28_000) as u16, 8080],
+        agreed: Agreed::default(),
     }
 }
 

@@ -1,7 +1,5 @@
 //! The receiving end of a bulk flow: what it has, and what it says about it.
 
-use crate::frame::MSS;
-
 /// 3 MiB at scale 7. Linux never takes back what it offered, so data beyond a hole does not change the field.
 const WINDOW: u16 = 24_576;
 
@@ -21,6 +19,7 @@ pub struct Acknowledgement {
 /// The state of a receiver.
 #[derive(Default)]
 pub struct Receiver {
+    segment_bytes: u32,
     next: u64,
     /// Ranges beyond a hole, the one that changed last first.
     beyond: Vec<(u64, u64)>,
@@ -31,9 +30,14 @@ pub struct Receiver {
 }
 
 impl Receiver {
+    /// A receiver of segments of that many bytes.
+    pub fn new(segment_bytes: u32) -> Self {
+        Self { segment_bytes, ..Self::default() }
+    }
+
     /// Takes a full segment that starts at `start`; gives the ACK that goes out at once, if one does.
     pub fn receive(&mut self, start: u64, tsval: u32, own_tsval: u32) -> Option<Acknowledgement> {
-        let end = start + u64::from(MSS);
+        let end = start + u64::from(self.segment_bytes);
         if start <= self.last_acknowledged {
             self.recent_tsval = tsval;
         }

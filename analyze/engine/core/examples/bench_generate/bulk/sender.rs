@@ -2,8 +2,6 @@
 
 use std::collections::VecDeque;
 
-use crate::frame::MSS;
-
 /// Later deliveries after which an earlier transmission counts as lost (RFC 6675's DupThresh, by order of sending).
 const REORDERING: u64 = 3;
 const INITIAL_WINDOW: f64 = 10.0;
@@ -28,6 +26,7 @@ struct Outstanding {
 
 /// The state of a sender.
 pub struct Sender {
+    segment_bytes: u32,
     /// The next new byte.
     pub next: u64,
     first: u64,
@@ -39,11 +38,15 @@ pub struct Sender {
     window: f64,
     threshold: f64,
     recovery_end: Option<u64>,
+    /// ACKs that brought nothing new, one behind the other.
+    duplicates: u32,
 }
 
-impl Default for Sender {
-    fn default() -> Self {
+impl Sender {
+    /// A sender of segments of that many bytes.
+    pub fn new(segment_bytes: u32) -> Self {
         Self {
+            segment_bytes,
             next: 0,
             first: 0,
             outstanding: VecDeque::new(),
@@ -54,14 +57,15 @@ impl Default for Sender {
             window: INITIAL_WINDOW,
             threshold: f64::MAX,
             recovery_end: None,
+            duplicates: 0,
         }
     }
-}
 
-impl Sender {
     /// True if the window has room and there is something to send; new data only if `more`.
     pub fn may_send(&self, more: bool) -> bool {
-        f64::from(self.in_flight) < self.window.floor() && (self.lost > 0 || more)
+        // Each duplicate ACK says that one segment has left the path.
+        let window = self.window.floor() + f64::from(self.duplicates);
+        f64::from(self.in_flight) < window && (self.lost > 0 || more)
     }
 
     /// True if all that was sent is acknowledged.
@@ -79,22 +83,22 @@ impl Sender {
             self.outstanding[index].lost = false;
             self.outstanding[index].order = self.order;
             self.lost -= 1;
-            return Transmission { start: self.first + index as u64 * u64::from(MSS), again: true };
+            return Transmission { start: self.first + index as u64 * u64::from(self.segment_bytes), again: true };
         }
         let start = self.next;
-        self.next += u64::from(MSS);
+        self.next += u64::from(self.segment_bytes);
         self.outstanding.push_back(Outstanding { order: self.order, sacked: false, lost: false });
         Transmission { start, again: false }
     }
 
     /// Takes an ACK in; true if it says anything new.
-    pub fn acknowledge(&mut self, next: u64, sack: &[(u64, u64)]) -> bool {
+    pub fn acknowledge(&mut self, next: u64, sack: &[(u64, u64)], has_sack: bool) -> bool {
         let mut delivered = 0;
         let mut latest = 0;
         while self.first < next
             && let Some(segment) = self.outstanding.pop_front()
         {
-            self.first += u64::from(MSS);
+            self.first += u64::from(self.segment_bytes);
             delivered += 1;
             latest = latest.max(segment.order);
             self.sacked -= u32::from(segment.sacked);
@@ -109,7 +113,10 @@ impl Sender {
             self.mark_lost(latest);
         }
         if self.recovery_end.is_some_and(|end| self.first >= end) {
-            self.recovery_end = None;
+            (self.recovery_end, self.duplicates) = (None, 0);
+        }
+        if !has_sack {
+            self.count_duplicates(advanced);
         }
         if advanced && self.recovery_end.is_none() {
             self.grow(delivered);
@@ -129,11 +136,11 @@ impl Sender {
         self.in_flight = 0;
         self.threshold = (self.window / 2.0).max(2.0);
         self.window = 1.0;
-        self.recovery_end = None;
+        (self.recovery_end, self.duplicates) = (None, 0);
     }
 
     fn mark_sacked(&mut self, start: u64, end: u64, delivered: &mut u32) -> u64 {
-        let index = |position: u64| (position.saturating_sub(self.first) / u64::from(MSS)) as usize;
+        let index = |position: u64| (position.saturating_sub(self.first) / u64::from(self.segment_bytes)) as usize;
         let range = index(start)..index(end).min(self.outstanding.len());
         let mut latest = 0;
         for segment in self.outstanding.range_mut(range).filter(|segment| !segment.sacked) {
@@ -147,10 +154,28 @@ impl Sender {
         latest
     }
 
+    /// NewReno (RFC 6582): the third duplicate, and each partial ACK of a recovery, say that the first segment is lost.
+    fn count_duplicates(&mut self, advanced: bool) {
+        match (self.recovery_end.is_some(), advanced) {
+            (true, true) => self.lose(|index, _| index == 0),
+            (false, true) => self.duplicates = 0,
+            (_, false) => {
+                self.duplicates += u32::from(!self.outstanding.is_empty());
+                if self.duplicates == 3 && self.recovery_end.is_none() {
+                    self.lose(|index, _| index == 0);
+                }
+            }
+        }
+    }
+
     fn mark_lost(&mut self, latest: u64) {
+        self.lose(|_, segment| segment.order + REORDERING <= latest);
+    }
+
+    fn lose(&mut self, is_lost: impl Fn(usize, &Outstanding) -> bool) {
         let mut found = 0;
-        for segment in &mut self.outstanding {
-            if !segment.sacked && !segment.lost && segment.order + REORDERING <= latest {
+        for (index, segment) in self.outstanding.iter_mut().enumerate() {
+            if !segment.sacked && !segment.lost && is_lost(index, segment) {
                 segment.lost = true;
                 found += 1;
             }
