@@ -19,7 +19,7 @@ SOURCES = Path(__file__).parents[2] / "analyze/engine/core/src"
 
 # A room is a folder or a single file; `analyze/engine/core/src/README.md` says what each owns.
 TOP = (
-    ("link_type",),
+    ("link_type", "keyed"),
     ("read",),
     ("packet",),
     ("decode",),

@@ -13,7 +13,7 @@
 //! output/    summaries       -> JSON, columns
 //! ```
 //!
-//! `packet` and `link_type` are what several stages speak of: a TCP segment, and what frames begin with. `README.md` beside
+//! `packet` and `link_type` are what several stages speak of: a TCP segment, and what frames begin with; `keyed` has tables. `README.md` beside
 //! this file walks one packet through all of them.
 //!
 //! Nothing here knows a clock, a file name or Python; the binding crate does. No panic may be reachable from input.
@@ -22,6 +22,7 @@ pub mod analysis;
 pub mod decode;
 pub mod dns;
 pub mod filter;
+mod keyed;
 pub mod link_type;
 pub mod output;
 pub mod packet;

@@ -5,9 +5,10 @@
 //!
 //! [`crate::analysis::points_apart`] measures with it, [`crate::analysis::pairs`] says with it which frames are of which point.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 use crate::decode::hash::GOLDEN;
+use crate::keyed::KeyedMap;
 use crate::packet::{Packet, option_bits, tcp_flags};
 use crate::read::record::Record;
 use crate::tcp::stats::sequence::serial_difference;
@@ -97,6 +98,11 @@ impl Passed {
         mix(mix(self.voice, u64::from(self.sequence) << 32 | u64::from(self.length)), u64::from(self.ip_id))
     }
 
+    /// It is of a share of all packets, and with it its copies, wherever they passed.
+    pub(crate) fn is_one_of(&self, every: u64) -> bool {
+        (mix(self.voice, u64::from(self.sequence >> STRETCH_BITS)) >> 32).is_multiple_of(every)
+    }
+
     /// Where it is looked for.
     fn stretches(&self) -> impl Iterator<Item = u64> + use<> {
         let (voice, from) = (self.voice, self.sequence >> STRETCH_BITS);
@@ -160,7 +166,7 @@ pub(crate) struct Copies {
     ring: VecDeque<Passed>,
     /// Order of the first of them.
     oldest: u64,
-    by_stretch: HashMap<u64, VecDeque<u64>>,
+    by_stretch: KeyedMap<u64, VecDeque<u64>>,
     /// A packet without a copy was forgotten.
     pub(crate) forgot: bool,
 }

@@ -3,9 +3,8 @@
 //!
 //! [`crate::analysis::points_apart`] shows it packets and their copies; [`crate::analysis::two_clocks`] asks it for each packet.
 
-use std::collections::HashMap;
-
 use crate::analysis::copies::{Passed, Point, sorted};
+use crate::keyed::KeyedMap;
 use crate::packet::Packet;
 use crate::tcp::capture::lag::Host;
 
@@ -53,14 +52,14 @@ impl Known {
 /// The first reading.
 #[derive(Debug, Default)]
 pub(crate) struct HopsApart {
-    hosts: HashMap<Host, Known>,
+    hosts: KeyedMap<Host, Known>,
 }
 
 /// See the module.
 #[derive(Debug, Default)]
 pub(crate) struct Hops {
     /// Of each host the point at which it is, and the TTL there.
-    pub(crate) at: HashMap<Host, (Point, u8)>,
+    pub(crate) at: KeyedMap<Host, (Point, u8)>,
     /// Clock of the second point less that of the first, which is at the host that sent most.
     pub(crate) offset_ns: i64,
 }
@@ -102,11 +101,19 @@ impl HopsApart {
         if way_ns <= 0 || way_ns.max(offset_ns.saturating_abs()) < SHORTEST_WAY_NS {
             return None;
         }
-        let mut at = HashMap::from([(*top, (Point::First, sent_most.ttl))]);
-        for (host, known) in others() {
-            let of_peer = known.peer.and_then(|peer| at.get(&peer)).map(|(point, _)| *point);
-            at.insert(*host, (of_peer.map_or(Point::Second, Point::other), known.ttl));
+        let mut at = KeyedMap::from_iter([(*top, (Point::First, sent_most.ttl))]);
+        // From host to peer, whatever order the table has them in.
+        let mut left: Vec<(&Host, &Known)> = others().collect();
+        left.sort_by_key(|(host, _)| **host);
+        let mut placed = 0;
+        while at.len() > placed {
+            placed = at.len();
+            left.retain(|(host, known)| {
+                let of_peer = known.peer.and_then(|peer| at.get(&peer)).map(|(point, _)| point.other());
+                of_peer.is_none_or(|point| at.insert(**host, (point, known.ttl)).is_some())
+            });
         }
+        at.extend(left.into_iter().map(|(host, known)| (*host, (Point::Second, known.ttl))));
         Some(Hops { at, offset_ns })
     }
 }

@@ -4,9 +4,10 @@
 //!
 //! Stands between reading and [`crate::analysis::stage::Intake`]: records of lagging hosts get their true time and their place in it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use crate::decode::frame::{Decoded, decode};
+use crate::keyed::KeyedMap;
 use crate::read::chunk_source::ChunkSource;
 use crate::read::input_facts::InputFacts;
 use crate::read::read_error::ReadError;
@@ -28,7 +29,7 @@ struct Place {
 /// A source whose lagging hosts are put where they belong.
 pub struct LaggedSource {
     inner: Box<dyn ChunkSource>,
-    lags: HashMap<(u16, Host), i64>,
+    lags: KeyedMap<(u16, Host), i64>,
     longest_ns: i64,
     read: Chunk,
     waiting: BTreeMap<Place, (Record, Vec<u8>)>,

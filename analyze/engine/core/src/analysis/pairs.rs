@@ -2,12 +2,11 @@
 //!
 //! [`crate::analysis::points_apart`] has measured how far apart copies lie.
 
-use std::collections::HashMap;
-
 use crate::analysis::copies::{Copies, Passed};
 use crate::analysis::gaps_to_copies::LastPair;
 use crate::analysis::point_labels::TwoClocks;
 use crate::analysis::points_apart::Apart;
+use crate::keyed::KeyedMap;
 use crate::packet::Packet;
 use crate::read::record::Record;
 use crate::tcp::capture::lag::Host;
@@ -19,7 +18,7 @@ const MOST_FLOWS: usize = 1 << 18;
 pub(crate) struct Pairs {
     apart: Apart,
     copies: Copies,
-    last: HashMap<(u32, u32), LastPair>,
+    last: KeyedMap<(u32, u32), LastPair>,
     order: u64,
     found: TwoClocks,
 }
@@ -27,7 +26,7 @@ pub(crate) struct Pairs {
 impl Pairs {
     pub(crate) fn new(apart: Apart) -> Self {
         let found = TwoClocks::new(&apart);
-        Self { apart, copies: Copies::default(), last: HashMap::new(), order: 0, found }
+        Self { apart, copies: Copies::default(), last: KeyedMap::default(), order: 0, found }
     }
 
     /// The next packet.

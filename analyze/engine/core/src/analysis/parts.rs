@@ -48,9 +48,12 @@ pub fn analyze_in_parts(
             (whole, is_overfull) = Reading::of_part(open(again()?), options, &part, observer, patience)?;
         }
     }
-    if !is_overfull && !whole.interrupted && whole.may_be_of_two_points() {
+    if !is_overfull
+        && !whole.interrupted
+        && let Some(sample) = whole.second_look()
+    {
         let reopened = || again().map(open);
-        if let Some(clocks) = two_clocks::find(&reopened, observer)? {
+        if let Some(clocks) = two_clocks::find(sample, &reopened, observer)? {
             drop(whole);
             let one = Box::new(OnePoint::new(reopened()?, clocks));
             (whole, is_overfull) = Reading::of_part(one, options, &part, observer, patience)?;

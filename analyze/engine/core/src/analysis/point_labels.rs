@@ -2,13 +2,12 @@
 //!
 //! [`crate::analysis::two_clocks`] finds it, [`crate::analysis::one_point`] leaves the records of one point.
 
-use std::collections::{HashMap, HashSet};
-
 use crate::analysis::copies::{Passed, Point};
 use crate::analysis::gaps_to_copies::Usual;
 use crate::analysis::hops_apart::Hops;
 use crate::analysis::points_apart::Apart;
 use crate::decode::frame::{Decoded, decode};
+use crate::keyed::{KeyedMap, KeyedSet};
 use crate::packet::Packet;
 use crate::read::record::Record;
 use crate::tcp::capture::lag::Host;
@@ -28,13 +27,13 @@ pub(crate) struct TwoClocks {
     /// By input and frame, as far as frames were told apart.
     frames: Vec<Vec<Option<Point>>>,
     /// By input and interface: frames of each point.
-    interfaces: HashMap<(u16, u16), [u64; 2]>,
+    interfaces: KeyedMap<(u16, u16), [u64; 2]>,
     /// By point: the first and the last time.
     times_ns: [Option<(i64, i64)>; 2],
     /// Connections of which packets are there twice.
-    connections: HashSet<u32>,
+    connections: KeyedSet<u32>,
     /// The point at which each host is, and how much later the other one shows its packets.
-    hosts: HashMap<Host, (Point, i64)>,
+    hosts: KeyedMap<Host, (Point, i64)>,
     /// Routers between the points say which packet passed which.
     hops: Option<Hops>,
     /// The point at the host that sent most.
@@ -46,12 +45,12 @@ pub(crate) struct TwoClocks {
 }
 
 impl TwoClocks {
-    fn at(hosts: HashMap<Host, (Point, i64)>, kept: Point, offset_ns: i64) -> Self {
+    fn at(hosts: KeyedMap<Host, (Point, i64)>, kept: Point, offset_ns: i64) -> Self {
         Self {
             frames: Vec::new(),
-            interfaces: HashMap::new(),
+            interfaces: KeyedMap::default(),
             times_ns: [None; 2],
-            connections: HashSet::new(),
+            connections: KeyedSet::default(),
             hosts,
             hops: None,
             kept,

@@ -10,12 +10,11 @@
 //!
 //! Rule: docs/methods.md, "A path or a clock between the copies".
 
-use std::collections::HashMap;
-
 use crate::analysis::copies::{Copies, Passed, Point};
 use crate::analysis::gaps_to_copies::{Gaps, LONGEST_QUEUE_NS, Measured, Usual};
 use crate::analysis::hops_apart::{Hops, HopsApart};
 use crate::analysis::turnarounds::Turnarounds;
+use crate::keyed::KeyedMap;
 use crate::packet::{Packet, tcp_flags};
 use crate::read::record::Record;
 use crate::tcp::capture::lag::Host;
@@ -53,11 +52,11 @@ const HOST_SHARE: i64 = 8;
 /// What the first reading says.
 #[derive(Debug)]
 pub(crate) struct Apart {
-    pub(crate) hosts: HashMap<Host, Usual>,
+    pub(crate) hosts: KeyedMap<Host, Usual>,
     /// Of hosts that were not measured.
     pub(crate) others: Usual,
     /// The point at which each host is.
-    pub(crate) at: HashMap<Host, Point>,
+    pub(crate) at: KeyedMap<Host, Point>,
     /// The point at the host that sent most.
     pub(crate) kept: Point,
     /// Clock of the second point less that of the first, nanoseconds.
@@ -95,21 +94,21 @@ struct Last {
 #[derive(Default)]
 pub(crate) struct PointsApart {
     copies: Copies,
-    hosts: HashMap<Host, Known>,
+    hosts: KeyedMap<Host, Known>,
     after_packets: Vec<u64>,
     /// By flow: end of the data that passed, of that which passed twice, and what was acknowledged.
-    sent: HashMap<(u32, u32), u32>,
-    twice: HashMap<(u32, u32), u32>,
-    acknowledged: HashMap<(u32, u32), u32>,
+    sent: KeyedMap<(u32, u32), u32>,
+    twice: KeyedMap<(u32, u32), u32>,
+    acknowledged: KeyedMap<(u32, u32), u32>,
     turnarounds: Turnarounds,
     hops: HopsApart,
-    last: HashMap<(u32, u32), Last>,
+    last: KeyedMap<(u32, u32), Last>,
     /// Acknowledgements that appeared first before, or after, the second point has shown their data.
     early: u64,
     late: u64,
     order: u64,
     /// By connection.
-    records: HashMap<u32, Records>,
+    records: KeyedMap<u32, Records>,
 }
 
 /// Those of a connection.
@@ -122,7 +121,7 @@ struct Records {
 }
 
 /// The flow has come farther than before.
-fn is_farther(ends: &mut HashMap<(u32, u32), u32>, flow: (u32, u32), end: u32) -> bool {
+fn is_farther(ends: &mut KeyedMap<(u32, u32), u32>, flow: (u32, u32), end: u32) -> bool {
     let last = ends.get(&flow);
     let is_farther = last.is_none_or(|last| serial_difference(end, *last) > 0);
     if is_farther && (last.is_some() || ends.len() < MOST_FLOWS) {
@@ -338,7 +337,7 @@ impl PointsApart {
         {
             return None;
         }
-        let mut at: HashMap<Host, Point> = HashMap::from([(sent_most.host, Point::First)]);
+        let mut at: KeyedMap<Host, Point> = KeyedMap::from_iter([(sent_most.host, Point::First)]);
         for found in others() {
             let of_peer = found.peer.and_then(|peer| at.get(&peer)).copied();
             at.insert(found.host, of_peer.map_or(Point::Second, Point::other));
@@ -358,7 +357,7 @@ impl PointsApart {
 }
 
 /// The point of each host, and the second's clock less that of the first.
-type Places = (HashMap<Host, Point>, i64);
+type Places = (KeyedMap<Host, Point>, i64);
 
 /// The clocks differ by more than the way takes: one point shows everything first, and what the hosts at it send longer before the
 /// other.

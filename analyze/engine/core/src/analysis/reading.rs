@@ -1,7 +1,6 @@
 //! What one reading of the inputs leaves, and how several become one result.
 
 use crate::tcp::verdict::allowance;
-use std::collections::HashSet;
 
 use crate::analysis::failure::Failure;
 use crate::analysis::icmp_errors::Gathered;
@@ -9,15 +8,18 @@ use crate::analysis::lag::LaggedSource;
 use crate::analysis::options::{Observer, Options};
 use crate::analysis::part::Part;
 use crate::analysis::results::{Analysis, InputSummary, Inputs, Summaries};
+use crate::analysis::second_look::Sample;
 use crate::analysis::stage::{Collected, InputTally, Intake};
 use crate::analysis::time_order::{Patience, TimeOrder};
 use crate::analysis::{parallel, serial};
 use crate::dns::lookups::Lookups;
+use crate::keyed::KeyedSet;
 use crate::read::chunk_source::ChunkSource;
 use crate::read::input_facts::InputFacts;
 use crate::read::read_error::ReadError;
 use crate::tcp::capture::lag::Lag;
 use crate::tcp::connection::environment::ClockStep;
+use crate::tcp::flow::selection::flow_hash;
 use crate::tcp::flow::table::{Shard, Shared};
 use crate::tcp::shared_limits::Given;
 use crate::tcp::summary::summary::{ConnectionSummary, DirectionSummary};
@@ -121,19 +123,32 @@ impl Reading {
         Self { icmp, ..self }
     }
 
-    /// Most of a connection came twice, or was retransmitted, or a connection is there twice: captures of two points may have been put
-    /// together.
-    pub fn may_be_of_two_points(&self) -> bool {
+    /// Connections of which most came twice, or was retransmitted, or that are there twice: captures of two points may have been put
+    /// together. None if there are none; where one capture stands behind the other, others may be.
+    pub(super) fn second_look(&self) -> Option<Sample> {
         let are_behind_one_another = self.facts.iter().any(|facts| facts.clock_steps_back > 0);
-        are_behind_one_another || self.connections.iter().any(|one| came_twice(one)) || self.has_one_connection_twice()
+        let mut concerned = self.connections_twice();
+        let mut others = Vec::new();
+        for one in &self.connections {
+            if came_twice(one) {
+                concerned.push(flow_of(one));
+            } else if are_behind_one_another {
+                others.push(flow_of(one));
+            }
+        }
+        let sample = Sample::of(concerned, others);
+        (!sample.is_empty()).then_some(sample)
     }
 
     /// The ports and the number of the SYN, if it was seen, are those of another connection. Of very many a sample is looked at.
-    fn has_one_connection_twice(&self) -> bool {
+    fn connections_twice(&self) -> Vec<(u32, u64)> {
         let stride = self.connections.len() / CONNECTIONS_LOOKED_AT + 1;
-        let mut known = HashSet::new();
+        let mut known = KeyedSet::default();
         let looked_at = self.connections.iter().filter(|one| usize::from(one.ports[0]).is_multiple_of(stride));
-        looked_at.into_iter().any(|one| !known.insert((one.addresses, one.ports, one.client_isn)))
+        looked_at
+            .filter(|one| !known.insert((one.addresses, one.ports, one.client_isn)))
+            .map(|one| flow_of(one))
+            .collect()
     }
 
     /// The largest step back in time of records that came too late to be put into order; none if there are none.
@@ -226,6 +241,12 @@ impl Reading {
             errors,
         }
     }
+}
+
+/// The hash of a connection, and about its packets.
+fn flow_of(connection: &ConnectionSummary) -> (u32, u64) {
+    let packets = |direction: &DirectionSummary| direction.packets + u64::from(direction.loss.capture_duplicates);
+    (flow_hash(connection), connection.directions.iter().map(packets).sum())
 }
 
 fn came_twice(connection: &ConnectionSummary) -> bool {

@@ -1,9 +1,8 @@
 //! Records that step back in time: were they stored late, or was the clock set back? What each sender numbers says which order is
 //! right, that of the file or that of the times.
 
-use std::collections::{HashMap, HashSet};
-
 use crate::decode::frame::{Decoded, decode};
+use crate::keyed::{KeyedMap, KeyedSet};
 use crate::packet::{Packet, tcp_flags};
 use crate::read::record::Record;
 use crate::tcp::stats::sequence::{serial_difference, serial_difference_16};
@@ -23,7 +22,7 @@ const MOST_FLOWS: usize = 4 * LOOKED_BACK;
 /// The last packets of each flow before a step. Each record is decoded once, however many steps there are.
 #[derive(Default)]
 pub(super) struct LastPackets {
-    by_flow: HashMap<(u32, u32), LastOfFlow>,
+    by_flow: KeyedMap<(u32, u32), LastOfFlow>,
     /// Records so far.
     count: u64,
 }
@@ -94,7 +93,7 @@ pub(super) fn file_order_is_right<'a>(
     behind: impl Iterator<Item = (&'a Record, &'a [u8])>,
 ) -> bool {
     let (mut forth, mut back) = (0usize, 0usize);
-    let mut directions = HashSet::new();
+    let mut directions = KeyedSet::default();
     let mut is_certain = fewest == 1;
     for (record, bytes) in behind {
         let Decoded::Tcp(packet) = decode(bytes, record) else { continue };

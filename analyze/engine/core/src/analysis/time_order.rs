@@ -10,10 +10,9 @@
 //!
 //! Rule: docs/methods.md, "Records out of time order".
 
-use std::collections::HashMap;
-
 use crate::analysis::held::{HeldChunks, Key, LAST, push_record};
 use crate::analysis::set_back::{LastPackets, file_order_is_right};
+use crate::keyed::KeyedMap;
 use crate::read::chunk_source::ChunkSource;
 use crate::read::input_facts::{InputFacts, OutOfTimeOrder};
 use crate::read::read_error::ReadError;
@@ -96,7 +95,7 @@ pub(crate) struct TimeOrder {
     disorder: Vec<OutOfTimeOrder>,
     largest_step_ns: i64,
     /// Latest time by input and interface since the clock was set, at the end of each chunk.
-    latest_ns: HashMap<(u16, u16), i64>,
+    latest_ns: KeyedMap<(u16, u16), i64>,
     /// Latest time of all since the clock was set.
     newest_ns: i64,
     /// How often the clock was set back.
@@ -119,7 +118,7 @@ impl TimeOrder {
             error: None,
             disorder: Vec::new(),
             largest_step_ns: known_ns,
-            latest_ns: HashMap::new(),
+            latest_ns: KeyedMap::default(),
             newest_ns: i64::MIN,
             epoch: 0,
             noted: None,

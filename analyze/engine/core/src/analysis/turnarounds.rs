@@ -6,8 +6,7 @@
 //!
 //! [`crate::analysis::points_apart`] asks.
 
-use std::collections::HashMap;
-
+use crate::keyed::KeyedMap;
 use crate::packet::{Packet, tcp_flags};
 use crate::tcp::capture::lag::Host;
 use crate::tcp::stats::sequence::serial_difference;
@@ -30,12 +29,12 @@ struct Shortest {
 #[derive(Debug, Default)]
 pub(crate) struct Turnarounds {
     /// Flow and end of data whose copy has passed, and when.
-    copied: HashMap<(Flow, u32), i64>,
+    copied: KeyedMap<(Flow, u32), i64>,
     /// Flow and end of data that was acknowledged before its copy has passed, and when.
-    early: HashMap<(Flow, u32), i64>,
+    early: KeyedMap<(Flow, u32), i64>,
     /// End of data, and when it passed first.
-    awaited: HashMap<Flow, (u32, i64)>,
-    hosts: HashMap<Host, Shortest>,
+    awaited: KeyedMap<Flow, (u32, i64)>,
+    hosts: KeyedMap<Host, Shortest>,
 }
 
 impl Turnarounds {
@@ -98,7 +97,7 @@ fn end_of(packet: &Packet) -> u32 {
     packet.sequence.wrapping_add(packet.sequence_length())
 }
 
-fn remember(times: &mut HashMap<(Flow, u32), i64>, key: (Flow, u32), time_ns: i64) {
+fn remember(times: &mut KeyedMap<(Flow, u32), i64>, key: (Flow, u32), time_ns: i64) {
     if times.len() >= MOST_WAITING {
         times.clear();
     }

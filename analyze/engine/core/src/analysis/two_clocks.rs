@@ -11,16 +11,22 @@ use crate::analysis::options::Observer;
 use crate::analysis::pairs::Pairs;
 use crate::analysis::point_labels::TwoClocks;
 use crate::analysis::points_apart::PointsApart;
+use crate::analysis::second_look::Sample;
 use crate::decode::frame::{Decoded, decode};
 use crate::packet::Packet;
 use crate::read::chunk_source::ChunkSource;
 use crate::read::record::{Chunk, Record};
 
-/// Finds two points in what `open` gives, which is called twice.
+/// Finds two points in what `open` gives, which is called up to three times: first to see whether `sample` makes them likely.
 pub(crate) fn find<E>(
+    mut sample: Sample,
     open: &dyn Fn() -> Result<Box<dyn ChunkSource>, E>,
     observer: &dyn Observer,
 ) -> Result<Option<TwoClocks>, E> {
+    each_packet(open()?, observer, &mut |record, packet, bytes| sample.take(record, packet, bytes));
+    if !sample.is_worth_looking() {
+        return Ok(None);
+    }
     let mut points = PointsApart::default();
     each_packet(open()?, observer, &mut |record, packet, bytes| points.take(record, packet, bytes));
     if let Some(hops) = points.hops() {

@@ -2,8 +2,9 @@
 //!
 //! [`crate::tcp::connection::at_two_taps`] feeds it.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
+use crate::keyed::KeyedMap;
 use crate::packet::{Packet, option_bits};
 
 /// Nearer to one another than this, the rules for copies that one capture point makes do.
@@ -27,7 +28,7 @@ pub(crate) struct Passed {
 #[derive(Debug, Default)]
 pub(crate) struct PassedTwice {
     /// By what their sender says in them.
-    pub(crate) passed: HashMap<u64, Passed>,
+    pub(crate) passed: KeyedMap<u64, Passed>,
     in_order: VecDeque<(i64, u64)>,
     /// When the one passed first that passed again last, and how long it had been under way.
     pub(crate) last_first_ns: i64,

@@ -31,7 +31,8 @@ impl KnownConnection {
     }
 }
 
-fn flow_hash(summary: &ConnectionSummary) -> u32 {
+/// As that of the packets of the connection.
+pub(crate) fn flow_hash(summary: &ConnectionSummary) -> u32 {
     let ports = u32::from(summary.ports[0]) << 16 | u32::from(summary.ports[1]);
     let [addresses_v4, ..] = summary.addresses.as_chunks::<8>().0 else { return 0 };
     match summary.addresses.as_chunks::<16>().0 {

@@ -42,6 +42,9 @@ pub const LONGEST_NS: i64 = PERIODS_MS[PERIODS_MS.len() - 1] * 1_000_000;
 /// By chance one of the periods shows this weight in one of 750 transfers: a period alone in one of e^8.6.
 const LEAST_WEIGHT: f64 = 8.6;
 
+/// The weight of so many silences is at most their number: fewer show no period.
+const FEWEST_OWED: usize = 9;
+
 /// Where all silences end at one place, this is 1.
 const LEAST_CONCENTRATION: f64 = 0.65;
 
@@ -72,7 +75,11 @@ const OWED_DIVISOR: usize = 4;
 impl Rhythm {
     /// Of silences of one host in time order.
     pub fn of(silences: &[Silence]) -> Option<Self> {
-        let owed: Vec<Silence> = silences.iter().filter(|silence| silence.owed).copied().collect();
+        let owed = || silences.iter().filter(|silence| silence.owed).copied();
+        if owed().count() < FEWEST_OWED {
+            return None;
+        }
+        let owed: Vec<Silence> = owed().collect();
         let folded: Vec<(Fold, i64)> = PERIODS_MS.map(|ms| (Fold::of(&owed, ms * 1_000_000), ms * 1_000_000)).into();
         let most =
             folded.iter().map(|(fold, _)| fold.concentration()).filter(|most| most.is_finite()).fold(0.0, f64::max);
