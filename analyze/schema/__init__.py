@@ -1,19 +1,34 @@
-"""The JSON Schemas of what vmtrace writes (draft 2020-12), one for each version of each document."""
+"""The JSON Schemas of what vmtrace writes (draft 2020-12), one for each version of each document.
 
-import json
-from importlib.resources import files
+That of an analysis is made of the list of fields (`analysis`), the others of the records of `documents` (`typed`).
+"""
+
+import importlib
 from typing import Any
 
 ANALYSIS = "vmtrace.analysis.1"
-"""The one that is made of the list of fields."""
+NAMES = (
+    ANALYSIS,
+    *(
+        f"vmtrace.{name}.1"
+        for name in (
+            "comparison", "cost", "discovery_report", "queue_report", "run_report", "runs_comparison", "storage_report",
+            "swarm_report",
+        )
+    ),
+)  # fmt: skip
+"""The schemas that there are."""
 
 
 def load(name: str = ANALYSIS) -> dict[str, Any]:
     """The schema of a document; `FileNotFoundError` if there is no such schema."""
+    if name not in NAMES:
+        raise FileNotFoundError(f"no schema {name}; there are {', '.join(NAMES)}")
     if name == ANALYSIS:
         from vmtrace.analyze.schema.analysis import analysis_schema
 
         return analysis_schema()
-    text = (files(__package__) / f"{name}.schema.json").read_text(encoding="utf-8")
-    schema: dict[str, Any] = json.loads(text)
-    return schema
+    from vmtrace.analyze.schema.typed import schema_of
+
+    module = importlib.import_module(f"vmtrace.analyze.schema.documents.{name.split('.')[1]}")
+    return schema_of(module.Document, module.SCHEMA)

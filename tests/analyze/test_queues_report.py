@@ -1,7 +1,6 @@
 """The report as a whole: rates, calls, limits, wire, folders in any state, and the JSON by its schema."""
 
 import json
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +20,9 @@ from vmtrace.analyze.queues.tables import Report, reports_of
 from vmtrace.analyze.queues.texts import facts, heading, tables, trouble
 from vmtrace.analyze.queues.wire import measure
 from vmtrace.analyze.records.run_folder import RunFolderError
+from vmtrace.analyze.schema import load
 
-SCHEMA: dict[str, Any] = json.loads((files("analyze") / "schema/vmtrace.queue_report.1.schema.json").read_text())
+SCHEMA = load("vmtrace.queue_report.1")
 
 
 def report(made: Made) -> Report:

@@ -2,13 +2,14 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 import jsonschema
 import pytest
 
 from vmtrace.analyze._engine import TraceError
-from vmtrace.analyze.schema import load
+from vmtrace.analyze.schema import NAMES, load
+from vmtrace.analyze.schema.typed import Share, bounds, schema_of
 from vmtrace.analyze.trace import read
 
 SCHEMA = load()
@@ -98,3 +99,50 @@ def test_every_collected_capture_is_described_as_the_schema_says(traces: Path) -
         if found:
             wrong[path.name] = found[:3]
     assert wrong == {}
+
+
+def test_there_is_a_schema_for_each_name_and_no_other() -> None:
+    for name in NAMES:
+        schema = load(name)
+        jsonschema.Draft202012Validator.check_schema(schema)
+        assert schema["title"] == name.removesuffix(".1") + "/1"
+        assert schema["description"]
+    with pytest.raises(FileNotFoundError, match="there are vmtrace"):
+        load("vmtrace.analysis.2")
+
+
+class Inner(TypedDict):
+    """A record within."""
+
+    count: Annotated[int, bounds(minimum=1), "At least one."]
+    next: "Inner | None"
+
+
+class Outer(TypedDict):
+    """A made-up document."""
+
+    schema: Literal["made.up/1"]
+    rate: NotRequired[Share | None]
+    inner: list[Inner]
+    by_name: dict[str, str | int]
+    kind: Annotated[Literal["a", "b"] | None, "Null: neither."]
+
+
+def test_a_record_says_its_schema() -> None:
+    schema = schema_of(Outer, "made.up/1")
+    assert schema["description"] == "A made-up document."
+    assert schema["required"] == ["schema", "inner", "by_name", "kind"]
+    assert schema["properties"] == {
+        "schema": {"const": "made.up/1"},
+        "rate": {"type": ["number", "null"], "minimum": 0, "maximum": 1},
+        "inner": {"type": "array", "items": {"$ref": "#/$defs/inner"}},
+        "by_name": {
+            "type": "object",
+            "additionalProperties": {"anyOf": [{"type": "string"}, {"type": "integer"}]},
+        },
+        "kind": {"enum": ["a", "b", None], "description": "Null: neither."},
+    }
+    inner = schema["$defs"]["inner"]
+    assert inner["description"] == "A record within."
+    assert inner["properties"]["count"] == {"type": "integer", "minimum": 1, "description": "At least one."}
+    assert inner["properties"]["next"] == {"anyOf": [{"$ref": "#/$defs/inner"}, {"type": "null"}]}

@@ -7,6 +7,7 @@ import argparse
 import json
 from textwrap import wrap
 
+from vmtrace.analyze.schema import ANALYSIS, NAMES, load
 from vmtrace.commands.options import new_parser
 from vmtrace.commands.outputs import answer
 from vmtrace.errors import CommandError, Exit
@@ -28,21 +29,26 @@ def build_parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("pattern", metavar="PATTERN", nargs="?", default="", help="part of the name of a field or a column")
     add("--json", action="store_true", help="print a JSON list of records")
-    add("--schema", action="store_true", help="print the JSON Schema of vmtrace.analysis/1")
+    add(
+        "--schema",
+        metavar="NAME",
+        nargs="?",
+        const=ANALYSIS,
+        choices=NAMES,
+        help=f"print the JSON Schema of a document: {', '.join(NAMES)} (default: {ANALYSIS})",
+    )
     return parser
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print fields; returns the exit status."""
     with answer():
-        print(_schema() if arguments.schema else _found(arguments.pattern, as_json=arguments.json))
+        print(_schema(arguments.schema) if arguments.schema else _found(arguments.pattern, as_json=arguments.json))
     return Exit.DONE
 
 
-def _schema() -> str:
-    from vmtrace.analyze.schema import load
-
-    return json.dumps(load(), indent=2, ensure_ascii=False)
+def _schema(name: str) -> str:
+    return json.dumps(load(name), indent=2, ensure_ascii=False)
 
 
 def _found(pattern: str, *, as_json: bool) -> str:

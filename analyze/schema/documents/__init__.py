@@ -1,0 +1,1 @@
+"""The records of each document, a module for each format."""

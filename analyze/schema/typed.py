@@ -1,0 +1,103 @@
+"""JSON Schemas of typed records: a `TypedDict` for each object of a document, a note for each key that needs words.
+
+`Annotated[Count | None, "Transfers with a value."]` is an integer from 0 or null, with that description.
+"""
+
+import re
+from dataclasses import dataclass
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
+
+Schema = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What a number, or the length of a list, may be; in the words of JSON Schema."""
+
+    words: tuple[tuple[str, float], ...]
+
+
+def bounds(**words: float) -> Bounds:
+    """`bounds(minimum=0)`."""
+    return Bounds(tuple(words.items()))
+
+
+Count = Annotated[int, bounds(minimum=0)]
+Positive = Annotated[float, bounds(minimum=0)]
+"""A float from 0 on."""
+Share = Annotated[float, bounds(minimum=0, maximum=1)]
+
+_PLAIN: dict[object, Schema] = {
+    int: {"type": "integer"},
+    float: {"type": "number"},
+    str: {"type": "string"},
+    bool: {"type": "boolean"},
+    NoneType: {"type": "null"},
+    dict: {"type": "object"},
+    Any: {},
+}
+
+
+def schema_of(document: type, name: str) -> Schema:
+    """Of the record that is the whole document; `name` is that of its format: `vmtrace.cost/1`."""
+    definitions: dict[str, Schema] = {}
+    root = _object(document, definitions)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": "urn:vmtrace:schema:" + name.replace("/", ":"),
+        "title": name,
+        "description": " ".join((document.__doc__ or "").split()),
+        **root,
+        "$defs": definitions,
+    }
+
+
+def _object(record: type, definitions: dict[str, Schema]) -> Schema:
+    hints = get_type_hints(record, include_extras=True)
+    required = [key for key in hints if key in record.__required_keys__]  # type: ignore[attr-defined]
+    properties = {key: _value(hint, definitions) for key, hint in hints.items()}
+    return {"type": "object", "required": required, "properties": properties}
+
+
+def _value(hint: Any, definitions: dict[str, Schema]) -> Schema:
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return _annotated(hint, definitions)
+    if origin in (Union, UnionType):
+        return _union([_value(one, definitions) for one in arguments])
+    if origin is Literal:
+        return {"enum": list(arguments)} if len(arguments) > 1 else {"const": arguments[0]}
+    if origin is list:
+        return {"type": "array", "items": _value(arguments[0], definitions)}
+    if origin is dict:
+        return {"type": "object", "additionalProperties": _value(arguments[1], definitions)}
+    if is_typeddict(hint):
+        name = re.sub(r"(?<!^)(?=[A-Z])", "_", hint.__name__).lower()
+        if name not in definitions:
+            definitions[name] = {}  # it may be within itself
+            definitions[name] = _object(hint, definitions)
+            if hint.__doc__:
+                definitions[name]["description"] = " ".join(hint.__doc__.split())
+        return {"$ref": f"#/$defs/{name}"}
+    if origin is NotRequired:
+        return _value(arguments[0], definitions)
+    return dict(_PLAIN[hint])
+
+
+def _annotated(hint: Any, definitions: dict[str, Schema]) -> Schema:
+    value = _value(hint.__origin__, definitions)
+    for note in hint.__metadata__:
+        value |= {"description": note} if isinstance(note, str) else dict(note.words)
+    return value
+
+
+def _union(parts: list[Schema]) -> Schema:
+    """A value of one kind or null is said shortly, as people read it."""
+    some = [part for part in parts if part != {"type": "null"}]
+    if len(some) != 1 or len(some) == len(parts):
+        return {"anyOf": parts}
+    (one,) = some
+    if "enum" in one or "const" in one:
+        return {"enum": [*one.get("enum", [one.get("const")]), None]}
+    return {**one, "type": [one["type"], "null"]} if isinstance(one.get("type"), str) else {"anyOf": parts}
