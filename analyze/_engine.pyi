@@ -156,7 +156,9 @@ def fields() -> list[
 ]: ...
 
 # Time, frame, type, code, who sent it, largest packet; of the quoted segment addresses, ports, sequence number.
-_IcmpError: TypeAlias = tuple[int, int, int, int, _Address, int | None, _Address, _Address, int, int, int | None]
+_IcmpError: TypeAlias = tuple[
+    int, int, int, int, _Address, _Address, int | None, _Address, _Address, int, int, int | None
+]
 _Address: TypeAlias = IPv4Address | IPv6Address
 
 # Why an input has to be read from its beginning, its TCP packets, its stretches (`vmtrace.analyze.index_file`).

@@ -22,6 +22,14 @@ _IPV4_COUNT = 1 << 17
 _IPV6_BASE = int(IPv6Address("2001:db8::"))
 
 
+def _is_address(text: str) -> bool:
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
 class Anonymizer:
     """Remembers which made-up name stands for what."""
 
@@ -43,6 +51,8 @@ class Anonymizer:
 
     def endpoint(self, text: str) -> str:
         """The stand-in for `address:port` (`[address]:port` for IPv6)."""
+        if _is_address(text):
+            return self.address(text)
         address, colon, port = text.rpartition(":")
         if not colon:
             return self.address(text)
@@ -69,6 +79,12 @@ class Anonymizer:
             changed["tls"] = {**changed["tls"], "certificate_names": names}
         if record.get("icmp_errors"):
             changed["icmp_errors"] = [{**one, "from": self.address(one["from"])} for one in record["icmp_errors"]]
+        if record.get("icmp_errors_related"):
+            changed["icmp_errors_related"] = [
+                {**one, "from": self.address(one["from"]), "quotes": " - ".join(map(self.endpoint, ends))}
+                for one in record["icmp_errors_related"]
+                for ends in (one["quotes"].split(" - "),)
+            ]
         return changed
 
     def outcomes(self, groups: list[Record]) -> list[Record]:
@@ -78,6 +94,36 @@ class Anonymizer:
             return [{**one, "server": self.endpoint(one["server"])} for one in group["servers"]]
 
         return [{**group, "servers": servers(group)} for group in groups]
+
+    def beyond_tcp(self, content: Record) -> Record:
+        """Flows, names and neighbours of the JSON document, anonymised."""
+
+        def addresses(record: Record, *names: str) -> Record:
+            return record | {name: self.endpoint(record[name]) for name in names}
+
+        lookups = [
+            addresses(one, "client", "resolver")
+            | {"name": self.server_name(one["name"]), "answers": list(map(self.address, one["answers"]))}
+            | {"searched": list(map(self.server_name, one["searched"]))}
+            for one in content.get("lookups", ())
+        ]
+        flows = [
+            addresses(one, "client", "server")
+            | {"icmp_errors": [addresses(error, "from") for error in one["icmp_errors"]]}
+            for one in content.get("flows", ())
+        ]
+        for one in flows:
+            if one["quic"] and one["quic"].get("sni"):
+                one["quic"] |= {"sni": self.server_name(one["quic"]["sni"])}
+        changed: Record = {
+            "neighbours": [addresses(one, "address", "asked_by") for one in content.get("neighbours", ())]
+        }
+        totals = content.get("lookup_totals")
+        if totals:
+            limits = [addresses(one, "client", "resolver") for one in totals["rate_limits"]]
+            changed["lookup_totals"] = totals | {"rate_limits": limits}
+        there = changed | {"lookups": lookups, "flows": flows}
+        return {key: value for key, value in there.items() if key in content}
 
     def run(self, record: Record) -> Record:
         """A run of the JSON document, anonymised."""

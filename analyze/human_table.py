@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from vmtrace.analyze import beyond_tcp
 from vmtrace.analyze.connection_order import NOTABLE, ordered
 from vmtrace.analyze.findings.lines import answer_lines
 from vmtrace.analyze.human_causes import why
@@ -167,6 +168,8 @@ def show(trace: "Trace", console: "Console", *, limit: int, sort: str = NOTABLE)
             text = f"{plural(total - limit, 'more connection')} not shown (--limit {total} shows all)"
             console.print(Text(text, "dim"), soft_wrap=True)
         dashes = list(_dashes(fields))
+    for number, line in enumerate(beyond_tcp.lines(trace.header())):
+        console.print(Text(line if number else f"\n{line}"), soft_wrap=True)
     for line in (*dashes, *unmeasured(trace)):
         console.print(Text(line, "dim"))
 

@@ -1,4 +1,4 @@
-"""Tables on disk, CSV and Parquet: connections, SYNs over time, and the packets of chosen connections.
+"""Tables on disk, CSV and Parquet: connections, SYNs over time, flows, names, and the packets of chosen connections.
 
 Parquet files hold their provenance as metadata; beside CSV files it lies as `provenance.json`, because a comment in a
 CSV file is read as data by most tools.
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from vmtrace.analyze.trace import Trace
 
 
-_NAMES = ("connections", "findings", "syns", "packets", "providers")
+_NAMES = ("connections", "findings", "syns", "flows", "lookups", "packets", "providers")
 _ROWS_AT_ONCE = 1 << 13
 """Of the connection table, whose columns take some 5 kB a row while they are made."""
 _PACKETS_AT_ONCE = 1 << 19
@@ -31,7 +31,7 @@ _Pieces = Iterator[pa.Table]
 
 
 def write_csv(trace: "Trace", folder: Path, packets_of: Sequence[int], provenance: Provenance) -> None:
-    """Write `connections.csv`, `findings.csv`, `syns.csv`, `packets.csv` (if `packets_of`) and `provenance.json`.
+    """Write `connections`, `findings`, `syns`, `flows`, `lookups`, `packets.csv` (if `packets_of`), `provenance.json`.
 
     Of these and `providers.csv` an earlier one that is not written anew goes: it is about another capture.
     """
@@ -50,7 +50,7 @@ def write_csv(trace: "Trace", folder: Path, packets_of: Sequence[int], provenanc
 
 
 def write_parquet(trace: "Trace", folder: Path, packets_of: Sequence[int], provenance: Provenance) -> None:
-    """Write `connections.parquet`, `syns.parquet` and `packets.parquet` (if `packets_of`), compressed with zstd.
+    """Write `connections`, `syns`, `flows`, `lookups` and `packets.parquet` (if `packets_of`), compressed with zstd.
 
     An earlier one of these that is not written anew goes: it is about another capture.
     """
@@ -87,6 +87,8 @@ def _tables(trace: "Trace", packets_of: Sequence[int]) -> Iterator[tuple[str, _P
     yield "connections", trace.connection_tables(_ROWS_AT_ONCE)
     yield "findings", iter((_findings(trace),))
     yield "syns", iter((pa.table(trace.syns),))
+    yield "flows", iter((trace.flow_table,))
+    yield "lookups", iter((trace.lookup_table,))
     if packets_of:
         yield "packets", trace.packet_tables(packets_of, _PACKETS_AT_ONCE)
 

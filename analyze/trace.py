@@ -193,6 +193,20 @@ class Trace:
         return self._result.lookups_not_kept
 
     @property
+    def lookup_table(self) -> "pyarrow.Table":
+        """One row for each name that was waited for, as in `lookups` of the JSON document."""
+        from vmtrace.analyze.beyond_tcp import lookup_table
+
+        return lookup_table(self.header())
+
+    @property
+    def flow_table(self) -> "pyarrow.Table":
+        """One row for each flow of datagrams, as in `flows` of the JSON document."""
+        from vmtrace.analyze.beyond_tcp import flow_table
+
+        return flow_table(self.header())
+
+    @property
     def echoes(self) -> Columns:
         """One row for each ICMP echo request in the capture, with its reply and round trip; never anonymised."""
         return self._result.echoes()
@@ -398,6 +412,7 @@ class Trace:
         content: Record = json.loads(buffer.getvalue())
         if self._anonymizer:
             content["outcomes"] = self._anonymizer.outcomes(content["outcomes"])
+            content |= self._anonymizer.beyond_tcp(content)
         return content
 
     @property

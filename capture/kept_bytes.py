@@ -5,8 +5,9 @@ The kernel decides it, with the BPF program that is made here, so that payload i
 * TCP: all headers as long as they are, and 16 bytes of payload: the header of a TLS record, and enough to tell what a
   connection that was open before the capture carries. A segment whose payload begins with a TLS record of the type
   handshake, alert or change_cipher_spec is kept whole.
-* UDP: headers and 16 bytes; DNS (port 53) whole, because its answers name the servers of what follows; to the ports of
-  VXLAN and GENEVE as below.
+* UDP: headers and 64 bytes, in which numbers of media, tests and tunnels stand; DNS (port 53) whole, because its
+  answers name the servers of what follows; QUIC's long headers whole: its handshake; to the ports of VXLAN and GENEVE
+  as below.
 * All else (ICMP, ARP, IP in IP, GRE, fragments, IPv6 with extension headers): 192 bytes, which is room for a tunnel:
   Ethernet 14 + IPv6 40 + UDP 8 + VXLAN 8 + Ethernet 14 + IPv6 40 + TCP with all options 60 = 184.
 
@@ -59,10 +60,12 @@ from vmtrace.capture.bpf import (
 WHOLE_PACKET_BYTES = 262_144  # libpcap's largest snap length
 TUNNEL_HEADERS_BYTES = 192
 PAYLOAD_BYTES = 16
+DATAGRAM_BYTES = 64
 
 _TCP, _UDP = 6, 17
 _IPV4, _IPV6, _VLAN, _SERVICE_VLAN = 0x0800, 0x86DD, 0x8100, 0x88A8
 _DNS_PORT = 53
+_QUIC_VERSIONS = (0, 1, 0x6B3343CF)  # negotiation, RFC 9000, RFC 9369
 _TUNNEL_PORTS = (4789, 8472, 6081)  # VXLAN, VXLAN as Linux first had it, GENEVE
 _CHANGE_CIPHER_SPEC, _HANDSHAKE = 20, 22  # RFC 8446, 5.1; alert is 21
 _SSL3, _TLS13 = 0x0300, 0x0304
@@ -196,8 +199,10 @@ def _transport(program: Assembler, remember: bool) -> None:
     program.add(IF_EQUAL, _DNS_PORT, if_true="dns")
     for port in _TUNNEL_PORTS:
         program.add(IF_EQUAL, port, if_true="other")
+    _long_header(program)
+    program.label("datagram")
     program.add(TO_A)
-    program.add(ADD, 8 + PAYLOAD_BYTES)
+    program.add(ADD, 8 + DATAGRAM_BYTES)
     program.add(RETURN_A)
     program.label("dns")
     program.add(RETURN, WHOLE_PACKET_BYTES)
@@ -224,6 +229,16 @@ def _transport(program: Assembler, remember: bool) -> None:
     program.add(RETURN_A)
     program.label("other")
     program.add(RETURN, TUNNEL_HEADERS_BYTES)
+
+
+def _long_header(program: Assembler) -> None:
+    """Keeps the datagram whole if its payload begins with a long header of QUIC (RFC 8999)."""
+    _need(program, 8 + 5, "datagram")
+    program.add(LOAD_BYTE_AT_X, 8)
+    program.add(IF_BITS, 0x80, if_false="datagram")
+    program.add(LOAD_WORD_AT_X, 9)
+    for version in _QUIC_VERSIONS:
+        program.add(IF_EQUAL, version, if_true="dns")
 
 
 def _tls_record(program: Assembler, remember: bool) -> None:

@@ -16,7 +16,7 @@ from vmtrace.corpus.splitting import Manifest
 _MOST_ERRORS = 1 << 16
 _MOST_TRANSLATED = 64
 """Kept of a capture, and tried for a server: as in the engine (`analysis/icmp_errors.rs`)."""
-_FROM, _SOURCE, _DESTINATION, _PORT = 4, 6, 7, 9
+_FROM, _TO, _SOURCE, _DESTINATION, _PORT = 4, 5, 7, 8, 10
 
 
 def errors_of(runs: Sequence[Manifest]) -> list[Any]:
@@ -26,7 +26,7 @@ def errors_of(runs: Sequence[Manifest]) -> list[Any]:
 
 
 def _as_engine(error: Sequence[Any]) -> tuple[Any, ...]:
-    addresses = {_FROM, _SOURCE, _DESTINATION}
+    addresses = {_FROM, _TO, _SOURCE, _DESTINATION}
     return tuple(ip_address(value) if place in addresses else value for place, value in enumerate(error))
 
 

@@ -24,7 +24,12 @@ _THE_SAME = frozenset({"schema", "vmtrace", "reasons"})
 """In all buckets."""
 CROSSING = ("shared_limits", "shared_limits_not_listed", "request_servers")
 """What the engine finds from what all buckets packed (`vmtrace.corpus.results.crossing`)."""
-_LEFT_OUT = frozenset({"outcomes", *CROSSING})
+BEYOND_TCP = (
+    *("lookups", "lookup_totals", "flows", "flows_not_listed", "protocols"),
+    *("neighbours", "neighbours_not_listed", "neighbour_requests_not_kept", "icmp_errors_of_no_flow"),
+)
+"""A corpus has none of these: flows and names go on from run to run."""
+_LEFT_OUT = frozenset({"outcomes", *CROSSING, *BEYOND_TCP})
 """Outcomes have a rule of their own, too (`vmtrace.corpus.outcomes`)."""
 
 Ids = NDArray[np.uint32]

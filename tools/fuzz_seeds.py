@@ -9,7 +9,7 @@ import lzma
 import ssl
 import struct
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -256,6 +256,21 @@ def _der(tag: int, content: bytes) -> bytes:
     return bytes([tag]) + (bytes([length]) if length < 0x80 else bytes([0x80 + len(long)]) + long) + content
 
 
+def datagrams() -> Seeds:
+    """Media, a test, a tunnel, a name and a QUIC handshake, each numbered where it has numbers."""
+
+    def sent(choice: int, payloads: Sequence[bytes]) -> bytes:
+        return b"".join(bytes((choice, 20, len(payload))) + payload for payload in payloads)
+
+    numbers = (1, 2, 3, 5, 4, 9)
+    yield "rtp", sent(5, [struct.pack("!BBHII", 0x80, 0, n, 160 * n, 7) + bytes(20) for n in numbers])
+    yield "iperf3", sent(6, [struct.pack("!III", 9, 20_000 * n, n) + bytes(40) for n in numbers])
+    yield "wireguard", sent(7, [struct.pack("<IIQ", 4, 7, n) + bytes(32) for n in numbers])
+    yield "esp", sent(3, [struct.pack("!II", 4096, n) + bytes(32) for n in numbers])
+    yield "quic", sent(2, [b"\xc3\0\0\0\1\4abcd\0" + bytes(40)])
+    yield "dns", sent(0, [b"\0\7\1\0\0\1\0\0\0\0\0\0\2s3\0\0\1\0\1"])
+
+
 def dns_messages() -> Seeds:
     """A question, an answer with an alias and compression, and both behind their lengths."""
     question = b"\2s3\7example\0\0\1\0\1"
@@ -414,6 +429,7 @@ TARGETS: dict[str, Callable[[], Seeds]] = {
         tls_stream,
         certificate_names,
         dns_messages,
+        datagrams,
         fast_path,
         soup_analysis,
         whole_analysis,

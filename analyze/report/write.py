@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from vmtrace.analyze import beyond_tcp
 from vmtrace.analyze.findings.lines import answer_lines
 from vmtrace.analyze.human_table import FIELDS, input_lines, main_direction, unmeasured
 from vmtrace.analyze.pages.write import Template, in_script, scripts, write_page
@@ -48,6 +49,7 @@ def write_report(
         "title": _title(trace),
         "causes": overview.causes(trace),
         "answer": overview.answer(trace),
+        "beyond": list(beyond_tcp.lines(trace.header())),
         "inputs": [_input(header) for header in trace.header().get("inputs", ())],
         "inputs_shown": _INPUTS_SHOWN,
         "verdicts": [f"{one['title']}: {_said(one['verdict'])}" for one in plots],

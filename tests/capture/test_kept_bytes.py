@@ -74,11 +74,28 @@ def test_other_payload_is_not_kept(payload: bytes) -> None:
 
 
 @pytest.mark.parametrize("network", [FOUR, SIX])
-def test_of_udp_all_headers_and_16_bytes_are_kept_but_of_tunnels_all_headers(network: Packet) -> None:
+def test_of_udp_all_headers_and_64_bytes_are_kept_but_of_tunnels_all_headers(network: Packet) -> None:
     headers = LINK / network / UDP(sport=5353, dport=5354)
-    assert ethernet(headers / Raw(TEXT)) == len(headers) + 16
+    assert ethernet(headers / Raw(TEXT)) == len(headers) + 64
     for port in (4789, 8472, 6081):
         assert ethernet(LINK / network / UDP(sport=40000, dport=port) / Raw(TEXT)) == 192
+
+
+@pytest.mark.parametrize("network", [FOUR, SIX])
+@pytest.mark.parametrize(
+    ("payload", "is_whole"),
+    [
+        (b"\xc3\x00\x00\x00\x01" + bytes(1200), True),
+        (b"\xd3\x6b\x33\x43\xcf" + bytes(1200), True),
+        (b"\x80\x00\x00\x00\x00" + bytes(1200), True),
+        (b"\x43\x00\x00\x00\x01" + bytes(1200), False),
+        (b"\xc3\x00\x00\x00\x02" + bytes(1200), False),
+        (b"\xc3\x00\x00\x00", False),
+    ],
+)
+def test_of_quic_long_headers_are_kept_whole(network: Packet, payload: bytes, is_whole: bool) -> None:
+    headers = LINK / network / UDP(sport=40000, dport=443)
+    assert ethernet(headers / Raw(payload)) == (WHOLE if is_whole else len(headers) + 64)
 
 
 @pytest.mark.parametrize("network", [FOUR, SIX])

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -43,9 +44,17 @@ def one_process(names: list[str], filter_: str | None = None) -> Trace:
 
 
 def document(trace: Trace) -> bytes:
+    """What a corpus says, too: all but what is not TCP, which stands at the end."""
     out = io.BytesIO()
     trace.write_json(out.write)
-    return out.getvalue()
+    of_tcp, mark, _ = out.getvalue().rpartition(b',"lookups":[')
+    assert mark
+    return without_lookup(of_tcp + b"}\n")
+
+
+def without_lookup(document: bytes) -> bytes:
+    """Names that connections waited for have no place in a corpus."""
+    return re.sub(rb',"lookup":(?:null|\d+)', b"", document)
 
 
 def plain(table: pa.Table) -> pa.Table:
@@ -65,7 +74,7 @@ def connections(out: Path) -> pa.Table:
 def assert_same(out: Path, names: list[str], trace: Trace | None = None) -> Trace:
     """The results are those of one process: document byte by byte, tables value by value."""
     trace = trace or one_process(names)
-    found, expected = (out / "analysis.json").read_bytes(), document(trace)
+    found, expected = without_lookup((out / "analysis.json").read_bytes()), document(trace)
     if found != expected:
         first, second = json.loads(found), json.loads(expected)
         assert first["inputs"] == second["inputs"]

@@ -64,7 +64,7 @@ def test_a_capture_of_no_tcp_is_no_failure(vmtrace: Any, new_capture: Any, tmp_p
     capture.ipv4(0.0, "10.0.0.1", "10.0.0.2", 17, bytes(20))
     capture.write(tmp_path / "udp.pcap")
     done = vmtrace("analyze", "udp.pcap")
-    assert_one_line(done, 0, "udp.pcap: no TCP in 1 packet (not tcp: 1)")
+    assert_one_line(done, 0, "udp.pcap: no TCP in 1 packet (udp: 1)")
     assert "1 packet (0 TCP)" in done.stdout
 
 

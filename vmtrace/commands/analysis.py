@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vmtrace.analyze import capture_files
+from vmtrace.analyze.beyond_tcp import protocol_text
 from vmtrace.analyze.sources import can_be_read_again
 from vmtrace.analyze.stores.place import is_url
 from vmtrace.analyze.trace import Trace, TraceError, read
@@ -189,6 +190,10 @@ def _check_connections(trace: Trace, wanted: Sequence[int]) -> None:
             raise CommandError(f"no connection {number}: {there}")
 
 
+_READ = ("not_ip", "not_tcp", "encrypted_ipsec", "fragment_joined", "left_out_by_filter")
+"""Reasons of frames that were read and are no TCP."""
+
+
 def _say_empty(trace: Trace) -> list[str]:
     """One line for each input without TCP. Only an input of which nothing could be decoded is a failure."""
     if len(trace.paths) == 1 and len(trace) > 0:
@@ -198,13 +203,14 @@ def _say_empty(trace: Trace) -> list[str]:
         if header["format"] is None or header["tcp_packets"] or trace.interrupted:
             continue
         undecoded = header["undecoded_packets"]
-        reasons = ", ".join(f"{name.replace('_', ' ')}: {number:,}" for name, number in undecoded.items())
+        # Of a single file it is known what else is in it.
+        there = protocol_text(trace.header()) if len(trace.paths) == 1 else ""
+        reasons = there or ", ".join(f"{name.replace('_', ' ')}: {number:,}" for name, number in undecoded.items())
         seen = f"no TCP in {plural(header['packets'], 'packet')}" if header["packets"] else "it holds no packets"
         what = f"{header['path']}: {seen}" + (f" ({reasons})" if reasons else "")
         complain(what)
         # ARP and DNS were read and are no TCP; of a link type nobody knows nothing was read at all.
-        unknown_link = sum(number for name, number in undecoded.items() if "link" in name)
-        if header["packets"] and unknown_link == header["packets"]:
+        if header["packets"] and not any(undecoded.get(name) for name in _READ):
             failures.append(what)
     return failures
 

@@ -82,7 +82,7 @@ impl Analysis {
     /// ask: both packed, for `merge_buckets`.
     fn packed<'py>(&self, py: Python<'py>) -> [Bound<'py, PyBytes>; 2] {
         let servers = py.detach(|| self.inner.servers().to_bytes());
-        [PyBytes::new(py, &self.inner.flows), PyBytes::new(py, &servers)]
+        [PyBytes::new(py, &self.inner.packed), PyBytes::new(py, &servers)]
     }
 
     /// The number of connections.

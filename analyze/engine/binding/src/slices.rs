@@ -26,8 +26,8 @@ use crate::input::Input;
 use crate::result::Analysis;
 use crate::run::{Outcome, PythonFilter, Watch, finished, on_own_thread};
 
-/// An ICMP error: time, frame, type, code, who sent it, largest packet; of the quoted segment addresses, ports, sequence number.
-type IcmpRow = (i64, u32, u8, u8, IpAddr, Option<u32>, IpAddr, IpAddr, u16, u16, Option<u32>);
+/// An ICMP error: time, frame, type, code, who sent it, to whom, largest packet; of the quoted segment addresses, ports, sequence number.
+type IcmpRow = (i64, u32, u8, u8, IpAddr, IpAddr, Option<u32>, IpAddr, IpAddr, u16, u16, Option<u32>);
 
 /// A limit that a connection shares with others: its place, side, factor, rate, connections, from when until when, confidence, bytes
 /// that the others left for it.
@@ -40,14 +40,16 @@ type Index = (Option<&'static str>, u64, Py<PyBytes>);
 type Found = (Analysis, u64, u64, u64, Vec<IcmpRow>, Vec<Index>);
 
 fn icmp_row(error: &IcmpError) -> IcmpRow {
-    let &IcmpError { time_ns, frame, kind, code, from, mtu, addresses: [source, destination], ports, sequence } = error;
-    (time_ns, frame, kind, code, from, mtu, source, destination, ports[0], ports[1], sequence)
+    let &IcmpError { time_ns, frame, kind, code, from, to, mtu, addresses: [source, destination], .. } = error;
+    let &IcmpError { ports: [from_port, to_port], sequence, .. } = error;
+    (time_ns, frame, kind, code, from, to, mtu, source, destination, from_port, to_port, sequence)
 }
 
 fn icmp_error(row: IcmpRow) -> IcmpError {
-    let (time_ns, frame, kind, code, from, mtu, source, destination, from_port, to_port, sequence) = row;
+    let (time_ns, frame, kind, code, from, to, mtu, source, destination, from_port, to_port, sequence) = row;
     let (addresses, ports) = ([source, destination], [from_port, to_port]);
-    IcmpError { time_ns, frame, kind, code, from, mtu, addresses, ports, sequence }
+    // Connections are TCP's, and errors about other protocols are their flows'.
+    IcmpError { time_ns, frame, kind, code, from, to, mtu, protocol: 6, addresses, ports, sequence }
 }
 
 fn shared_row(given: &Given) -> Shared {

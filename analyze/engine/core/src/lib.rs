@@ -9,6 +9,8 @@
 //! tls/       stream bytes    -> TLS facts         (handshake, records)
 //! dns/       port 53         -> lookups           (names of addresses)
 //! tcp/       Packets         -> summaries         (state, loss, RTT, pauses, limits, verdict)
+//! quic/      datagrams       -> QUIC facts        (handshake, versions)
+//! flows/     not TCP         -> datagram flows    (numbers, protocols, neighbours)
 //! analysis/  runs them all, on as many threads as it is given ([`analysis::analyze`])
 //! output/    summaries       -> JSON, columns
 //! ```
@@ -22,10 +24,12 @@ pub mod analysis;
 pub mod decode;
 pub mod dns;
 pub mod filter;
+pub mod flows;
 mod keyed;
 pub mod link_type;
 pub mod output;
 pub mod packet;
+pub mod quic;
 pub mod read;
 pub mod tcp;
 pub mod tls;

@@ -7,7 +7,7 @@ use crate::frames;
 
 use frames::*;
 use proptest::prelude::*;
-use vmtrace_core::decode::fragments::Reassembler;
+use vmtrace_core::decode::fragments::{Joined, Reassembler};
 use vmtrace_core::decode::{Batch, Counts, CountsByInput, Decoded, Undecoded, decode};
 use vmtrace_core::packet::Packet;
 use vmtrace_core::read::{Chunk, Record};
@@ -65,7 +65,10 @@ impl Feed {
 
     fn push_record(&mut self, record: Record) -> Option<Packet> {
         assert_eq!(decode(&self.bytes, &record), Decoded::Fragment);
-        self.reassembler.push(&mut self.bytes, &record, &mut self.counts)
+        match self.reassembler.push(&mut self.bytes, &record, &mut self.counts) {
+            Some(Joined::Tcp(packet)) => Some(packet),
+            _ => None,
+        }
     }
 
     fn payload(&self, packet: &Packet) -> &[u8] {

@@ -1,6 +1,6 @@
 //! Names looked up in a capture: whose address it is, through aliases, over UDP and TCP, and what harm a message can do.
 //!
-//! Subjects: `decode/dns.rs`, `dns/message.rs`, `dns/stream.rs`, `output/lookups.rs`.
+//! Subjects: `dns/lookups.rs`, `dns/message.rs`, `dns/stream.rs`, `output/lookups.rs`.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 use crate::frames;
@@ -69,10 +69,10 @@ fn address(text: &str) -> IpAddr {
 
 fn lookups(analysis: &Analysis) -> Vec<(&str, Vec<String>, Option<i64>)> {
     let found = |lookup: &Lookup| lookup.message.addresses.iter().map(ToString::to_string).collect();
-    let waited = |lookup: &Lookup| lookup.asked_ns.map(|asked_ns| lookup.answered_ns - asked_ns);
+    let waited = |lookup: &Lookup| lookup.asked_ns.and_then(|asked_ns| Some(lookup.answered_ns? - asked_ns));
     analysis
         .lookups
-        .list()
+        .answered()
         .iter()
         .map(|one| (one.message.name.as_deref().unwrap_or("-"), found(one), waited(one)))
         .collect()
@@ -85,7 +85,7 @@ fn a_question_and_its_answer_are_one_lookup_with_its_time() {
     let analysis = analysis_of(&frames, &Options::default());
     let addresses = vec!["192.0.2.1".to_owned(), "192.0.2.2".to_owned()];
     assert_eq!(lookups(&analysis), [("s3.example", addresses, Some(ms(12.5)))]);
-    let lookup = &analysis.lookups.list()[0];
+    let lookup = &analysis.lookups.answered()[0];
     assert_eq!((lookup.client, lookup.resolver), (address("10.1.2.3"), address("192.168.7.9")));
     assert_eq!(analysis.inputs[0].undecoded, [("not_tcp".to_owned(), 2)], "they count as before");
 }
@@ -127,7 +127,7 @@ fn an_answer_without_addresses_is_a_lookup_with_its_response_code() {
     refused[3] |= 3;
     let analysis = analysis_of(&[at(0.0, &datagram(true, &refused))], &Options::default());
     assert_eq!(lookups(&analysis), [("no.example", vec![], None)]);
-    assert_eq!(analysis.lookups.list()[0].message.response_code, 3);
+    assert_eq!(analysis.lookups.answered()[0].message.response_code, 3);
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn a_question_whose_name_was_cut_still_has_its_time() {
     let frames = [cut(0.0, &datagram(false, &query(7, "a.example", A))), cut(9.0, &datagram(true, &answered))];
     let analysis = analysis_of(&frames, &Options::default());
     assert_eq!(lookups(&analysis), [("-", vec![], Some(ms(9.0)))]);
-    assert_eq!(analysis.lookups.list()[0].message.name, None);
+    assert_eq!(analysis.lookups.answered()[0].message.name, None);
 }
 
 #[test]
@@ -174,7 +174,7 @@ fn messages_over_tcp_are_read_whatever_their_segments() {
         let names: Vec<_> = found.iter().map(|(name, addresses, _)| (*name, addresses[0].as_str())).collect();
         assert_eq!(names, expected, "cut at {cut}");
         assert!(found.iter().all(|(.., wait)| wait.is_some_and(|wait| (ms(19.0)..=ms(20.0)).contains(&wait))));
-        assert_eq!(analysis.lookups.list()[0].transport, Transport::Tcp);
+        assert_eq!(analysis.lookups.answered()[0].transport, Transport::Tcp);
     }
 }
 
@@ -192,8 +192,8 @@ fn several_threads_give_the_same_lookups() {
     let file = captures::plain_pcap(&frames);
     let one = analysis_in_small_chunks(std::slice::from_ref(&file), &Options::default());
     let many = analysis_in_small_chunks(&[file], &Options { threads: 4, ..Options::default() });
-    assert_eq!(one.lookups.list().len(), 2000);
-    assert_eq!(one.lookups.list(), many.lookups.list());
+    assert_eq!(one.lookups.all().len(), 2000);
+    assert_eq!(one.lookups.all(), many.lookups.all());
 }
 
 #[test]
@@ -202,6 +202,7 @@ fn what_is_kept_is_bounded_and_what_is_not_is_counted() {
         addresses: [address("192.0.2.53"), address("10.0.0.1")],
         ports: [53, 40_000],
         time_ns,
+        frame: 1,
         input: 0,
         transport: Transport::Udp,
     };
@@ -214,7 +215,12 @@ fn what_is_kept_is_bounded_and_what_is_not_is_counted() {
         let asked = Exchange { addresses: [b, a], ports: [time_ns as u16, 53], ..exchange(time_ns) };
         lookups.message(asked, &unasked, false);
     }
-    assert_eq!((lookups.list().len(), lookups.not_kept()), (65_536, 70_000 - 65_536));
+    // Answers to nobody are kept apart: they take no room from questions.
+    assert_eq!((lookups.all().len(), lookups.answered().len()), (65_536, 4096));
+    let counts = lookups.counts;
+    assert_eq!((counts.unasked, counts.answers_not_kept), (70_000, 70_000 - 4096));
+    // Those asked from a port once more are retries.
+    assert_eq!(counts.questions_not_kept, 4096);
 }
 
 proptest! {
@@ -251,6 +257,7 @@ proptest! {
             addresses: [address("192.0.2.53"), address("10.0.0.1")],
             ports: [53, 40_000],
             time_ns: 0,
+            frame: 1,
             input: 0,
             transport: Transport::Tcp,
         };

@@ -11,7 +11,7 @@ const SEGMENT_BYTES: usize = 100;
 
 fuzz_target!(|data: &[u8]| {
     let ends: [IpAddr; 2] = [Ipv4Addr::new(10, 0, 0, 1).into(), Ipv4Addr::new(10, 0, 0, 53).into()];
-    let there = |time_ns, transport| Exchange { addresses: ends, ports: [40_000, 53], time_ns, input: 0, transport };
+    let there = |time_ns, transport| Exchange { addresses: ends, ports: [40_000, 53], time_ns, frame: 1, input: 0, transport };
     let back = |exchange: Exchange| {
         let Exchange { addresses: [client, server], ports: [client_port, port], .. } = exchange;
         Exchange { addresses: [server, client], ports: [port, client_port], ..exchange }
@@ -26,7 +26,7 @@ fuzz_target!(|data: &[u8]| {
     lookups.message(there(0, Transport::Udp), data, true);
     lookups.message(back(there(1, Transport::Udp)), data, false);
     lookups.merge([streams.into_lookups()]);
-    for lookup in lookups.list() {
+    for lookup in lookups.all() {
         assert!(lookup.message.addresses.len() <= 64 && lookup.message.aliases.len() <= 16, "{lookup:?}");
         assert!(lookup.message.name.as_ref().is_none_or(|name| name.len() <= 4 * 255));
     }

@@ -29,6 +29,18 @@ impl EchoRequest {
     }
 }
 
+/// Who asks whom, and the identifier.
+pub type FlowKey = (IpAddr, IpAddr, u16);
+
+/// Requests of one program to one host.
+#[derive(Debug, Clone, Default)]
+pub struct EchoFlow {
+    /// When each passed, and whether it had a reply.
+    pub requests: Vec<(i64, bool)>,
+    /// Round trips, the shortest first.
+    pub round_trips_ns: Vec<i64>,
+}
+
 type Key = (u16, IpAddr, IpAddr, u16, u16);
 
 /// See the module.
@@ -60,6 +72,19 @@ impl Echoes {
         } else {
             self.not_kept += 1;
         }
+    }
+
+    /// Requests by who asks whom and the identifier: when each passed and whether it had a reply, and the round trips.
+    pub fn by_flow(&self) -> HashMap<FlowKey, EchoFlow> {
+        let mut flows: HashMap<FlowKey, EchoFlow> = HashMap::new();
+        for one in &self.list {
+            let Echo { from, to, identifier, time_ns, .. } = one.request;
+            let flow = flows.entry((from, to, identifier)).or_default();
+            flow.requests.push((time_ns, one.reply.is_some()));
+            flow.round_trips_ns.extend(one.round_trip_ns());
+        }
+        flows.values_mut().for_each(|flow| flow.round_trips_ns.sort_unstable());
+        flows
     }
 
     /// Those kept, in the order of the requests.

@@ -7,10 +7,7 @@ use std::net::IpAddr;
 
 use crate::analysis::echoes::Echoes;
 use crate::analysis::results::{IcmpFate, Summaries};
-use crate::decode::batch::Batch;
 use crate::decode::icmp::IcmpError;
-use crate::decode::walk::{Icmp, icmp_message};
-use crate::read::record::Chunk;
 use crate::tcp::summary::summary::ConnectionSummary;
 
 /// Errors that are kept of a capture.
@@ -38,15 +35,10 @@ pub struct Gathered {
 type Endpoint = (IpAddr, u16);
 
 impl Gathered {
-    /// Takes those of a decoded chunk.
-    pub fn chunk(&mut self, chunk: &Chunk, batch: &Batch) {
-        let records = batch.icmp.iter().filter_map(|&index| chunk.records.get(index as usize));
-        for message in records.filter_map(|record| icmp_message(&chunk.bytes, record)) {
-            match message {
-                Icmp::Error(error) if self.list.len() < MOST_ERRORS => self.list.push(error),
-                Icmp::Error(_) => {}
-                Icmp::Echo(echo) => self.echoes.add(echo),
-            }
+    /// Takes the next error about a TCP segment.
+    pub fn add(&mut self, error: IcmpError) {
+        if self.list.len() < MOST_ERRORS {
+            self.list.push(error);
         }
     }
 
@@ -76,6 +68,9 @@ impl Gathered {
             fates.iter_mut().zip(found).for_each(|(fate, found)| fate.candidates = found);
             self.take_translated(&mut owners, &fates, &candidates);
         }
+        if self.translated.is_none() {
+            self.relate(connections, &owners);
+        }
         for (&error, owner) in self.list.iter().zip(owners) {
             if let Some(connection) = owner.and_then(|index: usize| connections.get_mut(index)) {
                 connection.icmp_errors.get_or_insert_default().add(error);
@@ -90,6 +85,37 @@ impl Gathered {
             let is_only = fates.get(number as usize).is_some_and(|fate| fate.candidates == 1);
             let is_given = self.translated.as_ref().is_none_or(|given| given.contains(&number));
             *owner = owner.or(candidate.filter(|_| is_only && is_given));
+        }
+    }
+
+    /// Errors that reached the sender of a packet but quote it with other addresses: a translator left the quote as it was. The
+    /// receiver of the error and the sequence number show which connection it is.
+    fn relate(&self, connections: &mut Summaries, owners: &[Option<usize>]) {
+        let mut by_receiver: HashMap<IpAddr, Vec<usize>> = HashMap::new();
+        for (number, error) in self.list.iter().enumerate().filter(|(number, _)| owners[*number].is_none()) {
+            let numbers = by_receiver.entry(error.to).or_default();
+            if numbers.len() < MOST_TRANSLATED {
+                numbers.push(number);
+            }
+        }
+        let mut found: Vec<Vec<usize>> = vec![Vec::new(); self.list.len()];
+        for (index, connection) in connections.iter().enumerate() {
+            for side in [0, 1] {
+                for &number in by_receiver.get(&connection.address(side)).into_iter().flatten() {
+                    let error = &self.list[number];
+                    // Of two that fit none is it.
+                    if found[number].len() < 2 && passed_during(error, connection) && sent_by(connection, side, error) {
+                        found[number].push(index);
+                    }
+                }
+            }
+        }
+        for (&error, found) in self.list.iter().zip(found) {
+            if let [index] = found[..]
+                && let Some(connection) = connections.get_mut(index)
+            {
+                connection.icmp_related.get_or_insert_default().add(error);
+            }
         }
     }
 
@@ -152,8 +178,13 @@ fn passed_during(error: &IcmpError, connection: &ConnectionSummary) -> bool {
 
 /// The quoted number is one of the client's.
 fn sent(connection: &ConnectionSummary, error: &IcmpError) -> bool {
-    let client = &connection.directions[0];
-    let sent_bytes = client.unique_payload_bytes.saturating_add(2);
-    let ahead = |sequence: u32| u64::from(sequence.wrapping_sub(connection.client_isn));
-    connection.openings_seen[0] && error.sequence.is_some_and(|sequence| ahead(sequence) <= sent_bytes)
+    sent_by(connection, 0, error)
+}
+
+/// The quoted number is one of this side's.
+fn sent_by(connection: &ConnectionSummary, side: usize, error: &IcmpError) -> bool {
+    let sent_bytes = connection.directions[side].unique_payload_bytes.saturating_add(2);
+    let first = [connection.client_isn, connection.server_isn][side];
+    let ahead = |sequence: u32| u64::from(sequence.wrapping_sub(first));
+    connection.openings_seen[side] && error.sequence.is_some_and(|sequence| ahead(sequence) <= sent_bytes)
 }

@@ -14,6 +14,7 @@
 //!     lag      a host that was recorded late, put right in another reading
 //!     serial   one reading in one loop
 //!     parallel the same on several threads
+//!       others  frames without TCP to what they concern
 //!       icmp_errors  on their way to the connections that they quote; echoes: pings and their replies
 //!       stage  what both share: chunks taken in, filtered, counted by input
 //! slices       in two runs, on as many processes as there are: packets to slices, slices to connections
@@ -33,6 +34,7 @@ pub mod indexed;
 pub(crate) mod lag;
 pub(crate) mod one_point;
 pub mod options;
+pub mod others;
 pub(crate) mod pairs;
 pub(crate) mod parallel;
 pub mod part;

@@ -14,14 +14,13 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::Builder;
 
-use crate::analysis::icmp_errors::Gathered;
 use crate::analysis::options::Options;
+use crate::analysis::others::Others;
 use crate::analysis::part::Part;
-use crate::analysis::stage::{Collected, Intake, Tallies};
+use crate::analysis::stage::{Collected, Filtered, Intake, Tallies};
 use crate::decode::batch::Batch;
 use crate::decode::fragments::Reassembler;
 use crate::decode::reason::CountsByInput;
-use crate::dns::lookups::Lookups;
 use crate::read::record::Chunk;
 use crate::tcp::flow::by_flow::Lines;
 use crate::tcp::flow::memory_budget::Room;
@@ -42,7 +41,7 @@ const MANY_PACKETS: usize = 24;
 struct Work {
     chunk: Chunk,
     batch: Batch,
-    filtered: Vec<u16>,
+    filtered: Vec<Filtered>,
     lines: Lines,
     /// The thread that decoded it, if it suits all tasks.
     decoder: Option<usize>,
@@ -94,8 +93,7 @@ struct Board {
     next_order: u64,
     reassembler: Reassembler,
     tallies: Tallies,
-    lookups: Lookups,
-    icmp: Gathered,
+    others: Others,
 }
 
 struct Hall<'a, 'b> {
@@ -154,8 +152,7 @@ impl Board {
             next_order: 0,
             reassembler: Reassembler::new(),
             tallies: Tallies::default(),
-            lookups: Lookups::default(),
-            icmp: Gathered::default(),
+            others: Others::default(),
         }
     }
 }
@@ -179,12 +176,12 @@ impl Hall<'_, '_> {
         let mut counts = CountsByInput::default();
         board.reassembler.finish(&mut counts);
         board.tallies.add_counts(&counts);
+        board.others.end_fragments(&board.reassembler);
         let shards = self.shards.into_iter().map(|shard| shard.into_inner().unwrap_or_else(PoisonError::into_inner));
         Collected {
             shards: shards.collect(),
             tallies: board.tallies.into_list(),
-            lookups: board.lookups,
-            icmp: board.icmp,
+            others: board.others,
             is_overfull: board.is_overfull,
         }
     }
@@ -343,8 +340,7 @@ impl Board {
                 work.sort_out(shards, thread);
             }
             self.tallies.add(&work.chunk, &work.batch);
-            self.lookups.chunk(&work.chunk, &work.batch);
-            self.icmp.chunk(&work.chunk, &work.batch);
+            self.others.chunk(&work.chunk, &work.batch);
             self.tallies.add_filtered(&work.filtered);
             work.filtered.clear();
             work.first_order = self.next_order;

@@ -6,13 +6,15 @@ use crate::analysis::failure::Failure;
 use crate::analysis::icmp_errors::Gathered;
 use crate::analysis::lag::LaggedSource;
 use crate::analysis::options::{Observer, Options};
+use crate::analysis::others::Others;
 use crate::analysis::part::Part;
-use crate::analysis::results::{Analysis, InputSummary, Inputs, Summaries};
+use crate::analysis::results::{Analysis, Datagrams, InputSummary, Inputs, Summaries};
 use crate::analysis::second_look::Sample;
 use crate::analysis::stage::{Collected, InputTally, Intake};
 use crate::analysis::time_order::{Patience, TimeOrder};
 use crate::analysis::{parallel, serial};
-use crate::dns::lookups::Lookups;
+use crate::dns::resolutions::{Follower, resolutions};
+use crate::flows::protocols::Amount;
 use crate::keyed::KeyedSet;
 use crate::read::chunk_source::ChunkSource;
 use crate::read::input_facts::InputFacts;
@@ -43,8 +45,7 @@ pub struct Reading {
     /// The connections are a part of all; limits that they share.
     shared_limits: Option<Vec<Given>>,
     shared: Shared,
-    lookups: Lookups,
-    icmp: Gathered,
+    others: Others,
     facts: Vec<InputFacts>,
     tallies: Vec<InputTally>,
     errors: Vec<ReadError>,
@@ -66,9 +67,8 @@ impl Reading {
         let source = Self::corrected(source, options, patience);
         let mut intake = Intake::new(source, options.filter.as_deref(), observer);
         let run = if options.threads <= 1 { serial::run } else { parallel::run };
-        let Collected { shards, tallies, lookups, icmp, is_overfull } = run(&mut intake, options, part);
-        let mut reading = Self::of_frames(intake, tallies, lookups)?;
-        reading.icmp = icmp;
+        let Collected { shards, tallies, others, is_overfull } = run(&mut intake, options, part);
+        let mut reading = Self::of_frames(intake, tallies, others)?;
         reading.open_bytes = shards.iter().map(Shard::open_bytes).sum();
         (reading.connections, reading.shared) = gather(if is_overfull { Vec::new() } else { shards });
         Ok((reading, is_overfull))
@@ -84,7 +84,7 @@ impl Reading {
     ///
     /// # Errors
     /// As [`crate::analysis::whole::analyze`].
-    pub fn of_frames(mut intake: Intake<'_>, tallies: Vec<InputTally>, lookups: Lookups) -> Result<Self, Failure> {
+    pub fn of_frames(mut intake: Intake<'_>, tallies: Vec<InputTally>, others: Others) -> Result<Self, Failure> {
         if let Some(what) = intake.filter_error.take() {
             return Err(Failure::Filter(what));
         }
@@ -95,7 +95,7 @@ impl Reading {
         let consumed_bytes = intake.source.consumed_bytes();
         let is_timeless = facts.iter().all(InputFacts::is_timeless);
         let Intake { interrupted, errors, .. } = intake;
-        Ok(Self { interrupted, consumed_bytes, is_timeless, lookups, facts, tallies, errors, ..Self::default() })
+        Ok(Self { interrupted, consumed_bytes, is_timeless, others, facts, tallies, errors, ..Self::default() })
     }
 
     /// The connections of packets that were read before, in another run ([`crate::analysis::slices`]).
@@ -113,14 +113,9 @@ impl Reading {
             shared_limits: inputs.shared.clone(),
             open_bytes,
             facts,
-            icmp,
+            others: Others { icmp, ..Others::default() },
             ..Self::default()
         }
-    }
-
-    /// ICMP errors and echoes that were gathered.
-    pub fn with_icmp(self, icmp: Gathered) -> Self {
-        Self { icmp, ..self }
     }
 
     /// Connections of which most came twice, or was retransmitted, or that are there twice: captures of two points may have been put
@@ -185,13 +180,14 @@ impl Reading {
             is_timeless,
             shared_limits: given,
             shared,
-            mut lookups,
-            mut icmp,
+            others,
             facts,
             tallies,
             errors,
             ..
         } = self;
+        let Others { mut lookups, mut icmp, flows, neighbours, protocols, errors_of_none } = others;
+        let protocols = protocols.finish(all_frames(&facts, &tallies));
         // Each summary is somewhere else in memory: looked at once.
         connections.sort_by_cached_key(|summary| summary.order);
         let mut over_tcp = Vec::new();
@@ -202,6 +198,7 @@ impl Reading {
         lookups.merge(over_tcp.into_iter().map(|lookups| *lookups));
         let echoes = std::mem::take(&mut icmp.echoes);
         let icmp_fates = icmp.join(&mut connections);
+        let resolutions = resolutions(lookups.all(), connections.iter().map(|summary| follower(summary)));
         let end_ns = facts.iter().filter_map(|facts| facts.end_ns).chain(known_end_ns).max();
         outcome::settle(&mut connections, end_ns);
         if is_timeless {
@@ -210,12 +207,12 @@ impl Reading {
         if let Some(allowed_bps) = options.allowed_bps {
             connections.iter_mut().for_each(|connection| allowance::allow(connection, allowed_bps));
         }
-        let (shared_limits, flows) = match given {
+        let (shared_limits, packed) = match given {
             None => (shared_limits::find(&mut connections), Vec::new()),
             Some(given) => {
-                let flows = shared_limits::packed_flows(&mut connections);
+                let packed = shared_limits::packed_flows(&mut connections);
                 shared_limits::give(&mut connections, &given);
-                (Vec::new(), flows)
+                (Vec::new(), packed)
             }
         };
         connections.iter_mut().for_each(|connection| connection.decide());
@@ -228,11 +225,13 @@ impl Reading {
             inputs: inputs.collect(),
             connections,
             shared_limits,
-            flows,
+            packed,
+            datagrams: Datagrams { flows, neighbours, protocols, errors_of_none },
             known_servers: None,
             clock_steps: shared.environment.clock_steps,
             openings: shared.environment.openings,
             lookups,
+            resolutions,
             echoes,
             icmp_fates,
             lags: if options.lags.is_empty() { shared.faults.lags().to_vec() } else { Vec::new() },
@@ -258,6 +257,24 @@ fn came_twice(connection: &ConnectionSummary) -> bool {
         (4 * again >= direction.packets || bytes_again) && again >= FEWEST_AGAIN
     };
     connection.directions.iter().all(|direction| direction.loss.syn > 0) || connection.directions.iter().any(again)
+}
+
+fn follower(summary: &ConnectionSummary) -> Follower {
+    let addresses = [0, 1].map(|side| summary.address(side));
+    Follower { id: summary.id, addresses, start_ns: summary.start_ns }
+}
+
+/// What is in the files, but for what a filter left out.
+fn all_frames(facts: &[InputFacts], tallies: &[InputTally]) -> Amount {
+    let mut all = Amount::default();
+    for facts in facts {
+        all.add(Amount { packets: facts.packets, wire_bytes: facts.wire_bytes });
+    }
+    for left_out in tallies.iter().map(InputTally::filtered) {
+        all.packets = all.packets.saturating_sub(left_out.packets);
+        all.wire_bytes = all.wire_bytes.saturating_sub(left_out.wire_bytes);
+    }
+    all
 }
 
 /// The shards' connections, and what they share.

@@ -1,11 +1,16 @@
 //! What an analysis gives: inputs, connections, names, packets; and how results of inputs that were analysed apart become
 //! one.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::analysis::echoes::Echoes;
 use crate::decode::icmp::IcmpError;
 use crate::dns::lookups::Lookups;
+use crate::dns::resolutions::Resolutions;
+use crate::flows::neighbours::Neighbours;
+use crate::flows::protocols::Amount;
+use crate::flows::table::Flows;
 use crate::read::input_facts::InputFacts;
 use crate::read::read_error::ReadError;
 use crate::tcp::capture::lag::Lag;
@@ -68,6 +73,35 @@ pub struct IcmpFate {
     pub candidates: u32,
 }
 
+/// What is no TCP, and no name looked up.
+#[derive(Debug, Default)]
+pub struct Datagrams {
+    /// Flows.
+    pub flows: Flows,
+    /// Who asked for whom on the link.
+    pub neighbours: Neighbours,
+    /// Frames and bytes by protocol, the most bytes first; together all that is in the files.
+    pub protocols: Vec<(Cow<'static, str>, Amount)>,
+    /// ICMP errors that quote no flow and no TCP segment.
+    pub errors_of_none: u64,
+}
+
+impl Datagrams {
+    /// Adds those of inputs that were analysed apart and follow `inputs` others.
+    fn append(&mut self, next: Self, inputs: u16) {
+        self.flows.append(next.flows, inputs);
+        self.neighbours.append(next.neighbours);
+        self.errors_of_none += next.errors_of_none;
+        for (name, amount) in next.protocols {
+            match self.protocols.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, sum)) => sum.add(amount),
+                None => self.protocols.push((name, amount)),
+            }
+        }
+        self.protocols.sort_by_key(|(_, amount)| std::cmp::Reverse(amount.wire_bytes));
+    }
+}
+
 /// All results.
 #[derive(Debug, Default)]
 pub struct Analysis {
@@ -80,7 +114,7 @@ pub struct Analysis {
     /// Limits that several of them share, the highest rate first.
     pub shared_limits: Vec<SharedLimit>,
     /// Of a part of all connections: what is needed to find the limits that they share with others, packed.
-    pub flows: Vec<u8>,
+    pub packed: Vec<u8>,
     /// Servers that were asked, where they were counted elsewhere; else by these connections.
     pub known_servers: Option<Servers>,
     /// Steps of the captures' clocks, as each connection sees them.
@@ -89,8 +123,12 @@ pub struct Analysis {
     pub openings: OpeningSeries,
     /// Names looked up, with the addresses answered.
     pub lookups: Lookups,
+    /// What was waited for: names with their types, tries and suffixes together.
+    pub resolutions: Resolutions,
     /// ICMP echo requests and their replies.
     pub echoes: Echoes,
+    /// Datagram flows, and what else is no TCP.
+    pub datagrams: Datagrams,
     /// Of a part of all connections: what is known of each ICMP error.
     pub icmp_fates: Vec<IcmpFate>,
     /// Packets of the connections asked for.
@@ -122,7 +160,9 @@ impl Analysis {
         let steps = next.clock_steps.into_iter();
         self.clock_steps.extend(steps.map(|step| ClockStep { input: step.input.saturating_add(inputs), ..step }));
         self.lookups.merge([next.lookups.moved(inputs)]);
+        self.resolutions.append(next.resolutions, connections);
         self.echoes.append(next.echoes, inputs);
+        self.datagrams.append(next.datagrams, inputs);
         self.rows.append(next.rows, connections, inputs);
         self.errors.extend(next.errors.into_iter().map(|error| error.moved(inputs)));
         let moved = |lag: Lag| Lag { input: lag.input.saturating_add(inputs), ..lag };

@@ -1,13 +1,12 @@
 //! Everything in one loop on the calling thread. The simple way, and what the parallel one must agree with.
 
-use crate::analysis::icmp_errors::Gathered;
 use crate::analysis::options::Options;
+use crate::analysis::others::Others;
 use crate::analysis::part::Part;
 use crate::analysis::stage::{Collected, Intake, Tallies};
 use crate::decode::batch::Batch;
 use crate::decode::fragments::Reassembler;
 use crate::decode::reason::CountsByInput;
-use crate::dns::lookups::Lookups;
 use crate::read::record::Chunk;
 use crate::tcp::flow::by_flow::Lines;
 use crate::tcp::flow::table::Shard;
@@ -16,8 +15,7 @@ use crate::tcp::flow::table::Shard;
 pub fn run(intake: &mut Intake<'_>, options: &Options, part: &Part) -> Collected {
     let mut shard = Shard::new(options.oversize_abs_ns, options.detail());
     let mut tallies = Tallies::default();
-    let mut lookups = Lookups::default();
-    let mut icmp = Gathered::default();
+    let mut others = Others::default();
     let mut reassembler = Reassembler::new();
     let (mut chunk, mut batch, mut filtered) = (Chunk::default(), Batch::default(), Vec::new());
     let mut lines = Lines::of(part.hashes.clone());
@@ -28,8 +26,7 @@ pub fn run(intake: &mut Intake<'_>, options: &Options, part: &Part) -> Collected
         batch.decode(&chunk);
         batch.join_fragments(&mut chunk, &mut reassembler);
         tallies.add(&chunk, &batch);
-        lookups.chunk(&chunk, &batch);
-        icmp.chunk(&chunk, &batch);
+        others.chunk(&chunk, &batch);
         tallies.add_filtered(&filtered);
         filtered.clear();
         lines.line_up(batch.packets(), &chunk.bytes, 1);
@@ -40,5 +37,6 @@ pub fn run(intake: &mut Intake<'_>, options: &Options, part: &Part) -> Collected
     let mut counts = CountsByInput::default();
     reassembler.finish(&mut counts);
     tallies.add_counts(&counts);
-    Collected { shards: vec![shard], tallies: tallies.into_list(), lookups, icmp, is_overfull }
+    others.end_fragments(&reassembler);
+    Collected { shards: vec![shard], tallies: tallies.into_list(), others, is_overfull }
 }

@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
-use crate::analysis::icmp_errors::Gathered;
 use crate::analysis::options::{FilterCompiler, Observer};
+use crate::analysis::others::Others;
 use crate::decode::batch::Batch;
 use crate::decode::reason::{Counts, CountsByInput};
-use crate::dns::lookups::Lookups;
 use crate::filter::Program;
 use crate::filter::loopback::Loopback;
+use crate::flows::protocols::Amount;
 use crate::read::chunk_source::ChunkSource;
 use crate::read::read_error::ReadError;
 use crate::read::record::Chunk;
@@ -45,7 +45,7 @@ impl<'a> Intake<'a> {
     }
 
     /// Reads the next chunk; false at the end. Returns how many frames the filter left out through `filtered`.
-    pub fn next(&mut self, chunk: &mut Chunk, filtered: &mut Vec<u16>) -> bool {
+    pub fn next(&mut self, chunk: &mut Chunk, filtered: &mut Vec<Filtered>) -> bool {
         loop {
             if self.interrupted || self.filter_error.is_some() {
                 return false;
@@ -81,7 +81,7 @@ struct Filter<'a> {
 const SNAP_LENGTH: u32 = 262_144;
 
 impl Filter<'_> {
-    fn apply(&mut self, chunk: &mut Chunk, filtered: &mut Vec<u16>) -> Result<(), String> {
+    fn apply(&mut self, chunk: &mut Chunk, filtered: &mut Vec<Filtered>) -> Result<(), String> {
         for record in &chunk.records {
             if !self.programs.contains_key(&record.link_type) {
                 let bytes = self.compiler.compile(record.link_type, SNAP_LENGTH)?;
@@ -97,12 +97,19 @@ impl Filter<'_> {
             let keep =
                 programs.get(&record.link_type).is_some_and(|program| program.run(frame, record.original_length) > 0);
             if !keep {
-                filtered.push(record.input);
+                filtered.push(Filtered { input: record.input, wire_bytes: record.original_length });
             }
             keep
         });
         Ok(())
     }
+}
+
+/// A frame that the filter left out.
+#[derive(Debug, Clone, Copy)]
+pub struct Filtered {
+    input: u16,
+    wire_bytes: u32,
 }
 
 /// What a run leaves, either way.
@@ -111,10 +118,8 @@ pub struct Collected {
     pub shards: Vec<Shard>,
     /// One entry for each input seen.
     pub tallies: Vec<InputTally>,
-    /// Names looked up over UDP; those over TCP are with their connections.
-    pub lookups: Lookups,
-    /// ICMP errors.
-    pub icmp: Gathered,
+    /// What came of frames without a TCP segment.
+    pub others: Others,
     /// There were more connections than there is room for: the run was given up.
     pub is_overfull: bool,
 }
@@ -125,16 +130,21 @@ pub struct InputTally {
     /// TCP segments.
     pub tcp_packets: u64,
     counts: Counts,
-    filtered: u64,
+    filtered: Amount,
 }
 
 impl InputTally {
+    /// Frames that the filter left out.
+    pub fn filtered(&self) -> Amount {
+        self.filtered
+    }
+
     /// Reasons with their counts.
     pub fn undecoded(&self) -> Vec<(String, u64)> {
         let mut reasons: Vec<(String, u64)> =
             self.counts.iter().map(|(reason, count)| (reason.name().into_owned(), count)).collect();
-        if self.filtered > 0 {
-            reasons.push(("left_out_by_filter".to_owned(), self.filtered));
+        if self.filtered.packets > 0 {
+            reasons.push(("left_out_by_filter".to_owned(), self.filtered.packets));
         }
         reasons
     }
@@ -167,8 +177,11 @@ impl Tallies {
     }
 
     /// Counts frames the filter left out.
-    pub fn add_filtered(&mut self, filtered: &[u16]) {
-        filtered.iter().for_each(|&input| self.at(input).filtered += 1);
+    pub fn add_filtered(&mut self, filtered: &[Filtered]) {
+        for one in filtered {
+            let amount = Amount { packets: 1, wire_bytes: u64::from(one.wire_bytes) };
+            self.at(one.input).filtered.add(amount);
+        }
     }
 
     /// Adds frames that gave no packet.

@@ -1,8 +1,9 @@
 //! The packets of one chunk. Decoding needs nothing but the chunk; only joining fragments must go in file order.
 
-use crate::decode::fragments::Reassembler;
+use crate::decode::fragments::{Joined, Reassembler};
 use crate::decode::frame::{Outcome, decode_into};
-use crate::decode::reason::{CountsByInput, Undecoded};
+use crate::decode::other::Other;
+use crate::decode::reason::CountsByInput;
 use crate::packet::Packet;
 use crate::read::record::Chunk;
 
@@ -13,6 +14,19 @@ pub struct FragmentAt {
     pub record: u32,
     /// How many of the batch's packets come before it.
     pub packets_before: u32,
+}
+
+/// A frame without a TCP segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OtherAt {
+    /// Its index in [`Chunk::records`].
+    pub record: u32,
+    /// Frames that it came in: 1, but for fragments.
+    pub frames: u64,
+    /// Their length on the wire.
+    pub wire_bytes: u64,
+    /// What it is.
+    pub other: Other,
 }
 
 /// What decoding made of a chunk.
@@ -26,10 +40,8 @@ pub struct Batch {
     /// Frames that gave no packet, by input and reason; with those of earlier chunks whose fragments were joined or given up in
     /// this one.
     pub counts: CountsByInput,
-    /// Indices in [`Chunk::records`] of datagrams of port 53.
-    pub dns: Vec<u32>,
-    /// Indices in [`Chunk::records`] of ICMP errors about TCP segments, and of echoes.
-    pub icmp: Vec<u32>,
+    /// Frames without a TCP segment, in file order; of a datagram in fragments the one that completed it.
+    pub others: Vec<OtherAt>,
 }
 
 impl Batch {
@@ -45,8 +57,7 @@ impl Batch {
         self.length = 0;
         self.fragments.clear();
         self.counts.clear();
-        self.dns.clear();
-        self.icmp.clear();
+        self.others.clear();
     }
 
     /// Decodes all records of a chunk, behind what the batch already holds of it.
@@ -61,14 +72,10 @@ impl Batch {
             let Some(packet) = self.room.get_mut(end) else { break };
             match decode_into(&chunk.bytes, record, packet) {
                 Outcome::Tcp => end += 1,
-                Outcome::None(reason) => self.counts.add(record.input, reason, 1),
-                Outcome::Dns => {
-                    self.counts.add(record.input, Undecoded::NotTcp, 1);
-                    self.dns.push(index as u32);
-                }
-                Outcome::Icmp => {
-                    self.counts.add(record.input, Undecoded::NotTcp, 1);
-                    self.icmp.push(index as u32);
+                Outcome::Other(other) => {
+                    self.counts.add(record.input, other.reason, 1);
+                    let wire_bytes = u64::from(record.original_length);
+                    self.others.push(OtherAt { record: index as u32, frames: 1, wire_bytes, other });
                 }
                 // A chunk's offsets are u32, so its records can be counted in one, too.
                 Outcome::Fragment => {
@@ -88,10 +95,15 @@ impl Batch {
         let mut joined = Vec::new();
         for at in self.fragments.drain(..) {
             let Some(record) = chunk.records.get(at.record as usize) else { continue };
-            if let Some(packet) = reassembler.push(&mut chunk.bytes, record, &mut self.counts) {
-                joined.push((at.packets_before as usize, packet));
+            match reassembler.push(&mut chunk.bytes, record, &mut self.counts) {
+                Some(Joined::Tcp(packet)) => joined.push((at.packets_before as usize, packet)),
+                Some(Joined::Other { other, frames, wire_bytes }) => {
+                    self.others.push(OtherAt { record: at.record, frames, wire_bytes, other });
+                }
+                None => {}
             }
         }
+        self.others.sort_by_key(|at| at.record);
         if !joined.is_empty() {
             self.room = merge(self.packets(), &joined);
             self.length = self.room.len();

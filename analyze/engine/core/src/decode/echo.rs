@@ -3,9 +3,9 @@
 
 use std::net::IpAddr;
 
-use crate::decode::ip_header::{Addresses, IpHeader};
 use crate::decode::numbers::protocol;
-use crate::decode::view::View;
+use crate::decode::other::{Kind, Other};
+use crate::read::record::Record;
 
 /// A request or a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,18 +28,18 @@ pub struct Echo {
     pub sequence: u16,
 }
 
-/// The request or reply that `view` is at, if it is one; time, frame and input are left to the caller.
-pub(super) fn read(view: &View<'_>, number: u8, header: Option<&IpHeader<'_>>) -> Option<Echo> {
-    let is_reply = match (number, view.byte(0)?) {
+/// The request or reply that `other` is, if it is one.
+#[must_use]
+pub fn read(other: &Other, bytes: &[u8], record: &Record) -> Option<Echo> {
+    let Kind::Ip(number @ (protocol::ICMP | protocol::ICMP_V6)) = other.kind else { return None };
+    let &[kind, _, _, _, i0, i1, s0, s1] = other.payload(bytes).first_chunk()?;
+    let is_reply = match (number, kind) {
         (protocol::ICMP, 8) | (protocol::ICMP_V6, 128) => false,
         (protocol::ICMP, 0) | (protocol::ICMP_V6, 129) => true,
         _ => return None,
     };
-    let (identifier, sequence) = (view.u16(4)?, view.u16(6)?);
-    let (from, to) = match header?.addresses {
-        Addresses::V4(&[a, b, c, d, e, f, g, h]) => ([a, b, c, d].into(), [e, f, g, h].into()),
-        Addresses::V6(source, destination) => ((*source).into(), (*destination).into()),
-    };
-    let (time_ns, frame, input) = (0, 0, 0);
+    let (identifier, sequence) = (u16::from_be_bytes([i0, i1]), u16::from_be_bytes([s0, s1]));
+    let [from, to] = other.addresses(bytes)?;
+    let Record { time_ns, frame, input, .. } = *record;
     Some(Echo { time_ns, frame, input, is_reply, from, to, identifier, sequence })
 }

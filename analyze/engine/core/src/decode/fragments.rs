@@ -7,6 +7,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use crate::decode::ip_header::{Fragment, Key, LONGEST_DATAGRAM};
+use crate::decode::other::Other;
 use crate::decode::reason::{CountsByInput, Undecoded};
 use crate::decode::walk;
 use crate::decode::walk::Found;
@@ -148,6 +149,28 @@ impl Partial {
     }
 }
 
+impl Frames {
+    fn joined(self, other: Other) -> Joined {
+        Joined::Other { other, frames: self.count, wire_bytes: u64::from(self.wire_length) }
+    }
+}
+
+/// What fragments gave together.
+#[derive(Debug)]
+pub enum Joined {
+    /// A TCP segment.
+    Tcp(Packet),
+    /// Anything else.
+    Other {
+        /// What it is.
+        other: Other,
+        /// Fragments that it came in.
+        frames: u64,
+        /// Their length on the wire.
+        wire_bytes: u64,
+    },
+}
+
 /// What became of a fragment.
 enum Insertion {
     Waiting,
@@ -164,6 +187,8 @@ pub struct Reassembler {
     held_bytes: usize,
     overlaps: u64,
     joined: u64,
+    given_up_frames: u64,
+    given_up_bytes: u64,
 }
 
 impl Reassembler {
@@ -186,6 +211,12 @@ impl Reassembler {
         self.joined
     }
 
+    /// Fragments of datagrams that never were complete, and their bytes on the wire.
+    #[must_use]
+    pub fn given_up(&self) -> [u64; 2] {
+        [self.given_up_frames, self.given_up_bytes]
+    }
+
     /// Datagrams that wait for more fragments.
     #[must_use]
     pub fn waiting(&self) -> u64 {
@@ -195,7 +226,7 @@ impl Reassembler {
     /// Takes the frame of a record that decoding called a fragment. The packet, once its datagram is complete, has the
     /// time and frame number of this record and the wire length of all fragment frames together; `bytes` then have the
     /// datagram at their end. All other frames go into `counts`, where it is known what became of them.
-    pub fn push(&mut self, bytes: &mut Vec<u8>, record: &Record, counts: &mut CountsByInput) -> Option<Packet> {
+    pub fn push(&mut self, bytes: &mut Vec<u8>, record: &Record, counts: &mut CountsByInput) -> Option<Joined> {
         let mut record = *record;
         let mut frames = Frames { count: 1, wire_length: record.original_length.max(record.captured_length) };
         // Where the latest datagram's IPv6 source address stands, and the identification its fragments had.
@@ -212,16 +243,15 @@ impl Reassembler {
                     {
                         packet.ip_id = identification;
                     }
-                    return Some(packet);
+                    return Some(Joined::Tcp(packet));
                 }
-                // A name is looked up in one packet, and so is an error reported, unless somebody means harm.
-                Ok(Found::Dns(_) | Found::Icmp(_)) => {
-                    counts.add(record.input, Undecoded::NotTcp, frames.count);
-                    return None;
+                Ok(Found::Other(other)) => {
+                    counts.add(record.input, other.reason, frames.count);
+                    return Some(frames.joined(other));
                 }
                 Err(reason) => {
                     counts.add(record.input, reason, frames.count);
-                    return None;
+                    return Some(frames.joined(Other::unread(reason)));
                 }
             };
             let identification = fragment.identification;
@@ -231,7 +261,7 @@ impl Reassembler {
             let Some(total) = whole.append(bytes) else {
                 bytes.truncate(at);
                 counts.add(record.input, Undecoded::BadIpHeader, frames.count);
-                return None;
+                return Some(frames.joined(Other::unread(Undecoded::BadIpHeader)));
             };
             record.offset = at as u32;
             record.captured_length = (bytes.len() - at) as u32;
@@ -242,14 +272,13 @@ impl Reassembler {
             joined_v6 = (whole.version == 6).then(|| (record.offset.wrapping_add(8), identification as u16));
         }
         counts.add(record.input, Undecoded::TunnelTooDeep, frames.count);
-        None
+        Some(frames.joined(Other::unread(Undecoded::TunnelTooDeep)))
     }
 
     /// Gives up what is still incomplete, at the end of all inputs.
     pub fn finish(&mut self, counts: &mut CountsByInput) {
-        for (key, partial) in self.partials.drain() {
-            counts.add(key.input, Undecoded::FragmentIncomplete, partial.frames.count);
-        }
+        let keys: Vec<Key> = self.partials.keys().copied().collect();
+        keys.iter().for_each(|key| self.give_up(key, counts));
         self.queue.clear();
         self.held_bytes = 0;
     }
@@ -325,7 +354,10 @@ impl Reassembler {
 
     fn give_up(&mut self, key: &Key, counts: &mut CountsByInput) {
         if let Some(partial) = self.remove(key) {
-            counts.add(key.input, Undecoded::FragmentIncomplete, partial.frames.count);
+            let Frames { count, wire_length } = partial.frames;
+            counts.add(key.input, Undecoded::FragmentIncomplete, count);
+            self.given_up_frames += count;
+            self.given_up_bytes += u64::from(wire_length);
         }
     }
 

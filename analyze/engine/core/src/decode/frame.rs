@@ -1,5 +1,6 @@
 //! One frame decoded: the common shapes by `fast`, every other one by `walk`.
 
+use crate::decode::other::Other;
 use crate::decode::reason::Undecoded;
 use crate::decode::{fast, walk};
 use crate::packet::Packet;
@@ -24,8 +25,7 @@ pub fn decode(bytes: &[u8], record: &Record) -> Decoded {
     match decode_into(bytes, record, &mut packet) {
         Outcome::Tcp => Decoded::Tcp(packet),
         Outcome::Fragment => Decoded::Fragment,
-        Outcome::Dns | Outcome::Icmp => Decoded::None(Undecoded::NotTcp),
-        Outcome::None(reason) => Decoded::None(reason),
+        Outcome::Other(other) => Decoded::None(other.reason),
     }
 }
 
@@ -36,12 +36,8 @@ pub enum Outcome {
     Tcp,
     /// One fragment of a datagram.
     Fragment,
-    /// No TCP segment but a datagram of port 53: [`walk::dns_datagram`] gives it. Counted as [`Undecoded::NotTcp`].
-    Dns,
-    /// No TCP segment but an ICMP error about one, or an echo: [`walk::icmp_message`] gives it. Counted as [`Undecoded::NotTcp`].
-    Icmp,
-    /// No TCP segment, and why.
-    None(Undecoded),
+    /// No TCP segment, and what it is.
+    Other(Other),
 }
 
 /// As [`decode`], writing the packet to where it is to stay; `packet` is only changed for [`Outcome::Tcp`].
@@ -62,8 +58,7 @@ fn decode_any(bytes: &[u8], record: &Record, packet: &mut Packet) -> Outcome {
             Outcome::Tcp
         }
         Ok(walk::Found::Fragment(_)) => Outcome::Fragment,
-        Ok(walk::Found::Dns(_)) => Outcome::Dns,
-        Ok(walk::Found::Icmp(_)) => Outcome::Icmp,
-        Err(reason) => Outcome::None(reason),
+        Ok(walk::Found::Other(other)) => Outcome::Other(other),
+        Err(reason) => Outcome::Other(Other::unread(reason)),
     }
 }

@@ -1,11 +1,11 @@
-//! ICMP errors (RFC 792, RFC 1191, RFC 4443) that quote a TCP segment: from whom, of what kind, of which connection. Looked
-//! for only in frames without TCP. A quote holds at least the ports and the sequence number, often no more.
+//! ICMP errors (RFC 792, RFC 1191, RFC 4443): from whom, of what kind, about which packet. Looked for only in frames without
+//! TCP. A quote holds at least the ports and a TCP sequence number, often no more.
 
 use std::net::IpAddr;
 
-use crate::decode::ip_header::{Addresses, IpHeader};
 use crate::decode::numbers::protocol;
-use crate::decode::view::View;
+use crate::decode::other::{Kind, Other};
+use crate::read::record::Record;
 
 /// IP headers that are followed in a quote: of what entered a tunnel, the outer one comes first.
 const MOST_QUOTED_HEADERS: usize = 3;
@@ -16,7 +16,7 @@ const ICMP_HEADER_BYTES: usize = 8;
 /// Extension headers that are followed in a quoted IPv6 header.
 const MOST_EXTENSIONS: usize = 4;
 
-/// An error, and the segment that it is about.
+/// An error, and the packet that it is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IcmpError {
     /// When it passed, Unix nanoseconds.
@@ -29,13 +29,17 @@ pub struct IcmpError {
     pub code: u8,
     /// Who sent it.
     pub from: IpAddr,
+    /// To whom: the sender of the packet, or what the error was translated to.
+    pub to: IpAddr,
     /// The largest packet that goes further, bytes; none if that is not said.
     pub mtu: Option<u32>,
-    /// Source and destination of the segment.
+    /// IP protocol of the packet.
+    pub protocol: u8,
+    /// Its source and destination.
     pub addresses: [IpAddr; 2],
-    /// Its ports.
+    /// Its ports; of an echo the identifier and 0, of other protocols 0.
     pub ports: [u16; 2],
-    /// Its sequence number; none if the quote was cut before it.
+    /// TCP sequence number; none of other protocols, and if the quote was cut before it.
     pub sequence: Option<u32>,
 }
 
@@ -73,54 +77,63 @@ impl IcmpError {
     }
 }
 
-/// The error that `view` is at, if it is one and quotes a TCP segment; time and frame are left to the caller.
-pub(super) fn read(view: &View<'_>, number: u8, header: Option<&IpHeader<'_>>) -> Option<IcmpError> {
-    let [kind, code] = [view.byte(0)?, view.byte(1)?];
+/// The error that `other` is, if it is one and quotes a packet.
+#[must_use]
+pub fn read(other: &Other, bytes: &[u8], record: &Record) -> Option<IcmpError> {
+    let Kind::Ip(number @ (protocol::ICMP | protocol::ICMP_V6)) = other.kind else { return None };
+    let message = other.payload(bytes);
+    let &[kind, code, ..] = message.first_chunk::<2>()?;
     let is_error = match number {
         protocol::ICMP => matches!(kind, 3 | 4 | 11 | 12),
-        protocol::ICMP_V6 => matches!(kind, 1..=4),
-        _ => false,
+        _ => matches!(kind, 1..=4),
     };
     if !is_error {
         return None;
     }
+    let rest: Option<[u8; 4]> = message.get(4..).and_then(<[u8]>::first_chunk).copied();
     let mtu = match (number, kind, code) {
         // A router of former times leaves it 0.
-        (protocol::ICMP, 3, 4) => view.u16(6).map(u32::from),
-        (protocol::ICMP_V6, 2, _) => {
-            view.u16(4).zip(view.u16(6)).map(|(high, low)| u32::from(high) << 16 | u32::from(low))
-        }
+        (protocol::ICMP, 3, 4) => rest.map(|[_, _, high, low]| u32::from(u16::from_be_bytes([high, low]))),
+        (protocol::ICMP_V6, 2, _) => rest.map(u32::from_be_bytes),
         _ => None,
     };
-    let from = match header?.addresses {
-        Addresses::V4(&[a, b, c, d, ..]) => [a, b, c, d].into(),
-        Addresses::V6(source, _) => (*source).into(),
-    };
-    let (addresses, ports, sequence) = quote(view.data.get(ICMP_HEADER_BYTES..)?)?;
-    let (time_ns, frame, mtu) = (0, 0, mtu.filter(|mtu| *mtu > 0));
-    Some(IcmpError { time_ns, frame, kind, code, from, mtu, addresses, ports, sequence })
+    let [from, to] = other.addresses(bytes)?;
+    let Quote { protocol, addresses, ports, sequence } = quote(message.get(ICMP_HEADER_BYTES..)?)?;
+    let mtu = mtu.filter(|mtu| *mtu > 0);
+    let Record { time_ns, frame, .. } = *record;
+    Some(IcmpError { time_ns, frame, kind, code, from, to, mtu, protocol, addresses, ports, sequence })
 }
 
-type Quote = ([IpAddr; 2], [u16; 2], Option<u32>);
+/// What is quoted.
+#[derive(Debug, PartialEq, Eq)]
+struct Quote {
+    protocol: u8,
+    addresses: [IpAddr; 2],
+    ports: [u16; 2],
+    sequence: Option<u32>,
+}
 
-/// The innermost TCP segment of a quoted packet.
+/// The innermost packet that is quoted.
 fn quote(mut bytes: &[u8]) -> Option<Quote> {
     for _ in 0..MOST_QUOTED_HEADERS {
-        let (addresses, next, payload) = match bytes.first()? >> 4 {
+        let (addresses, protocol, payload) = match bytes.first()? >> 4 {
             4 => quoted_v4(bytes)?,
             6 => quoted_v6(bytes)?,
             _ => return None,
         };
-        match next {
-            protocol::TCP => {
-                let &[s0, s1, d0, d1] = payload.first_chunk()?;
-                let ports = [u16::from_be_bytes([s0, s1]), u16::from_be_bytes([d0, d1])];
-                let sequence = payload.get(4..).and_then(|rest| rest.first_chunk()).copied().map(u32::from_be_bytes);
-                return Some((addresses, ports, sequence));
-            }
-            protocol::IPV4 | protocol::IPV6 => bytes = payload,
-            _ => return None,
+        if matches!(protocol, protocol::IPV4 | protocol::IPV6) {
+            bytes = payload;
+            continue;
         }
+        let pair = |at: usize| payload.get(at..).and_then(<[u8]>::first_chunk).map(|pair| u16::from_be_bytes(*pair));
+        let number = || payload.get(4..).and_then(<[u8]>::first_chunk).map(|word| u32::from_be_bytes(*word));
+        let (ports, sequence) = match protocol {
+            protocol::TCP => ([pair(0)?, pair(2)?], number()),
+            protocol::UDP => ([pair(0)?, pair(2)?], None),
+            protocol::ICMP | protocol::ICMP_V6 => ([pair(4)?, 0], None),
+            _ => ([0; 2], None),
+        };
+        return Some(Quote { protocol, addresses, ports, sequence });
     }
     None
 }
@@ -163,21 +176,22 @@ mod tests {
 
     #[test]
     fn a_quote_of_eight_bytes_has_ports_and_number() {
-        let (addresses, ports, sequence) = quoted(&[&V4, &[0x9c, 0x40, 1, 0xbb, 0, 0, 3, 0xe7]]).expect("a quote");
+        let Quote { addresses, ports, sequence, .. } =
+            quoted(&[&V4, &[0x9c, 0x40, 1, 0xbb, 0, 0, 3, 0xe7]]).expect("a quote");
         assert_eq!(addresses, [IpAddr::from([192, 0, 2, 1]), IpAddr::from([198, 18, 0, 9])]);
         assert_eq!((ports, sequence), ([40000, 443], Some(999)));
     }
 
     #[test]
     fn a_quote_that_is_cut_behind_the_ports_has_no_number() {
-        assert_eq!(quoted(&[&V4, &[0x9c, 0x40, 1, 0xbb, 0]]).expect("a quote").2, None);
+        assert_eq!(quoted(&[&V4, &[0x9c, 0x40, 1, 0xbb, 0]]).expect("a quote").sequence, None);
         assert_eq!(quoted(&[&V4, &[0x9c, 0x40, 1]]), None);
     }
 
     #[test]
     fn what_entered_a_tunnel_is_found_behind_the_outer_header() {
         let outer = [0x45, 0, 0, 80, 0, 1, 0x40, 0, 64, 4, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
-        let (addresses, ..) = quoted(&[&outer, &V4, &[0, 1, 0, 2, 0, 0, 0, 3]]).expect("a quote");
+        let Quote { addresses, .. } = quoted(&[&outer, &V4, &[0, 1, 0, 2, 0, 0, 0, 3]]).expect("a quote");
         assert_eq!(addresses[0], IpAddr::from([192, 0, 2, 1]));
         assert_eq!(quoted(&[&outer, &outer, &outer, &V4, &[0; 8]]), None, "no more than three");
     }
@@ -186,14 +200,24 @@ mod tests {
     fn extension_headers_of_ipv6_are_passed_over() {
         let mut header = [0u8; 40];
         (header[0], header[6], header[8], header[24]) = (0x60, 60, 0xfd, 0xfd);
-        let (_, ports, _) = quoted(&[&header, &[6, 0, 0, 0, 0, 0, 0, 0], &[0, 7, 0, 8]]).expect("a quote");
+        let Quote { ports, .. } = quoted(&[&header, &[6, 0, 0, 0, 0, 0, 0, 0], &[0, 7, 0, 8]]).expect("a quote");
         assert_eq!(ports, [7, 8]);
     }
 
     #[test]
-    fn later_fragments_and_other_protocols_give_nothing() {
-        let (mut fragment, mut udp) = (V4, V4);
-        (fragment[7], udp[9]) = (1, 17);
-        assert_eq!([quoted(&[&fragment, &[0; 8]]), quoted(&[&udp, &[0; 8]])], [None, None]);
+    fn datagrams_and_echoes_have_no_number() {
+        let (mut udp, mut echo, mut esp) = (V4, V4, V4);
+        (udp[9], echo[9], esp[9]) = (17, 1, 50);
+        let of = |header: &[u8]| quoted(&[header, &[0, 1, 0, 53, 0, 7, 0, 9]]).expect("a quote");
+        assert_eq!((of(&udp).ports, of(&udp).sequence), ([1, 53], None));
+        assert_eq!(of(&echo).ports, [7, 0]);
+        assert_eq!((of(&esp).ports, of(&esp).protocol), ([0, 0], 50));
+    }
+
+    #[test]
+    fn later_fragments_give_nothing() {
+        let mut fragment = V4;
+        fragment[7] = 1;
+        assert_eq!(quoted(&[&fragment, &[0; 8]]), None);
     }
 }

@@ -6,9 +6,10 @@
 //!   frame                  one frame, by the first way that can read it:
 //!     fixed                the commonest frame: every field at a constant place
 //!     fast                 the common frame (Ethernet, IP, TCP) in one step (hash: of its flow)
-//!     walk                 every other frame, layer by layer: link, ethernet, ppp, mpls, wifi, ip, tunnel, tcp, dns, icmp, echo
+//!     walk                 every other frame, layer by layer: link, ethernet, ppp, mpls, wifi, ip, tunnel, tcp
 //!       view, layer        the rest of the frame, and what it is (ip_header: what is kept of IP; numbers: of protocols)
 //!   fragments              chunk after chunk in file order: IP fragments to datagrams
+//!     other                a frame without a TCP segment: what it is (icmp, echo: errors and pings among them)
 //! reason                   why a frame gave no packet, counted
 //! options                  TCP options of a packet, read later and only where they matter
 //! ```
@@ -17,7 +18,6 @@
 //! a reason ([`Undecoded`]), and every frame is counted exactly once.
 
 pub(crate) mod batch;
-pub(crate) mod dns;
 pub mod echo;
 pub(crate) mod ethernet;
 pub(crate) mod fast;
@@ -33,6 +33,7 @@ pub(crate) mod link;
 pub(crate) mod mpls;
 pub mod numbers;
 pub mod options;
+pub mod other;
 pub(crate) mod ppp;
 pub(crate) mod reason;
 pub(crate) mod tcp;
@@ -44,8 +45,6 @@ pub mod walk;
 pub(crate) mod wifi;
 
 // For those outside the crate.
-pub use crate::decode::batch::{Batch, FragmentAt};
-pub use crate::decode::dns::DnsDatagram;
+pub use crate::decode::batch::{Batch, FragmentAt, OtherAt};
 pub use crate::decode::frame::{Decoded, Outcome, decode, decode_into};
 pub use crate::decode::reason::{Counts, CountsByInput, Undecoded};
-pub use crate::decode::walk::dns_datagram;

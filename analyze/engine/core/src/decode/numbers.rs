@@ -1,7 +1,7 @@
 //! Numbers that several layers ask for: EtherTypes, IP protocols, the port of DNS.
 
 /// EtherTypes (IANA, IEEE registry).
-pub(super) mod ether_type {
+pub(crate) mod ether_type {
     pub const IPV4: u16 = 0x0800;
     pub const ARP: u16 = 0x0806;
     /// Ethernet in GRE, GENEVE (Transparent Ethernet Bridging).
@@ -28,9 +28,10 @@ pub(super) mod ether_type {
 }
 
 /// IP protocol numbers (IANA).
-pub(super) mod protocol {
+pub(crate) mod protocol {
     pub const HOP_BY_HOP: u8 = 0;
     pub const ICMP: u8 = 1;
+    pub const IGMP: u8 = 2;
     pub const IPV4: u8 = 4;
     pub const TCP: u8 = 6;
     pub const UDP: u8 = 17;
@@ -42,6 +43,8 @@ pub(super) mod protocol {
     pub const AUTHENTICATION: u8 = 51;
     pub const ICMP_V6: u8 = 58;
     pub const DESTINATION: u8 = 60;
+    pub const SCTP: u8 = 132;
+    pub const UDP_LITE: u8 = 136;
     pub const MPLS: u8 = 137;
     pub const ETHERNET: u8 = 143;
 }

@@ -4,46 +4,15 @@
 //! Each layer is a function that reads its header off the `View` and names the layer that follows, so nothing
 //! recurses and one bound on the steps bounds the work, whatever a frame claims.
 
-use crate::decode::dns::DnsDatagram;
-use crate::decode::echo::Echo;
-use crate::decode::icmp::IcmpError;
 use crate::decode::ip_header::{Fragment, IpHeader};
 use crate::decode::layer::Layer;
-use crate::decode::numbers::protocol;
+use crate::decode::numbers::{DNS_PORT, protocol};
+use crate::decode::other::Other;
 use crate::decode::reason::Undecoded;
 use crate::decode::view::View;
-use crate::decode::{dns, echo, ethernet, icmp, ip, ip_header, link, mpls, ppp, tcp, tunnel, wifi};
+use crate::decode::{ethernet, ip, ip_header, link, mpls, ppp, tcp, tunnel, wifi};
 use crate::packet::Packet;
 use crate::read::record::Record;
-
-/// The datagram of a frame that [`crate::decode::frame::decode_into`] called one.
-#[must_use]
-pub fn dns_datagram<'a>(bytes: &'a [u8], record: &Record) -> Option<DnsDatagram<'a>> {
-    match frame(bytes, record) {
-        Ok(Found::Dns(datagram)) => Some(datagram),
-        _ => None,
-    }
-}
-
-/// What [`crate::decode::frame::decode_into`] called ICMP: an error about a TCP segment, an echo request or a reply.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Icmp {
-    /// An error.
-    Error(IcmpError),
-    /// A request or a reply.
-    Echo(Echo),
-}
-
-/// The ICMP message of a frame that [`crate::decode::frame::decode_into`] called one.
-#[must_use]
-pub fn icmp_message(bytes: &[u8], record: &Record) -> Option<Icmp> {
-    let Record { time_ns, frame: number, input, .. } = *record;
-    match frame(bytes, record) {
-        Ok(Found::Icmp(Icmp::Error(error))) => Some(Icmp::Error(IcmpError { time_ns, frame: number, ..error })),
-        Ok(Found::Icmp(Icmp::Echo(echo))) => Some(Icmp::Echo(Echo { time_ns, frame: number, input, ..echo })),
-        _ => None,
-    }
-}
 
 /// IP headers that may be nested.
 const MAXIMUM_IP_HEADERS: u8 = 8;
@@ -56,8 +25,8 @@ const MAXIMUM_LAYERS: u8 = 64;
 pub(super) enum Found<'a> {
     Tcp(Packet),
     Fragment(Fragment<'a>),
-    Dns(DnsDatagram<'a>),
-    Icmp(Icmp),
+    /// No TCP segment, but known what else.
+    Other(Other),
 }
 
 /// Decodes one frame completely.
@@ -73,7 +42,10 @@ fn walk<'a>(mut view: View<'a>, first: Layer, record: &Record) -> Result<Found<'
         layer = match layer {
             Layer::Link(number) => link::read(&mut view, number)?,
             Layer::Ethernet => ethernet::read(&mut view)?,
-            Layer::EtherType(kind) => ethernet::payload(&mut view, kind)?,
+            Layer::EtherType(kind) => match ethernet::payload(&mut view, kind) {
+                Err(Undecoded::NotIp) => return Ok(Found::Other(Other::frame(&view, kind))),
+                next => next?,
+            },
             Layer::Llc => ethernet::llc(&mut view)?,
             Layer::Wifi => wifi::read(&mut view)?,
             Layer::Ppp => ppp::read(&mut view)?,
@@ -92,23 +64,30 @@ fn walk<'a>(mut view: View<'a>, first: Layer, record: &Record) -> Result<Found<'
                     ip_header::Datagram::Fragment(fragment) => return Ok(Found::Fragment(fragment)),
                 }
             }
-            Layer::Protocol(protocol::UDP) if let Some(found) = dns::read(&view, header.as_ref()) => {
-                return Ok(Found::Dns(found));
+            Layer::Protocol(number) => {
+                let before = view;
+                let carried = match number {
+                    // Names are asked for from any port, that of a tunnel included.
+                    protocol::UDP if is_of_dns(&view) => Err(Undecoded::NotTcp),
+                    _ => tunnel::protocol(&mut view, number),
+                };
+                match (carried, &header) {
+                    (Ok(Some(inner)), _) => inner,
+                    (Ok(None), Some(header)) => return segment(&view, header, record),
+                    (Ok(None), None) => return Err(Undecoded::NotIp),
+                    (Err(reason @ (Undecoded::NotTcp | Undecoded::EncryptedIpsec)), Some(header)) => {
+                        return Ok(Found::Other(Other::packet(&before, header, number, reason)));
+                    }
+                    (Err(reason), _) => return Err(reason),
+                }
             }
-            Layer::Protocol(number @ (protocol::ICMP | protocol::ICMP_V6)) => {
-                let (view, header) = (&view, header.as_ref());
-                let error = icmp::read(view, number, header).map(Icmp::Error);
-                let found = error.or_else(|| echo::read(view, number, header).map(Icmp::Echo));
-                return found.map(Found::Icmp).ok_or(Undecoded::NotTcp);
-            }
-            Layer::Protocol(protocol) => match (tunnel::protocol(&mut view, protocol)?, &header) {
-                (Some(inner), _) => inner,
-                (None, Some(header)) => return segment(&view, header, record),
-                (None, None) => return Err(Undecoded::NotIp),
-            },
         }
     }
     Err(Undecoded::TunnelTooDeep)
+}
+
+fn is_of_dns(view: &View<'_>) -> bool {
+    view.u16(0) == Some(DNS_PORT) || view.u16(2) == Some(DNS_PORT)
 }
 
 fn segment<'a>(view: &View<'_>, header: &IpHeader<'_>, record: &Record) -> Result<Found<'a>, Undecoded> {

@@ -2,15 +2,14 @@
 //!
 //! Rule: docs/methods.md, "Name lookups".
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::net::IpAddr;
 
-use crate::decode::batch::Batch;
-use crate::decode::dns::DnsDatagram;
+use crate::decode::icmp::IcmpError;
 use crate::decode::numbers::DNS_PORT;
-use crate::decode::walk::dns_datagram;
+use crate::decode::other::Other;
 use crate::dns::message::{Message, read_message};
-use crate::read::record::Chunk;
+use crate::read::record::Record;
 
 /// Lookups kept of a capture, and of one TCP connection.
 const MAX_LOOKUPS: usize = 1 << 16;
@@ -22,8 +21,11 @@ const MAX_TEXT_BYTES: usize = 16 << 20;
 
 const MAX_TEXT_BYTES_OF_CONNECTION: usize = 16 << 10;
 
-/// Questions that wait for an answer, of either generation.
-const MAX_PENDING: usize = 2048;
+/// Answers to nobody's question that are kept: so many can be made up.
+const MAX_UNASKED: usize = 1 << 12;
+
+/// An ICMP error is about one of the last questions.
+const MOST_LOOKED_AT: usize = 256;
 
 /// No resolver is waited for longer, so the identifier may be another question's by then.
 const MAX_WAIT_NS: i64 = 30_000_000_000;
@@ -51,43 +53,71 @@ pub struct Exchange {
     pub ports: [u16; 2],
     /// When it had passed, Unix nanoseconds.
     pub time_ns: i64,
+    /// Its frame.
+    pub frame: u32,
     /// Number of the input file.
     pub input: u16,
     /// How it was carried.
     pub transport: Transport,
 }
 
-/// One answered question.
+/// One question, and the answer if there is one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lookup {
     /// Number of the input file.
     pub input: u16,
     /// When the question passed (its first copy); none if it was not captured.
     pub asked_ns: Option<i64>,
-    /// When the answer passed.
-    pub answered_ns: i64,
+    /// When its last copy passed before the answer.
+    pub last_asked_ns: i64,
+    /// How often it was asked.
+    pub tries: u32,
+    /// When the answer passed; none without one.
+    pub answered_ns: Option<i64>,
     /// Who asked.
     pub client: IpAddr,
-    /// Who answered.
+    /// From which port.
+    pub client_port: u16,
+    /// Who answered, or was asked.
     pub resolver: IpAddr,
     /// How.
     pub transport: Transport,
-    /// The answer.
+    /// Frames of the first question and of the answer.
+    pub frames: [Option<u32>; 2],
+    /// An ICMP error came instead: its type and code.
+    pub refused: Option<[u8; 2]>,
+    /// The answer, or the question.
     pub message: Message,
 }
 
 type Key = ([IpAddr; 2], [u16; 2], u16, u16);
 
-/// Lookups in the order of their answers.
+/// Lookups in the order of their questions.
 #[derive(Debug, Clone)]
 pub struct Lookups {
     list: Vec<Lookup>,
-    not_kept: u64,
-    text_bytes: usize,
     most_lookups: usize,
     most_text_bytes: usize,
-    /// Questions asked, the newest generation first: when that is full, the older one is forgotten.
-    pending: [BTreeMap<Key, i64>; 2],
+    text_bytes: usize,
+    /// Places of questions without an answer.
+    pending: HashMap<Key, usize>,
+    /// What is not in the list.
+    pub counts: Counts,
+}
+
+/// Messages that are not in the list, or that are there without a question.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Questions beyond those kept.
+    pub questions_not_kept: u64,
+    /// Answers beyond those kept.
+    pub answers_not_kept: u64,
+    /// Answers to nobody's question: made up, late, come twice, or asked before the capture.
+    pub unasked: u64,
+    /// Answers with the numbers of a question, but about something else.
+    pub mismatched: u64,
+    /// Responses that lost fragments.
+    pub fragments_lost: u64,
 }
 
 impl Default for Lookups {
@@ -98,14 +128,8 @@ impl Default for Lookups {
 
 impl Lookups {
     fn with_room(most_lookups: usize, most_text_bytes: usize) -> Self {
-        Self {
-            list: Vec::new(),
-            not_kept: 0,
-            text_bytes: 0,
-            most_lookups,
-            most_text_bytes,
-            pending: Default::default(),
-        }
+        let (list, pending, counts) = (Vec::new(), HashMap::new(), Counts::default());
+        Self { list, most_lookups, most_text_bytes, text_bytes: 0, pending, counts }
     }
 
     /// Room for what one TCP connection may ask.
@@ -113,70 +137,145 @@ impl Lookups {
         Self::with_room(MAX_LOOKUPS_OF_CONNECTION, MAX_TEXT_BYTES_OF_CONNECTION)
     }
 
-    /// Takes the datagrams of a decoded chunk.
-    pub fn chunk(&mut self, chunk: &Chunk, batch: &Batch) {
-        for record in batch.dns.iter().filter_map(|&index| chunk.records.get(index as usize)) {
-            let Some(DnsDatagram { addresses, ports, message, cut }) = dns_datagram(&chunk.bytes, record) else {
-                continue;
-            };
-            let (time_ns, input) = (record.time_ns, record.input);
-            self.message(Exchange { addresses, ports, time_ns, input, transport: Transport::Udp }, message, cut);
-        }
+    /// Takes a datagram, if it is of DNS.
+    pub fn datagram(&mut self, bytes: &[u8], record: &Record, other: &Other) {
+        let Some(udp) = other.udp(bytes).filter(|udp| udp.ports.contains(&DNS_PORT)) else { return };
+        let Some(addresses) = other.addresses(bytes) else { return };
+        let Record { time_ns, frame, input, .. } = *record;
+        let exchange = Exchange { addresses, ports: udp.ports, time_ns, frame, input, transport: Transport::Udp };
+        self.message(exchange, udp.data, udp.is_cut());
     }
 
     /// Takes a message of either direction, which the snap length may have `cut`; what is none is passed over.
     pub fn message(&mut self, exchange: Exchange, bytes: &[u8], cut: bool) {
         let Some(message) = read_message(bytes, cut) else { return };
-        let Exchange { addresses: [from, to], ports: [from_port, to_port], time_ns, input, transport } = exchange;
+        let [from_port, to_port] = exchange.ports;
         if !message.response && to_port == DNS_PORT {
-            self.ask(([from, to], [from_port, to_port], message.id, input), time_ns);
+            self.ask(&exchange, message);
         } else if message.response && from_port == DNS_PORT {
-            let key = ([to, from], [to_port, from_port], message.id, input);
-            let asked_ns = self.pending.iter_mut().find_map(|generation| generation.remove(&key));
-            let asked_ns = asked_ns.filter(|asked| waited_for(*asked, time_ns));
-            // An answer that the resolver cut comes again, whole, over TCP.
-            if !message.truncated || !message.addresses.is_empty() {
-                let lookup =
-                    Lookup { input, asked_ns, answered_ns: time_ns, client: to, resolver: from, transport, message };
-                self.keep(lookup);
+            self.answer(&exchange, message);
+        }
+    }
+
+    fn ask(&mut self, exchange: &Exchange, message: Message) {
+        let Exchange { addresses, ports, time_ns, frame, input, transport } = *exchange;
+        let key = (addresses, ports, message.id, input);
+        if let Some(asked) = self.pending.get(&key).and_then(|&place| self.list.get_mut(place)) {
+            let is_same = asked.message.name == message.name && asked.message.kind == message.kind;
+            // Asked again for want of an answer: the client has waited since the first time.
+            if is_same && waited_for(asked.last_asked_ns, time_ns) {
+                asked.tries = asked.tries.saturating_add(1);
+                asked.last_asked_ns = time_ns;
+                return;
+            }
+        }
+        let lookup = Lookup {
+            input,
+            asked_ns: Some(time_ns),
+            last_asked_ns: time_ns,
+            tries: 1,
+            answered_ns: None,
+            client: addresses[0],
+            client_port: ports[0],
+            resolver: addresses[1],
+            transport,
+            frames: [Some(frame), None],
+            refused: None,
+            message,
+        };
+        match self.keep(lookup) {
+            Some(place) => _ = self.pending.insert(key, place),
+            None => self.counts.questions_not_kept += 1,
+        }
+    }
+
+    fn answer(&mut self, exchange: &Exchange, message: Message) {
+        let Exchange { addresses: [from, to], ports: [from_port, to_port], time_ns, frame, input, transport } =
+            *exchange;
+        let key = ([to, from], [to_port, from_port], message.id, input);
+        let place = self.pending.get(&key).copied();
+        let asked = place.and_then(|place| self.list.get_mut(place));
+        if let Some(asked) = asked.filter(|asked| waited_for(asked.last_asked_ns, time_ns)) {
+            let is_other = |ours: bool, theirs: bool, same: bool| ours && theirs && !same;
+            let (ours, theirs) = (&asked.message, &message);
+            if is_other(ours.name.is_some(), theirs.name.is_some(), ours.name == theirs.name)
+                || is_other(ours.kind.is_some(), theirs.kind.is_some(), ours.kind == theirs.kind)
+            {
+                self.counts.mismatched += 1;
+                return;
+            }
+            let bytes = text_bytes(&message);
+            // Without room for what it says, it still is an answer.
+            let is_room = self.text_bytes + bytes <= self.most_text_bytes;
+            self.text_bytes += if is_room { bytes } else { 0 };
+            let rest = Message { aliases: Vec::new(), addresses: Vec::new(), name: ours.name.clone(), ..message };
+            self.counts.answers_not_kept += u64::from(!is_room);
+            asked.message = if is_room { message } else { rest };
+            asked.answered_ns = Some(time_ns);
+            asked.frames[1] = Some(frame);
+            self.pending.remove(&key);
+            return;
+        }
+        self.counts.unasked += 1;
+        if self.counts.unasked as usize > MAX_UNASKED {
+            self.counts.answers_not_kept += 1;
+            return;
+        }
+        let lookup = Lookup {
+            input,
+            asked_ns: None,
+            last_asked_ns: time_ns,
+            tries: 0,
+            answered_ns: Some(time_ns),
+            client: to,
+            client_port: to_port,
+            resolver: from,
+            transport,
+            frames: [None, Some(frame)],
+            refused: None,
+            message,
+        };
+        self.counts.answers_not_kept += u64::from(self.keep(lookup).is_none());
+    }
+
+    /// An ICMP error came for what this port of the client asked.
+    pub fn refuse(&mut self, error: &IcmpError) {
+        let [client, resolver] = error.addresses;
+        // The error follows its question closely, if it follows it at all.
+        for asked in self.list.iter_mut().rev().take(MOST_LOOKED_AT) {
+            let ends = (asked.client, asked.client_port, asked.resolver);
+            if ends == (client, error.ports[0], resolver) && asked.answered_ns.is_none() {
+                asked.refused.get_or_insert([error.kind, error.code]);
             }
         }
     }
 
-    fn ask(&mut self, key: Key, time_ns: i64) {
-        // Asked again for want of an answer: the client has waited since the first time.
-        let before = self.pending.iter_mut().find_map(|generation| generation.remove(&key));
-        let asked_ns = before.filter(|asked| waited_for(*asked, time_ns)).unwrap_or(time_ns);
-        let [newest, older] = &mut self.pending;
-        if newest.len() >= MAX_PENDING {
-            *older = std::mem::take(newest);
-        }
-        newest.insert(key, asked_ns);
-    }
-
-    fn keep(&mut self, lookup: Lookup) {
-        let message = &lookup.message;
-        let names: usize = message.aliases.iter().map(String::len).sum();
-        let bytes =
-            message.name.as_ref().map_or(0, String::len) + names + message.addresses.len() * size_of::<IpAddr>();
+    fn keep(&mut self, lookup: Lookup) -> Option<usize> {
+        let bytes = text_bytes(&lookup.message);
         if self.list.len() >= self.most_lookups || self.text_bytes + bytes > self.most_text_bytes {
-            self.not_kept += 1;
-            return;
+            return None;
         }
         self.text_bytes += bytes;
         self.list.push(lookup);
+        Some(self.list.len() - 1)
     }
 
-    /// Adds others, and puts all in the order of their answers.
+    /// Adds others.
     pub fn merge(&mut self, others: impl IntoIterator<Item = Self>) {
-        let before = self.list.len();
         for other in others {
-            self.not_kept += other.not_kept;
-            other.list.into_iter().for_each(|lookup| self.keep(lookup));
-        }
-        if self.list.len() > before {
-            // Stable: what came at one time stays in the order given.
-            self.list.sort_by_key(|lookup| lookup.answered_ns);
+            let Counts { questions_not_kept, answers_not_kept, unasked, mismatched, fragments_lost } = other.counts;
+            self.counts.questions_not_kept += questions_not_kept;
+            self.counts.answers_not_kept += answers_not_kept;
+            self.counts.unasked += unasked;
+            self.counts.mismatched += mismatched;
+            self.counts.fragments_lost += fragments_lost;
+            for lookup in other.list {
+                let is_answered = lookup.answered_ns.is_some();
+                if self.keep(lookup).is_none() {
+                    self.counts.answers_not_kept += u64::from(is_answered);
+                    self.counts.questions_not_kept += u64::from(!is_answered);
+                }
+            }
         }
     }
 
@@ -186,15 +285,30 @@ impl Lookups {
         self
     }
 
-    /// In the order of their answers.
-    pub fn list(&self) -> &[Lookup] {
+    /// All of them.
+    pub fn all(&self) -> &[Lookup] {
         &self.list
+    }
+
+    /// Those with an answer, in the order of their answers. One that the resolver cut comes again, whole, over TCP.
+    pub fn answered(&self) -> Vec<&Lookup> {
+        let is_whole = |message: &Message| !message.truncated || !message.addresses.is_empty();
+        let answered = self.list.iter().filter(|lookup| lookup.answered_ns.is_some() && is_whole(&lookup.message));
+        let mut answered: Vec<_> = answered.collect();
+        // Stable: what came at one time stays in the order given.
+        answered.sort_by_key(|lookup| lookup.answered_ns);
+        answered
     }
 
     /// Answers beyond what is kept.
     pub fn not_kept(&self) -> u64 {
-        self.not_kept
+        self.counts.answers_not_kept
     }
+}
+
+fn text_bytes(message: &Message) -> usize {
+    let names: usize = message.aliases.iter().map(String::len).sum();
+    message.name.as_ref().map_or(0, String::len) + names + message.addresses.len() * size_of::<IpAddr>()
 }
 
 fn waited_for(asked_ns: i64, now_ns: i64) -> bool {

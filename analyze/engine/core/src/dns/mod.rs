@@ -6,12 +6,14 @@
 //! name          message bytes      -> one name, compression followed within bounds
 //! message       message bytes      -> question, aliases and addresses that belong to it
 //! stream        TCP port 53        -> messages behind their length (RFC 7766)
+//! resolutions   lookups           -> what a program waited for: tries, types and suffixes of a name together
 //! lookups       messages in order  -> Lookups: questions joined with their answers, bounded
 //! ```
 
 pub(crate) mod lookups;
 pub(crate) mod message;
 pub(crate) mod name;
+pub mod resolutions;
 pub(crate) mod stream;
 
 pub use crate::decode::numbers::DNS_PORT as PORT;

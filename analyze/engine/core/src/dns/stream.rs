@@ -40,7 +40,8 @@ impl DnsStreams {
         let Some(lane) = self.lanes.get_mut(side) else { return };
         let bytes = captured.get(..length as usize).unwrap_or(captured);
         let blind_bytes = u64::from(length) - bytes.len() as u64;
-        let piece = Piece { bytes, blind_bytes, time_ns: exchange.time_ns, frame: 0, origin: Origin::Fresh };
+        let piece =
+            Piece { bytes, blind_bytes, time_ns: exchange.time_ns, frame: exchange.frame, origin: Origin::Fresh };
         let Lane { order, buffer, lost } = lane;
         let lookups = &mut self.lookups;
         order.segment(stream_offset, piece, true, |_, piece| {
@@ -50,7 +51,7 @@ impl DnsStreams {
             buffer.extend_from_slice(piece.bytes);
             let taken = messages(buffer, |message| {
                 lookups.message(
-                    Exchange { time_ns: piece.time_ns, transport: Transport::Tcp, ..exchange },
+                    Exchange { time_ns: piece.time_ns, frame: piece.frame, transport: Transport::Tcp, ..exchange },
                     message,
                     false,
                 );

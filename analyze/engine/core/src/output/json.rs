@@ -6,6 +6,8 @@ use crate::analysis::results::Analysis;
 use crate::output::describe::connection::connection;
 use crate::output::describe::document::{head, tail};
 use crate::output::describe::endpoint::push_endpoint;
+use crate::output::describe::names;
+use crate::output::describe::outcome::around;
 use crate::output::describe::visitor::{Common, Visitor};
 use crate::output::fixed::{push_fixed, push_float, push_signed, push_unsigned, rounded};
 use crate::output::json_writer::Json;
@@ -44,6 +46,7 @@ impl Analysis {
         let mut json = Json { out: out_bytes, common: Default::default(), with_runs };
         json.out.push(b'{');
         head(self, &header.vmtrace_version, &header.input_paths, &mut json);
+        let lookup_of = names::of_connections(self, &names::listed(&self.resolutions.list));
         json.key(key!("connections"));
         json.out.push(b'[');
         let wanted = |id: u32| only.is_none_or(|only| only.binary_search(&id).is_ok());
@@ -62,6 +65,8 @@ impl Analysis {
             }
             json.out.extend_from_slice(b"\n{");
             connection(summary, &mut json);
+            let lookup = lookup_of.get(&summary.id).copied();
+            around(lookup, summary.icmp_related.as_deref(), &mut json);
             json.close(b'}');
         }
         json.close(b']');

@@ -6,8 +6,8 @@ use crate::output::columns::{Column, ColumnValues};
 
 /// One row for each address that the capture shows to have been answered, in the order of the answers.
 pub fn lookup_columns(analysis: &Analysis) -> Vec<Column> {
-    let lookups = analysis.lookups.list();
-    let rows = || lookups.iter().flat_map(|lookup| std::iter::repeat_n(lookup, lookup.message.addresses.len().max(1)));
+    let lookups = analysis.lookups.answered();
+    let rows = || lookups.iter().flat_map(|&lookup| std::iter::repeat_n(lookup, lookup.message.addresses.len().max(1)));
     let unsigned = |field: fn(&Lookup) -> u64| ColumnValues::U64(rows().map(|row| Some(field(row))).collect());
     let text = |field: fn(&Lookup) -> Option<String>| ColumnValues::Text(rows().map(field).collect());
     let addresses = lookups.iter().flat_map(|lookup| {
@@ -17,7 +17,7 @@ pub fn lookup_columns(analysis: &Analysis) -> Vec<Column> {
     vec![
         Column::new("input", unsigned(|row| u64::from(row.input))),
         Column::new("asked_ns", ColumnValues::I64(rows().map(|row| row.asked_ns).collect())),
-        Column::new("answered_ns", ColumnValues::I64(rows().map(|row| Some(row.answered_ns)).collect())),
+        Column::new("answered_ns", ColumnValues::I64(rows().map(|row| row.answered_ns).collect())),
         Column::new("client", text(|row| Some(row.client.to_string()))),
         Column::new("resolver", text(|row| Some(row.resolver.to_string()))),
         Column::new(

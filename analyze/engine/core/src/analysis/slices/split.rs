@@ -4,8 +4,8 @@
 
 use crate::analysis::failure::Failure;
 use crate::analysis::flow_index::{FlowIndex, FlowIndexes};
-use crate::analysis::icmp_errors::Gathered;
 use crate::analysis::options::{Observer, Options};
+use crate::analysis::others::Others;
 use crate::analysis::reading::Reading;
 use crate::analysis::results::Analysis;
 use crate::analysis::slices::piece::PieceWriter;
@@ -16,7 +16,6 @@ use crate::decode::fragments::Reassembler;
 use crate::decode::hash;
 use crate::decode::icmp::IcmpError;
 use crate::decode::reason::CountsByInput;
-use crate::dns::lookups::Lookups;
 use crate::packet::Packet;
 use crate::read::chunk_source::ChunkSource;
 use crate::read::record::Chunk;
@@ -61,10 +60,10 @@ pub fn split(
     let source = Reading::corrected(source, options, Patience::Once);
     let mut intake = Intake::new(source, options.filter.as_deref(), observer);
     let mut slices = Slices::new(buckets, room_bytes);
-    let (mut tallies, mut lookups, mut reassembler) = (Tallies::default(), Lookups::default(), Reassembler::new());
+    let (mut tallies, mut others, mut reassembler) = (Tallies::default(), Others::default(), Reassembler::new());
     let (mut chunk, mut batch, mut filtered) = (Chunk::default(), Batch::default(), Vec::new());
     let (mut packets, mut fragments) = (0, 0);
-    let (mut icmp, mut indexes) = (Gathered::default(), FlowIndexes::default());
+    let mut indexes = FlowIndexes::default();
     while intake.next(&mut chunk, &mut filtered) {
         batch.clear();
         batch.decode(&chunk);
@@ -72,8 +71,7 @@ pub fn split(
         fragments += chunk_fragments;
         batch.join_fragments(&mut chunk, &mut reassembler);
         tallies.add(&chunk, &batch);
-        lookups.chunk(&chunk, &batch);
-        icmp.chunk(&chunk, &batch);
+        others.chunk(&chunk, &batch);
         indexes.add(&chunk, batch.packets(), chunk_fragments > 0);
         tallies.add_filtered(&filtered);
         filtered.clear();
@@ -88,8 +86,9 @@ pub fn split(
     let mut counts = CountsByInput::default();
     reassembler.finish(&mut counts);
     tallies.add_counts(&counts);
-    let icmp_errors = icmp.errors().to_vec();
-    let reading = Reading::of_frames(intake, tallies.into_list(), lookups)?.with_icmp(icmp);
+    others.end_fragments(&reassembler);
+    let icmp_errors = others.icmp.errors().to_vec();
+    let reading = Reading::of_frames(intake, tallies.into_list(), others)?;
     let analysis = reading.conclude(options);
     let indexes = indexes.finish(&analysis.inputs);
     Ok(Split { analysis, packets, fragments, open_datagrams, icmp_errors, indexes })

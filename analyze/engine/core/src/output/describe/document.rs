@@ -4,6 +4,7 @@ use crate::analysis::results::{Analysis, InputSummary};
 use crate::output::describe::outcome::outcomes;
 use crate::output::describe::requests::server;
 use crate::output::describe::visitor::Visitor;
+use crate::output::describe::{flows, names};
 use crate::output::fixed::thousandths;
 use crate::output::key::key;
 use crate::output::link_names::link_type_name;
@@ -34,6 +35,12 @@ pub fn tail(analysis: &Analysis, are_all_listed: bool, visitor: &mut impl Visito
     let servers = if are_all_listed { analysis.servers().into_list() } else { Vec::new() };
     let any = (!servers.is_empty()).then(|| servers.iter());
     visitor.records(key!("request_servers", IfKnown), any, server);
+    if are_all_listed {
+        names::lookups(analysis, visitor);
+        flows::flows(analysis, visitor);
+        flows::neighbours(analysis, visitor);
+        flows::protocols(analysis, visitor);
+    }
 }
 
 fn input(input: &InputSummary, visitor: &mut impl Visitor) {

@@ -1,7 +1,7 @@
 //! Address and port of one side as text.
 
 use std::io::Write;
-use std::net::Ipv6Addr;
+use std::net::{IpAddr, Ipv6Addr};
 
 use crate::output::fixed::{push_ipv4, push_unsigned};
 use crate::tcp::requests::servers::ServerKey;
@@ -36,6 +36,15 @@ pub fn endpoint(summary: &ConnectionSummary, side: usize) -> String {
 /// The same of an address.
 pub fn address(address: &ServerKey) -> String {
     text(|out| push_address(out, address, b' '))
+}
+
+/// The same; without a port the address alone.
+pub fn address_and_port(address: IpAddr, port: Option<u16>) -> String {
+    match (address, port) {
+        (_, None) => address.to_string(),
+        (IpAddr::V4(address), Some(port)) => format!("{address}:{port}"),
+        (IpAddr::V6(address), Some(port)) => format!("[{address}]:{port}"),
+    }
 }
 
 fn text(push: impl FnOnce(&mut Vec<u8>)) -> String {

@@ -5,6 +5,7 @@
 //! document        inputs, outcomes of all connections, limits and servers that they share
 //! connection      endpoint, ledger (where the bytes went), tls, requests, outcome, verdict (evidence)
 //!   direction     loss, round_trips, spacing
+//!   flows, names  what is no TCP: datagram flows, neighbours, protocols; names looked up
 //! visitor         takes it all: crate::output::json, crate::output::columns, crate::output::fields
 //! ```
 
@@ -13,9 +14,11 @@ pub mod direction;
 pub mod document;
 pub mod endpoint;
 mod evidence;
+mod flows;
 pub mod ledger;
 pub mod loss;
-mod outcome;
+pub mod names;
+pub mod outcome;
 pub mod requests;
 pub mod round_trips;
 pub mod spacing;

@@ -1,7 +1,8 @@
 //! What became of connections, and the ICMP errors about them: of each connection, and counted for the whole capture.
 
 use crate::analysis::results::Summaries;
-use crate::output::describe::endpoint::endpoint;
+use crate::decode::icmp::IcmpError;
+use crate::output::describe::endpoint::{address_and_port, endpoint};
 use crate::output::describe::evidence::evidence;
 use crate::output::describe::visitor::Visitor;
 use crate::output::fixed::thousandths;
@@ -47,13 +48,29 @@ pub(super) fn outcome(outcome: Option<&Outcome>, visitor: &mut impl Visitor) {
 /// ICMP errors about one connection.
 pub(super) fn icmp_errors(errors: Option<&IcmpErrors>, visitor: &mut impl Visitor) {
     let list = errors.map_or(&[][..], |errors| &errors.list);
-    visitor.records(key!("icmp_errors"), Some(list.iter()), |error, visitor| {
-        visitor.known_instant(key!("time_ns"), error.map(|error| error.time_ns));
-        visitor.integer(key!("type"), error.map(|error| u64::from(error.kind)));
-        visitor.integer(key!("code"), error.map(|error| u64::from(error.code)));
-        visitor.text(key!("from"), error.map(|error| error.from.to_string()).as_deref());
-        visitor.integer(key!("frame"), error.map(|error| u64::from(error.frame)));
-        visitor.integer(key!("mtu"), error.and_then(|error| error.mtu).map(u64::from));
-    });
+    visitor.records(key!("icmp_errors"), Some(list.iter()), icmp_error);
     visitor.integer(key!("icmp_errors_not_listed", IfSet), errors.map(|errors| errors.not_listed));
+}
+
+/// What stands with a connection and is none of its own: the name that was waited for before it, and ICMP errors that quote other
+/// addresses or ports.
+pub fn around(lookup: Option<u64>, related: Option<&IcmpErrors>, visitor: &mut impl Visitor) {
+    let list = related.map(|errors| errors.list.iter());
+    visitor.records(key!("icmp_errors_related", IfKnown), list, |error, visitor| {
+        icmp_error(error, visitor);
+        let end = |error: &IcmpError, end: usize| address_and_port(error.addresses[end], Some(error.ports[end]));
+        let quotes = error.map(|error| format!("{} - {}", end(error, 0), end(error, 1)));
+        visitor.text(key!("quotes"), quotes.as_deref());
+    });
+    visitor.integer(key!("icmp_errors_related_not_listed", IfSet), related.map(|errors| errors.not_listed));
+    visitor.integer(key!("lookup"), lookup);
+}
+
+fn icmp_error(error: Option<&IcmpError>, visitor: &mut impl Visitor) {
+    visitor.known_instant(key!("time_ns"), error.map(|error| error.time_ns));
+    visitor.integer(key!("type"), error.map(|error| u64::from(error.kind)));
+    visitor.integer(key!("code"), error.map(|error| u64::from(error.code)));
+    visitor.text(key!("from"), error.map(|error| error.from.to_string()).as_deref());
+    visitor.integer(key!("frame"), error.map(|error| u64::from(error.frame)));
+    visitor.integer(key!("mtu"), error.and_then(|error| error.mtu).map(u64::from));
 }

@@ -18,6 +18,22 @@ pub(super) const DOCUMENT: Section = Section {
         field("shared_limits", "limits that several connections share"),
         field("shared_limits_not_listed", "those beyond the 100 of the highest rates"),
         field("request_servers", "requests of all connections by server").left_out("if no requests were seen"),
+        field(
+            "lookups",
+            "names that were waited for: the 1,000 slowest and those with unanswered queries, in order of time",
+        ),
+        field("lookup_totals", "all of them together").null("if nothing was looked up"),
+        field("flows", "flows of datagrams in order of their first packets, at most 10,000"),
+        field("flows_not_listed", "what is in none of them:"),
+        field("flows_not_listed.flows", "flows beyond those listed"),
+        field("flows_not_listed.packets, flows_not_listed.wire_bytes", "of these, and of flows that are not kept"),
+        field("flows_not_listed.packets_of_unknown_flows", "packets of flows beyond the 131,072 that are kept"),
+        field("flows_not_listed.packets_without_numbers", "packets of flows whose numbers there was no room for"),
+        field("neighbours", "who asked for whom on the link (ARP, neighbour discovery), at most 1,000"),
+        field("neighbours_not_listed", "more of them"),
+        field("neighbour_requests_not_kept", "requests of pairs beyond 16,384"),
+        field("icmp_errors_of_no_flow", "ICMP errors that quote no TCP segment and no flow that is kept"),
+        field("protocols", "frames by protocol: together all that was read, but for what a filter left out"),
     ],
 };
 

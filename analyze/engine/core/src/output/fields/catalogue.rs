@@ -6,15 +6,16 @@ use crate::analysis::results::Analysis;
 use crate::output::columns::{SECOND, SYN_COUNTS, empty_connection};
 use crate::output::describe::connection::connection;
 use crate::output::describe::document::{head, tail};
+use crate::output::describe::outcome::around;
 use crate::output::describe::visitor::Visitor;
 use crate::output::fields::emitted::{Emitted, Gatherer, Kind};
 use crate::output::fields::field::{Field, Section};
-use crate::output::fields::{capture, direction, requests, verdict};
+use crate::output::fields::{beyond, capture, direction, requests, verdict};
 use crate::output::key::{Written, key};
 use crate::output::packets;
 
 /// All sections, in the order of the documentation.
-pub const SECTIONS: [Section; 18] = [
+pub const SECTIONS: [Section; 25] = [
     capture::DOCUMENT,
     capture::INPUTS,
     super::connection::CONNECTION,
@@ -33,6 +34,13 @@ pub const SECTIONS: [Section; 18] = [
     verdict::OUTCOME,
     capture::OUTCOMES,
     capture::SHARED_LIMITS,
+    beyond::LOOKUPS,
+    beyond::LOOKUP_TOTALS,
+    beyond::WAITS,
+    beyond::FLOWS,
+    beyond::FLOW_DIRECTION,
+    beyond::NEIGHBOURS,
+    beyond::PROTOCOLS,
 ];
 
 /// A field of a section.
@@ -109,6 +117,7 @@ pub fn emitted() -> BTreeMap<String, Emitted> {
     head(&nothing, "", &[], &mut gatherer);
     gatherer.records(key!("connections"), None::<std::iter::Empty<()>>, |_, gatherer| {
         connection(&empty_connection(), gatherer);
+        around(None, None, gatherer);
     });
     tail(&nothing, true, &mut gatherer);
     gatherer.found.into_iter().map(|found| (found.path.clone(), found)).collect()

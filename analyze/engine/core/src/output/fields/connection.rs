@@ -61,6 +61,20 @@ pub(super) const CONNECTION: Section = Section {
         field("icmp_errors[].frame", "its frame"),
         field("icmp_errors[].mtu", "largest packet that goes further").unit("bytes").null("where it names none"),
         field("icmp_errors_not_listed", "more of them"),
+        field(
+            "icmp_errors_related",
+            "ICMP errors that reached its client or server and quote a number that it sent, under other addresses or ports",
+        )
+        .left_out("if there are none"),
+        field("icmp_errors_related[].time_ns", "when it passed"),
+        field("icmp_errors_related[].type, icmp_errors_related[].code", "as in its header"),
+        field("icmp_errors_related[].from", "who sent it"),
+        field("icmp_errors_related[].frame", "its frame"),
+        field("icmp_errors_related[].mtu", "largest packet that goes further").unit("bytes").null("where it names none"),
+        field("icmp_errors_related[].quotes", "source and destination of the quoted segment"),
+        field("icmp_errors_related_not_listed", "more of them"),
+        field("lookup", "index in `lookups` of the name that was waited for before it")
+            .null("without, and where that is not listed"),
         field("verdict", "why it was slow").null("for a transfer of fewer than ten data packets"),
     ],
 };

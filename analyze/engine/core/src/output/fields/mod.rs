@@ -3,12 +3,14 @@
 //!
 //! ```text
 //! field      how a field and a section are described
+//! beyond     the descriptions of what is no TCP
 //! capture, connection, direction, requests, verdict   the descriptions, a section for each object
 //! emitted    the fields that the description has, their kinds
 //! catalogue  both together
 //! tests      nothing is without the other
 //! ```
 
+mod beyond;
 mod capture;
 pub mod catalogue;
 mod connection;

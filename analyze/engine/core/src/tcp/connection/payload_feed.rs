@@ -83,6 +83,7 @@ fn exchange(connection: &Connection, packet: &Packet, side: usize) -> Exchange {
         addresses: there.map(|end| ends[end]),
         ports: there.map(|end| connection.ports[end]),
         time_ns: packet.time_ns,
+        frame: packet.frame,
         input: connection.input,
         transport: Transport::Tcp,
     }

@@ -54,6 +54,7 @@ pub fn summary_of(connection: &mut Connection, environment: &Environment) -> Box
             end_ns: connection.end_ns,
             openings_seen: [connection.handshake.syn.count > 0, connection.handshake.syn_ack.count > 0],
             client_isn: (connection.directions[0].base as u32).wrapping_sub(1),
+            server_isn: (connection.directions[1].base as u32).wrapping_sub(1),
             handshake_complete: connection.handshake.complete,
             scaling: Scaling::of(&connection.directions[0].offer, &connection.directions[1].offer),
             answered_nearer: nearer::answered_nearer(connection),
@@ -73,6 +74,7 @@ pub fn summary_of(connection: &mut Connection, environment: &Environment) -> Box
             ended_by_ns: i64::MIN,
             ending,
             icmp_errors: None,
+            icmp_related: None,
             kept,
         },
     );

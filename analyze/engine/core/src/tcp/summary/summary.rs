@@ -281,6 +281,8 @@ pub struct ConnectionSummary {
     pub openings_seen: [bool; 2],
     /// Sequence number of that SYN.
     pub client_isn: u32,
+    /// The same of the server.
+    pub server_isn: u32,
     /// SYN, SYN-ACK and the client's acknowledgement were seen.
     pub handshake_complete: bool,
     /// What both sides made of window scaling.
@@ -317,6 +319,8 @@ pub struct ConnectionSummary {
     pub ending: Option<Box<Ending>>,
     /// ICMP errors about its packets.
     pub icmp_errors: Option<Box<IcmpErrors>>,
+    /// ICMP errors that quote other addresses or ports, but a number that this connection sent.
+    pub icmp_related: Option<Box<IcmpErrors>>,
     /// What packets that are still to come are compared with.
     pub kept: Option<Box<Kept>>,
 }

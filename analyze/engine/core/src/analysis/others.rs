@@ -1,0 +1,73 @@
+//! Frames without a TCP segment, each handed to what it concerns: names, ICMP, flows, neighbours, the count of protocols.
+
+use crate::analysis::icmp_errors::Gathered;
+use crate::decode::batch::Batch;
+use crate::decode::fragments::Reassembler;
+use crate::decode::numbers::{DNS_PORT, protocol};
+use crate::decode::other::Kind;
+use crate::decode::reason::Undecoded;
+use crate::decode::{echo, icmp};
+use crate::dns::lookups::Lookups;
+use crate::flows::neighbours::Neighbours;
+use crate::flows::protocols::{Amount, Protocols};
+use crate::flows::table::Flows;
+use crate::read::record::Chunk;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct Others {
+    /// Names looked up over UDP; those over TCP are with their connections.
+    pub lookups: Lookups,
+    /// ICMP errors about TCP, and echoes.
+    pub icmp: Gathered,
+    /// Datagram flows.
+    pub flows: Flows,
+    /// Who asked for whom on the link.
+    pub neighbours: Neighbours,
+    /// Frames by protocol.
+    pub protocols: Protocols,
+    /// ICMP errors that quote no flow and no TCP segment.
+    pub errors_of_none: u64,
+}
+
+impl Others {
+    /// Fragments that never became a datagram are counted, too.
+    pub fn end_fragments(&mut self, reassembler: &Reassembler) {
+        let [packets, wire_bytes] = reassembler.given_up();
+        self.protocols.add_unread(Undecoded::FragmentIncomplete, Amount { packets, wire_bytes });
+    }
+
+    /// Takes those of a decoded chunk, in order of time.
+    pub fn chunk(&mut self, chunk: &Chunk, batch: &Batch) {
+        for at in &batch.others {
+            let Some(record) = chunk.records.get(at.record as usize) else { continue };
+            self.protocols.add(at);
+            match at.other.kind {
+                Kind::Ip(protocol::UDP) => {
+                    self.lookups.datagram(&chunk.bytes, record, &at.other);
+                    self.flows.packet(&chunk.bytes, record, at);
+                }
+                Kind::Ip(protocol::ICMP | protocol::ICMP_V6) => {
+                    if let Some(echo) = echo::read(&at.other, &chunk.bytes, record) {
+                        self.icmp.echoes.add(echo);
+                        self.flows.packet(&chunk.bytes, record, at);
+                    } else if let Some(error) = icmp::read(&at.other, &chunk.bytes, record) {
+                        if error.protocol == protocol::TCP {
+                            self.icmp.add(error);
+                        } else {
+                            self.errors_of_none += u64::from(!self.flows.icmp_error(&error));
+                            if error.protocol == protocol::UDP && error.ports[1] == DNS_PORT {
+                                self.lookups.refuse(&error);
+                            }
+                        }
+                    } else {
+                        self.neighbours.take(&chunk.bytes, record, &at.other);
+                    }
+                }
+                Kind::Ip(_) => self.flows.packet(&chunk.bytes, record, at),
+                Kind::EtherType(_) => self.neighbours.take(&chunk.bytes, record, &at.other),
+                Kind::Unread => {}
+            }
+        }
+    }
+}

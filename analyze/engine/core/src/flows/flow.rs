@@ -1,0 +1,223 @@
+//! One datagram flow: both directions between two endpoints, or two addresses where the protocol has no ports.
+
+use std::hash::{Hash, Hasher};
+use std::net::IpAddr;
+
+use crate::decode::numbers::protocol;
+use crate::decode::other::address;
+use crate::flows::application::{Application, Recognition};
+use crate::flows::numbers::{Numbers, Totals};
+use crate::flows::protocols::{Amount, ip_name};
+use crate::quic::state::QuicState;
+use crate::read::record::Record;
+use crate::tcp::summary::ending::IcmpErrors;
+
+/// Ports below this are servers' (RFC 6335 section 6), where the other one is not.
+const FIRST_CLIENT_PORT: u16 = 1024;
+
+/// One direction.
+#[derive(Debug, Clone, Default)]
+pub struct Lane {
+    /// Packets.
+    pub packets: u64,
+    /// Bytes behind the headers of IP and UDP.
+    pub payload_bytes: u64,
+    /// Bytes of the frames.
+    pub wire_bytes: u64,
+    /// When the first and the last one passed.
+    pub between_ns: [i64; 2],
+    /// Where they are numbered.
+    pub numbers: Option<Box<Numbers>>,
+}
+
+impl Lane {
+    /// Counts a packet.
+    #[inline]
+    pub(super) fn count(&mut self, time_ns: i64, payload_bytes: u32, wire_bytes: u64) {
+        if self.packets == 0 {
+            self.between_ns = [time_ns; 2];
+        }
+        self.packets += 1;
+        self.payload_bytes += u64::from(payload_bytes);
+        self.wire_bytes += wire_bytes;
+        self.between_ns[1] = self.between_ns[1].max(time_ns);
+    }
+
+    /// Bits of frames a second between the first and the last packet; none of fewer than two, or of no time.
+    pub fn rate_bps(&self) -> Option<f64> {
+        let [first_ns, last_ns] = self.between_ns;
+        let span_ns = last_ns.saturating_sub(first_ns);
+        (self.packets > 1 && span_ns > 0).then(|| self.wire_bytes as f64 * 8e9 / span_ns as f64)
+    }
+
+    /// Sums over what numbers it.
+    pub fn totals(&self) -> Option<Totals> {
+        self.numbers.as_ref().map(|numbers| numbers.totals())
+    }
+}
+
+/// Endpoints in the order of their value, and the protocol: the same for both directions.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Key {
+    ends: [u128; 2],
+    ports: [u16; 2],
+    protocol: u8,
+    version: u8,
+    /// The source stands second. Says nothing of the flow.
+    pub(super) is_turned: bool,
+}
+
+impl PartialEq for Key {
+    fn eq(&self, other: &Self) -> bool {
+        self.ends == other.ends && self.rest() == other.rest()
+    }
+}
+
+impl Eq for Key {}
+
+impl Hash for Key {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.ends.hash(state);
+        self.rest().hash(state);
+    }
+}
+
+impl Key {
+    /// Source before destination. Of echoes the first port is the identifier, whoever sends.
+    pub(super) fn of(mut ends: [u128; 2], mut ports: [u16; 2], version: u8, protocol: u8) -> Self {
+        let is_echo = matches!(protocol, protocol::ICMP | protocol::ICMP_V6);
+        let is_turned = if is_echo { ends[0] > ends[1] } else { (ends[0], ports[0]) > (ends[1], ports[1]) };
+        if is_turned {
+            ends.reverse();
+        }
+        if is_turned && !is_echo {
+            ports.reverse();
+        }
+        Self { ends, ports, protocol, version, is_turned }
+    }
+
+    fn rest(&self) -> u64 {
+        let [low, high] = self.ports.map(u64::from);
+        low << 48 | high << 32 | u64::from(self.protocol) << 8 | u64::from(self.version)
+    }
+}
+
+/// See the module. Index 0 is the sender of the first packet.
+#[derive(Debug, Clone)]
+pub struct Flow {
+    ends: [u128; 2],
+    version: u8,
+    pub(super) is_turned: bool,
+    /// IP protocol.
+    pub protocol: u8,
+    /// Ports; of echoes the identifier and 0; else 0.
+    pub ports: [u16; 2],
+    /// Its first frame.
+    pub first_frame: u32,
+    /// Number of the input file of that.
+    pub input: u16,
+    pub(super) recognition: Recognition,
+    /// Both directions.
+    pub lanes: [Lane; 2],
+    /// ICMP errors that quote it.
+    pub icmp_errors: Option<Box<IcmpErrors>>,
+    /// Of a QUIC flow, what it shows.
+    pub quic: Option<Box<QuicState>>,
+}
+
+impl Flow {
+    /// Begins with a packet of this key.
+    pub(super) fn new(key: Key, record: &Record) -> Self {
+        let (mut ends, mut ports) = (key.ends, key.ports);
+        if key.is_turned {
+            ends.reverse();
+        }
+        if key.is_turned && !matches!(key.protocol, protocol::ICMP | protocol::ICMP_V6) {
+            ports.reverse();
+        }
+        Self {
+            ends,
+            version: key.version,
+            is_turned: key.is_turned,
+            protocol: key.protocol,
+            ports,
+            first_frame: record.frame,
+            input: record.input,
+            recognition: Recognition::default(),
+            lanes: Default::default(),
+            icmp_errors: None,
+            quic: None,
+        }
+    }
+
+    /// Address of a side.
+    pub fn address(&self, side: usize) -> IpAddr {
+        address(self.ends[side & 1], self.version)
+    }
+
+    /// What it carries, as far as that is recognised.
+    pub fn application(&self) -> Option<Application> {
+        self.recognition.found()
+    }
+
+    /// Name of its protocol.
+    pub fn protocol_name(&self) -> std::borrow::Cow<'static, str> {
+        match self.protocol {
+            protocol::UDP if self.quic.is_some() => "quic".into(),
+            _ if self.is_echo() => "icmp_echo".into(),
+            other => ip_name(other),
+        }
+    }
+
+    /// The side that is the client: who spoke first, unless the ports say that a server did.
+    pub fn client(&self) -> usize {
+        let [first, second] = self.ports;
+        let is_server = self.protocol == protocol::UDP && first < FIRST_CLIENT_PORT && second >= FIRST_CLIENT_PORT;
+        usize::from(is_server)
+    }
+
+    /// Echo requests and replies.
+    pub fn is_echo(&self) -> bool {
+        matches!(self.protocol, protocol::ICMP | protocol::ICMP_V6)
+    }
+
+    /// The server sent nothing; none where nothing is expected: groups, media, one-way tests.
+    pub fn is_unanswered(&self) -> Option<bool> {
+        let client = self.client();
+        let is_group = match self.address(1 - client) {
+            IpAddr::V4(address) => address.is_multicast() || address.is_broadcast() || address.octets()[3] == 255,
+            IpAddr::V6(address) => address.is_multicast(),
+        };
+        let is_one_way = matches!(
+            self.application(),
+            Some(Application::Rtp | Application::Rtcp | Application::Iperf2 | Application::Iperf3)
+        );
+        let is_unanswered = self.lanes[1 - client].packets == 0;
+        (!is_unanswered || !is_group && !is_one_way).then_some(is_unanswered)
+    }
+
+    /// Port of a side, of protocols that have some.
+    pub fn port(&self, side: usize) -> Option<u16> {
+        matches!(self.protocol, protocol::UDP | protocol::UDP_LITE | protocol::SCTP).then(|| self.ports[side & 1])
+    }
+
+    /// When its first packet passed.
+    pub fn start_ns(&self) -> i64 {
+        self.lanes[0].between_ns[0]
+    }
+
+    /// When its last packet passed.
+    pub fn end_ns(&self) -> i64 {
+        let lanes = self.lanes.iter().filter(|lane| lane.packets > 0);
+        lanes.map(|lane| lane.between_ns[1]).max().unwrap_or_else(|| self.start_ns())
+    }
+
+    /// Packets and bytes of both directions.
+    pub fn amount(&self) -> Amount {
+        let mut all = Amount::default();
+        for lane in &self.lanes {
+            all.add(Amount { packets: lane.packets, wire_bytes: lane.wire_bytes });
+        }
+        all
+    }
+}

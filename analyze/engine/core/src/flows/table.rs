@@ -1,0 +1,184 @@
+//! All datagram flows of a capture, found by their endpoints. Memory is bounded by the flows that are kept; what belongs to
+//! others is summed.
+
+use std::collections::HashMap;
+
+use crate::decode::batch::OtherAt;
+use crate::decode::icmp::IcmpError;
+use crate::decode::numbers::protocol;
+use crate::decode::other::{Kind, Udp, end};
+use crate::flows::application::{Application, Passed};
+use crate::flows::flow::{Flow, Key, Lane};
+use crate::flows::layouts::Scheme;
+use crate::flows::numbers::Numbers;
+use crate::flows::protocols::Amount;
+use crate::quic::state::Datagram;
+use crate::read::record::Record;
+use crate::tcp::summary::ending::IcmpErrors;
+
+/// Flows that are kept of a capture.
+const MOST_FLOWS: usize = 1 << 17;
+
+/// Of them those whose numbers or QUIC state are followed.
+const MOST_FOLLOWED: usize = 1 << 14;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct Flows {
+    list: Vec<Flow>,
+    by_key: HashMap<Key, u32>,
+    /// Key and place of the last packet's flow: most belong to the one before.
+    last: Option<(Key, u32)>,
+    followed: usize,
+    not_kept: Amount,
+    not_followed: u64,
+}
+
+impl Flows {
+    /// Packets of flows whose numbers or QUIC state there was no room for.
+    pub fn not_followed(&self) -> u64 {
+        self.not_followed
+    }
+
+    /// Takes a packet that is no TCP; what is no flow's (errors, neighbours, groups) is passed over.
+    pub fn packet(&mut self, bytes: &[u8], record: &Record, at: &OtherAt) {
+        let Kind::Ip(number) = at.other.kind else { return };
+        let payload = at.other.payload(bytes);
+        let pair = |at: usize| payload.get(at..).and_then(<[u8]>::first_chunk).map(|pair| u16::from_be_bytes(*pair));
+        let udp = at.other.udp(bytes);
+        let ports = match number {
+            protocol::UDP => udp.map(|udp| udp.ports),
+            protocol::UDP_LITE | protocol::SCTP => pair(0).zip(pair(2)).map(|(from, to)| [from, to]),
+            protocol::ICMP if matches!(payload.first(), Some(0 | 8)) => pair(4).map(|identifier| [identifier, 0]),
+            protocol::ICMP_V6 if matches!(payload.first(), Some(128 | 129)) => {
+                pair(4).map(|identifier| [identifier, 0])
+            }
+            protocol::ICMP | protocol::ICMP_V6 | protocol::IGMP => None,
+            _ => Some([0; 2]),
+        };
+        let Some((ports, (ends, version))) = ports.zip(at.other.ends(bytes)) else { return };
+        let amount = Amount { packets: at.frames, wire_bytes: at.wire_bytes };
+        let key = Key::of(ends, ports, version, number);
+        let Some(place) = self.known(&key).or_else(|| self.begin(key, record)) else {
+            self.not_kept.add(amount);
+            return;
+        };
+        self.last = Some((key, place));
+        let Self { list, followed, not_followed, .. } = self;
+        let Some(flow) = list.get_mut(place as usize) else { return };
+        let side = usize::from(key.is_turned != flow.is_turned);
+        let length = udp.map_or(at.other.payload_length, |udp| udp.length);
+        let Some(lane) = flow.lanes.get_mut(side) else { return };
+        lane.count(record.time_ns, length, at.wire_bytes);
+        let mut room = Room { followed, not_followed };
+        let passed = |numbered| (numbered, record.time_ns, at.wire_bytes as u32);
+        match udp {
+            Some(udp) => datagram(flow, side, &udp, record, at.wire_bytes as u32, &mut room),
+            None if number == protocol::ESP => {
+                let numbered = Scheme::Esp.read(payload, length);
+                take_numbers(lane, Scheme::Esp, numbered.map(passed), &mut room);
+            }
+            None => {}
+        }
+    }
+
+    fn known(&self, key: &Key) -> Option<u32> {
+        match self.last {
+            Some((last, place)) if last == *key => Some(place),
+            _ => self.by_key.get(key).copied(),
+        }
+    }
+
+    fn begin(&mut self, key: Key, record: &Record) -> Option<u32> {
+        let place = self.list.len();
+        if place >= MOST_FLOWS {
+            return None;
+        }
+        self.by_key.insert(key, place as u32);
+        self.list.push(Flow::new(key, record));
+        Some(place as u32)
+    }
+
+    /// Gives an ICMP error to the flow that it quotes; false if none of those kept has these endpoints.
+    pub fn icmp_error(&mut self, error: &IcmpError) -> bool {
+        let version = if error.addresses[0].is_ipv4() { 4 } else { 6 };
+        let key = Key::of(error.addresses.map(end), error.ports, version, error.protocol);
+        let flow = self.known(&key).and_then(|place| self.list.get_mut(place as usize));
+        let is_known = flow.is_some();
+        if let Some(flow) = flow {
+            flow.icmp_errors.get_or_insert_with(|| Box::new(IcmpErrors::default())).add(*error);
+        }
+        is_known
+    }
+
+    /// Adds those of inputs that were analysed apart and follow `inputs` others.
+    pub fn append(&mut self, next: Self, inputs: u16) {
+        let room = MOST_FLOWS.saturating_sub(self.list.len());
+        self.not_kept.add(next.not_kept);
+        self.not_followed += next.not_followed;
+        for (place, mut flow) in next.list.into_iter().enumerate() {
+            if place < room {
+                flow.input = flow.input.saturating_add(inputs);
+                self.list.push(flow);
+            } else {
+                self.not_kept.add(flow.amount());
+            }
+        }
+    }
+
+    /// All that are kept, in the order of their first packets.
+    pub fn list(&self) -> &[Flow] {
+        &self.list
+    }
+
+    /// Packets of flows beyond those kept.
+    pub fn not_kept(&self) -> Amount {
+        self.not_kept
+    }
+}
+
+/// What is left for flows that take more than others.
+struct Room<'a> {
+    followed: &'a mut usize,
+    not_followed: &'a mut u64,
+}
+
+impl Room<'_> {
+    fn take(&mut self) -> bool {
+        let is_left = *self.followed < MOST_FOLLOWED;
+        *self.followed += usize::from(is_left);
+        *self.not_followed += u64::from(!is_left);
+        is_left
+    }
+}
+
+fn datagram(flow: &mut Flow, side: usize, udp: &Udp<'_>, record: &Record, wire_bytes: u32, room: &mut Room<'_>) {
+    let Record { time_ns, frame, .. } = *record;
+    if flow.recognition.is_open() {
+        let before = flow.recognition.look(udp, side, time_ns, wire_bytes);
+        let scheme = flow.application().and_then(Application::scheme);
+        for (side, passed) in before {
+            if let Some((lane, scheme)) = flow.lanes.get_mut(side).zip(scheme) {
+                take_numbers(lane, scheme, Some(passed), room);
+            }
+        }
+        if flow.application() == Some(Application::Quic) && flow.quic.is_none() && room.take() {
+            flow.quic = Some(Box::default());
+        }
+    }
+    if let Some(quic) = &mut flow.quic {
+        quic.datagram(Datagram { bytes: udp.data, length: udp.length, time_ns, frame, side });
+    } else if let Some(scheme) = flow.application().and_then(Application::scheme)
+        && let Some(lane) = flow.lanes.get_mut(side)
+    {
+        let numbered = scheme.read(udp.data, udp.length).map(|numbered| (numbered, time_ns, wire_bytes));
+        take_numbers(lane, scheme, numbered, room);
+    }
+}
+
+fn take_numbers(lane: &mut Lane, scheme: Scheme, passed: Option<Passed>, room: &mut Room<'_>) {
+    let Some((numbered, time_ns, bytes)) = passed else { return };
+    if lane.numbers.is_some() || room.take() {
+        lane.numbers.get_or_insert_with(|| Box::new(Numbers::new(scheme))).take(&numbered, time_ns, bytes);
+    }
+}
