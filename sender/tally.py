@@ -24,6 +24,8 @@ class Tally:
         self.clock_steps = 0
         self._bytes = 0
         self._goodputs_bps = {part: array("d") for part in PARTS}
+        self._timed_bytes = dict.fromkeys(PARTS, 0)
+        self._moving_s = dict.fromkeys(PARTS, 0.0)
         self._segments = dict.fromkeys(PARTS, 0)
         self._again = dict.fromkeys(PARTS, 0)
         self._srtts_s = {part: array("d") for part in PARTS}
@@ -49,6 +51,7 @@ class Tally:
             "pairs_failed": self.failed,
             "bytes": self._bytes,
             **{f"{part}_goodput_median_bps": _median(self._goodputs_bps[part]) for part in PARTS},
+            **{f"{part}_goodput_bps": self._goodput_bps(part) for part in PARTS},
             **{f"{part}_retransmission_rate": self._rate(part) for part in PARTS},
             **{f"{part}_srtt_mean_s": _mean(self._srtts_s[part]) for part in PARTS},
             "baseline_rtt_mean_s": _mean(self._baselines_s),
@@ -64,7 +67,7 @@ class Tally:
         lines = [
             f"{status}: {finished} finished, {shown_bytes(self._bytes)} of payload" + (f" ({error})" if error else "")
         ]
-        lines += [f"  {line}" for part in PARTS for line in self._part_lines(part)]
+        lines += [f"  {line}" for part in PARTS for line in self._part_lines(part, plan.fill)]
         lines += [f"  {line}" for line in self._trouble_lines()]
         lines.append(f"run folder: {folder}")
         if status != "complete":
@@ -73,13 +76,17 @@ class Tally:
             lines.append(f"next:       vmtrace report {folder}")
         return "\n".join(lines)
 
-    def _part_lines(self, part: str) -> list[str]:
-        median_bps = _median(self._goodputs_bps[part])
+    def _part_lines(self, part: str, unlike: bool) -> list[str]:
+        """One line; `unlike`: data transfers differ in size, and their median says nothing of the whole."""
+        median_bps, total_bps = _median(self._goodputs_bps[part]), self._goodput_bps(part)
         if median_bps is None:
             return []
         rate = self._rate(part)
         srtt_s, baseline_s = _mean(self._srtts_s[part]), _mean(self._baselines_s)
         words = [f"{part}: median throughput {shown_rate(median_bps)}"]
+        if unlike and part == "data" and total_bps is not None:
+            moved = f"{shown_bytes(self._timed_bytes[part])} in {shown_s(self._moving_s[part])}"
+            words = [f"{part}: throughput {shown_rate(total_bps)} ({moved})"]
         words += [f"{100 * rate:.3g} % of segments retransmitted"] if rate is not None else []
         if srtt_s is not None:
             beside = "" if baseline_s is None else f" (idle: {shown_s(baseline_s)})"
@@ -103,6 +110,8 @@ class Tally:
         self._bytes += transfer.get("bytes") or 0
         if transfer.get("goodput_bps") is not None:
             self._goodputs_bps[part].append(transfer["goodput_bps"])
+            self._timed_bytes[part] += round(transfer["goodput_bps"] * (transfer.get("duration_s") or 0.0) / 8)
+            self._moving_s[part] += transfer.get("duration_s") or 0.0
         tcp = transfer.get("tcp") or {}
         if tcp.get("segments_out") and tcp.get("retransmitted_segments") is not None:
             self._segments[part] += tcp["segments_out"]
@@ -113,6 +122,10 @@ class Tally:
         for side in self.dropped:
             self.dropped[side] += capture.get(f"{side}_dropped") or 0
             self.capture_errors += capture.get(f"{side}_error") is not None
+
+    def _goodput_bps(self, part: str) -> float | None:
+        """All bits over the time in which they moved."""
+        return 8 * self._timed_bytes[part] / self._moving_s[part] if self._moving_s[part] else None
 
     def _rate(self, part: str) -> float | None:
         return self._again[part] / self._segments[part] if self._segments[part] else None

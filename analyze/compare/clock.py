@@ -21,6 +21,7 @@ from vmtrace.analyze.compare.hull import (
     common_slope,
     disagreement,
     feasible_distance,
+    fits_one_clock,
     floor_slope,
     floor_slopes,
     lower_hull,
@@ -161,6 +162,9 @@ def _fit(crossings: Crossings, delay_s: Floats, cuts: tuple[Cut, ...], reference
         sign: lower_hull(time_s[chosen], delay_s[chosen] - sign * ahead_s[chosen])
         for sign, chosen in ((1.0, crossings.forward), (-1.0, ~crossings.forward))
     }
+    if not fits_one_clock(first[1.0], first[-1.0], MOST_SKEW, SMALLEST_STEP_S):
+        why = "the smallest delays of the two directions contradict each other: a clock was set, and when does not show"
+        return _unknown(reference_ns, why)
     forward, backward = first[1.0].lowest(skew), first[-1.0].lowest(-skew)
     offset = (forward - backward) / 2
     # Delays are none below nothing: what is less than that is wrong by as much.

@@ -97,6 +97,12 @@ def feasible_distance(
     return float(np.abs(apart).max())
 
 
+def fits_one_clock(forward: Hull, backward: Hull, steepest: float, spare: float) -> bool:
+    """Whether a line lies under the forward points and over the backward ones (turned round), to within `spare`."""
+    bends = np.clip(np.concatenate([[0.0], forward.slopes(), -backward.slopes()]), -steepest, steepest)
+    return bool(_room(forward, backward, np.unique(bends)).max() >= -spare)
+
+
 def _room(forward: Hull, backward: Hull, slopes: Floats) -> Floats:
     """How far apart, for each slope, the highest line under the one and the lowest over the other are."""
     return np.array([forward.lowest(slope) + backward.lowest(-slope) for slope in slopes])

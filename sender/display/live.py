@@ -42,6 +42,7 @@ class RichDisplay(LineDisplay):
 
     def moving(self, moving: Moving) -> None:
         """Both bars move."""
+        self._say_second(moving)
         if self._transfer is None:
             return
         words = ", ".join(moving_words(self._part, self._part_bytes, moving)[1:])

@@ -33,6 +33,7 @@ class PlainDisplay(LineDisplay):
 
     def moving(self, moving: Moving) -> None:
         """Rewrite the line, once a second."""
+        self._say_second(moving)
         if self._line is not None and self._every():
             words = moving_words(self._part, self._part_bytes, moving)
             self._line.show(", ".join([self._where(), *words, *_left(self._left_s(moving.moved_bytes))]))

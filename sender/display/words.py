@@ -12,6 +12,7 @@ from vmtrace.sender.plan import Plan, Step, TransferPlan
 
 Record = dict[str, Any]
 _RATES_BPS = (10e6, 100e6, 1e9)
+_SECOND_S = 1.0
 
 
 class LineDisplay(Display, ABC):
@@ -24,12 +25,17 @@ class LineDisplay(Display, ABC):
         self._finished = 0
         self._part = ""
         self._part_bytes = self._probe_bytes = 0
+        self._by_second = False
+        self._second: tuple[float, int] | None = None
+        """When the second under way began, and what had been moved by then."""
+        self._seconds = 0
 
     def started(self, run: RunView) -> None:
         """Say what is going to happen."""
         self._finished = run.finished
         self._pace = Pace(run.plan, run.finished, run.earlier_s)
         self._began_s = self._clock()
+        self._by_second = run.plan.fill
         for line in opening_lines(run):
             self._say(line)
 
@@ -38,6 +44,7 @@ class LineDisplay(Display, ABC):
         self._part = f"{step.entry.index} pair {step.pair} {part}"
         self._probe_bytes = 0 if part == "probe" else step.entry.probe.moved_bytes
         self._part_bytes = plan.moved_bytes
+        self._second = None if part == "probe" or not self._by_second else (self._clock(), 0)
 
     def pair_finished(self, record: Record) -> None:  # noqa: ARG002 - how it went is for the forms to tell
         """Count it."""
@@ -54,6 +61,19 @@ class LineDisplay(Display, ABC):
     def fetched(self, status: str, files: int, fetched_bytes: int, error: str | None) -> None:
         """A line."""
         self._say(fetched_words(status, files, fetched_bytes, error))
+
+    def _say_second(self, moving: Moving) -> None:
+        """Of a plan that is one transfer to who gives it: a line for each second of data, as it goes by."""
+        if self._second is None:
+            return
+        now_s, (began_s, began_bytes) = self._clock(), self._second
+        if now_s - began_s < _SECOND_S:
+            return
+        self._seconds += 1
+        self._second = now_s, moving.moved_bytes
+        rate = shown_rate(8 * (moving.moved_bytes - began_bytes) / (now_s - began_s))
+        rtt = [] if moving.rtt_s is None else [f"RTT {shown_s(moving.rtt_s)}"]
+        self._say(", ".join([f"second {self._seconds}: {rate}", *rtt]))
 
     def _left_s(self, moved_bytes: int) -> float | None:
         """Seconds until the run is over, with so much of the transfer in flight done; None while nobody knows."""

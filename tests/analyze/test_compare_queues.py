@@ -14,9 +14,9 @@ NS = 1e9
 
 def check_level(clock: Clock, moved: Crossings, delay_s: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> None:
     """The offset, and both directions' delays."""
-    assert clock.offset_s == pytest.approx(0.0, abs=CLOSE_S)
+    assert clock.offset_s is not None
     assert clock.offset_error_s is not None
-    assert abs(clock.offset_s) <= clock.offset_error_s
+    assert abs(clock.offset_s) <= min(CLOSE_S, clock.offset_error_s)
     told_s = true_delays(moved, clock.ahead_s(moved))
     for way in (moved.forward, ~moved.forward):
         assert np.median(told_s[way]) == pytest.approx(np.median(delay_s[way]), abs=CLOSE_S)
@@ -41,7 +41,9 @@ def test_a_step_amid_queues_is_found(seed: int) -> None:
     moved, delay_s, hosts = crossings(there, back, duration_s, seed, (step,))
     clock = measure(moved, hosts)
     ahead_s = by_s if whose == "receiver" else -by_s
-    assert [(one.clock, one.step_s) for one in clock.steps] == [(whose, pytest.approx(ahead_s, abs=CLOSE_S))]
+    (found,) = clock.steps
+    assert found.clock == whose
+    assert found.step_s == pytest.approx(ahead_s, abs=CLOSE_S)
     check_level(clock, moved, delay_s)
 
 
@@ -80,3 +82,21 @@ def test_a_queue_in_the_host_that_moves_its_timestamps_is_no_step() -> None:
     host = ticks(moved.sender_packet[own], moved.sender_ns[own], (made_s * 1000).astype(np.int64) + 9, own[own] * 1)
     assert host[0].jump(int(moved.sender_packet[own][501]))[0] == pytest.approx(0.03, abs=CLOSE_S), "it looks like one"
     assert measure(moved, (host, ())).steps == ()
+
+
+def test_an_offset_that_no_one_clock_can_have_is_null_with_the_reason() -> None:
+    # A packet each 0.5 s, too few near the step to say when it was, and 5 ms each way, less than half of it.
+    number = np.arange(60)
+    forward = number % 2 == 0
+    here_s = number * 0.5 + np.where(forward, 0.0, 0.005)
+    there_s = number * 0.5 + np.where(forward, 0.005, 0.0)
+    stepped_s = there_s + np.where(there_s > 25.0, 0.2, 0.0)
+    clock = measure(
+        Crossings(number, number, (here_s * NS).astype(np.int64), (stepped_s * NS).astype(np.int64), forward)
+    )
+    assert (clock.offset_s, clock.offset_error_s, clock.steps) == (None, None, ())
+    assert clock.why_not is not None
+    assert "a clock was set" in clock.why_not
+    assert measure(
+        Crossings(number, number, (here_s * NS).astype(np.int64), (there_s * NS).astype(np.int64), forward)
+    ).offset_s == pytest.approx(0.0, abs=1e-6)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import itertools
 
 from tests.sender.shown import tell
 from vmtrace.sender.display.plain import PlainDisplay
+from vmtrace.sender.display.view import RunView
+from vmtrace.sender.live import Moving
 from vmtrace.sender.plan import Plan
 
 LOG = """\
@@ -60,3 +63,18 @@ def test_a_terminal_that_went_away_ends_nothing(plan: Plan) -> None:
     display = PlainDisplay.__new__(PlainDisplay)
     display._live, display._answers, display._line = live, answers, None
     display.noticed("x")
+
+
+def test_a_transfer_by_time_has_a_line_for_each_second(plan: Plan) -> None:
+    filled = dataclasses.replace(plan, repeat=None, duration_s=3.0, fill=True)
+    live, now_s = io.StringIO(), [0.0]
+    display = PlainDisplay(live, io.StringIO(), lambda: now_s[0])
+    display.started(RunView("run1", "a" * 32, filled, 0, 0.0, "there", "no packets"))
+    step = plan.step(1)
+    assert step is not None
+    for part, moved_bytes in (("probe", 1000), ("data", 250_000)):
+        display.transfer_begins(step, part, step.entry.data)
+        for tenth in range(1, 21):
+            now_s[0] += 0.125
+            display.moving(Moving(moved_bytes * tenth, None, None, 0.05))
+    assert live.getvalue().splitlines()[3:] == ["second 1: 16 Mbit/s, RTT 50 ms", "second 2: 16 Mbit/s, RTT 50 ms"]

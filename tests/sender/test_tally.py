@@ -73,3 +73,14 @@ def test_what_was_not_measured_is_null_and_not_told(plan: Plan) -> None:
     text = tally.summary(endless, "r", "interrupted", None)
     assert text.splitlines()[0] == "interrupted: 0 pairs finished, 0 B of payload"
     assert "vmtrace report" not in text
+
+
+def test_a_transfer_by_time_has_all_its_bits_over_the_time_of_its_data(plan: Plan) -> None:
+    tally = Tally()
+    for rate_bps, duration_s in ((10e6, 0.5), (20e6, 9.5)):
+        data = {**transfer(rate_bps), "bytes": round(rate_bps * duration_s / 8), "duration_s": duration_s}
+        tally.add(pair(rate_bps, data=data))
+    assert tally.as_record()["data_goodput_bps"] == pytest.approx(19.5e6)
+    filled = dataclasses.replace(plan, repeat=None, duration_s=10.0, fill=True)
+    lines = tally.summary(filled, "r", "complete", None).splitlines()
+    assert lines[2].startswith("  data: throughput 19.5 Mbit/s (23.2 MiB in 10 s), 1 % of segments retransmitted")
