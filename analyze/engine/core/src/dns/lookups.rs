@@ -116,8 +116,6 @@ pub struct Counts {
     pub unasked: u64,
     /// Answers with the numbers of a question, but about something else.
     pub mismatched: u64,
-    /// Responses that lost fragments.
-    pub fragments_lost: u64,
 }
 
 impl Default for Lookups {
@@ -263,12 +261,11 @@ impl Lookups {
     /// Adds others.
     pub fn merge(&mut self, others: impl IntoIterator<Item = Self>) {
         for other in others {
-            let Counts { questions_not_kept, answers_not_kept, unasked, mismatched, fragments_lost } = other.counts;
+            let Counts { questions_not_kept, answers_not_kept, unasked, mismatched } = other.counts;
             self.counts.questions_not_kept += questions_not_kept;
             self.counts.answers_not_kept += answers_not_kept;
             self.counts.unasked += unasked;
             self.counts.mismatched += mismatched;
-            self.counts.fragments_lost += fragments_lost;
             for lookup in other.list {
                 let is_answered = lookup.answered_ns.is_some();
                 if self.keep(lookup).is_none() {
