@@ -10,6 +10,9 @@ use crate::read::record::Record;
 /// Pairs of who asks and who is asked for that are kept: scans ask for whole networks.
 const MOST_PAIRS: usize = 1 << 14;
 
+/// Of one address: senders can be made up.
+const MOST_ASKERS: usize = 64;
+
 /// See [`Neighbours`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Neighbour {
@@ -73,7 +76,7 @@ impl Neighbours {
             one.requests += 1;
             one.unanswered += 1;
             one.asked_ns[1] = record.time_ns;
-        } else if list.len() < MOST_PAIRS {
+        } else if list.len() < MOST_PAIRS && by_address.get(&address).is_none_or(|known| known.len() < MOST_ASKERS) {
             by_address.entry(address).or_default().push(list.len() as u32);
             let (asked_ns, first_frame) = ([record.time_ns; 2], record.frame);
             let (requests, replies, unanswered) = (1, 0, 1);

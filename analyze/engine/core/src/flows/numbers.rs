@@ -130,8 +130,11 @@ impl Stream {
     }
 
     fn lost(&self) -> u64 {
-        let expected = self.expected_before + (self.highest - self.first + 1);
-        expected.saturating_sub(self.received + self.received_before)
+        self.expected().saturating_sub(self.received + self.received_before)
+    }
+
+    fn expected(&self) -> u64 {
+        self.expected_before.saturating_add(self.highest - self.first).saturating_add(1)
     }
 
     /// Takes the number, and says how many it shows to be missing.
@@ -143,15 +146,16 @@ impl Stream {
             return 0;
         }
         let back = ahead.wrapping_neg() & mask;
-        if ahead.min(back) > LARGEST_JUMP {
-            self.expected_before += self.highest - self.first + 1;
+        let next = self.highest.checked_add(ahead);
+        if ahead.min(back) > LARGEST_JUMP || ahead <= back && next.is_none() {
+            self.expected_before = self.expected();
             self.received_before += self.received;
             (self.first, self.highest) = (numbered.number, numbered.number);
             (self.seen, self.received) = (1, 1);
             return 0;
         }
         if ahead <= back && ahead > 0 {
-            self.highest += ahead;
+            self.highest = next.unwrap_or(self.highest);
             self.seen = if ahead < 128 { self.seen << ahead | 1 } else { 1 };
             self.received += 1;
             return ahead - 1;

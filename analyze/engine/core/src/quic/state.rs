@@ -34,7 +34,7 @@ impl QuicState {
     /// The payload begins with a long header of a version that is known or reserved for practice.
     pub fn begins(bytes: &[u8]) -> bool {
         let Some(header) = LongHeader::read(bytes) else { return false };
-        let is_known = matches!(header.version, 0 | 1 | VERSION_2) || header.version >> 8 == 0x00ff_0000 >> 8;
+        let is_known = matches!(header.version, 0 | 1 | VERSION_2) || header.version >> 8 == 0x00ff_0000;
         is_known || header.version & 0x0f0f_0f0f == 0x0a0a_0a0a
     }
 
