@@ -113,7 +113,7 @@ def test_the_line_names_what_the_metadata_asks_for_and_an_extra_as_a_whole() -> 
 
 
 def test_a_module_of_its_own_that_is_missing_is_a_defect() -> None:
-    assert line_of(ModuleNotFoundError(name="analyze.nothing")) is None
+    assert line_of(ModuleNotFoundError(name="vmtrace.analyze.nothing")) is None
     assert line_of(ModuleNotFoundError("raised by hand")) is None
     assert line_of(ModuleNotFoundError(name="scipy.stats")) == line_for("scipy")
 

@@ -18,7 +18,7 @@ from vmtrace import cli
 from vmtrace.commands.rooms import COMMANDS
 for name in COMMANDS:
     assert cli.run([name, "--help"]) == 0, name
-print(len(COMMANDS), "commands")
+print("all started")
 """
 
 
@@ -53,7 +53,7 @@ def test_the_engine_is_loaded_when_it_is_asked_for(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_every_command_starts_beside_the_users_own_modules(own_files: Path) -> None:
-    assert run(own_files, "-c", HELP).endswith("20 commands\n")
+    assert run(own_files, "-c", HELP).endswith("all started\n")
 
 
 @pytest.mark.slow
