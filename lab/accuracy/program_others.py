@@ -35,7 +35,7 @@ from vmtrace.lab.accuracy.program_transfers import (
     takes_slowly,
 )
 
-_BY_THE_PEER = ("application_window", "application")
+_BY_THE_PEER = ("application_window", "http2_window", "application")
 _SHAPED = ("bottleneck_bandwidth", "token_bucket")
 """A queue of a small burst is a bottleneck like another; that it is made by a bucket is as right."""
 _PARTS = (*SHARED, "slow_start", "loss_recovery")

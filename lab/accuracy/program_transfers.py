@@ -38,7 +38,7 @@ _IPERF_TIME = ("-t", str(SECONDS))
 _SMALL_WINDOW = {"net.ipv4.tcp_rmem": "4096 65536 65536"}
 _WITH_IPV6, _WITHOUT_OFFLOAD = 0.3, 0.4
 _APPLICATION, _WINDOW, _BOTTLENECK = ("application",), ("receiver_window",), ("bottleneck_bandwidth",)
-_TURNS = ("application", "idle")
+_TURNS = ("application", "idle", "server_wait")
 SHARED = ("bottleneck_bandwidth", "congestion_window")
 """Connections fill a path together: how much of it is whose their windows decide."""
 _LOSSES = ("congestion_window", "loss_recovery")

@@ -42,7 +42,7 @@ TCP = (
     ("connection", "replay"),
     ("summary",),
     ("verdict",),
-    ("flow", "outcome", "shared_limits"),
+    ("account", "flow", "outcome", "shared_limits"),
     ("mod",),
 )
 

@@ -77,9 +77,13 @@ fn times_ms(summary: &ConnectionSummary, factor: Factor) -> f64 {
     list.iter().find(|limit| limit.factor == factor).map_or(0.0, |limit| limit.time_ns as f64 / 1e6)
 }
 
-/// How much more time each factor has in one of them: application, idle.
+/// How much more time each side has in one of them: the server's application, its client.
 fn more_ms(one: &ConnectionSummary, than: &ConnectionSummary) -> [f64; 2] {
-    [Factor::Application, Factor::Idle].map(|factor| times_ms(one, factor) - times_ms(than, factor))
+    let of = |summary: &ConnectionSummary, factors: [Factor; 2]| {
+        factors.map(|factor| times_ms(summary, factor)).iter().sum::<f64>()
+    };
+    let sides = [[Factor::Application, Factor::ServerWait], [Factor::Idle, Factor::ClientWait]];
+    sides.map(|factors| of(one, factors) - of(than, factors))
 }
 
 /// As long, but for the rounds next to a pause, which may be called as it is.
@@ -96,7 +100,7 @@ fn a_server_that_thinks_before_it_answers_is_an_application() {
             let [application_ms, idle_ms] = more_ms(&thinking, &prompt);
             assert!(about(application_ms, 1500.0), "{application_ms} ms, {thinks_ms:?}");
             assert!(about(idle_ms, 0.0), "{idle_ms} ms, {thinks_ms:?}");
-            assert_eq!(thinking.verdict().map(|verdict| verdict.factor), Some(Factor::Application));
+            assert_eq!(thinking.verdict().map(|verdict| verdict.factor), Some(Factor::ServerWait));
         }
     }
 }

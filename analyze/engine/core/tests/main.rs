@@ -10,6 +10,7 @@ mod playbook;
 mod soup;
 mod support;
 
+mod account;
 mod analysis_echoes;
 mod analysis_hostile;
 mod analysis_indexed;

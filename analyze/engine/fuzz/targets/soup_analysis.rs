@@ -13,6 +13,9 @@ use vmtrace_core::output::json::JsonHeader;
 #[path = "../../core/tests/soup/mod.rs"]
 mod soup;
 
+#[path = "../../core/tests/playbook/invariants.rs"]
+mod invariants;
+
 fuzz_target!(|data: &[u8]| {
     let Some((&cut, data)) = data.split_first() else { return };
     let snap_length = if cut.is_multiple_of(4) { 54 + usize::from(cut) } else { 65_535 };
@@ -29,6 +32,7 @@ fuzz_target!(|data: &[u8]| {
 
 fn check(analysis: &Analysis, packets: u64) {
     assert_eq!(analysis.inputs[0].facts.packets, packets);
+    invariants::check(analysis);
     for direction in analysis.connections.iter().flat_map(|connection| &connection.directions) {
         assert!(
             u64::from(direction.loss.retransmitted) <= direction.data_segments,

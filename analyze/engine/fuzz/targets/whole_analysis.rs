@@ -11,6 +11,9 @@ use vmtrace_core::output::json::JsonHeader;
 use vmtrace_core::output::packets;
 use vmtrace_core::tcp::capture::lag::{Host, Lag};
 
+#[path = "../../core/tests/playbook/invariants.rs"]
+mod invariants;
+
 fuzz_target!(|data: &[u8]| {
     let mut options = Options { threads: 1, detail_connections: vec![0], ..Options::default() };
     let Some(analysis) = analyzed(data, &options) else { return };
@@ -27,6 +30,7 @@ fuzz_target!(|data: &[u8]| {
 
 fn analyzed(data: &[u8], options: &Options) -> Option<Analysis> {
     let analysis = analyze(vec![Box::new(Cursor::new(data.to_vec()))], options, &NoObserver).ok()?;
+    invariants::check(&analysis);
     analysis.connection_columns(None);
     packets::packet_columns(&analysis).for_each(drop);
     analysis.syn_columns();

@@ -22,7 +22,8 @@
 //!  8  connection    both directions, handshake, capture point; owns the watchers of gaps and limits
 //!  9  summary       what stays of a connection that is over
 //! 10  verdict       why a transfer was slow; the limiting factors, a file each
-//! 11  flow          the connections of a shard: a packet finds its own
+//! 11  account       the time of a connection by owner and kind, and what each would have saved
+//!     flow          the connections of a shard: a packet finds its own
 //!     shared_limits limits of several connections together: their sum stands at a rate
 //!     outcome       what became of a connection that did not open, did not move its data or did not end well
 //! ```
@@ -31,6 +32,7 @@
 //! `direction::fast_path` or `direction::on_data` and `direction::on_ack` count it, `connection::watching` asks `gaps`
 //! and `limits`; `summary::summarize` ends the connection. `analyze/engine/core/src/README.md` walks it step by step.
 
+pub mod account;
 pub mod capture;
 pub mod connection;
 pub mod direction;

@@ -16,6 +16,7 @@
 pub(crate) use crate::captures;
 pub mod gaps;
 pub mod hostile;
+pub mod invariants;
 pub mod modelled;
 pub mod segment;
 pub mod two_points;
@@ -292,6 +293,7 @@ pub fn json_of(analysis: &Analysis) -> String {
 
 /// What must hold of every result, whatever the capture.
 pub fn check_consistency(analysis: &Analysis) {
+    invariants::check(analysis);
     for input in &analysis.inputs {
         let undecoded: u64 = input.undecoded.iter().map(|(_, count)| count).sum();
         assert_eq!(input.facts.packets, input.tcp_packets + undecoded, "each frame counts once");

@@ -1,5 +1,6 @@
 //! A connection, field by field. Its directions are `direction`'s, where its bytes went is `ledger`'s.
 
+use crate::output::describe::account::account;
 use crate::output::describe::direction;
 use crate::output::describe::ledger::ledger;
 use crate::output::describe::outcome::{icmp_errors, outcome};
@@ -44,6 +45,7 @@ pub fn connection(summary: &ConnectionSummary, visitor: &mut impl Visitor) {
     visitor.texts(key!("bounds_reached", IfSet), &bounds);
     visitor.abridged(Abridged::Outcome, summary, |visitor| outcome(summary.outcome().as_ref(), visitor));
     visitor.abridged(Abridged::IcmpErrors, summary, |visitor| icmp_errors(summary.icmp_errors.as_deref(), visitor));
+    visitor.in_document_only(|visitor| account(summary, visitor));
     visitor.abridged(Abridged::Verdict, summary, |visitor| verdict(summary.verdict().as_ref(), visitor));
 }
 

@@ -9,6 +9,7 @@
 //! visitor         takes it all: crate::output::json, crate::output::columns, crate::output::fields
 //! ```
 
+pub mod account;
 pub mod connection;
 pub mod direction;
 pub mod document;

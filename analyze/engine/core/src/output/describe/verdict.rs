@@ -17,6 +17,8 @@ pub(super) fn verdict(verdict: Option<&Verdict>, visitor: &mut impl Visitor) {
     visitor.number(key!("share"), verdict.map(|verdict| thousandths(verdict.share)));
     visitor.word(key!("runner_up"), verdict.and_then(|verdict| verdict.runner_up).map(Factor::name));
     visitor.number(key!("confidence"), verdict.map(|verdict| thousandths(verdict.confidence)));
+    let saves_ns = verdict.and_then(|verdict| verdict.saves_ns);
+    visitor.exact_seconds(key!("saves_s"), saves_ns.and_then(|ns| i64::try_from(ns).ok()));
     visitor.text(key!("sentence"), verdict.map(|verdict| verdict.sentence.as_str()));
     evidence(verdict.map_or(&[], |verdict| &verdict.evidence), visitor);
     what_if(verdict, visitor);

@@ -1,7 +1,9 @@
 //! A connection, its TLS, and where its bytes went.
 
+use crate::output::fields::direction::factors;
 use crate::output::fields::field::{Section, field};
 use crate::tcp::events::bounds::Bound;
+use crate::tcp::events::owner::Owner;
 
 pub(super) const CONNECTION: Section = Section {
     name: "connection",
@@ -61,6 +63,12 @@ pub(super) const CONNECTION: Section = Section {
         field("icmp_errors[].frame", "its frame"),
         field("icmp_errors[].mtu", "largest packet that goes further").unit("bytes").null("where it names none"),
         field("icmp_errors_not_listed", "more of them"),
+        field("account", "where its time went, the longest first: it adds up to `duration_s` ([verdict.md](verdict.md#the-account))"),
+        field("account[].owner", "whose time it was").values(|| Owner::ALL.map(Owner::name).to_vec()),
+        field("account[].kind", "what it was spent on: a factor").values(factors),
+        field("account[].time_s", "how long"),
+        field("account[].saves_s", "by how much shorter it would have been without ([verdict.md](verdict.md#savings))")
+            .null("if that is not known"),
         field(
             "icmp_errors_related",
             "ICMP errors that reached its client or server and quote a number that it sent, under other addresses or ports",

@@ -21,6 +21,8 @@ pub(super) const VERDICT: Section = Section {
         .share(),
         field("runner_up", "the next factor").values(factors).null("if there is none"),
         field("confidence", "how sure that is").share(),
+        field("saves_s", "by how much shorter the transfer would have been without it ([verdict.md](verdict.md#savings))")
+            .null("if no rate is known"),
         field("sentence", "the verdict for a person"),
         field("evidence", "the packets that prove it"),
         field(

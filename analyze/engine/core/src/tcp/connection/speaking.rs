@@ -52,7 +52,8 @@ pub(crate) fn speaks(connection: &mut Connection, packet: &Packet, bytes: &[u8],
         }
         return;
     }
-    let turn = turn_of(connection, packet, opening, side);
+    let expects_continue = side == 0 && opening.expects_continue(packet.captured_payload(bytes), packet.payload_length);
+    let turn = Turn { expects_continue, ..turn_of(connection, packet, opening, side) };
     let is_first = connection.turn.is_none();
     end_turn(connection);
     if is_first && opening == Opening::Cut {
@@ -87,6 +88,7 @@ fn turn_of(connection: &Connection, packet: &Packet, opening: Opening, side: usi
         informed,
         partial: connection.turn.is_none() && !direction.opening_seen,
         opening,
+        expects_continue: false,
         start: (packet.time_ns, packet.frame),
         position: unwrap(direction.max, packet.sequence),
     }
@@ -121,7 +123,15 @@ pub(crate) fn note_resumption(connection: &mut Connection, packet: &Packet, side
     let is_own = connection.turn.is_some_and(|turn| usize::from(turn.side) == side);
     let is_new = packet.sequence == direction.max as u32 && direction.all_acknowledged();
     if is_own && is_new && pause_ns >= SHORTEST_PAUSE_NS.max(several_ns) {
+        note_wait_for_continue(connection, pause_ns);
         resume(connection, packet, side);
+    }
+}
+
+fn note_wait_for_continue(connection: &mut Connection, pause_ns: i64) {
+    let is_asked = connection.turn.as_mut().is_some_and(|turn| std::mem::take(&mut turn.expects_continue));
+    if let (true, Ok(pause_ns)) = (is_asked, u64::try_from(pause_ns)) {
+        connection.talk.get_or_insert_default().plain.waited_for_continue(pause_ns);
     }
 }
 

@@ -11,7 +11,7 @@
 //! ending, outcome_kind   what is kept of an opening and an end, and what it comes to
 //! bounds           lists that were full
 //! place, row       a place in the capture, and the row of a packet
-//! factor           what can limit a transfer: the list of all; sharing  one that several share
+//! factor           what can limit a transfer: the list of all; sharing  one that several share; owner  whose time
 //! ```
 
 pub mod acked;
@@ -27,6 +27,7 @@ pub mod observer;
 pub mod offer;
 pub mod openings;
 pub mod outcome_kind;
+pub mod owner;
 pub mod place;
 pub mod retransmission;
 pub mod row;

@@ -50,7 +50,7 @@ fn shares_without(series: &Series, runs: &[Run], taken_away: impl Fn(Factor) -> 
 
 /// A bucket may be behind it: what paces, queues or drops is the network.
 pub(crate) fn network_sets_the_rate(factor: Factor) -> bool {
-    factor.shows_capacity() || factor == Factor::LossRecovery
+    factor.shows_capacity() || matches!(factor, Factor::LossRecovery | Factor::SackNotAgreed)
 }
 
 /// Between these times, which follow one another, an empty bucket was behind what the congestion control did, and behind its
@@ -60,8 +60,18 @@ pub fn take_token_bucket(summary: &mut LimitsSummary, empty_ns: &[[i64; 2]]) {
 }
 
 /// Between these times something was behind all that congestion control did.
-pub(crate) fn take_network_time(summary: &mut LimitsSummary, factor: Factor, between_ns: &[[i64; 2]]) {
-    let taken = moves::move_to(summary, factor, network_sets_the_rate, between_ns);
+fn take_network_time(summary: &mut LimitsSummary, factor: Factor, between_ns: &[[i64; 2]]) {
+    take_time(summary, factor, network_sets_the_rate, between_ns);
+}
+
+/// The same of the factors that are meant.
+pub(crate) fn take_time(
+    summary: &mut LimitsSummary,
+    factor: Factor,
+    is_meant: impl Fn(Factor) -> bool,
+    between_ns: &[[i64; 2]],
+) {
+    let taken = moves::move_to(summary, factor, is_meant, between_ns);
     move_underlying(summary, factor, &taken);
 }
 

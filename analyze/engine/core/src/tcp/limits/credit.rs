@@ -3,9 +3,10 @@
 //!
 //! Rule: docs/verdict.md, "Waiting for credit".
 
-use crate::tcp::limits::background::{Background, SAME_SEGMENTS, any_window, is_window_limited};
+use crate::tcp::limits::background::{Background, SAME_SEGMENTS, any_window, is_window_limited, neighbours};
 use crate::tcp::limits::known::KnownRound;
 use crate::tcp::limits::round::Round;
+use crate::tcp::limits::send_buffer::is_send_buffer_limited;
 
 /// The longest message that gives credit or asks for the next piece: 13 bytes of HTTP/2, 48 of iSCSI, 117 of SMB, each perhaps
 /// within TLS.
@@ -23,16 +24,38 @@ const SMALLEST_WINDOW: u64 = 30_000;
 /// Rounds, one after another, with the same amount.
 const SAME_ROUNDS: usize = 6;
 
+/// Messages that give credit and nothing else, so that windows of any size are ones: 13 bytes of HTTP/2 for each of two windows, perhaps
+/// within TLS, each in a record of its own.
+const LONGEST_CREDIT: u64 = 72;
+
+/// Rounds on either side in which the peer gives credit while the flight stands at its ceiling.
+const FLOWING_REACH: usize = 4;
+
 /// See the module.
 pub fn waits_for_credit(rounds: &[KnownRound], index: usize, _background: &Background) -> bool {
     any_window(rounds, index, SAME_ROUNDS, |round| is_given_credit(round), is_same_amount)
 }
 
+/// Credit comes before the window is used up, as SSH gives it: the flight has a ceiling that is neither TCP's nor the path's, and never
+/// drains. In each round the peer sends a little.
+///
+/// Rule: docs/verdict.md, "Credit that flows".
+pub fn flows_with_credit(rounds: &[KnownRound], index: usize, background: &Background) -> bool {
+    let gives = |round: &KnownRound| {
+        round.peer_bytes > 0
+            && round.turns == 0
+            && round.delivered_bytes >= TIMES_AS_MUCH * round.peer_bytes
+            && round.max_flight >= SMALLEST_WINDOW
+    };
+    neighbours(rounds, index, FLOWING_REACH).iter().all(gives) && is_send_buffer_limited(rounds, index, background)
+}
+
 fn is_given_credit(round: &Round) -> bool {
     let segment = u64::from(round.segment_size.max(1));
+    let smallest = if round.peer_bytes <= LONGEST_CREDIT { 0 } else { SMALLEST_WINDOW };
     (1..=LONGEST_MESSAGE).contains(&round.peer_bytes)
         && round.delivered_bytes >= TIMES_AS_MUCH * round.peer_bytes
-        && round.max_flight >= (FEWEST_SEGMENTS * segment).max(SMALLEST_WINDOW)
+        && round.max_flight >= (FEWEST_SEGMENTS * segment).max(smallest)
         && round.turns > 0
         && !round.tells_of_congestion()
         && !is_window_limited(round)
@@ -46,7 +69,11 @@ fn is_same_amount(window: &[KnownRound]) -> bool {
         let (least, most) = (amounts().min().unwrap_or(0), amounts().max().unwrap_or(0));
         (most - least) as f64 <= SAME_SEGMENTS * segment
     };
-    same(|round| round.max_flight) && same(|round| round.delivered_bytes)
+    // A short message is credit where it is the same each time.
+    let message = |round: &KnownRound| round.peer_bytes;
+    let is_one_message = window.windows(2).all(|pair| message(&pair[0]) == message(&pair[1]));
+    let is_large = window.iter().all(|round| round.max_flight >= SMALLEST_WINDOW);
+    (is_large || is_one_message) && same(|round| round.max_flight) && same(|round| round.delivered_bytes)
 }
 
 #[cfg(test)]
@@ -76,6 +103,7 @@ mod tests {
     fn the_same_amount_for_each_small_message_is_credit() {
         assert!(waits(|_| 65_535, 13));
         assert!(waits(|number| 65_536 + number % 2 * 1448, 117));
+        assert!(waits(|_| 16_384, 26), "a window of any size");
     }
 
     #[test]

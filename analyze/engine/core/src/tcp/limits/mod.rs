@@ -16,6 +16,10 @@
 //! filled   at the end: a path filled without a queue that shows it
 //! inferred_window  at the end: a window whose scale only the flight shows; after_data  the time after the last data
 //! held     at the end: a link that held its rate through losses; late_losses  that began when it was slower
+//! waits    at the end: pauses of applications that take turns, by their requests
+//! without_sack  at the end: repairs where SACK was not agreed
+//! path_mtu  at the end: repairs of what was too large for the path
+//! closed_unscaled  at the end: a window of unknown scale that was closed
 //! losses_at_once  at the end: losses that neither chance nor a queue explains
 //! bucket   what a token bucket had to do with it, known at the end; sharing  a limit of several connections
 //! summary  what stays of all this
@@ -29,6 +33,7 @@ pub mod application;
 pub mod background;
 pub mod bottleneck;
 pub(crate) mod bucket;
+pub(crate) mod closed_unscaled;
 pub mod credit;
 pub(crate) mod filled;
 pub(crate) mod held;
@@ -39,6 +44,7 @@ pub(crate) mod late_losses;
 pub(crate) mod losses_at_once;
 pub mod marks;
 pub(crate) mod moves;
+pub(crate) mod path_mtu;
 pub(crate) mod plateau;
 pub(crate) mod rates;
 pub mod round;
@@ -53,4 +59,6 @@ pub(crate) mod slow_start;
 pub(crate) mod stall;
 pub mod summary;
 pub(crate) mod tally;
+pub(crate) mod waits;
 pub(crate) mod watch;
+pub(crate) mod without_sack;

@@ -3,12 +3,31 @@
 use crate::tcp::events::factor::Factor;
 use crate::tcp::limits::inferred_window::InferredWindow;
 use crate::tcp::limits::runs::Runs;
-use crate::tcp::limits::share::Shares;
+use crate::tcp::limits::share::{Share, Shares};
 use crate::tcp::limits::summary::LimitsSummary;
 
 /// Between these times, which follow one another, it was `to` instead of the factors that are meant; says what was taken from
 /// whom. What lies beneath recovery stays as it is.
 pub(crate) fn move_to(
+    summary: &mut LimitsSummary,
+    to: Factor,
+    is_meant: impl Fn(Factor) -> bool,
+    between_ns: &[[i64; 2]],
+) -> Shares {
+    let taken = rename_meant(summary, to, is_meant, between_ns);
+    for (factor, share) in Factor::ALL.into_iter().zip(taken) {
+        let moved = summary.shares[factor as usize].take(share);
+        summary.shares[to as usize].add(moved);
+    }
+    taken
+}
+
+/// The same of runs and marks alone: whose time it was is known more exactly than they are.
+pub(crate) fn rename(summary: &mut LimitsSummary, to: Factor, from: Factor, between_ns: &[[i64; 2]]) {
+    rename_meant(summary, to, |factor| factor == from, between_ns);
+}
+
+fn rename_meant(
     summary: &mut LimitsSummary,
     to: Factor,
     is_meant: impl Fn(Factor) -> bool,
@@ -27,11 +46,27 @@ pub(crate) fn move_to(
             mark.add(to);
         }
     }
-    for (factor, share) in Factor::ALL.into_iter().zip(taken) {
-        let moved = summary.shares[factor as usize].take(share);
-        summary.shares[to as usize].add(moved);
-    }
     taken
+}
+
+/// So much of a factor was another one, in which nothing is delivered: what is left of the factor has delivered its bytes.
+pub(crate) fn move_time(summary: &mut LimitsSummary, (from, to): (Factor, Factor), time_ns: u64) {
+    let bytes = if time_ns == summary.shares[from as usize].time_ns { u64::MAX } else { 0 };
+    for shares in [&mut summary.shares, &mut summary.underlying] {
+        let moved = shares[from as usize].take(Share { time_ns, bytes });
+        shares[to as usize].add(moved);
+    }
+}
+
+/// All of a factor was another one, as the whole connection shows.
+pub(crate) fn move_all(summary: &mut LimitsSummary, from: Factor, to: Factor) {
+    for shares in [&mut summary.shares, &mut summary.underlying] {
+        let moved = std::mem::take(&mut shares[from as usize]);
+        shares[to as usize].add(moved);
+    }
+    let spans: Vec<[i64; 2]> =
+        summary.runs.iter().filter(|run| run.factor == from).map(|run| [run.start_ns, run.end_ns]).collect();
+    rename(summary, to, from, &spans);
 }
 
 /// What seemed the sender's own limit, or its congestion window, was that window: the flight stood at it.

@@ -2,13 +2,16 @@
 //!
 //! Rule: docs/verdict.md, "What others leave".
 
+use crate::tcp::events::factor::Factor;
 use crate::tcp::events::sharing::Sharing;
-use crate::tcp::limits::bucket::take_network_time;
+use crate::tcp::limits::bucket::{network_sets_the_rate, take_time};
 use crate::tcp::limits::summary::LimitsSummary;
 
 /// Its rate was that of all together less what the others had; `left_bytes_s` of payload was there for it.
 pub(crate) fn take_sharing(summary: &mut LimitsSummary, sharing: Sharing, left_bytes_s: f64) {
-    take_network_time(summary, sharing.factor, &[sharing.between_ns]);
+    // What one of them waits for its timers, the others send: it is lost to nobody but it.
+    let is_shadow = |factor: Factor| network_sets_the_rate(factor) || factor == Factor::TimeoutWait;
+    take_time(summary, sharing.factor, is_shadow, &[sharing.between_ns]);
     let bound = summary.allowed_bytes_s.map_or(left_bytes_s, |allowed| allowed.min(left_bytes_s));
     allow_at_most(summary, bound);
     summary.sharing = Some(sharing);
@@ -26,7 +29,6 @@ pub(crate) fn allow_at_most(summary: &mut LimitsSummary, allowed_bytes_s: f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tcp::events::factor::Factor;
     use crate::tcp::limits::runs::Run;
     use crate::tcp::limits::share::Share;
 
@@ -52,10 +54,14 @@ mod tests {
 
     #[test]
     fn losses_behind_a_shared_limit_are_its_doing_and_no_more_was_possible_than_others_left() {
-        let mut limits = limits(&[(Factor::CongestionWindow, 6, 600_000), (Factor::LossRecovery, 4, 400_000)]);
+        let [window, repairs] = [(Factor::CongestionWindow, 6, 600_000), (Factor::LossRecovery, 2, 400_000)];
+        let mut limits = limits(&[window, repairs, (Factor::TimeoutWait, 2, 0)]);
         take_sharing(&mut limits, sharing(10), 125_000.0);
         assert_eq!(limits.shares[Factor::BottleneckBandwidth as usize].bytes, 1_000_000);
-        assert_eq!(limits.shares[Factor::LossRecovery as usize].time_ns, 0);
+        assert_eq!(
+            [Factor::LossRecovery, Factor::TimeoutWait].map(|factor| limits.shares[factor as usize].time_ns),
+            [0; 2]
+        );
         assert_eq!(limits.reference_bytes_s, Some(125_000.0));
     }
 

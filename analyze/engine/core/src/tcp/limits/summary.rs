@@ -51,6 +51,8 @@ pub struct LimitsSummary {
     pub shortest_ns: Option<u64>,
     /// Recoveries, by offset in the stream.
     pub reductions: Reductions,
+    /// SACK was offered by the client, by the server; both unless it was not agreed.
+    pub sack_offered: [bool; 2],
     /// What was delivered when, until limits that connections share are found.
     pub delivered: Option<Box<DeliveredSeries>>,
     /// Losses came late, or all at once without a queue: a policer may have dropped what was lost.

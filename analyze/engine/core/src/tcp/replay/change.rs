@@ -11,6 +11,8 @@ pub enum Change {
     NoLoss,
     /// The receiver's window is twice as large.
     TwiceWindow,
+    /// The receiver's window grows with what arrives.
+    WindowThatGrows,
     /// The receiver takes what it has got at once.
     ReadsAtOnce,
     /// The receiving application lets twice as much be outstanding.
@@ -25,6 +27,12 @@ pub enum Change {
     NoStalls,
     /// The application always has data.
     BusyApplication,
+    /// The server's application responds at once.
+    NoServerWait,
+    /// The client's application sends its next request at once.
+    NoClientWait,
+    /// All losses of a flight are repaired in one round trip.
+    RepairedAtOnce,
     /// The connection is open already, and its window is that of a new one.
     OpenAlready,
     /// It is open already, and its window has grown.
@@ -63,10 +71,13 @@ impl Change {
             Holder::Opening => matches!(self, Self::OpenAlready | Self::Warm),
             Holder::Turn => self == Self::BusyApplication && at_bytes > 0.0,
             Holder::Application | Holder::PeerApplication => self == Self::BusyApplication,
+            Holder::ServerWait => matches!(self, Self::BusyApplication | Self::NoServerWait),
+            Holder::ClientWait => matches!(self, Self::BusyApplication | Self::NoClientWait),
             Holder::Reader => self == Self::ReadsAtOnce,
             Holder::Stall => self == Self::NoStalls,
             Holder::Timeout => self.removes_losses(policed),
             Holder::Bucket => self == Self::NoBucket,
+            Holder::Repairs => self == Self::RepairedAtOnce || self.removes_losses(policed),
             Holder::Unknown => false,
         }
     }
@@ -76,6 +87,7 @@ impl Change {
         let path = &mut setting.path;
         match self {
             Self::TwiceWindow => path.window_bytes = path.window_bytes.map(|bytes| 2.0 * bytes),
+            Self::WindowThatGrows => (path.window_bytes, setting.window_adapts) = (None, true),
             Self::TwiceBuffer => path.buffer_bytes = path.buffer_bytes.map(|bytes| 2.0 * bytes),
             Self::TwiceBandwidth => {
                 setting.rate_bytes_s *= 2.0;
@@ -92,16 +104,19 @@ impl Change {
 
     /// The next limit of the same kind, which the transfer never came near, may cap what it gives.
     pub(crate) fn meets_unseen_limits(self) -> bool {
-        matches!(self, Self::TwiceBandwidth | Self::NoBucket)
+        matches!(self, Self::TwiceBandwidth | Self::NoBucket | Self::WindowThatGrows)
     }
 
     /// It makes the transfer faster than any that was seen: what the path carries decides.
     pub(crate) fn needs_the_path(self) -> bool {
-        !matches!(self, Self::NoStalls | Self::ReadsAtOnce | Self::OpenAlready)
+        !matches!(
+            self,
+            Self::NoStalls | Self::ReadsAtOnce | Self::OpenAlready | Self::NoServerWait | Self::NoClientWait
+        )
     }
 
     /// What the model gets wrong of the transfer as it was, it gets wrong of this, too.
     pub(crate) fn keeps_errors(self) -> bool {
-        !matches!(self, Self::NoLoss | Self::Warm | Self::WindowAtOnce | Self::NoBucket)
+        !matches!(self, Self::NoLoss | Self::RepairedAtOnce | Self::Warm | Self::WindowAtOnce | Self::NoBucket)
     }
 }

@@ -23,10 +23,16 @@ pub enum Holder {
     Turn,
     /// The sending application.
     Application,
+    /// The server's application, before a response.
+    ServerWait,
+    /// The client's application, before a request.
+    ClientWait,
     /// The reader: it had left the window closed.
     Reader,
     /// A host that stalled.
     Stall,
+    /// Repairs of one loss after the other.
+    Repairs,
     /// A timer after a loss.
     Timeout,
     /// The window of the receiving application.
@@ -161,10 +167,13 @@ fn holder_of(factor: Factor) -> Option<Holder> {
         Factor::Setup => Some(Holder::Opening),
         Factor::Idle => Some(Holder::Turn),
         Factor::Application => Some(Holder::Application),
+        Factor::ServerWait => Some(Holder::ServerWait),
+        Factor::ClientWait | Factor::ExpectContinue => Some(Holder::ClientWait),
+        Factor::SackNotAgreed | Factor::PathMtu => Some(Holder::Repairs),
         Factor::ReceiverWindow => Some(Holder::Reader),
         Factor::HostStall => Some(Holder::Stall),
         Factor::TimeoutWait => Some(Holder::Timeout),
-        Factor::ApplicationWindow => Some(Holder::PeerApplication),
+        Factor::ApplicationWindow | Factor::Http2Window => Some(Holder::PeerApplication),
         Factor::TokenBucket => Some(Holder::Bucket),
         Factor::Unknown => Some(Holder::Unknown),
         _ => None,

@@ -81,6 +81,8 @@ pub struct Exchanges {
     spoken_first: bool,
     over: Option<Reason>,
     upgraded: bool,
+    /// The client began with the preface of HTTP/2.
+    pub http2: bool,
 }
 
 impl Exchanges {
@@ -132,7 +134,8 @@ impl Exchanges {
         match opening {
             Opening::Ssh => self.over = Some(Reason::Ssh),
             Opening::Cut => self.over = Some(Reason::SnapLength),
-            Opening::HttpPipelined | Opening::Http2 => self.over = Some(Reason::Overlapping),
+            Opening::HttpPipelined => self.over = Some(Reason::Overlapping),
+            Opening::Http2 => (self.over, self.http2) = (Some(Reason::Overlapping), true),
             _ => {}
         }
     }
@@ -146,6 +149,12 @@ impl Exchanges {
     /// The side that spoke last sends again after a pause.
     pub fn resumes(&mut self) {
         self.resumed += u64::from(!self.upgraded);
+    }
+
+    /// The client sends the body of a request whose head asks for 100 Continue, and has waited for it in vain.
+    pub fn waited_for_continue(&mut self, wait_ns: u64) {
+        self.longest.expected.count += 1;
+        self.longest.expected.time_ns = self.longest.expected.time_ns.saturating_add(wait_ns);
     }
 
     /// It is the client, and nobody has answered: what it said before was a message without a response, if it was short and

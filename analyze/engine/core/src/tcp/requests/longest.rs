@@ -105,6 +105,15 @@ pub type Quantiles = Option<[f64; 3]>;
 
 const RANKS: [f64; 3] = [0.5, 0.95, 0.99];
 
+/// Pauses of one kind.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Waits {
+    /// How many.
+    pub count: u64,
+    /// In all, nanoseconds.
+    pub time_ns: u64,
+}
+
 /// See the module.
 #[derive(Debug, Default, Clone)]
 pub struct Longest {
@@ -114,11 +123,20 @@ pub struct Longest {
     pub totals: Totals,
     /// Of all, as soon as some are not listed.
     pub sketches: Option<Box<Sketches>>,
+    /// From the end of each response to the next request, nanoseconds.
+    pub between_ns: u64,
+    /// Waits between the head of a request that asks for 100 Continue and its body.
+    pub expected: Waits,
+    /// The last response ended.
+    pub end_ns: Option<i64>,
 }
 
 impl Longest {
     /// Takes the next exchange.
     pub fn add(&mut self, exchange: Exchange) {
+        let between_ns = self.end_ns.and_then(|end_ns| u64::try_from(exchange.start.0.saturating_sub(end_ns)).ok());
+        self.between_ns = self.between_ns.saturating_add(between_ns.unwrap_or(0));
+        self.end_ns = Some(exchange.start.0.saturating_add(i64::try_from(exchange.duration_ns()).unwrap_or(i64::MAX)));
         self.totals.add(&Totals {
             count: 1,
             request_bytes: exchange.request_bytes,

@@ -26,6 +26,8 @@ pub enum Opening {
 const METHODS: [&[u8]; 9] =
     [b"GET ", b"POST ", b"PUT ", b"HEAD ", b"DELETE ", b"OPTIONS ", b"PATCH ", b"CONNECT ", b"TRACE "];
 
+const EXPECT_CONTINUE: &[u8] = b"Expect: 100-continue";
+
 /// Bytes that reveal TLS.
 const FEWEST_BYTES: usize = 6;
 
@@ -46,6 +48,15 @@ impl Opening {
             bytes if bytes.len() < FEWEST_BYTES && bytes.len() < length as usize => Self::Cut,
             _ => Self::Other,
         }
+    }
+
+    /// The head of a request asks for an interim response before its body (RFC 9110 section 10.1.1).
+    pub fn expects_continue(self, bytes: &[u8], length: u32) -> bool {
+        let head = bytes.get(..MOST_SEARCHED).unwrap_or(bytes);
+        let asks = |line: &[u8]| line.eq_ignore_ascii_case(EXPECT_CONTINUE);
+        let may_have_body = self == Self::HttpRequest && head.first() == Some(&b'P');
+        let is_head = bytes.len() < length as usize || head.ends_with(b"\r\n\r\n");
+        may_have_body && is_head && head.split(|byte| *byte == b'\n').any(|line| asks(line.trim_ascii()))
     }
 
     /// Exchanges must know of it.
@@ -94,6 +105,15 @@ mod tests {
         for (bytes, opening) in known {
             assert_eq!(Opening::of(bytes, bytes.len() as u32), opening, "{}", String::from_utf8_lossy(bytes));
         }
+    }
+
+    #[test]
+    fn a_head_that_asks_for_continue_ends_its_packet() {
+        let expects = |bytes: &[u8]| Opening::of(bytes, bytes.len() as u32).expects_continue(bytes, bytes.len() as u32);
+        assert!(expects(b"PUT /a HTTP/1.1\r\nHost: b\r\nexpect: 100-Continue\r\n\r\n"));
+        assert!(!expects(b"PUT /a HTTP/1.1\r\nExpect: 100-continue\r\n\r\nbody"), "it did not wait");
+        assert!(!expects(b"PUT /a HTTP/1.1\r\nX-Expect: 100-continue\r\n\r\n"));
+        assert!(!expects(b"Expect: 100-continue\r\n\r\n"));
     }
 
     #[test]

@@ -136,7 +136,8 @@ mod tests {
                 frames: [2, 3],
             });
         }
-        RequestSummary { longest, handshake_ns: Measured::NONE, tls_ns: Measured::NONE, server_loop_ns: Measured::NONE }
+        let [handshake_ns, tls_ns, server_loop_ns, client_loop_ns] = [Measured::NONE; 4];
+        RequestSummary { longest, handshake_ns, tls_ns, server_loop_ns, client_loop_ns }
     }
 
     #[test]

@@ -42,6 +42,8 @@ pub struct RequestSummary {
     pub tls_ns: Measured,
     /// The shortest round trip from the capture point to the server: the part of each first byte that is the path's.
     pub server_loop_ns: Measured,
+    /// The same to the client: the part of each pause before a request that is the path's.
+    pub client_loop_ns: Measured,
 }
 
 impl RequestSummary {
@@ -75,6 +77,27 @@ impl RequestSummary {
         let totals = &self.longest.totals;
         self.server_loop_ns.get().map(|loop_ns| loop_ns.saturating_mul(totals.count).min(totals.first_byte_ns))
     }
+
+    /// Of the time to first byte, what the server's application took; none where the path's part is not known.
+    pub fn server_wait_ns(&self) -> Option<u64> {
+        self.path_ns().map(|path_ns| self.longest.totals.first_byte_ns - path_ns)
+    }
+
+    /// From the end of a response to the next request, what the path took: one round trip to the client for each.
+    pub fn client_path_ns(&self) -> Option<u64> {
+        let pauses = self.longest.totals.count.saturating_sub(1);
+        self.client_loop_ns.get().map(|loop_ns| loop_ns.saturating_mul(pauses).min(self.longest.between_ns))
+    }
+
+    /// What passes between messages because they are on their way.
+    pub fn ways_ns(&self) -> u64 {
+        self.path_ns().unwrap_or(0).saturating_add(self.client_path_ns().unwrap_or(0))
+    }
+
+    /// From the end of a response to the next request, what the client's application took.
+    pub fn client_wait_ns(&self) -> Option<u64> {
+        self.client_path_ns().map(|path_ns| self.longest.between_ns - path_ns)
+    }
 }
 
 #[cfg(test)]
@@ -98,6 +121,7 @@ mod tests {
             handshake_ns: Some(100).into(),
             tls_ns: Measured::NONE,
             server_loop_ns: Some(30).into(),
+            client_loop_ns: Some(0).into(),
         }
     }
 

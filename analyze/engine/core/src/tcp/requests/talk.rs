@@ -17,6 +17,8 @@ pub(crate) struct Turn {
     /// The capture began within it.
     pub(crate) partial: bool,
     pub(crate) opening: Opening,
+    /// It is a request whose head asks for 100 Continue, and whose body has not come.
+    pub(crate) expects_continue: bool,
     pub(crate) start: Moment,
     /// Position of its first byte.
     pub(crate) position: u64,

@@ -13,6 +13,8 @@ pub struct Decision {
     pub share: f64,
     /// The share is one of the bytes lost.
     pub by_lost_bytes: bool,
+    /// By how much shorter the transfer would have been without it, nanoseconds; none where no rate is known.
+    pub saves_ns: Option<u64>,
     /// What comes after it.
     pub runner_up: Option<Factor>,
     /// 0 to 1.

@@ -12,8 +12,11 @@ use crate::tcp::connection::watching;
 use crate::tcp::direction::direction::{Direction, direction_and_peer};
 use crate::tcp::direction::segment_size;
 use crate::tcp::events::bounds::BoundsReached;
+use crate::tcp::events::factor::Factor;
 use crate::tcp::events::offer::Scaling;
+use crate::tcp::limits::moves::move_all;
 use crate::tcp::limits::rules::RoundRule;
+use crate::tcp::limits::waits::take_waits;
 use crate::tcp::requests::exchanges::Reason;
 use crate::tcp::requests::summary::RequestSummary;
 use crate::tcp::stats::compact::Measured;
@@ -33,11 +36,13 @@ pub fn summary_of(connection: &mut Connection, environment: &Environment) -> Box
     let ending = Ending::of(connection);
     let facts = connection.tls.as_ref().and_then(|tracker| tracker.facts());
     let stream = facts.is_some().then(|| stream_bytes(connection));
+    let is_http2 = connection.talk.as_ref().is_some_and(|talk| talk.plain.http2);
     let requests = requests(connection, facts.as_ref());
     let kept = kept(connection);
     watching::judge_all(connection, fixed_limit_ns);
     settle_counters(&mut connection.directions);
-    let judgement = judge(connection, facts.as_ref().and_then(|facts| facts.handshake_s), environment.round_rules);
+    let tls_end_ns = tls_end_ns(connection, facts.as_ref());
+    let judgement = judge(connection, tls_end_ns, environment.round_rules);
     // Its place comes first, and nothing of it is moved once it stands: it is large.
     let place = Box::new_uninit();
     let mut summary = Box::write(
@@ -84,11 +89,23 @@ pub fn summary_of(connection: &mut Connection, environment: &Environment) -> Box
         let [direction, peer] = direction_and_peer(&mut connection.directions, side);
         let judgement = summary.judgement.as_deref_mut();
         let limits = judgement.and_then(|judgement| judgement.limits[side].as_deref_mut());
-        summarise(direction, &peer.offer, context, limits, found);
+        let mut offers = [direction.offer, peer.offer];
+        offers.rotate_left(side);
+        summarise(direction, offers, context, limits, found);
         if let Some(pauses) = pauses.filter(|pauses| !pauses.totals.is_empty()) {
             summarise_pauses(&pauses.totals, context.fixed_limit_ns, &mut found.spacing);
         }
         found.details = details(direction, peer, context, pauses, congestion[side]);
+    }
+    let ConnectionSummary { details, judgement, .. } = &mut *summary;
+    if let (Some(requests), Some(judgement)) = (details.as_deref().and_then(|all| all.requests.as_ref()), judgement) {
+        for (side, limits) in judgement.limits.iter_mut().enumerate() {
+            limits.iter_mut().for_each(|limits| take_waits(limits, requests, side));
+        }
+    }
+    if is_http2 || summary.tls.as_deref().is_some_and(|tls| tls.alpn.as_deref() == Some("h2")) {
+        let limits = summary.judgement.iter_mut().flat_map(|judgement| &mut judgement.limits).flatten();
+        limits.for_each(|limits| move_all(limits, Factor::ApplicationWindow, Factor::Http2Window));
     }
     if let Some(side) = unseen_side(&summary) {
         summary.directions[side].shown = summary.directions[side].shown.unseen();
@@ -128,13 +145,15 @@ fn requests(connection: &mut Connection, tls: Option<&TlsFacts>) -> Result<Reque
     let syn_ns = (handshake.syn.count > 0).then_some(handshake.syn.first_ns);
     let opened_ns = syn_ns.zip(handshake.completed_ns).and_then(|(from_ns, to_ns)| u64::try_from(to_ns - from_ns).ok());
     let tls_s = tls.and_then(|facts| facts.handshake_s).filter(|seconds| *seconds >= 0.0);
-    let server_loop_ns = nearer::data_loop_ns(connection, 1).and_then(|loop_ns| u64::try_from(loop_ns).ok());
+    let [client_loop_ns, server_loop_ns] =
+        [0, 1].map(|side| nearer::data_loop_ns(connection, side).and_then(|loop_ns| u64::try_from(loop_ns).ok()));
     let tls_ns = tls_s.map(|seconds| (seconds * 1e9) as u64);
     Ok(RequestSummary {
         longest,
         handshake_ns: opened_ns.into(),
         tls_ns: tls_ns.into(),
         server_loop_ns: server_loop_ns.into(),
+        client_loop_ns: client_loop_ns.into(),
     })
 }
 
@@ -181,11 +200,15 @@ fn teardown_ns(connection: &Connection) -> Option<i64> {
     connection.first_fin_ns.zip(end_ns).map(|(first, last)| last - first).filter(|ns| *ns >= 0)
 }
 
-/// What limited either direction.
-fn judge(connection: &mut Connection, tls_handshake_s: Option<f64>, rules: &[RoundRule]) -> Option<Box<Judgement>> {
+/// When the TLS handshake was over.
+fn tls_end_ns(connection: &Connection, facts: Option<&TlsFacts>) -> Option<i64> {
     let hello_ns = connection.directions.iter().filter_map(|direction| direction.first_data_ns).min();
-    let tls_end_ns =
-        hello_ns.zip(tls_handshake_s).map(|(hello, handshake_s)| hello.saturating_add((handshake_s * 1e9) as i64));
+    let handshake_s = facts.and_then(|facts| facts.handshake_s);
+    hello_ns.zip(handshake_s).map(|(hello, handshake_s)| hello.saturating_add((handshake_s * 1e9) as i64))
+}
+
+/// What limited either direction.
+fn judge(connection: &mut Connection, tls_end_ns: Option<i64>, rules: &[RoundRule]) -> Option<Box<Judgement>> {
     let limits = [0, 1].map(|side| watching::finish_limits(connection, side, tls_end_ns, rules).map(Box::new));
     limits.iter().any(Option::is_some).then(|| Box::new(Judgement { limits, decision: None }))
 }

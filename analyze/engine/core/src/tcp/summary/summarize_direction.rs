@@ -13,9 +13,11 @@ use crate::tcp::events::offer::Offer;
 use crate::tcp::gaps::pauses::Pauses;
 use crate::tcp::gaps::totals::Gaps;
 use crate::tcp::limits::bucket::take_token_bucket;
+use crate::tcp::limits::closed_unscaled::take_closed;
 use crate::tcp::limits::held::take_held;
 use crate::tcp::limits::stall::take_best_periods;
 use crate::tcp::limits::summary::LimitsSummary;
+use crate::tcp::limits::without_sack::take_without_sack;
 use crate::tcp::loss::ip_id::numbers_connections_apart;
 use crate::tcp::rates::series::Series;
 use crate::tcp::rtt::covering::WithoutStalls;
@@ -120,13 +122,13 @@ impl Context {
 /// Fills `summary`, which is as it is by default.
 pub(super) fn summarise(
     direction: &mut Direction,
-    peer: &Offer,
+    offers: [Offer; 2],
     context: &Context,
     limits: Option<&mut LimitsSummary>,
     summary: &mut DirectionSummary,
 ) {
     let packet = Packet {
-        tcp_header_length: if direction.offer.timestamps && peer.timestamps { 32 } else { 20 },
+        tcp_header_length: if offers.iter().all(|offer| offer.timestamps) { 32 } else { 20 },
         ip_header_length: 20,
         ..Packet::default()
     };
@@ -161,8 +163,16 @@ pub(super) fn summarise(
     let (peaks, series) = sampling::finish_steps(direction);
     summary.peaks = peaks;
     summarise_conversation(direction, context, summary);
+    let mut limits = limits;
     if let Some(series) = series {
+        let limits = limits.as_deref_mut();
         summary.token_bucket = summarise_over_time(&series, direction, context, limits, summary.spacing.is_clocked());
+    }
+    if let Some(limits) = limits {
+        if context.shift.is_none() {
+            take_closed(limits, summary.window.zero_windows, summary.window.zero_time_ns);
+        }
+        take_without_sack(limits, offers, u64::from(direction.loss.retransmitted));
     }
 }
 

@@ -32,6 +32,7 @@ pub(crate) fn decide(case: &Case) -> Option<Decision> {
         side: case.side as u8,
         share,
         by_lost_bytes: true,
+        saves_ns: None,
         runner_up: None,
         confidence: if is_missing { WHERE_PACKETS_ARE_MISSING } else { CONFIDENCE },
         needed: Some("a longer transfer"),

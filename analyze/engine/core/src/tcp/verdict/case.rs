@@ -51,6 +51,8 @@ pub struct Verdict {
     pub runner_up: Option<Factor>,
     /// 0 to 1.
     pub confidence: f64,
+    /// By how much shorter the transfer would have been without it, nanoseconds; none where no rate is known.
+    pub saves_ns: Option<u64>,
     /// In one sentence.
     pub sentence: String,
     /// The proof.

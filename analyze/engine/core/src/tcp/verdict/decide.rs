@@ -15,7 +15,10 @@ use crate::tcp::verdict::factors::rule;
 use crate::tcp::verdict::factors::rule::{
     ENOUGH_ROUNDS, HIGHEST_CONFIDENCE, NO_LOSS, OPEN_CONFIDENCE, nothing_reduced_it,
 };
+use crate::tcp::verdict::factors::timeout_wait::outage_ns;
+use crate::tcp::verdict::factors::token_bucket::may_have_dropped;
 
+use crate::tcp::verdict::savings::Savings;
 use crate::tcp::verdict::shared::sharing;
 
 /// Where a transfer has too few rounds to say enough about itself.
@@ -56,24 +59,22 @@ const POLICER_OF_CAPTURE_LOSS_CONFIDENCE: f64 = 0.7;
 pub fn decide(case: &Case) -> Option<Decision> {
     let limits = case.limits;
     let turn_ns = limits.shares[Factor::Idle as usize].time_ns;
-    let Some(reference_bytes_s) = limits.reference_bytes_s else { return by_time::decide(case) };
-    let possible = reference_bytes_s * limits.time_ns().saturating_sub(turn_ns) as f64 / 1e9;
-    if possible <= 0.0 {
+    let Some(savings) = Savings::of(case) else { return by_time::decide(case) };
+    let time_ns = limits.time_ns().saturating_sub(turn_ns) as f64;
+    if time_ns <= 0.0 {
         return None;
     }
-    let shares = case.blame();
-    let own_weight = |factor: Factor| limits.lost_bytes(&shares[factor as usize]).unwrap_or(0) as f64;
-    let losses = Losses::of(case, own_weight);
-    let weight = |factor: Factor| losses.weight(factor).unwrap_or_else(|| own_weight(factor));
-    let blamed = |factor: &Factor| weight(*factor) >= rule(*factor).least_share * possible;
-    let (ranked, by_lost_bytes) = match ranking(weight, blamed) {
-        ranked if !ranked.is_empty() => (ranked, true),
-        // Nothing took much: what set the rate?
-        _ => (
-            ranking(|factor| limits.underlying[factor as usize].bytes as f64, |factor| rule(*factor).sets_the_rate),
-            false,
-        ),
-    };
+    let losses = Losses::of(case, |factor| savings.ns(factor));
+    let weight = |factor: Factor| losses.weight(factor).unwrap_or_else(|| savings.ns(factor));
+    let disturbances = ranking(weight, |factor| rule(*factor).least_share.is_finite());
+    let is_blamed = |&(factor, weight): &(Factor, f64)| weight >= rule(factor).least_share * time_ns;
+    // Nothing took much: what set the rate?
+    let limiting =
+        ranking(|factor| limits.underlying[factor as usize].bytes as f64, |factor| rule(*factor).sets_the_rate);
+    let worst = disturbances.first().copied();
+    let limit_ns = limiting.first().map_or(0.0, |(factor, _)| savings.of_limit_ns(*factor));
+    let by_lost_bytes = disturbances.iter().any(is_blamed) || worst.is_some_and(|(_, worst_ns)| worst_ns > limit_ns);
+    let ranked = if by_lost_bytes { disturbances } else { limiting };
     let &(factor, most) = ranked.first()?;
     let all: f64 = if by_lost_bytes {
         Factor::ALL.iter().filter(|factor| **factor != Factor::Idle).map(|factor| weight(*factor)).sum()
@@ -94,6 +95,7 @@ pub fn decide(case: &Case) -> Option<Decision> {
         side: case.side as u8,
         share: most / all.max(f64::MIN_POSITIVE),
         by_lost_bytes,
+        saves_ns: Some(if by_lost_bytes { most } else { limit_ns } as u64),
         runner_up: instead.or(second.map(|(other, _)| other)),
         confidence,
         needed,
@@ -140,7 +142,7 @@ fn may_be_instead(case: &Case, factor: Factor) -> Option<Factor> {
     let is_of_path = may_be_the_path(case, factor) || may_be_the_hosts_own_queue(case, factor);
     if is_of_path || may_be_a_queue_that_fills_it(case, factor) {
         Some(Factor::BottleneckBandwidth)
-    } else if case.limits.policed_losses && rule(factor).blames_loss {
+    } else if rule(factor).blames_loss && may_have_dropped(case) && outage_ns(case).is_none() {
         Some(Factor::TokenBucket)
     } else {
         may_be_the_application(case, factor).then_some(Factor::Application)

@@ -11,6 +11,7 @@ use crate::tcp::limits::summary::LimitsSummary;
 use crate::tcp::summary::decision::Decision;
 use crate::tcp::verdict::case::{Case, Evidence};
 use crate::tcp::verdict::factors::rule;
+use crate::tcp::verdict::sentence::is_of_writers;
 use crate::tcp::verdict::words::fine_seconds;
 
 /// Intervals named for a factor; two frames each.
@@ -41,7 +42,7 @@ fn of_nearer(case: &Case) -> Option<Evidence> {
 
 /// What was in flight, its late acknowledgement, and the short segment that had waited for that.
 fn of_nagle(case: &Case, decision: &Decision) -> Option<Evidence> {
-    let waits = case.direction.nagle_waits().filter(|_| decision.candidates().contains(&Factor::Application))?;
+    let waits = case.direction.nagle_waits().filter(|_| decision.candidates().into_iter().any(is_of_writers))?;
     let text = format!(
         "{} short segments sent right after late ACKs, in all {:.3} s later than the fastest ACK: a segment, its ACK, the \
          segment held back",

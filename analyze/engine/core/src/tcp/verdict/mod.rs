@@ -6,6 +6,7 @@
 //! case       what a verdict is made from, and what it is made of (allowance: what is known to be allowed)
 //! by_time    which factor, where no rate is known
 //! decide     which factor, which share, the runner-up, the confidence
+//! savings    how much shorter the transfer would have been without a factor
 //! sentence   in one sentence
 //! shared     a limit that the connection shares with others
 //! evidence   the frames
@@ -22,11 +23,13 @@ pub(crate) mod decide;
 pub(crate) mod evidence;
 pub mod factors;
 pub(crate) mod requests;
+pub(crate) mod savings;
 pub(crate) mod sentence;
 pub(crate) mod shared;
 pub(crate) mod what_if;
 pub(crate) mod words;
 
+use crate::tcp::limits::path_mtu::take_path_mtu;
 use crate::tcp::summary::decision::Decision;
 use crate::tcp::summary::summary::ConnectionSummary;
 use crate::tcp::verdict::case::{Case, LEAST_CONFIDENCE, Verdict};
@@ -34,10 +37,22 @@ use crate::tcp::verdict::case::{Case, LEAST_CONFIDENCE, Verdict};
 impl ConnectionSummary {
     /// Decides what made the connection slow, of the direction that carried more payload: once all is known of it.
     pub fn decide(&mut self) {
+        self.take_path_mtu();
         let [client, server] = &self.directions;
         let side = usize::from(server.unique_payload_bytes > client.unique_payload_bytes);
         let decision = self.case(side).and_then(|case| decide::decide(&case));
         self.judgement.iter_mut().for_each(|judgement| judgement.decision = decision);
+    }
+
+    /// Errors come to their connection when all has been read.
+    fn take_path_mtu(&mut self) {
+        let times_ns = |ns: Option<[i64; 2]>, time_ns: i64| {
+            ns.map_or([time_ns; 2], |[first, last]| [first.min(time_ns), last.max(time_ns)])
+        };
+        let between_ns = self.mtu_errors().fold(None, |ns, error| Some(times_ns(ns, error.time_ns)));
+        if let (Some(between_ns), Some(judgement)) = (between_ns, self.judgement.as_deref_mut()) {
+            judgement.limits.iter_mut().flatten().for_each(|limits| take_path_mtu(limits, between_ns));
+        }
     }
 
     /// What is decided; none if the transfer was too short to judge, or nothing is decided yet.
@@ -64,6 +79,7 @@ impl ConnectionSummary {
             share: decision.share,
             runner_up: decision.runner_up,
             confidence: decision.confidence,
+            saves_ns: decision.saves_ns,
             sentence: sentence::sentence(&case, decision),
             evidence: evidence::evidence(&case, decision),
             what_if: what_if::what_if(&case, decision),
@@ -72,7 +88,7 @@ impl ConnectionSummary {
     }
 
     /// One side's data with all that a verdict is drawn from; none if it was too short to judge.
-    fn case(&self, side: usize) -> Option<Case<'_>> {
+    pub(crate) fn case(&self, side: usize) -> Option<Case<'_>> {
         Some(Case { connection: self, side, direction: &self.directions[side], limits: self.limits(side)? })
     }
 }

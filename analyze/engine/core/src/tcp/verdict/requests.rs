@@ -85,6 +85,7 @@ mod tests {
             handshake_ns: Some(20_000_000).into(),
             tls_ns: None.into(),
             server_loop_ns: server_loop_ns.into(),
+            client_loop_ns: None.into(),
         }
     }
 

@@ -20,7 +20,7 @@ pub fn sentence(case: &Case, decision: &Decision) -> String {
     } else {
         format!("{} of the data", percent(decision.share))
     };
-    let waits = if decision.factor == Factor::Application { waits_for_acknowledgements(case) } else { String::new() };
+    let waits = if is_of_writers(decision.factor) { waits_for_acknowledgements(case) } else { String::new() };
     let nearer = answered_nearer(case);
     let alone = || (rule(decision.factor).because)(case, &Tally::of(case, decision.factor));
     let because = shared::because(case, decision.factor).unwrap_or_else(alone);
@@ -49,6 +49,11 @@ fn undetermined(case: &Case, decision: &Decision) -> String {
         [only] => format!("Undecided: probably {only}; {needed} would decide."),
         _ => format!("Undecided: {}; {needed} would decide.", names.join(" or ")),
     }
+}
+
+/// Small writes that the kernel kept back are part of it.
+pub(super) fn is_of_writers(factor: Factor) -> bool {
+    matches!(factor, Factor::Application | Factor::ServerWait | Factor::ClientWait)
 }
 
 /// Why an application's small writes were held back.

@@ -27,7 +27,7 @@ pub fn what_if(case: &Case, decision: &Decision) -> Vec<WhatIf> {
 }
 
 /// What the replay needs of a case.
-fn seen<'a>(case: &Case<'a>) -> Seen<'a> {
+pub(crate) fn seen<'a>(case: &Case<'a>) -> Seen<'a> {
     let Case { direction, limits, .. } = *case;
     let trips = direction.round_trips.as_ref();
     let (least_ns, long_ns) = trips.map_or((0.0, 0.0), |trips| (trips.moments.min_ns as f64, trips.quantiles_ns[2]));

@@ -7,7 +7,7 @@ use crate::tcp::limits::application::{is_application_limited, pauses_by_itself};
 use crate::tcp::limits::rules::Condition;
 use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::{FactorRule, Labels, Remedy, Tally};
+use crate::tcp::verdict::factors::rule::{FactorRule, Labels, Next, Remedy, Tally};
 
 /// What would help, also against a peer that asks for piece after piece.
 pub(crate) const REMEDY: Remedy =
@@ -24,6 +24,7 @@ pub const RULE: FactorRule = FactorRule {
     ],
     least_share: 0.15,
     sets_the_rate: true,
+    next: Next::Path,
     blames_loss: false,
     because,
     remedies: |_| &[REMEDY],

@@ -3,12 +3,12 @@
 //! Rule: docs/verdict.md, "Application window".
 
 use crate::tcp::events::factor::Factor;
-use crate::tcp::limits::credit::waits_for_credit;
+use crate::tcp::limits::credit::{flows_with_credit, waits_for_credit};
 use crate::tcp::limits::rules::Condition;
 use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::application;
-use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Labels, Remedy, Tally};
+use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Labels, Next, Remedy, Tally};
 use crate::tcp::verdict::words::bytes;
 
 const REMEDIES: [Remedy; 2] =
@@ -19,9 +19,13 @@ pub const RULE: FactorRule = FactorRule {
     factor: Factor::ApplicationWindow,
     in_words: "the peer's application window",
     labels: Labels::list("application window"),
-    in_rounds: &[Condition { turn: 15, holds: waits_for_credit, beneath_slow_start: false }],
+    in_rounds: &[
+        Condition { turn: 15, holds: waits_for_credit, beneath_slow_start: false },
+        Condition { turn: 16, holds: flows_with_credit, beneath_slow_start: false },
+    ],
     least_share: 0.15,
     sets_the_rate: true,
+    next: Next::TwiceUpToPath,
     blames_loss: false,
     because,
     remedies: |_| &REMEDIES,

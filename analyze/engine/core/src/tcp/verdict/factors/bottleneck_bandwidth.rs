@@ -8,7 +8,7 @@ use crate::tcp::limits::rules::Condition;
 use crate::tcp::limits::summary::LimitsSummary;
 use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Labels, Remedy, Tally};
+use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Labels, Next, Remedy, Tally};
 
 const REMEDY: Remedy = Remedy { words: "twice the bottleneck bandwidth", change: Change::TwiceBandwidth };
 
@@ -23,6 +23,7 @@ pub const RULE: FactorRule = FactorRule {
     ],
     least_share: f64::INFINITY,
     sets_the_rate: true,
+    next: Next::Reference,
     blames_loss: false,
     because,
     remedies: |_| &[REMEDY],

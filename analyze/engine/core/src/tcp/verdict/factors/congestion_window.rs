@@ -6,7 +6,7 @@ use crate::tcp::events::factor::Factor;
 use crate::tcp::limits::rules::Condition;
 use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Labels, Remedy, Tally};
+use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Labels, Next, Remedy, Tally};
 use crate::tcp::verdict::factors::rule::{ENOUGH_ROUNDS, NO_LOSS, OPEN_CONFIDENCE, nothing_reduced_it, share_lost};
 
 const NO_MARKS: Remedy = Remedy { words: "no ECN congestion marks", change: Change::NoLoss };
@@ -30,6 +30,7 @@ pub const RULE: FactorRule = FactorRule {
     in_rounds: &[Condition { turn: u8::MAX, holds: |_, _, _| true, beneath_slow_start: true }],
     least_share: 0.2,
     sets_the_rate: true,
+    next: Next::Reference,
     blames_loss: true,
     because,
     remedies,

@@ -7,7 +7,7 @@ use crate::tcp::replay::change::Change;
 use crate::tcp::summary::summary::DirectionSummary;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::rule::HIGHEST_CONFIDENCE;
-use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Labels, Remedy, Tally};
+use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Labels, Next, Remedy, Tally};
 use crate::tcp::verdict::words::seconds;
 
 const REMEDY: Remedy = Remedy { words: "no stalls", change: Change::NoStalls };
@@ -20,6 +20,7 @@ pub const RULE: FactorRule = FactorRule {
     in_rounds: &[],
     least_share: 0.08,
     sets_the_rate: false,
+    next: Next::Reference,
     blames_loss: false,
     because,
     remedies: |_| &[REMEDY],

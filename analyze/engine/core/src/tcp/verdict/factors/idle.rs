@@ -4,7 +4,7 @@
 
 use crate::tcp::events::factor::Factor;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::{FactorRule, Labels, Tally};
+use crate::tcp::verdict::factors::rule::{FactorRule, Labels, Next, Tally};
 
 /// See the module.
 pub const RULE: FactorRule = FactorRule {
@@ -14,6 +14,7 @@ pub const RULE: FactorRule = FactorRule {
     in_rounds: &[],
     least_share: f64::INFINITY,
     sets_the_rate: false,
+    next: Next::Reference,
     blames_loss: false,
     because,
     remedies: |_| &[],

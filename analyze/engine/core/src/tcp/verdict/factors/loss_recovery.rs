@@ -4,7 +4,7 @@
 
 use crate::tcp::events::factor::Factor;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::{FactorRule, Labels, Tally};
+use crate::tcp::verdict::factors::rule::{FactorRule, Labels, Next, Tally};
 use crate::tcp::verdict::factors::rule::{NO_LOSS, share_lost};
 
 /// See the module.
@@ -15,6 +15,7 @@ pub const RULE: FactorRule = FactorRule {
     in_rounds: &[],
     least_share: 0.2,
     sets_the_rate: false,
+    next: Next::Reference,
     blames_loss: true,
     because,
     remedies: |_| &[NO_LOSS],

@@ -5,7 +5,7 @@ use crate::tcp::events::factor::Factor;
 use crate::tcp::limits::rules::Condition;
 use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::{FactorRule, Labels, Remedy, Tally};
+use crate::tcp::verdict::factors::rule::{FactorRule, Labels, Next, Remedy, Tally};
 
 /// Of no round of any other test.
 pub const SEGMENT_SIZE: u16 = 1357;
@@ -24,6 +24,7 @@ pub const RULE: FactorRule = FactorRule {
     }],
     least_share: 0.1,
     sets_the_rate: true,
+    next: Next::Reference,
     blames_loss: false,
     because,
     remedies: |_| &[REMEDY],

@@ -21,7 +21,7 @@ use crate::tcp::limits::rules::RoundRule;
 use crate::tcp::verdict::factors::rule::FactorRule;
 
 macro_rules! declare {
-    ($($(#[$only:meta])* $variant:ident => $name:ident, $shows_capacity:literal, $says:literal;)+) => {
+    ($($(#[$only:meta])* $variant:ident => $name:ident, $shows_capacity:literal, $whose:expr, $says:literal;)+) => {
         $($(#[$only])* pub mod $name;)+
 
         /// All of them, in the order of their numbers.

@@ -11,7 +11,7 @@ use crate::tcp::limits::rules::Condition;
 use crate::tcp::limits::share::Share;
 use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Labels, Remedy, Tally};
+use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Labels, Next, Remedy, Tally};
 use crate::tcp::verdict::words::{bytes, seconds};
 
 /// A window without scaling that is nearly as large as the field allows (65,535 bytes) would be larger with it.
@@ -19,7 +19,7 @@ const NEAR_LARGEST_UNSCALED: u64 = 49_152;
 
 /// What helps where scaling was not agreed.
 const WINDOW_SCALING: Remedy =
-    Remedy { words: "window scaling (RFC 7323) on both hosts and on the path", change: Change::TwiceWindow };
+    Remedy { words: "window scaling (RFC 7323) on both hosts and on the path", change: Change::WindowThatGrows };
 
 /// What helps where the window is too small.
 const TWICE_THE_WINDOW: Remedy = Remedy { words: "twice the receiver's window", change: Change::TwiceWindow };
@@ -35,6 +35,7 @@ pub const RULE: FactorRule = FactorRule {
     in_rounds: &[Condition { turn: 10, holds: is_full, beneath_slow_start: false }],
     least_share: 0.15,
     sets_the_rate: true,
+    next: Next::TwiceUpToPath,
     blames_loss: false,
     because,
     remedies,

@@ -34,6 +34,8 @@ pub struct FactorRule {
     pub least_share: f64,
     /// Where nothing took much, it may be what set the rate.
     pub sets_the_rate: bool,
+    /// What the bytes that passed under it would have passed at without it.
+    pub next: Next,
     /// It comes from losses: where the capture missed packets, they are not sure.
     pub blames_loss: bool,
     /// The first half of the sentence.
@@ -67,6 +69,17 @@ impl FactorRule {
     pub fn holds_back(&self) -> bool {
         self.least_share.is_finite() || self.sets_the_rate
     }
+}
+
+/// What limits next where a factor does not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Next {
+    /// The best rate that the connection has shown.
+    Reference,
+    /// What the path carries, as far as trains of packets show more than the best rate.
+    Path,
+    /// That, or twice of what passed, if that is less.
+    TwiceUpToPath,
 }
 
 /// What would help.

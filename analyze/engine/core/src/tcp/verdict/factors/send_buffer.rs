@@ -7,7 +7,7 @@ use crate::tcp::limits::rules::Condition;
 use crate::tcp::limits::send_buffer::is_send_buffer_limited;
 use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::{FactorRule, Labels, Remedy, Tally};
+use crate::tcp::verdict::factors::rule::{FactorRule, Labels, Next, Remedy, Tally};
 use crate::tcp::verdict::words::bytes;
 
 const REMEDY: Remedy = Remedy { words: "twice the send buffer", change: Change::TwiceBuffer };
@@ -20,6 +20,7 @@ pub const RULE: FactorRule = FactorRule {
     in_rounds: &[Condition { turn: 50, holds: is_send_buffer_limited, beneath_slow_start: true }],
     least_share: 0.2,
     sets_the_rate: true,
+    next: Next::TwiceUpToPath,
     blames_loss: false,
     because,
     remedies: |_| &[REMEDY],

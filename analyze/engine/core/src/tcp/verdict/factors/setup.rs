@@ -5,7 +5,7 @@
 use crate::tcp::events::factor::Factor;
 use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::{FactorRule, Labels, Remedy, Tally};
+use crate::tcp::verdict::factors::rule::{FactorRule, Labels, Next, Remedy, Tally};
 use crate::tcp::verdict::words::seconds;
 
 const REMEDY: Remedy = Remedy { words: "a connection that is already open", change: Change::OpenAlready };
@@ -18,6 +18,7 @@ pub const RULE: FactorRule = FactorRule {
     in_rounds: &[],
     least_share: 0.3,
     sets_the_rate: false,
+    next: Next::Reference,
     blames_loss: false,
     because,
     remedies: |_| &[REMEDY],

@@ -5,7 +5,7 @@
 use crate::tcp::events::factor::Factor;
 use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::{FactorRule, Labels, Remedy, Tally};
+use crate::tcp::verdict::factors::rule::{FactorRule, Labels, Next, Remedy, Tally};
 
 const REMEDY: Remedy = Remedy { words: "no token bucket", change: Change::NoBucket };
 
@@ -17,11 +17,37 @@ pub const RULE: FactorRule = FactorRule {
     in_rounds: &[],
     least_share: 0.2,
     sets_the_rate: true,
+    next: Next::Reference,
     blames_loss: false,
     because,
     remedies: |_| &[REMEDY],
     bounds: |_| Vec::new(),
 };
+
+/// Losses in a row, times what chance makes of as many, and so many of them.
+const LEAST_RATIO: f64 = 1.5;
+
+const FEWEST_BURSTS: u64 = 10;
+
+/// No queue stood before them: half of the round trips, and 95 of 100, are so much longer than the shortest at most.
+const LONGEST_MEDIAN: f64 = 1.03;
+
+const LONGEST_P95: f64 = 1.13;
+
+/// A policer may have dropped what was lost.
+///
+/// Rule: docs/verdict.md, "Losses in a row without a queue".
+pub(crate) fn may_have_dropped(case: &Case) -> bool {
+    let direction = case.direction;
+    let bursts = direction.details.as_deref().and_then(|details| details.bursts.as_ref());
+    let ratio = bursts.filter(|bursts| bursts.count() >= FEWEST_BURSTS).zip(direction.loss_rate());
+    let in_a_row = ratio.and_then(|(bursts, loss_rate)| bursts.ratio(loss_rate)).is_some_and(|ratio| ratio >= LEAST_RATIO);
+    let without_queue = direction.round_trips.as_ref().is_some_and(|trips| {
+        let ([median_ns, p95_ns, _], least_ns) = (trips.quantiles_ns, trips.moments.min_ns as f64);
+        median_ns <= LONGEST_MEDIAN * least_ns && p95_ns <= LONGEST_P95 * least_ns
+    });
+    case.limits.policed_losses || in_a_row && without_queue
+}
 
 fn because(_case: &Case, tally: &Tally) -> String {
     format!("A token bucket ran empty and held the transfer at {}", tally.rate())

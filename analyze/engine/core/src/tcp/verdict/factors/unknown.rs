@@ -5,7 +5,7 @@
 use crate::tcp::events::factor::Factor;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::rule::OPEN_CONFIDENCE;
-use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Labels, Tally};
+use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Labels, Next, Tally};
 
 /// See the module.
 pub const RULE: FactorRule = FactorRule {
@@ -15,6 +15,7 @@ pub const RULE: FactorRule = FactorRule {
     in_rounds: &[],
     least_share: 0.08,
     sets_the_rate: false,
+    next: Next::Reference,
     blames_loss: false,
     because,
     remedies: |_| &[],

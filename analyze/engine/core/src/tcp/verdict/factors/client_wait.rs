@@ -1,0 +1,32 @@
+//! `client_wait`: the client's application took its time from the end of a response to its next request.
+//!
+//! Rule: docs/verdict.md, "Client wait".
+
+use crate::tcp::events::factor::Factor;
+use crate::tcp::replay::change::Change;
+use crate::tcp::verdict::case::Case;
+use crate::tcp::verdict::factors::rule::{FactorRule, Labels, Next, Remedy, Tally};
+
+const REMEDY: Remedy = Remedy { words: "a client that sends its next request at once", change: Change::NoClientWait };
+
+/// See the module.
+pub const RULE: FactorRule = FactorRule {
+    factor: Factor::ClientWait,
+    in_words: "the client's application",
+    labels: Labels::list("client wait"),
+    in_rounds: &[],
+    least_share: 0.15,
+    sets_the_rate: false,
+    next: Next::Reference,
+    blames_loss: false,
+    because,
+    remedies: |_| &[REMEDY],
+    bounds: |_| Vec::new(),
+};
+
+fn because(case: &Case, tally: &Tally) -> String {
+    let count = case.connection.requests().map_or(0, |requests| requests.longest.totals.count);
+    let pauses = count.saturating_sub(1);
+    let requests = if pauses == 1 { "its next request".to_owned() } else { format!("{pauses} of its requests") };
+    format!("The client's application took {} between the end of a response and {requests}", tally.time())
+}

@@ -1,0 +1,30 @@
+//! `path_mtu`: segments larger than the path's MTU did not pass, and were retransmitted in smaller ones.
+//!
+//! Rule: docs/verdict.md, "Path MTU".
+
+use crate::tcp::events::factor::Factor;
+use crate::tcp::replay::change::Change;
+use crate::tcp::verdict::case::Case;
+use crate::tcp::verdict::factors::rule::{FactorRule, Labels, Next, Remedy, Tally};
+
+const REMEDY: Remedy = Remedy { words: "an MTU of the host that fits the path", change: Change::RepairedAtOnce };
+
+/// See the module.
+pub const RULE: FactorRule = FactorRule {
+    factor: Factor::PathMtu,
+    in_words: "the path's MTU",
+    labels: Labels::list("path MTU"),
+    in_rounds: &[],
+    least_share: 0.15,
+    sets_the_rate: false,
+    next: Next::Reference,
+    blames_loss: false,
+    because,
+    remedies: |_| &[REMEDY],
+    bounds: |_| Vec::new(),
+};
+
+fn because(case: &Case, tally: &Tally) -> String {
+    let mtu = case.connection.path_mtu().and_then(|error| error.mtu).map_or_else(String::new, |mtu| format!(" of {mtu}"));
+    format!("Segments larger than the path's MTU{mtu} were retransmitted in smaller ones, which took {}", tally.time())
+}

@@ -1,0 +1,41 @@
+//! `sack_not_agreed`: one loss was repaired in each round trip, since SACK was not agreed.
+//!
+//! Rule: docs/verdict.md, "SACK not agreed".
+
+use crate::tcp::events::factor::Factor;
+use crate::tcp::replay::change::Change;
+use crate::tcp::verdict::case::Case;
+use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Labels, Next, OPEN_CONFIDENCE, Remedy, Tally};
+
+const REMEDY: Remedy =
+    Remedy { words: "SACK (RFC 2018) on both hosts and on the path", change: Change::RepairedAtOnce };
+
+/// See the module.
+pub const RULE: FactorRule = FactorRule {
+    factor: Factor::SackNotAgreed,
+    in_words: "repairs without SACK",
+    labels: Labels { column: "no SACK", ..Labels::list("SACK not agreed") },
+    in_rounds: &[],
+    least_share: 0.2,
+    sets_the_rate: false,
+    next: Next::Reference,
+    blames_loss: false,
+    because,
+    remedies: |_| &[REMEDY],
+    bounds,
+};
+
+fn because(case: &Case, tally: &Tally) -> String {
+    let (count, time) = (case.direction.loss.retransmitted, tally.time());
+    let who = match case.limits.sack_offered {
+        [true, false] => "SACK was offered by the client and not agreed",
+        [false, true] => "SACK was offered by the server alone",
+        _ => "neither side offered SACK",
+    };
+    format!("Repairs took {time}, one loss in each round trip ({count} segments retransmitted): {who}")
+}
+
+fn bounds(case: &Case) -> Vec<Bound> {
+    let missing = Bound { confidence: OPEN_CONFIDENCE, needed: "a capture that misses no packets" };
+    case.direction.loss_caveat().map(|_| missing).into_iter().collect()
+}

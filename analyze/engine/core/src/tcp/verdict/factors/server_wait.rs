@@ -1,0 +1,31 @@
+//! `server_wait`: the server's application took its time from the end of a request to its response.
+//!
+//! Rule: docs/verdict.md, "Server wait".
+
+use crate::tcp::events::factor::Factor;
+use crate::tcp::replay::change::Change;
+use crate::tcp::verdict::case::Case;
+use crate::tcp::verdict::factors::rule::{FactorRule, Labels, Next, Remedy, Tally};
+
+const REMEDY: Remedy = Remedy { words: "a server that responds at once", change: Change::NoServerWait };
+
+/// See the module.
+pub const RULE: FactorRule = FactorRule {
+    factor: Factor::ServerWait,
+    in_words: "the server's application",
+    labels: Labels::list("server wait"),
+    in_rounds: &[],
+    least_share: 0.15,
+    sets_the_rate: false,
+    next: Next::Reference,
+    blames_loss: false,
+    because,
+    remedies: |_| &[REMEDY],
+    bounds: |_| Vec::new(),
+};
+
+fn because(case: &Case, tally: &Tally) -> String {
+    let count = case.connection.requests().map_or(0, |requests| requests.longest.totals.count);
+    let responses = if count == 1 { "a response".to_owned() } else { format!("{count} responses") };
+    format!("The server's application took {} before {responses}", tally.time())
+}

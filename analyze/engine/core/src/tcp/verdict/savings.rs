@@ -1,0 +1,64 @@
+//! By how much shorter a transfer would have been without each factor: an estimate from time and bytes, for all connections. What is
+//! printed as a remedy is replayed.
+//!
+//! Rule: docs/verdict.md, "Savings".
+
+use crate::tcp::events::factor::Factor;
+use crate::tcp::limits::share::{Share, Shares};
+use crate::tcp::replay::path::Path;
+use crate::tcp::verdict::case::Case;
+use crate::tcp::verdict::factors::rule;
+use crate::tcp::verdict::factors::rule::Next;
+use crate::tcp::verdict::what_if::seen;
+
+/// See the module.
+pub(crate) struct Savings {
+    /// Time and bytes by what is to blame for them.
+    shares: Shares,
+    reference_bytes_s: f64,
+    path_bytes_s: f64,
+    /// The receiver kept its window closed: a larger one would have been closed as well.
+    is_closed: bool,
+}
+
+impl Savings {
+    /// None where no rate is known.
+    pub(crate) fn of(case: &Case) -> Option<Self> {
+        let reference_bytes_s = case.limits.reference_bytes_s.filter(|rate| *rate > 0.0)?;
+        let path = Path::of(&seen(case)).filter(|path| !path.rate_is_reached);
+        let path_bytes_s = path.map_or(0.0, |path| path.rate_bytes_s[1]).max(reference_bytes_s);
+        Some(Self { shares: case.blame(), reference_bytes_s, path_bytes_s, is_closed: is_closed_mostly(case) })
+    }
+
+    /// Nanoseconds.
+    pub(crate) fn ns(&self, factor: Factor) -> f64 {
+        let share = &self.shares[factor as usize];
+        let twice_bytes_s = || (2.0 * rate_bytes_s(share)).min(self.path_bytes_s);
+        let next_bytes_s = match rule(factor).next {
+            Next::Path => self.path_bytes_s,
+            Next::TwiceUpToPath if !self.is_closed => twice_bytes_s(),
+            Next::Reference | Next::TwiceUpToPath => self.reference_bytes_s,
+        };
+        saved_ns(share, next_bytes_s.max(self.reference_bytes_s))
+    }
+
+    /// Of the factor that set the rate, where nothing shows what limits next: with twice of it.
+    pub(crate) fn of_limit_ns(&self, factor: Factor) -> f64 {
+        let share = &self.shares[factor as usize];
+        self.ns(factor).max(saved_ns(share, 2.0 * rate_bytes_s(share)))
+    }
+}
+
+/// A receiver that does not read leaves no room in a window of any size.
+fn is_closed_mostly(case: &Case) -> bool {
+    case.direction.window.zero_time_ns * 2 > case.limits.shares[Factor::ReceiverWindow as usize].time_ns
+}
+
+fn rate_bytes_s(share: &Share) -> f64 {
+    share.bytes as f64 * 1e9 / share.time_ns.max(1) as f64
+}
+
+fn saved_ns(share: &Share, bytes_s: f64) -> f64 {
+    let needed_ns = if bytes_s > 0.0 { share.bytes as f64 * 1e9 / bytes_s } else { 0.0 };
+    (share.time_ns as f64 - needed_ns).max(0.0)
+}
