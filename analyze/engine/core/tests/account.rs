@@ -1,11 +1,12 @@
 //! Where a connection's time went, by owner and kind: it adds up, and waits are whose they are.
 //!
-//! Subjects: `tcp/account/mod.rs`, `tcp/account/short.rs`, `tcp/account/limited.rs`, `tcp/events/owner.rs`,
-//! `tcp/limits/waits.rs`, `tcp/verdict/factors/server_wait.rs`, `tcp/verdict/factors/client_wait.rs`.
+//! Subjects: `output/describe/account.rs`, `tcp/account/mod.rs`, `tcp/account/short.rs`, `tcp/account/limited.rs`, `tcp/events/owner.rs`,
+//! `tcp/limits/waits.rs`, `tcp/verdict/savings.rs`, `tcp/verdict/factors/server_wait.rs`, `tcp/verdict/factors/client_wait.rs`.
 
 use crate::playbook;
 
 use playbook::*;
+use vmtrace_core::tcp::account::account;
 use vmtrace_core::tcp::account::entry::Entry;
 use vmtrace_core::tcp::events::factor::Factor;
 use vmtrace_core::tcp::events::owner::Owner;
@@ -32,11 +33,11 @@ fn turns(server_ms: f64, client_ms: f64, segments: i64) -> Talk {
 
 fn milliseconds(summary: &ConnectionSummary, owner: Owner, kind: Factor) -> f64 {
     let of = |entry: &&Entry| entry.owner == owner && entry.kind == kind;
-    summary.account().iter().filter(of).map(|entry| entry.time_ns as f64 / 1e6).sum()
+    account(summary).iter().filter(of).map(|entry| entry.time_ns as f64 / 1e6).sum()
 }
 
 fn assert_adds_up(summary: &ConnectionSummary) {
-    let sum_ns: u64 = summary.account().iter().map(|entry| entry.time_ns).sum();
+    let sum_ns: u64 = account(summary).iter().map(|entry| entry.time_ns).sum();
     assert_eq!(sum_ns as i64, summary.end_ns - summary.start_ns);
 }
 
@@ -46,11 +47,11 @@ fn waits_are_the_applications_that_let_time_pass_in_short_and_in_long_connection
         let server = turns(300.0, 0.0, segments).summary();
         assert_adds_up(&server);
         let wait_ms = milliseconds(&server, Owner::ServerApplication, Factor::ServerWait);
-        assert!((wait_ms - 1800.0).abs() < 10.0, "{segments}: {:?}", server.account());
+        assert!((wait_ms - 1800.0).abs() < 10.0, "{segments}: {:?}", account(&server));
         let client = turns(0.0, 300.0, segments).summary();
         assert_adds_up(&client);
         let wait_ms = milliseconds(&client, Owner::ClientApplication, Factor::ClientWait);
-        assert!((wait_ms - 1500.0).abs() < 10.0, "{segments}: {:?}", client.account());
+        assert!((wait_ms - 1500.0).abs() < 10.0, "{segments}: {:?}", account(&client));
     }
 }
 

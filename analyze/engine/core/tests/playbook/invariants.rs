@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 
 use vmtrace_core::analysis::Analysis;
+use vmtrace_core::tcp::account::account as account_of;
 use vmtrace_core::tcp::account::entry::Entry;
 use vmtrace_core::tcp::events::factor::Factor;
 use vmtrace_core::tcp::summary::summary::ConnectionSummary;
@@ -44,7 +45,7 @@ pub fn check(analysis: &Analysis) {
 }
 
 fn account_adds_up(connection: &ConnectionSummary) -> Vec<Entry> {
-    let account = connection.account();
+    let account = account_of(connection);
     let all_ns = u64::try_from(connection.end_ns - connection.start_ns).unwrap_or(0);
     let sum_ns: u64 = account.iter().map(|entry| entry.time_ns).sum();
     assert_eq!(sum_ns, all_ns, "account of {}: {account:?}", connection.id);

@@ -2,11 +2,12 @@
 
 use crate::output::describe::visitor::Visitor;
 use crate::output::key::key;
+use crate::tcp::account::account as account_of;
 use crate::tcp::account::entry::Entry;
 use crate::tcp::summary::summary::ConnectionSummary;
 
 pub(super) fn account(summary: &ConnectionSummary, visitor: &mut impl Visitor) {
-    let account = summary.account();
+    let account = account_of(summary);
     let exact = |ns: u64| i64::try_from(ns).ok();
     visitor.records(key!("account"), Some(account.iter()), |entry: Option<&Entry>, visitor| {
         visitor.word(key!("owner"), entry.map(|entry| entry.owner.name()));

@@ -14,17 +14,15 @@ mod short;
 use crate::tcp::account::entry::{Entry, Ledger};
 use crate::tcp::summary::summary::ConnectionSummary;
 
-impl ConnectionSummary {
-    /// Where its time went, the longest first. It adds up to the time from the first packet to the last.
-    ///
-    /// Rule: docs/verdict.md, "The account".
-    pub fn account(&self) -> Vec<Entry> {
-        let all_ns = u64::try_from(self.end_ns.saturating_sub(self.start_ns)).unwrap_or(0);
-        let mut ledger = Ledger::default();
-        match limited::sides(self) {
-            Some(sides) => limited::fill(&mut ledger, self, sides),
-            None => short::fill(&mut ledger, self, all_ns),
-        }
-        ledger.into_entries(all_ns)
+/// Where its time went, the longest first. It adds up to the time from the first packet to the last.
+///
+/// Rule: docs/verdict.md, "The account".
+pub fn account(summary: &ConnectionSummary) -> Vec<Entry> {
+    let all_ns = u64::try_from(summary.end_ns.saturating_sub(summary.start_ns)).unwrap_or(0);
+    let mut ledger = Ledger::default();
+    match limited::sides(summary) {
+        Some(sides) => limited::fill(&mut ledger, summary, sides),
+        None => short::fill(&mut ledger, summary, all_ns),
     }
+    ledger.into_entries(all_ns)
 }

@@ -1,6 +1,8 @@
 //! How a connection opened and ended, for those of which that is not plain: what [`crate::tcp::connection::ending_log`] kept, and
 //! the state of both directions when the last packet had passed. The words are `outcome`'s.
 
+use std::net::IpAddr;
+
 use crate::decode::icmp::IcmpError;
 use crate::tcp::connection::closing;
 use crate::tcp::connection::connection::Connection;
@@ -28,6 +30,15 @@ pub struct IcmpErrors {
 }
 
 impl IcmpErrors {
+    /// Those that name the path's MTU, and send back the segment that it was too large for (RFC 1191, RFC 8201).
+    pub fn of_mtu(&self) -> impl Iterator<Item = &IcmpError> {
+        let is_it = |error: &&IcmpError| match error.from {
+            IpAddr::V4(_) => (error.kind, error.code) == (3, 4),
+            IpAddr::V6(_) => error.kind == 2,
+        };
+        self.list.iter().filter(is_it)
+    }
+
     /// Adds one.
     pub fn add(&mut self, error: IcmpError) {
         if self.list.len() < MOST_ICMP_ERRORS {

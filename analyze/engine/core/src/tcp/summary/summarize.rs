@@ -97,16 +97,7 @@ pub fn summary_of(connection: &mut Connection, environment: &Environment) -> Box
         }
         found.details = details(direction, peer, context, pauses, congestion[side]);
     }
-    let ConnectionSummary { details, judgement, .. } = &mut *summary;
-    if let (Some(requests), Some(judgement)) = (details.as_deref().and_then(|all| all.requests.as_ref()), judgement) {
-        for (side, limits) in judgement.limits.iter_mut().enumerate() {
-            limits.iter_mut().for_each(|limits| take_waits(limits, requests, side));
-        }
-    }
-    if is_http2 || summary.tls.as_deref().is_some_and(|tls| tls.alpn.as_deref() == Some("h2")) {
-        let limits = summary.judgement.iter_mut().flat_map(|judgement| &mut judgement.limits).flatten();
-        limits.for_each(|limits| move_all(limits, Factor::ApplicationWindow, Factor::Http2Window));
-    }
+    take_messages(&mut summary, is_http2);
     if let Some(side) = unseen_side(&summary) {
         summary.directions[side].shown = summary.directions[side].shown.unseen();
     }
@@ -116,6 +107,20 @@ pub fn summary_of(connection: &mut Connection, environment: &Environment) -> Box
         }
     }
     summary
+}
+
+/// What messages say of the limits: whose pauses they were, and whose window. `is_http2` is known by its preface.
+fn take_messages(summary: &mut ConnectionSummary, is_http2: bool) {
+    let ConnectionSummary { details, judgement, .. } = summary;
+    if let (Some(requests), Some(judgement)) = (details.as_deref().and_then(|all| all.requests.as_ref()), judgement) {
+        for (side, limits) in judgement.limits.iter_mut().enumerate() {
+            limits.iter_mut().for_each(|limits| take_waits(limits, requests, side));
+        }
+    }
+    if is_http2 || summary.tls.as_deref().is_some_and(|tls| tls.alpn.as_deref() == Some("h2")) {
+        let limits = summary.judgement.iter_mut().flat_map(|judgement| &mut judgement.limits).flatten();
+        limits.for_each(|limits| move_all(limits, Factor::ApplicationWindow, Factor::Http2Window));
+    }
 }
 
 /// Brings everything into the counters.

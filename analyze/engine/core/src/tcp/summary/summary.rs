@@ -5,7 +5,6 @@
 use std::net::IpAddr;
 use std::num::NonZeroU64;
 
-use crate::decode::icmp::IcmpError;
 use crate::dns::Lookups;
 use crate::tcp::capture::recent_packets::RecentPackets;
 use crate::tcp::connection::nearer::Nearer;
@@ -361,20 +360,6 @@ impl ConnectionSummary {
     /// What answered the opening, if that is nearer than what acknowledges data.
     pub fn nearer(&self) -> Option<&Nearer> {
         self.details.as_deref()?.nearer.as_deref()
-    }
-
-    /// The ICMP error that named the path's MTU first, and sent the segment back that it was too large for.
-    pub fn path_mtu(&self) -> Option<&IcmpError> {
-        self.mtu_errors().next()
-    }
-
-    /// All of them that are listed.
-    pub(crate) fn mtu_errors(&self) -> impl Iterator<Item = &IcmpError> {
-        let is_it = |error: &&IcmpError| match error.from {
-            IpAddr::V4(_) => (error.kind, error.code) == (3, 4),
-            IpAddr::V6(_) => error.kind == 2,
-        };
-        self.icmp_errors.iter().flat_map(|errors| &errors.list).filter(is_it)
     }
 
     /// Lists that were full.

@@ -49,7 +49,11 @@ impl ConnectionSummary {
         let times_ns = |ns: Option<[i64; 2]>, time_ns: i64| {
             ns.map_or([time_ns; 2], |[first, last]| [first.min(time_ns), last.max(time_ns)])
         };
-        let between_ns = self.mtu_errors().fold(None, |ns, error| Some(times_ns(ns, error.time_ns)));
+        let between_ns = self
+            .icmp_errors
+            .iter()
+            .flat_map(|errors| errors.of_mtu())
+            .fold(None, |ns, error| Some(times_ns(ns, error.time_ns)));
         if let (Some(between_ns), Some(judgement)) = (between_ns, self.judgement.as_deref_mut()) {
             judgement.limits.iter_mut().flatten().for_each(|limits| take_path_mtu(limits, between_ns));
         }
