@@ -11,9 +11,10 @@ use crate::read::record::Record;
 /// Connections that are looked at.
 const MOST_FLOWS: usize = 1024;
 
-/// Packets that are compared, about, and of one connection: without timestamps those of a stretch of data go together.
+/// Packets that are compared, about, of those concerned and of others.
 const SAMPLE_PACKETS: u64 = 1 << 14;
 
+/// The same of one connection: without timestamps those of a stretch of data are chosen together.
 const PACKETS_OF_A_FLOW: u64 = 4096;
 
 /// Fewer records of a connection that are there twice say nothing.
@@ -47,15 +48,16 @@ impl Sample {
     pub(crate) fn of(concerned: Vec<(u32, u64)>, others: Vec<(u32, u64)>) -> Self {
         let mut flows = KeyedMap::default();
         for some in [concerned, others] {
-            let stride = some.len() / (MOST_FLOWS.saturating_sub(flows.len())).max(1) + 1;
-            let room = if flows.len() < MOST_FLOWS { some.len() } else { 0 };
-            for (hash, packets) in some.into_iter().take(room).step_by(stride) {
+            let room = MOST_FLOWS.saturating_sub(flows.len());
+            let stride = some.len() / room.max(1) + 1;
+            let looked_at = if room > 0 { some.len().div_ceil(stride) } else { 0 };
+            let of_a_flow = (SAMPLE_PACKETS / looked_at.max(1) as u64).clamp(1, PACKETS_OF_A_FLOW);
+            for (hash, packets) in some.into_iter().step_by(stride).take(looked_at) {
                 let flow = flows.entry(hash).or_insert(Flow { packets: 0, every: 1, since: 0, with_copy: 0 });
                 flow.packets += packets;
+                flow.every = (flow.packets / of_a_flow).max(1);
             }
         }
-        let of_a_flow = (SAMPLE_PACKETS / (flows.len() as u64).max(1)).min(PACKETS_OF_A_FLOW);
-        flows.values_mut().for_each(|flow| flow.every = (flow.packets / of_a_flow.max(1)).max(1));
         Self { flows, copies: Copies::default(), order: 0, with_copy: 0, ask_at: ENOUGH_RECORDS }
     }
 
