@@ -2,7 +2,7 @@
 //!
 //! Subjects: `tcp/outcome/groups.rs`, `tcp/summary/ending.rs`, `tcp/connection/ending_log.rs`, `tcp/events/ending.rs`,
 //! `tcp/events/place.rs`, `tcp/events/outcome_kind.rs`, `tcp/connection/ending_notes.rs`, `analysis/icmp_errors.rs`,
-//! `output/outcomes.rs`.
+//! `output/describe/outcome.rs`.
 
 use crate::playbook;
 

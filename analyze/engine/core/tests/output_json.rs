@@ -1,8 +1,8 @@
 //! The JSON document: valid whatever the strings in it, null where nothing was measured, each with its reason.
 //!
-//! Subjects: `output/describe/connection.rs`, `output/describe/endpoint.rs`, `output/describe/direction.rs`,
+//! Subjects: `output/describe/document.rs`, `output/describe/endpoint.rs`, `output/describe/verdict.rs`,
 //! `output/describe/loss.rs`, `output/describe/round_trips.rs`, `output/describe/spacing.rs`, `output/describe/tls.rs`,
-//! `output/describe/ledger.rs`, `output/key.rs`, `output/link_names.rs`,
+//! `output/describe/ledger.rs`, `output/describe/evidence.rs`, `output/link_names.rs`,
 //! `tcp/summary/not_measured.rs`, `output/json_writer.rs`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 

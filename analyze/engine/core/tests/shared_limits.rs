@@ -1,6 +1,6 @@
 //! Connections that share a bottleneck, from their packets to the document.
 //!
-//! Subjects: `tcp/shared_limits/mod.rs`, `tcp/summary/over_time.rs`, `tcp/verdict/shared.rs`, `output/shared_limits.rs`.
+//! Subjects: `tcp/shared_limits/mod.rs`, `tcp/summary/over_time.rs`, `tcp/verdict/shared.rs`, `output/describe/document.rs`.
 
 #![allow(clippy::panic)]
 

@@ -1,6 +1,7 @@
 //! Every field is described, and nothing that is not there. A field that only these tests have is everywhere.
 //!
-//! Subjects: `output/fields/catalogue.rs`, `output/fields/emitted.rs`, `output/fields/field.rs`.
+//! Subjects: `output/fields/catalogue.rs`, `output/fields/emitted.rs`, `output/fields/field.rs`,
+//! `output/fields/direction.rs`.
 
 use std::collections::BTreeSet;
 

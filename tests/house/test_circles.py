@@ -1,0 +1,121 @@
+"""No two Python files import each other in a circle, and the folders of a room stand one above the other.
+
+A package may declare the order of its folders in its `__init__.py`, lowest first: `FLOORS = ("read", "tables")`. A
+folder (or a module that is listed there) imports from those below it alone. Imports inside functions count, those for
+types do not.
+"""
+
+import ast
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+ROOMS = sorted(path.parent.name for path in ROOT.glob("*/__init__.py") if path.parent.name not in ("tests", "tools"))
+
+
+def sources() -> dict[str, Path]:
+    """Modules by their dotted names, as `analyze.trace`."""
+    found = [path for room in ROOMS for path in (ROOT / room).rglob("*.py") if "engine" not in path.parts]
+    named = {".".join(path.relative_to(ROOT).with_suffix("").parts): path for path in found}
+    return {name.removesuffix(".__init__"): path for name, path in named.items()}
+
+
+def plain(name: str) -> str:
+    """`vmtrace.analyze.trace` is `analyze.trace`."""
+    rest = name.removeprefix("vmtrace.")
+    return rest if rest.split(".")[0] in ROOMS else name
+
+
+def imported(source: str) -> Iterator[str]:
+    """Dotted names of what a module imports when it runs."""
+    tree = ast.parse(source)
+    for_types = [node for node in ast.walk(tree) if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)]
+    left_out = {id(node) for branch in for_types for part in branch.body for node in ast.walk(part)}
+    for node in ast.walk(tree):
+        if id(node) in left_out:
+            continue
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield from (plain(f"{node.module}.{alias.name}") for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (plain(alias.name) for alias in node.names)
+
+
+def graph(texts: Mapping[str, str]) -> dict[str, set[str]]:
+    """For each module those it imports."""
+
+    def module(name: str) -> str | None:
+        return name if name in texts else name.rpartition(".")[0] if name.rpartition(".")[0] in texts else None
+
+    return {
+        name: {found for found in map(module, imported(text)) if found and found != name}
+        for name, text in texts.items()
+    }
+
+
+def circles(edges: Mapping[str, set[str]]) -> list[str]:
+    """Modules that are left when those that import nothing that is left are taken away, again and again."""
+    left = {name: set(targets) for name, targets in edges.items()}
+    while free := [name for name, targets in left.items() if not targets & left.keys()]:
+        for name in free:
+            del left[name]
+    return sorted(left)
+
+
+def upwards(edges: Mapping[str, set[str]], package: str, floors: tuple[str, ...]) -> list[str]:
+    """Imports within a package that do not lead to a lower floor."""
+
+    def floor(name: str) -> str | None:
+        inner = name.removeprefix(f"{package}.").split(".")[0] if name.startswith(f"{package}.") else None
+        return inner if inner in floors else None
+
+    pairs = [(name, target) for name, targets in edges.items() for target in sorted(targets)]
+    return [
+        f"{name} imports {target}"
+        for name, target in pairs
+        if (above := floor(name)) and (below := floor(target)) and floors.index(below) > floors.index(above)
+    ]
+
+
+def declared(text: str) -> tuple[str, ...]:
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "FLOORS":
+            return tuple(ast.literal_eval(node.value))
+    return ()
+
+
+@cache
+def of_the_house() -> dict[str, set[str]]:
+    return graph({name: path.read_text() for name, path in sources().items()})
+
+
+def test_no_files_import_each_other_in_a_circle() -> None:
+    edges = of_the_house()
+    assert len(edges) > 500
+    # What imports a circle is left with it; the circle itself is among these.
+    assert circles({name: targets for name, targets in edges.items() if name not in ROOMS}) == []
+
+
+def test_folders_import_downwards_only() -> None:
+    wrong = []
+    for package, path in sources().items():
+        if path.name == "__init__.py":
+            folders = {
+                inner.parent.name for inner in path.parent.glob("*/__init__.py") if not inner.parent.is_symlink()
+            }
+            floors = declared(path.read_text())
+            if floors and folders - set(floors):
+                wrong.append(f"{package}: FLOORS lacks {sorted(folders - set(floors))}")
+            wrong += upwards(of_the_house(), package, floors)
+    assert wrong == []
+
+
+def test_a_circle_and_an_import_upwards_are_found() -> None:
+    texts = {
+        "analyze.a.one": "def f():\n    from vmtrace.analyze.b import two\n",
+        "analyze.b.two": "from vmtrace.analyze.a.one import f\n",
+        "analyze.c": "if TYPE_CHECKING:\n    from vmtrace.analyze.a import one\n",
+    }
+    assert circles(graph(texts)) == ["analyze.a.one", "analyze.b.two"]
+    assert upwards(graph(texts), "analyze", ("a", "b")) == ["analyze.a.one imports analyze.b.two"]
+    assert declared('"""A room."""\nFLOORS = ("a", "b")\n') == ("a", "b")
