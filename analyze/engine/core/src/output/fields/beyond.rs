@@ -15,7 +15,7 @@ pub(super) const LOOKUPS: Section = Section {
         field("tries", "queries of the type asked for most often"),
         field("queries, unanswered_queries", "all queries, and those without a response"),
         field("answered_ns", "when the answer that was used passed").null("without one"),
-        field("response_s", "from the query that was answered to that").null("without an answer"),
+        field("response_s", "from the query that was answered to that").null("if no reply came"),
         field(
             "waited_s",
             "from the first query to the answer that was used, or to the connection that waited no longer",
