@@ -47,6 +47,7 @@ def test_the_engine_is_loaded_when_it_is_asked_for(tmp_path: Path) -> None:
     assert run(tmp_path, "-c", program) == "[]\n"
     assert vmtrace.read(str(SAMPLES / "tls13.pcap")).connections is not None
     assert issubclass(vmtrace.TraceError, Exception)
+    assert vmtrace.TraceError.__module__ == "vmtrace.analyze._engine", "where a worker's error is found again"
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         vmtrace.nothing  # type: ignore[attr-defined] # noqa: B018
 

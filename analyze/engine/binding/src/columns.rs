@@ -17,7 +17,7 @@ use pyo3_arrow::ffi::{ArrayIterator, to_array_pycapsules, to_schema_pycapsule, t
 use vmtrace_core::output::columns::{Column, ColumnValues};
 
 /// Columns of one length, immutable. Any Arrow consumer takes it as it is.
-#[pyclass(frozen, module = "analyze._engine")]
+#[pyclass(frozen, module = "vmtrace.analyze._engine")]
 pub struct Columns {
     batch: RecordBatch,
 }

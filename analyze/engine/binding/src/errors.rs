@@ -7,7 +7,7 @@ use vmtrace_core::analysis::Failure;
 use vmtrace_core::read::ReadError;
 
 create_exception!(
-    analyze._engine,
+    vmtrace.analyze._engine,
     TraceError,
     PyException,
     "An input cannot be read as a capture. Attributes: `kind` (\"not_a_capture\", \"decompression\" or \"filter\"), `input` \

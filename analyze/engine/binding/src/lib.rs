@@ -1,4 +1,4 @@
-//! The Python face of the engine: module `analyze._engine`. Converts arguments, releases the GIL, maps errors.
+//! The Python face of the engine: module `vmtrace.analyze._engine`. Converts arguments, releases the GIL, maps errors.
 //!
 //! Everything that measures is in `vmtrace-core`; everything that opens files for writing, prints or draws is Python.
 

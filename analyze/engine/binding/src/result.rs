@@ -12,7 +12,7 @@ use crate::columns::Columns;
 use crate::writer::PythonWriter;
 
 /// What one run of the engine measured.
-#[pyclass(frozen, module = "analyze._engine")]
+#[pyclass(frozen, module = "vmtrace.analyze._engine")]
 pub struct Analysis {
     /// What the engine gave.
     pub inner: analysis::Analysis,
