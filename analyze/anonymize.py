@@ -85,6 +85,9 @@ class Anonymizer:
                 for one in record["icmp_errors_related"]
                 for ends in (one["quotes"].split(" - "),)
             ]
+        if record.get("tunnel"):
+            outer = [[self.address(end) for end in tunnel["outer"]] for tunnel in record["tunnel"]]
+            changed["tunnel"] = [{**one, "outer": ends} for one, ends in zip(record["tunnel"], outer, strict=True)]
         return changed
 
     def outcomes(self, groups: list[Record]) -> list[Record]:

@@ -3,6 +3,7 @@
 python tools/fuzz_seeds.py FOLDER
 """
 
+import bz2
 import contextlib
 import gzip
 import lzma
@@ -19,7 +20,7 @@ ROOT = Path(__file__).parent.parent
 LARGEST_BYTES = 65536
 PCAP_MAGICS = (b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\xc3\xd4", b"\x4d\x3c\xb2\xa1", b"\xa1\xb2\x3c\x4d", b"snoop\0\0\0")
 SECTION = b"\x0a\x0d\x0d\x0a"
-COMPRESSIONS = (b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd", b"\xfd7zXZ\0", b"\x04\x22\x4d\x18")
+COMPRESSIONS = (b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd", b"\xfd7zXZ\0", b"\x04\x22\x4d\x18", b"BZh11AY&SY")
 
 Seeds = Iterator[tuple[str, bytes]]
 
@@ -36,7 +37,10 @@ def tcp(flags: int, payload: bytes = b"", options: bytes = b"") -> bytes:
 def ipv4(protocol: int, payload: bytes, fragment: int = 0) -> bytes:
     """An IPv4 packet; `fragment` is the flags and offset field."""
     length = 20 + len(payload)
-    return struct.pack(">BBHHHBBH", 0x45, 0, length, 7, fragment, 64, protocol, 0) + b"\x0a\0\0\1\x0a\0\0\2" + payload
+    words = (0x4500, length, 7, fragment, 64 << 8 | protocol, 0, 0x0A00, 1, 0x0A00, 2)
+    total = sum(words)
+    checksum = ~(total % 0x10000 + total // 0x10000) & 0xFFFF
+    return struct.pack(">10H", *words[:5], checksum, *words[6:]) + payload
 
 
 def ipv6(next_header: int, payload: bytes) -> bytes:
@@ -60,6 +64,40 @@ SYN_OPTIONS = b"\x02\x04\x05\xb4\x04\x02\x08\x0a\0\0\0\1\0\0\0\0\x01\x03\x03\x07
 SEGMENT = tcp(0x18, b"hello, world", TIMESTAMPS)
 PACKET = ipv4(6, SEGMENT)
 FRAME = ethernet(0x0800, PACKET)
+
+
+TAGS = (
+    ("metadata", 0x8909, b"\1\1\0\1\0\2\x08\0" + PACKET),
+    ("vn_tag", 0x8926, b"\0\1\0\2\x08\0" + PACKET),
+    ("hsr", 0x892F, b"\0\x3a\0\1\x08\0" + PACKET),
+    ("dsa", 0xDADA, b"\0\0\xc0\0\0\1\x08\0" + PACKET),
+    ("trill", 0x22F3, b"\0\x3f\0\1\0\2" + FRAME),
+    ("fabric_path", 0x8903, b"\0\x42" + FRAME),
+    ("macsec", 0x88E5, b"\0\0\0\0\0\1\x08\0" + PACKET + bytes(16)),
+    ("macsec_channel", 0x88E5, b"\x20\0\0\0\0\1" + bytes(8) + b"\x08\0" + PACKET + bytes(16)),
+)
+TUNNELS = (
+    ("l2tpv2", 1701, b"\0\2\0\1\0\2\xff\3\0\x21" + PACKET),
+    ("lisp", 4341, b"\x88\1\2\3\0\0\7\0" + PACKET),
+    ("gue", 6080, b"\1\4\0\0" + bytes(4) + PACKET),
+    ("fou", 5555, PACKET),
+    ("fou_gre", 5556, b"\0\0\x08\0" + PACKET),
+    ("vxlan_on_any_port", 50789, b"\x08\0\0\0\0\0\7\0" + FRAME),
+    ("geneve_on_any_port", 50081, b"\0\0\x65\x58\0\0\7\0" + FRAME),
+    ("tzsp", 37008, b"\1\0\0\1\x0a\1\7\1" + FRAME),
+    ("capwap", 5247, b"\0\x10\2\0\0\0\0\0" + FRAME),
+    ("ayiya", 5072, b"\x44\x52\x11\x29" + bytes(40) + ipv6(4, PACKET)),
+    ("wireguard", 51820, b"\4\0\0\0" + bytes(60)),
+)
+# By their place in the target's list of link types.
+ENVELOPES = (
+    (24, "arcnet", b"\1\2\xd4\0\0\x09" + PACKET),
+    (25, "arcnet_linux", b"\1\2\0\0\xd4\0\0\x09" + PACKET),
+    (26, "ppi", b"\0\0\x08\0\1\0\0\0" + FRAME),
+    (27, "erf", bytes(8) + b"\2\4" + struct.pack(">HHH", 18 + len(FRAME), 0, len(FRAME)) + bytes(2) + FRAME),
+    (28, "ip_over_infiniband", bytes(40) + b"\x08\0\0\0" + PACKET),
+    (29, "pktap", struct.pack("<III", 108, 1, 1) + bytes(96) + FRAME),
+)
 
 
 def frames(link: int, *contents: bytes) -> bytes:
@@ -104,6 +142,14 @@ def decode_frame() -> Seeds:
     yield "loop", frames(12, b"\0\0\0\x02" + PACKET)
     yield "linux_sll", frames(13, bytes(14) + b"\x08\0" + PACKET)
     yield "linux_sll2", frames(21, b"\x08\0" + bytes(18) + PACKET)
+    for name, kind, tag in TAGS:
+        yield name, frames(0, ethernet(kind, tag))
+    for name, port, payload in TUNNELS:
+        yield name, frames(0, ethernet(0x0800, ipv4(17, udp(port, payload))))
+    yield "etherip", frames(0, ethernet(0x0800, ipv4(97, b"\x30\0" + FRAME)))
+    yield "l2tpv3", frames(0, ethernet(0x0800, ipv4(115, b"\0\0\0\x09" + bytes(4) + FRAME)))
+    for number, name, content in ENVELOPES:
+        yield name, frames(number, content)
     yield "cut_by_snap_length", b"\0\x20" + struct.pack("<H", len(FRAME)) + FRAME
 
 
@@ -160,6 +206,8 @@ def read_pcap() -> Seeds:
     for number, magic in enumerate(PCAP_MAGICS[:4]):
         yield f"magic_{number}", bytes([number]) + pcap(magic)[4:]
     yield "snoop", b"\x04" + snoop()[8:]
+    erf = struct.pack("<II", 0, 1_700_000_000) + b"\2\4" + struct.pack(">HHH", 18 + len(FRAME), 0, len(FRAME))
+    yield "erf", b"\5" + 3 * (erf + bytes(2) + FRAME)
     whole = pcap()
     yield "no_records", b"\0" + whole[4:24]
     yield "record_of_length_0", b"\0" + whole[4:24] + bytes(16) + whole[24:]
@@ -187,8 +235,9 @@ def read_compressed() -> Seeds:
         pa.Codec("zstd").compress(pcap(), asbytes=True),
         lzma.compress(pcap()),
         pa.Codec("lz4").compress(pcap(), asbytes=True),
+        bz2.compress(pcap(), 1),
     )
-    for number, (name, packed) in enumerate(zip(("gzip", "zstd", "xz", "lz4"), files, strict=True)):
+    for number, (name, packed) in enumerate(zip(("gzip", "zstd", "xz", "lz4", "bzip2"), files, strict=True)):
         rest = packed[len(COMPRESSIONS[number]) :]
         yield name, bytes([number]) + rest
         yield f"{name}_cut", bytes([number]) + rest[: len(rest) // 2]

@@ -42,7 +42,13 @@ pub const IEEE802_11_PRISM: u16 = 119;
 
 pub const IEEE802_11_RADIOTAP: u16 = 127;
 
+pub const ARCNET_LINUX: u16 = 129;
+
 pub const IEEE802_11_AVS: u16 = 163;
+
+pub const PPI: u16 = 192;
+
+pub const ERF: u16 = 197;
 
 pub const PPP_WITH_DIR: u16 = 204;
 
@@ -51,5 +57,9 @@ pub const MPLS: u16 = 219;
 pub const IPV4: u16 = 228;
 
 pub const IPV6: u16 = 229;
+
+pub const IPOIB: u16 = 242;
+
+pub const PKTAP: u16 = 258;
 
 pub const LINUX_SLL2: u16 = 276;

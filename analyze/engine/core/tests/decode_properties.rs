@@ -1,6 +1,7 @@
 //! Properties of decoding: built frames give their fields back, and no bytes whatever make it fail or claim too much.
 //!
-//! Subjects: `decode/batch.rs`, `decode/frame.rs`, `decode/fast.rs`, `decode/fixed.rs`.
+//! Subjects: `decode/batch.rs`, `decode/frame.rs`, `decode/fast.rs`, `decode/fixed.rs`, `decode/tags.rs`,
+//! `decode/envelope.rs`, `decode/erf.rs`, `decode/gre.rs`, `decode/l2tp.rs`, `decode/access.rs`, `decode/over_udp.rs`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use crate::frames;
@@ -28,7 +29,10 @@ fn assert_within(packet: &Packet, record: &Record) {
 }
 
 fn link_types() -> impl Strategy<Value = u16> {
-    let known = vec![0, 1, 6, 9, 10, 12, 14, 50, 51, 101, 104, 105, 108, 113, 119, 127, 163, 204, 219, 228, 229, 276];
+    let known = vec![
+        0, 1, 6, 7, 9, 10, 12, 14, 50, 51, 101, 104, 105, 108, 113, 119, 127, 129, 163, 192, 197, 204, 219, 228, 229,
+        242, 258, 276,
+    ];
     prop_oneof![8 => prop::sample::select(known), 1 => any::<u16>()]
 }
 

@@ -1,6 +1,6 @@
 //! Compressed captures: read as if they were not, kept up to a break, bounded in memory.
 //!
-//! Subjects: `read/unpack.rs`, `read/gzip.rs`, `read/lz4.rs`, `read/xz.rs`, `read/zstd.rs`, `read/read_error.rs`.
+//! Subjects: `read/unpack.rs`, `read/gzip.rs`, `read/bzip2.rs`, `read/lz4.rs`, `read/xz.rs`, `read/zstd.rs`, `read/read_error.rs`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use crate::captures;
@@ -37,8 +37,14 @@ fn lz4(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
+fn bzip2(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
 type Pack = fn(&[u8]) -> Vec<u8>;
-const PACKERS: [(&str, Pack); 4] = [("gzip", gzip), ("zstd", zstd), ("xz", xz), ("lz4", lz4)];
+const PACKERS: [(&str, Pack); 5] = [("gzip", gzip), ("zstd", zstd), ("xz", xz), ("lz4", lz4), ("bzip2", bzip2)];
 
 #[test]
 fn every_compression_gives_what_the_plain_file_gives() {

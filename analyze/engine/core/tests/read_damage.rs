@@ -161,7 +161,7 @@ fn files_put_together_are_read_as_what_their_own_headers_say() {
         let links = |outcome: &Outcome| -> Vec<u16> { outcome.records.iter().map(|record| record.link_type).collect() };
         assert_eq!(links(&outcome), [[1; 20], [RAW; 20]].concat());
         let facts = outcome.facts();
-        assert_eq!((&facts.link_types[..], facts.time_resolution_ns), (&[1, RAW][..], 1));
+        assert_eq!((&facts.link_types[..], facts.time_resolution_s), (&[1, RAW][..], 1e-9));
         let what = "the header of another file, put behind this one".to_owned();
         assert_eq!(facts.damage, [Damage { offset: first.len() as u64, skipped_bytes: 24, what: what.clone() }]);
         for step in [1, 23, 1000] {

@@ -23,7 +23,7 @@ fn pcap_is_read_in_both_byte_orders_and_all_units() {
             let outcome = read(&pcap(order, magic, &sent));
             assert_eq!(outcome.frames, sent, "{order:?} {magic:x}");
             assert_eq!(outcome.facts().format, "pcap");
-            assert_eq!(outcome.facts().time_resolution_ns, if magic == NANOSECONDS { 1 } else { 1000 });
+            assert_eq!(outcome.facts().time_resolution_s, if magic == NANOSECONDS { 1e-9 } else { 1e-6 });
             assert_eq!(outcome.facts().damage, []);
         }
     }
@@ -271,10 +271,9 @@ fn secrets_are_kept_and_unknown_blocks_counted() {
 
 #[test]
 fn what_is_no_capture_is_refused_in_one_sentence() {
-    let cases: [(&[u8], &str); 6] = [
+    let cases: [(&[u8], &str); 5] = [
         (b"", "empty"),
         (b"hello world, this is text\n", "text"),
-        (b"BZh91AY&SY", "bzip2"),
         (b"\0\x01\x02\x03\x04\x05\x06\x07\x08", "not a capture"),
         (&[0xd4, 0xc3, 0xb2, 0xa1, 2, 0], "cut short in its file header"),
         (&[0xd4], "not a capture"),

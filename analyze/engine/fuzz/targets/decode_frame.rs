@@ -7,8 +7,8 @@
 use libfuzzer_sys::fuzz_target;
 use vmtrace_core::read::{Chunk, Record};
 
-const LINK_TYPES: [u16; 24] =
-    [1, 0, 6, 9, 10, 12, 14, 50, 51, 101, 104, 105, 108, 113, 119, 127, 163, 204, 219, 228, 229, 276, 277, u16::MAX];
+const LINK_TYPES: [u16; 30] =
+    [1, 0, 6, 9, 10, 12, 14, 50, 51, 101, 104, 105, 108, 113, 119, 127, 163, 204, 219, 228, 229, 276, 277, u16::MAX, 7, 129, 192, 197, 242, 258];
 
 fuzz_target!(|data: &[u8]| {
     let [link, cut, rest @ ..] = data else { return };

@@ -15,6 +15,7 @@
 //!     serial   one reading in one loop
 //!     parallel the same on several threads
 //!       others  frames without TCP to what they concern
+//!       tunnels      that connections were found in
 //!       icmp_errors  on their way to the connections that they quote; echoes: pings and their replies
 //!       stage  what both share: chunks taken in, filtered, counted by input
 //! slices       in two runs, on as many processes as there are: packets to slices, slices to connections
@@ -49,6 +50,7 @@ mod set_back;
 pub mod slices;
 pub(crate) mod stage;
 pub mod time_order;
+pub(crate) mod tunnels;
 pub(crate) mod turnarounds;
 pub(crate) mod two_clocks;
 pub mod whole;

@@ -1,6 +1,7 @@
 //! Frames without a TCP segment, each handed to what it concerns: names, ICMP, flows, neighbours, the count of protocols.
 
 use crate::analysis::icmp_errors::Gathered;
+use crate::analysis::tunnels::GatheredTunnels;
 use crate::decode::batch::Batch;
 use crate::decode::fragments::Reassembler;
 use crate::decode::numbers::{DNS_PORT, protocol};
@@ -26,6 +27,8 @@ pub struct Others {
     pub neighbours: Neighbours,
     /// Frames by protocol.
     pub protocols: Protocols,
+    /// Tunnels that connections were found in.
+    pub tunnels: GatheredTunnels,
     /// ICMP errors that quote no flow and no TCP segment.
     pub errors_of_none: u64,
 }
@@ -39,6 +42,7 @@ impl Others {
 
     /// Takes those of a decoded chunk, in order of time.
     pub fn chunk(&mut self, chunk: &Chunk, batch: &Batch) {
+        self.tunnels.chunk(chunk, batch);
         for at in &batch.others {
             let Some(record) = chunk.records.get(at.record as usize) else { continue };
             self.protocols.add(at);

@@ -186,7 +186,7 @@ impl Reading {
             errors,
             ..
         } = self;
-        let Others { mut lookups, mut icmp, flows, neighbours, protocols, errors_of_none } = others;
+        let Others { mut lookups, mut icmp, flows, neighbours, protocols, tunnels, errors_of_none } = others;
         let protocols = protocols.finish(all_frames(&facts, &tallies));
         // Each summary is somewhere else in memory: looked at once.
         connections.sort_by_cached_key(|summary| summary.order);
@@ -197,10 +197,13 @@ impl Reading {
         }
         lookups.merge(over_tcp.into_iter().map(|lookups| *lookups));
         let echoes = std::mem::take(&mut icmp.echoes);
+        tunnels.join(&mut connections);
         let icmp_fates = icmp.join(&mut connections);
         let resolutions = resolutions(lookups.all(), connections.iter().map(|summary| follower(summary)));
         let end_ns = facts.iter().filter_map(|facts| facts.end_ns).chain(known_end_ns).max();
         outcome::settle(&mut connections, end_ns);
+        let doubted: Vec<bool> =
+            (0..).zip(&tallies).map(|(input, tally)| doubt(&mut connections, input, tally)).collect();
         if is_timeless {
             connections.iter_mut().for_each(|connection| connection.forget_times());
         }
@@ -218,7 +221,11 @@ impl Reading {
         connections.iter_mut().for_each(|connection| connection.decide());
         let inputs = facts.into_iter().enumerate().map(|(index, facts)| {
             let tally = tallies.get(index).cloned().unwrap_or_default();
-            input_summary(index, facts, &tally, &shared, &options.lags)
+            let mut summary = input_summary(index, facts, &tally, &shared, &options.lags);
+            if doubted.get(index) == Some(&true) {
+                summary.one_direction_connections = 0;
+            }
+            summary
         });
         Analysis {
             interrupted,
@@ -246,6 +253,12 @@ impl Reading {
 fn flow_of(connection: &ConnectionSummary) -> (u32, u64) {
     let packets = |direction: &DirectionSummary| direction.packets + u64::from(direction.loss.capture_duplicates);
     (flow_hash(connection), connection.directions.iter().map(packets).sum())
+}
+
+/// Frames of link layers that are not read may hold the other direction.
+fn doubt(connections: &mut Summaries, input: u16, tally: &InputTally) -> bool {
+    let unread_frames = tally.unread().iter().map(|unread| unread.packets).sum();
+    outcome::doubt_one_direction(connections, input, unread_frames)
 }
 
 fn came_twice(connection: &ConnectionSummary) -> bool {
@@ -306,6 +319,7 @@ fn input_summary(
     InputSummary {
         tcp_packets: tally.tcp_packets + facts.left_out,
         undecoded: tally.undecoded(),
+        unread_tunnels: tally.unread(),
         clock_steps: facts.clock_steps_back.max(distinct_steps(&shared.environment.clock_steps, index)),
         duplicates: faults.duplicates + facts.left_out,
         facts,

@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use crate::analysis::echoes::Echoes;
 use crate::decode::icmp::IcmpError;
+use crate::decode::unread::Unread;
 use crate::dns::lookups::Lookups;
 use crate::dns::resolutions::Resolutions;
 use crate::flows::neighbours::Neighbours;
@@ -31,6 +32,8 @@ pub struct InputSummary {
     pub tcp_packets: u64,
     /// Frames without one, by reason.
     pub undecoded: Vec<(String, u64)>,
+    /// Tunnels and link layers that are not read, by their look.
+    pub unread_tunnels: Vec<Unread>,
     /// Bytes acknowledged but never captured; none where one direction alone is there.
     pub unseen_acked_bytes: Option<u64>,
     /// Frames captured twice.

@@ -6,6 +6,7 @@ use crate::analysis::options::{FilterCompiler, Observer};
 use crate::analysis::others::Others;
 use crate::decode::batch::Batch;
 use crate::decode::reason::{Counts, CountsByInput};
+use crate::decode::unread::Unread;
 use crate::filter::Program;
 use crate::filter::loopback::Loopback;
 use crate::flows::protocols::Amount;
@@ -147,6 +148,11 @@ impl InputTally {
             reasons.push(("left_out_by_filter".to_owned(), self.filtered.packets));
         }
         reasons
+    }
+
+    /// Tunnels and link layers that are not read.
+    pub fn unread(&self) -> Vec<Unread> {
+        self.counts.unread.iter().cloned().collect()
     }
 }
 

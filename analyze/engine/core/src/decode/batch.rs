@@ -29,6 +29,17 @@ pub struct OtherAt {
     pub other: Other,
 }
 
+/// A TCP segment in a tunnel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tunnelled {
+    /// Index of its frame in [`Chunk::records`].
+    pub record: u32,
+    /// As in its packet.
+    pub flow_hash: u32,
+    /// As in its packet.
+    pub ports: u32,
+}
+
 /// What decoding made of a chunk.
 #[derive(Debug, Default)]
 pub struct Batch {
@@ -42,6 +53,8 @@ pub struct Batch {
     pub counts: CountsByInput,
     /// Frames without a TCP segment, in file order; of a datagram in fragments the one that completed it.
     pub others: Vec<OtherAt>,
+    /// TCP segments in tunnels.
+    pub tunnelled: Vec<Tunnelled>,
 }
 
 impl Batch {
@@ -58,6 +71,7 @@ impl Batch {
         self.fragments.clear();
         self.counts.clear();
         self.others.clear();
+        self.tunnelled.clear();
     }
 
     /// Decodes all records of a chunk, behind what the batch already holds of it.
@@ -72,8 +86,13 @@ impl Batch {
             let Some(packet) = self.room.get_mut(end) else { break };
             match decode_into(&chunk.bytes, record, packet) {
                 Outcome::Tcp => end += 1,
+                Outcome::TcpInTunnel => {
+                    end += 1;
+                    let Packet { flow_hash, ports, .. } = *packet;
+                    self.tunnelled.push(Tunnelled { record: index as u32, flow_hash, ports });
+                }
                 Outcome::Other(other) => {
-                    self.counts.add(record.input, other.reason, 1);
+                    self.counts.add_frame(record.input, other.reason, record.original_length);
                     let wire_bytes = u64::from(record.original_length);
                     self.others.push(OtherAt { record: index as u32, frames: 1, wire_bytes, other });
                 }

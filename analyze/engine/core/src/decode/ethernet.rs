@@ -3,6 +3,7 @@
 use crate::decode::layer::Layer;
 use crate::decode::numbers::ether_type;
 use crate::decode::reason::Undecoded;
+use crate::decode::tags;
 use crate::decode::view::{Part, View};
 
 /// Greatest value of the type field that is a length (IEEE 802.3 section 3.2.6).
@@ -14,26 +15,22 @@ pub(super) fn read(view: &mut View<'_>) -> Result<Layer, Undecoded> {
     Ok(Layer::EtherType(u16::from_be_bytes([t0, t1])))
 }
 
-/// A VLAN tag: its control information, and the EtherType of what it is put before.
-fn tagged(view: &mut View<'_>) -> Result<Layer, Undecoded> {
-    let &[_, _, t0, t1] = view.take::<4>(Part::Link)?;
-    Ok(Layer::EtherType(u16::from_be_bytes([t0, t1])))
-}
-
 /// What follows an EtherType (or IEEE 802.3 length) field.
 pub(super) fn payload(view: &mut View<'_>, kind: u16) -> Result<Layer, Undecoded> {
     match kind {
         ether_type::IPV4 | ether_type::IPV6 => Ok(Layer::Ip),
-        ether_type::VLAN | ether_type::SERVICE_VLAN => tagged(view),
-        ether_type::OLD_QINQ | ether_type::OLD_QINQ_2 | ether_type::OLD_QINQ_3 => tagged(view),
+        ether_type::VLAN | ether_type::SERVICE_VLAN => tags::plain::<4>(view),
+        ether_type::OLD_QINQ | ether_type::OLD_QINQ_2 | ether_type::OLD_QINQ_3 => tags::plain::<4>(view),
         ether_type::MPLS | ether_type::MPLS_MULTICAST => Ok(Layer::Mpls),
         ether_type::PPPOE_SESSION => crate::decode::ppp::session(view),
         ether_type::BRIDGED => Ok(Layer::Ethernet),
         ether_type::BACKBONE => view.skip(4, Part::Link).map(|()| Layer::Ethernet),
-        ether_type::PORT_EXTENSION => {
-            let &[.., t0, t1] = view.take::<8>(Part::Link)?;
-            Ok(Layer::EtherType(u16::from_be_bytes([t0, t1])))
-        }
+        ether_type::PORT_EXTENSION | ether_type::DSA => tags::plain::<8>(view),
+        ether_type::VN_TAG | ether_type::HSR | ether_type::REDUNDANCY => tags::plain::<6>(view),
+        ether_type::METADATA => tags::metadata(view),
+        ether_type::MACSEC => tags::macsec(view),
+        ether_type::TRILL => tags::trill(view),
+        ether_type::FABRIC_PATH => view.skip(2, Part::Link).map(|()| Layer::Ethernet),
         ether_type::NSH => Ok(Layer::ServiceHeader),
         ether_type::JUMBO_LLC => Ok(Layer::Llc),
         0..=LONGEST_LENGTH => {

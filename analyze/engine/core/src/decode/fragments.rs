@@ -235,7 +235,7 @@ impl Reassembler {
         for _ in 0..MAXIMUM_NESTING {
             let fragment = match walk::frame(bytes, &record) {
                 Ok(Found::Fragment(fragment)) => fragment,
-                Ok(Found::Tcp(mut packet)) => {
+                Ok(Found::Tcp(mut packet, _)) => {
                     counts.add(record.input, Undecoded::FragmentJoined, frames.count - 1);
                     packet.wire_length = frames.wire_length;
                     if let Some((address_offset, identification)) = joined_v6

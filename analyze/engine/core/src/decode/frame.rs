@@ -23,7 +23,7 @@ pub enum Decoded {
 pub fn decode(bytes: &[u8], record: &Record) -> Decoded {
     let mut packet = Packet::default();
     match decode_into(bytes, record, &mut packet) {
-        Outcome::Tcp => Decoded::Tcp(packet),
+        Outcome::Tcp | Outcome::TcpInTunnel => Decoded::Tcp(packet),
         Outcome::Fragment => Decoded::Fragment,
         Outcome::Other(other) => Decoded::None(other.reason),
     }
@@ -34,6 +34,8 @@ pub fn decode(bytes: &[u8], record: &Record) -> Decoded {
 pub enum Outcome {
     /// A TCP segment was written.
     Tcp,
+    /// The same, of a segment in a tunnel: [`walk::tunnels`] gives it.
+    TcpInTunnel,
     /// One fragment of a datagram.
     Fragment,
     /// No TCP segment, and what it is.
@@ -53,9 +55,9 @@ pub fn decode_into(bytes: &[u8], record: &Record, packet: &mut Packet) -> Outcom
 #[inline(never)]
 fn decode_any(bytes: &[u8], record: &Record, packet: &mut Packet) -> Outcome {
     match walk::frame(bytes, record) {
-        Ok(walk::Found::Tcp(found)) => {
+        Ok(walk::Found::Tcp(found, is_tunnelled)) => {
             *packet = found;
-            Outcome::Tcp
+            if is_tunnelled { Outcome::TcpInTunnel } else { Outcome::Tcp }
         }
         Ok(walk::Found::Fragment(_)) => Outcome::Fragment,
         Ok(walk::Found::Other(other)) => Outcome::Other(other),

@@ -1,5 +1,6 @@
 //! What each link type ([`crate::link_type`]) begins with, and the ones too small for a file of their own.
 
+use crate::decode::envelope;
 use crate::decode::layer::Layer;
 use crate::decode::numbers::ether_type;
 use crate::decode::reason::Undecoded;
@@ -26,6 +27,12 @@ pub(super) fn read(view: &mut View<'_>, number: u16) -> Result<Layer, Undecoded>
         link_type::IEEE802_11_PRISM => crate::decode::wifi::prism(view),
         link_type::IEEE802_11_RADIOTAP => crate::decode::wifi::radiotap(view),
         link_type::IEEE802_11_AVS => crate::decode::wifi::avs(view),
+        link_type::ARCNET_BSD => envelope::arcnet(view, 2),
+        link_type::ARCNET_LINUX => envelope::arcnet(view, 4),
+        link_type::PPI => envelope::ppi(view),
+        link_type::PKTAP => envelope::pktap(view),
+        link_type::IPOIB => envelope::infiniband(view),
+        link_type::ERF => crate::decode::erf::read(view),
         unknown => Err(Undecoded::UnknownLinkType(unknown)),
     }
 }

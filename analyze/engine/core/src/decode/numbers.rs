@@ -8,6 +8,7 @@ pub(crate) mod ether_type {
     pub const BRIDGED: u16 = 0x6558;
     /// IEEE 802.1Q.
     pub const VLAN: u16 = 0x8100;
+    pub const TRILL: u16 = 0x22f3;
     pub const IPV6: u16 = 0x86dd;
     pub const MPLS: u16 = 0x8847;
     pub const MPLS_MULTICAST: u16 = 0x8848;
@@ -17,6 +18,14 @@ pub(crate) mod ether_type {
     pub const SERVICE_VLAN: u16 = 0x88a8;
     /// IEEE 802.1ah.
     pub const BACKBONE: u16 = 0x88e7;
+    /// IEEE 802.1AE.
+    pub const MACSEC: u16 = 0x88e5;
+    /// Cisco's.
+    pub const FABRIC_PATH: u16 = 0x8903;
+    /// Cisco MetaData.
+    pub const METADATA: u16 = 0x8909;
+    pub const VN_TAG: u16 = 0x8926;
+    pub const HSR: u16 = 0x892f;
     /// IEEE 802.1BR.
     pub const PORT_EXTENSION: u16 = 0x893f;
     /// Network service header (RFC 8300).
@@ -25,6 +34,10 @@ pub(crate) mod ether_type {
     pub const OLD_QINQ: u16 = 0x9100;
     pub const OLD_QINQ_2: u16 = 0x9200;
     pub const OLD_QINQ_3: u16 = 0x9300;
+    /// Of a switch's port (Linux gives it no number of the registry).
+    pub const DSA: u16 = 0xdada;
+    /// IEEE 802.1CB.
+    pub const REDUNDANCY: u16 = 0xf1c1;
 }
 
 /// IP protocol numbers (IANA).
@@ -45,6 +58,8 @@ pub(crate) mod protocol {
     pub const DESTINATION: u8 = 60;
     pub const SCTP: u8 = 132;
     pub const UDP_LITE: u8 = 136;
+    pub const ETHER_IP: u8 = 97;
+    pub const L2TP: u8 = 115;
     pub const MPLS: u8 = 137;
     pub const ETHERNET: u8 = 143;
 }
@@ -62,6 +77,8 @@ pub(super) fn leads_to_tcp(number: u8) -> bool {
             | protocol::GRE
             | protocol::UDP
             | protocol::AUTHENTICATION
+            | protocol::ETHER_IP
+            | protocol::L2TP
             | protocol::MPLS
             | protocol::ETHERNET
             | protocol::DESTINATION

@@ -4,6 +4,8 @@
 
 use std::borrow::Cow;
 
+use crate::decode::unread::{Look, UnreadFrames};
+
 /// Why a frame gives no TCP segment. Counted per reason; never an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Undecoded {
@@ -11,6 +13,8 @@ pub enum Undecoded {
     NotIp,
     /// IP but not TCP (UDP, ICMP, ...) and no tunnel that is read: nothing wrong with it.
     NotTcp,
+    /// The same, but it looks like a tunnel; the port that it went to. Counted with [`Self::NotTcp`], and by look.
+    UnreadTunnel(Look, u16),
     /// The frame's link type (LINKTYPE_ number) is none that is read.
     UnknownLinkType(u16),
     /// The snap length cut the link layer's header.
@@ -37,6 +41,8 @@ pub enum Undecoded {
     WifiAggregate,
     /// A frame that the capturing hardware marked as received with errors (802.11 in monitor mode).
     CorruptFrame,
+    /// A frame that MACsec (IEEE 802.1AE) has encrypted.
+    EncryptedMacsec,
     /// IPsec ESP.
     EncryptedIpsec,
     /// Part of a fragmented datagram that was put together: its TCP segment counts at the fragment that completed it.
@@ -47,7 +53,7 @@ pub enum Undecoded {
 
 impl Undecoded {
     /// Number of reasons.
-    pub const COUNT: usize = 18;
+    pub const COUNT: usize = 19;
 
     /// One reason of each kind, in the order of their index.
     pub const ALL: [Self; Self::COUNT] = [
@@ -69,13 +75,14 @@ impl Undecoded {
         Self::EncryptedIpsec,
         Self::FragmentJoined,
         Self::FragmentIncomplete,
+        Self::EncryptedMacsec,
     ];
 
     /// Index and fixed text of the reason.
     fn entry(self) -> (usize, &'static str) {
         match self {
             Self::NotIp => (0, "not_ip"),
-            Self::NotTcp => (1, "not_tcp"),
+            Self::NotTcp | Self::UnreadTunnel(..) => (1, "not_tcp"),
             Self::UnknownLinkType(_) => (2, "unknown_link_type"),
             Self::CutLinkHeader => (3, "cut_link_header"),
             Self::BadLinkHeader => (4, "bad_link_header"),
@@ -92,6 +99,23 @@ impl Undecoded {
             Self::EncryptedIpsec => (15, "encrypted_ipsec"),
             Self::FragmentJoined => (16, "fragment_joined"),
             Self::FragmentIncomplete => (17, "fragment_incomplete"),
+            Self::EncryptedMacsec => (18, "encrypted_macsec"),
+        }
+    }
+
+    /// The packet is sound, and another protocol's, or one that nobody reads without a key.
+    pub(super) fn is_sound(self) -> bool {
+        matches!(self, Self::NotTcp | Self::UnreadTunnel(..) | Self::EncryptedIpsec)
+    }
+
+    /// What of a tunnel or link layer is not read, and of which port.
+    fn unread(self) -> Option<(Look, Option<u16>)> {
+        match self {
+            Self::UnreadTunnel(look, port) => Some((look, Some(port))),
+            Self::UnknownLinkType(number) => Some((Look::LinkType(number), None)),
+            Self::EncryptedIpsec => Some((Look::Esp, None)),
+            Self::EncryptedMacsec => Some((Look::Macsec, None)),
+            _ => None,
         }
     }
 
@@ -111,6 +135,8 @@ pub struct Counts {
     frames: [u64; Undecoded::COUNT],
     /// Frames per unknown link type; their sum stands in `frames`, too. A capture has few link types.
     link_types: Vec<(u16, u64)>,
+    /// What looks like a tunnel, or a link layer, that is not read.
+    pub unread: UnreadFrames,
 }
 
 impl Counts {
@@ -146,6 +172,7 @@ impl Counts {
         for &(number, frames) in &other.link_types {
             self.add_link_type(number, frames);
         }
+        self.unread.merge(&other.unread);
     }
 
     /// Frames of one reason (of one link type only, for [`Undecoded::UnknownLinkType`]).
@@ -184,14 +211,29 @@ pub struct CountsByInput {
 impl CountsByInput {
     /// Counts `frames` of `input`.
     pub fn add(&mut self, input: u16, reason: Undecoded, frames: u64) {
-        match self.inputs.iter_mut().find(|(known, _)| *known == input) {
-            Some((_, counts)) => counts.add(reason, frames),
-            None => {
-                let mut counts = Counts::default();
-                counts.add(reason, frames);
-                self.inputs.push((input, counts));
+        if let Some(counts) = self.of(input) {
+            counts.add(reason, frames);
+        }
+    }
+
+    /// Counts one frame of `input`, of so many bytes on the wire.
+    #[inline]
+    pub fn add_frame(&mut self, input: u16, reason: Undecoded, bytes: u32) {
+        if let Some(counts) = self.of(input) {
+            counts.add(reason, 1);
+            if let Some((look, port)) = reason.unread() {
+                counts.unread.add(look, port, 1, u64::from(bytes));
             }
         }
+    }
+
+    fn of(&mut self, input: u16) -> Option<&mut Counts> {
+        let index = self.inputs.iter().position(|(known, _)| *known == input);
+        if index.is_none() {
+            self.inputs.push((input, Counts::default()));
+        }
+        let last = self.inputs.len().saturating_sub(1);
+        self.inputs.get_mut(index.unwrap_or(last)).map(|(_, counts)| counts)
     }
 
     /// Forgets all, keeping its allocation.

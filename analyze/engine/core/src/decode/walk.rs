@@ -4,13 +4,15 @@
 //! Each layer is a function that reads its header off the `View` and names the layer that follows, so nothing
 //! recurses and one bound on the steps bounds the work, whatever a frame claims.
 
+use crate::decode::entered::{Entered, Tunnel};
 use crate::decode::ip_header::{Fragment, IpHeader};
 use crate::decode::layer::Layer;
 use crate::decode::numbers::{DNS_PORT, protocol};
 use crate::decode::other::Other;
 use crate::decode::reason::Undecoded;
+use crate::decode::tunnel::Step;
 use crate::decode::view::View;
-use crate::decode::{ethernet, ip, ip_header, link, mpls, ppp, tcp, tunnel, wifi};
+use crate::decode::{ethernet, ip, ip_header, link, mpls, over_udp, ppp, tcp, tunnel, unknown_tag, wifi};
 use crate::packet::Packet;
 use crate::read::record::Record;
 
@@ -23,7 +25,8 @@ const MAXIMUM_LAYERS: u8 = 64;
 /// Where a walk ended, if not with a reason.
 #[derive(Debug)]
 pub(super) enum Found<'a> {
-    Tcp(Packet),
+    /// A segment, and whether it is in a tunnel.
+    Tcp(Packet, bool),
     Fragment(Fragment<'a>),
     /// No TCP segment, but known what else.
     Other(Other),
@@ -31,11 +34,27 @@ pub(super) enum Found<'a> {
 
 /// Decodes one frame completely.
 pub(super) fn frame<'a>(bytes: &'a [u8], record: &Record) -> Result<Found<'a>, Undecoded> {
-    walk(View::of_frame(bytes, record), Layer::Link(record.link_type), record)
+    walk(bytes, record, |_, _| {})
 }
 
-fn walk<'a>(mut view: View<'a>, first: Layer, record: &Record) -> Result<Found<'a>, Undecoded> {
-    let mut layer = first;
+/// The tunnels that the segment of a frame is in, outermost first, and the segment.
+#[must_use]
+pub fn tunnels(bytes: &[u8], record: &Record) -> Option<(Vec<Tunnel>, Packet)> {
+    let mut all = Vec::new();
+    match walk(bytes, record, |entered, header| all.push(entered.within(header))) {
+        Ok(Found::Tcp(packet, true)) => Some((all, packet)),
+        _ => None,
+    }
+}
+
+fn walk<'a>(
+    bytes: &'a [u8],
+    record: &Record,
+    mut pass: impl FnMut(&Entered, &IpHeader<'a>),
+) -> Result<Found<'a>, Undecoded> {
+    let mut view = View::of_frame(bytes, record);
+    let mut layer = Layer::Link(record.link_type);
+    let mut is_tunnelled = false;
     let mut header = None;
     let mut ip_headers = 0;
     for _ in 0..MAXIMUM_LAYERS {
@@ -43,14 +62,17 @@ fn walk<'a>(mut view: View<'a>, first: Layer, record: &Record) -> Result<Found<'
             Layer::Link(number) => link::read(&mut view, number)?,
             Layer::Ethernet => ethernet::read(&mut view)?,
             Layer::EtherType(kind) => match ethernet::payload(&mut view, kind) {
-                Err(Undecoded::NotIp) => return Ok(Found::Other(Other::frame(&view, kind))),
+                Err(Undecoded::NotIp) => match unknown_tag::read(&mut view) {
+                    Some(inner) => inner,
+                    None => return Ok(Found::Other(Other::frame(&view, kind))),
+                },
                 next => next?,
             },
             Layer::Llc => ethernet::llc(&mut view)?,
             Layer::Wifi => wifi::read(&mut view)?,
             Layer::Ppp => ppp::read(&mut view)?,
             Layer::Mpls => mpls::read(&mut view)?,
-            Layer::ServiceHeader => tunnel::service_header(&mut view)?,
+            Layer::ServiceHeader => over_udp::service_header(&mut view)?,
             Layer::Ip => {
                 ip_headers += 1;
                 if ip_headers > MAXIMUM_IP_HEADERS {
@@ -72,10 +94,15 @@ fn walk<'a>(mut view: View<'a>, first: Layer, record: &Record) -> Result<Found<'
                     _ => tunnel::protocol(&mut view, number),
                 };
                 match (carried, &header) {
-                    (Ok(Some(inner)), _) => inner,
-                    (Ok(None), Some(header)) => return segment(&view, header, record),
-                    (Ok(None), None) => return Err(Undecoded::NotIp),
-                    (Err(reason @ (Undecoded::NotTcp | Undecoded::EncryptedIpsec)), Some(header)) => {
+                    (Ok(_), None) => return Err(Undecoded::NotIp),
+                    (Ok(Step::Segment), Some(header)) => return segment(&view, header, record, is_tunnelled),
+                    (Ok(Step::Inner(inner)), Some(_)) => inner,
+                    (Ok(Step::Tunnel(entered)), Some(header)) => {
+                        pass(&entered, header);
+                        is_tunnelled = true;
+                        entered.inner
+                    }
+                    (Err(reason), Some(header)) if reason.is_sound() => {
                         return Ok(Found::Other(Other::packet(&before, header, number, reason)));
                     }
                     (Err(reason), _) => return Err(reason),
@@ -90,11 +117,16 @@ fn is_of_dns(view: &View<'_>) -> bool {
     view.u16(0) == Some(DNS_PORT) || view.u16(2) == Some(DNS_PORT)
 }
 
-fn segment<'a>(view: &View<'_>, header: &IpHeader<'_>, record: &Record) -> Result<Found<'a>, Undecoded> {
+fn segment<'a>(
+    view: &View<'_>,
+    header: &IpHeader<'_>,
+    record: &Record,
+    is_tunnelled: bool,
+) -> Result<Found<'a>, Undecoded> {
     let mut packet = tcp::read(view, header)?;
     packet.time_ns = record.time_ns;
     packet.wire_length = view.frame_length(record);
     packet.frame = record.frame;
     packet.input = record.input;
-    Ok(Found::Tcp(packet))
+    Ok(Found::Tcp(packet, is_tunnelled))
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 
 use crate::read::chunk_source::Input;
 use crate::read::unpack::{Packed, Progress, Trouble, Unpack};
-use crate::read::{gzip, lz4, xz, zstd};
+use crate::read::{bzip2, gzip, lz4, xz, zstd};
 
 /// Bytes of a file that tell its compression and its format.
 pub(super) const MAGIC_BYTES: usize = 8;
@@ -25,6 +25,7 @@ pub(super) enum Kind {
     Lz4,
     /// The frame format of the first lz4 tools, still written by `lz4 -l`.
     Lz4Legacy,
+    Bzip2,
 }
 
 impl Kind {
@@ -34,6 +35,7 @@ impl Kind {
             Self::Zstd => "zstd",
             Self::Xz => "xz",
             Self::Lz4 | Self::Lz4Legacy => "lz4",
+            Self::Bzip2 => "bzip2",
         }
     }
 }
@@ -47,6 +49,8 @@ pub(super) fn detect(head: &[u8]) -> Option<Kind> {
         [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Some(Kind::Xz),
         [0x04, 0x22, 0x4d, 0x18, ..] => Some(Kind::Lz4),
         [0x02, 0x21, 0x4c, 0x18, ..] => Some(Kind::Lz4Legacy),
+        // The level, and the mark of a block or of the end.
+        [b'B', b'Z', b'h', b'1'..=b'9', 0x31 | 0x17, ..] => Some(Kind::Bzip2),
         _ => None,
     }
 }
@@ -72,6 +76,7 @@ impl Unpacker {
             Kind::Zstd => Box::new(zstd::Zstd::new(source)),
             Kind::Xz => Box::new(xz::Xz::new(source)),
             Kind::Lz4 => Box::new(lz4::Lz4::new(source, false)),
+            Kind::Bzip2 => Box::new(bzip2::Bzip2::new(source)),
             Kind::Lz4Legacy => Box::new(lz4::Lz4::new(source, true)),
         };
         Self { kind, unpack: Some(unpack), trouble: None, progress }

@@ -25,16 +25,16 @@ pub struct OutOfTimeOrder {
 }
 
 /// What reading learnt of one input, apart from its packets.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct InputFacts {
-    /// "pcap", "pcapng" or "snoop"; empty as long as the file's first bytes have not been read.
+    /// "pcap", "pcapng", "snoop" or "erf"; empty as long as the file's first bytes have not been read.
     pub format: &'static str,
-    /// "gzip", "zstd", "xz", "lz4" or none.
+    /// "gzip", "zstd", "xz", "lz4", "bzip2" or none.
     pub compression: Option<&'static str>,
     /// Link types seen, in order of appearance (LINKTYPE_ numbers).
     pub link_types: Vec<u16>,
-    /// Finest time resolution of the interfaces, nanoseconds (0 if finer than 1 ns).
-    pub time_resolution_ns: u64,
+    /// Finest time resolution of the interfaces, seconds; 0 if none is known.
+    pub time_resolution_s: f64,
     /// Records read.
     pub packets: u64,
     /// Captured bytes of all records.
@@ -72,8 +72,10 @@ pub struct InputFacts {
 }
 
 impl InputFacts {
-    /// No frame has a time.
+    /// No frame has a time: where all have the same, or 0, nobody has looked at a clock.
     pub fn is_timeless(&self) -> bool {
-        self.packets_without_time == self.packets
+        let timed = self.packets - self.packets_without_time;
+        let are_equal = self.start_ns == self.end_ns;
+        timed == 0 || are_equal && (timed > 1 || self.start_ns == Some(0))
     }
 }

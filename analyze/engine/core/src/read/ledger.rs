@@ -135,15 +135,20 @@ impl Ledger {
         time_ns
     }
 
+    /// Time of the last packet of an interface, as far as they were counted.
+    pub fn last_ns(&self, interface: u16) -> Option<i64> {
+        self.last_ns.get(usize::from(interface)).copied().filter(|last_ns| *last_ns != NEVER)
+    }
+
     /// Notes what an interface (or a pcap file) declares; a snap length or resolution of `None` says nothing.
-    pub fn interface(&mut self, link_type: u16, snap_length: Option<u32>, resolution_ns: u64) {
+    pub fn interface(&mut self, link_type: u16, snap_length: Option<u32>, resolution_s: f64) {
         self.headers += 1;
         let facts = &mut self.facts;
         let first = facts.link_types.is_empty();
         if !facts.link_types.contains(&link_type) && facts.link_types.len() < MAX_LINK_TYPES {
             facts.link_types.push(link_type);
         }
-        facts.time_resolution_ns = if first { resolution_ns } else { facts.time_resolution_ns.min(resolution_ns) };
+        facts.time_resolution_s = if first { resolution_s } else { facts.time_resolution_s.min(resolution_s) };
         facts.snap_length = if first { snap_length } else { facts.snap_length.zip(snap_length).map(|(a, b)| a.max(b)) };
     }
 

@@ -4,15 +4,16 @@
 //! ```text
 //! merge          several inputs as one, in time order           same_point: whether two inputs saw the same frames
 //! file_source    one input: big reads, the tail of one chunk carried to the next
-//!   compression  gzip, zstd, xz, lz4 found by their magic numbers, unpacked on the way (contract: unpack)
+//!   compression  gzip, zstd, xz, lz4, bzip2 found by their magic numbers, unpacked on the way (contract: unpack)
 //!   walk         what a format does: from a window of bytes to records
-//!     records    pcap and snoop: fixed record headers; finds its way again after damage
+//!     records    pcap, snoop, ERF: fixed record headers; finds its way again after damage
 //!     pcapng     blocks with a trailer
 //!   ledger       what was learnt of the input: counts, times, damage
 //! chunk_source   the contract of merge and file_source
 //! record, input_facts, read_error   what reading hands on, learns, and fails with (endian: byte order of numbers)
 //! ```
 
+pub(crate) mod bzip2;
 pub mod chunk_source;
 pub(crate) mod compression;
 pub(crate) mod endian;

@@ -11,6 +11,9 @@ pub(super) const MAX_FRAME_BYTES: u32 = 16 << 20;
 /// What is said of a file that ends within a record, or within a block.
 pub(super) const CUT_SHORT: &str = "cut short in the middle of a packet";
 
+/// What is said of a record whose time is left out.
+pub(super) const FAR_FROM_BOTH: &str = "a record of a time far from both its neighbours";
+
 /// The bytes at hand.
 #[derive(Clone, Copy)]
 pub(super) struct Window<'a> {

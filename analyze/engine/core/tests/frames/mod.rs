@@ -47,7 +47,19 @@ pub fn ipv4_with(options: &[u8], fragment: u16, protocol: u8, payload: &[u8]) ->
     let length = ((20 + options.len() + payload.len()) as u16).to_be_bytes();
     let fragment = fragment.to_be_bytes();
     let start = [first, 0, length[0], length[1], 0x12, 0x34, fragment[0], fragment[1], 61, protocol, 0, 0];
-    [&start, &SOURCE[..], &DESTINATION, options, payload].concat()
+    let mut header = [&start, &SOURCE[..], &DESTINATION, options].concat();
+    let checksum = !internet_sum(&header);
+    header[10..12].copy_from_slice(&checksum.to_be_bytes());
+    [&header, payload].concat()
+}
+
+/// The sum of RFC 1071 over an even number of bytes.
+pub fn internet_sum(bytes: &[u8]) -> u16 {
+    let mut sum: u32 = bytes.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(pair[1])).sum();
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    sum as u16
 }
 
 /// IPv6, hop limit 61; `payload` starts with the extension headers, if any.
@@ -250,7 +262,104 @@ pub fn shapes() -> Vec<(&'static str, u16, Vec<u8>)> {
         ("GTP-U, extension", 1, { over_udp(2152, &[0x34, 0xff, 0, 53, 0, 0, 0, 1, 0, 0, 0, 0x85, 1, 0x10, 9, 0], d) }),
         ("MPLS over UDP", 1, over_udp(6635, &bottom, d)),
     ];
+    all.extend(tags_and_envelopes(d, f));
+    all.extend(more_tunnels(d, f));
     let nested = over_udp(4789, &vxlan, &over_udp(6081, &[0, 0, 0x65, 0x58, 0, 0, 42, 0], &gre(0, 0x0800, &[], d)));
     all.push(("VXLAN, GENEVE, GRE", 1, nested));
     all
+}
+
+/// Tags that are no VLAN tags, and headers that adapters and programs put before frames.
+fn tags_and_envelopes(d: &[u8], f: &[u8]) -> Vec<(&'static str, u16, Vec<u8>)> {
+    let tag = |kind: u16, tag: &[u8], payload: &[u8]| ethernet(kind, &[tag, payload].concat());
+    let check = [7; 16];
+    let macsec = |header: &[u8]| ethernet(0x88e5, &[header, &[8, 0], d, &check].concat());
+    let pktap = |order: fn(u32) -> [u8; 4], kind: u32, payload: &[u8]| {
+        [&order(108)[..], &order(1), &order(kind), &[0; 96], payload].concat()
+    };
+    let ppi = |fields: &[u8], kind: u8, payload: &[u8]| {
+        [&[0, 0, 8 + fields.len() as u8, 0, kind, 0, 0, 0], fields, payload].concat()
+    };
+    // A field of another type, then the one of IEEE 802.11, whose flags stand behind a time.
+    let common = [&[9, 0, 2, 0, 1, 1], &[2, 0, 20, 0][..], &[0; 8], &[1, 0], &[0; 10]].concat();
+    let erf = |kind: u8, extensions: &[u8], wire: usize, payload: &[u8]| {
+        let wire = (wire as u16).to_be_bytes();
+        let length = ((16 + extensions.len() + payload.len()) as u16).to_be_bytes();
+        let head = [&[1; 8][..], &[kind, 4], &length, &[0, 0], &wire].concat();
+        [&head, extensions, payload].concat()
+    };
+    vec![
+        ("Cisco MetaData", 1, tag(0x8909, &[1, 1, 0, 1, 0, 2, 8, 0], d)),
+        ("Cisco MetaData, two options", 1, tag(0x8909, &[1, 2, 0, 1, 0, 2, 0, 9, 0, 9, 8, 0], d)),
+        ("VN-Tag", 1, tag(0x8926, &[0, 1, 0, 2, 8, 0], d)),
+        ("HSR", 1, tag(0x892f, &[0, 58, 0, 1, 8, 0], d)),
+        ("802.1CB", 1, tag(0xf1c1, &[0, 0, 0, 7, 8, 0], d)),
+        ("DSA behind an EtherType", 1, tag(0xdada, &[0, 0, 0xc0, 0, 0, 1, 8, 0], d)),
+        ("TRILL", 1, tag(0x22f3, &[0, 63, 0, 1, 0, 2], f)),
+        ("TRILL, options", 1, tag(0x22f3, &[0, 0x80, 0, 1, 0, 2, 1, 2, 3, 4, 5, 6, 7, 8], f)),
+        ("FabricPath", 1, tag(0x8903, &[0, 66], f)),
+        ("MACsec, unencrypted", 1, macsec(&[0, 0, 0, 0, 0, 1])),
+        ("MACsec, channel", 1, macsec(&[0x20, 0, 0, 0, 0, 1, 2, 2, 2, 2, 2, 2, 0, 1])),
+        ("MACsec, short", 1, macsec(&[0, 2 + d.len() as u8, 0, 0, 0, 1])),
+        ("MACsec in 802.1Q", 1, ethernet(0x8100, &vlan(0x88e5, &[&[0, 0, 0, 0, 0, 1, 8, 0], d, &check].concat()))),
+        ("a tag that nobody knows", 1, tag(0x9876, &[1, 2, 3, 4, 5, 6, 8, 0], d)),
+        ("IP over InfiniBand", 242, [&[3; 40][..], &[8, 0, 0, 0], d].concat()),
+        ("PKTAP", 258, pktap(u32::to_le_bytes, 1, f)),
+        ("PKTAP, big-endian, raw", 258, pktap(u32::to_be_bytes, 12, d)),
+        ("PPI", 192, ppi(&[], 1, f)),
+        ("PPI, 802.11 and check sequence", 192, {
+            ppi(&common, 105, &[&wifi(0, 1, &[], &snap(0x0800, d))[..], &[0xfc; 4]].concat())
+        }),
+        ("ARCnet", 7, [&[1, 2, 212, 0, 0, 9], d].concat()),
+        ("ARCnet, RFC 1051", 7, [&[1, 2, 240], d].concat()),
+        ("ARCnet, exception", 7, [&[1, 2, 212, 0xff, 0xff, 0xff, 0, 0, 9], d].concat()),
+        ("ARCnet of Linux", 129, [&[1, 2, 0, 0, 212, 0, 0, 9], d].concat()),
+        ("ERF, Ethernet", 197, erf(2, &[], f.len(), &[&[0, 0], f].concat())),
+        ("ERF, two extensions", 197, {
+            erf(0x82, &[&[0x80; 8], &[0; 8][..]].concat(), f.len(), &[&[0, 0], f].concat())
+        }),
+        ("ERF, padded", 197, erf(11, &[], f.len(), &[&[0, 0], f, &[0xee; 5]].concat())),
+        ("ERF, IPv4", 197, erf(22, &[], d.len(), d)),
+        ("ERF, PPP", 197, erf(1, &[], d.len() + 4, &[&[0xff, 3, 0, 0x21], d].concat())),
+        ("ERF, Cisco HDLC", 197, erf(5, &[], d.len() + 4, &[&[0x0f, 0, 8, 0], d].concat())),
+    ]
+}
+
+/// Tunnels whose ports do not prove them, and those that have none.
+fn more_tunnels(d: &[u8], f: &[u8]) -> Vec<(&'static str, u16, Vec<u8>)> {
+    let over_ip = |protocol: u8, parts: &[&[u8]]| ethernet(0x0800, &ipv4(protocol, &parts.concat()));
+    let over_udp = |port: u16, parts: &[&[u8]]| ethernet(0x0800, &ipv4(17, &udp(port, &parts.concat())));
+    let session = [0, 0, 0, 9];
+    let ppp = [&[0xff, 3, 0, 0x21], d].concat();
+    vec![
+        ("EtherIP", 1, over_ip(97, &[&[0x30, 0], f])),
+        ("L2TPv3, Ethernet", 1, over_ip(115, &[&session, f])),
+        ("L2TPv3, cookie", 1, over_ip(115, &[&session, &[0xee; 4], f])),
+        ("L2TPv3, long cookie and sublayer", 1, over_ip(115, &[&session, &[0xee; 8], &[0x40, 0, 0, 1], f])),
+        ("L2TPv3, PPP", 1, over_ip(115, &[&session, &ppp])),
+        ("L2TPv3 over UDP", 1, over_udp(1701, &[&[0, 3, 0, 0], &session, f])),
+        ("L2TPv2", 1, over_udp(1701, &[&[0, 2, 0, 1, 0, 2], &ppp])),
+        ("L2TPv2, length, sequence, offset", 1, {
+            over_udp(1701, &[&[0x4a, 2, 0, 80, 0, 1, 0, 2, 0, 7, 0, 8, 0, 2, 0, 0], &ppp])
+        }),
+        ("LISP", 1, over_udp(4341, &[&[0x88, 1, 2, 3, 0, 0, 7, 0], d])),
+        ("GUE", 1, over_udp(6080, &[&[0, 4, 0, 0], d])),
+        ("GUE, options", 1, over_udp(6080, &[&[2, 4, 0, 0], &[9; 8], d])),
+        ("GUE, direct", 1, over_udp(6080, &[d])),
+        ("GUE on another port", 1, over_udp(40123, &[&[0, 4, 0, 0], d])),
+        ("FOU", 1, over_udp(5555, &[d])),
+        ("FOU, GRE", 1, over_udp(5556, &[&[0x20, 0, 8, 0, 0, 0, 0, 1], d])),
+        ("VXLAN on another port", 1, over_udp(50_789, &[&[8, 0, 0, 0, 0, 0, 42, 0], f])),
+        ("VXLAN-GPE on another port", 1, over_udp(50_790, &[&[0x0c, 0, 0, 1, 0, 0, 42, 0], d])),
+        ("GENEVE on another port", 1, over_udp(50_081, &[&[1, 0, 0x65, 0x58, 0, 0, 42, 0, 1, 2, 3, 0], f])),
+        ("TZSP", 1, over_udp(37_008, &[&[1, 0, 0, 1, 10, 1, 7, 0, 1], f])),
+        ("TZSP, 802.11", 1, over_udp(37_008, &[&[1, 0, 0, 18, 1], &wifi(0, 1, &[], &snap(0x0800, d))])),
+        ("CAPWAP, 802.3", 1, over_udp(5247, &[&[0, 0x10, 2, 0, 0, 0, 0, 0], f])),
+        ("CAPWAP, 802.11", 1, {
+            over_udp(5247, &[&[0, 0x20, 3, 0], &[0; 12], &wifi(8, 1, &[0, 0], &snap(0x0800, d))])
+        }),
+        ("AYIYA, IPv4 in IPv6", 1, {
+            over_udp(5072, &[&[0x44, 0x52, 0x11, 41, 0, 0, 0, 1], &[5; 16], &[6; 20], &ipv6(4, d)])
+        }),
+    ]
 }

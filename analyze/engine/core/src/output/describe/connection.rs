@@ -3,7 +3,7 @@
 use crate::output::describe::account::account;
 use crate::output::describe::direction;
 use crate::output::describe::ledger::ledger;
-use crate::output::describe::outcome::{icmp_errors, outcome};
+use crate::output::describe::outcome::{icmp_errors, outcome, tunnels};
 use crate::output::describe::requests::requests;
 use crate::output::describe::tls::tls;
 use crate::output::describe::verdict::verdict;
@@ -44,6 +44,7 @@ pub fn connection(summary: &ConnectionSummary, visitor: &mut impl Visitor) {
     let bounds: Vec<String> = summary.bounds().list().map(|bound| bound.name().to_owned()).collect();
     visitor.texts(key!("bounds_reached", IfSet), &bounds);
     visitor.abridged(Abridged::Outcome, summary, |visitor| outcome(summary.outcome().as_ref(), visitor));
+    tunnels(summary.tunnels.as_deref(), visitor);
     visitor.abridged(Abridged::IcmpErrors, summary, |visitor| icmp_errors(summary.icmp_errors.as_deref(), visitor));
     visitor.in_document_only(|visitor| account(summary, visitor));
     visitor.abridged(Abridged::Verdict, summary, |visitor| verdict(summary.verdict().as_ref(), visitor));

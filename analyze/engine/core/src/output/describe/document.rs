@@ -49,8 +49,7 @@ fn input(input: &InputSummary, visitor: &mut impl Visitor) {
     visitor.text(key!("compression"), facts.compression);
     let names: Vec<String> = facts.link_types.iter().map(|&link_type| link_type_name(link_type).to_string()).collect();
     visitor.texts(key!("link_types"), &names);
-    let resolution_ns = i64::try_from(facts.time_resolution_ns).ok().filter(|ns| *ns > 0);
-    visitor.exact_seconds(key!("time_resolution_s"), resolution_ns);
+    visitor.number(key!("time_resolution_s"), Some(facts.time_resolution_s).filter(|seconds| *seconds > 0.0));
     visitor.integer(key!("packets"), Some(facts.packets));
     visitor.integer(key!("tcp_packets"), Some(input.tcp_packets));
     visitor.integer(key!("captured_bytes"), Some(facts.captured_bytes));
@@ -60,6 +59,14 @@ fn input(input: &InputSummary, visitor: &mut impl Visitor) {
     visitor.known_instant(key!("end_ns"), facts.end_ns);
     let undecoded = input.undecoded.iter().map(|(reason, count)| (reason.as_str(), *count));
     visitor.counts(key!("undecoded_packets"), undecoded);
+    let unread = (!input.unread_tunnels.is_empty()).then(|| input.unread_tunnels.iter());
+    visitor.records(key!("unread_tunnels", IfKnown), unread, |unread, visitor| {
+        visitor.text(key!("look"), unread.map(|unread| unread.look.name()).as_deref());
+        visitor.integer(key!("packets"), unread.map(|unread| unread.packets));
+        visitor.integer(key!("bytes"), unread.map(|unread| unread.bytes));
+        visitor
+            .integers(key!("ports"), unread.into_iter().flat_map(|unread| &unread.ports).map(|&port| u64::from(port)));
+    });
     visitor.records(key!("damage"), Some(facts.damage.iter()), |damage, visitor| {
         visitor.integer(key!("offset"), damage.map(|damage| damage.offset));
         visitor.integer(key!("skipped_bytes"), damage.map(|damage| damage.skipped_bytes));

@@ -1,6 +1,7 @@
 //! What became of connections, and the ICMP errors about them: of each connection, and counted for the whole capture.
 
 use crate::analysis::results::Summaries;
+use crate::decode::entered::TunnelPath;
 use crate::decode::icmp::IcmpError;
 use crate::output::describe::endpoint::{address_and_port, endpoint};
 use crate::output::describe::evidence::evidence;
@@ -43,6 +44,17 @@ pub(super) fn outcome(outcome: Option<&Outcome>, visitor: &mut impl Visitor) {
     evidence(outcome.map_or(&[], |outcome| &outcome.evidence), visitor);
     visitor.text(key!("remedy"), outcome.map(|outcome| outcome.remedy.as_str()));
     visitor.end();
+}
+
+/// The tunnels that a connection was found in.
+pub(super) fn tunnels(path: Option<&TunnelPath>, visitor: &mut impl Visitor) {
+    visitor.records(key!("tunnel", IfKnown), path.map(|path| path.list.iter()), |tunnel, visitor| {
+        visitor.text(key!("kind"), tunnel.map(|tunnel| tunnel.kind));
+        let outer: Vec<String> =
+            tunnel.into_iter().flat_map(|tunnel| tunnel.outer).map(|end| end.to_string()).collect();
+        visitor.texts(key!("outer"), &outer);
+        visitor.integer(key!("id"), tunnel.and_then(|tunnel| tunnel.id).map(u64::from));
+    });
 }
 
 /// ICMP errors about one connection.

@@ -56,6 +56,10 @@ pub(super) const CONNECTION: Section = Section {
         .values(|| Bound::ALL.map(Bound::name).to_vec()),
         field("outcome", "what became of it")
             .null("if it opened, moved its data and ended, and for one that the capture cut"),
+        field("tunnel", "the tunnels that it was found in, the outermost first").left_out("if there is none"),
+        field("tunnel[].kind", "such as `vxlan`, `geneve`, `gre`, `fou`"),
+        field("tunnel[].outer", "addresses of the packets around it: at the client's end, at the server's"),
+        field("tunnel[].id", "network identifier, key or session").null("if it has none"),
         field("icmp_errors", "ICMP errors that quote it, at most 16 ([outcome.md](outcome.md))"),
         field("icmp_errors[].time_ns", "when it passed"),
         field("icmp_errors[].type, icmp_errors[].code", "as in its header"),

@@ -89,6 +89,15 @@ pub(super) fn options<E: Endian>(mut bytes: &[u8], mut each: impl FnMut(u16, &[u
     true
 }
 
+/// Time between neighbours that is ordinary: as for classic pcap, 48 days.
+const JUMP_NS: i64 = 1_000_000_000 << 22;
+
+/// True if two times are ordinary neighbours.
+#[inline(always)]
+pub(super) fn near(a_ns: i64, b_ns: i64) -> bool {
+    a_ns.wrapping_sub(b_ns).wrapping_add(JUMP_NS) as u64 <= 2 * JUMP_NS as u64
+}
+
 /// How a time stamp of an interface becomes nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Scale {
@@ -150,12 +159,22 @@ impl Interface {
             .unwrap_or(Record::NO_TIME)
     }
 
-    /// Nanoseconds of one unit of time, 0 if finer.
-    pub(super) fn resolution_ns(&self) -> u64 {
+    /// As [`Self::time_ns`], of a stamp that is an ordinary neighbour of `last_ns`; none for any other.
+    #[inline]
+    pub(super) fn time_near(&self, stamp: u64, last_ns: i64) -> Option<i64> {
+        let time_ns = match self.scale {
+            Scale::Times(factor) => stamp.checked_mul(factor)?.wrapping_add_signed(self.offset_ns) as i64,
+            Scale::Over(_) | Scale::Binary(_) => self.time_ns(stamp),
+        };
+        near(time_ns, last_ns).then_some(time_ns)
+    }
+
+    /// Seconds of one unit of time.
+    pub(super) fn resolution_s(&self) -> f64 {
         match self.scale {
-            Scale::Times(factor) => factor,
-            Scale::Over(_) => 0,
-            Scale::Binary(bits) => 1_000_000_000_u64 >> bits.min(63),
+            Scale::Times(factor) => factor as f64 / 1e9,
+            Scale::Over(divisor) => 1.0 / (divisor as f64 * 1e9),
+            Scale::Binary(bits) => 0.5_f64.powi(bits as i32),
         }
     }
 }

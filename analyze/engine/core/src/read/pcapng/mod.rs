@@ -50,6 +50,8 @@ pub(super) struct PcapngWalk {
     drops: Drops,
     /// Drops that packets themselves report.
     dropped_before_packets: Option<u64>,
+    /// Time of the last packet that has one.
+    last_ns: i64,
     /// Start of the stretch that is passed over, and why.
     lost: Option<(u64, String)>,
 }
@@ -65,6 +67,7 @@ pub(super) fn open(input: u16, ledger: &mut Ledger) -> Box<dyn Walk> {
         first_interface: 0,
         drops: Drops::default(),
         dropped_before_packets: None,
+        last_ns: Record::NO_TIME,
         lost: None,
     })
 }
@@ -114,14 +117,20 @@ impl PcapngWalk {
                 return (at, Some(Stop::Bad(WRONG_TRAILER.to_owned())));
             }
             let block = Block { at, offset: window.base + at as u64, body };
-            self.other_block::<E>(kind, block, records, ledger);
+            if kind == block_type::ENHANCED_PACKET {
+                match self.is_timeless::<E>(window, block, records, ledger) {
+                    Ok(is_timeless) => self.enhanced_packet::<E>(block, is_timeless, records, ledger),
+                    Err(needed) => return (at, Some(Stop::Short(needed))),
+                }
+            } else {
+                self.other_block::<E>(kind, block, records, ledger);
+            }
             at = end;
         }
     }
 
     fn other_block<E: Endian>(&mut self, kind: u32, block: Block<'_>, records: &mut Vec<Record>, ledger: &mut Ledger) {
         match kind {
-            block_type::ENHANCED_PACKET => self.enhanced_packet::<E>(block, records, ledger),
             block_type::PACKET => self.obsolete_packet::<E>(block, records, ledger),
             block_type::SIMPLE_PACKET => self.simple_packet::<E>(block, records, ledger),
             block_type::INTERFACE => self.interface::<E>(block, ledger),
@@ -147,7 +156,7 @@ impl PcapngWalk {
             block.report_malformed_option(ledger);
         }
         let snap_length = (interface.snap_length != 0).then_some(interface.snap_length);
-        ledger.interface(interface.link_type, snap_length, interface.resolution_ns());
+        ledger.interface(interface.link_type, snap_length, interface.resolution_s());
         self.interfaces.push(interface);
     }
 

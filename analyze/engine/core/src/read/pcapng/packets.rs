@@ -2,13 +2,16 @@
 
 use crate::read::endian::{Endian, array_at, u32_at};
 use crate::read::ledger::Ledger;
-use crate::read::pcapng::blocks::{Block, PacketOptions, block_type};
-use crate::read::pcapng::{PcapngWalk, interface_at};
+use crate::read::pcapng::blocks::{Block, PacketOptions, block_type, near};
+use crate::read::pcapng::{FRAMING_BYTES, MAX_BLOCK_BYTES, PcapngWalk, interface_at};
 use crate::read::record::Record;
-use crate::read::walk::MAX_FRAME_BYTES;
+use crate::read::walk::{FAR_FROM_BOTH, MAX_FRAME_BYTES, Window};
 
 /// Fixed part of enhanced and obsolete packet blocks, without the trailer.
 pub(super) const PACKET_HEADER_BYTES: usize = 28;
+
+/// Blocks behind a packet among which the next of its interface is looked for.
+const MOST_BLOCKS: usize = 64;
 
 const SIMPLE_HEADER_BYTES: usize = 12;
 
@@ -25,7 +28,7 @@ impl PcapngWalk {
     /// Takes enhanced packet blocks that are sound and have no options; stops at any other block. Nearly all blocks of
     /// nearly all files end here, so this loop has to be tight.
     pub(super) fn plain_packets<E: Endian>(&mut self, bytes: &[u8], mut at: usize, records: &mut Vec<Record>) -> usize {
-        let mut frame = self.frame;
+        let (mut frame, mut last_ns) = (self.frame, self.last_ns);
         while let Some(head) = array_at::<PACKET_HEADER_BYTES>(bytes, at) {
             let [kind, length, index, high, low, captured, original] =
                 std::array::from_fn(|field| u32_at::<E>(head, 4 * field).unwrap_or(0));
@@ -40,9 +43,14 @@ impl PcapngWalk {
             let Some(interface) = self.interfaces.get(index as usize) else {
                 break;
             };
+            // What is far from the packet before is looked at closer.
+            let Some(time_ns) = interface.time_near(u64::from(high) << 32 | u64::from(low), last_ns) else {
+                break;
+            };
+            last_ns = time_ns;
             frame = frame.wrapping_add(1);
             records.push(Record {
-                time_ns: interface.time_ns(u64::from(high) << 32 | u64::from(low)),
+                time_ns,
                 offset: (at + PACKET_HEADER_BYTES) as u32,
                 captured_length: captured,
                 original_length: original,
@@ -54,20 +62,65 @@ impl PcapngWalk {
             });
             at = end;
         }
-        self.frame = frame;
+        (self.frame, self.last_ns) = (frame, last_ns);
         at
+    }
+
+    /// Whether the packet of an enhanced packet block has an impossible time; an error says how many bytes from the block's
+    /// start it takes to tell.
+    pub(super) fn is_timeless<E: Endian>(
+        &self,
+        window: Window<'_>,
+        block: Block<'_>,
+        records: &[Record],
+        ledger: &Ledger,
+    ) -> Result<bool, usize> {
+        let Some((packet, interface)) = packet_block::<E>(block.body)
+            .and_then(|packet| self.interfaces.get(packet.interface as usize).map(|interface| (packet, interface)))
+        else {
+            return Ok(false);
+        };
+        let time_ns = interface.time_ns(packet.stamp);
+        let number = interface_at(self.first_interface, packet.interface);
+        let timed = records.iter().rev().find(|known| known.interface == number && known.time_ns != Record::NO_TIME);
+        let last_ns = timed.map(|record| record.time_ns).or_else(|| ledger.last_ns(number));
+        let Some(last_ns) = last_ns.filter(|&last_ns| time_ns != Record::NO_TIME && !near(time_ns, last_ns)) else {
+            return Ok(false);
+        };
+        let mut at = block.at + block.body.len() + 4;
+        for _ in 0..MOST_BLOCKS {
+            let Some(head) = array_at::<PACKET_HEADER_BYTES>(window.bytes, at) else {
+                return if window.at_end { Ok(false) } else { Err(at + PACKET_HEADER_BYTES - block.at) };
+            };
+            let word = |field: usize| u32_at::<E>(head, 4 * field).unwrap_or(0);
+            if word(0) == block_type::ENHANCED_PACKET && word(2) == packet.interface {
+                let next_ns = interface.time_ns(u64::from(word(3)) << 32 | u64::from(word(4)));
+                return Ok(next_ns != Record::NO_TIME && near(next_ns, last_ns) && !near(next_ns, time_ns));
+            }
+            if word(0) == block_type::SECTION_HEADER || !(FRAMING_BYTES as u32..=MAX_BLOCK_BYTES).contains(&word(1)) {
+                return Ok(false);
+            }
+            at += word(1) as usize;
+        }
+        Ok(false)
     }
 
     pub(super) fn enhanced_packet<E: Endian>(
         &mut self,
         block: Block<'_>,
+        is_timeless: bool,
         records: &mut Vec<Record>,
         ledger: &mut Ledger,
     ) {
         let Some(packet) = packet_block::<E>(block.body) else {
             return block.report_unusable("a packet block without room for its packet", ledger);
         };
+        let last_ns = self.last_ns;
         self.packet::<E>(packet, block, records, ledger);
+        if is_timeless && let Some(record) = records.last_mut() {
+            ledger.damage(block.offset, 0, FAR_FROM_BOTH);
+            (record.time_ns, self.last_ns) = (Record::NO_TIME, last_ns);
+        }
     }
 
     fn packet<E: Endian>(
@@ -85,8 +138,12 @@ impl PcapngWalk {
         }
         let options = PacketOptions::parse::<E>(packet.options);
         self.frame = self.frame.wrapping_add(1);
+        let time_ns = interface.time_ns(packet.stamp);
+        if time_ns != Record::NO_TIME {
+            self.last_ns = time_ns;
+        }
         records.push(Record {
-            time_ns: interface.time_ns(packet.stamp),
+            time_ns,
             offset: (block.at + PACKET_HEADER_BYTES) as u32,
             captured_length: packet.captured,
             original_length: packet.original.max(packet.captured),

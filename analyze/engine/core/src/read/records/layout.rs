@@ -72,7 +72,11 @@ impl Declared {
 
     pub(super) fn tell(&self, ledger: &mut Ledger) {
         let unlimited = self.snap_length == 0 || self.snap_length > MAX_FRAME_BYTES;
-        ledger.interface(self.link_type, (!unlimited).then_some(self.snap_length), self.unit_ns().unsigned_abs());
+        ledger.interface(
+            self.link_type,
+            (!unlimited).then_some(self.snap_length),
+            1.0 / f64::from(self.units_per_second),
+        );
     }
 }
 

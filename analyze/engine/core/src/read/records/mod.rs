@@ -6,9 +6,11 @@
 //! record_walk  hops along the chain of records
 //!   judge      what an unusual header can be
 //!   search     the next place where records follow each other
-//! pcap, snoop  the two formats: their file headers and layouts
+//! pcap, snoop  two formats: their file headers and layouts
+//! erf          the third, which has no file header
 //! ```
 
+pub(crate) mod erf;
 pub(crate) mod judge;
 pub(crate) mod layout;
 pub(crate) mod pcap;

@@ -49,7 +49,7 @@ pub(in crate::read) fn open(header: &[u8], input: u16, ledger: &mut Ledger) -> R
         }
     };
     ledger.facts.format = "snoop";
-    ledger.interface(number, None, 1000);
+    ledger.interface(number, None, 1e-6);
     let declared = Declared { link_type: number, fcs_length: 0, snap_length: 0, units_per_second: 1_000_000 };
     Ok(Box::new(RecordWalk::new(Snoop, declared, input)))
 }

@@ -10,6 +10,7 @@
 use crate::packet::{Packet, option_bits, tcp_flags};
 use crate::tcp::connection::connection::Connection;
 use crate::tcp::connection::doubtful::{Held, agree, has_numbers_of, is_next};
+use crate::tcp::connection::rewritten;
 use crate::tcp::direction::direction::Direction;
 use crate::tcp::kernel::{FARTHEST_JUMP, NEAR_BYTES};
 use crate::tcp::stats::sequence::unwrap;
@@ -77,6 +78,10 @@ pub(crate) fn acknowledges_near(connection: &Connection, packet: &Packet, side: 
 #[cold]
 #[inline(never)]
 pub(crate) fn judge_ahead(connection: &mut Connection, packet: &Packet, side: usize) -> Judged {
+    if rewritten::is_copy(connection, packet, side) {
+        connection.directions[side].loss.capture_duplicates += 1;
+        return Judged::Refused;
+    }
     let [direction, peer] = [&connection.directions[side], &connection.directions[1 - side]];
     let known = direction.packets > 0 || direction.opening_seen;
     let above = |number: u32, direction: &Direction, room_bytes: u64| {
@@ -95,6 +100,10 @@ pub(crate) fn judge_ahead(connection: &mut Connection, packet: &Packet, side: us
 #[cold]
 #[inline(never)]
 pub(crate) fn judge_behind(connection: &mut Connection, packet: &Packet, side: usize) -> Judged {
+    if rewritten::is_copy(connection, packet, side) {
+        connection.directions[side].loss.capture_duplicates += 1;
+        return Judged::Refused;
+    }
     let [direction, peer] = [&connection.directions[side], &connection.directions[1 - side]];
     // What passes two points, a second apart, is behind by more than a window.
     if connection.two_points.is_some() || direction.unheard || peer.unheard {
@@ -150,6 +159,20 @@ fn judge(connection: &mut Connection, packet: &Packet, side: usize, outside: Out
         connection.doubtful = None;
         return Judged::Believed(Box::new([goes_on, other]));
     }
+    hold(connection, packet, side, own, goes_on, believed[side]);
+    Judged::Refused
+}
+
+/// Counts a packet as one that no window allows, and keeps it for what follows to prove it.
+fn hold(
+    connection: &mut Connection,
+    packet: &Packet,
+    side: usize,
+    own: Option<Held>,
+    goes_on: Option<Held>,
+    believed: u64,
+) {
+    let in_row = goes_on.map_or(0, |held| held.in_row) + 1;
     connection.directions[side].loss.unacceptable += 1;
     let is_repeated = own.is_some_and(|held| has_numbers_of(packet, &held.last));
     if !is_repeated {
@@ -160,10 +183,24 @@ fn judge(connection: &mut Connection, packet: &Packet, side: usize, outside: Out
             ..*packet
         };
         let first = goes_on.map_or(last, |held| if in_row > 2 { held.last } else { held.first });
-        let held = Held { first, last, in_row, believed: believed[side] };
+        let held = Held { first, last, in_row, believed };
         connection.doubtful.get_or_insert_default().0[side] = Some(held);
     }
-    Judged::Refused
+}
+
+/// Holds a packet that seems to be another connection's.
+#[cold]
+#[inline(never)]
+pub(crate) fn hold_elsewhere(connection: &mut Connection, packet: &Packet, side: usize) {
+    let [own, _] = held_now(connection, side);
+    let goes_on = own.filter(|held| is_next(packet, &held.last));
+    let believed = connection.directions[side].packets_so_far();
+    hold(connection, packet, side, own, goes_on, believed);
+}
+
+/// What is held of the side and of the other one, and still may be proved.
+pub(crate) fn held_now(connection: &Connection, side: usize) -> [Option<Held>; 2] {
+    held(connection, side, connection.directions.each_ref().map(|direction| direction.packets_so_far()))
 }
 
 /// What is held of the side, and of the other one, if they have sent nothing since that is believed.

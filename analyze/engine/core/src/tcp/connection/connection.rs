@@ -92,6 +92,8 @@ pub struct Connection {
     pub(crate) openings_twice: [bool; 2],
     /// Packets that no window allows, as long as what follows may show that the capture missed what lies between.
     pub(crate) doubtful: Option<Box<Doubtful>>,
+    /// By so much the client's numbers are moved on the other side of a device that rewrites them, and was captured, too.
+    pub(crate) rewritten_by: Option<u32>,
     /// Packets that may have been padded.
     pub(crate) padding: Option<Box<Padding>>,
     /// Number of the packet with which it was over.
@@ -162,6 +164,7 @@ impl Connection {
             copied_syn_ack: None,
             openings_twice: [false; 2],
             doubtful: None,
+            rewritten_by: None,
             padding: None,
             over_since: None,
             detailed: false,

@@ -4,10 +4,10 @@
 use crate::packet::{Packet, tcp_flags};
 
 /// What a capture passes over between two packets of one side that it shows, at most, if both are to prove each other.
-const FARTHEST_STEP: u32 = 1 << 26;
+pub(crate) const FARTHEST_STEP: u32 = 1 << 26;
 
 /// The last packets of one side whose numbers lie outside every window.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Held {
     /// The first of them that the last one goes on with, and the last: without options and payload, which may be gone.
     pub first: Packet,

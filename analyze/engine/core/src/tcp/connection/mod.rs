@@ -11,6 +11,7 @@
 //! reset            which RST is believed, and what refutes it
 //! ending_log, ending_notes       repeated SYNs, resets, what was retransmitted
 //! acceptable       which numbers are believed (doubtful)  padding        zeros that are no data (padded)
+//! elsewhere        what is of another connection         rewritten      numbers that a device draws anew
 //! duplicates, at_two_taps, congestion_bits              what a packet is besides its data
 //! watchers, watching   pauses and rounds of a direction, and when they are asked
 //! standstills      silences of each host, and their rhythm
@@ -30,6 +31,7 @@ pub mod connection;
 pub mod crossing;
 pub mod doubtful;
 pub mod duplicates;
+pub(crate) mod elsewhere;
 pub mod ending_log;
 pub mod ending_notes;
 pub mod environment;
@@ -45,6 +47,7 @@ pub mod padded;
 pub mod padding;
 pub mod payload_feed;
 pub mod reset;
+pub(crate) mod rewritten;
 pub mod rtt_by_echo;
 pub mod rtt_lengthened;
 pub(crate) mod speaking;

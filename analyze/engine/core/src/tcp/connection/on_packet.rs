@@ -13,6 +13,7 @@ use crate::tcp::connection::connection::Connection;
 use crate::tcp::connection::crossing;
 use crate::tcp::connection::doubtful::{Held, has_numbers_of};
 use crate::tcp::connection::duplicates;
+use crate::tcp::connection::elsewhere::is_elsewhere;
 use crate::tcp::connection::ending_notes;
 use crate::tcp::connection::environment::Environment;
 use crate::tcp::connection::loops;
@@ -48,6 +49,9 @@ pub fn on_packet(
     let stripped = may_be_padded(packet).then(|| padding::without_padding(connection, packet, bytes, side)).flatten();
     let packet = stripped.as_ref().unwrap_or(packet);
     let opens_or_resets = packet.flags & (tcp_flags::SYN | tcp_flags::RST) != 0;
+    if !opens_or_resets && is_elsewhere(connection, packet, side) {
+        return acceptable::hold_elsewhere(connection, packet, side);
+    }
     let may_lie_ahead = !opens_or_resets && acceptable::is_far_ahead(connection, packet, side);
     if may_lie_ahead {
         let judged = acceptable::judge_ahead(connection, packet, side);
@@ -178,7 +182,12 @@ fn settle(connection: &mut Connection, judged: Judged, side: usize, environment:
 }
 
 /// What was held is believed now: of the side, and of the other one.
-fn take_held(connection: &mut Connection, side: usize, held: [Option<Held>; 2], environment: &mut Environment) {
+pub(crate) fn take_held(
+    connection: &mut Connection,
+    side: usize,
+    held: [Option<Held>; 2],
+    environment: &mut Environment,
+) {
     for (side, held) in [(1 - side, held[1]), (side, held[0])] {
         let Some(Held { first, last, .. }) = held else { continue };
         let only_one = has_numbers_of(&first, &last);

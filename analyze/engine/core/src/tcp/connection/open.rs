@@ -14,6 +14,8 @@ use crate::tcp::connection::opened;
 use crate::tcp::connection::own_data;
 use crate::tcp::connection::packet_row::packet_row;
 use crate::tcp::connection::reset::{Believed, is_acceptable};
+use crate::tcp::connection::rewritten;
+use crate::tcp::connection::rewritten::Opening;
 use crate::tcp::connection::watchers::Watchers;
 use crate::tcp::direction::before_capture;
 use crate::tcp::events::bounds::Bound;
@@ -63,7 +65,8 @@ fn take_acknowledged_syn_ack(connection: &mut Connection, packet: &Packet) {
 pub(crate) fn complete_handshake(connection: &mut Connection, packet: &Packet, environment: &mut Environment) {
     take_acknowledged_syn_ack(connection, packet);
     let server = &connection.directions[1];
-    if packet.has(tcp_flags::ACK) && server.offer.seen && packet.acknowledgement == server.base as u32 {
+    let acknowledged = unwrap(server.base, packet.acknowledgement);
+    if packet.has(tcp_flags::ACK) && server.offer.seen && (server.base..=server.max).contains(&acknowledged) {
         opened::opened(connection, packet, environment);
     }
 }
@@ -91,6 +94,10 @@ pub(crate) fn opening_or_reset(
         if connection.two_points.is_some()
             && at_two_taps::has_passed_other_point(connection, packet, bytes, side).is_some()
         {
+            connection.directions[side].loss.capture_duplicates += 1;
+            return;
+        }
+        if rewritten::is_copy(connection, packet, side) {
             connection.directions[side].loss.capture_duplicates += 1;
             return;
         }
@@ -160,6 +167,21 @@ fn repeats(connection: &Connection, side: usize) -> u32 {
 fn take_syn(connection: &mut Connection, packet: &Packet, bytes: &[u8], side: usize) -> Option<bool> {
     let asked_ns =
         (packet.has(tcp_flags::ACK) && connection.handshake.syn.count > 1).then_some(connection.handshake.syn.last_ns);
+    match rewritten::judge_opening(connection, packet, side) {
+        Opening::Own => {}
+        Opening::Copy => {
+            connection.directions[side].loss.capture_duplicates += 1;
+            return None;
+        }
+        Opening::Original => {
+            // What was taken in its place stays counted as this one, and this one as the copy.
+            let direction = &mut connection.directions[side];
+            direction.loss.capture_duplicates += 1;
+            direction.begin(packet.sequence.wrapping_add(1));
+            connection.watchers[side] = Watchers::NONE;
+            return None;
+        }
+    }
     let openings = if side == 0 { &mut connection.handshake.syn } else { &mut connection.handshake.syn_ack };
     let repeated = openings.count > 0 && !openings.answers_crossing(packet);
     let before_ns = openings.last_ns;

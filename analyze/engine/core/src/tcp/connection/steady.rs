@@ -34,6 +34,7 @@ pub fn is_steady(connection: &Connection) -> bool {
         && connection.echo_loops.is_none()
         && connection.two_points.is_none()
         && connection.padding.is_none()
+        && (connection.doubtful.is_none() || acceptable::held_now(connection, 0) == [None, None])
 }
 
 /// Packets with one of these bits want a look of their own: where both sides agreed on congestion marks, those that report

@@ -47,6 +47,11 @@ pub(crate) fn take_empty(connection: &mut Connection, packet: &Packet, side: usi
         _ => Kind::PureAck,
     };
     direction.loss.probes += u32::from(kind != Kind::PureAck);
+    let position = unwrap(direction.max, packet.sequence);
+    if position < direction.max {
+        // Its receiver, which has gone on, may say so (RFC 9293 section 3.10.7.4).
+        direction.live().loss.asked.get_or_insert_default().push(packet.time_ns, position, 1);
+    }
     Arrived { kind, ..Arrived::default() }
 }
 
@@ -57,6 +62,7 @@ pub(crate) fn take_fin(connection: &mut Connection, packet: &Packet, side: usize
     let position = unwrap(direction.max, packet.sequence) + u64::from(packet.payload_length);
     if direction.fin.is_some() {
         direction.loss.fin += u32::from(packet.payload_length == 0);
+        direction.live().loss.asked.get_or_insert_default().push(packet.time_ns, position + 1, 1);
         return;
     }
     direction.fin = Some(position);

@@ -90,10 +90,9 @@ fn probe_kind(direction: &Direction, packet: &Packet, start: u64) -> Option<Kind
 
 /// Rule: docs/methods.md, "Stored out of order".
 fn count_late_original(direction: &mut Direction, placed: &Placed<'_>, exposure: Option<Exposure>, segments: u32) {
-    let &Placed { packet, context, .. } = placed;
-    let soon = exposure.is_some_and(|known| packet.time_ns.saturating_sub(known.time_ns) <= RECORDING_DISORDER_NS);
+    // Nobody acknowledges what has not come: it is the capture that stored it late.
     let behind_acknowledgement = exposure.is_some_and(|known| known.by_acknowledgement);
-    if context.beside_sender || (behind_acknowledgement && soon) {
+    if placed.context.beside_sender || behind_acknowledgement {
         direction.loss.capture_reordered += 1;
     } else {
         direction.loss.reordered = direction.loss.reordered.saturating_add(segments);
@@ -279,7 +278,7 @@ fn is_retransmission(placed: &Placed<'_>, exposure: &Exposure, live: &Live) -> b
     }
     let elapsed = packet.time_ns.saturating_sub(exposure.time_ns);
     if exposure.by_acknowledgement {
-        return elapsed > RECORDING_DISORDER_NS;
+        return elapsed > RECORDING_DISORDER_NS && !has_number_of_original(packet, live);
     }
     if packet.ip_version == 4 {
         let is_later = distance(packet.ip_id, exposure.ip_id) > 0;
@@ -294,6 +293,15 @@ fn is_retransmission(placed: &Placed<'_>, exposure: &Exposure, live: &Live) -> b
         None => (FASTEST_ANSWER * live.round_trips.srtt_ns().unwrap_or(0.0)).max(RECORDING_DISORDER_NS as f64),
     };
     elapsed as f64 >= answer_ns
+}
+
+/// It has the next number of a sender that counts its packets, or one that was passed over: had it been retransmitted, its original
+/// would have that.
+fn has_number_of_original(packet: &Packet, live: &Live) -> bool {
+    let numbers = &live.loss.identifications;
+    let is_own =
+        || numbers.missing_before(packet.ip_id).map_or(!numbers.is_known(packet.ip_id), |missing| missing == 0);
+    packet.ip_version == 4 && packet.ip_id != 0 && numbers.looks_consecutive() && is_own()
 }
 
 /// Decides about bytes seen before: is this the original, overtaken by its own retransmission? Then the retransmission

@@ -2,7 +2,7 @@
 
 use crate::packet::{Packet, option_bits, tcp_flags};
 use crate::tcp::events::offer::Offer;
-use crate::tcp::kernel::SMALLEST_TIMEOUT_NS;
+use crate::tcp::kernel::{LONGEST_DISTANCE_NS, LONGEST_NUMBERED_NS, SMALLEST_TIMEOUT_NS};
 
 /// No stack sends a SYN again with the same TSval within most of the second that RFC 6298 section 2 has it wait, in which every clock of
 /// timestamps has a step (RFC 7323 section 5.4).
@@ -36,6 +36,9 @@ pub struct Openings {
     last_tsval: Option<u32>,
     last_identity: (u16, u16),
     last_sequence: u32,
+    last_acknowledgement: u32,
+    /// Packets equal to the last one.
+    equal: u8,
     /// One of them acknowledged the other side's SYN.
     acknowledges: bool,
     /// The first of them, which were refused: nothing that comes later answers those.
@@ -65,6 +68,7 @@ impl Openings {
             // The SYN keeps its place as the first: that is what the other side answers.
             (self.acknowledges, self.newest_ns) = (true, packet.time_ns);
             (self.last_identity, self.last_sequence) = ((packet.ip_id, packet.checksum), packet.sequence);
+            self.last_acknowledgement = packet.acknowledgement;
             self.last_tsval = packet.timestamp();
             return true;
         }
@@ -73,7 +77,9 @@ impl Openings {
         let longest_ns = if tsval.is_some() { SOONEST_REPEAT_STAMPED_NS } else { SMALLEST_TIMEOUT_NS };
         let soon = packet.time_ns.saturating_sub(self.last_ns).abs() < longest_ns;
         let is_alike = identity.0 == self.last_identity.0 && packet.sequence == self.last_sequence;
-        if self.count > self.refused && soon && is_alike && tsval == self.last_tsval {
+        let is_equal = self.count > self.refused && soon && is_alike && tsval == self.last_tsval;
+        self.equal = if is_equal { self.equal.saturating_add(1) } else { 0 };
+        if is_equal && !self.is_sent_anew(packet) {
             // Which of the two is answered nobody can tell: they are less than a step of the clock apart, and the first stands.
             if asked_since {
                 (self.count, self.newest_ns) = (self.count + 1, packet.time_ns);
@@ -89,7 +95,37 @@ impl Openings {
         self.count += 1;
         (self.last_ns, self.newest_ns, self.newest_frame) = (packet.time_ns, packet.time_ns, packet.frame);
         (self.last_tsval, self.last_identity, self.last_sequence) = (tsval, identity, packet.sequence);
+        self.last_acknowledgement = packet.acknowledgement;
         true
+    }
+
+    /// A capture point makes one copy, soon. What comes equal for the third time, and later than that, a program has sent that makes
+    /// all its packets alike.
+    fn is_sent_anew(&self, packet: &Packet) -> bool {
+        self.equal > 1 && packet.time_ns.saturating_sub(self.last_ns) > LONGEST_DISTANCE_NS
+    }
+
+    /// By how much the number of a SYN is another than that of the only one, which it equals otherwise: IP identification, TSval, and
+    /// so soon that nobody has sent it again.
+    pub(crate) fn moved_by(&self, packet: &Packet) -> Option<u32> {
+        let by = packet.sequence.wrapping_sub(self.last_sequence);
+        (self.count == 1 && by != 0 && self.is_like_last(packet)).then_some(by)
+    }
+
+    /// What the last one acknowledged, if it acknowledged something else than `packet`, which it equals otherwise.
+    pub(crate) fn acknowledged_otherwise(&self, packet: &Packet) -> Option<u32> {
+        let is_other = self.count > 0 && packet.acknowledgement != self.last_acknowledgement;
+        (is_other && self.is_like_last(packet)).then_some(self.last_acknowledgement)
+    }
+
+    /// It has the last one's IP identification and TSval, and comes as soon as a copy.
+    fn is_like_last(&self, packet: &Packet) -> bool {
+        let is_numbered = packet.ip_id != 0;
+        let longest_ns = if is_numbered { LONGEST_NUMBERED_NS } else { LONGEST_DISTANCE_NS };
+        (is_numbered || packet.timestamp().is_some())
+            && packet.ip_id == self.last_identity.0
+            && packet.timestamp() == self.last_tsval
+            && packet.time_ns.saturating_sub(self.last_ns).abs() <= longest_ns
     }
 
     /// One of them acknowledged the other side's SYN.

@@ -5,6 +5,7 @@
 //! by_flow          packets of a chunk, flow by flow     table            finds and ends connections
 //! resumed          which packets make one connection    selection        whose packets are wanted
 //! slot             a place of the table               orders           numbers of packets among all
+//! taken_over       a connection whose SYN is missing
 //! memory_budget    what all of them take in memory
 //! ```
 
@@ -15,3 +16,4 @@ pub mod resumed;
 pub mod selection;
 mod slot;
 pub mod table;
+mod taken_over;

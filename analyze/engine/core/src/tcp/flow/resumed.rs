@@ -7,6 +7,7 @@ use crate::packet::{Packet, tcp_flags};
 use crate::tcp::connection::connection::Connection;
 use crate::tcp::connection::crossing;
 use crate::tcp::connection::open;
+use crate::tcp::connection::rewritten;
 use crate::tcp::events::close::{Close, Refused};
 use crate::tcp::events::openings::Openings;
 use crate::tcp::loss::retransmissions::LossCounters;
@@ -57,6 +58,9 @@ pub fn is_followed_by(connection: &Connection, packet: &Packet, from_client: boo
         let is_awaited = crossing::awaits_syn(connection, usize::from(!from_client))
             || own.base as u32 == packet.sequence.wrapping_add(1);
         return own.begun && !(peer.offer.seen && own.packets == 0) && !is_awaited;
+    }
+    if rewritten::is_moved_syn(connection, packet, usize::from(!from_client)) {
+        return false;
     }
     let openings = if from_client { &connection.handshake.syn } else { &connection.handshake.syn_ack };
     let waited = packet.time_ns.saturating_sub(openings.last_ns);

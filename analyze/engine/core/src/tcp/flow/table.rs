@@ -8,6 +8,7 @@ use crate::tcp::connection::on_packet;
 use crate::tcp::connection::steady;
 use crate::tcp::flow::memory_budget;
 use crate::tcp::flow::resumed;
+use crate::tcp::flow::taken_over;
 use crate::tcp::summary::stragglers;
 use crate::tcp::summary::summarize;
 use std::collections::VecDeque;
@@ -17,6 +18,7 @@ use hashbrown::HashTable;
 use crate::decode::hash::GOLDEN;
 use crate::packet::{Packet, tcp_flags};
 use crate::tcp::connection::connection::Connection;
+use crate::tcp::connection::doubtful::Held;
 use crate::tcp::connection::environment::Environment;
 use crate::tcp::connection::rtt_lengthened::stalled_trips;
 use crate::tcp::flow::by_flow::{Lines, Link};
@@ -229,6 +231,9 @@ impl Shard {
                 return self.take(index, packet, bytes, from_client, order);
             }
             State::Live(connection) => {
+                if let Some(held) = taken_over::taken_over(connection, packet, usize::from(!from_client)) {
+                    return self.take_over(index, held, packet, bytes, from_client, order);
+                }
                 let is_late = connection.over_since.is_some_and(|since| order - since > STRAGGLERS_WITHIN);
                 // Whether a SYN begins another connection is asked of the summary then.
                 let asks_summary = connection.over_but_for_rows && packet.has(tcp_flags::SYN);
@@ -313,14 +318,66 @@ impl Shard {
         let index = self.slots.len() as u32;
         let (slot, from_client) = Slot::new(packet, bytes);
         self.slots.push(slot);
-        if let Some(entry) = self.table.find_mut(spread(packet.flow_hash), |&entry| entry == old) {
-            *entry = index;
+        self.succeed(old, index, packet.flow_hash);
+        self.take(index, packet, bytes, from_client, order)
+    }
+
+    /// The connection of slot `new` uses the addresses and ports of `old` from now on.
+    fn succeed(&mut self, old: u32, new: u32, flow_hash: u32) {
+        if let Some(entry) = self.table.find_mut(spread(flow_hash), |&entry| entry == old) {
+            *entry = new;
         }
-        self.slots[old as usize].successor = index;
-        let recent = self.nearby.place(packet.flow_hash);
+        self.slots[old as usize].successor = new;
+        let recent = self.nearby.place(flow_hash);
         if *recent == old {
-            *recent = index;
+            *recent = new;
         }
+    }
+
+    /// The same, of a connection whose SYN is not in the capture: `held` are packets of it that came before `packet`, of the side that
+    /// sent that and of the other.
+    #[cold]
+    fn take_over(
+        &mut self,
+        old: u32,
+        held: [Option<Held>; 2],
+        packet: &Packet,
+        bytes: &[u8],
+        from_client: bool,
+        order: u64,
+    ) -> u32 {
+        let side = usize::from(!from_client);
+        if let Some(Slot { state: State::Live(connection), .. }) = self.slots.get_mut(old as usize) {
+            // They are no strays.
+            for (side, held) in [side, 1 - side].into_iter().zip(held) {
+                let unacceptable = &mut connection.directions[side].loss.unacceptable;
+                *unacceptable = unacceptable.saturating_sub(held.map_or(0, |held| u32::from(held.in_row)));
+            }
+        }
+        finish(&mut self.slots, old, &mut self.shared);
+        let index = self.slots.len() as u32;
+        let Some(before) = self.slots.get(old as usize) else { return old };
+        let State::Done(summary) = &before.state else { return old };
+        let number = self.detail.number(order, index + 1);
+        let mut connection = self.shared.spares.place(|| Connection::new(number, packet, bytes));
+        (connection.addresses, connection.ports) = (summary.addresses, summary.ports);
+        (connection.order, connection.detailed) = (order, self.detail.wants(number));
+        let slot = Slot {
+            address_key: before.address_key,
+            addresses_v6: before.addresses_v6.clone(),
+            ports: before.ports,
+            hash: before.hash,
+            successor: NONE,
+            state: State::Awaited,
+        };
+        let first = held.iter().flatten().map(|held| &held.first).min_by_key(|first| (first.time_ns, first.frame));
+        if let Some(first) = first {
+            (connection.start_ns, connection.end_ns) = (first.time_ns, first.time_ns);
+            (connection.input, connection.first_frame) = (first.input, first.frame);
+        }
+        on_packet::take_held(&mut connection, side, held, &mut self.shared.environment);
+        self.slots.push(Slot { state: State::Live(connection), ..slot });
+        self.succeed(old, index, packet.flow_hash);
         self.take(index, packet, bytes, from_client, order)
     }
 

@@ -61,6 +61,21 @@ pub fn settle(connections: &mut [Box<ConnectionSummary>], capture_end_ns: Option
     }
 }
 
+/// Of an input with as many frames that could not be read as its connections of one direction have packets: the other direction
+/// may be in those.
+pub fn doubt_one_direction(connections: &mut [Box<ConnectionSummary>], input: u16, unread_frames: u64) -> bool {
+    let is_one_sided =
+        |one: &ConnectionSummary| one.input == input && one.directions.iter().any(|side| side.packets == 0);
+    let packets = |one: &ConnectionSummary| one.directions.iter().map(|side| side.packets).sum::<u64>();
+    let alone = connections.iter().filter(|one| is_one_sided(one)).map(|one| packets(one)).sum::<u64>();
+    let is_doubtful = unread_frames > 0 && unread_frames >= alone;
+    if is_doubtful {
+        let told = |one: &ConnectionSummary| groups::outcome_kind(one) == Some(OutcomeKind::OneDirectionOnly);
+        connections.iter_mut().filter(|one| is_one_sided(one) && told(one)).for_each(|one| one.ending = None);
+    }
+    is_doubtful
+}
+
 fn may_be_unseen(connection: &ConnectionSummary) -> bool {
     let alone = connection.directions.iter().map(|side| side.packets).sum::<u64>() == 1;
     alone && groups::outcome_kind(connection) == Some(OutcomeKind::SynUnanswered) && connection.icmp_errors.is_none()

@@ -5,7 +5,7 @@
 //! summary          the fields, and what follows from them alone
 //! shown            whether it was acknowledged, and where it was seen
 //! not_measured     why a number is none, and what makes loss numbers less than sure
-//! stragglers       packets that come after the end
+//! stragglers       packets that come after the end (kept: what is needed for them)
 //! direction_rates  rates and shares of a direction
 //! summarize, summarize_direction   the state of a connection and of its directions becomes its summary
 //! over_time        token buckets in what was delivered, and what is kept of that
@@ -20,6 +20,7 @@ pub mod capture_faults;
 pub mod decision;
 mod direction_rates;
 pub mod ending;
+pub mod kept;
 pub mod not_measured;
 mod over_time;
 pub mod shown;

@@ -22,7 +22,7 @@ pub fn add_straggler(summary: &mut ConnectionSummary, packet: &Packet, bytes: &[
         .as_ref()
         .and_then(|kept| kept.recent.as_ref())
         .is_some_and(|recent| recent[side].age_ns(packet, bytes, LONGEST_DISTANCE_NS).is_some());
-    if repeats_the_last || repeats_another {
+    if repeats_the_last || repeats_another || is_rewritten(summary, packet, side) {
         summary.directions[side].loss.capture_duplicates += 1;
         return true;
     }
@@ -76,12 +76,26 @@ fn end_later(summary: &mut ConnectionSummary, packet: &Packet) {
     limits.flatten().for_each(|limits| after_data::take_straggler(limits, packet.time_ns, packet.frame));
 }
 
-/// A number of the packet lies far from all that the client has sent, which alone is known by then. A SYN has one of its own.
-fn is_outside(summary: &ConnectionSummary, packet: &Packet, side: usize) -> bool {
-    let number = match side {
+/// The client's number in the packet is that of the other side of a device that rewrites it.
+fn is_rewritten(summary: &ConnectionSummary, packet: &Packet, side: usize) -> bool {
+    let moved = summary.kept.as_ref().and_then(|kept| kept.rewritten_by).zip(summary.last_number_of_client());
+    moved.zip(client_number(packet, side)).is_some_and(|((by, last), number)| {
+        let distance = |number: u32| serial_difference(number, last).unsigned_abs();
+        distance(number.wrapping_sub(by)) < distance(number)
+    })
+}
+
+fn client_number(packet: &Packet, side: usize) -> Option<u32> {
+    match side {
         0 => Some(packet.sequence),
         _ => packet.has(tcp_flags::ACK).then_some(packet.acknowledgement),
-    };
-    let ahead = number.zip(summary.last_number_of_client()).map(|(number, last)| serial_difference(number, last));
+    }
+}
+
+/// A number of the packet lies far from all that the client has sent, which alone is known by then. A SYN has one of its own.
+fn is_outside(summary: &ConnectionSummary, packet: &Packet, side: usize) -> bool {
+    let ahead = client_number(packet, side)
+        .zip(summary.last_number_of_client())
+        .map(|(number, last)| serial_difference(number, last));
     !packet.has(tcp_flags::SYN) && ahead.is_some_and(|ahead| !(-FARTHEST_BEHIND..=NEAR_BYTES as i32).contains(&ahead))
 }

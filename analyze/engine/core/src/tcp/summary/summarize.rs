@@ -23,17 +23,17 @@ use crate::tcp::stats::compact::Measured;
 use crate::tcp::summary::bounds::bounds_reached;
 use crate::tcp::summary::capture_faults::unseen_side;
 use crate::tcp::summary::ending::Ending;
+use crate::tcp::summary::kept::Kept;
 use crate::tcp::summary::summarize_direction::{Context, details, summarise, summarise_pauses};
-use crate::tcp::summary::summary::{ConnectionDetails, ConnectionSummary, Judgement, Kept};
+use crate::tcp::summary::summary::{ConnectionDetails, ConnectionSummary, Judgement};
 use crate::tls::{StreamBytes, StreamDirection, TlsFacts};
 
 /// Ends a connection.
 pub fn summary_of(connection: &mut Connection, environment: &Environment) -> Box<ConnectionSummary> {
     let fixed_limit_ns = environment.fixed_spacing_limit_ns;
     syn_late::forget_late_syn(connection);
-    let vantage = vantage(connection);
+    let (vantage, ending) = (vantage(connection), Ending::of(connection));
     let contexts = [0, 1].map(|side| Context::of(connection, side, vantage.side, fixed_limit_ns));
-    let ending = Ending::of(connection);
     let facts = connection.tls.as_ref().and_then(|tracker| tracker.facts());
     let stream = facts.is_some().then(|| stream_bytes(connection));
     let is_http2 = connection.talk.as_ref().is_some_and(|talk| talk.plain.http2);
@@ -78,6 +78,7 @@ pub fn summary_of(connection: &mut Connection, environment: &Environment) -> Box
             ended_by: 0,
             ended_by_ns: i64::MIN,
             ending,
+            tunnels: None,
             icmp_errors: None,
             icmp_related: None,
             kept,
@@ -191,7 +192,9 @@ fn kept(connection: &mut Connection) -> Option<Box<Kept>> {
         Box::new(connection.directions.each_mut().map(|direction| packets(direction).unwrap_or_default()))
     });
     let refused = closing::refused_offer(connection);
-    (recent.is_some() || refused.is_some()).then(|| Box::new(Kept { recent, refused }))
+    let rewritten_by = connection.rewritten_by;
+    let is_any = recent.is_some() || refused.is_some() || rewritten_by.is_some();
+    is_any.then(|| Box::new(Kept { recent, refused, rewritten_by }))
 }
 
 /// From the first FIN to the acknowledgement of the last one, or to a reset behind it.

@@ -5,13 +5,13 @@
 use std::net::IpAddr;
 use std::num::NonZeroU64;
 
+use crate::decode::entered::TunnelPath;
 use crate::dns::Lookups;
-use crate::tcp::capture::recent_packets::RecentPackets;
 use crate::tcp::connection::nearer::Nearer;
 use crate::tcp::connection::vantage::Vantage;
 use crate::tcp::direction::byte_ledger::ByteLedger;
 use crate::tcp::events::bounds::BoundsReached;
-use crate::tcp::events::close::{Close, Refused};
+use crate::tcp::events::close::Close;
 use crate::tcp::events::ecn::{Echoes, Feedback};
 use crate::tcp::events::offer::Scaling;
 use crate::tcp::gaps::totals::{ByCause, CauseTotal, Gap, StallSummary};
@@ -30,6 +30,7 @@ use crate::tcp::stats::moments::{Moments, Statistics};
 use crate::tcp::stats::quantile_sketch::DurationSketch;
 use crate::tcp::summary::decision::Decision;
 use crate::tcp::summary::ending::{Ending, IcmpErrors};
+use crate::tcp::summary::kept::Kept;
 use crate::tcp::summary::shown::Shown;
 use crate::tcp::token_bucket::bucket::TokenBucket;
 use crate::tls::{StreamBytes, TlsFacts};
@@ -236,15 +237,6 @@ pub struct Judgement {
     pub decision: Option<Decision>,
 }
 
-/// What is kept of a connection that is over for packets that are still to come.
-#[derive(Debug, Clone)]
-pub struct Kept {
-    /// What each side sent last, if the capture shows copies: those of the last packets are still to come.
-    pub recent: Option<Box<[RecentPackets; 2]>>,
-    /// What the client offered, if a reset is all that came of it: that may have been another's, and the answer still comes.
-    pub refused: Option<Refused>,
-}
-
 /// What only some connections show.
 #[derive(Debug, Clone)]
 pub struct ConnectionDetails {
@@ -317,6 +309,8 @@ pub struct ConnectionSummary {
     pub ended_by_ns: i64,
     /// How it opened and ended, where that is not plain.
     pub ending: Option<Box<Ending>>,
+    /// The tunnels that it was found in.
+    pub tunnels: Option<Box<TunnelPath>>,
     /// ICMP errors about its packets.
     pub icmp_errors: Option<Box<IcmpErrors>>,
     /// ICMP errors that quote other addresses or ports, but a number that this connection sent.

@@ -1,0 +1,101 @@
+//! Datagrams that no port explains, by their look: a tunnel is believed if the packet inside proves it. What looks like a
+//! tunnel and cannot be proved, or is encrypted, is counted as unread.
+//!
+//! Rule: docs/methods.md, "Tunnels on any port".
+
+use crate::decode::entered::Entered;
+use crate::decode::layer::Layer;
+use crate::decode::numbers;
+use crate::decode::numbers::protocol;
+use crate::decode::over_udp::{Reader, geneve, gue, port, vxlan, vxlan_gpe};
+use crate::decode::proof::{Strictness, is_proved};
+use crate::decode::reason::Undecoded;
+use crate::decode::unread::Look;
+use crate::decode::view::View;
+
+/// The tunnel that a datagram's payload is, and what is inside.
+pub(super) fn read(payload: View<'_>, ports: [u16; 2]) -> Result<(Entered, View<'_>), Undecoded> {
+    let mut cut = None;
+    for (look, reader) in candidates(payload.data, payload.wire) {
+        let mut inside = payload;
+        match reader(&mut inside) {
+            Ok(entered) if is_proved(inside, entered.inner, Strictness::ByLook) => return Ok((entered, inside)),
+            Ok(_) if payload.data.len() < payload.wire as usize => cut = cut.or(Some(look)),
+            _ => {}
+        }
+    }
+    let unread = cut.or_else(|| encrypted(payload.data, payload.wire, ports));
+    Err(unread.map_or(Undecoded::NotTcp, |look| Undecoded::UnreadTunnel(look, ports[1])))
+}
+
+/// The tunnels that payload may be: the first bytes of each are nearly all prescribed.
+fn candidates(data: &[u8], wire: u32) -> impl Iterator<Item = (Look, Reader)> {
+    let [vx, gpe, gnv, direct, guev, gre] = match *data {
+        [b0, b1, b2, b3, _, _, _, b7, ..] => {
+            let kind = u16::from_be_bytes([b2, b3]);
+            let is_followed = matches!(kind, 0x6558 | 0x0800 | 0x86dd);
+            [
+                [b0, b1, b2, b3, b7] == [0x08, 0, 0, 0, 0],
+                [b0, b1, b2, b7] == [0x0c, 0, 0, 0] && (1..=3).contains(&b3),
+                b0 >> 6 == 0 && b1 & 0xbf == 0 && is_followed && b7 == 0,
+                is_whole_packet(b0, data, wire),
+                b0 & 0xe0 == 0 && matches!(b1, protocol::IPV4 | protocol::IPV6 | protocol::GRE),
+                b0 & 0x4f == 0 && b1 == 0 && is_followed,
+            ]
+        }
+        _ => [false; 6],
+    };
+    let all: [(bool, Look, Reader); 6] = [
+        (vx, Look::Vxlan, vxlan),
+        (gpe, Look::Vxlan, vxlan_gpe),
+        (gnv, Look::Geneve, geneve),
+        (direct, Look::Ip, direct_ip),
+        (guev, Look::Gue, gue),
+        (gre, Look::Gre, direct_gre),
+    ];
+    all.into_iter().filter(|(fits, ..)| *fits).map(|(_, look, reader)| (look, reader))
+}
+
+/// An IP packet that is exactly as long as the datagram.
+fn is_whole_packet(first: u8, data: &[u8], wire: u32) -> bool {
+    let length_at = |at: usize| {
+        data.get(at..).and_then(|rest| rest.first_chunk()).map(|bytes| u32::from(u16::from_be_bytes(*bytes)))
+    };
+    let carries = |at: usize| data.get(at).is_some_and(|&number| numbers::leads_to_tcp(number));
+    match first >> 4 {
+        4 => first & 15 >= 5 && length_at(2) == Some(wire) && carries(9),
+        6 => length_at(4).is_some_and(|length| length + 40 == wire) && carries(6),
+        _ => false,
+    }
+}
+
+/// Foo over UDP (Linux): nothing between the UDP header and the packet.
+fn direct_ip(_view: &mut View<'_>) -> Result<Entered, Undecoded> {
+    Ok(Entered::new("fou", None, Layer::Ip))
+}
+
+fn direct_gre(_view: &mut View<'_>) -> Result<Entered, Undecoded> {
+    Ok(Entered::new("fou", None, Layer::Protocol(protocol::GRE)))
+}
+
+/// Ports that VPNs use.
+const OPENVPN: u16 = 1194;
+
+const IPSEC_NAT: u16 = 4500;
+
+/// Tunnels that cannot be read by anybody without their keys.
+fn encrypted(data: &[u8], wire: u32, ports: [u16; 2]) -> Option<Look> {
+    let is_of = |port| ports.contains(&port);
+    match *data {
+        // WireGuard: initiation, response, cookie, data.
+        [1, 0, 0, 0, ..] if wire == 148 => Some(Look::WireGuard),
+        [2, 0, 0, 0, ..] if wire == 92 => Some(Look::WireGuard),
+        [3, 0, 0, 0, ..] if wire == 64 => Some(Look::WireGuard),
+        [4, 0, 0, 0, ..] if wire >= 32 && wire.is_multiple_of(16) => Some(Look::WireGuard),
+        // ESP in UDP (RFC 3948): the index is not 0, which marks IKE.
+        [a, b, c, d, ..] if is_of(IPSEC_NAT) && [a, b, c, d] != [0; 4] => Some(Look::Esp),
+        [1, ..] if is_of(port::CAPWAP) => Some(Look::Dtls),
+        [first, ..] if is_of(OPENVPN) && matches!(first >> 3, 1..=10) => Some(Look::OpenVpn),
+        _ => None,
+    }
+}
