@@ -136,9 +136,13 @@ def analyze(
     detail_connections: Sequence[int] = ...,
     measured_before: Analysis | None = None,
     compile_filter: Callable[[int, int], bytes] | None = None,
+    key_log: bytes | None = None,
     progress: Callable[[int], object] | None = None,
     interrupted: bool = False,
 ) -> Analysis: ...
+
+# A text in the format of key logs holds a secret of a kind that is used.
+def holds_secrets(text: bytes) -> bool: ...
 
 # Of the beginnings of two captures, the share of frames that both hold.
 def shared_frames(first: _Input, second: _Input) -> float | None: ...

@@ -54,6 +54,8 @@ class Options(NamedTuple):
     """Replace addresses, server names and folders by made-up ones (see `vmtrace.analyze.anonymize`)."""
     indexes: str | None = None
     """A folder that holds indexes (`OUT/indexes` of a corpus), for captures that have none beside them."""
+    key_log: str | None = None
+    """A file of secrets in NSS's key log format (`SSLKEYLOGFILE`): opens QUIC, and HTTP/2 inside TLS."""
 
 
 _DEFAULTS = Options()
@@ -102,6 +104,8 @@ def read(*sources: Source, options: Options = _DEFAULTS, progress: Progress | No
         from vmtrace.analyze.filter import checked
 
         checked(options.filter)
+    if options.key_log is not None:
+        _secrets(options.key_log)
     spool = Spool(progress)
     return Trace([opened(source, spool, keep=options.keep_input) for source in sources], options, progress, spool)
 
@@ -478,9 +482,18 @@ class Trace:
             detail_connections=packets_of,
             measured_before=before,
             compile_filter=_compiler(options.filter),
+            key_log=None if options.key_log is None else _secrets(options.key_log),
             progress=self._progress,
             interrupted=interrupted,
         )
+
+
+def _secrets(path: str) -> bytes:
+    """The text of a key log; raises `ValueError` if it holds no secret."""
+    text = Path(path).read_bytes()
+    if not _engine.holds_secrets(text):
+        raise ValueError(f"{path}: no secrets in it, or none in NSS's key log format (lines of label, random, secret)")
+    return text
 
 
 def _check_kinds(options: Options) -> None:
@@ -498,6 +511,7 @@ def _check_kinds(options: Options) -> None:
         ("allowed_bps", (Real, none), "a number"),
         ("packets_of", (Sequence,), "a sequence of connections' numbers"),
         ("indexes", (str, none), "a folder or prefix"),
+        ("key_log", (str, none), "the path of a file"),
     ):
         value = getattr(options, name)
         if not isinstance(value, kinds) or (isinstance(value, str) and str not in kinds):

@@ -318,6 +318,37 @@ def datagrams() -> Seeds:
     yield "esp", sent(3, [struct.pack("!II", 4096, n) + bytes(32) for n in numbers])
     yield "quic", sent(2, [b"\xc3\0\0\0\1\4abcd\0" + bytes(40)])
     yield "dns", sent(0, [b"\0\7\1\0\0\1\0\0\0\0\0\0\2s3\0\0\1\0\1"])
+def quic_datagrams() -> Seeds:
+    """Headers of every kind, nothing sealed."""
+    ids = b"\x08\x83\x94\xc8\xf0\x3e\x51\x57\x08" + b"\x08" + b"\xc1" * 8
+    first, second = b"\0\0\0\1", b"\x6b\x33\x43\xcf"
+    initial = b"\xc0" + first + ids + b"\0" + b"\x40\x40" + bytes(64)
+
+    def sent(*payloads: bytes) -> bytes:
+        return b"".join(bytes([at & 1]) + len(each).to_bytes(2) + each for at, each in enumerate(payloads))
+
+    yield "initial", sent(initial, initial)
+    yield "version_2", sent(b"\xd0" + second + ids + b"\0" + b"\x40\x40" + bytes(64))
+    yield "retry", sent(initial, b"\xf0" + first + ids + bytes(40))
+    yield "negotiation", sent(initial, b"\x80\0\0\0\0" + ids + first + second)
+    yield "short", sent(initial, b"\xe0" + first + ids + b"\x40\x40" + bytes(64), b"\x61" + b"\xc1" * 40)
+
+
+def http2_frames() -> Seeds:
+    """Settings, data and credit in turns, and both ends of a connection."""
+
+    def frame(kind: int, stream: int, payload: bytes) -> bytes:
+        return len(payload).to_bytes(3) + bytes([kind, 0]) + stream.to_bytes(4) + payload
+
+    settings = frame(4, 0, b"\0\4\0\0\x40\0")
+    yield (
+        "settings",
+        settings + frame(1, 1, b"x" * 26) + frame(0, 1, bytes(41)) + frame(8, 1, b"\0\0\x40\0" + bytes(37)),
+    )
+    yield (
+        "goaway",
+        frame(7, 0, bytes(4) + b"\0\0\0\x0b" + bytes(33)) + frame(3, 1, b"\0\0\0\x08") + frame(6, 0, bytes(8)),
+    )
 
 
 def dns_messages() -> Seeds:
@@ -479,6 +510,8 @@ TARGETS: dict[str, Callable[[], Seeds]] = {
         certificate_names,
         dns_messages,
         datagrams,
+        quic_datagrams,
+        http2_frames,
         fast_path,
         soup_analysis,
         whole_analysis,

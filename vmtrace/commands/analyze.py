@@ -80,6 +80,7 @@ def request_of(arguments: argparse.Namespace) -> Request:
         separate=arguments.separate,
         endpoint_url=arguments.endpoint_url,
         indexes=arguments.indexes,
+        keylog=arguments.keylog,
         anonymize=arguments.anonymize,
         quiet=arguments.quiet,
         no_color=arguments.no_color,
@@ -102,6 +103,12 @@ def _add_selection(group: argparse._ArgumentGroup) -> None:
         "--indexes",
         metavar="URL",
         help="folder of captures' indexes, e.g. OUT/indexes of vmtrace corpus analyze (default: next to each capture)",
+    )
+    group.add_argument(
+        "--keylog",
+        metavar="FILE",
+        help="secrets in NSS's key log format (SSLKEYLOGFILE): open QUIC, and HTTP/2 inside TLS (default: those that a"
+        " pcapng file holds)",
     )
     add_endpoint_url(group)
     group.add_argument(

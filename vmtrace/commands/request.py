@@ -30,6 +30,7 @@ class Request(NamedTuple):
     separate: bool | None = None
     endpoint_url: str | None = None
     indexes: str | None = None
+    keylog: str | None = None
     anonymize: bool = False
     quiet: bool = False
     no_color: bool = False
@@ -52,6 +53,7 @@ class Request(NamedTuple):
             keep_input=self.draws,
             anonymize=self.anonymize,
             indexes=self.indexes,
+            key_log=self.keylog,
         )
 
     @property

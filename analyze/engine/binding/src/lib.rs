@@ -30,7 +30,7 @@ mod _engine {
     #[pymodule_export]
     use super::result::Analysis;
     #[pymodule_export]
-    use super::run::{analyze, shared_frames};
+    use super::run::{analyze, holds_secrets, shared_frames};
     #[pymodule_export]
     use super::slices::{analyze_slices, merge_buckets, split};
     #[pymodule_export]

@@ -15,6 +15,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use vmtrace_core::analysis::{self, Failure, FilterCompiler, KnownConnection, Observer, Options};
 use vmtrace_core::read::{self, ReadError};
+use vmtrace_core::secrets::Keys;
 use vmtrace_core::tcp::capture::lag::Lag;
 
 use crate::errors::{failure_to_python, to_python};
@@ -33,11 +34,11 @@ pub(crate) type Outcome<T = analysis::Analysis> = Result<T, Failure>;
 /// through. `progress` is called about 20 times a second with the bytes of the inputs consumed so far. Ctrl-C ends the
 /// reading and gives what was measured until then, with `interrupted` set, as it is where the inputs are parts already.
 /// What could not be read while others could is in `errors`. With the result of `measured_before`, of the same inputs, nothing
-/// but the packets of `detail_connections` is in the result, and nothing but their flows is analysed.
+/// but the packets of `detail_connections` is in the result, and nothing but their flows is analysed. `key_log` is the text of a key log.
 #[expect(clippy::too_many_arguments, reason = "Python gives them by name")]
 #[pyfunction]
 #[pyo3(signature = (groups, *, threads = 1, oversize_abs_ns = None, allowed_bps = None,
-                    detail_connections = Vec::new(), measured_before = None, compile_filter = None, progress = None, interrupted = false))]
+                    detail_connections = Vec::new(), measured_before = None, compile_filter = None, key_log = None, progress = None, interrupted = false))]
 pub fn analyze(
     py: Python<'_>,
     groups: Vec<Vec<Input>>,
@@ -47,6 +48,7 @@ pub fn analyze(
     detail_connections: Vec<u32>,
     measured_before: Option<Py<Analysis>>,
     compile_filter: Option<Py<PyAny>>,
+    key_log: Option<&[u8]>,
     progress: Option<Py<PyAny>>,
     interrupted: bool,
 ) -> PyResult<Analysis> {
@@ -64,6 +66,7 @@ pub fn analyze(
         filter: compile_filter.map(PythonFilter::boxed),
         ..Options::default()
     };
+    options.key_log.read(key_log.unwrap_or_default());
     let known = measured_before.map(|before| known_in(&groups, &before.get().inner, &detail_connections));
     let observed = Arc::clone(&watch);
     let work = move || match known {
@@ -80,6 +83,14 @@ pub fn analyze(
         Err(Failure::Read(_)) if watch.stopped() => Err(PyKeyboardInterrupt::new_err(())),
         Err(failure) => Err(failure_to_python(py, &failure, &names)),
     }
+}
+
+/// A text in the format of key logs holds a secret of a kind that is used.
+#[pyfunction]
+pub fn holds_secrets(text: &[u8]) -> bool {
+    let keys = Keys::default();
+    keys.read(text);
+    keys.any()
 }
 
 /// Compares the beginnings of two captures: the share of frames that both hold, none if that cannot be said.

@@ -6,8 +6,11 @@
 //! read/      file bytes      -> Chunk of Records  (formats, compression, damage, merging)
 //! decode/    one Record      -> Packet            (link layers, tunnels, IP, TCP header)
 //! filter/    one frame       -> keep or not       (compiled BPF filters)
+//! secrets/   keys            -> plaintext         (derived and opened by ring)
 //! tls/       stream bytes    -> TLS facts         (handshake, records)
 //! dns/       port 53         -> lookups           (names of addresses)
+//! http2/     TCP payload     -> HTTP/2 facts      (frames, windows)
+//! quic/      datagrams       -> QUIC facts        (Initials, spin bit)
 //! tcp/       Packets         -> summaries         (state, loss, RTT, pauses, limits, verdict)
 //! quic/      datagrams       -> QUIC facts        (handshake, versions)
 //! flows/     not TCP         -> datagram flows    (numbers, protocols, neighbours)
@@ -25,11 +28,13 @@ pub mod decode;
 pub mod dns;
 pub mod filter;
 pub mod flows;
+pub mod http2;
 mod keyed;
 pub mod link_type;
 pub mod output;
 pub mod packet;
 pub mod quic;
 pub mod read;
+pub mod secrets;
 pub mod tcp;
 pub mod tls;

@@ -36,7 +36,7 @@ pub fn packets_of_stretches(
     options: &Options,
     observer: &dyn Observer,
 ) -> Result<Analysis, Failure> {
-    let mut shard = Shard::new(options.oversize_abs_ns, options.detail());
+    let mut shard = options.shard();
     let (mut lines, mut reassembler) = (Lines::default(), Reassembler::new());
     let (mut before_bytes, mut interrupted) = (0, false);
     let count = inputs.iter().map(|one| usize::from(one.input) + 1).max().unwrap_or(0);

@@ -20,12 +20,14 @@
 //!       stage  what both share: chunks taken in, filtered, counted by input
 //! slices       in two runs, on as many processes as there are: packets to slices, slices to connections
 //! indexed      packets of connections that are known, from the stretches that hold them (flow_index: which)
+//! fallbacks    TCP connections that followed QUIC without a reply
 //! options, results, failure   what the caller gives and gets
 //! ```
 
 pub(crate) mod copies;
 pub mod echoes;
 pub mod failure;
+pub mod fallbacks;
 pub mod flow_index;
 pub(crate) mod gaps_to_copies;
 pub(crate) mod held;

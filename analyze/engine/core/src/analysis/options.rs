@@ -1,7 +1,9 @@
 //! What the caller of an analysis gives: what to do, a compiler of filters, and who is to hear of the progress.
 
+use crate::secrets::SharedKeys;
 use crate::tcp::capture::lag::Lag;
 use crate::tcp::flow::selection::{Detail, KnownConnection};
+use crate::tcp::flow::table::Shard;
 
 /// Turns a filter into a BPF program for a link type.
 pub trait FilterCompiler: Send + Sync {
@@ -40,6 +42,8 @@ pub struct Options {
     pub detail_connections: Vec<u32>,
     /// The same of connections that an analysis before has found ([`crate::analysis::results::Analysis::known`]); then nothing else is analysed.
     pub known_connections: Vec<KnownConnection>,
+    /// Keys of protected traffic; those that the captures hold are added.
+    pub key_log: SharedKeys,
     /// Frames to take.
     pub filter: Option<Box<dyn FilterCompiler>>,
     /// Hosts that an analysis before found to be recorded late: their packets get their true time.
@@ -51,5 +55,12 @@ pub struct Options {
 impl Options {
     pub(crate) fn detail(&self) -> Detail {
         Detail::of(&self.detail_connections, &self.known_connections)
+    }
+
+    /// An empty shard.
+    pub(crate) fn shard(&self) -> Shard {
+        let mut shard = Shard::new(self.oversize_abs_ns, self.detail());
+        shard.shared.environment.keys = self.key_log.clone();
+        shard
     }
 }

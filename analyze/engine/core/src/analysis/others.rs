@@ -13,6 +13,7 @@ use crate::flows::neighbours::Neighbours;
 use crate::flows::protocols::{Amount, Protocols};
 use crate::flows::table::Flows;
 use crate::read::record::Chunk;
+use crate::secrets::SharedKeys;
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -34,6 +35,11 @@ pub struct Others {
 }
 
 impl Others {
+    /// Empty; QUIC is opened with keys of `keys`.
+    pub fn new(keys: &SharedKeys) -> Self {
+        Self { flows: Flows::new(keys), ..Self::default() }
+    }
+
     /// Fragments that never became a datagram are counted, too.
     pub fn end_fragments(&mut self, reassembler: &Reassembler) {
         let [packets, wire_bytes] = reassembler.given_up();

@@ -22,6 +22,7 @@ use crate::decode::batch::Batch;
 use crate::decode::fragments::Reassembler;
 use crate::decode::reason::CountsByInput;
 use crate::read::record::Chunk;
+use crate::secrets::SharedKeys;
 use crate::tcp::flow::by_flow::Lines;
 use crate::tcp::flow::memory_budget::Room;
 use crate::tcp::flow::table::Shard;
@@ -123,10 +124,10 @@ pub fn run(intake: &mut Intake<'_>, options: &Options, part: &Part) -> Collected
     let detail = options.detail();
     let shards = if detail.is_empty() { options.threads * SHARDS_PER_THREAD } else { 1 };
     let hall = Hall {
-        board: Mutex::new(Board::new(shards)),
+        board: Mutex::new(Board::new(shards, &options.key_log)),
         news: Condvar::new(),
         intake: Mutex::new(intake),
-        shards: (0..shards).map(|_| Mutex::new(Shard::new(options.oversize_abs_ns, detail.clone()))).collect(),
+        shards: (0..shards).map(|_| Mutex::new(options.shard())).collect(),
         room_of_shard: part.room.shared_by(shards),
         part,
         most_under_way: options.threads * CHUNKS_PER_THREAD,
@@ -136,7 +137,7 @@ pub fn run(intake: &mut Intake<'_>, options: &Options, part: &Part) -> Collected
 }
 
 impl Board {
-    fn new(shards: usize) -> Self {
+    fn new(shards: usize, keys: &SharedKeys) -> Self {
         Self {
             reading: false,
             at_end: false,
@@ -152,7 +153,7 @@ impl Board {
             next_order: 0,
             reassembler: Reassembler::new(),
             tallies: Tallies::default(),
-            others: Others::default(),
+            others: Others::new(keys),
         }
     }
 }

@@ -65,7 +65,7 @@ impl Reading {
         patience: Patience,
     ) -> Result<(Self, bool), Failure> {
         let source = Self::corrected(source, options, patience);
-        let mut intake = Intake::new(source, options.filter.as_deref(), observer);
+        let mut intake = Intake::new(source, options, observer);
         let run = if options.threads <= 1 { serial::run } else { parallel::run };
         let Collected { shards, tallies, others, is_overfull } = run(&mut intake, options, part);
         let mut reading = Self::of_frames(intake, tallies, others)?;

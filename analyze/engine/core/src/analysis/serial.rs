@@ -9,13 +9,12 @@ use crate::decode::fragments::Reassembler;
 use crate::decode::reason::CountsByInput;
 use crate::read::record::Chunk;
 use crate::tcp::flow::by_flow::Lines;
-use crate::tcp::flow::table::Shard;
 
 /// Runs to the end of the input, or until there are more connections than the part has room for.
 pub fn run(intake: &mut Intake<'_>, options: &Options, part: &Part) -> Collected {
-    let mut shard = Shard::new(options.oversize_abs_ns, options.detail());
+    let mut shard = options.shard();
     let mut tallies = Tallies::default();
-    let mut others = Others::default();
+    let mut others = Others::new(&options.key_log);
     let mut reassembler = Reassembler::new();
     let (mut chunk, mut batch, mut filtered) = (Chunk::default(), Batch::default(), Vec::new());
     let mut lines = Lines::of(part.hashes.clone());

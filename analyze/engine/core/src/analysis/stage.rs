@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::analysis::options::{FilterCompiler, Observer};
+use crate::analysis::options::{FilterCompiler, Observer, Options};
 use crate::analysis::others::Others;
 use crate::decode::batch::Batch;
 use crate::decode::reason::{Counts, CountsByInput};
@@ -13,6 +13,7 @@ use crate::flows::protocols::Amount;
 use crate::read::chunk_source::ChunkSource;
 use crate::read::read_error::ReadError;
 use crate::read::record::Chunk;
+use crate::secrets::SharedKeys;
 use crate::tcp::flow::table::Shard;
 
 /// The observer is asked once in so many chunks.
@@ -24,6 +25,9 @@ pub struct Intake<'a> {
     pub source: Box<dyn ChunkSource>,
     filter: Option<Filter<'a>>,
     observer: &'a dyn Observer,
+    keys: SharedKeys,
+    /// Bytes of the inputs' own key logs that are in it.
+    key_log_bytes: usize,
     chunks: u64,
     /// The observer ended the run.
     pub interrupted: bool,
@@ -35,14 +39,22 @@ pub struct Intake<'a> {
 
 impl<'a> Intake<'a> {
     /// A fresh run.
-    pub fn new(
-        source: Box<dyn ChunkSource>,
-        filter: Option<&'a dyn FilterCompiler>,
-        observer: &'a dyn Observer,
-    ) -> Self {
+    pub fn new(source: Box<dyn ChunkSource>, options: &'a Options, observer: &'a dyn Observer) -> Self {
+        let filter = options.filter.as_deref();
         let filter =
             filter.map(|compiler| Filter { compiler, programs: HashMap::new(), loopback: Loopback::default() });
-        Self { source, filter, observer, chunks: 0, interrupted: false, errors: Vec::new(), filter_error: None }
+        let keys = options.key_log.clone();
+        Self {
+            source,
+            filter,
+            observer,
+            keys,
+            key_log_bytes: 0,
+            chunks: 0,
+            interrupted: false,
+            errors: Vec::new(),
+            filter_error: None,
+        }
     }
 
     /// Reads the next chunk; false at the end. Returns how many frames the filter left out through `filtered`.
@@ -57,6 +69,7 @@ impl<'a> Intake<'a> {
                 Err(error) => self.errors.push(error),
             }
         }
+        self.take_secrets();
         self.chunks += 1;
         if self.chunks % CHUNKS_BETWEEN_REPORTS == 1 {
             self.interrupted = self.observer.progress(self.source.consumed_bytes());
@@ -68,6 +81,15 @@ impl<'a> Intake<'a> {
             return false;
         }
         true
+    }
+
+    /// Keys that the inputs hold themselves, which stand before the packets that they open.
+    fn take_secrets(&mut self) {
+        let bytes = self.source.key_log_bytes();
+        if bytes > self.key_log_bytes {
+            self.key_log_bytes = bytes;
+            self.source.inputs().iter().for_each(|facts| self.keys.read(&facts.tls_key_log));
+        }
     }
 }
 

@@ -333,6 +333,10 @@ impl ChunkSource for TimeOrder {
         inputs
     }
 
+    fn key_log_bytes(&self) -> usize {
+        self.inner.key_log_bytes()
+    }
+
     fn consumed_bytes(&self) -> u64 {
         self.inner.consumed_bytes()
     }

@@ -103,7 +103,7 @@ impl Key {
 }
 
 /// See the module. Index 0 is the sender of the first packet.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Flow {
     ends: [u128; 2],
     version: u8,

@@ -12,8 +12,9 @@ use crate::flows::flow::{Flow, Key, Lane};
 use crate::flows::layouts::Scheme;
 use crate::flows::numbers::Numbers;
 use crate::flows::protocols::Amount;
-use crate::quic::state::Datagram;
+use crate::quic::state::{Datagram, QuicState};
 use crate::read::record::Record;
+use crate::secrets::SharedKeys;
 use crate::tcp::summary::ending::IcmpErrors;
 
 /// Flows that are kept of a capture.
@@ -30,11 +31,17 @@ pub struct Flows {
     /// Key and place of the last packet's flow: most belong to the one before.
     last: Option<(Key, u32)>,
     followed: usize,
+    keys: SharedKeys,
     not_kept: Amount,
     not_followed: u64,
 }
 
 impl Flows {
+    /// An empty table; QUIC is opened with keys of `keys`.
+    pub fn new(keys: &SharedKeys) -> Self {
+        Self { keys: keys.clone(), ..Self::default() }
+    }
+
     /// Packets of flows whose numbers or QUIC state there was no room for.
     pub fn not_followed(&self) -> u64 {
         self.not_followed
@@ -64,13 +71,13 @@ impl Flows {
             return;
         };
         self.last = Some((key, place));
-        let Self { list, followed, not_followed, .. } = self;
+        let Self { list, keys, followed, not_followed, .. } = self;
         let Some(flow) = list.get_mut(place as usize) else { return };
         let side = usize::from(key.is_turned != flow.is_turned);
         let length = udp.map_or(at.other.payload_length, |udp| udp.length);
         let Some(lane) = flow.lanes.get_mut(side) else { return };
         lane.count(record.time_ns, length, at.wire_bytes);
-        let mut room = Room { followed, not_followed };
+        let mut room = Room { keys, followed, not_followed };
         let passed = |numbered| (numbered, record.time_ns, at.wire_bytes as u32);
         match udp {
             Some(udp) => datagram(flow, side, &udp, record, at.wire_bytes as u32, &mut room),
@@ -139,6 +146,7 @@ impl Flows {
 
 /// What is left for flows that take more than others.
 struct Room<'a> {
+    keys: &'a SharedKeys,
     followed: &'a mut usize,
     not_followed: &'a mut u64,
 }
@@ -163,7 +171,7 @@ fn datagram(flow: &mut Flow, side: usize, udp: &Udp<'_>, record: &Record, wire_b
             }
         }
         if flow.application() == Some(Application::Quic) && flow.quic.is_none() && room.take() {
-            flow.quic = Some(Box::default());
+            flow.quic = Some(Box::new(QuicState::with_keys(room.keys)));
         }
     }
     if let Some(quic) = &mut flow.quic {

@@ -1,12 +1,43 @@
-//! QUIC as the packets show it (RFC 9000): what each flow says without keys.
+//! QUIC of one connection from its datagrams: what can be read without keys, and with those of a key log
+//! (RFC 9000, 9001, 9002, 9312, 9369).
 //!
 //! ```text
-//! state    one flow: fed with each datagram, in the order of the capture
+//! bytes, version         bytes             -> integers; what differs between versions
+//! header                 a datagram        -> packets with long headers
+//! protection             Initials          -> contents, opened with keys that everybody can derive
+//! frame                  contents          -> frames
+//! hellos                 CRYPTO frames     -> ClientHello and ServerHello
+//! opening                datagrams' sizes  -> handshake time, round trips, the wait for address validation
+//! spin, ids              short headers     -> round trips by the spin bit; connection ids, stateless resets
+//! levels                 sealed packets    -> contents, opened with keys of a key log
+//! inside                 contents          -> packet numbers, round trips (numbers, round_trip, parameters), streams;
+//!                                             samples: shortest, longest and median of durations
+//! state                  all of it         -> QuicSummary (summary)
 //! ```
-//!
-//! The table of datagram flows ([`crate::flows`]) recognises a flow by its first long header, makes a [`QuicState`] for it and
-//! hands it that datagram and all that follow, of both directions. Results are read off it when the capture has ended.
 
-pub mod state;
+pub(crate) mod bytes;
+pub(crate) mod frame;
+pub(crate) mod header;
+pub(crate) mod hellos;
+pub(crate) mod ids;
+pub(crate) mod inside;
+pub(crate) mod levels;
+pub(crate) mod numbers;
+pub(crate) mod opening;
+pub(crate) mod parameters;
+pub(crate) mod protection;
+pub(crate) mod round_trip;
+pub(crate) mod samples;
+pub(crate) mod spin;
+pub(crate) mod state;
+pub(crate) mod streams;
+pub(crate) mod summary;
+pub(crate) mod version;
 
+pub use crate::quic::inside::{InsideSummary, PacketCounts, StreamSummary};
+pub use crate::quic::round_trip::AcknowledgedRtt;
+pub use crate::quic::samples::Durations;
+pub use crate::quic::spin::{SpinRtt, Stretched};
 pub use crate::quic::state::{Datagram, QuicState};
+pub use crate::quic::streams::FlowControl;
+pub use crate::quic::summary::{Close, CloseKind, IdSummary, QuicSummary};

@@ -1,75 +1,353 @@
-//! One QUIC flow, by its long headers (RFC 8999 section 5.1, RFC 9000 section 17.2).
+//! One connection from its datagrams, in the order of the capture. Knows nothing of addresses and flows.
+//!
+//! Who sent the first Initial is the client. A datagram that does not fit is counted and passed over.
 
-/// Longest connection id of the versions known.
-const LONGEST_CONNECTION_ID: usize = 20;
+use crate::quic::frame::{Frame, Frames};
+use crate::quic::header::{self, LongPacket};
+use crate::quic::hellos::CryptoStream;
+use crate::quic::ids::Ids;
+use crate::quic::inside::{HANDSHAKE, INITIAL, Inside, ONE_RTT, Opened};
+use crate::quic::levels::Session;
+use crate::quic::opening::{Contents, Opening};
+use crate::quic::protection::PacketKeys;
+use crate::quic::spin::Spin;
+use crate::quic::summary::{Close, CloseKind, IdSummary, QuicSummary};
+use crate::quic::version::{Kind, Version};
+use crate::secrets::SharedKeys;
 
-/// QUIC version 2 (RFC 9369), which numbers its packet types otherwise.
-const VERSION_2: u32 = 0x6b33_43cf;
+/// Versions kept of a version negotiation.
+const MAX_VERSIONS: usize = 16;
 
-/// One datagram of a flow.
+/// Characters kept of a reason phrase.
+const MAX_REASON_CHARS: usize = 200;
+
+/// Initials that are tried with other keys than those that were right before.
+const MAX_TRIES: u32 = 64;
+
+/// A UDP payload, or what was captured of it.
 #[derive(Debug, Clone, Copy)]
 pub struct Datagram<'a> {
-    /// What was captured of the payload.
+    /// The bytes captured.
     pub bytes: &'a [u8],
-    /// Bytes of payload on the wire.
+    /// Bytes that were sent.
     pub length: u32,
     /// When it passed, Unix nanoseconds.
     pub time_ns: i64,
     /// Its frame.
     pub frame: u32,
-    /// Its direction: 0 is that of the flow's first datagram, the client's.
+    /// The side of the flow that sent it, 0 or 1.
     pub side: usize,
 }
 
-/// What is known of a flow.
-#[derive(Debug, Clone, Default)]
+/// Keys of Initials, and what they were derived from.
+#[derive(Debug)]
+struct InitialKeys {
+    version: Version,
+    destination: Box<[u8]>,
+    keys: [PacketKeys; 2],
+}
+
+/// See the module.
+#[derive(Debug, Default)]
 pub struct QuicState {
-    /// Version of the last long header that has one; none before, 0 is version negotiation and never kept.
-    pub version: Option<u32>,
-    /// Datagrams that begin with an Initial packet, by direction.
-    pub initials: [u64; 2],
+    client: Option<usize>,
+    version: Option<u32>,
+    initial_keys: Option<InitialKeys>,
+    /// Initials of the client and the server, opened.
+    crypto: [Option<Box<CryptoStream>>; 2],
+    largest_initial: [Option<u64>; 2],
+    opening: Opening,
+    spin: Spin,
+    ids: [Ids; 2],
+    negotiated: Vec<u32>,
+    close: Option<Close>,
+    unread: Unread,
+    /// With keys.
+    inside: Option<Box<Inside>>,
+    buffer: Vec<u8>,
+}
+
+/// Packets that nothing was learned from, by the reason.
+#[derive(Debug, Default)]
+struct Unread {
+    unknown_version: u64,
+    malformed: u64,
+    sealed_initials: u64,
+    cut_initials: u64,
+    tries: u32,
 }
 
 impl QuicState {
-    /// The payload begins with a long header of a version that is known or reserved for practice.
+    /// A connection whose keys may be in `log`.
+    pub fn with_keys(log: &SharedKeys) -> Self {
+        Self { inside: log.any().then(|| Box::new(Inside::new(log.clone()))), ..Self::default() }
+    }
+
+    /// The payload begins with a long header of a version that is known or reserved.
     pub fn begins(bytes: &[u8]) -> bool {
-        let Some(header) = LongHeader::read(bytes) else { return false };
-        let is_known = matches!(header.version, 0 | 1 | VERSION_2) || header.version >> 8 == 0x00ff_0000;
-        is_known || header.version & 0x0f0f_0f0f == 0x0a0a_0a0a
+        header::long_header(bytes).is_some_and(|header| header.is_plausible())
+    }
+
+    /// Ids that packets to the client (0) or the server (1) may carry, for a flow that goes on from other addresses.
+    pub fn ids(&self, end: usize) -> impl Iterator<Item = &[u8]> {
+        self.ids.iter().skip(end).take(1).flat_map(Ids::known)
     }
 
     /// Takes the next datagram.
     pub fn datagram(&mut self, datagram: Datagram<'_>) {
-        let Some(header) = LongHeader::read(datagram.bytes) else { return };
-        if header.version != 0 {
-            self.version = Some(header.version);
+        let mut contents = Contents::default();
+        let from = self.role(datagram.side);
+        let mut rest = datagram.bytes;
+        while let Some(&first) = rest.first() {
+            if !header::is_long(first) {
+                // Padding behind the last packet has no fixed bit.
+                if first & 0x40 != 0 {
+                    contents.one_rtt = true;
+                    self.short_packet(from, rest, &datagram);
+                }
+                break;
+            }
+            rest = self.long_packet(from, rest, &datagram, &mut contents);
         }
-        if header.is_initial() {
-            self.initials[datagram.side & 1] += 1;
+        self.opening.datagram(from, u64::from(datagram.length), datagram.time_ns, &contents);
+    }
+
+    /// 0 for the client, 1 for the server: by who came first, until an Initial proves another.
+    fn role(&mut self, side: usize) -> usize {
+        usize::from(*self.client.get_or_insert(side) != side)
+    }
+
+    /// Returns what follows it in the datagram.
+    fn long_packet<'a>(
+        &mut self,
+        from: usize,
+        packet: &'a [u8],
+        datagram: &Datagram<'_>,
+        contents: &mut Contents,
+    ) -> &'a [u8] {
+        let Some(header) = header::long_header(packet) else {
+            self.unread.malformed += 1;
+            return &[];
+        };
+        if header.version == 0 {
+            contents.negotiation = true;
+            self.negotiated.clear();
+            let versions = header.rest.chunks_exact(4).filter_map(|number| number.first_chunk::<4>());
+            self.negotiated.extend(versions.map(|number| u32::from_be_bytes(*number)).take(MAX_VERSIONS));
+            return &[];
         }
+        self.version = Some(header.version);
+        let Some(version) = Version::of(header.version) else {
+            self.unread.unknown_version += 1;
+            return &[];
+        };
+        let Some(long) = header::long_packet(packet, version) else {
+            self.unread.malformed += 1;
+            return &[];
+        };
+        if long.kind != Kind::Retry {
+            self.ids[from].chosen(header.source);
+        }
+        let (this, rest) = packet.split_at(long.bytes.min(packet.len()));
+        match long.kind {
+            Kind::Initial => {
+                contents.initials += 1;
+                contents.token |= !long.token.is_empty();
+                self.initial(from, version, &long, this, datagram);
+            }
+            Kind::Handshake => {
+                contents.handshake_bytes = Some(contents.handshake_bytes.unwrap_or(0).max(long.bytes));
+                self.keyed(HANDSHAKE, from, this, long.number_offset, datagram);
+            }
+            Kind::Retry => contents.retry = true,
+            Kind::ZeroRtt => {}
+        }
+        rest
+    }
+
+    fn initial(
+        &mut self,
+        from: usize,
+        version: Version,
+        long: &LongPacket<'_>,
+        packet: &[u8],
+        datagram: &Datagram<'_>,
+    ) {
+        if packet.len() < long.bytes {
+            self.unread.cut_initials += 1;
+            return;
+        }
+        let Some((number, range)) = self.open_initial(from, version, long, packet) else {
+            self.unread.sealed_initials += 1;
+            return;
+        };
+        self.largest_initial[from] = self.largest_initial[from].max(Some(number));
+        let contents = self.buffer.get(range).unwrap_or_default();
+        let crypto = self.crypto[from].get_or_insert_with(|| Box::new(CryptoStream::new()));
+        crypto.contents(contents);
+        note_close(&mut self.close, from, contents, datagram.time_ns);
+        if let Some(inside) = &mut self.inside {
+            if from == 0
+                && let Some(hello) = &crypto.assembler.messages.client_hello
+            {
+                inside.client_parameters(&hello.quic_parameters);
+            }
+            let opened = Opened { from, space: INITIAL, number, contents, time_ns: datagram.time_ns };
+            inside.packet(&opened, &mut self.ids[from]);
+        }
+    }
+
+    /// Opens a packet with keys of the log, if it has them. False if it stays closed.
+    fn keyed(
+        &mut self,
+        space: usize,
+        from: usize,
+        packet: &[u8],
+        number_offset: usize,
+        datagram: &Datagram<'_>,
+    ) -> bool {
+        let Self { inside: Some(inside), crypto: [Some(client), server], buffer, .. } = self else { return false };
+        let Some(hello) = &client.assembler.messages.client_hello else { return false };
+        let cipher = server.as_ref().and_then(|server| server.assembler.messages.server_hello.as_ref());
+        let version = self.version.and_then(Version::of).unwrap_or(Version::One);
+        let session = Session { random: &hello.random, cipher: cipher.map(|hello| hello.cipher), version };
+        let Some((number, range)) = inside.open(space, &session, from, packet, number_offset, buffer) else {
+            return false;
+        };
+        let contents = buffer.get(range).unwrap_or_default();
+        note_close(&mut self.close, from, contents, datagram.time_ns);
+        inside.packet(&Opened { from, space, number, contents, time_ns: datagram.time_ns }, &mut self.ids[from]);
+        true
+    }
+
+    /// Opens an Initial with the keys that were right before, or else with those of its own destination, in its own version.
+    fn open_initial(
+        &mut self,
+        from: usize,
+        version: Version,
+        long: &LongPacket<'_>,
+        packet: &[u8],
+    ) -> Option<(u64, std::ops::Range<usize>)> {
+        let largest = self.largest_initial[from];
+        if let Some(known) = self.initial_keys.as_ref().filter(|known| known.version == version)
+            && let Some(opened) = known.keys[from].open(packet, long.number_offset, largest, &mut self.buffer)
+        {
+            return Some(opened);
+        }
+        self.unread.tries += 1;
+        if self.unread.tries > MAX_TRIES {
+            return None;
+        }
+        // The first Initial; one after a Retry; or the peer speaks another version (RFC 9368).
+        let own = Some(long.header.destination).filter(|_| from == 0);
+        let other_version = self.initial_keys.as_ref().map(|known| &*known.destination);
+        for destination in own.into_iter().chain(other_version) {
+            let keys = PacketKeys::of_initials(version, destination)?;
+            if let Some(opened) = keys[from].open(packet, long.number_offset, None, &mut self.buffer) {
+                self.initial_keys = Some(InitialKeys { version, destination: destination.into(), keys });
+                return Some(opened);
+            }
+        }
+        None
+    }
+
+    fn short_packet(&mut self, from: usize, packet: &[u8], datagram: &Datagram<'_>) {
+        let round_trip_ns = self.opening.round_trip_ns();
+        let Some(&first) = packet.first() else { return };
+        self.spin.packet(from, first & 0x20 != 0, datagram.time_ns, round_trip_ns);
+        let id_bytes = self.ids[1 - from].bytes();
+        let opened = id_bytes.is_some_and(|bytes| self.keyed(ONE_RTT, from, packet, 1 + bytes, datagram));
+        self.ids[1 - from].short_packet(packet, datagram.time_ns);
+        if !opened && self.inside.as_ref().is_some_and(|inside| inside.is_reset(from, packet)) {
+            self.close.get_or_insert(reset(from, datagram.time_ns));
+        }
+    }
+
+    /// What is known so far; none if nothing of it was QUIC.
+    pub fn summary(&self) -> Option<QuicSummary> {
+        let client_side = self.client?;
+        let [client, server] = &self.crypto;
+        let client = client.as_ref().map(|stream| stream.messages());
+        let server = server.as_ref().map(|stream| stream.messages());
+        let hello = client.and_then(|messages| messages.client_hello).unwrap_or_default();
+        let halves = self.opening.round_trip_halves_ns();
+        let only = if let [only] = &hello.alpn[..] { Some(only.clone()) } else { None };
+        let opening = &self.opening;
+        let inside = self.inside.as_ref().and_then(|inside| inside.summary());
+        let without_keys = self.inside.as_ref().map_or(0, |inside| inside.sealed());
+        let span = opening.last_initial_ns.zip(opening.first_ns);
+        Some(QuicSummary {
+            client_side,
+            version: self.version,
+            sni: hello.sni,
+            alpn: self.inside.as_ref().and_then(|inside| inside.alpn.clone()).or(only),
+            alpn_offered: hello.alpn,
+            initials: opening.initials,
+            initials_span_ns: span.map(|(last_ns, first_ns)| last_ns.saturating_sub(first_ns)),
+            retry: opening.retries > 0,
+            version_negotiation: self.negotiated.clone(),
+            handshake_ns: opening.handshake_ns,
+            handshake_rtt_ns: halves,
+            handshake_round_trips: opening.round_trips(server.is_some_and(|messages| messages.hello_retry)),
+            amplification_wait_ns: opening.is_seen().then_some(opening.amplification_wait_ns),
+            spin_rtt: self.spin.round_trips(opening.round_trip_ns()),
+            connection_ids: [0, 1].map(|end| IdSummary {
+                bytes: self.ids[end].bytes().map(|bytes| bytes as u64),
+                used: self.ids[end].used,
+            }),
+            close: self.close.clone().or_else(|| self.stateless_reset()),
+            inside,
+            unread: self.unread.reason(self.version, without_keys),
+        })
+    }
+
+    /// The last packets with short headers that one end sent went to ids that the other never had.
+    fn stateless_reset(&self) -> Option<Close> {
+        let (side, time_ns) = [1, 0].into_iter().find_map(|side| Some((side, self.ids[1 - side].strange_since_ns?)))?;
+        Some(reset(side, time_ns))
     }
 }
 
-/// The part of a long header that all versions share.
-struct LongHeader {
-    first: u8,
-    version: u32,
+fn reset(side: usize, time_ns: i64) -> Close {
+    Close { side, kind: CloseKind::StatelessReset, code: None, reason: String::new(), time_ns }
 }
 
-impl LongHeader {
-    fn read(bytes: &[u8]) -> Option<Self> {
-        let &[first, v0, v1, v2, v3, destination_length] = bytes.first_chunk()?;
-        let source_length = usize::from(*bytes.get(6 + usize::from(destination_length))?);
-        let are_sound =
-            usize::from(destination_length) <= LONGEST_CONNECTION_ID && source_length <= LONGEST_CONNECTION_ID;
-        let version = u32::from_be_bytes([v0, v1, v2, v3]);
-        // Version negotiation leaves the fixed bit open.
-        let is_long = first & 0xc0 == 0xc0 || first & 0x80 != 0 && version == 0;
-        (is_long && are_sound).then_some(Self { first, version })
+impl Unread {
+    fn reason(&self, version: Option<u32>, without_keys: u64) -> Option<String> {
+        let packets = |count: u64| if count == 1 { "1 packet".to_owned() } else { format!("{count} packets") };
+        let mut reasons = Vec::new();
+        if self.unknown_version > 0 {
+            let number = version.unwrap_or(0);
+            reasons.push(format!("{} of a version that is not known (0x{number:08x})", packets(self.unknown_version)));
+        }
+        if self.malformed > 0 {
+            reasons.push(format!("{} malformed", packets(self.malformed)));
+        }
+        if self.cut_initials > 0 {
+            reasons.push(format!("{} cut by the snap length", packets(self.cut_initials)));
+        }
+        if self.sealed_initials > 0 {
+            reasons.push(format!(
+                "{} under keys that the client's first Initial would show",
+                packets(self.sealed_initials)
+            ));
+        }
+        if without_keys > 0 {
+            reasons.push(format!("{} that no key in the key log fits", packets(without_keys)));
+        }
+        (!reasons.is_empty()).then(|| reasons.join(", "))
     }
+}
 
-    fn is_initial(&self) -> bool {
-        let initial = if self.version == VERSION_2 { 1 } else { 0 };
-        self.version != 0 && self.first >> 4 & 3 == initial
+/// The first CONNECTION_CLOSE counts: the peer's reply to it says nothing new.
+fn note_close(close: &mut Option<Close>, side: usize, contents: &[u8], time_ns: i64) {
+    if close.is_some() {
+        return;
     }
+    *close = Frames::new(contents).find_map(|frame| {
+        let Frame::ConnectionClose { application, code, reason } = frame else { return None };
+        let kind = if application { CloseKind::Application } else { CloseKind::Transport };
+        let reason = String::from_utf8_lossy(reason).chars().take(MAX_REASON_CHARS).collect();
+        Some(Close { side, kind, code: Some(code), reason, time_ns })
+    });
 }

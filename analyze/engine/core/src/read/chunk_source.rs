@@ -21,6 +21,11 @@ pub trait ChunkSource: Send {
     /// Facts about the inputs so far, one entry per input; complete at the end.
     fn inputs(&self) -> Vec<InputFacts>;
 
+    /// Bytes of key logs that the inputs held so far.
+    fn key_log_bytes(&self) -> usize {
+        0
+    }
+
     /// Bytes consumed so far of the files as they lie on disk (compressed), for progress.
     fn consumed_bytes(&self) -> u64;
 }

@@ -418,6 +418,9 @@ impl ChunkSource for FileSource {
         vec![self.facts()]
     }
 
+    fn key_log_bytes(&self) -> usize {
+        self.ledger.facts.tls_key_log.len()
+    }
     fn consumed_bytes(&self) -> u64 {
         self.stream.consumed_bytes()
     }

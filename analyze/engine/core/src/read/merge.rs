@@ -201,6 +201,10 @@ impl ChunkSource for MergedSource {
         self.lanes.iter().map(|lane| lane.source.facts()).collect()
     }
 
+    fn key_log_bytes(&self) -> usize {
+        self.lanes.iter().map(|lane| lane.source.key_log_bytes()).sum()
+    }
+
     fn consumed_bytes(&self) -> u64 {
         self.lanes.iter().map(|lane| lane.source.consumed_bytes()).sum()
     }

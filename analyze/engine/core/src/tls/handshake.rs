@@ -6,7 +6,7 @@
 //! 1.3): only a hello is recognised there.
 
 use crate::tls::certificate::{CertificateNames, certificate_names};
-use crate::tls::hello::{self, ClientHello, ServerHello};
+use crate::tls::hello::{self, ClientHello, EncryptedExtensions, ServerHello};
 
 /// Longest hello that is kept; a longer one is read as if it were cut there.
 const MAX_HELLO_BYTES: usize = 64 << 10;
@@ -23,6 +23,9 @@ const UNREAD: u8 = 255;
 const CLIENT_HELLO: u8 = 1;
 
 const SERVER_HELLO: u8 = 2;
+
+/// In clear text only where its record or packet was opened.
+const ENCRYPTED_EXTENSIONS: u8 = 8;
 
 const CERTIFICATE: u8 = 11;
 
@@ -41,16 +44,17 @@ enum Position {
 
 /// What the handshake messages of one direction said.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Messages {
-    pub(super) client_hello: Option<ClientHello>,
+pub(crate) struct Messages {
+    pub(crate) client_hello: Option<ClientHello>,
     /// The last ServerHello that is not a HelloRetryRequest.
-    pub(super) server_hello: Option<ServerHello>,
-    pub(super) hello_retry: bool,
+    pub(crate) server_hello: Option<ServerHello>,
+    pub(crate) hello_retry: bool,
     /// Length of the first Certificate message with its header, bytes.
     pub(super) certificate_bytes: Option<u64>,
     /// Names in its first certificate; none if none of its bytes were captured.
     pub(super) certificate_names: Option<CertificateNames>,
     pub(super) server_hello_done: bool,
+    pub(crate) encrypted_extensions: Option<EncryptedExtensions>,
     /// Message boundaries were lost at some point: a message that was not seen may have been sent.
     pub(super) incomplete: bool,
 }
@@ -59,19 +63,19 @@ impl Messages {}
 
 /// Cuts the handshake stream into messages.
 #[derive(Debug)]
-pub(super) struct Assembler {
+pub(crate) struct Assembler {
     header: [u8; 4],
     position: Position,
     ciphertext: bool,
     /// What was captured of the message at hand, if it is kept.
     kept: Vec<u8>,
-    pub(super) messages: Messages,
+    pub(crate) messages: Messages,
     /// A message of type ClientHello or ServerHello with a sane length and version was begun.
     pub(super) hello_begun: bool,
 }
 
 impl Assembler {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             header: [0; 4],
             position: Position::Header { have: 0 },
@@ -83,7 +87,7 @@ impl Assembler {
     }
 
     /// A handshake record begins; `after_cipher_change` if ChangeCipherSpec has passed in this direction.
-    pub(super) fn record_start(&mut self, after_cipher_change: bool) {
+    pub(crate) fn record_start(&mut self, after_cipher_change: bool) {
         let inside_hello = matches!(self.position, Position::Body { kind: CLIENT_HELLO | SERVER_HELLO, .. });
         self.ciphertext = after_cipher_change;
         if self.position == Position::Lost || (after_cipher_change && !inside_hello) {
@@ -103,7 +107,7 @@ impl Assembler {
     }
 
     /// Takes captured bytes of a record body.
-    pub(super) fn bytes(&mut self, mut bytes: &[u8]) {
+    pub(crate) fn bytes(&mut self, mut bytes: &[u8]) {
         while let Some((&first, rest)) = bytes.split_first() {
             match self.position {
                 Position::Lost => return,
@@ -154,7 +158,7 @@ impl Assembler {
     }
 
     /// The messages so far, with a hello that is still incomplete read as far as it goes.
-    pub(super) fn messages_so_far(&self) -> Messages {
+    pub(crate) fn messages_so_far(&self) -> Messages {
         let mut messages = self.messages.clone();
         if let Position::Body { kind, .. } = self.position {
             read_message(&mut messages, kind, &self.kept, true);
@@ -180,14 +184,14 @@ impl Assembler {
 
     fn body(&mut self, kind: u8, bytes: &[u8]) {
         let most = match kind {
-            CLIENT_HELLO | SERVER_HELLO => MAX_HELLO_BYTES,
+            CLIENT_HELLO | SERVER_HELLO | ENCRYPTED_EXTENSIONS => MAX_HELLO_BYTES,
             CERTIFICATE if self.messages.certificate_names.is_none() => MAX_CERTIFICATE_BYTES,
             _ => return,
         };
         let room = most - self.kept.len().min(most);
         self.kept.extend_from_slice(bytes.get(..room).unwrap_or(bytes));
         match self.kept.get(..2) {
-            _ if kind == CERTIFICATE => {}
+            _ if matches!(kind, CERTIFICATE | ENCRYPTED_EXTENSIONS) => {}
             Some([3, 0..=4] | [0x7f, _]) => self.hello_begun = true,
             Some(_) => self.lose(),
             None => {}
@@ -230,6 +234,7 @@ fn read_message(messages: &mut Messages, kind: u8, body: &[u8], cut: bool) {
             Some(hello) => messages.server_hello = Some(hello),
             None => {}
         },
+        ENCRYPTED_EXTENSIONS => messages.encrypted_extensions = Some(hello::encrypted_extensions(body)),
         CERTIFICATE => {
             messages.certificate_names.get_or_insert_with(|| certificate_names(body));
         }

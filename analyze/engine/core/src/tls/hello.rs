@@ -4,8 +4,8 @@
 //! that is malformed or cut off takes nothing else with it.
 
 use tls_parser::{
-    TlsExtension, TlsMessageHandshake, parse_tls_client_hello_extension, parse_tls_handshake_client_hello,
-    parse_tls_handshake_msg_server_hello, parse_tls_server_hello_extension,
+    TlsExtension, TlsExtensionType, TlsMessageHandshake, parse_tls_client_hello_extension,
+    parse_tls_handshake_client_hello, parse_tls_handshake_msg_server_hello, parse_tls_server_hello_extension,
 };
 
 /// The random of a ServerHello that is a HelloRetryRequest (RFC 8446 section 4.1.3): SHA-256 of "HelloRetryRequest".
@@ -14,48 +14,57 @@ const HELLO_RETRY_RANDOM: [u8; 32] = [
     0x16, 0x7a, 0xbb, 0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c,
 ];
 
+/// Transport parameters of QUIC (RFC 9001 section 8.2).
+const QUIC_PARAMETERS: TlsExtensionType = TlsExtensionType(57);
+
 /// What is kept of a ClientHello.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct ClientHello {
-    pub(super) session_id: Vec<u8>,
-    pub(super) sni: Option<String>,
-    pub(super) alpn: Vec<String>,
-    pub(super) early_data: bool,
+pub(crate) struct ClientHello {
+    /// What a key log finds its secrets by.
+    pub(crate) random: Vec<u8>,
+    pub(crate) session_id: Vec<u8>,
+    pub(crate) sni: Option<String>,
+    pub(crate) alpn: Vec<String>,
+    pub(crate) early_data: bool,
     /// Length of the first pre-shared key identity: the ticket of an earlier session.
-    pub(super) ticket_bytes: Option<u16>,
+    pub(crate) ticket_bytes: Option<u16>,
+    /// Transport parameters of QUIC.
+    pub(crate) quic_parameters: Vec<u8>,
     /// The end of the message was not captured: what is missing here may have been said there.
-    pub(super) cut: bool,
+    pub(crate) cut: bool,
 }
 
 impl ClientHello {
     /// True if the client offers a version of HTTP, in which the server has nothing to say before a request.
-    pub(super) fn offers_http(&self) -> bool {
+    pub(crate) fn offers_http(&self) -> bool {
         self.alpn.iter().any(|name| name == "h2" || name.starts_with("http/"))
     }
 }
 
 /// What is kept of a ServerHello or HelloRetryRequest.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct ServerHello {
-    pub(super) retry: bool,
-    pub(super) version: u16,
-    pub(super) cipher: u16,
-    pub(super) compression: u8,
-    pub(super) session_id: Vec<u8>,
-    pub(super) alpn: Option<String>,
-    pub(super) psk: bool,
+pub(crate) struct ServerHello {
+    pub(crate) retry: bool,
+    pub(crate) random: Vec<u8>,
+    pub(crate) version: u16,
+    pub(crate) cipher: u16,
+    pub(crate) compression: u8,
+    pub(crate) session_id: Vec<u8>,
+    pub(crate) alpn: Option<String>,
+    pub(crate) psk: bool,
     /// The end of the message was not captured: the version may have been negotiated there.
-    pub(super) cut: bool,
+    pub(crate) cut: bool,
 }
 
 /// Reads a ClientHello's body (after the four bytes of handshake header) or as much of it as there is.
-pub(super) fn client_hello(body: &[u8], cut: bool) -> ClientHello {
+pub(crate) fn client_hello(body: &[u8], cut: bool) -> ClientHello {
     let mut hello = ClientHello { cut, ..ClientHello::default() };
     let Ok((rest, parsed)) = parse_tls_handshake_client_hello(body) else {
         hello.cut = true;
         return hello;
     };
     hello.session_id = parsed.session_id.unwrap_or_default().to_vec();
+    hello.random = parsed.random.to_vec();
     for extension in extensions(parsed.ext, rest) {
         match parse_tls_client_hello_extension(extension) {
             Ok((_, TlsExtension::SNI(names))) => {
@@ -66,6 +75,7 @@ pub(super) fn client_hello(body: &[u8], cut: bool) -> ClientHello {
             Ok((_, TlsExtension::PreSharedKey(&[_, _, high, low, ..]))) => {
                 hello.ticket_bytes = Some(u16::from_be_bytes([high, low]));
             }
+            Ok((_, TlsExtension::Unknown(QUIC_PARAMETERS, parameters))) => hello.quic_parameters = parameters.to_vec(),
             _ => {}
         }
     }
@@ -73,7 +83,7 @@ pub(super) fn client_hello(body: &[u8], cut: bool) -> ClientHello {
 }
 
 /// Reads a ServerHello's body, or as much of it as there is; none if its cipher suite is not in it.
-pub(super) fn server_hello(body: &[u8], cut: bool) -> Option<ServerHello> {
+pub(crate) fn server_hello(body: &[u8], cut: bool) -> Option<ServerHello> {
     let mut draft_body;
     let mut body = body;
     let legacy_version = u16::from_be_bytes([*body.first()?, *body.get(1)?]);
@@ -101,6 +111,7 @@ pub(super) fn server_hello(body: &[u8], cut: bool) -> Option<ServerHello> {
     };
     hello.cut = cut;
     hello.retry = random == HELLO_RETRY_RANDOM;
+    hello.random = random.to_vec();
     hello.version = legacy_version;
     for extension in extensions(list, rest) {
         match parse_tls_server_hello_extension(extension) {
@@ -113,6 +124,27 @@ pub(super) fn server_hello(body: &[u8], cut: bool) -> Option<ServerHello> {
         }
     }
     Some(hello)
+}
+
+/// What is kept of EncryptedExtensions.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct EncryptedExtensions {
+    pub(crate) alpn: Option<String>,
+    /// Transport parameters of QUIC.
+    pub(crate) quic_parameters: Vec<u8>,
+}
+
+/// Reads the body of EncryptedExtensions.
+pub(crate) fn encrypted_extensions(body: &[u8]) -> EncryptedExtensions {
+    let mut found = EncryptedExtensions::default();
+    for extension in extensions(None, body) {
+        match parse_tls_server_hello_extension(extension) {
+            Ok((_, TlsExtension::ALPN(protocols))) => found.alpn = protocols.into_iter().find_map(protocol),
+            Ok((_, TlsExtension::Unknown(QUIC_PARAMETERS, parameters))) => found.quic_parameters = parameters.to_vec(),
+            _ => {}
+        }
+    }
+    found
 }
 
 /// Protocol name as text; none for the reserved names that keep servers tolerant (RFC 8701).

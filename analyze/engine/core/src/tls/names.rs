@@ -3,7 +3,7 @@
 use tls_parser::TlsCipherSuite;
 
 /// True for TLS 1.3 and its drafts (0x7fxx by the working group, 0xfbxx by one large deployment).
-pub(super) fn is_tls13(version: u16) -> bool {
+pub(crate) fn is_tls13(version: u16) -> bool {
     version == 0x0304 || matches!(version >> 8, 0x7f | 0xfb)
 }
 
@@ -26,7 +26,7 @@ pub(super) fn cipher(number: u16) -> String {
 }
 
 /// Name in the IANA registry of alerts.
-pub(super) fn alert(description: u8) -> String {
+pub(crate) fn alert(description: u8) -> String {
     let name = match description {
         0 => "close_notify",
         10 => "unexpected_message",

@@ -3,14 +3,14 @@
 //! Owns what a plausible header is; what records mean is for [`super::side`].
 
 /// Bytes of a record header.
-pub(super) const HEADER_BYTES: u64 = 5;
+pub(crate) const HEADER_BYTES: u64 = 5;
 
 /// Longest record body any version allows: 2^14 of plaintext and 2048 of expansion (RFC 5246 section 6.2.3).
 const MAX_BODY_BYTES: u16 = (1 << 14) + 2048;
 
 /// What a record carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ContentType {
+pub(crate) enum ContentType {
     ChangeCipherSpec,
     Alert,
     Handshake,
@@ -22,15 +22,15 @@ pub(super) enum ContentType {
 
 /// A record header that makes sense.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct RecordHeader {
-    pub(super) content_type: ContentType,
+pub(crate) struct RecordHeader {
+    pub(crate) content_type: ContentType,
     /// Bytes of the body that follows.
-    pub(super) length: u16,
+    pub(crate) length: u16,
 }
 
 impl RecordHeader {
     /// Reads a header; none if no TLS stack would write it.
-    pub(super) fn parse(bytes: [u8; 5]) -> Option<Self> {
+    pub(crate) fn parse(bytes: [u8; 5]) -> Option<Self> {
         let [kind, major, minor, high, low] = bytes;
         let length = u16::from_be_bytes([high, low]);
         let content_type = match kind {

@@ -89,11 +89,7 @@ struct Run {
 
 impl Run {
     fn new(hashes: &RangeInclusive<u32>, options: &Options) -> Self {
-        Self {
-            shard: Shard::new(options.oversize_abs_ns, options.detail()),
-            lines: Lines::of(hashes.clone()),
-            piece: Piece::default(),
-        }
+        Self { shard: options.shard(), lines: Lines::of(hashes.clone()), piece: Piece::default() }
     }
 
     /// Takes the next piece; how many bytes it has, 0 at the end.

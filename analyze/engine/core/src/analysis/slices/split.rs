@@ -58,7 +58,7 @@ pub fn split(
     sink: Sink<'_>,
 ) -> Result<Split, Failure> {
     let source = Reading::corrected(source, options, Patience::Once);
-    let mut intake = Intake::new(source, options.filter.as_deref(), observer);
+    let mut intake = Intake::new(source, options, observer);
     let mut slices = Slices::new(buckets, room_bytes);
     let (mut tallies, mut others, mut reassembler) = (Tallies::default(), Others::default(), Reassembler::new());
     let (mut chunk, mut batch, mut filtered) = (Chunk::default(), Batch::default(), Vec::new());

@@ -2,6 +2,7 @@
 
 use crate::output::describe::account::account;
 use crate::output::describe::direction;
+use crate::output::describe::http2::http2;
 use crate::output::describe::ledger::ledger;
 use crate::output::describe::outcome::{icmp_errors, outcome, tunnels};
 use crate::output::describe::requests::requests;
@@ -40,6 +41,8 @@ pub fn connection(summary: &ConnectionSummary, visitor: &mut impl Visitor) {
         visitor.end();
     }
     requests(summary, visitor);
+    let frames = summary.details.as_deref().and_then(|details| details.http2.as_deref());
+    visitor.in_document_only(|visitor| http2(frames, visitor));
     ledger(summary, visitor);
     let bounds: Vec<String> = summary.bounds().list().map(|bound| bound.name().to_owned()).collect();
     visitor.texts(key!("bounds_reached", IfSet), &bounds);

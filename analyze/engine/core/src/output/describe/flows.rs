@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 
 use crate::analysis::echoes::{EchoFlow, FlowKey};
+use crate::analysis::fallbacks::fallbacks;
 use crate::analysis::results::Analysis;
 use crate::flows::application::Application;
 use crate::flows::arrivals::HeldRate;
@@ -13,6 +14,7 @@ use crate::flows::packet_limit::{self, PacketLimit};
 use crate::flows::protocols::Amount;
 use crate::output::describe::endpoint::address_and_port;
 use crate::output::describe::outcome::icmp_errors;
+use crate::output::describe::quic::quic;
 use crate::output::describe::visitor::Visitor;
 use crate::output::fixed::thousandths;
 use crate::output::key::key;
@@ -27,9 +29,10 @@ const MOST_NEIGHBOURS: usize = 1000;
 pub(super) fn flows(analysis: &Analysis, visitor: &mut impl Visitor) {
     let flows = analysis.datagrams.flows.list();
     let echoes = analysis.echoes.by_flow();
+    let fallbacks = fallbacks(analysis);
     let listed = listed(flows);
     let items = listed.iter().filter_map(|&place| Some((place, flows.get(place)?)));
-    visitor.records(key!("flows"), Some(items), |found, visitor| flow(found, &echoes, visitor));
+    visitor.records(key!("flows"), Some(items), |found, visitor| flow(found, &echoes, &fallbacks, visitor));
     let mut rest = Amount::default();
     flows.iter().for_each(|flow| rest.add(flow.amount()));
     for flow in listed.iter().filter_map(|&place| flows.get(place)) {
@@ -59,7 +62,12 @@ fn listed(flows: &[Flow]) -> Vec<usize> {
     places
 }
 
-fn flow(found: Option<(usize, &Flow)>, echoes: &HashMap<FlowKey, EchoFlow>, visitor: &mut impl Visitor) {
+fn flow(
+    found: Option<(usize, &Flow)>,
+    echoes: &HashMap<FlowKey, EchoFlow>,
+    fallbacks: &HashMap<usize, u32>,
+    visitor: &mut impl Visitor,
+) {
     let flow = found.map(|(_, flow)| flow);
     let client = flow.map_or(0, Flow::client);
     let sides = [client, 1 - client];
@@ -94,13 +102,8 @@ fn flow(found: Option<(usize, &Flow)>, echoes: &HashMap<FlowKey, EchoFlow>, visi
         visitor.end();
     }
     icmp_errors(flow.and_then(|flow| flow.icmp_errors.as_deref()), visitor);
-    let quic = flow.and_then(|flow| flow.quic.as_deref());
-    if visitor.object(key!("quic"), quic.is_some()) {
-        let version = quic.and_then(|quic| quic.version).map(|version| format!("0x{version:08x}"));
-        visitor.text(key!("version"), version.as_deref());
-        visitor.integer(key!("initials"), quic.map(|quic| quic.initials.iter().sum()));
-        visitor.end();
-    }
+    let summary = flow.and_then(|flow| flow.quic.as_deref()).and_then(|quic| quic.summary());
+    quic(summary.as_ref(), found.and_then(|(place, _)| fallbacks.get(&place).copied()), visitor);
 }
 
 fn lane(lane: Option<&Lane>, visitor: &mut impl Visitor) {

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! document        inputs, outcomes of all connections, limits and servers that they share
-//! connection      endpoint, ledger (where the bytes went), tls, requests, outcome, account, verdict (evidence)
+//! connection      endpoint, ledger (where the bytes went), tls, requests, http2, outcome, account, verdict (evidence)
 //!   direction     loss, round_trips, spacing
 //!   flows, names  what is no TCP: datagram flows, neighbours, protocols; names looked up
 //! visitor         takes it all: crate::output::json, crate::output::columns, crate::output::fields
@@ -16,10 +16,12 @@ pub mod document;
 pub mod endpoint;
 mod evidence;
 mod flows;
+mod http2;
 pub mod ledger;
 pub mod loss;
 pub mod names;
 pub mod outcome;
+mod quic;
 pub mod requests;
 pub mod round_trips;
 pub mod spacing;

@@ -95,9 +95,7 @@ pub(super) const FLOWS: Section = Section {
         field("icmp_errors[].frame", "its frame"),
         field("icmp_errors[].mtu", "largest packet that goes further").unit("bytes").null("where it names none"),
         field("icmp_errors_not_listed", "more of them"),
-        field("quic", "what its long headers say:").null("of other protocols"),
-        field("quic.version", "version of the last long header").null("if none has one"),
-        field("quic.initials", "datagrams that begin with an Initial packet"),
+        field("quic", "what is known of its connection").null("of other protocols"),
     ],
 };
 

@@ -10,12 +10,12 @@ use crate::output::describe::outcome::around;
 use crate::output::describe::visitor::Visitor;
 use crate::output::fields::emitted::{Emitted, Gatherer, Kind};
 use crate::output::fields::field::{Field, Section};
-use crate::output::fields::{beyond, capture, direction, requests, verdict};
+use crate::output::fields::{beyond, capture, direction, http2, quic, requests, verdict};
 use crate::output::key::{Written, key};
 use crate::output::packets;
 
 /// All sections, in the order of the documentation.
-pub const SECTIONS: [Section; 25] = [
+pub const SECTIONS: [Section; 27] = [
     capture::DOCUMENT,
     capture::INPUTS,
     super::connection::CONNECTION,
@@ -28,6 +28,7 @@ pub const SECTIONS: [Section; 25] = [
     requests::REQUESTS,
     requests::REQUEST_TOTALS,
     requests::REQUEST_SERVERS,
+    http2::HTTP2,
     super::connection::LEDGER,
     verdict::VERDICT,
     verdict::EVIDENCE,
@@ -39,6 +40,7 @@ pub const SECTIONS: [Section; 25] = [
     beyond::WAITS,
     beyond::FLOWS,
     beyond::FLOW_DIRECTION,
+    quic::QUIC,
     beyond::NEIGHBOURS,
     beyond::PROTOCOLS,
 ];

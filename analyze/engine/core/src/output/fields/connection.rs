@@ -48,6 +48,7 @@ pub(super) const CONNECTION: Section = Section {
         field("requests_reason", "why `requests` is null although both sides sent data").values(|| {
             vec!["no_exchange", "overlapping", "unprompted", "ssh", "snap_length", "missing_packets", "no_time"]
         }),
+        field("http2", "frames of HTTP/2, in clear text or opened by keys").left_out("where none were read"),
         field("ledger", "where its bytes went"),
         field(
             "bounds_reached",

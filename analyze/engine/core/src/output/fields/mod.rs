@@ -3,8 +3,8 @@
 //!
 //! ```text
 //! field      how a field and a section are described
-//! beyond     the descriptions of what is no TCP
-//! capture, connection, direction, requests, verdict   the descriptions, a section for each object
+//! beyond, quic   the descriptions of what is no TCP
+//! capture, connection, direction, http2, requests, verdict   the descriptions, a section for each object
 //! emitted    the fields that the description has, their kinds
 //! catalogue  both together
 //! tests      nothing is without the other
@@ -17,6 +17,8 @@ mod connection;
 mod direction;
 pub mod emitted;
 pub mod field;
+mod http2;
+mod quic;
 mod requests;
 #[cfg(test)]
 mod tests;

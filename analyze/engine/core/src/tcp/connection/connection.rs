@@ -4,6 +4,7 @@
 //! [`crate::tcp::connection::on_packet`] and in the files of this room, one for each rule.
 
 use crate::dns::DnsStreams;
+use crate::http2::Http2Reader;
 use crate::packet::{Packet, option_bits, tcp_flags};
 use crate::tcp::capture::two_taps::TwoPoints;
 use crate::tcp::connection::doubtful::Doubtful;
@@ -63,6 +64,8 @@ pub struct Connection {
     pub(crate) tls_settled: bool,
     /// Names looked up, if this is a connection to a resolver.
     pub dns: Option<Box<DnsStreams>>,
+    /// Frames of HTTP/2, from its preface on, or inside TLS where there are keys.
+    pub(crate) http2: Option<Box<Http2Reader>>,
     /// Shortest round trip between the capture point and client, server.
     pub loops_ns: [Option<i64>; 2],
     /// Where the handshake was not captured: what echoes show of them, until that is known.
@@ -148,6 +151,7 @@ impl Connection {
             tls: None,
             tls_settled: false,
             dns: None,
+            http2: None,
             loops_ns: [None; 2],
             echo_loops: begins_in_mid_stream.then(Box::default),
             beside: [false; 2],

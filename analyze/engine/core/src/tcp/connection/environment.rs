@@ -1,5 +1,6 @@
 //! What connections of a shard share while their packets are taken: settings in, rows, SYN series and clock steps out.
 
+use crate::secrets::SharedKeys;
 use crate::tcp::direction::direction::Live;
 use crate::tcp::limits::rules::RoundRule;
 use crate::tcp::rates::syn_series::OpeningSeries;
@@ -24,6 +25,8 @@ pub struct Environment {
     pub fixed_spacing_limit_ns: Option<u64>,
     /// What limits a round, in the order in which it is asked.
     pub round_rules: &'static [RoundRule],
+    /// Keys of what is inside TLS.
+    pub keys: SharedKeys,
     /// SYNs over time.
     pub openings: OpeningSeries,
     /// Per-packet rows.

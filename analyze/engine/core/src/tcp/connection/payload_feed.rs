@@ -1,5 +1,5 @@
 //! The new stream bytes of a connection, handed to its TLS tracker as long as that has something to learn; those of a
-//! connection to a resolver, to the reader of DNS.
+//! connection to a resolver, to the reader of DNS; those of HTTP/2 in the clear, to that of frames.
 
 use crate::tcp::connection::speaking;
 use std::net::{IpAddr, Ipv6Addr};
@@ -17,6 +17,11 @@ const HOLE_PATIENCE_NS: i64 = 5_000_000;
 
 #[inline(never)]
 pub(crate) fn feed_next_tls(connection: &mut Connection, packet: &Packet, bytes: &[u8], side: usize) {
+    if connection.http2.as_ref().is_some_and(|reader| reader.is_clear()) {
+        let end = connection.directions[side].max;
+        feed_http2(connection, packet, bytes, side, &[(end - u64::from(packet.payload_length), end, false)]);
+        return;
+    }
     let direction = &connection.directions[side];
     let end = direction.max;
     let start = end - u64::from(packet.payload_length);
@@ -33,6 +38,9 @@ pub(crate) fn feed_next_tls(connection: &mut Connection, packet: &Packet, bytes:
 pub(crate) fn feed_tls(connection: &mut Connection, packet: &Packet, bytes: &[u8], side: usize, delivered: &Delivered) {
     if connection.ports[1] == dns::PORT {
         return feed_dns(connection, packet, bytes, side, delivered);
+    }
+    if connection.http2.is_some() && feed_http2(connection, packet, bytes, side, delivered.ranges()) {
+        return;
     }
     let direction = &connection.directions[side];
     let first = unwrap(direction.max, packet.sequence.wrapping_add(u32::from(packet.has(tcp_flags::SYN))));
@@ -54,6 +62,32 @@ pub(crate) fn feed_tls(connection: &mut Connection, packet: &Packet, bytes: &[u8
         }
     }
     speaking::follow_sealed(connection, packet, side);
+}
+
+/// HTTP/2: frames cross until its end. True where it is in the clear: there is no TLS then.
+#[cold]
+fn feed_http2(
+    connection: &mut Connection,
+    packet: &Packet,
+    bytes: &[u8],
+    side: usize,
+    ranges: &[(u64, u64, bool)],
+) -> bool {
+    let direction = &connection.directions[side];
+    let first = unwrap(direction.max, packet.sequence.wrapping_add(u32::from(packet.has(tcp_flags::SYN))));
+    let captured = packet.captured_payload(bytes);
+    let Some(reader) = &mut connection.http2 else { return false };
+    for &(from, to, _) in ranges {
+        if reader.is_over() {
+            break;
+        }
+        let rest = captured.get(from.saturating_sub(first) as usize..).unwrap_or_default();
+        reader.segment(side, direction.stream_offset(from), rest, (to - from) as u32, packet.time_ns);
+    }
+    if reader.is_clear() {
+        connection.tls_settled = reader.is_over();
+    }
+    reader.is_clear()
 }
 
 #[cold]
@@ -97,10 +131,14 @@ pub(crate) fn skip_tls_holes(connection: &mut Connection, packet: &Packet, side:
     };
     let old = packet.time_ns.saturating_sub(HOLE_PATIENCE_NS);
     let before = live.before.as_ref().and_then(|before| before.holes.last_end_below(direction.una, old));
-    if let Some(end) = live.holes.last_end_below(direction.una, old).max(before.filter(|&end| end > direction.base))
-        && let Some(tracker) = &mut connection.tls
-    {
-        tracker.skip_hole(stream_of(side), direction.stream_offset(end));
+    if let Some(end) = live.holes.last_end_below(direction.una, old).max(before.filter(|&end| end > direction.base)) {
+        let offset = direction.stream_offset(end);
+        if let Some(reader) = &mut connection.http2 {
+            reader.skip_hole(side, offset);
+        }
+        if let Some(tracker) = &mut connection.tls {
+            tracker.skip_hole(stream_of(side), offset);
+        }
     }
 }
 
@@ -112,7 +150,7 @@ fn stream_of(side: usize) -> StreamDirection {
 /// Until the TLS handshake is over, every acknowledgement may tell that it waits in vain for data of `sender`.
 #[inline(always)]
 pub(super) fn pass_tls_holes(connection: &mut Connection, packet: &Packet, sender: usize) {
-    if !connection.tls_settled && connection.tls.is_some() {
+    if !connection.tls_settled && (connection.tls.is_some() || connection.http2.is_some()) {
         skip_tls_holes(connection, packet, sender);
     }
 }

@@ -5,6 +5,7 @@
 //!
 //! Rule: docs/methods.md, "Turns of a connection".
 
+use crate::http2::{Http2Reader, Http2Tracker};
 use crate::packet::{Packet, tcp_flags};
 use crate::tcp::connection::connection::Connection;
 use crate::tcp::connection::loops;
@@ -55,6 +56,10 @@ pub(crate) fn speaks(connection: &mut Connection, packet: &Packet, bytes: &[u8],
     let expects_continue = side == 0 && opening.expects_continue(packet.captured_payload(bytes), packet.payload_length);
     let turn = Turn { expects_continue, ..turn_of(connection, packet, opening, side) };
     let is_first = connection.turn.is_none();
+    if opening == Opening::Http2 && side == 0 && is_first && !turn.partial {
+        connection.http2 = Some(Box::new(Http2Reader::Clear(Http2Tracker::new())));
+        connection.tls = None;
+    }
     end_turn(connection);
     if is_first && opening == Opening::Cut {
         note_cut(connection, side);

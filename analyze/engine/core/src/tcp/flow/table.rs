@@ -16,6 +16,7 @@ use std::collections::VecDeque;
 use hashbrown::HashTable;
 
 use crate::decode::hash::GOLDEN;
+use crate::http2::Http2Reader;
 use crate::packet::{Packet, tcp_flags};
 use crate::tcp::connection::connection::Connection;
 use crate::tcp::connection::doubtful::Held;
@@ -227,6 +228,9 @@ impl Shard {
                 let mut connection = self.shared.spares.place(|| Connection::new(number, packet, bytes));
                 connection.order = order;
                 connection.detailed = self.detail.wants(number);
+                if self.shared.environment.keys.any() {
+                    connection.http2 = Some(Box::new(Http2Reader::sealed(&self.shared.environment.keys)));
+                }
                 slot.state = State::Live(connection);
                 return self.take(index, packet, bytes, from_client, order);
             }

@@ -1,5 +1,6 @@
 //! The end of a connection: its state becomes a [`ConnectionSummary`], and its lists are free for another.
 
+use crate::http2::Http2Summary;
 use crate::tcp::connection::closing;
 use crate::tcp::connection::connection::Connection;
 use crate::tcp::connection::environment::Environment;
@@ -38,6 +39,7 @@ pub fn summary_of(connection: &mut Connection, environment: &Environment) -> Box
     let stream = facts.is_some().then(|| stream_bytes(connection));
     let is_http2 = connection.talk.as_ref().is_some_and(|talk| talk.plain.http2);
     let requests = requests(connection, facts.as_ref());
+    let http2 = connection.http2.take().and_then(|reader| reader.summary()).map(Box::new);
     let kept = kept(connection);
     watching::judge_all(connection, fixed_limit_ns);
     settle_counters(&mut connection.directions);
@@ -73,7 +75,7 @@ pub fn summary_of(connection: &mut Connection, environment: &Environment) -> Box
             judgement,
             tls: facts.map(Box::new),
             no_requests: requests.as_ref().err().copied().unwrap_or(Reason::NoExchange),
-            details: connection_details(nearer::nearer(connection), requests.ok(), bounds_reached(connection)),
+            details: connection_details(nearer::nearer(connection), requests.ok(), bounds_reached(connection), http2),
             lookups: connection.dns.take().map(|streams| Box::new(streams.into_lookups())),
             ended_by: 0,
             ended_by_ns: i64::MIN,
@@ -167,9 +169,10 @@ fn connection_details(
     nearer: Option<Nearer>,
     requests: Option<RequestSummary>,
     bounds: BoundsReached,
+    http2: Option<Box<Http2Summary>>,
 ) -> Option<Box<ConnectionDetails>> {
-    let is_plain = nearer.is_none() && requests.is_none() && bounds.is_empty();
-    (!is_plain).then(|| Box::new(ConnectionDetails { nearer: nearer.map(Box::new), requests, bounds }))
+    let is_plain = nearer.is_none() && requests.is_none() && bounds.is_empty() && http2.is_none();
+    (!is_plain).then(|| Box::new(ConnectionDetails { nearer: nearer.map(Box::new), requests, bounds, http2 }))
 }
 
 /// Where the connection was captured.

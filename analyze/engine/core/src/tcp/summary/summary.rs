@@ -246,6 +246,8 @@ pub struct ConnectionDetails {
     pub requests: Option<RequestSummary>,
     /// Lists that were full.
     pub bounds: BoundsReached,
+    /// Frames of HTTP/2.
+    pub http2: Option<Box<crate::http2::Http2Summary>>,
 }
 
 /// One connection.
