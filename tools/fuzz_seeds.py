@@ -318,6 +318,8 @@ def datagrams() -> Seeds:
     yield "esp", sent(3, [struct.pack("!II", 4096, n) + bytes(32) for n in numbers])
     yield "quic", sent(2, [b"\xc3\0\0\0\1\4abcd\0" + bytes(40)])
     yield "dns", sent(0, [b"\0\7\1\0\0\1\0\0\0\0\0\0\2s3\0\0\1\0\1"])
+
+
 def quic_datagrams() -> Seeds:
     """Headers of every kind, nothing sealed."""
     ids = b"\x08\x83\x94\xc8\xf0\x3e\x51\x57\x08" + b"\x08" + b"\xc1" * 8
