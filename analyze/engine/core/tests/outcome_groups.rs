@@ -82,9 +82,9 @@ fn an_icmp_error_comes_to_the_connection_that_it_quotes() {
     frames.push(unreachable(&talk, 3500.0, 1, 0));
     let analysis = analysis_of(&frames, &Options::default());
     check_consistency(&analysis);
-    let errors = analysis.connections[0].icmp_errors.as_deref().expect("ICMP errors");
+    let errors = analysis.connections[0].icmp_errors().expect("ICMP errors");
     assert_eq!((errors.list.len(), errors.list[0].frame, errors.list[0].code), (1, 7, 1));
-    assert!(analysis.connections[1].icmp_errors.is_none());
+    assert!(analysis.connections[1].icmp_errors().is_none());
     let found = analysis.connections[0].outcome().expect("an outcome");
     assert!(found.sentence.contains("a device on the path reports that the host is unreachable"), "{}", found.sentence);
     assert!(json_of(&analysis).contains(r#""type":3,"code":1,"from":"192.0.2.1","frame":7,"mtu":null"#));
@@ -130,6 +130,6 @@ fn more_errors_than_are_listed_are_counted() {
     let errors = (0..40).map(|number| unreachable(&talk, 4000.0 + f64::from(number), 4, 1400));
     let frames: Vec<Frame> = talk.frames().iter().cloned().chain(errors).collect();
     let analysis = analysis_of(&frames, &Options::default());
-    let errors = analysis.connections[0].icmp_errors.as_deref().expect("ICMP errors");
+    let errors = analysis.connections[0].icmp_errors().expect("ICMP errors");
     assert_eq!((errors.list.len(), errors.not_listed, errors.list[0].mtu), (16, 24, Some(1400)));
 }

@@ -73,7 +73,7 @@ impl Gathered {
         }
         for (&error, owner) in self.list.iter().zip(owners) {
             if let Some(connection) = owner.and_then(|index: usize| connections.get_mut(index)) {
-                connection.icmp_errors.get_or_insert_default().add(error);
+                connection.details.get_or_insert_default().icmp_errors.get_or_insert_default().add(error);
             }
         }
         if self.translated.is_some() { fates } else { Vec::new() }
@@ -114,7 +114,7 @@ impl Gathered {
             if let [index] = found[..]
                 && let Some(connection) = connections.get_mut(index)
             {
-                connection.icmp_related.get_or_insert_default().add(error);
+                connection.details.get_or_insert_default().icmp_related.get_or_insert_default().add(error);
             }
         }
     }

@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn what_is_retransmitted_is_no_copy() {
         let packets =
-            (0..50_000).flat_map(|number| [data(number, 2 * number as u16), data(number, 2 * number as u16 + 1)]);
+            (0..50_000).flat_map(|number| [2 * number, 2 * number + 1].map(|ip_id| data(number, ip_id as u16)));
         assert!(!worth(packets, &[]).0);
     }
 

@@ -67,7 +67,7 @@ impl GatheredTunnels {
                 }
                 list.iter_mut().for_each(|tunnel| tunnel.outer.reverse());
             }
-            connection.tunnels = Some(Box::new(TunnelPath { list }));
+            connection.details.get_or_insert_default().tunnels = Some(TunnelPath { list });
         }
     }
 }

@@ -260,7 +260,7 @@ impl Visitor for Collector {
         match part {
             Abridged::Outcome => self.outcome(summary),
             Abridged::IcmpErrors => {
-                let errors = summary.icmp_errors.as_deref();
+                let errors = summary.icmp_errors();
                 let count = errors.map_or(0, |errors| errors.list.len() as u64 + errors.not_listed);
                 self.integer(key!("icmp_errors"), Some(count));
             }

@@ -66,7 +66,7 @@ impl Analysis {
             json.out.extend_from_slice(b"\n{");
             connection(summary, &mut json);
             let lookup = lookup_of.get(&summary.id).copied();
-            around(lookup, summary.icmp_related.as_deref(), &mut json);
+            around(lookup, summary.icmp_related(), &mut json);
             json.close(b'}');
         }
         json.close(b']');

@@ -47,8 +47,8 @@ pub fn connection(summary: &ConnectionSummary, visitor: &mut impl Visitor) {
     let bounds: Vec<String> = summary.bounds().list().map(|bound| bound.name().to_owned()).collect();
     visitor.texts(key!("bounds_reached", IfSet), &bounds);
     visitor.abridged(Abridged::Outcome, summary, |visitor| outcome(summary.outcome().as_ref(), visitor));
-    tunnels(summary.tunnels.as_deref(), visitor);
-    visitor.abridged(Abridged::IcmpErrors, summary, |visitor| icmp_errors(summary.icmp_errors.as_deref(), visitor));
+    tunnels(summary.details.as_ref().and_then(|details| details.tunnels.as_ref()), visitor);
+    visitor.abridged(Abridged::IcmpErrors, summary, |visitor| icmp_errors(summary.icmp_errors(), visitor));
     visitor.in_document_only(|visitor| account(summary, visitor));
     visitor.abridged(Abridged::Verdict, summary, |visitor| verdict(summary.verdict().as_ref(), visitor));
 }

@@ -87,7 +87,7 @@ impl<'a> Case<'a> {
     /// None for a connection of which all is plain.
     pub fn of(summary: &'a ConnectionSummary) -> Option<Self> {
         let ending = summary.ending.as_deref()?;
-        let icmp = summary.icmp_errors.as_deref().map_or(&[][..], |errors| &errors.list);
+        let icmp = summary.icmp_errors().map_or(&[][..], |errors| &errors.list);
         Some(Self { summary, ending, icmp })
     }
 

@@ -78,5 +78,5 @@ pub fn doubt_one_direction(connections: &mut [Box<ConnectionSummary>], input: u1
 
 fn may_be_unseen(connection: &ConnectionSummary) -> bool {
     let alone = connection.directions.iter().map(|side| side.packets).sum::<u64>() == 1;
-    alone && groups::outcome_kind(connection) == Some(OutcomeKind::SynUnanswered) && connection.icmp_errors.is_none()
+    alone && groups::outcome_kind(connection) == Some(OutcomeKind::SynUnanswered) && connection.icmp_errors().is_none()
 }

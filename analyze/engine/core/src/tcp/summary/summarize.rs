@@ -80,9 +80,6 @@ pub fn summary_of(connection: &mut Connection, environment: &Environment) -> Box
             ended_by: 0,
             ended_by_ns: i64::MIN,
             ending,
-            tunnels: None,
-            icmp_errors: None,
-            icmp_related: None,
             kept,
         },
     );
@@ -172,7 +169,8 @@ fn connection_details(
     http2: Option<Box<Http2Summary>>,
 ) -> Option<Box<ConnectionDetails>> {
     let is_plain = nearer.is_none() && requests.is_none() && bounds.is_empty() && http2.is_none();
-    (!is_plain).then(|| Box::new(ConnectionDetails { nearer: nearer.map(Box::new), requests, bounds, http2 }))
+    let nearer = nearer.map(Box::new);
+    (!is_plain).then(|| Box::new(ConnectionDetails { nearer, requests, bounds, http2, ..ConnectionDetails::default() }))
 }
 
 /// Where the connection was captured.

@@ -238,7 +238,7 @@ pub struct Judgement {
 }
 
 /// What only some connections show.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct ConnectionDetails {
     /// The opening was answered by something nearer than what acknowledges data.
     pub nearer: Option<Box<Nearer>>,
@@ -248,6 +248,12 @@ pub struct ConnectionDetails {
     pub bounds: BoundsReached,
     /// Frames of HTTP/2.
     pub http2: Option<Box<crate::http2::Http2Summary>>,
+    /// The tunnels that it was found in.
+    pub tunnels: Option<TunnelPath>,
+    /// ICMP errors about its packets.
+    pub icmp_errors: Option<IcmpErrors>,
+    /// ICMP errors that quote other addresses or ports, but a number that this connection sent.
+    pub icmp_related: Option<IcmpErrors>,
 }
 
 /// One connection.
@@ -311,12 +317,6 @@ pub struct ConnectionSummary {
     pub ended_by_ns: i64,
     /// How it opened and ended, where that is not plain.
     pub ending: Option<Box<Ending>>,
-    /// The tunnels that it was found in.
-    pub tunnels: Option<Box<TunnelPath>>,
-    /// ICMP errors about its packets.
-    pub icmp_errors: Option<Box<IcmpErrors>>,
-    /// ICMP errors that quote other addresses or ports, but a number that this connection sent.
-    pub icmp_related: Option<Box<IcmpErrors>>,
     /// What packets that are still to come are compared with.
     pub kept: Option<Box<Kept>>,
 }
@@ -336,6 +336,16 @@ impl ConnectionSummary {
         }
         self.ending = None;
         self.directions.iter_mut().for_each(DirectionSummary::forget_times);
+    }
+
+    /// See [`ConnectionDetails::icmp_errors`].
+    pub fn icmp_errors(&self) -> Option<&IcmpErrors> {
+        self.details.as_ref()?.icmp_errors.as_ref()
+    }
+
+    /// See [`ConnectionDetails::icmp_related`].
+    pub fn icmp_related(&self) -> Option<&IcmpErrors> {
+        self.details.as_ref()?.icmp_related.as_ref()
     }
 
     /// See [`Self::handshake_loops`], nanoseconds.

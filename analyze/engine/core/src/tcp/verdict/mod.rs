@@ -50,7 +50,7 @@ impl ConnectionSummary {
             ns.map_or([time_ns; 2], |[first, last]| [first.min(time_ns), last.max(time_ns)])
         };
         let between_ns = self
-            .icmp_errors
+            .icmp_errors()
             .iter()
             .flat_map(|errors| errors.of_mtu())
             .fold(None, |ns, error| Some(times_ns(ns, error.time_ns)));
