@@ -14,7 +14,7 @@ use crate::tcp::direction::direction::Direction;
 use crate::tcp::requests::exchanges::{MOST_CONTROL_BYTES, Reason};
 use crate::tcp::requests::longest::Longest;
 use crate::tcp::requests::open::MOST_MESSAGE_BYTES;
-use crate::tcp::requests::opening::Opening;
+use crate::tcp::requests::opening::{Expects, Opening};
 use crate::tcp::requests::said::{Interim, Said};
 use crate::tcp::requests::talk::{NOBODY, Turn};
 use crate::tcp::stats::sequence::unwrap;
@@ -27,6 +27,9 @@ const MOST_LOOKED_AT: u8 = 8;
 const SHORTEST_PAUSE_NS: i64 = 200_000_000;
 
 const PAUSE_ROUND_TRIPS: i64 = 4;
+
+/// So long clients wait for 100 Continue (curl: `CURLOPT_EXPECT_100_TIMEOUT_MS`, botocore the same).
+const CONTINUE_TIMER_NS: i64 = 1_000_000_000;
 
 /// Round trips to a server differ by so small a part, one in so many, however short they are.
 const LOOP_SLACK_DIVISOR: i64 = 5;
@@ -53,7 +56,10 @@ pub(crate) fn speaks(connection: &mut Connection, packet: &Packet, bytes: &[u8],
         }
         return;
     }
-    let expects_continue = side == 0 && opening.expects_continue(packet.captured_payload(bytes), packet.payload_length);
+    let expects_continue = match side {
+        0 => opening.expects_continue(packet.captured_payload(bytes), packet.payload_length),
+        _ => Expects::No,
+    };
     let turn = Turn { expects_continue, ..turn_of(connection, packet, opening, side) };
     let is_first = connection.turn.is_none();
     if opening == Opening::Http2 && side == 0 && is_first && !turn.partial {
@@ -93,7 +99,7 @@ fn turn_of(connection: &Connection, packet: &Packet, opening: Opening, side: usi
         informed,
         partial: connection.turn.is_none() && !direction.opening_seen,
         opening,
-        expects_continue: false,
+        expects_continue: Expects::No,
         start: (packet.time_ns, packet.frame),
         position: unwrap(direction.max, packet.sequence),
     }
@@ -134,8 +140,10 @@ pub(crate) fn note_resumption(connection: &mut Connection, packet: &Packet, side
 }
 
 fn note_wait_for_continue(connection: &mut Connection, pause_ns: i64) {
-    let is_asked = connection.turn.as_mut().is_some_and(|turn| std::mem::take(&mut turn.expects_continue));
-    if let (true, Ok(pause_ns)) = (is_asked, u64::try_from(pause_ns)) {
+    let expects = connection.turn.as_mut().map(|turn| std::mem::replace(&mut turn.expects_continue, Expects::No));
+    let is_timer = (pause_ns - CONTINUE_TIMER_NS).abs() <= CONTINUE_TIMER_NS / 20;
+    let waited = expects == Some(Expects::Continue) || expects == Some(Expects::Unknown) && is_timer;
+    if let (true, Ok(pause_ns)) = (waited, u64::try_from(pause_ns)) {
         connection.talk.get_or_insert_default().plain.waited_for_continue(pause_ns);
     }
 }

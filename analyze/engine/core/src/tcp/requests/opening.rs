@@ -23,6 +23,17 @@ pub enum Opening {
     Other,
 }
 
+/// Whether a request waits for `100 Continue` before its body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expects {
+    /// It does not.
+    No,
+    /// The end of its head was not captured.
+    Unknown,
+    /// Its head says so.
+    Continue,
+}
+
 const METHODS: [&[u8]; 9] =
     [b"GET ", b"POST ", b"PUT ", b"HEAD ", b"DELETE ", b"OPTIONS ", b"PATCH ", b"CONNECT ", b"TRACE "];
 
@@ -50,13 +61,23 @@ impl Opening {
         }
     }
 
-    /// The head of a request asks for an interim response before its body (RFC 9110 section 10.1.1).
-    pub fn expects_continue(self, bytes: &[u8], length: u32) -> bool {
+    /// The head of a request asks for an interim response before its body (RFC 9110 section 10.1.1), or may do so in what was not
+    /// captured of it.
+    pub fn expects_continue(self, bytes: &[u8], length: u32) -> Expects {
         let head = bytes.get(..MOST_SEARCHED).unwrap_or(bytes);
         let asks = |line: &[u8]| line.eq_ignore_ascii_case(EXPECT_CONTINUE);
         let may_have_body = self == Self::HttpRequest && head.first() == Some(&b'P');
-        let is_head = bytes.len() < length as usize || head.ends_with(b"\r\n\r\n");
-        may_have_body && is_head && head.split(|byte| *byte == b'\n').any(|line| asks(line.trim_ascii()))
+        let is_cut = bytes.len() < length as usize;
+        let ends = head.windows(4).any(|four| four == b"\r\n\r\n");
+        if !may_have_body || !is_cut && !head.ends_with(b"\r\n\r\n") {
+            Expects::No
+        } else if head.split(|byte| *byte == b'\n').any(|line| asks(line.trim_ascii())) {
+            Expects::Continue
+        } else if is_cut && !ends {
+            Expects::Unknown
+        } else {
+            Expects::No
+        }
     }
 
     /// Exchanges must know of it.
@@ -110,10 +131,18 @@ mod tests {
     #[test]
     fn a_head_that_asks_for_continue_ends_its_packet() {
         let expects = |bytes: &[u8]| Opening::of(bytes, bytes.len() as u32).expects_continue(bytes, bytes.len() as u32);
-        assert!(expects(b"PUT /a HTTP/1.1\r\nHost: b\r\nexpect: 100-Continue\r\n\r\n"));
-        assert!(!expects(b"PUT /a HTTP/1.1\r\nExpect: 100-continue\r\n\r\nbody"), "it did not wait");
-        assert!(!expects(b"PUT /a HTTP/1.1\r\nX-Expect: 100-continue\r\n\r\n"));
-        assert!(!expects(b"Expect: 100-continue\r\n\r\n"));
+        assert_eq!(expects(b"PUT /a HTTP/1.1\r\nHost: b\r\nexpect: 100-Continue\r\n\r\n"), Expects::Continue);
+        assert_eq!(expects(b"PUT /a HTTP/1.1\r\nExpect: 100-continue\r\n\r\nbody"), Expects::No, "it did not wait");
+        assert_eq!(expects(b"PUT /a HTTP/1.1\r\nX-Expect: 100-continue\r\n\r\n"), Expects::No);
+        assert_eq!(expects(b"Expect: 100-continue\r\n\r\n"), Expects::No);
+    }
+
+    #[test]
+    fn a_head_that_was_cut_may_ask_for_continue() {
+        let expects = |bytes: &[u8]| Opening::of(bytes, 716).expects_continue(bytes, 716);
+        assert_eq!(expects(b"PUT /a HTTP/1.1\r\nHost: b\r\nAccept"), Expects::Unknown);
+        assert_eq!(expects(b"PUT /a HTTP/1.1\r\nHost: b\r\n\r\nbody"), Expects::No, "its head is complete");
+        assert_eq!(expects(b"GET /a HTTP/1.1\r\nHost: b\r\nAccept"), Expects::No);
     }
 
     #[test]
