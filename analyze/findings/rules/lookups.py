@@ -49,7 +49,7 @@ def _of_resolver(facts: Facts, resolver: str, numbers: list[int], limit: Record 
         text = f"Fragments of {plural(len(fragments), 'response')} of {resolver} were lost: {{time}} of waiting."
         yield _finding(facts, "dns_fragments_lost", text, fragments, 0.85)
     if refused:
-        text = f"{resolver} refused {plural(len(refused), 'lookup')} ({_how(some(refused))}): {{time}} of waiting."
+        text = f"{resolver} refused {plural(len(refused), 'lookup')} by {_how(some(refused))}."
         yield _finding(facts, "dns_refused", text, refused, 0.9)
     if searched:
         tried = sum(len(one["searched"]) for one in some(searched))
@@ -117,7 +117,7 @@ def _finding(
         confidence=confidence,
         owner=KINDS[kind].owner,
         remedy=KINDS[kind].remedy,
-        cost_s=waited_s,
+        cost_s=waited_s or None,
         waited_s=_waits_s(lookups),
         lookups=numbers,
         connections=sorted({number for one in lookups for number in one.get("connections") or ()}),

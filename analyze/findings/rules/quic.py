@@ -4,8 +4,9 @@ Rule: docs/findings.md, "QUIC".
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-from vmtrace.analyze.findings.facts import CLIENT, SERVER, Facts, Record, evidence
+from vmtrace.analyze.findings.facts import CLIENT, Facts, Record, evidence
 from vmtrace.analyze.findings.finding import Finding
 from vmtrace.analyze.findings.vocabulary import KINDS
 from vmtrace.analyze.units import plural, seconds
@@ -32,8 +33,7 @@ def _of_flow(facts: Facts, flow: Record, quic: Record) -> Iterator[Finding]:
             f"{name}: the server's first flight waited {seconds(waited_s)}, held at three times what the client sent."
         )
         yield _finding("quic_amplification_limit", text, flow, 0.85, waited_s)
-    lost = sum((quic.get("lost") or {}).values()) if isinstance(quic.get("lost"), dict) else quic.get("lost")
-    lost = lost if lost is not None else sum(flow[side].get("lost") or 0 for side in (CLIENT, SERVER))
+    lost = _total(quic.get("lost"))
     if lost:
         yield _finding("quic_loss", f"{name} lost {plural(lost, 'packet')}, by their numbers.", flow, 0.85, None)
     control = quic.get("flow_control") or {}
@@ -50,7 +50,7 @@ def _of_flow(facts: Facts, flow: Record, quic: Record) -> Iterator[Finding]:
 
 def _unanswered(facts: Facts, flow: Record, quic: Record, name: str) -> Finding:
     follower = facts.by_id.get(quic.get("fallback_connection") or 0)
-    initials = quic.get("initials") or flow[CLIENT]["packets"]
+    initials = (quic.get("initials") or {}).get("client") or flow[CLIENT]["packets"]
     waited_s = flow["duration_s"] or 0.0
     then = ""
     if follower is not None:
@@ -61,9 +61,13 @@ def _unanswered(facts: Facts, flow: Record, quic: Record, name: str) -> Finding:
     return found if follower is None else _with_connection(found, follower["id"])
 
 
-def _with_connection(found: Finding, connection: int) -> Finding:
-    from dataclasses import replace
+def _total(lost: Record | None) -> int:
+    """Packets lost before and behind the capture point, of either side."""
+    sides = (lost or {}).values()
+    return sum((one.get("before_capture_point") or 0) + (one.get("behind_capture_point") or 0) for one in sides)
 
+
+def _with_connection(found: Finding, connection: int) -> Finding:
     return replace(found, connections=[connection])
 
 

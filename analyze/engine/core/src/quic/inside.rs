@@ -35,6 +35,8 @@ pub(super) struct Inside {
     levels: Levels,
     /// Of the client and the server, each by space.
     numbers: [[Numbers; 3]; 2],
+    /// The first 64 numbers that were seen in any space, a bit each: some stacks count over all spaces.
+    early: [u64; 2],
     round_trips: [RoundTrip; 2],
     /// What each of them sends.
     streams: [Streams; 2],
@@ -109,6 +111,7 @@ impl Inside {
             log,
             levels: Levels::default(),
             numbers: Default::default(),
+            early: [0; 2],
             round_trips: Default::default(),
             streams: Default::default(),
             parameters: [None; 2],
@@ -155,6 +158,10 @@ impl Inside {
         let elicits_ack = Frames::new(contents).any(|frame| frame.elicits_ack());
         if !self.numbers[from][space].sent(number, elicits_ack, time_ns) {
             return;
+        }
+        if number < u64::from(u64::BITS) {
+            self.early[from] |= 1 << number;
+            self.numbers[from].iter_mut().for_each(|numbers| numbers.are_elsewhere(self.early[from]));
         }
         if space == HANDSHAKE && from == 1 {
             self.server_handshake(contents);

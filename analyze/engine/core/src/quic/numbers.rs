@@ -72,6 +72,13 @@ impl Numbers {
         true
     }
 
+    /// Numbers that were seen in another space of a stack that counts over all spaces: they are not missing in this one.
+    pub(super) fn are_elsewhere(&mut self, early: u64) {
+        for number in (0..u64::from(u64::BITS)).filter(|number| early >> number & 1 == 1) {
+            self.fill(number, number);
+        }
+    }
+
     /// Takes numbers out of the holes; true if some were in them.
     fn fill(&mut self, smallest: u64, largest: u64) -> bool {
         let mut filled = 0;
@@ -159,5 +166,14 @@ mod tests {
         assert_eq!(newest, Some(Acknowledged { sent_ns: 110 }));
         assert_eq!((numbers.lost_before(), numbers.missed_by_capture, numbers.lost_behind()), (1, 2, 1));
         assert_eq!(acknowledge(&mut numbers, &[2, 11, 0, 0, 0]), None, "nothing new");
+    }
+
+    #[test]
+    fn what_another_space_has_is_not_missing() {
+        let mut numbers = Numbers::default();
+        assert!([4, 5, 7].into_iter().all(|number| numbers.sent(number, true, 0)));
+        assert_eq!(numbers.lost_before(), 5);
+        numbers.are_elsewhere(0b1111);
+        assert_eq!(numbers.lost_before(), 1, "6 alone");
     }
 }

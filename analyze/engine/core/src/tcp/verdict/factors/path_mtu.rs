@@ -25,6 +25,10 @@ pub const RULE: FactorRule = FactorRule {
 };
 
 fn because(case: &Case, tally: &Tally) -> String {
-    let mtu = case.connection.icmp_errors().and_then(|errors| errors.of_mtu().next()?.mtu).map_or_else(String::new, |mtu| format!(" of {mtu}"));
+    let mtu = case
+        .connection
+        .icmp_errors()
+        .and_then(|errors| errors.of_mtu().next()?.mtu)
+        .map_or_else(String::new, |mtu| format!(" of {mtu}"));
     format!("Segments larger than the path's MTU{mtu} were retransmitted in smaller ones, which took {}", tally.time())
 }

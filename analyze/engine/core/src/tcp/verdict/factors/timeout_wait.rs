@@ -6,8 +6,8 @@ use crate::tcp::events::factor::Factor;
 use crate::tcp::events::retransmission::Trigger;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::rule::NO_LOSS;
-use crate::tcp::verdict::words::fine_seconds;
 use crate::tcp::verdict::factors::rule::{FactorRule, Labels, Next, Tally};
+use crate::tcp::verdict::words::fine_seconds;
 
 /// See the module.
 pub const RULE: FactorRule = FactorRule {

@@ -41,7 +41,8 @@ pub(crate) fn may_have_dropped(case: &Case) -> bool {
     let direction = case.direction;
     let bursts = direction.details.as_deref().and_then(|details| details.bursts.as_ref());
     let ratio = bursts.filter(|bursts| bursts.count() >= FEWEST_BURSTS).zip(direction.loss_rate());
-    let in_a_row = ratio.and_then(|(bursts, loss_rate)| bursts.ratio(loss_rate)).is_some_and(|ratio| ratio >= LEAST_RATIO);
+    let in_a_row =
+        ratio.and_then(|(bursts, loss_rate)| bursts.ratio(loss_rate)).is_some_and(|ratio| ratio >= LEAST_RATIO);
     let without_queue = direction.round_trips.as_ref().is_some_and(|trips| {
         let ([median_ns, p95_ns, _], least_ns) = (trips.quantiles_ns, trips.moments.min_ns as f64);
         median_ns <= LONGEST_MEDIAN * least_ns && p95_ns <= LONGEST_P95 * least_ns
