@@ -154,7 +154,7 @@ def _corpus(path: Path) -> None:
     capture = {"unseen_acked_bytes": 1, "clock_steps": 0}
     inputs = [{"path": f"{'deep/' * 12}{number}.pcap", "format": "pcap", "packets": 5, "tcp_packets": 4, "damage": [],
                "capture": capture} for number in range(40)]  # fmt: skip
-    write_corpus(overview_of([pa.Table.from_pylist(rows)]), inputs, {}, path)
+    write_corpus(overview_of([pa.Table.from_pylist(rows)]), inputs, (), {}, path)
 
 
 def _cost(path: Path) -> None:

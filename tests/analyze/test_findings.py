@@ -185,9 +185,9 @@ def test_every_kind_has_a_name_a_short_name_and_a_remedy() -> None:
 
 def test_of_many_connections_those_that_may_have_cost_most_are_looked_at() -> None:
     count = MOST_CONNECTIONS + 500
-    columns = {"id": list(range(1, count + 1)), "duration_s": [float(number) for number in range(count)],
-               "outcome_kind": ["syn_refused", *[None] * (count - 1)], "verdict_factor": [None] * count,
-               "handshake_syn_retransmissions": [0] * count}  # fmt: skip
+    columns: dict[str, list[Any]] = {name: [None] * count for name in COLUMNS}
+    columns |= {"id": list(range(1, count + 1)), "duration_s": [float(number) for number in range(count)]}
+    columns["outcome_kind"][0] = "syn_refused"
     ids = chosen([columns[name] for name in COLUMNS])
     assert len(ids) == MOST_CONNECTIONS
     assert 1 in ids

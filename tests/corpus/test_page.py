@@ -11,7 +11,7 @@ def test_the_page_escapes_what_captures_say(tmp_path: Path) -> None:
     inputs = [{"path": "<i>.pcap", "format": None, "packets": 5, "tcp_packets": 4, "damage": [1], "capture": capture}]
     found = overview(row(1, "loss_recovery", 4, client="<u>:1"))
     assert page_of(found, inputs, (), {}).facts == ("1 connection", "1 capture", "5 packets")
-    write_page(found, inputs, {}, tmp_path / "page.html")
+    write_page(found, inputs, (), {}, tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text()
     assert "<b>" not in text.replace("</b>", "") or "&lt;b&gt;" in text
     assert "<i>.pcap" not in text

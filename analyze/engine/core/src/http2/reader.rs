@@ -8,15 +8,15 @@ use crate::secrets::SharedKeys;
 #[derive(Debug)]
 pub enum Http2Reader {
     /// The client began with the preface.
-    Clear(Http2Tracker),
+    Clear(Box<Http2Tracker>),
     /// There are keys, if it should turn out to be TLS.
-    Sealed(SealedTracker),
+    Sealed(Box<SealedTracker>),
 }
 
 impl Http2Reader {
     /// For a connection that may be TLS whose keys are in `log`.
     pub fn sealed(log: &SharedKeys) -> Self {
-        Self::Sealed(SealedTracker::new(log))
+        Self::Sealed(Box::new(SealedTracker::new(log)))
     }
 
     /// Takes payload bytes of the client (0) or the server (1), each at most once and in any order.

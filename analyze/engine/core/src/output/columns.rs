@@ -110,8 +110,11 @@ impl Analysis {
 /// The time of a row of [`Analysis::syn_columns`].
 pub(super) const SECOND: Words = field("second_ns", "start of the second, Unix");
 
+/// What a column of counts means, and its value.
+type SynCount = (Words, fn(&OpeningCounts) -> u32);
+
 /// Its counts.
-pub(super) const SYN_COUNTS: [(Words, fn(&OpeningCounts) -> u32); 5] = [
+pub(super) const SYN_COUNTS: [SynCount; 5] = [
     (field("syn", "SYNs, retransmissions included"), |counts| counts.syn),
     (field("syn_ack", "SYN-ACKs, retransmissions included"), |counts| counts.syn_ack),
     (field("syn_retransmissions", "retransmissions of either"), |counts| counts.syn_retransmissions),

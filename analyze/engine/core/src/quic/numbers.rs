@@ -147,10 +147,8 @@ mod tests {
     use crate::quic::frame::{Frame, Frames};
 
     fn acknowledge(numbers: &mut Numbers, frame: &[u8]) -> Option<Acknowledged> {
-        match Frames::new(frame).next() {
-            Some(Frame::Ack { ranges, .. }) => numbers.acknowledged(&ranges),
-            other => panic!("{other:?}"),
-        }
+        let Some(Frame::Ack { ranges, .. }) = Frames::new(frame).next() else { unreachable!("the frame is an ACK") };
+        numbers.acknowledged(&ranges)
     }
 
     #[test]

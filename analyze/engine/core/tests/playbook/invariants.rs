@@ -36,7 +36,7 @@ pub fn check(analysis: &Analysis) {
                 matches!(factor, Factor::LossRecovery | Factor::TimeoutWait | Factor::CongestionWindow)
             };
             assert_eq!(
-                sure.get(id).filter(|factor| is_shadow(*factor)),
+                sure.get(id).filter(|factor| is_shadow(factor)),
                 None,
                 "{id} blames the shadow of a shared limit"
             );

@@ -5,7 +5,7 @@
 //!
 //! Rule: docs/methods.md, "Turns of a connection".
 
-use crate::http2::{Http2Reader, Http2Tracker};
+use crate::http2::Http2Reader;
 use crate::packet::{Packet, tcp_flags};
 use crate::tcp::connection::connection::Connection;
 use crate::tcp::connection::loops;
@@ -63,7 +63,7 @@ pub(crate) fn speaks(connection: &mut Connection, packet: &Packet, bytes: &[u8],
     let turn = Turn { expects_continue, ..turn_of(connection, packet, opening, side) };
     let is_first = connection.turn.is_none();
     if opening == Opening::Http2 && side == 0 && is_first && !turn.partial {
-        connection.http2 = Some(Box::new(Http2Reader::Clear(Http2Tracker::new())));
+        connection.http2 = Some(Box::new(Http2Reader::Clear(Box::default())));
         connection.tls = None;
     }
     end_turn(connection);
