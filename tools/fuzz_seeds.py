@@ -347,6 +347,8 @@ def http2_frames() -> Seeds:
         "settings",
         settings + frame(1, 1, b"x" * 26) + frame(0, 1, bytes(41)) + frame(8, 1, b"\0\0\x40\0" + bytes(37)),
     )
+    yield "data", settings + frame(0, 1, bytes(16_000)) + frame(8, 0, b"\0\1\0\0")
+    yield "pings", settings + frame(6, 0, bytes(8)) * 40
     yield (
         "goaway",
         frame(7, 0, bytes(4) + b"\0\0\0\x0b" + bytes(33)) + frame(3, 1, b"\0\0\0\x08") + frame(6, 0, bytes(8)),

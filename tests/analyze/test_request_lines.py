@@ -56,6 +56,5 @@ def test_the_summary_of_a_capture_names_a_server_that_lets_wait() -> None:
     talk = Talk().open(0.02)
     for index in range(4):
         talk.client(0.03 + index * 0.93, 400).server(0.95 + index * 0.93, 1200)
-    assert "3.68 s of 3.68 s went from request to first byte (median 920 ms)" in summary_text(
-        read(talk.capture()), limit=5, width=120
-    )
+    text = " ".join(summary_text(read(talk.capture()), limit=5, width=120).split())
+    assert "the server's application took 3.60 s to respond" in text

@@ -22,7 +22,14 @@ def trace(two_transfers: Any, tmp_path: Path) -> Trace:
 def test_parquet_tables_are_read_back_as_they_were(trace: Trace, tmp_path: Path) -> None:
     tables.write_parquet(trace, tmp_path / "out", [1], provenance.of(trace, anonymous=False))
     names = sorted(path.name for path in (tmp_path / "out").iterdir())
-    assert names == ["connections.parquet", "findings.parquet", "packets.parquet", "syns.parquet"]
+    assert names == [
+        "connections.parquet",
+        "findings.parquet",
+        "flows.parquet",
+        "lookups.parquet",
+        "packets.parquet",
+        "syns.parquet",
+    ]
     assert pl.read_parquet(tmp_path / "out" / "connections.parquet").equals(pl.DataFrame(trace.connections))
     assert pq.read_table(tmp_path / "out" / "packets.parquet").num_rows == 107
 

@@ -45,6 +45,7 @@ def analyze_there(root: str, tmp_path: Path) -> None:
     assert not any("/slices/" in str(found) for found in left)
 
 
+@pytest.mark.long  # Swift refuses a signature now and then
 def test_a_corpus_in_swifts_s3_is_analysed_there(
     tmp_path: Path, swift_service: Service, client_of: Callable[[Service], None]
 ) -> None:

@@ -62,7 +62,7 @@ def test_a_made_up_field_shows_everywhere(capsys: pytest.CaptureFixture[str]) ->
 
 def test_fields_are_found_by_path_and_by_column(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["fields", "--json", "server_to_client_rtt_min_s"]) == 0
-    (found,) = json.loads(capsys.readouterr().out)
+    found = json.loads(capsys.readouterr().out)[0]
     assert (found["path"], found["unit"]) == ("connections[].client_to_server.rtt.min_s", "s")
     with pytest.raises(CommandError, match="try a shorter part"):
         run(["fields", "no_such_field"])

@@ -49,7 +49,9 @@ def test_importing_is_cheap(transfer: Any, tmp_path: Path, code: str) -> None:
 def test_a_run_for_json_is_cheap(transfer: Any, tmp_path: Path) -> None:
     transfer.write(tmp_path / "x.pcap")
     code = "from vmtrace.cli import run; assert run(['analyze', 'x.pcap', '--json', 'out.json']) == 0"
-    assert loaded_by(code, tmp_path) & (SLOW_TO_LOAD - loaded_by("", tmp_path)) == set()
+    # Findings are dataclasses.
+    spared = SLOW_TO_LOAD - loaded_by("", tmp_path) - {"dataclasses", "inspect"}
+    assert loaded_by(code, tmp_path) & spared == set()
     assert (tmp_path / "out.json").exists()
 
 

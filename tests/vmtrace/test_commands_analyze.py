@@ -52,10 +52,10 @@ def test_every_output_can_be_made_at_once(vmtrace: Any, capture: Path, tmp_path:
     )  # fmt: skip
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert {path.name for path in (tmp_path / "csv").iterdir()} == {
-        "connections.csv", "findings.csv", "syns.csv", "provenance.json",
+        "connections.csv", "findings.csv", "flows.csv", "lookups.csv", "syns.csv", "provenance.json",
     }  # fmt: skip
     assert {path.name for path in (tmp_path / "parquet").iterdir()} == {
-        "connections.parquet", "findings.parquet", "syns.parquet",
+        "connections.parquet", "findings.parquet", "flows.parquet", "lookups.parquet", "syns.parquet",
     }  # fmt: skip
     assert {path.name[:12] for path in (tmp_path / "figures").iterdir()} == {"connection-1", "connection-2"}
     assert "10.0.0.1:40000" in (tmp_path / "r.html").read_text()

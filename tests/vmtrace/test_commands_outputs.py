@@ -190,7 +190,8 @@ def test_tables_of_an_earlier_capture_do_not_stay_beside_the_new_ones(vmtrace: A
     vmtrace("analyze", capture.name, *everything)
     left = sorted(path.name for folder in tables.values() for path in (capture.parent / folder).iterdir())
     assert left == [
-        "connections.csv", "connections.parquet", "findings.csv", "findings.parquet", "notes.csv",
+        "connections.csv", "connections.parquet", "findings.csv", "findings.parquet", "flows.csv", "flows.parquet",
+        "lookups.csv", "lookups.parquet", "notes.csv",
         "provenance.json", "syns.csv", "syns.parquet",
     ]  # fmt: skip
 

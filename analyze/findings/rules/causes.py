@@ -18,8 +18,8 @@ _LEAST_SHARE = 0.05
 _BESIDE_CONFIDENCE = 0.6
 """Of a kind that is not the connection's verdict, at most."""
 _NO_CAUSE = ("idle",)
-_ONLY_AS_VERDICT = ("client_wait", "application")
-"""Who has nothing to send waits for nobody: a control connection rests for as long as the transfer beside it takes."""
+_ONLY_AS_VERDICT = ("client_wait", "application", "setup", "slow_start")
+"""Every connection has an opening, and a control connection rests: nobody waits for that."""
 
 
 class _Cause(NamedTuple):
@@ -51,7 +51,9 @@ def _entries(connection: Record) -> Iterator[tuple[str, str, float]]:
         saved[factor] = max(saved[factor], verdict.get("saves_s") or 0.0)
     least_s = max(_LEAST_S, _LEAST_SHARE * (connection["duration_s"] or 0.0))
     for kind, saves_s in saved.items():
-        if kind in _NO_CAUSE or (kind in _ONLY_AS_VERDICT and verdict.get("factor") != kind):
+        is_late = kind == "setup" and connection["handshake"].get("syn_retransmissions")
+        is_verdict = verdict.get("factor") == kind or is_late
+        if kind in _NO_CAUSE or (kind in _ONLY_AS_VERDICT and not is_verdict):
             continue
         if saves_s >= least_s:
             yield kind, owners.get(kind) or (KINDS[kind].owner if kind in KINDS else "unknown"), saves_s

@@ -1,6 +1,7 @@
 //! Frames without TCP: every one counted by its protocol, datagrams by flow, numbers and rates of what is numbered in clear text.
 //!
-//! Subjects: `flows/table.rs`, `flows/application.rs`, `flows/protocols.rs`, `flows/neighbours.rs`, `analysis/others.rs`.
+//! Subjects: `flows/table.rs`, `flows/application.rs`, `flows/protocols.rs`, `flows/neighbours.rs`, `analysis/others.rs`,
+//! `flows/arrivals.rs`, `flows/flow.rs`, `flows/layouts.rs`, `flows/media_clock.rs`, `decode/other.rs`, `output/describe/flows.rs`.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 use crate::frames;

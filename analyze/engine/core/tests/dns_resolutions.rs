@@ -1,6 +1,6 @@
 //! What programs waited for: types, retries and suffixes of a name put together, and the connections that followed.
 //!
-//! Subject: `dns/resolutions.rs`.
+//! Subjects: `dns/resolutions.rs`, `output/describe/names.rs`.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 use crate::playbook::{START_NS, ms};

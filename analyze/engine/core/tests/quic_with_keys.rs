@@ -1,7 +1,7 @@
 //! QUIC with keys: packet numbers, acknowledgements, windows, streams, key updates.
 //!
 //! Subjects: `quic/inside.rs`, `quic/levels.rs`, `quic/parameters.rs`, `quic/round_trip.rs`, `quic/streams.rs`, `secrets/aead.rs`,
-//! `secrets/derive.rs`, `secrets/mod.rs`.
+//! `secrets/derive.rs`, `secrets/mod.rs`, `analysis/fallbacks.rs`.
 
 use vmtrace_core::quic::{CloseKind, Datagram, QuicState, QuicSummary};
 use vmtrace_core::secrets::SharedKeys;

@@ -1,7 +1,8 @@
 //! QUIC without keys: what Initials, sizes and the spin bit show.
 //!
 //! Subjects: `quic/frame.rs`, `quic/header.rs`, `quic/hellos.rs`, `quic/ids.rs`, `quic/opening.rs`, `quic/samples.rs`,
-//! `quic/spin.rs`, `quic/state.rs`, `quic/summary.rs`, `quic/version.rs`.
+//! `quic/spin.rs`, `quic/state.rs`, `quic/summary.rs`, `quic/version.rs`, `output/describe/quic.rs`,
+//! `output/fields/quic.rs`.
 
 use proptest::prelude::*;
 use vmtrace_core::quic::{CloseKind, Datagram, QuicState, QuicSummary};

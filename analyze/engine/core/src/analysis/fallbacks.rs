@@ -1,6 +1,6 @@
 //! TCP connections that followed QUIC flows without a reply: of the same client, to the same address and port.
 //!
-//! Rule: docs/methods.md, "QUIC without keys".
+//! See docs/methods.md, "QUIC without keys".
 
 use std::collections::HashMap;
 use std::net::IpAddr;

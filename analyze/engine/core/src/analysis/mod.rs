@@ -9,6 +9,7 @@
 //!   reading    one reading, what it leaves, and how several become one result
 //!     time_order records in order of their times (held: what waits for that; set_back: a clock that was set is no disorder)
 //!     two_clocks captures of two points put together (one_point: the packets of one of them)
+//!       second_look   is it worth comparing everything? decided from a sample
 //!       points_apart  are there two, and how far apart (hops_apart, gaps_to_copies, turnarounds: what shows it)
 //!       pairs    which frames are of which (copies: what has passed one of them; point_labels: what was found)
 //!     lag      a host that was recorded late, put right in another reading

@@ -5,7 +5,7 @@
 //! document        inputs, outcomes of all connections, limits and servers that they share
 //! connection      endpoint, ledger (where the bytes went), tls, requests, http2, outcome, account, verdict (evidence)
 //!   direction     loss, round_trips, spacing
-//!   flows, names  what is no TCP: datagram flows, neighbours, protocols; names looked up
+//!   flows, names  what is no TCP: datagram flows (quic), neighbours, protocols; names looked up
 //! visitor         takes it all: crate::output::json, crate::output::columns, crate::output::fields
 //! ```
 

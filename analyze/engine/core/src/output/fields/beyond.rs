@@ -73,9 +73,12 @@ pub(super) const FLOWS: Section = Section {
     fields: &[
         field("id", "number, in order of appearance"),
         field("input, first_frame", "where its first packet is"),
-        field("protocol", "`udp`, `quic`, `icmp_echo`, `sctp`, `esp`, ..."),
-        field("application", "what it carries, by what its datagrams hold: `dns`, `rtp`, `iperf3`, `wireguard`, ...")
-            .null("if that is not recognised"),
+        field("protocol", "`udp`, `quic`, `icmp_echo`, `sctp`, `esp` and others"),
+        field(
+            "application",
+            "what it carries, by what its datagrams hold: `dns`, `rtp`, `iperf3`, `wireguard` and others",
+        )
+        .null("if that is not recognised"),
         field("client, server", "`address:port`; the address alone of protocols without ports"),
         field("start_ns, duration_s", "first packet, and time to the last"),
         field("unanswered", "the server sent nothing")

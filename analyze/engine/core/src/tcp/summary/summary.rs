@@ -338,7 +338,7 @@ impl ConnectionSummary {
         self.directions.iter_mut().for_each(DirectionSummary::forget_times);
     }
 
-    /// See [`ConnectionDetails::icmp_errors`].
+    /// ICMP errors about its packets.
     pub fn icmp_errors(&self) -> Option<&IcmpErrors> {
         self.details.as_ref()?.icmp_errors.as_ref()
     }
