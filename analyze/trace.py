@@ -331,11 +331,8 @@ class Trace:
     def records(self, connections: Iterable[int]) -> "list[Record]":
         """The JSON records of these connections, in the order asked for; `KeyError` for one that there is not."""
         wanted = list(connections)
-        found = (
-            {one["id"]: one for one in self._part(sorted({one for one in wanted if one > 0}))["connections"]}
-            if wanted
-            else {}
-        )
+        asked = sorted({number for number in wanted if number > 0})
+        found = {one["id"]: one for one in self._part(asked)["connections"]} if asked else {}
         for number in wanted:
             if number not in found:
                 raise KeyError(number)

@@ -1,6 +1,7 @@
 //! The rules for a round that look at the rounds around it (docs/verdict.md, "What limits"), on rounds written down.
 //!
-//! Subjects: `tcp/limits/background.rs`, `tcp/summary/decision.rs`.
+//! Subjects: `tcp/limits/background.rs`, `tcp/summary/decision.rs`, `tcp/verdict/factors/path_mtu.rs`,
+//! `tcp/verdict/factors/sack_not_agreed.rs` (real captures: tests/traces/test_field2.py).
 
 use vmtrace_core::tcp::limits::application::is_application_limited;
 use vmtrace_core::tcp::limits::background::Background;
