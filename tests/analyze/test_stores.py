@@ -165,6 +165,8 @@ def test_the_command_reads_and_writes_objects(objects: ObjectStore, capsys: pyte
         "page.html",
         "tables/connections.parquet",
         "tables/findings.parquet",
+        "tables/flows.parquet",
+        "tables/lookups.parquet",
         "tables/syns.parquet",
     }
     assert len(json.loads((objects.folder / "bucket/out/all.json").read_bytes())["inputs"]) == 2
