@@ -160,6 +160,36 @@ def test_a_queue_that_an_upload_fills_is_named_by_who_fills_it() -> None:
     assert found(upload, calm) == []
 
 
+def test_one_who_waits_in_a_queue_is_reported_once_behind_the_largest() -> None:
+    trips = {"min_s": 0.02, "median_s": 0.30}
+    uploads = [connection(n, 0, 20.0, client_to_server=direction(rtt=trips, goodput_bps=n * 4e6)) for n in (1, 2, 3)]
+    page = connection(9, 5, 6.0, client_to_server=direction(rtt=trips, goodput_bps=1e4))
+    assert [one.connections for one in found(*uploads, page) if one.kind == "queue_shared"] == [[3, 9]]
+
+
+def lookup(name: str, **more: Any) -> Record:
+    known: Record = {"name": name, "client": "198.18.0.1", "resolver": "198.18.0.53", "asked_ns": 0, "tries": 1,
+                     "answered_ns": 1, "waited_s": 0.01, "rcode": "NOERROR", "searched": [], "frames": [1, 2],
+                     "connections": []}  # fmt: skip
+    return {**known, **more}
+
+
+def test_names_with_braces_are_no_format() -> None:
+    hostile = lookup("{0}.{time.__class__}.test", tries=2, waited_s=5.0)
+    [one] = found(lookups=[hostile])
+    assert (one.kind, one.cost_s) == ("dns_unanswered", 5.0)
+    assert "for {0}.{time.__class__}.test unanswered: 5.00 s" in one.sentence
+
+
+def test_flow_control_of_quic_counts_for_the_side_that_waited_longer() -> None:
+    side = {"packets": 9}
+    quic = {"flow_control": {"client": {"limited_s": 0.0}, "server": {"limited_s": 1.5}}}
+    flow = {"id": 1, "protocol": "quic", "application": None, "server": "198.18.0.9:443", "duration_s": 3.0,
+            "client_to_server": side, "server_to_client": side, "quic": quic, "first_frame": 1}  # fmt: skip
+    [one] = found(flows=[flow])
+    assert (one.kind, one.cost_s, one.flows) == ("quic_flow_control", 1.5, [1])
+
+
 def test_where_nothing_is_wrong_it_says_so_and_what_was_looked_at() -> None:
     document = {"connections": [connection(1, 0, 1.0)], "lookups": [{}, {}]}
     assert answer_lines([], document, 1) == [

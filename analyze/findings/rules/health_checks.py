@@ -3,6 +3,7 @@
 Rule: docs/findings.md, "Health checks".
 """
 
+from collections import defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -23,9 +24,10 @@ _OUTCOMES = ("reset_by_client", "reset_by_server", "handshake_incomplete")
 def find(facts: Facts) -> Iterator[Finding]:
     """One finding for each server and client of which this holds."""
     for server, connections in facts.by_server.items():
-        clients = {address(one["client"]) for one in connections} if len(connections) >= _FEWEST else set()
-        for client in sorted(clients):
-            checks = [one for one in connections if address(one["client"]) == client and _is_small(one)]
+        by_client: defaultdict[str, list[Record]] = defaultdict(list)
+        for one in filter(_is_small, connections):
+            by_client[address(one["client"])].append(one)
+        for client, checks in sorted(by_client.items()):
             interval_s = _interval_s(checks)
             if interval_s is not None:
                 yield _finding(server, client, checks, interval_s)

@@ -4,7 +4,7 @@ Rule: docs/findings.md, "Names".
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from vmtrace.analyze.findings.facts import Facts, Record, evidence
 from vmtrace.analyze.findings.finding import Finding
@@ -31,12 +31,15 @@ def _of_resolver(facts: Facts, resolver: str, numbers: list[int], limit: Record 
     def some(wanted: Sequence[int]) -> list[Record]:
         return [facts.lookups[number] for number in wanted]
 
-    silent = [number for number in numbers if _got_no_reply(facts.lookups[number])]
-    fragments = [number for number in numbers if facts.lookups[number].get("fragments_lost")]
-    refused = [number for number in numbers if _is_refused(facts.lookups[number])]
-    silent = [number for number in silent if number not in fragments and number not in refused]
-    searched = [number for number in numbers if facts.lookups[number].get("searched")]
-    slow = [number for number in numbers if number not in (*silent, *fragments, *refused) and _is_slow(facts, number)]
+    def those(is_so: Callable[[Record], object], beside: Iterable[int] = ()) -> list[int]:
+        others = set(beside)
+        return [number for number in numbers if number not in others and is_so(facts.lookups[number])]
+
+    fragments = those(lambda lookup: lookup.get("fragments_lost"))
+    refused = those(_is_refused)
+    silent = those(_got_no_reply, beside=[*fragments, *refused])
+    searched = those(lambda lookup: lookup.get("searched"))
+    slow = those(_is_slow, beside=[*silent, *fragments, *refused])
     names = {one["name"] for one in some(silent)}
     if limit is not None:
         yield _limited(facts, resolver, silent or numbers, limit)
@@ -74,8 +77,7 @@ def _how(refused: Sequence[Record]) -> str:
     return "ICMP" if first.get("icmp_errors") else str(first.get("rcode"))
 
 
-def _is_slow(facts: Facts, number: int) -> bool:
-    lookup = facts.lookups[number]
+def _is_slow(lookup: Record) -> bool:
     return lookup["answered_ns"] is not None and (lookup["waited_s"] or 0.0) >= _SLOW_S
 
 
@@ -113,7 +115,8 @@ def _finding(
     frames = [frame for one in lookups[:20] for frame in (one.get("frames") or ())[:2]]
     return Finding(
         kind=kind,
-        sentence=text.format(time=seconds(waited_s)),
+        # Names come from the capture: whatever braces they hold, they are no format.
+        sentence=text.replace("{time}", seconds(waited_s)),
         confidence=confidence,
         owner=KINDS[kind].owner,
         remedy=KINDS[kind].remedy,

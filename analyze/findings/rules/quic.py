@@ -36,10 +36,10 @@ def _of_flow(facts: Facts, flow: Record, quic: Record) -> Iterator[Finding]:
     lost = _total(quic.get("lost"))
     if lost:
         yield _finding("quic_loss", f"{name} lost {plural(lost, 'packet')}, by their numbers.", flow, 0.85, None)
-    control = quic.get("flow_control") or {}
-    if (control.get("limited_s") or 0.0) >= _LEAST_WAIT_S:
-        text = f"{name}: the receiver's flow control was the limit for {seconds(control['limited_s'])}."
-        yield _finding("quic_flow_control", text, flow, 0.85, control["limited_s"])
+    limited_s = max((one.get("limited_s") or 0.0 for one in (quic.get("flow_control") or {}).values()), default=0.0)
+    if limited_s >= _LEAST_WAIT_S:
+        text = f"{name}: the receiver's flow control was the limit for {seconds(limited_s)}."
+        yield _finding("quic_flow_control", text, flow, 0.85, limited_s)
     close = quic.get("close") or {}
     code = close.get("code") if isinstance(close, dict) else close
     if code not in _NO_ERROR:
@@ -58,17 +58,13 @@ def _unanswered(facts: Facts, flow: Record, quic: Record, name: str) -> Finding:
         then = f"; TCP to the same address followed after {seconds(waited_s)}, and worked"
     text = f"{name}: {plural(initials, 'Initial')} got no reply{then}."
     found = _finding("quic_unanswered", text, flow, 0.9, waited_s)
-    return found if follower is None else _with_connection(found, follower["id"])
+    return found if follower is None else replace(found, connections=[follower["id"]])
 
 
 def _total(lost: Record | None) -> int:
     """Packets lost before and behind the capture point, of either side."""
     sides = (lost or {}).values()
     return sum((one.get("before_capture_point") or 0) + (one.get("behind_capture_point") or 0) for one in sides)
-
-
-def _with_connection(found: Finding, connection: int) -> Finding:
-    return replace(found, connections=[connection])
 
 
 def _finding(kind: str, text: str, flow: Record, confidence: float, cost_s: float | None) -> Finding:
