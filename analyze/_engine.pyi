@@ -18,6 +18,7 @@ __all__ = [
     "factor_labels",
     "factors",
     "fields",
+    "holds_secrets",
     "merge_buckets",
     "shared_frames",
     "split",
