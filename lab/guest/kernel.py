@@ -183,7 +183,7 @@ def running(settings: GuestSettings, namespace: str, output: IO[bytes], log: Pat
         copier = threading.Thread(target=_copy, args=(terminal, output), daemon=True)
         stack.callback(copier.join, 5.0)
         lines = [_Line(None, console), _Line(None, to_terminal), _Line(None, to_reports), _Line(from_orders, None)]
-        process = _boot(program, namespace, folder, lines)
+        process = _boot(program, namespace, folder, lines, _environment(folder))
         stack.callback(_end, process)
         for end in (to_terminal, to_reports, from_orders):
             end.close()
@@ -236,7 +236,20 @@ def _init_settings(settings: GuestSettings) -> dict[str, object]:
     }
 
 
-def _boot(program: str, namespace: str, folder: Path, lines: Sequence[_Line]) -> subprocess.Popen[bytes]:
+def _environment(folder: Path) -> dict[str, str]:
+    """What user-mode-linux itself is started with: what lets it run on processors with AMX (`wide_registers.c`)."""
+    compiler = shutil.which("cc")
+    if compiler is None or " amx_tile" not in Path("/proc/cpuinfo").read_text():
+        return dict(os.environ)
+    library = folder / "wide_registers.so"
+    source = Path(__file__).resolve().with_name("wide_registers.c")
+    subprocess.run([compiler, "-O2", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
+    return {**os.environ, "LD_PRELOAD": str(library)}
+
+
+def _boot(
+    program: str, namespace: str, folder: Path, lines: Sequence[_Line], environment: dict[str, str]
+) -> subprocess.Popen[bytes]:
     command = [*namespaces.exec_prefix(namespace), "unshare", "--pid", "--fork", "--kill-child=KILL"]
     # The kernel must not be process 1: that one ignores the signal by which it ends itself when it panics.
     command += ["sh", "-c", '"$@" & wait "$!"', "sh", program]
@@ -248,6 +261,7 @@ def _boot(program: str, namespace: str, folder: Path, lines: Sequence[_Line]) ->
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
+        env=environment,
         pass_fds=[end for line in lines for end in line.descriptors()],
         start_new_session=True,
     )

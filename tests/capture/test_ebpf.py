@@ -136,7 +136,7 @@ def test_an_alert_or_change_of_cipher_begins_no_handshake(memory: KernelFilter, 
 def test_all_else_is_kept_as_without_a_memory(memory: KernelFilter) -> None:
     for packet, bytes_kept in (
         (LINK / FOUR / TCP() / Raw(b"GET / HTTP/1.1\r\n" * 9), 14 + 20 + 20 + 16),
-        (LINK / SIX / UDP(sport=40000, dport=40001) / Raw(bytes(100)), 14 + 40 + 8 + 16),
+        (LINK / SIX / UDP(sport=40000, dport=40001) / Raw(bytes(100)), 14 + 40 + 8 + 64),
         (Ether(src=LINK.src, dst=LINK.dst, type=0x8847) / Raw(bytes(500)), 192),
     ):
         assert memory.kept(bytes(packet)) == bytes_kept

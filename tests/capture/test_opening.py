@@ -143,7 +143,7 @@ def test_plain_payload_is_not_in_the_file(tmp_path: Path) -> None:
         Recorder(CaptureSettings("lo", filter=f"udp port {traffic.port}", buffer_bytes=4 << 20), path),
     ):
         traffic.send(3, 500)
-    assert [len(record.data) for record in read_pcap(path).records] == [14 + 20 + 8 + 16] * 3
+    assert [len(record.data) for record in read_pcap(path).records] == [14 + 20 + 8 + 64] * 3
 
 
 def test_what_came_before_is_thrown_away_and_after_the_stop_nothing_comes() -> None:
