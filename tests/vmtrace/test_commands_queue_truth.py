@@ -76,7 +76,7 @@ def test_duplicates_have_the_cause_that_the_proxy_made(out: Path, proxy: QueuePr
     found, truth = report_of(out)["duplicates"], truth_deliveries(proxy)
     again = truth.total() - len(truth)
     made = (found["within_visibility"], found["after_deletion"], found["after_visibility"])
-    # A copy that leaves while the deletion is under way is of either kind; how many there are depends on the machine's load.
+    # A copy that leaves while the deletion is under way is of either kind: that depends on the machine's load.
     assert (made[0] + made[1], made[2]) == (6, again - 6)
     assert made[0] >= 4
     assert made[1] >= 1
