@@ -72,7 +72,7 @@ def build_parser() -> argparse.ArgumentParser:
         "--certificate",
         metavar="FILE",
         type=Path,
-        help="PEM file with certificate and key for TLS transfers (default: create one)",
+        help="PEM file with certificate and key for TLS (default: create one)",
     )
     for option in _limits():
         parser.add_argument(

@@ -14,7 +14,7 @@ import time
 from collections import OrderedDict
 
 from vmtrace.receiver.admission import Admission, origin_of
-from vmtrace.receiver.certificate import Certificate, load_certificate, own_certificate
+from vmtrace.receiver.certificate import load_certificate, own_certificate
 from vmtrace.receiver.listening import listen
 from vmtrace.receiver.log import Log
 from vmtrace.receiver.newcomer import Newcomer, greet
@@ -22,9 +22,10 @@ from vmtrace.receiver.session import Session, Surroundings
 from vmtrace.receiver.sessions import Sessions
 from vmtrace.receiver.settings import ReceiverSettings
 from vmtrace.sender.wire import handshake
-from vmtrace.sender.wire.channel import Channel
 from vmtrace.sender.wire.data_connection import read_subject
 from vmtrace.sender.wire.endpoint import keep_alive, name_of, plain_host
+from vmtrace.sender.wire.errors import WireError
+from vmtrace.sender.wire.tls import server_wrap
 
 _GLANCE_S = 0.5
 _REST_S = 0.1
@@ -34,7 +35,7 @@ _OUT_OF_RESOURCES = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 
 
 class Server:
-    """Listens from construction on; `serve` until `stop`."""
+    """Listens from construction on; `serve` until `stop`. Raises `NoCertificate` where there is none to show."""
 
     def __init__(self, settings: ReceiverSettings, key: bytes, log: Log, version: str) -> None:
         self._settings = settings
@@ -43,9 +44,10 @@ class Server:
         self._admission = Admission(settings.admission)
         self._newcomers: OrderedDict[int, Newcomer] = OrderedDict()
         self._sessions = Sessions(settings.sessions)
-        self._surroundings = Surroundings(settings, log, version, self._own_certificate, self._sessions.claim)
-        self._certificate_lock = threading.Lock()
-        self._certificate = load_certificate(settings.certificate) if settings.certificate else None
+        self._certificate = (
+            load_certificate(settings.certificate) if settings.certificate else own_certificate(settings.folder / "tls")
+        )
+        self._surroundings = Surroundings(settings, log, version, self._certificate, self._sessions.claim)
         self._stopping = threading.Event()
         self._resting_until_s: float | None = None
         self._listener = listen(settings.bind, settings.port)
@@ -164,12 +166,12 @@ class Server:
             peer = name_of(sock.getpeername())
             sock.setblocking(True)
             keep_alive(sock, _SILENCE_S)
-            sock.sendall(handshake.new_accept(self._key, newcomer.hello, newcomer.auth))
-        except OSError:
+            sock.sendall(handshake.new_accept(self._key, newcomer.hello, newcomer.auth, self._certificate.digest))
+            newcomer.socket = wrapped = server_wrap(sock, self._certificate.control)
+        except (OSError, WireError):
             return False
-        session_key = handshake.session_key(self._key, newcomer.hello, newcomer.auth)
-        channel = Channel(sock, session_key, client=False, peer=peer)
-        return self._sessions.start(Session(channel, newcomer.host, session_key, self._surroundings))
+        session_key = handshake.session_key(self._key, newcomer.hello, newcomer.auth, self._certificate.digest)
+        return self._sessions.start(Session(wrapped, peer, newcomer.host, session_key, self._surroundings))
 
     def _data(self, newcomer: Newcomer, introduction: handshake.Introduction) -> bool:
         try:
@@ -197,12 +199,6 @@ class Server:
         except OSError:
             return False
         return False
-
-    def _own_certificate(self) -> Certificate:
-        with self._certificate_lock:  # its own: making one takes a while, and the door must not wait
-            if self._certificate is None:
-                self._certificate = own_certificate(self._settings.folder / "tls")
-            return self._certificate
 
     def _drop_late(self, now_s: float) -> None:
         while self._newcomers:

@@ -1,9 +1,12 @@
-"""One authenticated client: answers its questions, in order, until it goes, breaks a rule or exceeds a limit."""
+"""One client that has the key: TLS with it, then answers to its questions, in order, until it goes, breaks a rule or
+exceeds a limit.
+"""
 
 from __future__ import annotations
 
 import platform
 import socket
+import ssl
 import time
 from dataclasses import dataclass
 from typing import Callable
@@ -12,7 +15,7 @@ from vmtrace.capture.errors import CaptureError
 from vmtrace.capture.host_record import HostRecord
 from vmtrace.capture.interfaces import interface_towards
 from vmtrace.capture.rights import missing_rights
-from vmtrace.receiver.certificate import Certificate, NoCertificate
+from vmtrace.receiver.certificate import Certificate
 from vmtrace.receiver.file_desk import FileDesk
 from vmtrace.receiver.host_record import begin_host_record
 from vmtrace.receiver.log import Log
@@ -27,10 +30,11 @@ from vmtrace.sender.wire.endpoint import shut_down
 from vmtrace.sender.wire.errors import WireError
 from vmtrace.sender.wire.fields import FieldError, from_json, to_json
 from vmtrace.sender.wire.records import RunAccepted, RunRequest, Sent, TransferRequest
+from vmtrace.sender.wire.secrecy import secure_receiver
 
 _SILENCE_S = 90.0
+_SECURING_S = 10.0
 # What the sender is told; the receiver's own output has the paths and programs.
-_NO_TLS = "TLS transfers are not possible here: the receiver's own output says why"
 _NO_RIGHTS = "it has no right to capture: what it printed when it was started says how to grant it"
 
 
@@ -41,8 +45,7 @@ class Surroundings:
     settings: ReceiverSettings
     log: Log
     version: str
-    certificate: Callable[[], Certificate]
-    """Raises `NoCertificate`."""
+    certificate: Certificate
     claim: Callable[[str, Session], None]
     """Makes a session the only one of a run."""
 
@@ -50,12 +53,16 @@ class Surroundings:
 class Session:
     """`run` in a thread of its own; `take` is called by the thread that accepts connections."""
 
-    def __init__(self, channel: Channel, host: str, session_key: bytes, surroundings: Surroundings) -> None:
+    def __init__(
+        self, wrapped: ssl.SSLSocket, peer: str, host: str, session_key: bytes, surroundings: Surroundings
+    ) -> None:
         self.name = session_name(session_key)
         self.data_key = data_key(session_key)
-        self.peer = channel.peer
+        self.peer = peer
         self.host = host
-        self._channel = channel
+        self._wrapped = wrapped
+        self._key = session_key
+        self._channel = Channel(wrapped, peer)
         self._settings = surroundings.settings
         self._log = surroundings.log
         self._version = surroundings.version
@@ -76,6 +83,7 @@ class Session:
     def run(self) -> None:
         """Serve the client to the end of the connection; leaves nothing running."""
         try:
+            secure_receiver(self._wrapped, self._key, _SECURING_S, self.peer)
             while True:
                 self._answer(self._channel.receive(self._patience_s()))
         except WireError as error:
@@ -133,9 +141,6 @@ class Session:
             self._channel.send({"ok": False, "error": str(error)[:500], "busy": error.busy})
         except (FieldError, NoSuchRun) as error:
             self._channel.send({"ok": False, "error": str(error)[:500]})
-        except NoCertificate as error:
-            self._log.trouble(f"{self.peer}: {error}")
-            self._channel.send({"ok": False, "error": _NO_TLS})
         except (OSError, MemoryError) as error:
             self._log.trouble(f"{self.peer}: {str(error) or 'out of memory'}")
             reason = getattr(error, "strerror", None) or "out of memory or descriptors"
@@ -180,7 +185,7 @@ class Session:
             host=socket.gethostname(),
             capture_interface=interface,
             capture_refusal=refusal,
-            tls=self._has_certificate(),
+            tls=True,
         )
 
     def _capture_plan(self, request: RunRequest) -> tuple[CapturePlan | None, str | None]:
@@ -199,13 +204,6 @@ class Session:
         # The control connection has the same port here: what is on it is no part of a transfer.
         narrowed = f"tcp and host {host} and port {own_port} and not port {port}"
         return CapturePlan(interface, narrowed, request.capture_snaplen), None
-
-    def _has_certificate(self) -> bool:
-        try:
-            self._certificate()
-        except NoCertificate:
-            return False
-        return True
 
     def _prepare(self, message: Message) -> Message:
         return to_json(self._transfer_desk().prepare(from_json(TransferRequest, message), self._certificate))

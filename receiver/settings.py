@@ -48,5 +48,5 @@ class ReceiverSettings:
     limits: Limits = field(default_factory=lambda: Limits(64 * _GIB, 4096 * _GIB, 3600.0, 7 * 86400.0, 64))
     admission: AdmissionLimits = field(default_factory=AdmissionLimits)
     certificate: Path | None = None
-    """PEM file with certificate and key for TLS transfers; None: one is made with openssl."""
+    """PEM file with certificate and key for TLS; None: one is made with openssl."""
     host_counters: bool = True

@@ -5,7 +5,6 @@ from __future__ import annotations
 import socket
 import time
 from dataclasses import dataclass
-from typing import Callable
 
 from vmtrace.receiver.certificate import Certificate
 from vmtrace.receiver.log import Log
@@ -93,16 +92,16 @@ class TransferDesk:
                 f"it took longer than this receiver allows: {self._limits.transfer_s:g} s (--max-transfer-time)"
             )
 
-    def prepare(self, request: TransferRequest, certificate: Callable[[], Certificate]) -> Prepared:
+    def prepare(self, request: TransferRequest, certificate: Certificate) -> Prepared:
         """Expect the connections of a transfer; what is recorded runs when this returns. Raises `Refusal`."""
         self._check(request)
-        shown = certificate() if request.tls else None
+        shown = certificate if request.tls else None
         self.abort()
         self._last_number = request.number
         self._spent_bytes += _both_ways(request)
         recording = Recording(self._run, request, self._capture)
         try:
-            transfer = Transfer(request, shown.context if shown else None, recording, _STALL_S)
+            transfer = Transfer(request, shown.transfers if shown else None, recording, _STALL_S)
         except BaseException:
             recording.stop()
             raise

@@ -33,6 +33,7 @@ from vmtrace.sender.wire.endpoint import Endpoint
 from vmtrace.sender.wire.errors import WireError
 from vmtrace.sender.wire.fields import FieldError
 from vmtrace.sender.wire.records import RunRequest, TransferRequest
+from vmtrace.sender.wire.secrecy import secure_sender
 from vmtrace.sender.wire.transfer import digest_ok, run_transfer
 
 KEY = bytes(range(32))
@@ -137,16 +138,20 @@ def keyed(port: int, chance: random.Random) -> None:
         hello = receive_exactly(sock, handshake.HELLO_BYTES, time.monotonic() + 2, "it")
         auth = handshake.new_auth(KEY, hello, handshake.CONTROL)
         sock.sendall(auth)
-        if receive_exactly(sock, handshake.ACCEPT_BYTES, time.monotonic() + 2, "it")[4] != handshake.ACCEPTED:
+        accept = receive_exactly(sock, handshake.ACCEPT_BYTES, time.monotonic() + 2, "it")
+        if chance.random() < 0.1:  # nonsense where TLS is due
+            sock.sendall(chance.randbytes(chance.randint(0, 300)))
+            linger(sock, chance)
             return
-        session = handshake.session_key(KEY, hello, auth)
-        channel = Channel(sock, session, client=True, peer="it")
-        if chance.random() < 0.9:
-            channel.send({"ask": "open", "capture": False})
-            channel.receive(5)
-        for _ in range(chance.randint(0, 6)):
-            converse(port, channel, session, chance)
-        linger(sock, chance)
+        wrapped, session = secure_sender(sock, KEY, (hello, auth, accept), 2, "it")
+        with wrapped:
+            channel = Channel(wrapped, "it")
+            if chance.random() < 0.9:
+                channel.send({"ask": "open", "capture": False})
+                channel.receive(5)
+            for _ in range(chance.randint(0, 6)):
+                converse(port, channel, session, chance)
+            linger(wrapped, chance)
 
 
 def converse(port: int, channel: Channel, session: bytes, chance: random.Random) -> None:

@@ -1,17 +1,14 @@
-"""Messages over an authenticated control connection: each with a length, a kind, and a proof of its place in the order.
+"""Messages over a control connection: each with a length and a kind.
 
     4 bytes  length of kind and content          at most LONGEST_BYTES, else the connection ends
     1 byte   kind: J (a JSON object) or B (bytes of a file)
              content
-    32 bytes HMAC-SHA256 over counter, length, kind and content, by the key of this direction
 
-Content is protected against change, insertion, removal and reordering; it is not secret (docs/security.md).
+TLS 1.3 below them (`secrecy`) keeps content secret, whole and in order.
 """
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import json
 import socket
 import struct
@@ -19,12 +16,9 @@ import time
 from typing import Any
 
 from vmtrace.sender.wire.errors import ConnectionClosed, ReceiverGone, WireError
-from vmtrace.sender.wire.keys import derive
 
 LONGEST_BYTES = 1 << 20
 _LENGTH = struct.Struct(">I")
-_COUNTER = struct.Struct(">Q")
-_PROOF_BYTES = 32
 _SENDING_S = 60.0
 """A message must be taken by the other side within this time: who asks and does not read holds nobody up for longer."""
 _LONGEST_INTEGER = 20
@@ -42,14 +36,9 @@ class ChannelError(WireError):
 class Channel:
     """One side of an authenticated connection. Not for use by several threads at once."""
 
-    def __init__(self, sock: socket.socket, session: bytes, *, client: bool, peer: str) -> None:
+    def __init__(self, sock: socket.socket, peer: str) -> None:
         self.socket = sock
         self.peer = peer
-        ours, theirs = (b"sender", b"receiver") if client else (b"receiver", b"sender")
-        self._send_key = derive(session, b"vmtrace 1 messages", ours)
-        self._receive_key = derive(session, b"vmtrace 1 messages", theirs)
-        self._sent = 0
-        self._received = 0
 
     def send(self, message: Message) -> None:
         """Send a JSON object."""
@@ -69,7 +58,8 @@ class Channel:
         if kind != _JSON:
             raise ChannelError(f"{self.peer} sent bytes where a message was due")
         try:
-            message = json.loads(content, parse_int=_integer, parse_constant=_no_number)
+            text = content.decode("utf-8")
+            message = json.loads(text, parse_int=_integer, parse_constant=_no_number, object_pairs_hook=_each_key_once)
         except (ValueError, RecursionError) as error:
             raise ChannelError(f"{self.peer} sent a message that is not JSON") from error
         if not isinstance(message, dict):
@@ -91,14 +81,7 @@ class Channel:
         body = kind + content
         if len(body) > LONGEST_BYTES:
             raise ValueError(f"a message of {len(body)} bytes is too long")
-        length = _LENGTH.pack(len(body))
-        proof = _proof(self._send_key, self._sent, length + body)
-        self._sent += 1
-        try:
-            self.socket.settimeout(_SENDING_S)  # `receive` has left there what remained of its own
-            self.socket.sendall(length + body + proof)
-        except OSError as error:
-            raise ReceiverGone(f"{self.peer}: connection lost ({error.strerror or error})") from error
+        send_all(self.socket, _LENGTH.pack(len(body)) + body, _SENDING_S, self.peer)
 
     def _receive(self, timeout_s: float | None) -> tuple[bytes, bytes]:
         deadline_s = None if timeout_s is None else time.monotonic() + timeout_s
@@ -107,11 +90,26 @@ class Channel:
         if not 1 <= body_bytes <= LONGEST_BYTES:
             raise ChannelError(f"{self.peer} announced a message of {body_bytes} bytes")
         body = receive_exactly(self.socket, body_bytes, deadline_s, self.peer)
-        proof = receive_exactly(self.socket, _PROOF_BYTES, deadline_s, self.peer)
-        if not hmac.compare_digest(proof, _proof(self._receive_key, self._received, length + body)):
-            raise ChannelError(f"{self.peer}: a message was changed on its way")
-        self._received += 1
         return body[:1], body[1:]
+
+
+def send_all(sock: socket.socket, content: bytes, within_s: float, peer: str) -> None:
+    """Send `content`, all of it within so many seconds: TLS's own `sendall` gives each record that time.
+
+    Raises `ReceiverGone` when the connection breaks, or the other side does not take it in time.
+    """
+    deadline_s, left = time.monotonic() + within_s, memoryview(content)
+    try:
+        while left:
+            left_s = deadline_s - time.monotonic()
+            if left_s <= 0:
+                raise ReceiverGone(f"{peer} did not take a message in time")
+            sock.settimeout(left_s)
+            left = left[sock.send(left) :]
+    except socket.timeout as error:
+        raise ReceiverGone(f"{peer} did not take a message in time") from error
+    except OSError as error:
+        raise ReceiverGone(f"{peer}: connection lost ({error.strerror or error})") from error
 
 
 def receive_exactly(sock: socket.socket, count: int, deadline_s: float | None, peer: str) -> bytes:
@@ -151,5 +149,9 @@ def _no_number(name: str) -> float:
     raise ValueError(f"{name} is no number")
 
 
-def _proof(key: bytes, counter: int, content: bytes) -> bytes:
-    return hmac.new(key, _COUNTER.pack(counter) + content, hashlib.sha256).digest()
+def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Two readers of an object that has a key twice could take it for different things."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key stands twice")
+    return found

@@ -29,11 +29,16 @@ from vmtrace.sender.wire.records import (
     SocketOptions,
     TransferRequest,
 )
+from vmtrace.sender.wire.secrecy import secure_sender
 
 _Record = TypeVar("_Record")
 _ANSWER_S = 30.0
 _DESCRIBING_S = 600.0
 """The digest of one file may take long: a capture of whole packets can have tens of gigabytes."""
+_LISTING_S = 3600.0
+"""All of them, however many questions that takes."""
+_SLOWEST_BYTES_S = 1000.0
+"""A file that comes slower than this is not worth waiting for; a receiver that drips holds nobody up for days."""
 _MOST_FILES = 1_000_000
 _CLOCK_ROUNDS = 8
 _SILENCE_S = 20
@@ -67,9 +72,8 @@ class Control:
             peer = name_of(sock.getpeername())
             hello, auth = introduce(sock, key, handshake.CONTROL, bytes(handshake.SUBJECT_BYTES), timeout_s, peer)
             accept = receive_exactly(sock, handshake.ACCEPT_BYTES, time.monotonic() + timeout_s, peer)
-            handshake.check_accept(key, hello, auth, accept, peer)
-            session = handshake.session_key(key, hello, auth)
-            return cls(endpoint, address, Channel(sock, session, client=True, peer=peer), session)
+            sock, session = secure_sender(sock, key, (hello, auth, accept), timeout_s, peer)
+            return cls(endpoint, address, Channel(sock, peer), session)
         except BaseException:
             sock.close()
             raise
@@ -102,6 +106,8 @@ class Control:
         prepared = self._record(Prepared, self._ask("prepare", to_json(request)))
         if prepared.number != request.number:
             raise ChannelError(f"{self._channel.peer} prepared another transfer")
+        if request.tls and not _HEX_DIGEST.fullmatch(prepared.certificate_sha256 or ""):
+            raise ChannelError(f"{self._channel.peer} shows no certificate for a transfer over TLS")
         return prepared
 
     def finish(self, number: int, sent: Sent | None, timeout_s: float = 120.0) -> FarEnd:
@@ -120,11 +126,15 @@ class Control:
     def files(self) -> list[RemoteFile]:
         """The files of the receiver's half of the run."""
         listing = self._record(FileListing, self._ask("files", {}))
-        if listing.count > _MOST_FILES:
-            raise ChannelError(f"{self._channel.peer} announced {listing.count} files: more than a run can have")
+        if not 0 <= listing.count <= _MOST_FILES:
+            raise ChannelError(f"{self._channel.peer} announced {listing.count} files: a run cannot have so many")
         files: list[RemoteFile] = []
+        deadline_s = time.monotonic() + _LISTING_S
         while len(files) < listing.count:
-            answer = self._ask("describe", {"first": len(files)}, _DESCRIBING_S)
+            left_s = deadline_s - time.monotonic()
+            if left_s <= 0:
+                raise ReceiverGone(f"{self._channel.peer} has not described its files within {_LISTING_S:g} s")
+            answer = self._ask("describe", {"first": len(files)}, min(_DESCRIBING_S, left_s))
             some = self._record(FileDescriptions, answer).files
             if not some:
                 raise ChannelError(f"{self._channel.peer} announced {listing.count} files and describes {len(files)}")
@@ -190,8 +200,9 @@ class Control:
 
     def _pieces(self, file: RemoteFile) -> Iterator[bytes]:
         left = file.bytes
+        deadline_s = time.monotonic() + _ANSWER_S + file.bytes / _SLOWEST_BYTES_S
         while left > 0:
-            piece = self._channel.receive_bytes(_ANSWER_S)
+            piece = self._channel.receive_bytes(min(_ANSWER_S, max(0.0, deadline_s - time.monotonic())))
             if not 0 < len(piece) <= left:
                 raise ChannelError(f"{self._channel.peer} sends more of a file than it announced")
             left -= len(piece)

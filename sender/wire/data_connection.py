@@ -41,12 +41,12 @@ class Stream:
 
 def session_name(session_key: bytes) -> bytes:
     """What data connections call the session; gives nothing of its key away."""
-    return derive(session_key, b"vmtrace 1 session name")[:SESSION_BYTES]
+    return derive(session_key, b"vmtrace 2 session name")[:SESSION_BYTES]
 
 
 def data_key(session_key: bytes) -> bytes:
     """The key by which data connections prove that they belong to the session."""
-    return derive(session_key, b"vmtrace 1 data connections")
+    return derive(session_key, b"vmtrace 2 data connections")
 
 
 def pack_subject(stream: Stream) -> bytes:

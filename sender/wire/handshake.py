@@ -7,6 +7,9 @@
 All three have fixed sizes: whoever lacks the key gets no parser to feed. A proof is HMAC-SHA256 over every byte of the
 connection so far, and each side has put 32 fresh random bytes there: a recorded connection cannot be played again.
 The two proofs have different labels: one cannot be reflected as the other.
+
+A control connection goes on in TLS 1.3 (`secrecy`). The receiver's proof covers the certificate that it shows there,
+and so does the session's key: whoever shows another one in between is refused by both sides.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from dataclasses import dataclass
 from vmtrace.sender.wire.errors import KeyRefused, ReceiverBusy, ReceiverRefused, VersionMismatch, WireError
 from vmtrace.sender.wire.keys import derive
 
-VERSION = 1
+VERSION = 2
 CONTROL = 1
 DATA = 2
 
@@ -90,9 +93,9 @@ def read_auth(raw: bytes) -> Introduction:
     return Introduction(version, kind, subject, raw)
 
 
-def new_accept(key: bytes, hello: bytes, auth: bytes) -> bytes:
-    """The receiver's ACCEPT."""
-    return _ACCEPT.pack(_ANSWER, ACCEPTED, VERSION, 0, _server_proof(key, hello, auth))
+def new_accept(key: bytes, hello: bytes, auth: bytes, certificate: bytes = b"") -> bytes:
+    """The receiver's ACCEPT; `certificate` is the SHA-256 of the one that a control connection's TLS will show."""
+    return _ACCEPT.pack(_ANSWER, ACCEPTED, VERSION, 0, _server_proof(key, hello, auth, certificate))
 
 
 def new_refusal(status: int) -> bytes:
@@ -100,20 +103,26 @@ def new_refusal(status: int) -> bytes:
     return _ACCEPT.pack(_ANSWER, status, VERSION, 0, bytes(_PROOF_BYTES))
 
 
-def check_accept(key: bytes, hello: bytes, auth: bytes, accept: bytes, peer: str) -> None:
-    """Raise the `WireError` that the answer stands for, unless it is an ACCEPT whose proof holds."""
-    answer, status, version, _, proof = _ACCEPT.unpack(accept)
+def check_status(accept: bytes, peer: str) -> None:
+    """Raise the `WireError` that a refusal stands for; what accepts is still to be proven."""
+    answer, status, version, _, _ = _ACCEPT.unpack(accept)
     if answer != _ANSWER:
         raise KeyRefused(f"{peer} does not reply as a vmtrace receiver does")
     if status != ACCEPTED:
         raise _refusal(status, version, peer)
-    if not hmac.compare_digest(proof, _server_proof(key, hello, auth)):
-        raise KeyRefused(f"{peer} does not have this key: give both ends the same key file")
 
 
-def session_key(key: bytes, hello: bytes, auth: bytes) -> bytes:
+def check_accept(key: bytes, hello: bytes, auth: bytes, accept: bytes, peer: str, certificate: bytes = b"") -> None:
+    """Raise the `WireError` that the answer stands for, unless its proof holds, of this certificate."""
+    check_status(accept, peer)
+    if not hmac.compare_digest(accept[-_PROOF_BYTES:], _server_proof(key, hello, auth, certificate)):
+        reason = ", or somebody in between shows another certificate" if certificate else ""
+        raise KeyRefused(f"{peer} does not have this key{reason}: give both ends the same key file")
+
+
+def session_key(key: bytes, hello: bytes, auth: bytes, certificate: bytes) -> bytes:
     """The key of one control connection: differs for each, because both sides' nonces are in it."""
-    return derive(key, b"vmtrace 1 session", hello, auth)
+    return derive(key, b"vmtrace 2 session", hello, auth, certificate)
 
 
 def _refusal(status: int, version: int, peer: str) -> WireError:
@@ -132,8 +141,8 @@ def _refusal(status: int, version: int, peer: str) -> WireError:
 
 
 def _client_proof(key: bytes, hello: bytes, body: bytes) -> bytes:
-    return derive(key, b"vmtrace 1 sender", hello, body)
+    return derive(key, b"vmtrace 2 sender", hello, body)
 
 
-def _server_proof(key: bytes, hello: bytes, auth: bytes) -> bytes:
-    return derive(key, b"vmtrace 1 receiver", hello, auth)
+def _server_proof(key: bytes, hello: bytes, auth: bytes, certificate: bytes) -> bytes:
+    return derive(key, b"vmtrace 2 receiver", hello, auth, certificate)

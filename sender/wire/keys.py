@@ -16,7 +16,6 @@ from pathlib import Path
 
 KEY_BYTES = 32
 ENVIRONMENT = "VMTRACE_KEY"
-_SHORTEST_TEXT = 16
 _HEXADECIMAL = re.compile(rf"[0-9a-fA-F]{{{2 * KEY_BYTES}}}")
 
 
@@ -26,18 +25,16 @@ def new_key_text() -> str:
 
 
 def key_from_text(text: str, source: str) -> bytes:
-    """The key that a file's text or an environment variable stands for; any text of 16 characters or more is one.
+    """The key that a file's text or an environment variable holds: 64 hexadecimal digits, as the receiver makes them.
 
-    Raises `ValueError` with one line that names `source` (and shows nothing of the text).
+    Raises `ValueError` with one line that names `source` (and shows nothing of the text). A key that a person has
+    thought of could be guessed from one recorded connection, without asking anybody.
     """
     stripped = text.strip()
-    if len(stripped) < _SHORTEST_TEXT:
-        raise ValueError(
-            f"{source}: not a key: it needs at least {_SHORTEST_TEXT} characters (vmtrace receive makes one)"
-        )
-    if _HEXADECIMAL.fullmatch(stripped):
-        return bytes.fromhex(stripped)
-    return hashlib.sha256(b"vmtrace key text\0" + stripped.encode("utf-8", "surrogateescape")).digest()
+    if not _HEXADECIMAL.fullmatch(stripped):
+        digits = f"{2 * KEY_BYTES} hexadecimal digits"
+        raise ValueError(f"{source}: not a key: it has {digits} (vmtrace receive --key-file FILE makes one)")
+    return bytes.fromhex(stripped)
 
 
 def load_key(path: str | None) -> bytes:

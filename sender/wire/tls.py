@@ -1,5 +1,5 @@
-"""TLS on data connections. The certificate is made by the receiver for itself alone and known by its digest, which the
-authenticated control connection carries: no certificate authority is asked, and none could be deceived.
+"""TLS on control and data connections. The certificate is made by the receiver for itself alone and known by its
+digest, which the proofs of the shared key cover: no certificate authority is asked, and none could be deceived.
 
 Wrapping and handshake are apart, so that whoever must end a connection has the wrapped socket before it waits.
 """
@@ -25,10 +25,10 @@ class TlsFacts:
     handshake_s: float
 
 
-def client_wrap(sock: socket.socket) -> ssl.SSLSocket:
+def client_wrap(sock: socket.socket, least: ssl.TLSVersion = ssl.TLSVersion.TLSv1_2) -> ssl.SSLSocket:
     """The connected socket of a sender for TLS; nothing is sent yet, and `sock` itself is of no more use."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.minimum_version = least
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE  # `check_certificate` knows better than an authority
     return _wrap(context, sock, server=False)
@@ -55,9 +55,13 @@ def handshake(wrapped: ssl.SSLSocket, timeout_s: float) -> TlsFacts:
 
 def check_certificate(wrapped: ssl.SSLSocket, certificate_sha256: str) -> None:
     """Raise `KeyRefused` when the certificate that was shown is not the announced one."""
-    shown = hashlib.sha256(wrapped.getpeercert(binary_form=True) or b"").hexdigest()
-    if not hmac.compare_digest(shown, certificate_sha256):
+    if not hmac.compare_digest(shown_certificate(wrapped).hex(), certificate_sha256):
         raise KeyRefused("the receiver's certificate is not the one it announced: the connection may be intercepted")
+
+
+def shown_certificate(wrapped: ssl.SSLSocket) -> bytes:
+    """SHA-256 of the certificate that the other side has shown."""
+    return hashlib.sha256(wrapped.getpeercert(binary_form=True) or b"").digest()
 
 
 def _wrap(context: ssl.SSLContext, sock: socket.socket, *, server: bool) -> ssl.SSLSocket:

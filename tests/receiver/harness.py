@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.eventually import eventually
+from vmtrace.receiver.certificate import Certificate
 from vmtrace.receiver.log import Log
 from vmtrace.receiver.server import Server
 from vmtrace.receiver.settings import AdmissionLimits, ReceiverSettings
@@ -22,7 +23,10 @@ from vmtrace.sender.wire.channel import Channel, receive_exactly
 from vmtrace.sender.wire.control import Control
 from vmtrace.sender.wire.data_connection import Stream, data_key, pack_subject, session_name
 from vmtrace.sender.wire.endpoint import Endpoint
+from vmtrace.sender.wire.errors import WireError
 from vmtrace.sender.wire.records import FarEnd, RunRequest, TransferRequest
+from vmtrace.sender.wire.secrecy import secure_receiver, secure_sender
+from vmtrace.sender.wire.tls import server_wrap
 from vmtrace.sender.wire.transfer import Outcome, run_transfer
 
 KEY = bytes(range(32))
@@ -165,9 +169,24 @@ def keyed(port: int, bind_address: str = "127.0.0.1") -> Iterator[Keyed]:
         auth = handshake.new_auth(KEY, hello, handshake.CONTROL)
         sock.sendall(auth)
         accept = receive_exactly(sock, handshake.ACCEPT_BYTES, time.monotonic() + 5, "it")
-        handshake.check_accept(KEY, hello, auth, accept, "it")
-        session = handshake.session_key(KEY, hello, auth)
-        yield Keyed(sock, Channel(sock, session, client=True, peer="it"), session, [hello, auth, accept])
+        wrapped, session = secure_sender(sock, KEY, (hello, auth, accept), 5, "it")
+        with wrapped:
+            yield Keyed(wrapped, Channel(wrapped, "it"), session, [hello, auth, accept])
+
+
+def answering(sock: socket.socket, certificate: Certificate, key: bytes = KEY) -> Channel:
+    """The receiver's side of a control connection, for tests that answer what they like."""
+    hello = handshake.new_hello()
+    sock.sendall(hello)
+    auth = receive_exactly(sock, handshake.AUTH_BYTES, time.monotonic() + 5, "it")
+    sock.sendall(handshake.new_accept(key, hello, auth, certificate.digest))
+    wrapped = server_wrap(sock, certificate.control)
+    try:
+        secure_receiver(wrapped, handshake.session_key(key, hello, auth, certificate.digest), 5, "it")
+    except WireError:
+        wrapped.close()
+        raise
+    return Channel(wrapped, "it")
 
 
 class Census(NamedTuple):

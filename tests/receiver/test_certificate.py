@@ -21,14 +21,14 @@ def test_a_certificate_is_made_once_and_its_owners_alone(tmp_path: Path) -> None
         ["openssl", "x509", "-outform", "DER"], input=path.read_bytes(), capture_output=True, check=True
     )
     assert hashlib.sha256(shown.stdout).hexdigest() == made.sha256
-    assert made.context.minimum_version == ssl.TLSVersion.TLSv1_2
+    assert made.transfers.minimum_version == ssl.TLSVersion.TLSv1_2
+    assert made.control.minimum_version == ssl.TLSVersion.TLSv1_3
+    assert made.digest.hex() == made.sha256
 
 
 def test_without_openssl_there_is_one_clear_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(
-        NoCertificate, match="TLS transfers need the program openssl at the receiver, or --certificate FILE"
-    ):
+    with pytest.raises(NoCertificate, match="the receiver needs the program openssl, or --certificate FILE"):
         own_certificate(tmp_path / "tls")
     assert list((tmp_path / "tls").iterdir()) == []
 

@@ -100,7 +100,7 @@ def test_trouble_is_one_clear_line(words: tuple[str, ...], status: int, line: st
     (tmp_path / "file").write_text("")
     (tmp_path / "short").write_text("short")
     (tmp_path / "short").chmod(0o600)
-    (tmp_path / "key").write_text("k" * 64)
+    (tmp_path / "key").write_text("a" * 64)
     (tmp_path / "key").chmod(0o600)
     done = ran(*words, cwd=tmp_path)
     assert done.returncode == status
@@ -122,7 +122,7 @@ def test_a_metadata_setting_that_makes_no_sense_is_reported_at_once(
 def test_a_taken_port_is_one_clear_line(tmp_path: Path) -> None:
     import socket
 
-    (tmp_path / "key").write_text("k" * 64)
+    (tmp_path / "key").write_text("a" * 64)
     (tmp_path / "key").chmod(0o600)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])

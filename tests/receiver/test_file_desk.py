@@ -20,7 +20,7 @@ def desk(tmp_path: Path) -> FileDesk:
 def sent(desk: FileDesk, number: int, count: int) -> bytes:
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        channels = Channel(ours, b"s", client=False, peer="it"), Channel(theirs, b"s", client=True, peer="it")
+        channels = Channel(ours, "it"), Channel(theirs, "it")
         desk.send(number, count, channels[0])
         content = b""
         while len(content) < count:

@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from tests.eventually import eventually
+from tests.receiver.between import Between
 from tests.receiver.harness import (
     GENEROUS,
     KEY,
@@ -30,13 +31,16 @@ from tests.receiver.harness import (
     stranger,
     transfer,
 )  # fmt: skip
+from vmtrace.receiver.certificate import own_certificate
 from vmtrace.receiver.settings import AdmissionLimits
 from vmtrace.sender.wire import handshake as hs
-from vmtrace.sender.wire.channel import LONGEST_BYTES, Channel, receive_exactly
+from vmtrace.sender.wire.channel import LONGEST_BYTES, receive_exactly
 from vmtrace.sender.wire.control import Control
-from vmtrace.sender.wire.errors import KeyRefused, ReceiverBusy, VersionMismatch, WireError
+from vmtrace.sender.wire.endpoint import Endpoint
+from vmtrace.sender.wire.errors import KeyRefused, ReceiverBusy, ReceiverGone, VersionMismatch, WireError
 from vmtrace.sender.wire.fields import to_json
 from vmtrace.sender.wire.records import Limits, RunRequest, TransferRequest
+from vmtrace.sender.wire.tls import client_wrap, handshake, server_wrap
 
 pytestmark = pytest.mark.slow
 
@@ -138,29 +142,76 @@ def test_what_is_announced_too_large_ends_the_session(tmp_path: Path) -> None:
 
 def test_a_recorded_control_connection_cannot_be_played_again(tmp_path: Path) -> None:
     with receiver(tmp_path) as there, leaves_nothing(tmp_path):
-        with keyed(there.port) as client:
-            recorded = client.said[1]
-            sent: list[bytes] = []
-            original = client.socket
-
-            class Recording:
-                def __getattr__(self, name: str) -> object:
-                    return getattr(original, name)
-
-                def sendall(self, content: bytes) -> None:
-                    sent.append(content)
-                    original.sendall(content)
-
-            client.channel.socket = Recording()  # type: ignore[assignment]
-            assert client.ask(ask="open", capture=False)["ok"] is True
+        with Between(there.port) as between, between.sender() as control:
+            control.open_run(RunRequest(capture=False))
         runs = len(list(there.folder.iterdir()))
         with stranger(there.port) as again:
-            again.sendall(recorded + b"".join(sent))
+            again.sendall(bytes(between.said["sender"]))
             receive_exactly(again, hs.HELLO_BYTES, None, "it")
             answer = receive_exactly(again, hs.ACCEPT_BYTES, time.monotonic() + 5, "it")
             assert answer[4] == hs.REFUSED_KEY
             assert is_over(again)
         assert len(list(there.folder.iterdir())) == runs
+        there.serves()
+
+
+def test_an_observer_reads_nothing_of_control_messages_and_files(tmp_path: Path) -> None:
+    with receiver(tmp_path) as there, leaves_nothing(tmp_path):
+        with there.sender(run=False) as control:
+            run = control.open_run(RunRequest(capture=False))
+            transfer(control, TransferRequest(1, 1, "data", 100))
+        whole = bytearray()
+        with Between(there.port) as between, between.sender() as control:
+            control.open_run(RunRequest(run_id=run.run_id, capture=False))
+            for file in control.files():
+                control.fetch(file, whole.extend)
+        seen = bytes(between.said["sender"] + between.said["receiver"])
+        assert len(whole) > 50
+        for secret in (b"ask", run.run_id.encode(), b"receiver", bytes(whole[:30])):
+            assert secret not in seen
+
+
+@pytest.mark.parametrize("side", ["sender", "receiver"])
+def test_one_changed_byte_of_a_control_connection_ends_it(side: str, tmp_path: Path) -> None:
+    lengths = {"sender": hs.AUTH_BYTES, "receiver": hs.HELLO_BYTES + hs.ACCEPT_BYTES}
+    with receiver(tmp_path) as there, leaves_nothing(tmp_path):
+        with Between(there.port) as whole, whole.sender() as control:
+            control.open_run(RunRequest(capture=False))
+        said = len(whole.said[side])
+        for place in range(lengths[side], said, max(1, said // 40)):
+            with Between(there.port, change=(side, place)) as between, pytest.raises((WireError, OSError)):  # noqa: PT012
+                with between.sender() as control:
+                    for _ in range(5):
+                        control.open_run(RunRequest(capture=False)) if _ == 0 else control.keep_alive()
+                raise ReceiverGone("the change came after the last answer")
+        there.serves()
+
+
+def test_one_in_between_with_another_certificate_is_refused_by_both_sides(tmp_path: Path) -> None:
+    other = own_certificate(tmp_path / "other")
+    with receiver(tmp_path) as there, leaves_nothing(tmp_path):
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            heard: list[str] = []
+
+            def relay() -> None:
+                sock, _ = listener.accept()
+                with sock, stranger(there.port) as onward:
+                    sock.sendall(receive_exactly(onward, hs.HELLO_BYTES, None, "it"))
+                    onward.sendall(receive_exactly(sock, hs.AUTH_BYTES, None, "it"))
+                    sock.sendall(receive_exactly(onward, hs.ACCEPT_BYTES, None, "it"))
+                    with server_wrap(sock, other.control) as left, client_wrap(onward) as right:
+                        handshake(left, 5)
+                        handshake(right, 5)
+                        right.sendall(bytes(32))  # the sender's word would have to be relayed, and is never said
+                        heard.append("over" if is_over(right) else "served")
+
+            thread = threading.Thread(target=relay)
+            thread.start()
+            with pytest.raises(KeyRefused, match="somebody in between shows another certificate"):
+                Control.connect(Endpoint("127.0.0.1", listener.getsockname()[1]), KEY, 5)
+            thread.join(10)
+        assert heard == ["over"]
+        assert eventually(lambda: "has seen another certificate" in there.log)
         there.serves()
 
 
@@ -223,15 +274,15 @@ def test_another_version_is_reported_so_on_both_sides(tmp_path: Path, monkeypatc
         with stranger(there.port) as sock:
             hello = receive_exactly(sock, hs.HELLO_BYTES, None, "it")
             auth = bytearray(hs.new_auth(KEY, hello, hs.CONTROL))
-            auth[9] = 2
+            auth[9] = 1
             sock.sendall(auth)
             accept = receive_exactly(sock, hs.ACCEPT_BYTES, time.monotonic() + 5, "it")
-            with pytest.raises(VersionMismatch, match="has version 1 of the protocol"):
+            with pytest.raises(VersionMismatch, match="has version 2 of the protocol"):
                 hs.check_accept(KEY, hello, bytes(auth), accept, "it")
         with monkeypatch.context() as patched:
-            patched.setattr("vmtrace.receiver.newcomer.handshake.new_hello", lambda: b"VMTRACE\0\0\2" + bytes(38))
+            patched.setattr("vmtrace.receiver.newcomer.handshake.new_hello", lambda: b"VMTRACE\0\0\3" + bytes(38))
             with pytest.raises(
-                VersionMismatch, match="has version 2 of the protocol, this vmtrace has version 1: install"
+                VersionMismatch, match="has version 3 of the protocol, this vmtrace has version 2: install"
             ):
                 Control.connect(there.endpoint(), KEY, 5)
         there.serves()
@@ -517,12 +568,3 @@ def test_a_sender_that_comes_back_gets_its_run_at_once(tmp_path: Path) -> None:
                 assert is_over(lost.socket)
                 transfer(control, TransferRequest(1, 1, "data", 100))
         assert "its sender came back" in there.log
-
-
-def test_a_channel_is_no_help_without_its_session(tmp_path: Path) -> None:
-    with receiver(tmp_path) as there, leaves_nothing(tmp_path):
-        with keyed(there.port) as client:
-            forged = Channel(client.socket, b"other session key" * 2, client=True, peer="it")
-            forged.send({"ask": "time"})
-            assert is_over(client.socket)
-        there.serves()

@@ -15,20 +15,6 @@ from vmtrace.sender.wire.errors import ReceiverBusy, ReceiverRefused
 from vmtrace.sender.wire.records import RunRequest, TransferRequest
 
 
-def test_trouble_with_tls_is_reported_without_paths_of_the_receiver(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with receiver(tmp_path) as there, leaves_nothing(tmp_path), there.sender(run=False) as control:
-        assert not control.open_run(RunRequest()).tls
-        with pytest.raises(
-            ReceiverRefused, match="TLS transfers are not possible here: the receiver's own output says why"
-        ):
-            control.prepare(TransferRequest(1, 1, "data", 1, tls=True))
-        assert "need the program openssl" in there.log
-        transfer(control, TransferRequest(1, 1, "data", 1))
-
-
 def test_without_the_right_to_capture_the_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vmtrace.receiver.session.missing_rights", lambda: "sudo setcap /usr/bin/python3")
     with receiver(tmp_path, capture=True) as there, there.sender(run=False) as control:

@@ -32,7 +32,7 @@ def test_a_run_that_never_reached_its_receiver_has_nothing_to_fetch(new_run: New
 
 
 def test_a_strange_port_in_a_changed_run_json_is_no_defect(new_run: NewRun, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("VMTRACE_KEY", "k" * 64)
+    monkeypatch.setenv("VMTRACE_KEY", "a" * 64)
     folder = new_run()
     folder.note(receiver={"name": "127.0.0.1", "port": {"number": 5810}})
     folder.close()

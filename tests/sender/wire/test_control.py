@@ -1,7 +1,9 @@
 """The control connection against a real receiver, and against one that lies."""
 
+import contextlib
 import hashlib
 import socket
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -10,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.receiver.harness import KEY, receiver, transfer
-from vmtrace.sender.wire import handshake as hs
-from vmtrace.sender.wire.channel import Channel, ChannelError, Message, receive_exactly
+from tests.receiver.harness import KEY, answering, receiver, transfer
+from vmtrace.receiver.certificate import own_certificate
+from vmtrace.sender.wire.channel import Channel, ChannelError, Message
 from vmtrace.sender.wire.control import Control
 from vmtrace.sender.wire.endpoint import Endpoint
-from vmtrace.sender.wire.errors import KeyRefused, ReceiverBusy, ReceiverGone, ReceiverRefused
+from vmtrace.sender.wire.errors import KeyRefused, ReceiverBusy, ReceiverGone, ReceiverRefused, WireError
 from vmtrace.sender.wire.records import RemoteFile, RunRequest, TransferRequest
 
 
@@ -80,22 +82,23 @@ def liar(*answers: Message | Callable[[Channel], object], key: bytes = KEY) -> I
 
         def serve() -> None:
             sock, _ = listener.accept()
-            with sock:
-                hello = hs.new_hello()
-                sock.sendall(hello)
-                auth = receive_exactly(sock, hs.AUTH_BYTES, time.monotonic() + 5, "it")
-                sock.sendall(hs.new_accept(key, hello, auth))
-                channel = Channel(sock, hs.session_key(key, hello, auth), client=False, peer="it")
+            with tempfile.TemporaryDirectory() as folder, sock:
                 try:
-                    for answer in answers:
-                        channel.receive(5)
-                        if callable(answer):
-                            answer(channel)
-                        else:
-                            channel.send(answer)
-                    channel.receive(5)
-                except ReceiverGone:
+                    channel = answering(sock, own_certificate(Path(folder)), key)
+                except WireError:
                     return
+                with channel.socket:
+                    for answer in answers:
+                        try:
+                            channel.receive(5)
+                            if callable(answer):
+                                answer(channel)
+                            else:
+                                channel.send(answer)
+                        except ReceiverGone:
+                            return
+                    with contextlib.suppress(ReceiverGone):
+                        channel.receive(5)
 
         thread = threading.Thread(target=serve)
         thread.start()
@@ -124,9 +127,29 @@ FILE = {"number": 0, "kind": "facts", "sequence": 0, "part": "", "bytes": 3, "sh
             lambda control: control.prepare(TransferRequest(1, 1, "data", 1)),
         ),
         ({"ok": True, "far_end": 7}, lambda control: control.finish(1, None)),
+        *(
+            (
+                {"ok": True, "number": 1, "capture_error": None, "certificate_sha256": shown},
+                lambda control: control.prepare(TransferRequest(1, 1, "data", 1, tls=True)),
+            )
+            for shown in (None, "", "x" * 64)
+        ),
         ({"ok": True, "count": 2**62}, lambda control: control.files()),
+        ({"ok": True, "count": -5}, lambda control: control.files()),
     ],
-    ids=["run", "no run", "no time", "time", "another transfer", "far end", "files"],
+    ids=[
+        "run",
+        "no run",
+        "no time",
+        "time",
+        "another transfer",
+        "far end",
+        "no certificate",
+        "empty certificate",
+        "odd certificate",
+        "files",
+        "fewer files than none",
+    ],
 )
 def test_what_a_lying_receiver_says_is_a_channel_error(answer: Message, call: Callable[[Control], object]) -> None:
     with liar(answer) as control, pytest.raises(ChannelError):
@@ -138,6 +161,27 @@ def test_files_that_never_end_or_cannot_be_are_a_channel_error() -> None:
     for described in ([], [{**FILE, "sha256": "../x"}], [{**FILE, "bytes": -1}]):
         with liar(count, {"ok": True, "files": described}) as control, pytest.raises(ChannelError):
             control.files()
+
+
+def test_a_listing_and_a_file_that_drip_end_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vmtrace.sender.wire.control._LISTING_S", 0.2)
+    monkeypatch.setattr("vmtrace.sender.wire.control._ANSWER_S", 0.2)
+
+    def late(answer: Message) -> Callable[[Channel], None]:
+        return lambda channel: (time.sleep(0.15), channel.send(answer))[1]
+
+    one: Message = {"ok": True, "files": [FILE]}
+    with liar({"ok": True, "count": 9}, *[late(one)] * 9) as control, pytest.raises(ReceiverGone):
+        control.files()
+
+    def drip(channel: Channel) -> None:
+        channel.send({"ok": True})
+        for _ in range(9):
+            channel.send_bytes(b"x")
+            time.sleep(0.1)
+
+    with liar(drip) as control, pytest.raises(ReceiverGone, match="in time"):
+        control.fetch(RemoteFile(0, "facts", 0, "", 9, "0" * 64), lambda _: None)
 
 
 def test_a_file_longer_than_announced_is_a_channel_error() -> None:

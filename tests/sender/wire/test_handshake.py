@@ -8,6 +8,7 @@ from vmtrace.sender.wire import handshake as hs
 from vmtrace.sender.wire.errors import KeyRefused, ReceiverBusy, ReceiverRefused, VersionMismatch, WireError
 
 KEY, OTHER = secrets.token_bytes(32), secrets.token_bytes(32)
+SHOWN = secrets.token_bytes(32)
 
 
 def test_both_sides_prove_the_key_to_each_other() -> None:
@@ -16,7 +17,26 @@ def test_both_sides_prove_the_key_to_each_other() -> None:
     auth = hs.new_auth(KEY, hello, hs.CONTROL)
     assert hs.read_auth(auth).proves(KEY, hello)
     hs.check_accept(KEY, hello, auth, hs.new_accept(KEY, hello, auth), "it")
-    assert hs.session_key(KEY, hello, auth) != hs.session_key(KEY, hs.new_hello(), auth)
+    assert hs.session_key(KEY, hello, auth, SHOWN) != hs.session_key(KEY, hs.new_hello(), auth, SHOWN)
+
+
+def test_proof_and_session_are_of_one_certificate() -> None:
+    hello = hs.new_hello()
+    auth = hs.new_auth(KEY, hello, hs.CONTROL)
+    accept = hs.new_accept(KEY, hello, auth, SHOWN)
+    hs.check_accept(KEY, hello, auth, accept, "it", SHOWN)
+    for other in (b"", secrets.token_bytes(32)):
+        with pytest.raises(KeyRefused):
+            hs.check_accept(KEY, hello, auth, accept, "it", other)
+        assert hs.session_key(KEY, hello, auth, SHOWN) != hs.session_key(KEY, hello, auth, other)
+
+
+def test_both_sides_put_fresh_random_bytes_into_every_connection() -> None:
+    hello = hs.new_hello()
+    nonces = {hs.new_auth(KEY, hello, hs.CONTROL)[16:48] for _ in range(50)}
+    nonces |= {hs.new_hello()[16:48] for _ in range(50)}
+    assert len(nonces) == 100
+    assert bytes(32) not in nonces
 
 
 def test_another_key_proves_nothing() -> None:
@@ -90,7 +110,7 @@ def test_another_version_is_named_on_both_sides() -> None:
     hello = hs.new_hello()
     newer = hello[:8] + b"\0\7" + hello[10:]
     with pytest.raises(
-        VersionMismatch, match=r"has version 7 of the protocol, this vmtrace has version 1: install the same"
+        VersionMismatch, match=r"has version 7 of the protocol, this vmtrace has version 2: install the same"
     ):
         hs.check_hello(newer, "it")
     refusal = hs.new_refusal(hs.REFUSED_VERSION)

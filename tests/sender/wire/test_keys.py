@@ -50,7 +50,7 @@ def test_any_text_is_a_key_or_refused_without_showing_it(text: str) -> None:
     try:
         assert len(key_from_text(text, "F")) == KEY_BYTES
     except ValueError as error:
-        assert str(error).startswith("F: not a key: it needs at least 16 characters")  # noqa: PT017
+        assert str(error).startswith("F: not a key: it has 64 hexadecimal digits")  # noqa: PT017
 
 
 @given(st.lists(st.binary(max_size=8), max_size=4), st.lists(st.binary(max_size=8), max_size=4))

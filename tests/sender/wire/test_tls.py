@@ -27,7 +27,7 @@ def pair() -> Iterator[tuple[socket.socket, socket.socket]]:
 def test_both_ends_shake_hands_and_the_certificate_is_the_announced_one(
     pair: tuple[socket.socket, socket.socket], certificate: Certificate
 ) -> None:
-    with client_wrap(pair[0]) as ours, server_wrap(pair[1], certificate.context) as theirs:
+    with client_wrap(pair[0]) as ours, server_wrap(pair[1], certificate.transfers) as theirs:
         other = threading.Thread(target=handshake, args=(theirs, 5))
         other.start()
         facts = handshake(ours, 5)
@@ -56,7 +56,7 @@ def test_a_handshake_that_waits_can_be_given_up_by_another_thread(pair: tuple[so
 
 
 def test_garbage_is_no_handshake(pair: tuple[socket.socket, socket.socket], certificate: Certificate) -> None:
-    with server_wrap(pair[1], certificate.context) as theirs:
+    with server_wrap(pair[1], certificate.transfers) as theirs:
         pair[0].sendall(b"GET / HTTP/1.0\r\n\r\n")
         with pytest.raises(ReceiverGone, match="the TLS handshake failed"):
             handshake(theirs, 5)
@@ -66,14 +66,14 @@ def test_a_connection_that_is_over_is_never_used_in_the_clear(
     pair: tuple[socket.socket, socket.socket], certificate: Certificate
 ) -> None:
     pair[0].close()
-    with pytest.raises(ReceiverGone), server_wrap(pair[1], certificate.context) as theirs:
+    with pytest.raises(ReceiverGone), server_wrap(pair[1], certificate.transfers) as theirs:
         handshake(theirs, 1)
 
 
 def test_ending_a_connection_from_another_thread_does_not_open_it(
     pair: tuple[socket.socket, socket.socket], certificate: Certificate
 ) -> None:
-    with client_wrap(pair[0]) as ours, server_wrap(pair[1], certificate.context) as theirs:
+    with client_wrap(pair[0]) as ours, server_wrap(pair[1], certificate.transfers) as theirs:
         other = threading.Thread(target=handshake, args=(theirs, 5))
         other.start()
         handshake(ours, 5)
