@@ -38,6 +38,7 @@ class Admission:
     def __init__(self, limits: AdmissionLimits) -> None:
         self._limits = limits
         self._known: OrderedDict[str, _Known] = OrderedDict()
+        self._proven: OrderedDict[str, None] = OrderedDict()
 
     def admit(self, origin: str, now_s: float, awaited: int = 0) -> bool:
         """Whether a new connection from `origin` is looked at; counts it as unproven if so.
@@ -73,6 +74,14 @@ class Admission:
         known = self._known.get(origin)
         if known is not None:
             known.wrong_keys = 0
+        self._proven[origin] = None
+        self._proven.move_to_end(origin)
+        if len(self._proven) > self._limits.proven_origins:
+            self._proven.popitem(last=False)
+
+    def has_proved(self, origin: str) -> bool:
+        """`origin` had the key, not long ago."""
+        return origin in self._proven
 
     def __len__(self) -> int:
         return len(self._known)

@@ -19,6 +19,7 @@ from vmtrace.capture.options import whole
 from vmtrace.capture.rights import missing_rights
 from vmtrace.capture.settings import ANY
 from vmtrace.receiver.log import Log
+from vmtrace.receiver.places import open_files
 from vmtrace.receiver.server import Server
 from vmtrace.receiver.settings import ReceiverSettings
 from vmtrace.sender.wire.endpoint import DEFAULT_PORT
@@ -129,6 +130,7 @@ def run(arguments: argparse.Namespace) -> int:
     if settings.host_counters:
         check_setting()
     make_folder(settings.folder)
+    open_files(as_many_as_allowed=True)
     server = Server(settings, key, log, vmtrace_version())
     _stop_on_signals(server)
     if settings.capture:

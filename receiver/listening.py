@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import socket
 
-_BACKLOG = 256
+_BACKLOG = 4096  # a crowd of thousands a second must not make the kernel drop an honest SYN meanwhile
 
 
 def listen(bind: str | None, port: int) -> socket.socket:

@@ -16,8 +16,12 @@ class Newcomer:
     host: str
     origin: str
     """What `admission` counts it under."""
+    network: str
+    """What `places` counts it under."""
     hello: bytes
     deadline_s: float
+    reserved: bool = False
+    """Its place does not go to somebody else: a stream that is awaited, or an origin that has proved the key."""
     auth: bytes = b""
 
     def read(self) -> bool | None:
@@ -37,8 +41,8 @@ class Newcomer:
         return True if len(self.auth) == handshake.AUTH_BYTES else None
 
 
-def greet(sock: socket.socket, host: str, origin: str, deadline_s: float) -> Newcomer | None:
-    """Send HELLO on a fresh connection; None if even that fails."""
+def greet(sock: socket.socket) -> bytes | None:
+    """Send HELLO on a fresh connection and return it; None if even that fails."""
     hello = handshake.new_hello()
     try:
         sock.setblocking(False)
@@ -47,4 +51,4 @@ def greet(sock: socket.socket, host: str, origin: str, deadline_s: float) -> New
             return None
     except OSError:
         return None
-    return Newcomer(sock, host, origin, hello, deadline_s)
+    return hello

@@ -1,7 +1,7 @@
 """The receiver's door: accepts connections, lets those prove the key that can, hands them on. One thread, no waiting.
 
-A connection costs a socket and some hundred bytes until the key is proven. When too many are unproven the oldest is
-closed, so that a crowd of silent ones keeps nobody out who answers within a round trip.
+A connection costs a socket and some hundred bytes until the key is proven. When too many are unproven the oldest of the
+most crowded network is closed (`places`): a crowd keeps nobody out who answers within a round trip.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import selectors
 import socket
 import threading
 import time
-from collections import OrderedDict
 
 from vmtrace.receiver.admission import Admission, origin_of
 from vmtrace.receiver.certificate import load_certificate, own_certificate
 from vmtrace.receiver.listening import listen
 from vmtrace.receiver.log import Log
 from vmtrace.receiver.newcomer import Newcomer, greet
+from vmtrace.receiver.places import Places, network_of, open_files
 from vmtrace.receiver.session import Session, Surroundings
 from vmtrace.receiver.sessions import Sessions
 from vmtrace.receiver.settings import ReceiverSettings
@@ -42,7 +42,7 @@ class Server:
         self._key = key
         self._log = log
         self._admission = Admission(settings.admission)
-        self._newcomers: OrderedDict[int, Newcomer] = OrderedDict()
+        self._places = Places(min(settings.admission.unproven, open_files() // 2))
         self._sessions = Sessions(settings.sessions)
         self._certificate = (
             load_certificate(settings.certificate) if settings.certificate else own_certificate(settings.folder / "tls")
@@ -111,28 +111,30 @@ class Server:
     def _rest(self, error: OSError) -> None:
         """Leave new connections to the kernel's queue for a moment: to try at once would only burn the processor."""
         self._log.hostile("no_descriptors", f"cannot accept connections just now: {error.strerror}")
-        self._drop_oldest()
+        self._make_room()
         self._selector.unregister(self._listener)
         self._resting_until_s = time.monotonic() + _REST_S
 
     def _welcome(self, sock: socket.socket, host: str) -> None:
         now_s = time.monotonic()
         origin = origin_of(host)
-        if not self._admission.admit(origin, now_s, self._sessions.awaited_from(host)):
+        awaited = self._sessions.awaited_from(host)
+        if not self._admission.admit(origin, now_s, awaited):
             sock.close()
             return
-        newcomer = greet(sock, host, origin, now_s + self._settings.admission.introduction_s)
-        if newcomer is None:
+        reserved = awaited > 0 or self._admission.has_proved(origin)
+        hello = greet(sock) if not self._places.is_full or self._make_room() or reserved else None
+        if hello is None:
             self._admission.settled(origin)
             sock.close()
             return
-        if len(self._newcomers) >= self._settings.admission.unproven:
-            self._drop_oldest()
-        self._newcomers[sock.fileno()] = newcomer
+        deadline_s = now_s + self._settings.admission.introduction_s
+        newcomer = Newcomer(sock, host, origin, network_of(host), hello, deadline_s, reserved)
+        self._places.take(sock.fileno(), newcomer)
         self._selector.register(sock, selectors.EVENT_READ)
 
     def _hear(self, descriptor: int) -> None:
-        newcomer = self._newcomers.get(descriptor)
+        newcomer = self._places.find(descriptor)
         if newcomer is None:
             return  # dropped meanwhile
         whole = newcomer.read()
@@ -201,29 +203,25 @@ class Server:
         return False
 
     def _drop_late(self, now_s: float) -> None:
-        while self._newcomers:
-            descriptor, newcomer = next(iter(self._newcomers.items()))
-            if now_s < newcomer.deadline_s:
-                return  # they stand in order of their deadlines
-            self._let_go(descriptor)
-            newcomer.socket.close()
+        while (descriptor := self._places.late(now_s)) is not None:
+            self._let_go(descriptor).socket.close()
 
-    def _drop_oldest(self) -> None:
-        if self._newcomers:
-            descriptor, newcomer = next(iter(self._newcomers.items()))
-            self._let_go(descriptor)
-            newcomer.socket.close()
+    def _make_room(self) -> bool:
+        descriptor = self._places.gives_way()
+        if descriptor is not None:
+            self._let_go(descriptor).socket.close()
+        return descriptor is not None
 
-    def _let_go(self, descriptor: int) -> None:
-        newcomer = self._newcomers.pop(descriptor)
+    def _let_go(self, descriptor: int) -> Newcomer:
+        newcomer = self._places.leave(descriptor)
         self._selector.unregister(newcomer.socket)
         self._admission.settled(newcomer.origin)
+        return newcomer
 
     def _close(self) -> None:
         self._selector.close()
         for sock in (self._listener, self._awake, self._wake):
             sock.close()
-        for newcomer in self._newcomers.values():
+        for newcomer in self._places.all():
             newcomer.socket.close()
-        self._newcomers.clear()
         self._sessions.end()

@@ -17,8 +17,8 @@ class AdmissionLimits:
 
     introduction_s: float = 5.0
     """A connection that has not proven the key by then is closed."""
-    unproven: int = 256
-    """Connections without proof at a time; a further one ends the oldest of them."""
+    unproven: int = 8192
+    """Connections without proof at a time; a further one ends the oldest of the most crowded network (places.py)."""
     unproven_of_address: int = 96
     """Of them, from one origin (admission.py), besides the streams of a transfer that was prepared for it."""
     connections_per_s: float = 50.0
@@ -29,6 +29,8 @@ class AdmissionLimits:
     wrong_key_pause_s: float = 60.0
     origins: int = 4096
     """Origins that are remembered."""
+    proven_origins: int = 256
+    """Of those, the last that have proved the key: a crowd does not make the receiver forget them."""
 
 
 @dataclass(frozen=True)

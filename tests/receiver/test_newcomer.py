@@ -12,10 +12,10 @@ def pair() -> Iterator[tuple[socket.socket, Newcomer]]:
     with socket.create_server(("127.0.0.1", 0)) as listener, socket.create_connection(listener.getsockname()) as client:
         sock, _ = listener.accept()
         with sock:
-            newcomer = greet(sock, "127.0.0.1", "127.0.0.1", 1.0)
-            assert newcomer is not None
-            assert client.recv(100) == newcomer.hello
-            yield client, newcomer
+            hello = greet(sock)
+            assert hello is not None
+            assert client.recv(100) == hello
+            yield client, Newcomer(sock, "127.0.0.1", "127.0.0.1", "4/7f0000", hello, 1.0)
 
 
 def test_an_auth_in_pieces_is_put_together_and_nothing_beyond_is_read(pair: tuple[socket.socket, Newcomer]) -> None:
@@ -41,4 +41,4 @@ def test_an_end_or_a_reset_is_an_end(pair: tuple[socket.socket, Newcomer]) -> No
 def test_a_connection_that_is_over_cannot_be_greeted() -> None:
     sock = socket.socket()
     sock.close()
-    assert greet(sock, "x", "x", 1.0) is None
+    assert greet(sock) is None

@@ -168,7 +168,11 @@ def test_a_listing_and_a_file_that_drip_end_in_time(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("vmtrace.sender.wire.control._ANSWER_S", 0.2)
 
     def late(answer: Message) -> Callable[[Channel], None]:
-        return lambda channel: (time.sleep(0.15), channel.send(answer))[1]
+        def say(channel: Channel) -> None:
+            time.sleep(0.15)
+            channel.send(answer)
+
+        return say
 
     one: Message = {"ok": True, "files": [FILE]}
     with liar({"ok": True, "count": 9}, *[late(one)] * 9) as control, pytest.raises(ReceiverGone):
