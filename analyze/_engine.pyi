@@ -155,7 +155,7 @@ def factors() -> list[tuple[str, str, bool]]: ...
 # sentence begins with certain words.
 def factor_labels() -> list[tuple[str, str, str, list[tuple[str, str]]]]: ...
 
-# Sections of the document and tables: name, places in the document (of tables none), fields (`vmtrace.analyze.fields`).
+# Sections of the document and tables: name, places in the document (of tables none), fields (`tables/fields.py`).
 def fields() -> list[
     tuple[str, list[str], list[tuple[str, str, str, str, str | None, str | None, list[str], str, bool]]]
 ]: ...
@@ -166,7 +166,7 @@ _IcmpError: TypeAlias = tuple[
 ]
 _Address: TypeAlias = IPv4Address | IPv6Address
 
-# Why an input has to be read from its beginning, its TCP packets, its stretches (`vmtrace.analyze.index_file`).
+# Why an input has to be read from its beginning, its TCP packets, its stretches (`vmtrace.analyze.read.index_file`).
 _Index: TypeAlias = tuple[str | None, int, bytes]
 
 # Each packet goes to the slice of its bucket by `write(bucket, piece)`. Returns what is known of the inputs, the TCP

@@ -17,18 +17,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex
 
 from vmtrace.analyze import _engine
 from vmtrace.analyze._engine import Columns, TraceError
-from vmtrace.analyze.grouping import Grouping, group
-from vmtrace.analyze.sources import Opened, Progress, Source, Spool, opened
-from vmtrace.analyze.stores.remote import RemoteObject
-from vmtrace.analyze.units import plural
+from vmtrace.analyze.read.grouping import Grouping, group
+from vmtrace.analyze.read.sources import Opened, Progress, Source, Spool, opened
+from vmtrace.analyze.read.stores.remote import RemoteObject
+from vmtrace.analyze.words.units import plural
 
 if TYPE_CHECKING:
     import pyarrow
 
-    from vmtrace.analyze.anonymize import Anonymizer
-    from vmtrace.analyze.capture_version import Version
-    from vmtrace.analyze.document import Record
     from vmtrace.analyze.findings.finding import Finding
+    from vmtrace.analyze.read.anonymize import Anonymizer
+    from vmtrace.analyze.read.capture_version import Version
+    from vmtrace.analyze.words.document import Record
 
 __all__ = ["Options", "Trace", "TraceError", "read", "version"]
 
@@ -51,7 +51,7 @@ class Options(NamedTuple):
     keep_input: bool = False
     """Keep a copy of what comes from standard input or a pipe, so that packets can be asked for later."""
     anonymize: bool = False
-    """Replace addresses, server names and folders by made-up ones (see `vmtrace.analyze.anonymize`)."""
+    """Replace addresses, server names and folders by made-up ones (see `vmtrace.analyze.read.anonymize`)."""
     indexes: str | None = None
     """A folder that holds indexes (`OUT/indexes` of a corpus), for captures that have none beside them."""
     key_log: str | None = None
@@ -101,7 +101,7 @@ def read(*sources: Source, options: Options = _DEFAULTS, progress: Progress | No
     if options.allowed_bps is not None and not 0 < options.allowed_bps < math.inf:
         raise ValueError(f"allowed_bps: more than 0 and finite, not {options.allowed_bps}")
     if options.filter is not None:
-        from vmtrace.analyze.filter import checked
+        from vmtrace.analyze.read.filter import checked
 
         checked(options.filter)
     if options.key_log is not None:
@@ -114,7 +114,7 @@ def _compiler(expression: str | None) -> Callable[[int, int], bytes] | None:
     """Libpcap is loaded for a filter alone: its loading would take half of a small capture's time."""
     if expression is None:
         return None
-    from vmtrace.analyze.filter import compiler
+    from vmtrace.analyze.read.filter import compiler
 
     return compiler(expression)
 
@@ -199,14 +199,14 @@ class Trace:
     @property
     def lookup_table(self) -> "pyarrow.Table":
         """One row for each name that was waited for, as in `lookups` of the JSON document."""
-        from vmtrace.analyze.beyond_tcp import lookup_table
+        from vmtrace.analyze.words.beyond_tcp import lookup_table
 
         return lookup_table(self.header())
 
     @property
     def flow_table(self) -> "pyarrow.Table":
         """One row for each flow of datagrams, as in `flows` of the JSON document."""
-        from vmtrace.analyze.beyond_tcp import flow_table
+        from vmtrace.analyze.words.beyond_tcp import flow_table
 
         return flow_table(self.header())
 
@@ -372,7 +372,7 @@ class Trace:
 
     def write_json(self, write: Callable[[bytes], object]) -> None:
         """Write the JSON document by calling `write` with consecutive pieces of it."""
-        from vmtrace.analyze.document import Appending, as_bytes
+        from vmtrace.analyze.words.document import Appending, as_bytes
 
         found = {"findings": [one.as_record() for one in self.findings]}
         if self._anonymizer is None:
@@ -389,7 +389,7 @@ class Trace:
         for name, value in (("limit", limit), ("width", width)):
             if value < 1:
                 raise ValueError(f"{name}: 1 or more, not {value:,}")
-        from vmtrace.analyze.human_table import summary_text
+        from vmtrace.analyze.tables.human_table import summary_text
 
         return summary_text(self, limit=limit, width=width)
 
@@ -397,7 +397,7 @@ class Trace:
         return f"<vmtrace.Trace of {', '.join(map(repr, self.paths))}: {plural(len(self), 'connection')}>"
 
     def _repr_html_(self) -> str:
-        from vmtrace.analyze.human_table import summary_html
+        from vmtrace.analyze.tables.human_table import summary_html
 
         return summary_html(self)
 
@@ -441,7 +441,7 @@ class Trace:
         """The same from the stretches that hold these packets; None where an index is missing or not enough."""
         if self._options.filter is not None or not packets_of:
             return None
-        from vmtrace.analyze.second_reading import stretches_of
+        from vmtrace.analyze.read.second_reading import stretches_of
 
         flows = self._result.flows(packets_of)
         groups, first = [], 0
@@ -526,14 +526,14 @@ def _numbers(connections: SupportsIndex | Iterable[SupportsIndex]) -> list[int]:
 
 
 def _anonymizer() -> "Anonymizer":
-    from vmtrace.analyze.anonymize import Anonymizer
+    from vmtrace.analyze.read.anonymize import Anonymizer
 
     return Anonymizer()
 
 
 def _version(one: Opened) -> "Version | None":
     """What the capture's index must be of; None for what has none."""
-    from vmtrace.analyze.capture_version import version_of
+    from vmtrace.analyze.read.capture_version import version_of
 
     name = one.data.url if isinstance(one.data, RemoteObject) else one.file
     try:

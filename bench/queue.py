@@ -18,12 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from vmtrace.analyze.queues.latency import times_of
-from vmtrace.analyze.queues.messages import Messages
-from vmtrace.analyze.queues.records import QueueRun
-from vmtrace.analyze.queues.run_folder import read_queue_run
-from vmtrace.analyze.queues.tables import Report, reports_of
-from vmtrace.analyze.queues.wire import measure
+from vmtrace.analyze.reports.queues.latency import times_of
+from vmtrace.analyze.reports.queues.messages import Messages
+from vmtrace.analyze.reports.queues.records import QueueRun
+from vmtrace.analyze.reports.queues.run_folder import read_queue_run
+from vmtrace.analyze.reports.queues.tables import Report, reports_of
+from vmtrace.analyze.reports.queues.wire import measure
 from vmtrace.capture.host_facts import host_facts
 from vmtrace.lab.hosts import module_environment
 from vmtrace.lab.services import certificates, elasticmq, moto, queue_proxy

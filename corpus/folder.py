@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
-from vmtrace.analyze.atomic import make_folder, writing
-from vmtrace.analyze.stores.place import is_url, parsed
+from vmtrace.analyze.read.atomic import make_folder, writing
+from vmtrace.analyze.read.stores.place import is_url, parsed
 
 PARTS = "buckets"
 """What buckets leave to be merged. It can be made again, so that it need not be safe on the disk at once."""
@@ -67,7 +67,7 @@ class Folder(Protocol):
 def folder(url: str, endpoint_url: str | None = None) -> Folder:
     """The folder of a URL or a path. Raises `OSError` for what nothing can be written to."""
     if is_url(url):
-        from vmtrace.analyze.stores.upload import check_writable
+        from vmtrace.analyze.read.stores.upload import check_writable
 
         check_writable(url)
         return StoreFolder(url.rstrip("/"), endpoint_url)
@@ -200,7 +200,7 @@ class StoreFolder:
 
     def put(self, name: str, content: bytes | Path) -> None:
         """See `Folder`."""
-        from vmtrace.analyze.stores.upload import put
+        from vmtrace.analyze.read.stores.upload import put
 
         put(f"{self.url}/{name}", content, self._endpoint_url)
 
@@ -210,9 +210,9 @@ class StoreFolder:
 
     def get(self, name: str) -> bytes | None:
         """See `Folder`."""
-        from vmtrace.analyze.stores.listing import head
-        from vmtrace.analyze.stores.reader import get_range
-        from vmtrace.analyze.stores.store import NO_BUCKET
+        from vmtrace.analyze.read.stores.listing import head
+        from vmtrace.analyze.read.stores.reader import get_range
+        from vmtrace.analyze.read.stores.store import NO_BUCKET
 
         try:
             found = head(f"{self.url}/{name}", self._endpoint_url)
@@ -224,7 +224,7 @@ class StoreFolder:
 
     def names(self, below: str) -> list[str]:
         """See `Folder`."""
-        from vmtrace.analyze.stores.listing import find
+        from vmtrace.analyze.read.stores.listing import find
 
         start = len(parsed(self.url).root) + 1
         prefix = f"{parsed(self.url).key}/" if parsed(self.url).key else ""
@@ -235,8 +235,8 @@ class StoreFolder:
         """See `Folder`."""
         import obstore
 
-        from vmtrace.analyze.stores.listing import find
-        from vmtrace.analyze.stores.store import errors_of, opened
+        from vmtrace.analyze.read.stores.listing import find
+        from vmtrace.analyze.read.stores.store import errors_of, opened
 
         with errors_of(self.url):
             for one in find(f"{self.url}/{below}/", self._endpoint_url):
@@ -250,8 +250,8 @@ class StoreFolder:
 
     def engine_input(self, name: str, size_bytes: int) -> Any:
         """See `Folder`."""
-        from vmtrace.analyze.stores.listing import ObjectUrl
-        from vmtrace.analyze.stores.remote import RemoteObject
+        from vmtrace.analyze.read.stores.listing import ObjectUrl
+        from vmtrace.analyze.read.stores.remote import RemoteObject
 
         # What is written twice has the same bytes, whatever its version.
         return RemoteObject(ObjectUrl(f"{self.url}/{name}", size_bytes, None, self._endpoint_url))

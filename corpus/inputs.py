@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vmtrace.analyze import _engine, capture_files
-from vmtrace.analyze.stores.listing import ObjectUrl
-from vmtrace.analyze.stores.remote import RemoteObject
+from vmtrace.analyze import _engine
+from vmtrace.analyze.read import capture_files
+from vmtrace.analyze.read.stores.listing import ObjectUrl
+from vmtrace.analyze.read.stores.remote import RemoteObject
 from vmtrace.corpus.engine import header_of
 
 _HEAD_BYTES = 64 << 10
@@ -47,7 +48,7 @@ class Input:
     def head(self) -> bytes:
         """Its first bytes."""
         if self.is_object:
-            from vmtrace.analyze.stores.reader import get_range
+            from vmtrace.analyze.read.stores.reader import get_range
 
             return bytes(get_range(self._object, 0, min(_HEAD_BYTES, self.size_bytes)))
         with Path(self.name).open("rb") as file:

@@ -12,8 +12,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from vmtrace.analyze.human_causes import factor_name
-from vmtrace.analyze.units import share
+from vmtrace.analyze.words.human_causes import factor_name
+from vmtrace.analyze.words.units import share
 
 _NOT_SLOWED_BY = frozenset({None, "application", "idle", "unknown"})
 _MOST_PLACES = 200_000

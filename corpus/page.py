@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from vmtrace.analyze.charts.chart import Axis, Chart, Panel, Series, span, time_unit
-from vmtrace.analyze.human_causes import factor_name
 from vmtrace.analyze.pages.blocks import Cell, Column, Figures, Page, Row, Section, Shares, Table, Text, summary
 from vmtrace.analyze.pages.causes import COLOURS, NOT_JUDGED, cause_shares
 from vmtrace.analyze.pages.write import write_report_page
-from vmtrace.analyze.units import plural, printable, seconds
+from vmtrace.analyze.words.human_causes import factor_name
+from vmtrace.analyze.words.units import plural, printable, seconds
 from vmtrace.corpus.engine import Record
 from vmtrace.corpus.overview import Overview, Sum
 

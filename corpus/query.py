@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from vmtrace.analyze.stores.place import is_url
+from vmtrace.analyze.read.stores.place import is_url
 from vmtrace.corpus.errors import CorpusError
 from vmtrace.corpus.folder import folder
 
@@ -84,7 +84,7 @@ def _as_table(rows: pa.Table) -> str:
     from rich.table import Table
     from rich.text import Text
 
-    from vmtrace.analyze.units import printable
+    from vmtrace.analyze.words.units import printable
 
     table = Table(box=None, pad_edge=False)
     for field in rows.schema:

@@ -12,13 +12,13 @@ import numpy as np
 import pyarrow as pa
 
 from vmtrace.analyze import _engine
-from vmtrace.analyze.document import Appending
 from vmtrace.analyze.findings import selection
 from vmtrace.analyze.findings.facts import Facts
 from vmtrace.analyze.findings.finding import Finding
 from vmtrace.analyze.findings.lines import finding_lines
 from vmtrace.analyze.findings.ranking import findings
 from vmtrace.analyze.trace import version
+from vmtrace.analyze.words.document import Appending
 from vmtrace.corpus.buckets import (
     FEW_CONNECTIONS,
     LINES,

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from vmtrace.analyze import _engine
-from vmtrace.analyze.capture_version import Version
-from vmtrace.analyze.filter import compiler
-from vmtrace.analyze.index_file import Index, as_bytes, name_in_folder
+from vmtrace.analyze.read.capture_version import Version
+from vmtrace.analyze.read.filter import compiler
+from vmtrace.analyze.read.index_file import Index, as_bytes, name_in_folder
 from vmtrace.analyze.trace import version
 from vmtrace.corpus.engine import document, parsed, rows, written
 from vmtrace.corpus.folder import Folder, Slices, folder

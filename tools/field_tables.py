@@ -7,7 +7,7 @@ import re
 from itertools import groupby
 from pathlib import Path
 
-from vmtrace.analyze.fields import Field, Section, sections
+from vmtrace.analyze.tables.fields import Field, Section, sections
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = (ROOT / "docs/json.md", ROOT / "docs/tables.md")

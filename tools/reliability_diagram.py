@@ -16,11 +16,11 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 
-from vmtrace.analyze.atomic import writing
 from vmtrace.analyze.charts.chart import Axis, Chart, Panel, Series, reference
+from vmtrace.analyze.charts.figures.axes import STYLE
 from vmtrace.analyze.charts.on_paper import draw
-from vmtrace.analyze.figures.axes import STYLE
-from vmtrace.analyze.palette import ROLES
+from vmtrace.analyze.read.atomic import writing
+from vmtrace.analyze.words.palette import ROLES
 
 _CLOSE = 10.0
 """Percentage points: the share that is right must be as near as this to the confidence."""

@@ -71,15 +71,15 @@ def _queue_providers() -> Iterable[str]:
 
 
 def _thresholds() -> Iterable[str]:
-    from vmtrace.analyze.fail_if import SHORT_NAMES
-    from vmtrace.analyze.outcomes import CLAUSES
+    from vmtrace.analyze.findings.fail_if import SHORT_NAMES
+    from vmtrace.analyze.words.outcomes import CLAUSES
 
     # Bash takes "=" for the end of a word; what follows is completed by name.
     return ["outcome", *(f"outcome={kind}" for kind in CLAUSES), *SHORT_NAMES]
 
 
 def _instance_types() -> Iterable[str]:
-    from vmtrace.analyze.allowances.published import known_types
+    from vmtrace.analyze.findings.allowances.published import known_types
 
     return known_types()
 

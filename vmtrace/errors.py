@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import IntEnum
 
-from vmtrace.analyze.units import printable
+from vmtrace.analyze.words.units import printable
 
 
 class Exit(IntEnum):

@@ -5,9 +5,9 @@ from typing import Literal
 
 import numpy as np
 
-from vmtrace.analyze.packet_series import Series as Points
-from vmtrace.analyze.palette import REFERENCE
+from vmtrace.analyze.charts.packet_series import Series as Points
 from vmtrace.analyze.stats.estimates import Floats
+from vmtrace.analyze.words.palette import REFERENCE
 
 Style = Literal["points", "line", "steps", "bars", "ranges", "spans"]
 """Bars stand on zero. Of ranges every two points are the ends of one line; spans are the same as wide as a bar."""

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from vmtrace.analyze.charts.chart import PLAIN_UNITS, Axis, Chart, Panel, Series
-from vmtrace.analyze.units import printable
+from vmtrace.analyze.words.units import printable
 
 POINT_LIMIT = 2000
 """Of one series over time; scattered points are all there."""

@@ -13,10 +13,10 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
-from vmtrace.analyze.atomic import make_folder, writing
 from vmtrace.analyze.charts.chart import PLAIN_UNITS, Axis, Chart, Panel, Series, most_names
-from vmtrace.analyze.figures.axes import POINT_LIMIT, STYLE
-from vmtrace.analyze.units import printable
+from vmtrace.analyze.charts.figures.axes import POINT_LIMIT, STYLE
+from vmtrace.analyze.read.atomic import make_folder, writing
+from vmtrace.analyze.words.units import printable
 
 FORMATS = ("png", "svg")
 _DOTS_PER_INCH = 300

@@ -21,8 +21,8 @@ from vmtrace.analyze.compare.matching import NOWHERE, Matching, match
 from vmtrace.analyze.compare.packets import read_packets
 from vmtrace.analyze.compare.pairing import Paired, pair
 from vmtrace.analyze.compare.segments import cut, segment_sizes
-from vmtrace.analyze.document import Record
 from vmtrace.analyze.trace import Trace
+from vmtrace.analyze.words.document import Record
 
 
 class NothingInCommonError(Exception):

@@ -9,11 +9,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from vmtrace.analyze.atomic import make_folder, writing
 from vmtrace.analyze.compare.clock import Clock
 from vmtrace.analyze.compare.comparison import Capture, Comparison, ConnectionResult, DirectionResult
 from vmtrace.analyze.compare.gaps import Gap, Location
-from vmtrace.analyze.provenance import command_line
+from vmtrace.analyze.read.atomic import make_folder, writing
+from vmtrace.analyze.tables.provenance import command_line
 from vmtrace.analyze.trace import version
 
 SCHEMA = "vmtrace.comparison/1"

@@ -6,7 +6,7 @@ import numpy as np
 
 from vmtrace.analyze.charts.chart import Axis, Chart, Panel, Series
 from vmtrace.analyze.compare.comparison import Comparison, ConnectionResult, DirectionResult
-from vmtrace.analyze.palette import ROLES, RUNS
+from vmtrace.analyze.words.palette import ROLES, RUNS
 
 _TIME = Axis("time since the first packet seen at both ends", "s")
 _DRAWN_AT_MOST = 3

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from vmtrace.analyze.compare.clock import Clock
 from vmtrace.analyze.compare.comparison import Comparison, ConnectionResult, DirectionResult
-from vmtrace.analyze.units import ABSENT, count, plural, printable, seconds, share
+from vmtrace.analyze.words.units import ABSENT, count, plural, printable, seconds, share
 
 if TYPE_CHECKING:
     from rich.console import Console

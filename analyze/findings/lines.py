@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from vmtrace.analyze.findings.finding import Finding
-from vmtrace.analyze.units import plural, printable, seconds, share
+from vmtrace.analyze.words.units import plural, printable, seconds, share
 
 MOST_LINES = 8
 _LEAST_CONFIDENCE = 0.6

@@ -6,9 +6,9 @@ have them here. Terminal, pages, CSV and docs/findings.md use this table alone.
 
 from typing import NamedTuple
 
-from vmtrace.analyze.factors import COLUMN_LABELS, LABELS
-from vmtrace.analyze.outcomes import CLAUSES, SHORT_NAMES
-from vmtrace.analyze.palette import FACTORS, FactorLook
+from vmtrace.analyze.words.factors import COLUMN_LABELS, LABELS
+from vmtrace.analyze.words.outcomes import CLAUSES, SHORT_NAMES
+from vmtrace.analyze.words.palette import FACTORS, FactorLook
 
 _PLAIN = FactorLook("#777777", "plain")
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from vmtrace.analyze.charts.chart import Chart
-from vmtrace.analyze.palette import Hatch
-from vmtrace.analyze.units import plural
+from vmtrace.analyze.words.palette import Hatch
+from vmtrace.analyze.words.units import plural
 
 Look = Literal["plain", "sentence", "hint", "trouble"]
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Mapping
 
-from vmtrace.analyze.human_causes import factor_name
 from vmtrace.analyze.pages.blocks import Share, Shares
-from vmtrace.analyze.palette import FACTORS
-from vmtrace.analyze.units import share
+from vmtrace.analyze.words.human_causes import factor_name
+from vmtrace.analyze.words.palette import FACTORS
+from vmtrace.analyze.words.units import share
 
 UNDECIDED, NOT_JUDGED = "undecided", "not judged"
 COLOURS = {factor: look.colour for factor, look in FACTORS.items()} | {UNDECIDED: "#777777", NOT_JUDGED: "#B0B0B0"}

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 from vmtrace.analyze.charts.chart import Chart
 from vmtrace.analyze.pages.blocks import Block, Column, Figures, Fold, Row, Section, summary
 from vmtrace.analyze.pages.blocks import Table as Shown
-from vmtrace.analyze.pages.text_table import Table
-from vmtrace.analyze.units import plural
+from vmtrace.analyze.tables.text_table import Table
+from vmtrace.analyze.words.units import plural
 
 _OPEN = frozenset({"beside", "throughput"})
 """Tables that are never behind a fold."""

@@ -1,7 +1,7 @@
 """Numbers with their intervals, and names of rows, as the texts of tables."""
 
 from vmtrace.analyze.stats.estimates import Estimate
-from vmtrace.analyze.units import ABSENT, printable
+from vmtrace.analyze.words.units import ABSENT, printable
 
 
 def index_name(index: str | None) -> str:

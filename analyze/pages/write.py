@@ -15,10 +15,10 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, PrefixLoader, StrictUndefined
 from markupsafe import Markup
 
-from vmtrace.analyze.atomic import writing
 from vmtrace.analyze.charts import on_page
 from vmtrace.analyze.pages.blocks import Page, charts_of
-from vmtrace.analyze.units import printable
+from vmtrace.analyze.read.atomic import writing
+from vmtrace.analyze.words.units import printable
 
 REPORT_SCRIPTS = ("common.js", "marks.js", "canvas.js", "tables.js", "charts.js")
 
@@ -68,7 +68,7 @@ def scripts(package: str, *names: str) -> Markup:
 
 @lru_cache(maxsize=1)
 def _environment() -> Environment:
-    packages = ("vmtrace.analyze.pages", "vmtrace.analyze.report")
+    packages = ("vmtrace.analyze.pages", "vmtrace.analyze.reports.capture")
     environment = Environment(
         # Each package's templates under its own name: `vmtrace.analyze.pages/frame.html`.
         loader=PrefixLoader({package: PackageLoader(package) for package in packages}),

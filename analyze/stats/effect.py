@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vmtrace.analyze.side.metrics import Harm, Split
+from vmtrace.analyze.read.side.metrics import Harm, Split
 from vmtrace.analyze.stats.estimates import ABSENT, CONFIDENCE, Estimate, Floats
 
 _FEWEST_IN_CLASS = 5

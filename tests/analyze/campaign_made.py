@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from vmtrace.analyze.storage.campaign import Campaign, measure_campaign
-from vmtrace.analyze.storage.run_folder import read_storage_run
+from vmtrace.analyze.reports.storage.campaign import Campaign, measure_campaign
+from vmtrace.analyze.reports.storage.run_folder import read_storage_run
 
 START_NS = 1_175_000_000 * 10**9
 S_NS = 10**9

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from vmtrace.analyze.discovery.records import DiscoveryRun
-from vmtrace.analyze.discovery.report import Report, measured, report_of
-from vmtrace.analyze.discovery.run_folder import read_discovery_run
-from vmtrace.analyze.services.ranges import AddressRanges
+from vmtrace.analyze.findings.services.ranges import AddressRanges
+from vmtrace.analyze.reports.discovery.records import DiscoveryRun
+from vmtrace.analyze.reports.discovery.report import Report, measured, report_of
+from vmtrace.analyze.reports.discovery.run_folder import read_discovery_run
 
 START_NS = 1_795_000_000_000_000_000
 SECOND_NS = 1_000_000_000

@@ -11,28 +11,28 @@ from tests.analyze.discovery_made import reported, three_vantages
 from tests.analyze.reports import report_of
 from tests.analyze.storage_made import MadeRun, said, talk
 from tests.analyze.swarm_made import MadeSwarm
-from vmtrace.analyze.discovery.page import write_page_of as write_discovery
-from vmtrace.analyze.queues.charts import charts as queue_charts
-from vmtrace.analyze.queues.page import write_page_of as write_queues
-from vmtrace.analyze.queues.tables import reports_of as queue_reports
-from vmtrace.analyze.queues.wire import measure
-from vmtrace.analyze.records import provenance
-from vmtrace.analyze.records.run_folder import named_apart, read_run
-from vmtrace.analyze.run.changes.compare_runs import compare_runs
-from vmtrace.analyze.run.changes.page import write_page_of as write_comparison
-from vmtrace.analyze.run.figures import charts
-from vmtrace.analyze.run.page.page import write_page_of
-from vmtrace.analyze.run.results import RunResults
-from vmtrace.analyze.run.transfers.transfers import Measuring
-from vmtrace.analyze.storage.campaign import Campaign
-from vmtrace.analyze.storage.charts import charts as storage_charts
-from vmtrace.analyze.storage.document import provenance as storage_provenance
-from vmtrace.analyze.storage.measured import measure_run
-from vmtrace.analyze.storage.page import write_page_of as write_storage
-from vmtrace.analyze.storage.run_folder import read_storage_run
-from vmtrace.analyze.storage.tables import reports_of
-from vmtrace.analyze.swarm.charts import charts as swarm_charts
-from vmtrace.analyze.swarm.page import write_page_of as write_swarm
+from vmtrace.analyze.read.records.run_folder import named_apart, read_run
+from vmtrace.analyze.reports.discovery.page import write_page_of as write_discovery
+from vmtrace.analyze.reports.queues.charts import charts as queue_charts
+from vmtrace.analyze.reports.queues.page import write_page_of as write_queues
+from vmtrace.analyze.reports.queues.tables import reports_of as queue_reports
+from vmtrace.analyze.reports.queues.wire import measure
+from vmtrace.analyze.reports.run import provenance
+from vmtrace.analyze.reports.run.changes.compare_runs import compare_runs
+from vmtrace.analyze.reports.run.changes.page import write_page_of as write_comparison
+from vmtrace.analyze.reports.run.figures import charts
+from vmtrace.analyze.reports.run.page.page import write_page_of
+from vmtrace.analyze.reports.run.results import RunResults
+from vmtrace.analyze.reports.run.transfers.transfers import Measuring
+from vmtrace.analyze.reports.storage.campaign import Campaign
+from vmtrace.analyze.reports.storage.charts import charts as storage_charts
+from vmtrace.analyze.reports.storage.document import provenance as storage_provenance
+from vmtrace.analyze.reports.storage.measured import measure_run
+from vmtrace.analyze.reports.storage.page import write_page_of as write_storage
+from vmtrace.analyze.reports.storage.run_folder import read_storage_run
+from vmtrace.analyze.reports.storage.tables import reports_of
+from vmtrace.analyze.reports.swarm.charts import charts as swarm_charts
+from vmtrace.analyze.reports.swarm.page import write_page_of as write_swarm
 from vmtrace.analyze.trace import read
 from vmtrace.commands.cost_page import write_page as write_cost
 from vmtrace.corpus.overview import overview_of

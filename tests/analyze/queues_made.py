@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from vmtrace.analyze.queues.records import QueueRun
-from vmtrace.analyze.queues.run_folder import read_queue_run
+from vmtrace.analyze.reports.queues.records import QueueRun
+from vmtrace.analyze.reports.queues.run_folder import read_queue_run
 
 BEGIN_NS = 1_700_000_000_000_000_000
 

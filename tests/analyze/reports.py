@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from vmtrace.analyze import provenance
-from vmtrace.analyze.packet_series import of_connections
-from vmtrace.analyze.report.write import write_report
+from vmtrace.analyze.charts.packet_series import of_connections
+from vmtrace.analyze.reports.capture.write import write_report
+from vmtrace.analyze.tables import provenance
 from vmtrace.analyze.trace import Trace, read
 
 HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror='window.hacked=1'>"

@@ -11,9 +11,9 @@ from scapy.layers.l2 import Ether
 from scapy.packet import Packet, Raw
 from scapy.utils import wrpcap
 
-from vmtrace.analyze import overhead
-from vmtrace.analyze.storage.measured import Connection, Lookup, MeasuredRun, MeasuredTransaction
-from vmtrace.analyze.storage.records import Echo, Exchange, StorageRun, StoredObject, Transaction, Use
+from vmtrace.analyze.findings import overhead
+from vmtrace.analyze.reports.storage.measured import Connection, Lookup, MeasuredRun, MeasuredTransaction
+from vmtrace.analyze.reports.storage.records import Echo, Exchange, StorageRun, StoredObject, Transaction, Use
 
 START_NS = 1_700_000_000_000_000_000
 MS = 1_000_000

@@ -9,9 +9,9 @@ from scapy.packet import Packet
 from scapy.utils import wrpcap
 
 from tests.analyze.storage_made import START_NS, talk
-from vmtrace.analyze.swarm.measured import measure_run
-from vmtrace.analyze.swarm.run_folder import read_swarm_run
-from vmtrace.analyze.swarm.tables import Report
+from vmtrace.analyze.reports.swarm.measured import measure_run
+from vmtrace.analyze.reports.swarm.run_folder import read_swarm_run
+from vmtrace.analyze.reports.swarm.tables import Report
 
 STORE, SEEDS = ("192.0.2.1", 80), (("198.18.0.1", 6881), ("198.18.0.2", 6881))
 RESPONSE_BYTES = 1000

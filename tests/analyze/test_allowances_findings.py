@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from vmtrace.analyze.allowances import findings, published
+from vmtrace.analyze.findings.allowances import findings, published
 from vmtrace.analyze.trace import read
 
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from vmtrace.analyze.allowances import published
+from vmtrace.analyze.findings.allowances import published
 
 
 def test_a_burstable_type_has_a_baseline_and_a_burst() -> None:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vmtrace.analyze import anonymize
-from vmtrace.analyze.anonymize import Anonymizer
+from vmtrace.analyze.read import anonymize
+from vmtrace.analyze.read.anonymize import Anonymizer
 
 
 @given(st.lists(st.ip_addresses(), min_size=1))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from vmtrace.analyze.atomic import make_folder, writing
+from vmtrace.analyze.read.atomic import make_folder, writing
 
 
 def test_a_file_appears_whole_and_private(tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from tests.analyze.conftest import Capture
-from vmtrace.analyze.beyond_tcp import lines, protocol_text
 from vmtrace.analyze.trace import Options, Trace, read
+from vmtrace.analyze.words.beyond_tcp import lines, protocol_text
 
 CLIENT, SERVER, RESOLVER = "198.18.0.1", "198.18.0.2", "198.18.0.53"
 
@@ -53,7 +53,8 @@ def test_a_file_without_tcp_says_what_is_in_it(tmp_path: Path) -> None:
 
 
 def test_tables_hold_flows_and_names(tmp_path: Path) -> None:
-    from vmtrace.analyze import provenance, tables
+    from vmtrace.analyze.tables import provenance
+    from vmtrace.analyze.tables import write as tables
 
     trace = read(capture(tmp_path))
     tables.write_parquet(trace, tmp_path / "out", (), provenance.of(trace, anonymous=False))

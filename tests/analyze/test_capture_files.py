@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from vmtrace.analyze.capture_files import find, is_capture
+from vmtrace.analyze.read.capture_files import find, is_capture
 
 PCAP = b"\xd4\xc3\xb2\xa1" + bytes(20)
 

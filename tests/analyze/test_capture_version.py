@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from vmtrace.analyze.capture_version import version_of
+from vmtrace.analyze.read.capture_version import version_of
 
 
 def test_a_file_that_grew_or_was_written_anew_has_another_version(tmp_path: Path) -> None:

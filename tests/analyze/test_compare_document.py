@@ -20,9 +20,9 @@ from vmtrace.analyze.compare.document import document, write_csv
 from vmtrace.analyze.compare.figures import charts
 from vmtrace.analyze.compare.gaps import Location, Reason
 from vmtrace.analyze.compare.human import show
-from vmtrace.analyze.document import as_bytes
-from vmtrace.analyze.schema import load
+from vmtrace.analyze.tables.schema import load
 from vmtrace.analyze.trace import read
+from vmtrace.analyze.words.document import as_bytes
 
 SCHEMA = load("vmtrace.comparison.1")
 PAGE = FilePath(__file__).parents[2] / "docs/compare.md"

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from vmtrace.analyze.connection_order import SORTS, ordered
+from vmtrace.analyze.findings.connection_order import SORTS, ordered
 
 Columns = dict[str, list[Any]]
 

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from vmtrace.analyze.detail_view import show
+from vmtrace.analyze.tables.detail_view import show
 from vmtrace.analyze.trace import read
-from vmtrace.analyze.units import ABSENT
+from vmtrace.analyze.words.units import ABSENT
 
 
 def shown(record: dict[str, Any]) -> str:

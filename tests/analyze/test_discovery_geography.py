@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vmtrace.analyze.discovery.calibration import best_line
-from vmtrace.analyze.discovery.geography import (
+from vmtrace.analyze.reports.discovery.calibration import best_line
+from vmtrace.analyze.reports.discovery.geography import (
     HALF_ROUND_KM,
     Circle,
     Position,

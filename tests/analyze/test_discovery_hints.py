@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vmtrace.analyze.discovery.gazetteer import airport, cities, largest_city, plain, with_airport
-from vmtrace.analyze.discovery.geography import Position
-from vmtrace.analyze.discovery.hints import REVERSE_NAME, ROUTER_NAME, hints_of, region_hint
+from vmtrace.analyze.reports.discovery.gazetteer import airport, cities, largest_city, plain, with_airport
+from vmtrace.analyze.reports.discovery.geography import Position
+from vmtrace.analyze.reports.discovery.hints import REVERSE_NAME, ROUTER_NAME, hints_of, region_hint
 
 
 @pytest.mark.parametrize(

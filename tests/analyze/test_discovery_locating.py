@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vmtrace.analyze.discovery.gazetteer import airport
-from vmtrace.analyze.discovery.geography import Circle, Position, distance_km, farthest_km, least_rtt_s
-from vmtrace.analyze.discovery.hints import REGION, REVERSE_NAME, ROUTER_NAME, SAME_SITE, Hint
-from vmtrace.analyze.discovery.locating import DISTANCE, locate
+from vmtrace.analyze.reports.discovery.gazetteer import airport
+from vmtrace.analyze.reports.discovery.geography import Circle, Position, distance_km, farthest_km, least_rtt_s
+from vmtrace.analyze.reports.discovery.hints import REGION, REVERSE_NAME, ROUTER_NAME, SAME_SITE, Hint
+from vmtrace.analyze.reports.discovery.locating import DISTANCE, locate
 
 VANTAGES = {
     "lausanne": Position(46.52, 6.57),

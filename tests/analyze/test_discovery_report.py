@@ -13,15 +13,15 @@ import pytest
 sys.path.append(str(Path(__file__).parents[2]))
 
 from tests.analyze.discovery_made import DUBLIN, LAUSANNE, SECOND_NS, START_NS, MadeRun, reported, three_vantages
-from vmtrace.analyze.discovery.coast import coast_lines
-from vmtrace.analyze.discovery.document import document, write_csv
-from vmtrace.analyze.discovery.drawing import world_map
-from vmtrace.analyze.discovery.front_end_places import front_end_places
-from vmtrace.analyze.discovery.page import sources_bar, write_page_of
-from vmtrace.analyze.discovery.records import SCHEMA
-from vmtrace.analyze.discovery.texts import heading, place_text, tables, trouble
-from vmtrace.analyze.records.run_folder import RunFolderError
-from vmtrace.analyze.schema import load
+from vmtrace.analyze.read.records.run_folder import RunFolderError
+from vmtrace.analyze.reports.discovery.coast import coast_lines
+from vmtrace.analyze.reports.discovery.document import document, write_csv
+from vmtrace.analyze.reports.discovery.drawing import world_map
+from vmtrace.analyze.reports.discovery.front_end_places import front_end_places
+from vmtrace.analyze.reports.discovery.page import sources_bar, write_page_of
+from vmtrace.analyze.reports.discovery.records import SCHEMA
+from vmtrace.analyze.reports.discovery.texts import heading, place_text, tables, trouble
+from vmtrace.analyze.tables.schema import load
 
 ADDRESS = "198.18.16.1"
 TO_DUBLIN_S = (0.015, 0.062, 0.112)
@@ -225,7 +225,7 @@ def test_places_are_given_to_a_storage_report(runs: list[MadeRun]) -> None:
     ],
 )
 def test_what_is_no_run_is_refused_in_one_line(content: str | None, reason: str, tmp_path: Path) -> None:
-    from vmtrace.analyze.discovery.run_folder import read_discovery_run
+    from vmtrace.analyze.reports.discovery.run_folder import read_discovery_run
 
     if content is not None:
         (tmp_path / "run.json").write_text(content)
@@ -247,7 +247,7 @@ def test_damaged_lines_are_left_out_and_told(tmp_path: Path) -> None:
 
 
 def test_a_capture_outside_of_the_folder_is_never_read(tmp_path: Path) -> None:
-    from vmtrace.analyze.discovery.run_folder import captures_of
+    from vmtrace.analyze.reports.discovery.run_folder import captures_of
 
     outside = tmp_path / "outside.pcap"
     outside.write_bytes(b"x")

@@ -10,8 +10,8 @@ from scapy.packet import Packet
 from scapy.utils import wrpcap
 
 from tests.analyze.discovery_made import START_NS, MadeRun
-from vmtrace.analyze.discovery.round_trips import CLOCK, PACKETS, RoundTrips, round_trips
-from vmtrace.analyze.discovery.run_folder import read_discovery_run
+from vmtrace.analyze.reports.discovery.round_trips import CLOCK, PACKETS, RoundTrips, round_trips
+from vmtrace.analyze.reports.discovery.run_folder import read_discovery_run
 
 V4, V6 = "198.18.16.1", "fd00:18::1"
 US = {V4: ("198.18.1.1", IP), V6: ("fd00:1::1", IPv6)}

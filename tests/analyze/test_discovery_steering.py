@@ -2,7 +2,7 @@
 
 import random
 
-from vmtrace.analyze.discovery.steering import steering
+from vmtrace.analyze.reports.discovery.steering import steering
 
 COUNTRIES = ("CH", "US", "JP", "BR")
 

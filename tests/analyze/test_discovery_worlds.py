@@ -9,10 +9,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from vmtrace.analyze.discovery.calibration import best_line
-from vmtrace.analyze.discovery.geography import Circle, Position, farthest_km
-from vmtrace.analyze.discovery.hints import REVERSE_NAME, ROUTER_NAME, SAME_SITE, Hint, hints_of, region_hint
-from vmtrace.analyze.discovery.locating import Verdict, locate
+from vmtrace.analyze.reports.discovery.calibration import best_line
+from vmtrace.analyze.reports.discovery.geography import Circle, Position, farthest_km
+from vmtrace.analyze.reports.discovery.hints import REVERSE_NAME, ROUTER_NAME, SAME_SITE, Hint, hints_of, region_hint
+from vmtrace.analyze.reports.discovery.locating import Verdict, locate
 from vmtrace.lab.world import plan
 from vmtrace.lab.world.geography import Place, distance_km
 from vmtrace.lab.world.plan import FrontEnd, World

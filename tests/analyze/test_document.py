@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vmtrace.analyze.document import Appending
+from vmtrace.analyze.words.document import Appending
 
 DOCUMENT: dict[str, Any] = {
     "schema": "vmtrace.analysis/1",

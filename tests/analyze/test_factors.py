@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 
 from vmtrace.analyze._engine import factors
-from vmtrace.analyze.factors import COLUMN_LABELS, FACTORS, IN_WORDS, LABELS, in_words, label_by_sentence
-from vmtrace.analyze.palette import FACTORS as LOOKS
+from vmtrace.analyze.words.factors import COLUMN_LABELS, FACTORS, IN_WORDS, LABELS, in_words, label_by_sentence
+from vmtrace.analyze.words.palette import FACTORS as LOOKS
 
 ROOT = Path(__file__).parents[2]
 NAMES = [name for name, _, _ in factors()]

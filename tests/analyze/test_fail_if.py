@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vmtrace.analyze.fail_if import Crossing, ExpressionError, bind, parse
+from vmtrace.analyze.findings.fail_if import Crossing, ExpressionError, bind, parse
 
 COLUMNS = (
     "duration_s",

@@ -1,6 +1,6 @@
 """Fields are described once: each has a path of its own, and a sentence that says when it is missing."""
 
-from vmtrace.analyze.fields import Field, sections
+from vmtrace.analyze.tables.fields import Field, sections
 
 
 def test_no_path_is_described_twice() -> None:

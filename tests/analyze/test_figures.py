@@ -9,8 +9,8 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 
-from vmtrace.analyze.figures.write import KINDS, write_figures
-from vmtrace.analyze.packet_series import Series, of_connections
+from vmtrace.analyze.charts.figures.write import KINDS, write_figures
+from vmtrace.analyze.charts.packet_series import Series, of_connections
 from vmtrace.analyze.trace import read
 
 

@@ -4,8 +4,8 @@ import struct
 
 import pytest
 
-from vmtrace.analyze import filter as bpf
-from vmtrace.analyze.filter import FilterError, checked, compile_filter
+from vmtrace.analyze.read import filter as bpf
+from vmtrace.analyze.read.filter import FilterError, checked, compile_filter
 from vmtrace.analyze.trace import Options, read
 
 NULL, LOOP = 0, 108

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from vmtrace.analyze.grouping import Grouping, group
+from vmtrace.analyze.read.grouping import Grouping, group
 from vmtrace.analyze.trace import read
 
 
@@ -70,7 +70,7 @@ def test_a_run_may_have_more_files_than_a_process_may_open(
         part.write(parts / f"run-{number:04}.pcap")
     assert len(two_transfers.records) > 100
     few = (80, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
-    code = "import sys, analyze.trace as t; sys.stdout.write(str(t.read(*sys.argv[1:]).values('ledger_wire_bytes')))"
+    code = "import sys, vmtrace as t; sys.stdout.write(str(t.read(*sys.argv[1:]).values('ledger_wire_bytes')))"
     run = subprocess.run(
         [sys.executable, "-c", code, *map(str, sorted(parts.iterdir()))],
         capture_output=True,

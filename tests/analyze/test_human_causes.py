@@ -2,8 +2,8 @@
 
 import pytest
 
-from vmtrace.analyze.human_causes import factor_name, why
-from vmtrace.analyze.units import ABSENT
+from vmtrace.analyze.words.human_causes import factor_name, why
+from vmtrace.analyze.words.units import ABSENT
 
 
 @pytest.mark.parametrize(

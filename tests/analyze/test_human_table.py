@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from vmtrace.analyze.human_table import (
+from vmtrace.analyze.tables.human_table import (
     FIELDS,
     connection_fields,
     fitting,
@@ -16,7 +16,7 @@ from vmtrace.analyze.human_table import (
     trouble,
 )
 from vmtrace.analyze.trace import read
-from vmtrace.analyze.units import ABSENT
+from vmtrace.analyze.words.units import ABSENT
 
 
 def test_the_table_tells_the_numbers(two_transfers: Any) -> None:

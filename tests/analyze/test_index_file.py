@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.corpus import captures_made as made
-from vmtrace.analyze import index_file
-from vmtrace.analyze.capture_version import Version
-from vmtrace.analyze.grouping import Grouping
-from vmtrace.analyze.index_file import Index, IndexFileError, as_bytes, parsed
+from vmtrace.analyze.read import index_file
+from vmtrace.analyze.read.capture_version import Version
+from vmtrace.analyze.read.grouping import Grouping
+from vmtrace.analyze.read.index_file import Index, IndexFileError, as_bytes, parsed
 from vmtrace.analyze.trace import Options, Trace, read
 
 ONE = Options(grouping=Grouping.MERGE)

@@ -3,9 +3,9 @@
 import struct
 from pathlib import Path
 
-from vmtrace.analyze.overhead import PARTS
-from vmtrace.analyze.packet_series import of_connections
-from vmtrace.analyze.report import connection
+from vmtrace.analyze.charts.packet_series import of_connections
+from vmtrace.analyze.findings.overhead import PARTS
+from vmtrace.analyze.reports.capture import connection
 from vmtrace.analyze.trace import Trace, read
 
 TLS13 = Path(__file__).parents[2] / "samples/tls13.pcap"

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from tests.analyze.outcome_made import Ends, Wire, backoff, closed, exchanged, opened
-from vmtrace.analyze.human_causes import why
-from vmtrace.analyze.outcomes import CLAUSES, SHORT_NAMES, detail_lines
-from vmtrace.analyze.schema import load
+from vmtrace.analyze.tables.schema import load
 from vmtrace.analyze.trace import Options, Trace, read
+from vmtrace.analyze.words.human_causes import why
+from vmtrace.analyze.words.outcomes import CLAUSES, SHORT_NAMES, detail_lines
 
 
 def unanswered(wire: Wire, port: int, server: str = "198.18.0.9") -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from vmtrace.analyze.overhead import COLUMNS, PARTS, Overhead
+from vmtrace.analyze.findings.overhead import COLUMNS, PARTS, Overhead
 
 
 def row(server: str = "192.0.2.1:443", **given: object) -> tuple[object, ...]:

@@ -20,7 +20,7 @@ SERIES_BYTES = 800
 _MEASURE = """
 import json, sys
 from pathlib import Path
-from vmtrace.analyze.packet_series import of_connections
+from vmtrace.analyze.charts.packet_series import of_connections
 from vmtrace.analyze.trace import read
 
 def resident_bytes(what):

@@ -10,9 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from vmtrace.analyze.human_table import main_direction
-from vmtrace.analyze.packet_series import ConnectionSeries, keep_extremes, of_connections, throughput, throughput_bin_s
-from vmtrace.analyze.report.lanes import series_of
+from vmtrace.analyze.charts.packet_series import (
+    ConnectionSeries,
+    keep_extremes,
+    of_connections,
+    throughput,
+    throughput_bin_s,
+)
+from vmtrace.analyze.reports.capture.lanes import series_of
+from vmtrace.analyze.tables.human_table import main_direction
 from vmtrace.analyze.trace import read
 
 SAMPLES = Path(__file__).parents[2] / "samples"
@@ -80,7 +86,7 @@ def test_a_transfer_becomes_the_series_it_was_made_of(two_transfers: Any) -> Non
 def test_packets_are_read_of_a_few_connections_at_a_time(two_transfers: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     together = list(of_connections(read(two_transfers.bytes()), [2, 1]))
     trace = read(two_transfers.bytes())
-    monkeypatch.setattr("vmtrace.analyze.packet_series._PACKETS_AT_ONCE", 1)
+    monkeypatch.setattr("vmtrace.analyze.charts.packet_series._PACKETS_AT_ONCE", 1)
     asked: list[list[int]] = []
     run = trace._run
 

@@ -1,8 +1,8 @@
 """Causes on pages: names, colours, and the bar."""
 
-from vmtrace.analyze.human_causes import factor_name
 from vmtrace.analyze.pages.causes import COLOURS, NOT_JUDGED, UNDECIDED, cause_shares
-from vmtrace.analyze.palette import FACTORS
+from vmtrace.analyze.words.human_causes import factor_name
+from vmtrace.analyze.words.palette import FACTORS
 
 
 def test_a_factor_has_one_colour_and_words_of_the_field() -> None:

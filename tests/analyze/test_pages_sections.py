@@ -3,7 +3,7 @@
 from vmtrace.analyze.pages.blocks import Fold
 from vmtrace.analyze.pages.blocks import Table as Shown
 from vmtrace.analyze.pages.sections import further_figures, open_section, section, summary_of
-from vmtrace.analyze.pages.text_table import Table
+from vmtrace.analyze.tables.text_table import Table
 
 
 def table(rows: int, name: str = "calls") -> Table:

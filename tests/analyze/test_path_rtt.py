@@ -2,7 +2,7 @@
 
 import pytest
 
-from vmtrace.analyze.path_rtt import median_of_path_s, path_rtt_min_s
+from vmtrace.analyze.words.path_rtt import median_of_path_s, path_rtt_min_s
 
 FORTH, BACK = "client_to_server", "server_to_client"
 

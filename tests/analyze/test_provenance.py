@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from vmtrace.analyze import provenance
+from vmtrace.analyze.tables import provenance
 from vmtrace.analyze.trace import read, version
 
 

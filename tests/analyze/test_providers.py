@@ -14,10 +14,10 @@ from scapy.packet import Packet, Raw
 from scapy.utils import wrpcap
 
 from tests.in_process import vmtrace_here
-from vmtrace.analyze.providers import COLUMNS, by_provider, of_trace
-from vmtrace.analyze.schema import load
-from vmtrace.analyze.services.identify import Answers
-from vmtrace.analyze.services.ranges import AddressRanges, read
+from vmtrace.analyze.findings.providers import COLUMNS, by_provider, of_trace
+from vmtrace.analyze.findings.services.identify import Answers
+from vmtrace.analyze.findings.services.ranges import AddressRanges, read
+from vmtrace.analyze.tables.schema import load
 from vmtrace.analyze.trace import Options
 from vmtrace.analyze.trace import read as read_captures
 

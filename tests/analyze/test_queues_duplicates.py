@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from tests.analyze.queues_made import Made, stage
-from vmtrace.analyze.queues.duplicates import DuplicateRow, duplicates
-from vmtrace.analyze.queues.messages import Messages
+from vmtrace.analyze.reports.queues.duplicates import DuplicateRow, duplicates
+from vmtrace.analyze.reports.queues.messages import Messages
 
 
 def found_in(made: Made) -> DuplicateRow:

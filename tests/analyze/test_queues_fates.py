@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.analyze.queues_made import Made, stage
-from vmtrace.analyze.queues.fates import accounts, fates_text
+from vmtrace.analyze.reports.queues.fates import accounts, fates_text
 
 
 def test_each_message_is_in_one_part(tmp_path: Path) -> None:

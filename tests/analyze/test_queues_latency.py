@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.analyze.queues_made import Made, at, stage
-from vmtrace.analyze.queues.latency import clock_error_s, latency_rows, lateness_rows
-from vmtrace.analyze.queues.messages import Messages
-from vmtrace.analyze.queues.over_time import period_rows
-from vmtrace.analyze.queues.quantiles import curve, quantiles
+from vmtrace.analyze.reports.queues.latency import clock_error_s, latency_rows, lateness_rows
+from vmtrace.analyze.reports.queues.messages import Messages
+from vmtrace.analyze.reports.queues.over_time import period_rows
+from vmtrace.analyze.reports.queues.quantiles import curve, quantiles
 
 
 @given(st.lists(st.floats(1e-3, 1000), min_size=1, max_size=300))

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.analyze.queues_made import Made, stage
-from vmtrace.analyze.queues.messages import Messages
-from vmtrace.analyze.queues.ordering import displacements, fifo_violations, inversions, order_rows, out_of_order
+from vmtrace.analyze.reports.queues.messages import Messages
+from vmtrace.analyze.reports.queues.ordering import displacements, fifo_violations, inversions, order_rows, out_of_order
 
 
 def ints(*values: int) -> "np.ndarray[tuple[int, ...], np.dtype[np.int64]]":

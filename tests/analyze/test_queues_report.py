@@ -11,16 +11,16 @@ from hypothesis import strategies as st
 
 from tests.analyze.queues_made import Made, stage
 from tests.analyze.schemas import properties
-from vmtrace.analyze.queues.charts import charts
-from vmtrace.analyze.queues.document import document, write_csv
-from vmtrace.analyze.queues.page import write_page_of
-from vmtrace.analyze.queues.rates import call_rows, rate_rows
-from vmtrace.analyze.queues.run_folder import read_queue_run
-from vmtrace.analyze.queues.tables import Report, reports_of
-from vmtrace.analyze.queues.texts import facts, heading, tables, trouble
-from vmtrace.analyze.queues.wire import measure
-from vmtrace.analyze.records.run_folder import RunFolderError
-from vmtrace.analyze.schema import load
+from vmtrace.analyze.read.records.run_folder import RunFolderError
+from vmtrace.analyze.reports.queues.charts import charts
+from vmtrace.analyze.reports.queues.document import document, write_csv
+from vmtrace.analyze.reports.queues.page import write_page_of
+from vmtrace.analyze.reports.queues.rates import call_rows, rate_rows
+from vmtrace.analyze.reports.queues.run_folder import read_queue_run
+from vmtrace.analyze.reports.queues.tables import Report, reports_of
+from vmtrace.analyze.reports.queues.texts import facts, heading, tables, trouble
+from vmtrace.analyze.reports.queues.wire import measure
+from vmtrace.analyze.tables.schema import load
 
 SCHEMA = load("vmtrace.queue_report.1")
 

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.analyze.queues_made import Made, stage
-from vmtrace.analyze.queues.messages import Messages
-from vmtrace.analyze.queues.page import time_bar
-from vmtrace.analyze.queues.tables import reports_of
-from vmtrace.analyze.queues.time_parts import LATE, QUEUED, RECEIVING, SENDING, time_parts
-from vmtrace.analyze.queues.wire import measure
+from vmtrace.analyze.reports.queues.messages import Messages
+from vmtrace.analyze.reports.queues.page import time_bar
+from vmtrace.analyze.reports.queues.tables import reports_of
+from vmtrace.analyze.reports.queues.time_parts import LATE, QUEUED, RECEIVING, SENDING, time_parts
+from vmtrace.analyze.reports.queues.wire import measure
 
 
 def test_a_message_is_late_sent_queued_and_received(tmp_path: Path) -> None:

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vmtrace.analyze.records import run_folder
-from vmtrace.analyze.records.fields import FieldError, Fields, endpoint, parse
-from vmtrace.analyze.records.run import Run
-from vmtrace.analyze.records.run_folder import (
+from vmtrace.analyze.read.records import run_folder
+from vmtrace.analyze.read.records.fields import FieldError, Fields, endpoint, parse
+from vmtrace.analyze.read.records.run import Run
+from vmtrace.analyze.read.records.run_folder import (
     RunFolderError,
     capture_file,
     inside,

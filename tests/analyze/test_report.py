@@ -12,10 +12,10 @@ import pytest
 
 from tests.analyze.pages import data_of
 from tests.analyze.reports import HOSTILE, hostile_trace, report_of
-from vmtrace.analyze import provenance
-from vmtrace.analyze.packet_series import Series, of_connections
-from vmtrace.analyze.report import connection, lanes
-from vmtrace.analyze.report.write import write_report
+from vmtrace.analyze.charts.packet_series import Series, of_connections
+from vmtrace.analyze.reports.capture import connection, lanes
+from vmtrace.analyze.reports.capture.write import write_report
+from vmtrace.analyze.tables import provenance
 from vmtrace.analyze.trace import Options, Trace, read
 
 

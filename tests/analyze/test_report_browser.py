@@ -9,11 +9,11 @@ import pytest
 
 from tests.analyze.pages import Visit
 from tests.analyze.reports import HOSTILE, hostile_trace, report_of
-from vmtrace.analyze import provenance
-from vmtrace.analyze.packet_series import Series, of_connections
-from vmtrace.analyze.palette import FACTORS, ROLES, RUNS, TRANSFERS
-from vmtrace.analyze.report.write import write_report
+from vmtrace.analyze.charts.packet_series import Series, of_connections
+from vmtrace.analyze.reports.capture.write import write_report
+from vmtrace.analyze.tables import provenance
 from vmtrace.analyze.trace import Trace, read
+from vmtrace.analyze.words.palette import FACTORS, ROLES, RUNS, TRANSFERS
 
 LANES = ["factors", "events", "throughput", "sequence", "rtt", "flight", "spacing", "axis"]
 SAMPLES = Path(__file__).parents[2] / "samples"

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from vmtrace.analyze.packet_series import ConnectionSeries, of_connections
-from vmtrace.analyze.report import connection, events, judgement
+from vmtrace.analyze.charts.packet_series import ConnectionSeries, of_connections
+from vmtrace.analyze.reports.capture import connection, events, judgement
 from vmtrace.analyze.trace import read
 
 SAMPLES = Path(__file__).parents[2] / "samples"

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.analyze.conftest import START_S
-from vmtrace.analyze.report.host_lanes import host_lanes
+from vmtrace.analyze.reports.capture.host_lanes import host_lanes
 
 COLUMNS = "time_ns,cpu_user_s,cpu_idle_s,cpu_steal_s,nic_bw_out_allowance_exceeded"
 RECORD = {"start_ns": START_S * 10**9 + 500_000_000, "duration_s": 2.0}
@@ -65,6 +65,6 @@ def test_what_cannot_be_read_is_reported(run: Path, monkeypatch: pytest.MonkeyPa
     def fails(paths: object, side: str) -> Any:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("vmtrace.analyze.report.host_lanes.read_host", fails)
+    monkeypatch.setattr("vmtrace.analyze.reports.capture.host_lanes.read_host", fails)
     host = host_lanes(run / "packets" / "sender" / "x.pcap", RECORD)
     assert (host.lanes, host.notes) == ([], ["The counters of the sender's host cannot be read: Permission denied."])

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from vmtrace.analyze.packet_series import Series, of_connections
-from vmtrace.analyze.palette import FACTORS
-from vmtrace.analyze.report import judgement, lanes
-from vmtrace.analyze.schema import load
+from vmtrace.analyze.charts.packet_series import Series, of_connections
+from vmtrace.analyze.reports.capture import judgement, lanes
+from vmtrace.analyze.tables.schema import load
 from vmtrace.analyze.trace import read
+from vmtrace.analyze.words.palette import FACTORS
 
 
 def times_of(packed: dict[str, Any]) -> list[float]:

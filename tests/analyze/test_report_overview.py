@@ -7,9 +7,9 @@ import pytest
 
 from tests.analyze.pages import Visit, data_of
 from tests.analyze.reports import report_of
-from vmtrace.analyze.grouping import Grouping
-from vmtrace.analyze.packet_series import of_connections
-from vmtrace.analyze.report import overview
+from vmtrace.analyze.charts.packet_series import of_connections
+from vmtrace.analyze.read.grouping import Grouping
+from vmtrace.analyze.reports.capture import overview
 from vmtrace.analyze.trace import Options, Trace, read
 
 MANY = 120

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from tests.analyze.talks import Talk
-from vmtrace.analyze.human_table import summary_text
-from vmtrace.analyze.request_lines import request_facts, request_lines
+from vmtrace.analyze.tables.human_table import summary_text
 from vmtrace.analyze.trace import read
+from vmtrace.analyze.words.request_lines import request_facts, request_lines
 
 
 @pytest.fixture

@@ -12,15 +12,22 @@ import pytest
 from rich.console import Console
 
 from tests.analyze.schemas import properties
-from vmtrace.analyze.document import as_bytes
-from vmtrace.analyze.records.run_folder import read_run
-from vmtrace.analyze.run.changes.columns import columns, could_be_judged, names, rows
-from vmtrace.analyze.run.changes.compare_runs import OF_CAPTURES, OF_PROGRAMS, PING, Change, RunComparison, compare_runs
-from vmtrace.analyze.run.changes.document import document
-from vmtrace.analyze.run.changes.terminal import show
-from vmtrace.analyze.run.results import RunResults
-from vmtrace.analyze.run.transfers.transfers import Measuring
-from vmtrace.analyze.schema import load
+from vmtrace.analyze.read.records.run_folder import read_run
+from vmtrace.analyze.reports.run.changes.columns import columns, could_be_judged, names, rows
+from vmtrace.analyze.reports.run.changes.compare_runs import (
+    OF_CAPTURES,
+    OF_PROGRAMS,
+    PING,
+    Change,
+    RunComparison,
+    compare_runs,
+)
+from vmtrace.analyze.reports.run.changes.document import document
+from vmtrace.analyze.reports.run.changes.terminal import show
+from vmtrace.analyze.reports.run.results import RunResults
+from vmtrace.analyze.reports.run.transfers.transfers import Measuring
+from vmtrace.analyze.tables.schema import load
+from vmtrace.analyze.words.document import as_bytes
 
 SCHEMA = load("vmtrace.runs_comparison.1")
 PAGE = Path(__file__).parents[2] / "docs/compare-runs.md"

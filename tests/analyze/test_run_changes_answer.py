@@ -8,12 +8,12 @@ import pytest
 
 from tests.analyze.pages import Visit, words
 from vmtrace.analyze.pages.blocks import Page, charts_of
-from vmtrace.analyze.records.run_folder import named_apart, read_run
-from vmtrace.analyze.run.changes.compare_runs import RunComparison, compare_runs
-from vmtrace.analyze.run.changes.page import headline, page_of, write_page_of
-from vmtrace.analyze.run.charts import both_over_time
-from vmtrace.analyze.run.results import RunResults
-from vmtrace.analyze.run.transfers.transfers import Measuring
+from vmtrace.analyze.read.records.run_folder import named_apart, read_run
+from vmtrace.analyze.reports.run.changes.compare_runs import RunComparison, compare_runs
+from vmtrace.analyze.reports.run.changes.page import headline, page_of, write_page_of
+from vmtrace.analyze.reports.run.charts import both_over_time
+from vmtrace.analyze.reports.run.results import RunResults
+from vmtrace.analyze.reports.run.transfers.transfers import Measuring
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 

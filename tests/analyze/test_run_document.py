@@ -17,17 +17,17 @@ from rich.console import Console
 
 from tests.analyze.schemas import properties
 from vmtrace.analyze.charts import on_page
-from vmtrace.analyze.document import as_bytes
-from vmtrace.analyze.records import provenance
-from vmtrace.analyze.records.run_folder import RunFolderError, read_run
-from vmtrace.analyze.run.document import document, write_csv
-from vmtrace.analyze.run.figures import charts
-from vmtrace.analyze.run.human import show
-from vmtrace.analyze.run.page.page import write_page_of
-from vmtrace.analyze.run.results import RunResults
-from vmtrace.analyze.run.transfers.transfers import Measuring
-from vmtrace.analyze.run.verdict.of_run import run_verdicts
-from vmtrace.analyze.schema import load
+from vmtrace.analyze.read.records.run_folder import RunFolderError, read_run
+from vmtrace.analyze.reports.run import provenance
+from vmtrace.analyze.reports.run.document import document, write_csv
+from vmtrace.analyze.reports.run.figures import charts
+from vmtrace.analyze.reports.run.human import show
+from vmtrace.analyze.reports.run.page.page import write_page_of
+from vmtrace.analyze.reports.run.results import RunResults
+from vmtrace.analyze.reports.run.transfers.transfers import Measuring
+from vmtrace.analyze.reports.run.verdict.of_run import run_verdicts
+from vmtrace.analyze.tables.schema import load
+from vmtrace.analyze.words.document import as_bytes
 
 SCHEMA = load("vmtrace.run_report.1")
 PAGE = Path(__file__).parents[2] / "docs/run-report.md"

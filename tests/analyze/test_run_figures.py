@@ -10,12 +10,12 @@ import pytest
 
 from vmtrace.analyze.charts.chart import Axis, Chart, Panel, Series
 from vmtrace.analyze.charts.on_paper import draw, write_charts
-from vmtrace.analyze.records.run_folder import read_run
-from vmtrace.analyze.run.charts import host_cpu
-from vmtrace.analyze.run.charts.along_run import Clock
-from vmtrace.analyze.run.figures import charts
-from vmtrace.analyze.run.results import RunResults
-from vmtrace.analyze.run.transfers.transfers import Measuring
+from vmtrace.analyze.read.records.run_folder import read_run
+from vmtrace.analyze.reports.run.charts import host_cpu
+from vmtrace.analyze.reports.run.charts.along_run import Clock
+from vmtrace.analyze.reports.run.figures import charts
+from vmtrace.analyze.reports.run.results import RunResults
+from vmtrace.analyze.reports.run.transfers.transfers import Measuring
 
 FIRST = ("throughput-by-cause", "distribution-throughput", "distribution-mean-rtt", "distribution-loss-rate")
 

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from vmtrace.analyze.records.run_folder import read_run
-from vmtrace.analyze.run import human, human_short
-from vmtrace.analyze.run.results import RunResults
-from vmtrace.analyze.run.transfers.transfers import Measuring
+from vmtrace.analyze.read.records.run_folder import read_run
+from vmtrace.analyze.reports.run import human, human_short
+from vmtrace.analyze.reports.run.results import RunResults
+from vmtrace.analyze.reports.run.transfers.transfers import Measuring
 
 
 def results_of(made: Any) -> RunResults:

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from tests.analyze.pages import Visit, data_of
-from vmtrace.analyze.records import provenance
-from vmtrace.analyze.records.run_folder import named_apart, read_run
-from vmtrace.analyze.run.figures import charts
-from vmtrace.analyze.run.page.page import write_page_of
-from vmtrace.analyze.run.results import RunResults
-from vmtrace.analyze.run.transfers.transfers import MeasuredTransfer, Measuring
-from vmtrace.analyze.units import share
+from vmtrace.analyze.read.records.run_folder import named_apart, read_run
+from vmtrace.analyze.reports.run import provenance
+from vmtrace.analyze.reports.run.figures import charts
+from vmtrace.analyze.reports.run.page.page import write_page_of
+from vmtrace.analyze.reports.run.results import RunResults
+from vmtrace.analyze.reports.run.transfers.transfers import MeasuredTransfer, Measuring
+from vmtrace.analyze.words.units import share
 
 HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror='window.hacked=1'>@@data@@"
 

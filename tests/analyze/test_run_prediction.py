@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vmtrace.analyze.run.prediction import DESCRIPTIONS, RULES, WINDOW, judged, predictions, relative_errors
+from vmtrace.analyze.reports.run.prediction import DESCRIPTIONS, RULES, WINDOW, judged, predictions, relative_errors
 
 PROBE = np.array([1.0, 2.0, 4.0, 2.0]) * 1e6
 DATA = np.array([10.0, 30.0, 20.0, 40.0]) * 1e6

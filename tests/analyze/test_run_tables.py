@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from vmtrace.analyze.records.run import Baseline
-from vmtrace.analyze.records.run_folder import read_run
-from vmtrace.analyze.run.results import NoSuchPairError, RunResults
-from vmtrace.analyze.run.table_records import flat, tables
-from vmtrace.analyze.run.tables import (
+from vmtrace.analyze.read.records.run import Baseline
+from vmtrace.analyze.read.records.run_folder import read_run
+from vmtrace.analyze.reports.run.results import NoSuchPairError, RunResults
+from vmtrace.analyze.reports.run.table_records import flat, tables
+from vmtrace.analyze.reports.run.tables import (
     baseline,
     correlation_rows,
     metrics_rows,
@@ -16,7 +16,7 @@ from vmtrace.analyze.run.tables import (
     prediction_rows,
     run_baseline,
 )
-from vmtrace.analyze.run.transfers.transfers import Measuring
+from vmtrace.analyze.reports.run.transfers.transfers import Measuring
 
 
 def results_of(made: Any) -> RunResults:

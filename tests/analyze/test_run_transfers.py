@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from vmtrace.analyze.packet_series import of_connections
-from vmtrace.analyze.records.run import Connection, Run
-from vmtrace.analyze.records.run_folder import read_run
-from vmtrace.analyze.run.measure import NotMeasuredError, flows_of, match
-from vmtrace.analyze.run.transfers.packets import packets_of
-from vmtrace.analyze.run.transfers.transfers import MeasuredTransfer, Measuring
+from vmtrace.analyze.charts.packet_series import of_connections
+from vmtrace.analyze.read.records.run import Connection, Run
+from vmtrace.analyze.read.records.run_folder import read_run
+from vmtrace.analyze.reports.run.measure import NotMeasuredError, flows_of, match
+from vmtrace.analyze.reports.run.transfers.packets import packets_of
+from vmtrace.analyze.reports.run.transfers.transfers import MeasuredTransfer, Measuring
 from vmtrace.analyze.trace import read
 
 A, B = ("10.0.0.1", 40_000), ("10.0.0.2", 5001)

@@ -8,16 +8,16 @@ import pytest
 from rich.console import Console
 
 from tests.analyze.two_ends import Path, TwoEnds, pcap, transfer
-from vmtrace.analyze.document import as_bytes
-from vmtrace.analyze.records.run_folder import read_run
-from vmtrace.analyze.run.document import document
-from vmtrace.analyze.run.human import show, two_sides_lines
-from vmtrace.analyze.run.measure import Measures
-from vmtrace.analyze.run.results import RunResults
-from vmtrace.analyze.run.transfers import transfers as transfers_file
-from vmtrace.analyze.run.transfers.transfers import Measuring
-from vmtrace.analyze.run.two_sides.table import clock_row, two_sides_rows
-from vmtrace.analyze.schema import load
+from vmtrace.analyze.read.records.run_folder import read_run
+from vmtrace.analyze.reports.run.document import document
+from vmtrace.analyze.reports.run.human import show, two_sides_lines
+from vmtrace.analyze.reports.run.measure import Measures
+from vmtrace.analyze.reports.run.results import RunResults
+from vmtrace.analyze.reports.run.transfers import transfers as transfers_file
+from vmtrace.analyze.reports.run.transfers.transfers import Measuring
+from vmtrace.analyze.reports.run.two_sides.table import clock_row, two_sides_rows
+from vmtrace.analyze.tables.schema import load
+from vmtrace.analyze.words.document import as_bytes
 
 CLEAN = Path()
 

@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from vmtrace.analyze.records.run_folder import read_run
-from vmtrace.analyze.run.results import RunResults
-from vmtrace.analyze.run.side_data import receiver_ahead_s, side_data
-from vmtrace.analyze.run.transfers.transfers import Measuring
-from vmtrace.analyze.run.variation.findings import Finding, variation
-from vmtrace.analyze.run.variation.words import answer, level, sentence, spread_sentence
-from vmtrace.analyze.side.metrics import Metric
+from vmtrace.analyze.read.records.run_folder import read_run
+from vmtrace.analyze.read.side.metrics import Metric
+from vmtrace.analyze.reports.run.results import RunResults
+from vmtrace.analyze.reports.run.side_data import receiver_ahead_s, side_data
+from vmtrace.analyze.reports.run.transfers.transfers import Measuring
+from vmtrace.analyze.reports.run.variation.findings import Finding, variation
+from vmtrace.analyze.reports.run.variation.words import answer, level, sentence, spread_sentence
 
 SECOND = 10**9
 START_NS = 1_700_000_000 * SECOND

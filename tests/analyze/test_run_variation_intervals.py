@@ -17,14 +17,14 @@ from tests.analyze.test_run_variation import (
     START_NS,
     Campaign,
 )
-from vmtrace.analyze.document import as_bytes
-from vmtrace.analyze.run.document import document
-from vmtrace.analyze.run.page.intervals import intervals_part
-from vmtrace.analyze.run.results import RunResults
-from vmtrace.analyze.run.variation.findings import variation
-from vmtrace.analyze.run.variation.interval_words import interval_lines, interval_sentence
-from vmtrace.analyze.run.variation.intervals import IntervalFinding, interval_findings
-from vmtrace.analyze.schema import load
+from vmtrace.analyze.reports.run.document import document
+from vmtrace.analyze.reports.run.page.intervals import intervals_part
+from vmtrace.analyze.reports.run.results import RunResults
+from vmtrace.analyze.reports.run.variation.findings import variation
+from vmtrace.analyze.reports.run.variation.interval_words import interval_lines, interval_sentence
+from vmtrace.analyze.reports.run.variation.intervals import IntervalFinding, interval_findings
+from vmtrace.analyze.tables.schema import load
+from vmtrace.analyze.words.document import as_bytes
 
 STALL = (1.0, 3.0)
 """Seconds of each data transfer, of four, in which a host stands still."""

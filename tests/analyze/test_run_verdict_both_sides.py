@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from tests.analyze.test_run_two_sides import captured, data_of
 from tests.analyze.two_ends import Path
 from tests.analyze.verdicts import judged
-from vmtrace.analyze.factors import FACTORS
-from vmtrace.analyze.run.verdict.both_sides import Facts, together
-from vmtrace.analyze.run.verdict.judged import of_json
+from vmtrace.analyze.reports.run.verdict.both_sides import Facts, together
+from vmtrace.analyze.reports.run.verdict.judged import of_json
+from vmtrace.analyze.words.factors import FACTORS
 
 NOTHING = Facts()
 

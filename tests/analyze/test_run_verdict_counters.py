@@ -7,7 +7,7 @@ import pytest
 
 from tests.analyze.test_run_variation import PAIR_S
 from tests.analyze.test_run_variation_intervals import Stalls, noise
-from vmtrace.analyze.run.verdict.counters import counters_sentence
+from vmtrace.analyze.reports.run.verdict.counters import counters_sentence
 
 
 @pytest.fixture

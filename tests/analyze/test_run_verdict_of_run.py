@@ -12,16 +12,16 @@ from rich.console import Console
 from tests.analyze.pages import words
 from tests.analyze.test_run_tables import results_of
 from tests.analyze.verdicts import judged, what_if, with_verdicts
-from vmtrace.analyze.document import as_bytes
-from vmtrace.analyze.run.document import document
-from vmtrace.analyze.run.human import show
-from vmtrace.analyze.run.page.answer import answer
-from vmtrace.analyze.run.page.verdict import run_verdict_part
-from vmtrace.analyze.run.results import RunResults
-from vmtrace.analyze.run.verdict.judged import WhatIf
-from vmtrace.analyze.run.verdict.of_pair import pair_verdicts
-from vmtrace.analyze.run.verdict.of_run import run_verdict, run_verdicts
-from vmtrace.analyze.schema import load
+from vmtrace.analyze.reports.run.document import document
+from vmtrace.analyze.reports.run.human import show
+from vmtrace.analyze.reports.run.page.answer import answer
+from vmtrace.analyze.reports.run.page.verdict import run_verdict_part
+from vmtrace.analyze.reports.run.results import RunResults
+from vmtrace.analyze.reports.run.verdict.judged import WhatIf
+from vmtrace.analyze.reports.run.verdict.of_pair import pair_verdicts
+from vmtrace.analyze.reports.run.verdict.of_run import run_verdict, run_verdicts
+from vmtrace.analyze.tables.schema import load
+from vmtrace.analyze.words.document import as_bytes
 
 WINDOW, LOSS = "receiver_window", "loss_recovery"
 

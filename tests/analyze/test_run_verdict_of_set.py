@@ -10,15 +10,15 @@ import pytest
 from tests.analyze.pages import words
 from tests.analyze.test_run_tables import results_of
 from tests.analyze.verdicts import judged, with_verdicts
-from vmtrace.analyze.document import as_bytes
-from vmtrace.analyze.run.changes.columns import columns, names, rows
-from vmtrace.analyze.run.changes.compare_runs import compare_runs
-from vmtrace.analyze.run.changes.document import document as changes_document
-from vmtrace.analyze.run.document import document
-from vmtrace.analyze.run.page.verdict import changes_part
-from vmtrace.analyze.run.results import RunResults
-from vmtrace.analyze.run.verdict.of_set import verdict_change, verdict_changes
-from vmtrace.analyze.schema import load
+from vmtrace.analyze.reports.run.changes.columns import columns, names, rows
+from vmtrace.analyze.reports.run.changes.compare_runs import compare_runs
+from vmtrace.analyze.reports.run.changes.document import document as changes_document
+from vmtrace.analyze.reports.run.document import document
+from vmtrace.analyze.reports.run.page.verdict import changes_part
+from vmtrace.analyze.reports.run.results import RunResults
+from vmtrace.analyze.reports.run.verdict.of_set import verdict_change, verdict_changes
+from vmtrace.analyze.tables.schema import load
+from vmtrace.analyze.words.document import as_bytes
 
 WINDOW, BANDWIDTH = "receiver_window", "bottleneck_bandwidth"
 

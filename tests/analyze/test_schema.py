@@ -8,8 +8,8 @@ import jsonschema
 import pytest
 
 from vmtrace.analyze._engine import TraceError
-from vmtrace.analyze.schema import NAMES, load
-from vmtrace.analyze.schema.typed import Share, bounds, schema_of
+from vmtrace.analyze.tables.schema import NAMES, load
+from vmtrace.analyze.tables.schema.typed import Share, bounds, schema_of
 from vmtrace.analyze.trace import read
 
 SCHEMA = load()

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from tests.analyze.test_index_file import ONE, capture
-from vmtrace.analyze.stores import listing, store
+from vmtrace.analyze.read.stores import listing, store
 from vmtrace.analyze.trace import read
 from vmtrace.cli import run
 from vmtrace.lab.services.object_store import Faults, ObjectStore, started

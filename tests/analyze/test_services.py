@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vmtrace.analyze.services.identify import Answers, Facts, identify
-from vmtrace.analyze.services.names import Service, service_of
-from vmtrace.analyze.services.ranges import AddressRanges, RangesError, read
+from vmtrace.analyze.findings.services.identify import Answers, Facts, identify
+from vmtrace.analyze.findings.services.names import Service, service_of
+from vmtrace.analyze.findings.services.ranges import AddressRanges, RangesError, read
 
 
 @pytest.mark.parametrize(

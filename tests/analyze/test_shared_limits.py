@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from tests.analyze.outcome_made import Ends, Wire
-from vmtrace.analyze import provenance
-from vmtrace.analyze.human_table import summary_text
-from vmtrace.analyze.report.write import write_report
+from vmtrace.analyze.reports.capture.write import write_report
+from vmtrace.analyze.tables import provenance
+from vmtrace.analyze.tables.human_table import summary_text
 from vmtrace.analyze.trace import Trace
 
 RATE_BPS = 24e6

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vmtrace.analyze.side.cloudwatch import read_cloudwatch
-from vmtrace.analyze.side.metrics import Periods
+from vmtrace.analyze.read.side.cloudwatch import read_cloudwatch
+from vmtrace.analyze.read.side.metrics import Periods
 from vmtrace.cloudwatch.answers import Metric as Named
 from vmtrace.cloudwatch.answers import Series
 from vmtrace.cloudwatch.counters import Sample

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vmtrace.analyze.side.host import host_files, read_host
-from vmtrace.analyze.side.metrics import Periods
+from vmtrace.analyze.read.side.host import host_files, read_host
+from vmtrace.analyze.read.side.metrics import Periods
 
 SECOND = 10**9
 START_NS = 1_700_000_000 * SECOND

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vmtrace.analyze.side.overlap import Joined, join, overlaps
+from vmtrace.analyze.read.side.overlap import Joined, join, overlaps
 
 
 def joined(periods: list[tuple[int, int, float]], stretches: list[tuple[int, int]]) -> Joined:

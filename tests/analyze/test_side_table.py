@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vmtrace.analyze.side.metrics import Metric, Periods
-from vmtrace.analyze.side.table import read_table
+from vmtrace.analyze.read.side.metrics import Metric, Periods
+from vmtrace.analyze.read.side.table import read_table
 
 
 def written(folder: Path, text: str) -> Path:

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from vmtrace.analyze import sources
-from vmtrace.analyze.sources import Spool, can_be_read_again, opened
+from vmtrace.analyze.read import sources
+from vmtrace.analyze.read.sources import Spool, can_be_read_again, opened
 
 
 @pytest.fixture

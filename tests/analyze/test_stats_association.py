@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vmtrace.analyze.run.variation.inside_outside import compared
-from vmtrace.analyze.run.variation.words import spread_sentence
+from vmtrace.analyze.reports.run.variation.inside_outside import compared
+from vmtrace.analyze.reports.run.variation.words import spread_sentence
 from vmtrace.analyze.stats.association import associate, centred, effective_number
 from vmtrace.analyze.stats.coefficient import coefficient_of_variation
 from vmtrace.analyze.stats.effect import effect

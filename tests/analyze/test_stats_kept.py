@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 import pytest
 
-from vmtrace.analyze.run.variation.inside_outside import compared
+from vmtrace.analyze.reports.run.variation.inside_outside import compared
 from vmtrace.analyze.stats import estimates
 from vmtrace.analyze.stats.association import associate
 from vmtrace.analyze.stats.coefficient import coefficient_of_variation

@@ -12,12 +12,12 @@ from scapy.utils import rdpcap, wrpcap
 
 from tests.analyze import storage_made
 from tests.analyze.campaign_made import START_NS, campaign_of, folder_of, request
-from vmtrace.analyze.storage.campaign import between, has_anything
-from vmtrace.analyze.storage.change_points import change_points, pettitt
-from vmtrace.analyze.storage.knee import knee
-from vmtrace.analyze.storage.packet_facts import connections_of, facts_of, facts_path, read_facts
-from vmtrace.analyze.storage.requests import made, read_requests
-from vmtrace.analyze.storage.thinning import thin
+from vmtrace.analyze.reports.storage.campaign import between, has_anything
+from vmtrace.analyze.reports.storage.change_points import change_points, pettitt
+from vmtrace.analyze.reports.storage.knee import knee
+from vmtrace.analyze.reports.storage.packet_facts import connections_of, facts_of, facts_path, read_facts
+from vmtrace.analyze.reports.storage.requests import made, read_requests
+from vmtrace.analyze.reports.storage.thinning import thin
 
 CHANCE = np.random.default_rng(3)
 

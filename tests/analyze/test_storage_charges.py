@@ -8,11 +8,11 @@ import pytest
 sys.path.append(str(Path(__file__).parents[2]))
 
 from tests.analyze.storage_made import MadeRun, measured, run_of
-from vmtrace.analyze.storage.charges import ChargeRow, charge_rows
-from vmtrace.analyze.storage.invoice import InvoiceError, read_invoice
-from vmtrace.analyze.storage.run_folder import read_storage_run
-from vmtrace.analyze.storage.tables import reports_of
-from vmtrace.analyze.storage.texts import tables
+from vmtrace.analyze.reports.storage.charges import ChargeRow, charge_rows
+from vmtrace.analyze.reports.storage.invoice import InvoiceError, read_invoice
+from vmtrace.analyze.reports.storage.run_folder import read_storage_run
+from vmtrace.analyze.reports.storage.tables import reports_of
+from vmtrace.analyze.reports.storage.texts import tables
 
 CHARGES = {"storage": 0.01, "requests": 0.3, "transfer": 0.12, "retrieval": 0.0}
 PRICED = {"currency": "USD", "cost": 0.43, "charges": CHARGES}

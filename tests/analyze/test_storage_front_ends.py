@@ -8,10 +8,10 @@ import pytest
 sys.path.append(str(Path(__file__).parents[2]))
 
 from tests.analyze.storage_made import MS, START_NS, MadeRun, connection, echo, exchange, measured, run_of, stored, use
-from vmtrace.analyze.storage.front_ends import front_end_rows
-from vmtrace.analyze.storage.run_folder import read_storage_run
-from vmtrace.analyze.storage.tables import reports_of
-from vmtrace.analyze.storage.texts import tables
+from vmtrace.analyze.reports.storage.front_ends import front_end_rows
+from vmtrace.analyze.reports.storage.run_folder import read_storage_run
+from vmtrace.analyze.reports.storage.tables import reports_of
+from vmtrace.analyze.reports.storage.texts import tables
 
 FAR = ("198.51.100.7", 443)
 

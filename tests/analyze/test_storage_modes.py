@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from vmtrace.analyze.storage.modes import modes
+from vmtrace.analyze.reports.storage.modes import modes
 
 CHANCE = np.random.default_rng(1)
 

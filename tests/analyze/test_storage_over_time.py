@@ -9,10 +9,10 @@ import pytest
 sys.path.append(str(Path(__file__).parents[2]))
 
 from tests.analyze.storage_made import START_NS, exchange, measured, run_of, stored
-from vmtrace.analyze.storage import over_time
-from vmtrace.analyze.storage.charts import charts
-from vmtrace.analyze.storage.measured import MeasuredRun, MeasuredTransaction
-from vmtrace.analyze.storage.over_time import (
+from vmtrace.analyze.reports.storage import over_time
+from vmtrace.analyze.reports.storage.charts import charts
+from vmtrace.analyze.reports.storage.measured import MeasuredRun, MeasuredTransaction
+from vmtrace.analyze.reports.storage.over_time import (
     DAY,
     DAY_NS,
     HOUR,
@@ -22,9 +22,9 @@ from vmtrace.analyze.storage.over_time import (
     running_median,
     smoothed_bps,
 )
-from vmtrace.analyze.storage.tables import reports_of
-from vmtrace.analyze.storage.texts import tables
-from vmtrace.analyze.storage.transaction_rows import transaction_rows
+from vmtrace.analyze.reports.storage.tables import reports_of
+from vmtrace.analyze.reports.storage.texts import tables
+from vmtrace.analyze.reports.storage.transaction_rows import transaction_rows
 
 MINUTE_NS = 60 * 10**9
 MIDNIGHT_NS = 1_699_920_000 * 10**9

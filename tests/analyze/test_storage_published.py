@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tests.analyze.campaign_made import S_NS, START_NS, campaign_of, folder_of, request, with_moments
-from vmtrace.analyze.storage.run_folder import read_storage_run
+from vmtrace.analyze.reports.storage.run_folder import read_storage_run
 
 # Table 2: location, N, mean, top 1 %, standard deviation of reads and of writes, in kilobytes per second.
 TABLE_2 = [
@@ -159,8 +159,8 @@ def test_five_groups_of_fig_6_are_five_modes_and_fig_5_has_fewer(tmp_path: Path)
 
 def test_the_drop_of_april_is_found_dated_and_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Section 5.4: two milliseconds more, a window of 65,535 bytes, and throughput fell between April 9 and 11."""
-    from vmtrace.analyze.storage import campaign as campaign_module
-    from vmtrace.analyze.storage.packet_facts import PacketFacts
+    from vmtrace.analyze.reports.storage import campaign as campaign_module
+    from vmtrace.analyze.reports.storage.packet_facts import PacketFacts
 
     day_s = 86_400.0
     change_s = 21.4 * day_s
@@ -252,9 +252,9 @@ def test_the_published_sweep_comes_out(tmp_path: Path) -> None:
 
 
 def test_the_tables_are_in_the_json_document(tmp_path: Path) -> None:
-    from vmtrace.analyze.storage.document import document
-    from vmtrace.analyze.storage.measured import measure_run
-    from vmtrace.analyze.storage.tables import reports_of
+    from vmtrace.analyze.reports.storage.document import document
+    from vmtrace.analyze.reports.storage.measured import measure_run
+    from vmtrace.analyze.reports.storage.tables import reports_of
 
     folder = folder_of(tmp_path / "run", "probes", [request(60.0 * n, 8e6, probe=n + 1) for n in range(30)])
     run = read_storage_run(folder)
@@ -274,10 +274,10 @@ def test_the_tables_are_in_the_json_document(tmp_path: Path) -> None:
 def test_the_document_of_every_kind_fits_its_schema(kind: str, tmp_path: Path) -> None:
     import jsonschema
 
-    from vmtrace.analyze.schema import load
-    from vmtrace.analyze.storage.document import document
-    from vmtrace.analyze.storage.measured import measure_run
-    from vmtrace.analyze.storage.tables import reports_of
+    from vmtrace.analyze.reports.storage.document import document
+    from vmtrace.analyze.reports.storage.measured import measure_run
+    from vmtrace.analyze.reports.storage.tables import reports_of
+    from vmtrace.analyze.tables.schema import load
 
     requests = [request(60.0 * n, 8e6 * (1 + n % 3), probe=n // 2 + 1, position=n % 2 + 1) for n in range(60)]
     step = {"step": 1, "threads": 1, "connections": 2, "part_bytes": 5, "parts": 2, "bytes": 10, "start_ns": START_NS,

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from tests.analyze.storage_made import connection, exchange, measured, run_of, stored, use
-from vmtrace.analyze.storage.result import results
-from vmtrace.analyze.storage.tables import reports_of
+from vmtrace.analyze.reports.storage.result import results
+from vmtrace.analyze.reports.storage.tables import reports_of
 
 PARTS = {"tcp_header_bytes": 1000, "application_bytes": 2200}
 

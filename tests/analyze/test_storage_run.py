@@ -16,18 +16,18 @@ from tests.analyze.storage_made import SERVICE, MadeRun, lookup, said, talk
 from tests.in_process import vmtrace_here
 from vmtrace.analyze.charts.on_paper import draw
 from vmtrace.analyze.pages.write import in_script
-from vmtrace.analyze.records.run_folder import RunFolderError
-from vmtrace.analyze.schema import load
-from vmtrace.analyze.storage.charts import charts
-from vmtrace.analyze.storage.document import document, provenance, write_csv
-from vmtrace.analyze.storage.human import show
-from vmtrace.analyze.storage.measured import MeasuredRun, measure_run
-from vmtrace.analyze.storage.page import write_page_of
-from vmtrace.analyze.storage.run_folder import named_apart, read_storage_run
-from vmtrace.analyze.storage.tables import Report, reports_of
-from vmtrace.analyze.storage.texts import facts, heading, trouble
-from vmtrace.analyze.storage.texts import tables as texts
-from vmtrace.analyze.storage.transaction_rows import transaction_rows
+from vmtrace.analyze.read.records.run_folder import RunFolderError
+from vmtrace.analyze.reports.storage.charts import charts
+from vmtrace.analyze.reports.storage.document import document, provenance, write_csv
+from vmtrace.analyze.reports.storage.human import show
+from vmtrace.analyze.reports.storage.measured import MeasuredRun, measure_run
+from vmtrace.analyze.reports.storage.page import write_page_of
+from vmtrace.analyze.reports.storage.run_folder import named_apart, read_storage_run
+from vmtrace.analyze.reports.storage.tables import Report, reports_of
+from vmtrace.analyze.reports.storage.texts import facts, heading, trouble
+from vmtrace.analyze.reports.storage.texts import tables as texts
+from vmtrace.analyze.reports.storage.transaction_rows import transaction_rows
+from vmtrace.analyze.tables.schema import load
 
 HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror='window.hacked=1'>@@data@@"
 

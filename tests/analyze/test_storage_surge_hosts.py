@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from tests.analyze.campaign_made import START_NS, campaign_of, folder_of, request
-from vmtrace.analyze.storage.campaign import Campaign
-from vmtrace.analyze.storage.surge_hosts import all_hosts
+from vmtrace.analyze.reports.storage.campaign import Campaign
+from vmtrace.analyze.reports.storage.surge_hosts import all_hosts
 
 S_NS = 1_000_000_000
 STEP_S = 10

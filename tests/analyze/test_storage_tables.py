@@ -15,19 +15,19 @@ from tests.analyze.storage_made import (
     stored,
     use,
 )
-from vmtrace.analyze.storage.connections import connection_rows, most_at_once
-from vmtrace.analyze.storage.groups import block_pairs
-from vmtrace.analyze.storage.limits import limit_rows
-from vmtrace.analyze.storage.measured import Lookup, MeasuredTransaction
-from vmtrace.analyze.storage.overhead import SPLIT, agreement, left_out, overhead_rows
-from vmtrace.analyze.storage.records import Counters
-from vmtrace.analyze.storage.round_trips import round_trip_rows
-from vmtrace.analyze.storage.tables import Report
-from vmtrace.analyze.storage.texts import tables, trouble
-from vmtrace.analyze.storage.throughput import throughput_rows
-from vmtrace.analyze.storage.time_ledger import login_times, object_times, time_rows
-from vmtrace.analyze.storage.transaction_rows import transaction_rows
-from vmtrace.analyze.storage.troubles import trouble_rows
+from vmtrace.analyze.reports.storage.connections import connection_rows, most_at_once
+from vmtrace.analyze.reports.storage.groups import block_pairs
+from vmtrace.analyze.reports.storage.limits import limit_rows
+from vmtrace.analyze.reports.storage.measured import Lookup, MeasuredTransaction
+from vmtrace.analyze.reports.storage.overhead import SPLIT, agreement, left_out, overhead_rows
+from vmtrace.analyze.reports.storage.records import Counters
+from vmtrace.analyze.reports.storage.round_trips import round_trip_rows
+from vmtrace.analyze.reports.storage.tables import Report
+from vmtrace.analyze.reports.storage.texts import tables, trouble
+from vmtrace.analyze.reports.storage.throughput import throughput_rows
+from vmtrace.analyze.reports.storage.time_ledger import login_times, object_times, time_rows
+from vmtrace.analyze.reports.storage.transaction_rows import transaction_rows
+from vmtrace.analyze.reports.storage.troubles import trouble_rows
 
 
 def test_throughput_is_of_the_time_from_the_first_objects_start_to_the_last_ones_end() -> None:

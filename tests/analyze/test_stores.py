@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from vmtrace.analyze import capture_files
-from vmtrace.analyze.stores import listing, place, reader, store, upload
-from vmtrace.analyze.stores.listing import ObjectUrl
+from vmtrace.analyze.read import capture_files
+from vmtrace.analyze.read.stores import listing, place, reader, store, upload
+from vmtrace.analyze.read.stores.listing import ObjectUrl
 from vmtrace.analyze.trace import Options, read
 from vmtrace.cli import run
 from vmtrace.lab.services.object_store import Faults, ObjectStore, started

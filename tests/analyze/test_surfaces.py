@@ -10,14 +10,15 @@ from typing import Any
 
 import pytest
 
-from vmtrace.analyze import provenance, tables
-from vmtrace.analyze.detail_view import show
 from vmtrace.analyze.findings.lines import MOST_LINES, finding_line
 from vmtrace.analyze.findings.vocabulary import KINDS
-from vmtrace.analyze.human_causes import why
-from vmtrace.analyze.report.write import write_report
+from vmtrace.analyze.reports.capture.write import write_report
+from vmtrace.analyze.tables import provenance
+from vmtrace.analyze.tables import write as tables
+from vmtrace.analyze.tables.detail_view import show
 from vmtrace.analyze.trace import Trace, read
-from vmtrace.analyze.units import si
+from vmtrace.analyze.words.human_causes import why
+from vmtrace.analyze.words.units import si
 
 SAMPLES = sorted(path for path in (Path(__file__).parents[2] / "samples").glob("*.pcap*"))
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vmtrace.analyze.swarm.arrivals import new_bytes
+from vmtrace.analyze.reports.swarm.arrivals import new_bytes
 
 
 def one_by_one(packets: list[tuple[int, int]]) -> list[int]:

@@ -11,16 +11,16 @@ from hypothesis import strategies as st
 
 from tests.analyze.swarm_made import SEEDS as PEERS
 from tests.analyze.swarm_made import MadeSwarm, shown
-from vmtrace.analyze.records.run_folder import RunFolderError
-from vmtrace.analyze.schema import load
-from vmtrace.analyze.swarm.charges import PerGb
-from vmtrace.analyze.swarm.charts import charts
-from vmtrace.analyze.swarm.document import document, provenance, write_csv
-from vmtrace.analyze.swarm.fairness import jain_index, loads
-from vmtrace.analyze.swarm.page import write_page_of
-from vmtrace.analyze.swarm.run_folder import named_apart, read_swarm_run
-from vmtrace.analyze.swarm.tables import over_time
-from vmtrace.analyze.swarm.texts import facts, heading, tables, trouble
+from vmtrace.analyze.read.records.run_folder import RunFolderError
+from vmtrace.analyze.reports.swarm.charges import PerGb
+from vmtrace.analyze.reports.swarm.charts import charts
+from vmtrace.analyze.reports.swarm.document import document, provenance, write_csv
+from vmtrace.analyze.reports.swarm.fairness import jain_index, loads
+from vmtrace.analyze.reports.swarm.page import write_page_of
+from vmtrace.analyze.reports.swarm.run_folder import named_apart, read_swarm_run
+from vmtrace.analyze.reports.swarm.tables import over_time
+from vmtrace.analyze.reports.swarm.texts import facts, heading, tables, trouble
+from vmtrace.analyze.tables.schema import load
 
 PRICES = PerGb("made", "USD", "s3", None, 0.12)
 SCHEMA = jsonschema.Draft202012Validator(load("vmtrace.swarm_report.1"))

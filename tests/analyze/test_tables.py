@@ -10,7 +10,8 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from vmtrace.analyze import provenance, tables
+from vmtrace.analyze.tables import provenance
+from vmtrace.analyze.tables import write as tables
 from vmtrace.analyze.trace import Options, Trace, read
 
 

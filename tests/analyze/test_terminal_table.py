@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from vmtrace.analyze.pages.text_table import Table
-from vmtrace.analyze.terminal_table import fits, terminal_table
+from vmtrace.analyze.tables.terminal_table import fits, terminal_table
+from vmtrace.analyze.tables.text_table import Table
 
 HEAD = ("run", "stage", "messages", "rate")
 ROWS = (("first", "a stage with a long name", "1,000,000", "12.5"), ("first", "short", "7", ""))

@@ -21,8 +21,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from vmtrace.analyze.filter import FilterError
-from vmtrace.analyze.grouping import Grouping
+from vmtrace.analyze.read.filter import FilterError
+from vmtrace.analyze.read.grouping import Grouping
 from vmtrace.analyze.trace import Options, TraceError, connection_columns, read
 
 

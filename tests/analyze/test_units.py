@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vmtrace.analyze.units import ABSENT, count, instant, plural, printable, ratio, seconds, share, si
+from vmtrace.analyze.words.units import ABSENT, count, instant, plural, printable, ratio, seconds, share, si
 
 
 @pytest.mark.parametrize(

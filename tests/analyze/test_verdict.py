@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import vmtrace
-from vmtrace.analyze.units import share, si
-from vmtrace.analyze.verdict import interval_words, is_open, remedies
+from vmtrace.analyze.words.units import share, si
+from vmtrace.analyze.words.verdict import interval_words, is_open, remedies
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 

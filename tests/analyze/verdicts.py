@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from vmtrace.analyze.records.run import Role
-from vmtrace.analyze.run.results import RunResults
-from vmtrace.analyze.run.verdict.judged import Judged, Proof, Said, WhatIf
+from vmtrace.analyze.read.records.run import Role
+from vmtrace.analyze.reports.run.results import RunResults
+from vmtrace.analyze.reports.run.verdict.judged import Judged, Proof, Said, WhatIf
 
 
 def judged(factor: str, confidence: float = 0.9, side: str = "sender", **more: Any) -> Judged:

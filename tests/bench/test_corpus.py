@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from bench.corpus import rotate
-from vmtrace.analyze.grouping import Grouping
+from vmtrace.analyze.read.grouping import Grouping
 from vmtrace.analyze.trace import Options, read
 
 SAMPLE = Path(__file__).parents[2] / "samples/lossy-sender.pcap"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.cloudwatch.made import NS, REGION, error
 from tests.cloudwatch.test_transfer_metrics import measured
-from vmtrace.analyze import verdict
+from vmtrace.analyze.words import verdict
 from vmtrace.cloudwatch import publishing, transfer_metrics
 from vmtrace.cloudwatch.errors import CloudWatchError
 from vmtrace.cloudwatch.publishing import MOST_VALUES, MOST_VALUES_OF_DATUM, Published, Selection, data_of, requests_of

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from vmtrace.analyze.findings.vocabulary import KINDS
-from vmtrace.analyze.grouping import Grouping
+from vmtrace.analyze.read.grouping import Grouping
 from vmtrace.analyze.trace import Options, Trace, read
 from vmtrace.corpus import inputs
 from vmtrace.corpus.running import Done, Run, Settings

@@ -10,7 +10,7 @@ import pytest
 
 from tests.corpus import captures_made as made
 from tests.corpus.oracle import assert_same
-from vmtrace.analyze.stores import store
+from vmtrace.analyze.read.stores import store
 from vmtrace.cli import run
 from vmtrace.corpus.inputs import Found
 from vmtrace.corpus.running import Done, Run
@@ -159,7 +159,7 @@ def test_without_credentials_a_line_says_which_to_set(
 def test_more_keys_than_a_run_takes_are_refused(
     tmp_path: Path, objects: ObjectStore, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vmtrace.analyze.stores.listing.MOST_OBJECTS", 5)
+    monkeypatch.setattr("vmtrace.analyze.read.stores.listing.MOST_OBJECTS", 5)
     for number in range(7):
         objects.put("bucket", f"in/{number}.pcap", b"x")
     assert run(["corpus", "analyze", "s3://bucket/in/*", "--out", str(tmp_path / "out")]) == 1

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from vmtrace.analyze.stores import store
+from vmtrace.analyze.read.stores import store
 from vmtrace.corpus.folder import Folder, LocalFolder, folder
 from vmtrace.lab.services.object_store import started
 

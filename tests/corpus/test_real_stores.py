@@ -9,8 +9,8 @@ import pytest
 
 from tests.corpus.oracle import assert_same
 from tests.corpus.test_commands import files_in
-from vmtrace.analyze.stores import listing, store, upload
-from vmtrace.analyze.stores.reader import get_range
+from vmtrace.analyze.read.stores import listing, store, upload
+from vmtrace.analyze.read.stores.reader import get_range
 from vmtrace.cli import run
 from vmtrace.lab.services.object_store import started
 from vmtrace.lab.services.service import Service

@@ -5,8 +5,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from vmtrace.analyze.fields import sections
-from vmtrace.analyze.tables import FINDINGS
+from vmtrace.analyze.tables.fields import sections
+from vmtrace.analyze.tables.write import FINDINGS
 from vmtrace.analyze.trace import read
 
 ROOT = Path(__file__).parents[2]

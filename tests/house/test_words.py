@@ -141,7 +141,7 @@ def test_names_of_tests_are_in_the_fields_words() -> None:
 def test_schemas_describe_their_fields_in_the_fields_words() -> None:
     found = [
         place
-        for path in sorted((ROOT / "analyze/schema").glob("*.json"))
+        for path in sorted((ROOT / "analyze/tables/schema").glob("*.json"))
         for place in wrong_words(path.name, re.findall(r'"description": "([^"]*)"', path.read_text()))
     ]
     assert found == []

@@ -1,7 +1,7 @@
 """Fields of one meaning share a row; what is left out has its mark."""
 
 from tools.field_tables import table
-from vmtrace.analyze.fields import Field, Section
+from vmtrace.analyze.tables.fields import Field, Section
 
 
 def test_fields_of_one_meaning_are_one_row() -> None:

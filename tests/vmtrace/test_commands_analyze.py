@@ -9,7 +9,7 @@ import jsonschema
 import pyarrow.parquet as pq
 import pytest
 
-from vmtrace.analyze.schema import load
+from vmtrace.analyze.tables.schema import load
 
 
 @pytest.fixture
@@ -184,7 +184,7 @@ def test_a_folder_and_a_pattern_are_read(vmtrace: Any, capture: Path) -> None:
 def test_a_small_capture_does_not_wait_for_data_libraries(vmtrace: Any, capture: Path) -> None:
     done = vmtrace("analyze", "two.pcap", PYTHONPROFILEIMPORTTIME="1")
     imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
-    assert "vmtrace.analyze.human_table" in imported
+    assert "vmtrace.analyze.tables.human_table" in imported
     assert imported & {"pyarrow", "numpy", "matplotlib", "pandas", "jinja2", "scipy"} == set()
     # Each module that is imported makes every command slower: a new one must be worth it. Rules of findings are 16.
     assert len(imported - {"site", "sitecustomize"}) <= 222

@@ -9,7 +9,7 @@ import pytest
 
 from tests.analyze.two_ends import Path as Way
 from tests.analyze.two_ends import pcap, transfer
-from vmtrace.analyze.schema import load
+from vmtrace.analyze.tables.schema import load
 from vmtrace.commands import both_sides
 
 START_NS = 1_700_000_000 * 10**9

@@ -8,7 +8,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from vmtrace.analyze.schema import load
+from vmtrace.analyze.tables.schema import load
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 SENDER, RECEIVER = SAMPLES / "lossy-sender.pcap", SAMPLES / "lossy-receiver.pcap"

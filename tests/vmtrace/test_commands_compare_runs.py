@@ -7,7 +7,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from vmtrace.analyze.schema import load
+from vmtrace.analyze.tables.schema import load
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ sys.path.append(str(Path(__file__).parents[2]))
 
 from tests.analyze.pages import data_of
 from tests.analyze.storage_made import START_NS, MadeRun, said
-from vmtrace.analyze.schema import load
+from vmtrace.analyze.tables.schema import load
 from vmtrace.commands.cost_charts import charts
 from vmtrace.commands.cost_sources import runs_per_month
 from vmtrace.providers.costs.estimate import estimate

@@ -8,7 +8,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from vmtrace.analyze.schema import load
+from vmtrace.analyze.tables.schema import load
 
 
 def test_one_run_gives_the_short_answer_and_a_page_beside_it(vmtrace: Any, small_run: Any) -> None:

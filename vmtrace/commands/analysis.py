@@ -9,12 +9,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vmtrace.analyze import capture_files
-from vmtrace.analyze.beyond_tcp import protocol_text
-from vmtrace.analyze.sources import can_be_read_again
-from vmtrace.analyze.stores.place import is_url
+from vmtrace.analyze.read import capture_files
+from vmtrace.analyze.read.sources import can_be_read_again
+from vmtrace.analyze.read.stores.place import is_url
 from vmtrace.analyze.trace import Trace, TraceError, read
-from vmtrace.analyze.units import plural
+from vmtrace.analyze.words.beyond_tcp import protocol_text
+from vmtrace.analyze.words.units import plural
 from vmtrace.commands.outputs import STANDARD_OUTPUT, opened, printed, wanted, write_all
 from vmtrace.commands.request import Request
 from vmtrace.commands.thresholds import check_oversize_abs, parsed_condition
@@ -24,14 +24,14 @@ from vmtrace.progress import Bar
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from vmtrace.analyze.allowances.findings import Findings
-    from vmtrace.analyze.allowances.published import Allowance
-    from vmtrace.analyze.fail_if import Condition
-    from vmtrace.analyze.packet_series import SeriesOf
-    from vmtrace.analyze.provenance import Provenance
-    from vmtrace.analyze.providers import Provider
-    from vmtrace.analyze.run.results import RunResults
-    from vmtrace.analyze.services.ranges import AddressRanges
+    from vmtrace.analyze.charts.packet_series import SeriesOf
+    from vmtrace.analyze.findings.allowances.findings import Findings
+    from vmtrace.analyze.findings.allowances.published import Allowance
+    from vmtrace.analyze.findings.fail_if import Condition
+    from vmtrace.analyze.findings.providers import Provider
+    from vmtrace.analyze.findings.services.ranges import AddressRanges
+    from vmtrace.analyze.reports.run.results import RunResults
+    from vmtrace.analyze.tables.provenance import Provenance
 
 _WIDTH, _PROVIDERS_WIDTH = 100, 140
 """Of the answer where it goes to no terminal."""
@@ -94,7 +94,7 @@ def _check_places(request: Request) -> None:
 def _allowance(request: Request) -> "Allowance | None":
     if request.allowance is None and request.instance_type is None:
         return None
-    from vmtrace.analyze.allowances import published, rate
+    from vmtrace.analyze.findings.allowances import published, rate
 
     if request.allowance is not None and request.instance_type is not None:
         raise UsageError("--instance-type and --allowance: give one of them")
@@ -116,7 +116,7 @@ def _address_ranges(request: Request) -> "AddressRanges | None":
         if request.address_ranges:
             raise UsageError("--address-ranges identifies providers: give --by provider with it")
         return None
-    from vmtrace.analyze.services import ranges
+    from vmtrace.analyze.findings.services import ranges
 
     try:
         return ranges.read(request.address_ranges)
@@ -143,7 +143,7 @@ def _readable(paths: Sequence[str], failures: list[str]) -> list[str]:
 
 def check_filter(expression: str) -> None:
     """Raises `UsageError` for what is no filter."""
-    from vmtrace.analyze.filter import FilterError, checked
+    from vmtrace.analyze.read.filter import FilterError, checked
 
     try:
         checked(expression)
@@ -223,7 +223,7 @@ def _print_traceback() -> None:
 
 def _judge(trace: Trace, text: str, condition: "Condition") -> bool:
     """Tell of the first connection in which the expression holds; true if there is one."""
-    from vmtrace.analyze.fail_if import OUTCOME
+    from vmtrace.analyze.findings.fail_if import OUTCOME
 
     trace.load(condition.columns())
     columns = {name: trace.values(name) for name in condition.columns()}
@@ -274,10 +274,12 @@ class Outputs:
         return printed(self._show, no_color=self._request.no_color, piped_width=width)
 
     def _show(self, console: "Console") -> None:
-        from vmtrace.analyze import detail_view, human_table
+        from vmtrace.analyze.tables import human_table
         from vmtrace.commands import both_sides
 
         if self._request.connections:
+            from vmtrace.analyze.tables import detail_view
+
             for record in self._trace.records(self._request.connections):
                 detail_view.show(record, self._trace.header()["reasons"], console, self._trace.findings)
         elif self._request.by_provider:
@@ -286,7 +288,7 @@ class Outputs:
             human_table.show(self._trace, console, limit=self._request.limit, sort=self._request.sort)
             both_sides.show(self._runs, console)
         if self._findings is not None:
-            from vmtrace.analyze.allowances import findings
+            from vmtrace.analyze.findings.allowances import findings
 
             for line in findings.lines(self._findings, self._request.limit):
                 console.print(line, soft_wrap=True)
@@ -311,7 +313,7 @@ class Outputs:
         if not self._request.by_provider and not self._runs and self._findings is None:
             self._trace.write_json(write)
             return
-        from vmtrace.analyze.document import Appending
+        from vmtrace.analyze.words.document import Appending
 
         appending, more = Appending(write), dict[str, object]()
         self._trace.write_json(appending)
@@ -320,31 +322,31 @@ class Outputs:
         if self._findings is not None:
             more["allowance"] = self._findings.as_record()
         if self._runs:
-            from vmtrace.analyze.run.table_records import two_sides_records
+            from vmtrace.analyze.reports.run.table_records import two_sides_records
 
             records = map(two_sides_records, self._runs)
             more["runs"] = [self._trace.shown_run(record) for record in records]
         appending.finish(more)
 
     def _write_csv(self, folder: Path) -> None:
-        from vmtrace.analyze import tables
+        from vmtrace.analyze.tables import write as tables
 
         tables.write_csv(self._trace, folder, self._packets_of, self._provenance)
         if self._request.by_provider:
             tables.write_providers_csv([p.as_record() for p in self._providers], folder)
 
     def _write_parquet(self, folder: Path) -> None:
-        from vmtrace.analyze import tables
+        from vmtrace.analyze.tables import write as tables
 
         tables.write_parquet(self._trace, folder, self._packets_of, self._provenance)
 
     def _write_figures(self, folder: Path) -> None:
-        from vmtrace.analyze.figures.write import write_figures
+        from vmtrace.analyze.charts.figures.write import write_figures
 
         write_figures(self._series, folder)
 
     def _write_report(self, path: Path) -> None:
-        from vmtrace.analyze.report.write import write_report
+        from vmtrace.analyze.reports.capture.write import write_report
 
         write_report(self._trace, self._series, self._provenance, path)
 
@@ -363,8 +365,8 @@ class Outputs:
 
     @cached_property
     def _providers(self) -> "list[Provider]":
-        from vmtrace.analyze import providers
-        from vmtrace.analyze.services.ranges import AddressRanges
+        from vmtrace.analyze.findings import providers
+        from vmtrace.analyze.findings.services.ranges import AddressRanges
 
         if self._trace.lookups_not_kept:
             not_kept = plural(self._trace.lookups_not_kept, "answer")
@@ -375,20 +377,20 @@ class Outputs:
     def _findings(self) -> "Findings | None":
         if self._allowance is None:
             return None
-        from vmtrace.analyze.allowances import findings
+        from vmtrace.analyze.findings.allowances import findings
 
         return findings.find(self._trace, self._allowance)
 
     @cached_property
     def _provenance(self) -> "Provenance":
-        from vmtrace.analyze import provenance
+        from vmtrace.analyze.tables import provenance
 
         return provenance.of(self._trace, anonymous=self._request.anonymize)
 
     @cached_property
     def _series(self) -> "SeriesOf":
         """The connections to draw: those chosen, else the largest."""
-        from vmtrace.analyze.packet_series import of_connections
+        from vmtrace.analyze.charts.packet_series import of_connections
 
         if self._trace.interrupted and not self._request.connections:
             complain("interrupted: packets are not drawn, because the files would have to be read once more")

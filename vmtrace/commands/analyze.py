@@ -3,8 +3,8 @@
 import argparse
 from pathlib import Path
 
-from vmtrace.analyze.connection_order import NOTABLE, SORTS
-from vmtrace.analyze.outcomes import SHORT_NAMES as OUTCOMES
+from vmtrace.analyze.findings.connection_order import NOTABLE, SORTS
+from vmtrace.analyze.words.outcomes import SHORT_NAMES as OUTCOMES
 from vmtrace.capture.options import whole
 from vmtrace.commands.options import add_display, add_endpoint_url, add_file, add_json, add_oversize_abs, new_parser
 from vmtrace.commands.request import Request

@@ -9,7 +9,7 @@ from vmtrace.errors import complain, describe
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from vmtrace.analyze.run.results import RunResults
+    from vmtrace.analyze.reports.run.results import RunResults
 
 
 def runs_of(names: Iterable[str]) -> "list[RunResults]":
@@ -17,10 +17,10 @@ def runs_of(names: Iterable[str]) -> "list[RunResults]":
     folders = [path for name in dict.fromkeys(names) if (path := Path(name)).joinpath("run.json").is_file()]
     if not folders:
         return []
-    from vmtrace.analyze.records.run_folder import RunFolderError, read_run
-    from vmtrace.analyze.run.results import RunResults
-    from vmtrace.analyze.run.transfers.transfers import Measuring
-    from vmtrace.analyze.run.two_sides.table import two_sides_rows
+    from vmtrace.analyze.read.records.run_folder import RunFolderError, read_run
+    from vmtrace.analyze.reports.run.results import RunResults
+    from vmtrace.analyze.reports.run.transfers.transfers import Measuring
+    from vmtrace.analyze.reports.run.two_sides.table import two_sides_rows
 
     found = []
     for folder in folders:
@@ -44,8 +44,8 @@ def show(runs: "list[RunResults]", console: "Console") -> None:
         return  # a small capture does not wait for libraries of data
     from rich.text import Text
 
-    from vmtrace.analyze.run.human import two_sides_lines, wrapped
-    from vmtrace.analyze.units import printable
+    from vmtrace.analyze.reports.run.human import two_sides_lines, wrapped
+    from vmtrace.analyze.words.units import printable
 
     for run in runs:
         console.print()

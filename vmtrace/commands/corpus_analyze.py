@@ -106,7 +106,7 @@ def report_done(done: "Done", out: str, *, quiet: bool) -> None:
 
 def _print_done(done: "Done", out: str) -> None:
     """The answer first, then where all of it is."""
-    from vmtrace.analyze.units import plural
+    from vmtrace.analyze.words.units import plural
 
     for line in done.answer:
         print(line)

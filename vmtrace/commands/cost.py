@@ -106,7 +106,7 @@ def _source(arguments: argparse.Namespace) -> "Source":
 
 
 def _invoiced(path: Path | None, reckoned: "Estimate", source: "Source") -> "dict[str, list[Difference]]":
-    from vmtrace.analyze.storage.invoice import Form, InvoiceError, read_invoice
+    from vmtrace.analyze.reports.storage.invoice import Form, InvoiceError, read_invoice
     from vmtrace.commands.cost_sources import InvoiceTarget
     from vmtrace.providers.costs.differences import differences
     from vmtrace.providers.costs.quantities import CATEGORIES

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from vmtrace.analyze.charts.chart import Axis, Chart, Panel, Series
-from vmtrace.analyze.palette import CHARGES, RUNS
+from vmtrace.analyze.words.palette import CHARGES, RUNS
 from vmtrace.providers.costs.charges import monthly_totals
 from vmtrace.providers.costs.quantities import CATEGORIES, MONTHS
 

@@ -3,8 +3,8 @@ prices matter."""
 
 from typing import TYPE_CHECKING
 
-from vmtrace.analyze.pages.text_table import Table
-from vmtrace.analyze.terminal_table import fits, terminal_table
+from vmtrace.analyze.tables.terminal_table import fits, terminal_table
+from vmtrace.analyze.tables.text_table import Table
 from vmtrace.providers.costs import texts
 from vmtrace.providers.costs.differences import Difference
 from vmtrace.providers.costs.estimate import Estimate

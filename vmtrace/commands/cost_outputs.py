@@ -33,8 +33,8 @@ def outputs(arguments: argparse.Namespace, made: Made) -> Iterator[Task]:
 
 
 def _write_json(made: Made, place: str) -> None:
-    from vmtrace.analyze.document import as_bytes
     from vmtrace.analyze.trace import version
+    from vmtrace.analyze.words.document import as_bytes
     from vmtrace.providers.costs.document import document
 
     content = document(made.estimate, version(), made.replay, made.invoiced)
@@ -50,7 +50,7 @@ def _write_figures(made: Made, folder: Path) -> None:
 
 
 def _write_html(made: Made, path: Path) -> None:
-    from vmtrace.analyze.provenance import command_line
+    from vmtrace.analyze.tables.provenance import command_line
     from vmtrace.analyze.trace import version
     from vmtrace.commands.cost_page import write_page
     from vmtrace.providers.costs.document import provenance

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from vmtrace.analyze.pages.blocks import Figures, Lines, Page, Section, Share, Shares, Text, summary
 from vmtrace.analyze.pages.sections import further_figures, open_section, section
-from vmtrace.analyze.pages.text_table import Table
 from vmtrace.analyze.pages.write import write_report_page
-from vmtrace.analyze.palette import CHARGES
-from vmtrace.analyze.units import printable, share
+from vmtrace.analyze.tables.text_table import Table
+from vmtrace.analyze.words.palette import CHARGES
+from vmtrace.analyze.words.units import printable, share
 from vmtrace.commands.cost_charts import charts
 from vmtrace.providers.costs import texts
 from vmtrace.providers.costs.quantities import CATEGORIES

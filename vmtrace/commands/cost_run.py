@@ -1,6 +1,6 @@
 """A measured storage run as the workload of a month, if it were run so many times in it."""
 
-from vmtrace.analyze.storage.records import StorageRun, Transaction
+from vmtrace.analyze.reports.storage.records import StorageRun, Transaction
 from vmtrace.providers.costs.quantities import Workload
 
 _MONTH_S = 730 * 3600.0

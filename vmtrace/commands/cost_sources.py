@@ -104,8 +104,8 @@ def _of_trace(arguments: argparse.Namespace, table: RateTable, bars: Bars) -> So
 
 
 def _of_run(arguments: argparse.Namespace, table: RateTable) -> Source:
-    from vmtrace.analyze.records.run_folder import RunFolderError
-    from vmtrace.analyze.storage.run_folder import read_storage_run
+    from vmtrace.analyze.read.records.run_folder import RunFolderError
+    from vmtrace.analyze.reports.storage.run_folder import read_storage_run
     from vmtrace.commands import cost_run
 
     if arguments.rate is None:

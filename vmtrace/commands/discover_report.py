@@ -17,10 +17,10 @@ from vmtrace.progress import Bar
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from vmtrace.analyze.discovery.places import Measured
-    from vmtrace.analyze.discovery.records import DiscoveryRun
-    from vmtrace.analyze.discovery.report import Report
-    from vmtrace.analyze.services.ranges import AddressRanges
+    from vmtrace.analyze.findings.services.ranges import AddressRanges
+    from vmtrace.analyze.reports.discovery.places import Measured
+    from vmtrace.analyze.reports.discovery.records import DiscoveryRun
+    from vmtrace.analyze.reports.discovery.report import Report
 
 NAME = "report"
 LINE = "Report on discovery runs: front ends, their places with the evidence, round trips; several vantage points."
@@ -53,7 +53,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Do what was asked; returns the exit status."""
-    from vmtrace.analyze.discovery.report import report_of
+    from vmtrace.analyze.reports.discovery.report import report_of
 
     failures: list[str] = []
     ranges = _ranges(arguments.address_ranges)
@@ -71,8 +71,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def read_runs(folders: Sequence[Path], failures: list[str]) -> "list[DiscoveryRun]":
     """The runs that can be reported on; a line of trouble for each other."""
-    from vmtrace.analyze.discovery.run_folder import read_discovery_run
-    from vmtrace.analyze.records.run_folder import RunFolderError
+    from vmtrace.analyze.read.records.run_folder import RunFolderError
+    from vmtrace.analyze.reports.discovery.run_folder import read_discovery_run
     from vmtrace.commands.discover_libraries import TO_REPORT, require
 
     require(TO_REPORT)
@@ -92,7 +92,7 @@ def read_runs(folders: Sequence[Path], failures: list[str]) -> "list[DiscoveryRu
 
 
 def _ranges(paths: Sequence[Path]) -> "AddressRanges":
-    from vmtrace.analyze.services import ranges
+    from vmtrace.analyze.findings.services import ranges
 
     try:
         return ranges.read(paths)
@@ -101,15 +101,15 @@ def _ranges(paths: Sequence[Path]) -> "AddressRanges":
 
 
 def _measured(runs: "Sequence[DiscoveryRun]", problems: list[str], *, quiet: bool) -> "list[Measured]":
-    from vmtrace.analyze.discovery.report import measured
-    from vmtrace.analyze.discovery.run_folder import captures_of
+    from vmtrace.analyze.reports.discovery.report import measured
+    from vmtrace.analyze.reports.discovery.run_folder import captures_of
 
     with Bar([str(path) for run in runs for path in captures_of(run)], wanted=not quiet) as bar:
         return measured(runs, problems, bar)
 
 
 def _print(report: "Report", arguments: argparse.Namespace) -> list[str]:
-    from vmtrace.analyze.discovery import human
+    from vmtrace.analyze.reports.discovery import human
 
     show: Callable[[Console], None] = partial(human.show, report)
     if not arguments.all:
@@ -132,8 +132,8 @@ def _write(report: "Report", arguments: argparse.Namespace) -> list[str]:
 
 
 def _write_json(report: "Report", place: str) -> None:
-    from vmtrace.analyze.discovery.document import document
-    from vmtrace.analyze.document import as_bytes
+    from vmtrace.analyze.reports.discovery.document import document
+    from vmtrace.analyze.words.document import as_bytes
 
     content = as_bytes(document(report))
     with opened(place) as write:
@@ -141,20 +141,20 @@ def _write_json(report: "Report", place: str) -> None:
 
 
 def _write_csv(report: "Report", folder: Path) -> None:
-    from vmtrace.analyze.discovery.document import write_csv
+    from vmtrace.analyze.reports.discovery.document import write_csv
 
     write_csv(report, folder)
 
 
 def _write_map(report: "Report", path: Path) -> None:
-    from vmtrace.analyze.atomic import writing
-    from vmtrace.analyze.discovery.drawing import world_map
+    from vmtrace.analyze.read.atomic import writing
+    from vmtrace.analyze.reports.discovery.drawing import world_map
 
     with writing(path) as out:
         out.write(world_map(report).encode("utf-8", "replace"))
 
 
 def _write_html(report: "Report", path: Path) -> None:
-    from vmtrace.analyze.discovery.page import write_page_of
+    from vmtrace.analyze.reports.discovery.page import write_page_of
 
     write_page_of(report, path)

@@ -7,7 +7,7 @@ import argparse
 import json
 from textwrap import wrap
 
-from vmtrace.analyze.schema import ANALYSIS, NAMES, load
+from vmtrace.analyze.tables.schema import ANALYSIS, NAMES, load
 from vmtrace.commands.options import new_parser
 from vmtrace.commands.outputs import answer
 from vmtrace.errors import CommandError, Exit
@@ -65,7 +65,7 @@ def _lines(record: dict[str, object]) -> str:
 
 def records() -> list[dict[str, object]]:
     """One for each field. What is said of `client_to_server` holds for `server_to_client`, too."""
-    from vmtrace.analyze.fields import sections
+    from vmtrace.analyze.tables.fields import sections
 
     return [
         {

@@ -31,8 +31,8 @@ def build_parser() -> argparse.ArgumentParser:
 
 def run(arguments: argparse.Namespace) -> int:
     """Index captures; returns the exit status."""
-    from vmtrace.analyze import capture_files
-    from vmtrace.analyze.stores.place import PlaceError
+    from vmtrace.analyze.read import capture_files
+    from vmtrace.analyze.read.stores.place import PlaceError
 
     try:
         found = capture_files.find(arguments.files, arguments.endpoint_url)
@@ -51,7 +51,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _index(path: str, arguments: argparse.Namespace) -> bool:
     """True if it was written."""
-    from vmtrace.analyze import _engine, index_file
+    from vmtrace.analyze import _engine
+    from vmtrace.analyze.read import index_file
 
     try:
         index, errors = index_file.made(path)

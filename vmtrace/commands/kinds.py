@@ -29,7 +29,7 @@ COMMANDS_OF: Mapping[Kind, str] = {
 
 def kind_of(name: str | Path) -> Kind | None:
     """What is there; None for nothing, and for what no command is about."""
-    from vmtrace.analyze.capture_files import is_capture
+    from vmtrace.analyze.read.capture_files import is_capture
 
     path = Path(name)
     try:

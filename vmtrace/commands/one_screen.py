@@ -1,7 +1,7 @@
 """Cuts the human answer to one screen: every table keeps its head, and what is left out is counted.
 
-Stands between what prints an answer and the terminal; `--all` goes around it. `vmtrace.analyze.run.human_short` chooses
-by meaning instead, for the one answer that most people ask for.
+Stands between what prints an answer and the terminal; `--all` goes around it. Of a run of connection pairs
+`analyze/reports/run/human_short.py` chooses by meaning instead: it is the answer that most people ask for.
 """
 
 from collections.abc import Callable, Sequence

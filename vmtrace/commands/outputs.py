@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from vmtrace.analyze.stores.place import url_of
+from vmtrace.analyze.read.stores.place import url_of
 from vmtrace.errors import CommandError, complain, describe, guarded_output
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def wanted(place: Place | None, write: Callable[[Place], None], endpoint_url: st
 
 
 def _put(url: str, kind: Callable[[Path], Place], write: Callable[[Place], None], endpoint_url: str | None) -> None:
-    from vmtrace.analyze.stores import upload
+    from vmtrace.analyze.read.stores import upload
 
     upload.write_to(url, lambda local: write(kind(local)), endpoint_url)
 
@@ -118,7 +118,7 @@ def _is_about(error: OSError, place: str | Path) -> bool:
 def opened(place: str) -> Iterator[Callable[[bytes], object]]:
     """What writes bytes to a file, which is there when it is whole, or to standard output."""
     if place != STANDARD_OUTPUT:
-        from vmtrace.analyze.atomic import writing
+        from vmtrace.analyze.read.atomic import writing
 
         with writing(Path(place)) as out:
             yield out.write

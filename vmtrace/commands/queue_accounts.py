@@ -5,9 +5,9 @@ from pathlib import Path
 
 def accounts_text(folder: Path) -> str:
     """`12,000 messages: 11,990 delivered, 10 pending`; says so where the run cannot be read."""
-    from vmtrace.analyze.queues.fates import accounts, fates_text
-    from vmtrace.analyze.queues.run_folder import read_queue_run
-    from vmtrace.analyze.records.run_folder import RunFolderError
+    from vmtrace.analyze.read.records.run_folder import RunFolderError
+    from vmtrace.analyze.reports.queues.fates import accounts, fates_text
+    from vmtrace.analyze.reports.queues.run_folder import read_queue_run
 
     try:
         return fates_text(accounts(read_queue_run(folder)))

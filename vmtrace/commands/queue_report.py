@@ -13,9 +13,9 @@ from vmtrace.errors import Exit, complain, describe
 from vmtrace.progress import Bar
 
 if TYPE_CHECKING:
-    from vmtrace.analyze.queues.records import QueueRun
-    from vmtrace.analyze.queues.tables import Report
-    from vmtrace.analyze.queues.wire import Wire
+    from vmtrace.analyze.reports.queues.records import QueueRun
+    from vmtrace.analyze.reports.queues.tables import Report
+    from vmtrace.analyze.reports.queues.wire import Wire
 
 NAME = "report"
 LINE = "Report on queue runs: latency, rates, order, duplicates, losses, wire, charges; several side by side."
@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     reports = _read(list(dict.fromkeys(arguments.runs)), failures, quiet=arguments.quiet)
     if not reports:
         return Exit.FAILED
-    outputs = Outputs("vmtrace.analyze.queues", reports, with_default(arguments))
+    outputs = Outputs("vmtrace.analyze.reports.queues", reports, with_default(arguments))
     # Who asks for JSON has a program read it, not eyes.
     if not arguments.quiet and arguments.json is None:
         failures += outputs.print()
@@ -58,10 +58,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _read(folders: Sequence[Path], failures: list[str], *, quiet: bool) -> "list[Report]":
     """The runs that can be reported on; an error line for each of the others."""
-    from vmtrace.analyze.queues.records import QueueRun
-    from vmtrace.analyze.queues.run_folder import logs_bytes, read_queue_run
-    from vmtrace.analyze.queues.tables import reports_of
-    from vmtrace.analyze.records.run_folder import RunFolderError
+    from vmtrace.analyze.read.records.run_folder import RunFolderError
+    from vmtrace.analyze.reports.queues.records import QueueRun
+    from vmtrace.analyze.reports.queues.run_folder import logs_bytes, read_queue_run
+    from vmtrace.analyze.reports.queues.tables import reports_of
 
     runs: list[QueueRun] = []
     with Bar([path for folder in folders for path in logs_bytes(folder)], wanted=not quiet) as bar:
@@ -88,7 +88,7 @@ def _named_apart(runs: "list[QueueRun]") -> "list[QueueRun]":
 
 
 def _with_wire(runs: "list[QueueRun]", *, quiet: bool) -> "list[tuple[QueueRun, Wire]]":
-    from vmtrace.analyze.queues.wire import captures_of, measure
+    from vmtrace.analyze.reports.queues.wire import captures_of, measure
 
     paths = [str(path) for run in runs for _, path in captures_of(run)]
     with Bar(paths, wanted=not quiet) as bar:

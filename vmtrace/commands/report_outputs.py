@@ -27,7 +27,7 @@ def with_default(arguments: argparse.Namespace) -> argparse.Namespace:
     asked = any((arguments.html, arguments.csv, arguments.figures, arguments.json))
     if asked or len(arguments.runs) != 1:
         return arguments
-    from vmtrace.analyze.records.run_folder import inside_or_new
+    from vmtrace.analyze.read.records.run_folder import inside_or_new
 
     place = inside_or_new(arguments.runs[0], "report.html")
     if place is None:
@@ -74,7 +74,7 @@ class Outputs:
         return import_module(f"{self._kind}.{name}")
 
     def _write_json(self, place: str) -> None:
-        from vmtrace.analyze.document import as_bytes
+        from vmtrace.analyze.words.document import as_bytes
 
         content = as_bytes(self._module("document").document(self._reports))
         with opened(place) as write:

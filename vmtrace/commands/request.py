@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import NamedTuple
 
-from vmtrace.analyze.grouping import Grouping
+from vmtrace.analyze.read.grouping import Grouping
 from vmtrace.analyze.trace import Options
 
 

@@ -83,7 +83,7 @@ def _write(comparison: "Comparison", request: Request) -> list[str]:
 
 def _write_json(comparison: "Comparison", place: str) -> None:
     from vmtrace.analyze.compare.document import document
-    from vmtrace.analyze.document import as_bytes
+    from vmtrace.analyze.words.document import as_bytes
 
     content = as_bytes(document(comparison))
     with opened(place) as write:

@@ -12,8 +12,8 @@ from vmtrace.errors import CommandError, Exit, UsageError, complain
 from vmtrace.missing import REPORTS, require
 
 if TYPE_CHECKING:
-    from vmtrace.analyze.fail_if import Condition, Expression
-    from vmtrace.analyze.run.changes.compare_runs import RunComparison
+    from vmtrace.analyze.findings.fail_if import Condition, Expression
+    from vmtrace.analyze.reports.run.changes.compare_runs import RunComparison
 
 
 _FOR_OTHERS = {Kind.CAPTURE: "vmtrace compare", Kind.STORAGE_RUN: "vmtrace storage report"}
@@ -34,7 +34,7 @@ class Request(NamedTuple):
 
 def run(request: Request) -> int:
     """Do what was asked; returns the exit status."""
-    from vmtrace.analyze.run.changes.compare_runs import compare_runs
+    from vmtrace.analyze.reports.run.changes.compare_runs import compare_runs
 
     expression = parsed_threshold(request.fail_if)
     condition = None if expression is None else _bound(expression)
@@ -52,7 +52,7 @@ def run(request: Request) -> int:
         raise CommandError(_nothing_in_common(comparison))
     # Who asks for JSON has a program read it, not eyes.
     if not request.quiet and request.json is None:
-        from vmtrace.analyze.run.changes import terminal
+        from vmtrace.analyze.reports.run.changes import terminal
 
         failures += printed(partial(terminal.show, comparison), no_color=request.no_color, piped_width=140)
     tasks = (
@@ -74,9 +74,9 @@ def _nothing_in_common(comparison: "RunComparison") -> str:
 
 def _bound(expression: "Expression") -> "Condition":
     """Before anything is read: a metric that there is not is a mistake whatever the runs are."""
-    from vmtrace.analyze.fail_if import ExpressionError, bind
-    from vmtrace.analyze.records.run import ROLES
-    from vmtrace.analyze.run.changes.columns import names
+    from vmtrace.analyze.findings.fail_if import ExpressionError, bind
+    from vmtrace.analyze.read.records.run import ROLES
+    from vmtrace.analyze.reports.run.changes.columns import names
 
     try:
         return bind(expression, names(), ROLES)
@@ -86,7 +86,7 @@ def _bound(expression: "Expression") -> "Condition":
 
 def _judge(comparison: "RunComparison", text: str, condition: "Condition") -> bool:
     """Tell of the first index in which the expression holds; true if there is one."""
-    from vmtrace.analyze.run.changes.columns import columns, could_be_judged, rows
+    from vmtrace.analyze.reports.run.changes.columns import columns, could_be_judged, rows
 
     crossing = next(iter(condition.crossings(columns(comparison))), None)
     if crossing is None:
@@ -102,14 +102,14 @@ def _judge(comparison: "RunComparison", text: str, condition: "Condition") -> bo
 
 
 def _write_html(comparison: "RunComparison", path: Path) -> None:
-    from vmtrace.analyze.run.changes.page import write_page_of
+    from vmtrace.analyze.reports.run.changes.page import write_page_of
 
     write_page_of(comparison, path)
 
 
 def _write_json(comparison: "RunComparison", place: str) -> None:
-    from vmtrace.analyze.document import as_bytes
-    from vmtrace.analyze.run.changes.document import document
+    from vmtrace.analyze.reports.run.changes.document import document
+    from vmtrace.analyze.words.document import as_bytes
 
     content = as_bytes(document(comparison))
     with opened(place) as write:

@@ -5,8 +5,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from vmtrace.analyze.records.run_folder import inside_or_new
-from vmtrace.analyze.run.results import Choice, NoSuchPairError, RunResults
+from vmtrace.analyze.read.records.run_folder import inside_or_new
+from vmtrace.analyze.reports.run.results import Choice, NoSuchPairError, RunResults
 from vmtrace.commands.kinds import Kind, redirect
 from vmtrace.commands.outputs import answer, opened, printed, wanted, write_all
 from vmtrace.commands.runs import measure_runs, read_runs
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from vmtrace.analyze.charts.chart import Chart
-    from vmtrace.analyze.records.provenance import Provenance
+    from vmtrace.analyze.reports.run.provenance import Provenance
 
 
 class Request(NamedTuple):
@@ -104,11 +104,11 @@ class Outputs:
 
     def _show(self, console: "Console") -> None:
         if not self._request.everything:
-            from vmtrace.analyze.run import human_short
+            from vmtrace.analyze.reports.run import human_short
 
             human_short.show(self._runs, console, self._request.most_lines or human_short.MOST_LINES)
             return
-        from vmtrace.analyze.run import human
+        from vmtrace.analyze.reports.run import human
 
         for number, one in enumerate(self._runs):
             if number:
@@ -132,15 +132,15 @@ class Outputs:
         return failures
 
     def _write_json(self, place: str) -> None:
-        from vmtrace.analyze.document import as_bytes
-        from vmtrace.analyze.run.document import document
+        from vmtrace.analyze.reports.run.document import document
+        from vmtrace.analyze.words.document import as_bytes
 
         content = as_bytes(document(self._runs, self._choices))
         with opened(place) as write:
             write(content)
 
     def _write_csv(self, folder: Path) -> None:
-        from vmtrace.analyze.run.document import write_csv
+        from vmtrace.analyze.reports.run.document import write_csv
 
         write_csv(self._runs, folder, self._provenance)
 
@@ -150,19 +150,19 @@ class Outputs:
         write_charts(self._charts, folder)
 
     def _write_html(self, path: Path) -> None:
-        from vmtrace.analyze.run.page.page import write_page_of
+        from vmtrace.analyze.reports.run.page.page import write_page_of
 
         write_page_of(self._runs, self._charts, self._provenance, path)
         self._page = path
 
     @cached_property
     def _charts(self) -> "list[Chart]":
-        from vmtrace.analyze.run.figures import charts
+        from vmtrace.analyze.reports.run.figures import charts
 
         return charts(self._runs, self._choices)
 
     @cached_property
     def _provenance(self) -> "Provenance":
-        from vmtrace.analyze.records import provenance
+        from vmtrace.analyze.reports.run import provenance
 
         return provenance.of_runs(self._runs)

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from vmtrace.analyze.records.run import Run
-from vmtrace.analyze.records.run_folder import RunFolderError, named_apart, read_run
-from vmtrace.analyze.run.results import RunResults
-from vmtrace.analyze.run.transfers.transfers import Measuring
-from vmtrace.analyze.units import plural
+from vmtrace.analyze.read.records.run import Run
+from vmtrace.analyze.read.records.run_folder import RunFolderError, named_apart, read_run
+from vmtrace.analyze.reports.run.results import RunResults
+from vmtrace.analyze.reports.run.transfers.transfers import Measuring
+from vmtrace.analyze.words.units import plural
 from vmtrace.errors import complain, describe
 from vmtrace.progress import Bar
 

@@ -6,7 +6,7 @@ Exit status: 0 nothing is left; 1 something is, one line says what and why.
 import argparse
 from pathlib import Path
 
-from vmtrace.analyze.units import plural
+from vmtrace.analyze.words.units import plural
 from vmtrace.commands import options
 from vmtrace.errors import Exit, complain
 

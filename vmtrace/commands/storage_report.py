@@ -15,10 +15,10 @@ from vmtrace.errors import Exit, UsageError, complain, describe
 from vmtrace.progress import Bar
 
 if TYPE_CHECKING:
-    from vmtrace.analyze.storage.charges import Amounts
-    from vmtrace.analyze.storage.front_ends import FrontEndPlace
-    from vmtrace.analyze.storage.records import StorageRun
-    from vmtrace.analyze.storage.tables import Report
+    from vmtrace.analyze.reports.storage.charges import Amounts
+    from vmtrace.analyze.reports.storage.front_ends import FrontEndPlace
+    from vmtrace.analyze.reports.storage.records import StorageRun
+    from vmtrace.analyze.reports.storage.tables import Report
 
 NAME = "report"
 LINE = "Report on storage runs: throughput, connections, overhead, times, round trips, errors; several side by side."
@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
     reports = [replace(one, places=places) for one in _measured(runs, invoiced, failures, quiet=arguments.quiet)]
     if not reports:
         return Exit.FAILED
-    outputs = Outputs("vmtrace.analyze.storage", reports, with_default(arguments))
+    outputs = Outputs("vmtrace.analyze.reports.storage", reports, with_default(arguments))
     # Who asks for JSON has a program read it, not eyes.
     if not arguments.quiet and arguments.json is None:
         failures += outputs.print()
@@ -76,9 +76,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _read(folders: Sequence[Path], failures: list[str]) -> "list[StorageRun]":
     """The runs that can be reported on; the others are told of, one line each."""
-    from vmtrace.analyze.records.run_folder import RunFolderError
-    from vmtrace.analyze.storage.records import BENCHMARK
-    from vmtrace.analyze.storage.run_folder import named_apart, read_storage_run
+    from vmtrace.analyze.read.records.run_folder import RunFolderError
+    from vmtrace.analyze.reports.storage.records import BENCHMARK
+    from vmtrace.analyze.reports.storage.run_folder import named_apart, read_storage_run
 
     runs = []
     for folder in folders:
@@ -95,7 +95,7 @@ def _read(folders: Sequence[Path], failures: list[str]) -> "list[StorageRun]":
 
 
 def _invoiced(path: Path | None, runs: "Sequence[StorageRun]") -> "dict[str, Amounts]":
-    from vmtrace.analyze.storage.invoice import InvoiceError, read_invoice
+    from vmtrace.analyze.reports.storage.invoice import InvoiceError, read_invoice
 
     if path is None:
         return {}
@@ -109,7 +109,7 @@ def _places(folders: Sequence[Path], failures: list[str]) -> "dict[str, FrontEnd
     """Where the front ends of discovery runs are, by address; a run that cannot be read is one line of trouble."""
     if not folders:
         return {}
-    from vmtrace.analyze.discovery.front_end_places import front_end_places
+    from vmtrace.analyze.reports.discovery.front_end_places import front_end_places
     from vmtrace.commands.discover_report import read_runs
 
     return front_end_places(read_runs(folders, failures))
@@ -118,10 +118,10 @@ def _places(folders: Sequence[Path], failures: list[str]) -> "dict[str, FrontEnd
 def _measured(
     runs: "Sequence[StorageRun]", invoiced: "Mapping[str, Amounts]", failures: list[str], *, quiet: bool
 ) -> "list[Report]":
-    from vmtrace.analyze.storage.campaign import has_anything, measure_campaign
-    from vmtrace.analyze.storage.measured import captures_of, measure_run
-    from vmtrace.analyze.storage.packet_facts import captures_of_campaign
-    from vmtrace.analyze.storage.tables import reports_of
+    from vmtrace.analyze.reports.storage.campaign import has_anything, measure_campaign
+    from vmtrace.analyze.reports.storage.measured import captures_of, measure_run
+    from vmtrace.analyze.reports.storage.packet_facts import captures_of_campaign
+    from vmtrace.analyze.reports.storage.tables import reports_of
 
     paths = {run.folder: [str(path) for path in (*captures_of(run), *captures_of_campaign(run.folder))] for run in runs}
     measured, campaigns = [], {}

@@ -33,10 +33,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Thin each capture that was not thinned before; returns the exit status."""
-    from vmtrace.analyze.storage.packet_facts import captures_of_campaign, facts_path
-    from vmtrace.analyze.storage.run_folder import read_storage_run
-    from vmtrace.analyze.storage.thinning import thin
-    from vmtrace.analyze.units import plural
+    from vmtrace.analyze.reports.storage.packet_facts import captures_of_campaign, facts_path
+    from vmtrace.analyze.reports.storage.run_folder import read_storage_run
+    from vmtrace.analyze.reports.storage.thinning import thin
+    from vmtrace.analyze.words.units import plural
 
     try:
         share = share_of(arguments.keep)

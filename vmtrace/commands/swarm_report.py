@@ -13,9 +13,9 @@ from vmtrace.errors import Exit, UsageError, complain, describe
 from vmtrace.progress import Bar
 
 if TYPE_CHECKING:
-    from vmtrace.analyze.swarm.charges import PerGb
-    from vmtrace.analyze.swarm.records import SwarmRun
-    from vmtrace.analyze.swarm.tables import Report
+    from vmtrace.analyze.reports.swarm.charges import PerGb
+    from vmtrace.analyze.reports.swarm.records import SwarmRun
+    from vmtrace.analyze.reports.swarm.tables import Report
 
 NAME = "report"
 LINE = "Report on swarm runs: time and share by seeds, public against forbidden, fairness, overhead, charges saved."
@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not runs:
         return Exit.FAILED
     reports = _measured(runs, prices, quiet=arguments.quiet)
-    outputs = Outputs("vmtrace.analyze.swarm", reports, with_default(arguments), piped_width=180)
+    outputs = Outputs("vmtrace.analyze.reports.swarm", reports, with_default(arguments), piped_width=180)
     if not arguments.quiet and arguments.json is None:
         failures += outputs.print()
     failures += outputs.write()
@@ -64,7 +64,7 @@ def _prices(arguments: argparse.Namespace) -> "PerGb | None":
     """What the store charges for a GB; raises `UsageError` where the table does not say."""
     if arguments.prices is None:
         return None
-    from vmtrace.analyze.swarm.charges import PerGb
+    from vmtrace.analyze.reports.swarm.charges import PerGb
     from vmtrace.providers import errors
     from vmtrace.providers.prices import Usage, load_prices
 
@@ -84,8 +84,8 @@ def _prices(arguments: argparse.Namespace) -> "PerGb | None":
 
 def _read(folders: Sequence[Path], failures: list[str]) -> "list[SwarmRun]":
     """The runs that can be reported on; the others get a line of error each."""
-    from vmtrace.analyze.records.run_folder import RunFolderError
-    from vmtrace.analyze.swarm.run_folder import named_apart, read_swarm_run
+    from vmtrace.analyze.read.records.run_folder import RunFolderError
+    from vmtrace.analyze.reports.swarm.run_folder import named_apart, read_swarm_run
 
     runs = []
     for folder in folders:
@@ -102,8 +102,8 @@ def _read(folders: Sequence[Path], failures: list[str]) -> "list[SwarmRun]":
 
 
 def _measured(runs: "Sequence[SwarmRun]", prices: "PerGb | None", *, quiet: bool) -> "list[Report]":
-    from vmtrace.analyze.swarm.measured import captures_of, measure_run
-    from vmtrace.analyze.swarm.tables import Report
+    from vmtrace.analyze.reports.swarm.measured import captures_of, measure_run
+    from vmtrace.analyze.reports.swarm.tables import Report
 
     paths = {run.folder: [str(path) for path in captures_of(run)] for run in runs}
     reports = []

@@ -6,7 +6,7 @@ from vmtrace.analyze.trace import MOST_OVERSIZE_ABS_MS, connection_columns
 from vmtrace.errors import UsageError
 
 if TYPE_CHECKING:
-    from vmtrace.analyze.fail_if import Condition, Expression
+    from vmtrace.analyze.findings.fail_if import Condition, Expression
 
 
 def check_oversize_abs(milliseconds: float | None) -> None:
@@ -20,7 +20,7 @@ def parsed_condition(text: str | None) -> "Condition | None":
     expression = parsed_threshold(text)
     if expression is None:
         return None
-    from vmtrace.analyze import fail_if
+    from vmtrace.analyze.findings import fail_if
 
     columns = connection_columns()
     try:
@@ -33,7 +33,7 @@ def parsed_threshold(text: str | None) -> "Expression | None":
     """The expression; None if there is none. Raises `UsageError`."""
     if text is None:
         return None
-    from vmtrace.analyze import fail_if
+    from vmtrace.analyze.findings import fail_if
 
     try:
         return fail_if.parse(text)

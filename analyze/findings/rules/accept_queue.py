@@ -23,7 +23,7 @@ from vmtrace.analyze.findings.facts import (
 )
 from vmtrace.analyze.findings.finding import Finding
 from vmtrace.analyze.findings.vocabulary import KINDS
-from vmtrace.analyze.units import plural, seconds
+from vmtrace.analyze.words.units import plural, seconds
 
 KIND = "accept_queue_full"
 _FEWEST_WAITING = 2

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from vmtrace.analyze.findings.facts import Facts, Record, ids, waited_s
 from vmtrace.analyze.findings.finding import Finding
 from vmtrace.analyze.findings.vocabulary import KINDS
-from vmtrace.analyze.units import plural, seconds, share
+from vmtrace.analyze.words.units import plural, seconds, share
 
 _LEAST_S = 0.001
 _LEAST_SHARE = 0.05

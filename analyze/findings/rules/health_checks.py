@@ -10,7 +10,7 @@ from itertools import pairwise
 from vmtrace.analyze.findings.facts import Facts, Record, address, has_opened, ids, of_connections, payload_bytes
 from vmtrace.analyze.findings.finding import Finding
 from vmtrace.analyze.findings.vocabulary import KINDS
-from vmtrace.analyze.units import plural, seconds
+from vmtrace.analyze.words.units import plural, seconds
 
 KIND = "health_checks"
 _FEWEST = 6

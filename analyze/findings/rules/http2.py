@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from vmtrace.analyze.findings.facts import Facts, Record, of_connections
 from vmtrace.analyze.findings.finding import Finding
 from vmtrace.analyze.findings.vocabulary import KINDS
-from vmtrace.analyze.units import seconds, si
+from vmtrace.analyze.words.units import seconds, si
 
 _LEAST_S, _LEAST_SHARE = 0.01, 0.05
 _EXPLAINED = ("application", "application_window", "http2_window", "receiver_window", "unknown")

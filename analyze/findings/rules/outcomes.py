@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from vmtrace.analyze.findings.facts import Facts, Record, grouped, ids, outcome_kind, waited_s
 from vmtrace.analyze.findings.finding import Finding
 from vmtrace.analyze.findings.vocabulary import KINDS
-from vmtrace.analyze.units import plural
+from vmtrace.analyze.words.units import plural
 
 _OWNERS = {
     "syn_unanswered": "path",

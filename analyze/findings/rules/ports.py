@@ -17,7 +17,7 @@ from vmtrace.analyze.findings.facts import (
 )
 from vmtrace.analyze.findings.finding import Finding
 from vmtrace.analyze.findings.vocabulary import KINDS
-from vmtrace.analyze.units import plural, seconds
+from vmtrace.analyze.words.units import plural, seconds
 
 KIND = "ports_exhausted"
 _FEWEST = 3

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from vmtrace.analyze.findings.facts import CLIENT, SERVER, Facts, Record, address, end_ns, of_connections
 from vmtrace.analyze.findings.finding import Finding
 from vmtrace.analyze.findings.vocabulary import KINDS
-from vmtrace.analyze.units import seconds, si
+from vmtrace.analyze.words.units import seconds, si
 
 KIND = "queue_shared"
 _LEAST_DELAY_S = 0.02

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from vmtrace.analyze.findings.facts import Facts, ids, of_connections, saved_s, waited_s
 from vmtrace.analyze.findings.finding import Finding
 from vmtrace.analyze.findings.vocabulary import KINDS
-from vmtrace.analyze.units import plural, seconds, si
+from vmtrace.analyze.words.units import plural, seconds, si
 
 _SHADOWS = ("timeout_wait", "loss_recovery", "congestion_window", "token_bucket", "bottleneck_bandwidth")
 """What a full link or an empty bucket makes of the connections behind it."""

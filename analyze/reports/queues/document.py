@@ -1,0 +1,95 @@
+"""The JSON document `vmtrace.queue_report/1` (docs/queue.md), and the same tables as CSV files."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import pyarrow as pa
+
+from vmtrace.analyze.read.atomic import make_folder, writing
+from vmtrace.analyze.reports.queues.latency import clock_error_s
+from vmtrace.analyze.reports.queues.tables import Record, Report, tables
+from vmtrace.analyze.reports.storage.tables import flat
+from vmtrace.analyze.tables.provenance import command_line
+from vmtrace.analyze.trace import version
+
+SCHEMA = "vmtrace.queue_report/1"
+
+
+def document(reports: Sequence[Report]) -> Record:
+    """Everything measured of these runs."""
+    return {"schema": SCHEMA, "vmtrace": version(), "runs": [_run(report) for report in reports]}
+
+
+def provenance(reports: Sequence[Report]) -> Record:
+    """Where the results come from."""
+    return {
+        "schema": SCHEMA,
+        "vmtrace": version(),
+        "command": command_line(),
+        "runs": [{"path": str(one.run.folder), "name": one.name, "id": one.run.id} for one in reports],
+    }
+
+
+def write_csv(reports: Sequence[Report], folder: Path) -> None:
+    """Write one file for each table, with the run in the first column, and `provenance.json`."""
+    from pyarrow.csv import write_csv as write
+
+    make_folder(folder)
+    rows: dict[str, list[Record]] = {}
+    for report in reports:
+        named = {**tables(report), "messages": [asdict(report.fates)], "duplicates": [asdict(report.duplicates)]}
+        for name, records in named.items():
+            rows.setdefault(name, []).extend({"run": report.name} | _plain(flat(record)) for record in records)
+    for name, content in rows.items():
+        if not content:
+            continue
+        columns = dict.fromkeys(key for row in content for key in row)
+        filled = [{key: row.get(key) for key in columns} for row in content]
+        with writing(folder / f"{name.replace('_', '-')}.csv") as out:
+            write(pa.Table.from_pylist(filled), out)
+    with writing(folder / "provenance.json") as out:
+        out.write(json.dumps(provenance(reports), indent=2).encode() + b"\n")
+
+
+def _plain(record: Record) -> Record:
+    """CSV has no lists: several numbers stand in one cell."""
+    return {
+        name: " ".join(f"{one:.6g}" for one in value) if isinstance(value, list | tuple) else value
+        for name, value in record.items()
+    }
+
+
+def _run(report: Report) -> Record:
+    run, order = report.run, report.orders[0] if report.orders else None
+    size, packets = report.wire_per_message
+    return {
+        "path": str(run.folder),
+        "name": report.name,
+        "id": run.id,
+        "status": run.status,
+        "error": run.error,
+        "provider": run.provider,
+        "region": run.region,
+        "location": run.location,
+        "endpoint": run.endpoint,
+        "fifo": run.fifo,
+        "sdk": run.sdk,
+        "plan": run.plan,
+        "sessions": run.sessions,
+        "stages": [asdict(stage) for stage in run.stages],
+        "left_behind": run.left_behind,
+        "dropped_packets": report.wire.dropped,
+        "clock_error_s": clock_error_s(report.messages),
+        "problems": [*run.problems, *report.wire.problems],
+        "messages": asdict(report.fates),
+        "lost": report.fates.lost,
+        "foreign": report.foreign,
+        "order": None if order is None else asdict(order),
+        "duplicates": asdict(report.duplicates),
+        "wire": {"bytes_per_message": size, "packets_per_message": packets},
+        "charges": None if run.charges is None else {"currency": run.currency, "prices": run.prices, **run.charges},
+        "used": dict(run.used),
+        **tables(report),
+    }

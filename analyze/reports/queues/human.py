@@ -1,0 +1,31 @@
+"""The short answer about queue runs on the terminal."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from vmtrace.analyze.reports.queues.tables import Report
+from vmtrace.analyze.reports.queues.texts import facts, heading, tables, trouble
+from vmtrace.analyze.tables.terminal_table import terminal_table
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_SHOWN = ("latency", "rates", "order", "calls")
+"""The others are on the page, in JSON and in CSV."""
+
+
+def show(reports: Sequence[Report], console: "Console") -> None:
+    """Print the answer for these runs."""
+    from rich.text import Text
+
+    for report in reports:
+        console.print(Text(heading(report), "bold"), soft_wrap=True)
+        for line in trouble(report):
+            console.print(Text(f"  {line}", "yellow"), soft_wrap=True)
+        for line in facts(report):
+            console.print(Text(f"  {line}"), soft_wrap=True)
+    for table in tables(reports):
+        if table.name in _SHOWN:
+            console.print()
+            console.print(Text(table.title, "bold"))
+            console.print(terminal_table(table, console.width, several=len(reports) > 1))

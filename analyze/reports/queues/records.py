@@ -1,0 +1,160 @@
+"""A queue run as its folder describes it: the plan's stages, how each went, and round trips."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from vmtrace.analyze.read.records.fields import Fields
+from vmtrace.analyze.reports.queues.calls import ProcessLog
+
+SCHEMA = "vmtrace.queue_run/1"
+PUT, TAKE, FLOW = "put", "take", "flow"
+_MOST_MESSAGES = 100_000_000
+_MOST_ROUNDS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A stage of the plan, with the repeat already counted in: `number` from 1."""
+
+    number: int
+    name: str
+    kind: str
+    first_message: int
+    messages: int
+    rate_per_s: float | None
+    size_bytes: int
+    send_batch: int
+    receive_batch: int
+    delete_batch: int
+    senders: int
+    receivers: int
+    deleters: int
+    visibility_s: float
+    wait_s: float
+    backlog: int
+
+
+@dataclass(frozen=True, slots=True)
+class StageEnd:
+    """How a stage went in one session: a line of `stages.jsonl`."""
+
+    stage: int
+    session: int
+    status: str
+    error: str | None
+    begin_ns: int | None
+    end_ns: int | None
+    capture_file: str | None
+    capture_start_ns: int | None
+    capture_end_ns: int | None
+    capture_dropped: int | None
+    capture_written: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class QueueRun:
+    """One run."""
+
+    folder: Path
+    name: str
+    id: str | None
+    status: str
+    error: str | None
+    provider: str
+    region: str | None
+    location: str | None
+    endpoint: str | None
+    queue: str | None
+    fifo: bool
+    sdk: str | None
+    plan: str | None
+    start_ns: int | None
+    sessions: int
+    stages: tuple[Stage, ...]
+    ends: tuple[StageEnd, ...]
+    logs: tuple[ProcessLog, ...]
+    round_trips_s: tuple[float, ...]
+    """TCP handshakes and ICMP echoes to the front ends, before stages."""
+    collected: bool
+    """The queue was emptied after the last stage: what was not found is not there."""
+    clock_moved_s: float | None
+    left_behind: int
+    currency: str | None
+    prices: str | None
+    charges: Mapping[str, float] | None
+    used: Mapping[str, int]
+    problems: tuple[str, ...]
+
+    @property
+    def messages(self) -> int:
+        """Of the whole plan."""
+        return sum(stage.messages for stage in self.stages)
+
+    def stage(self, number: int) -> Stage | None:
+        """By number."""
+        return self.stages[number - 1] if 1 <= number <= len(self.stages) else None
+
+
+def stages_of(plan: Fields) -> tuple[Stage, ...]:
+    """All rounds of the plan's stages; raises `FieldError`."""
+    found: list[Stage] = []
+    first = 0
+    repeat = plan.count("repeat", _MOST_ROUNDS) or 1
+    parts = plan.parts("stages")
+    if len(parts) * repeat > _MOST_ROUNDS:
+        raise plan.wrong("repeat", f"at most {_MOST_ROUNDS:,} stages")
+    for _ in range(repeat):
+        for part in parts:
+            stage = _stage(part, len(found) + 1, first)
+            first += stage.messages
+            if first > _MOST_MESSAGES:
+                raise plan.wrong("stages", f"of at most {_MOST_MESSAGES:,} messages")
+            found.append(stage)
+    return tuple(found)
+
+
+def _stage(part: Fields, number: int, first: int) -> Stage:
+    kind = part.text("kind")
+    if kind not in {PUT, TAKE, FLOW}:
+        raise part.wrong("kind", "put, take or flow")
+
+    def count(name: str, default: int = 1) -> int:
+        return part.count(name) or default
+
+    return Stage(
+        number=number,
+        name=part.text("name") or str(number),
+        kind=kind,
+        first_message=first,
+        messages=count("messages", 0),
+        rate_per_s=part.amount("rate_per_s"),
+        size_bytes=count("size_bytes"),
+        send_batch=count("send_batch"),
+        receive_batch=count("receive_batch"),
+        delete_batch=count("delete_batch"),
+        senders=count("senders"),
+        receivers=count("receivers"),
+        deleters=count("deleters"),
+        visibility_s=part.amount("visibility_s") or 0.0,
+        wait_s=part.amount("wait_s") or 0.0,
+        backlog=count("backlog", 0),
+    )
+
+
+def stage_end(line: Fields) -> StageEnd:
+    """A line of `stages.jsonl`; raises `FieldError`."""
+    capture = line.part("capture")
+    return StageEnd(
+        stage=line.count("stage") or 0,
+        session=line.count("session") or 1,
+        status=line.text("status") or "failed",
+        error=line.text("error"),
+        begin_ns=line.integer("begin_ns"),
+        end_ns=line.integer("end_ns"),
+        capture_file=capture.text("file") if capture else None,
+        capture_start_ns=capture.integer("start_ns") if capture else None,
+        capture_end_ns=capture.integer("end_ns") if capture else None,
+        capture_dropped=capture.count("dropped") if capture else None,
+        capture_written=capture.count("written") if capture else None,
+    )

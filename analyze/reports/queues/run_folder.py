@@ -1,0 +1,83 @@
+"""Reads the folder of a queue run, whatever state it is in: running, killed, resumed, without captures, damaged."""
+
+import os
+import re
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from vmtrace.analyze.read.records.fields import Fields
+from vmtrace.analyze.read.records.run_folder import inside, read_lines, read_run_of
+from vmtrace.analyze.reports.queues.calls import ROLES, ProcessLog
+from vmtrace.analyze.reports.queues.records import SCHEMA, QueueRun, stage_end, stages_of
+
+_LOG = re.compile(rf"(\d{{3,7}})-(\d{{1,6}})-({'|'.join(ROLES)})-(\d{{1,4}})\.jsonl")
+
+Progress = Callable[[int], object]
+"""Called with the bytes of logs that are done."""
+
+
+def read_queue_run(folder: str | os.PathLike[str], progress: Progress | None = None) -> QueueRun:
+    """Read one run folder; `RunFolderError` if it is none, `OSError` if it cannot be read."""
+    return read_run_of("vmtrace queue", SCHEMA, folder, partial(_run, progress=progress))
+
+
+def _run(path: Path, record: Fields, *, progress: Progress | None) -> QueueRun:
+    problems: list[str] = []
+    plan, sdk = record.part("plan"), record.part("sdk")
+    prices, used = record.part("prices"), record.part("used")
+    charges = used.part("charges") if used and prices else None
+    echoes = read_lines(path, "rtt.jsonl", lambda line: line.amount("rtt_s"), problems)
+    return QueueRun(
+        folder=path,
+        name=record.text("name") or path.resolve().name,
+        id=record.text("id"),
+        status=record.text("status") or "running",
+        error=record.text("error"),
+        provider=record.text("provider") or "unknown",
+        region=record.text("region"),
+        location=record.text("location"),
+        endpoint=record.text("endpoint"),
+        queue=record.text("queue"),
+        fifo=bool(record.flag("fifo")),
+        sdk=" ".join(filter(None, (sdk.text("name"), sdk.text("version")))) if sdk else None,
+        plan=plan.text("name") if plan else None,
+        start_ns=record.integer("start_ns"),
+        sessions=record.count("sessions") or 1,
+        stages=stages_of(plan) if plan else (),
+        ends=tuple(read_lines(path, "stages.jsonl", stage_end, problems)),
+        logs=tuple(read_logs(path, problems, progress)),
+        round_trips_s=tuple(rtt_s for rtt_s in echoes if rtt_s is not None),
+        collected=bool(record.flag("collected")),
+        clock_moved_s=record.amount("clock_moved_s"),
+        left_behind=len(record.parts("left_behind")),
+        currency=prices.text("currency") if prices else None,
+        prices=prices.text("name") if prices else None,
+        charges={name: charges.amount(name) or 0.0 for name in charges.names()} if charges else None,
+        used={name: used.count(name) or 0 for name in _USED} if used else {},
+        problems=tuple(problems),
+    )
+
+
+_USED = ("messages", "requests", "uploaded_bytes", "downloaded_bytes")
+
+
+def read_logs(path: Path, problems: list[str], progress: Progress | None = None) -> list[ProcessLog]:
+    """The logs of all processes, by stage, session, role and place."""
+    found, done_bytes = [], 0
+    for name in sorted(os.listdir(path / "logs")) if (path / "logs").is_dir() else ():  # noqa: PTH208 - names alone
+        match = _LOG.fullmatch(name)
+        if match is None or inside(path, f"logs/{name}") is None:
+            continue
+        log = ProcessLog(int(match[1]), int(match[2]), match[3], int(match[4]))
+        read_lines(path, f"logs/{name}", log.add, problems)
+        done_bytes += (path / "logs" / name).stat().st_size
+        if progress is not None:
+            progress(done_bytes)
+        found.append(log)
+    return found
+
+
+def logs_bytes(path: Path) -> list[str]:
+    """The paths of the logs, whose bytes are what reading has to do."""
+    return [str(one) for one in sorted((path / "logs").glob("*.jsonl"))] if (path / "logs").is_dir() else []

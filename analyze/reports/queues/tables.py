@@ -1,0 +1,154 @@
+"""All tables of a queue run in one place, so that terminal, page, CSV and JSON have the same rows."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+from vmtrace.analyze.reports.queues.duplicates import DuplicateRow, duplicates
+from vmtrace.analyze.reports.queues.fates import Fates, fates
+from vmtrace.analyze.reports.queues.latency import LatencyRow, LatenessRow, latency_rows, lateness_rows
+from vmtrace.analyze.reports.queues.limits import Evidence, LimitRow, limit_rows
+from vmtrace.analyze.reports.queues.messages import Messages
+from vmtrace.analyze.reports.queues.ordering import OrderRow, order_rows
+from vmtrace.analyze.reports.queues.over_time import PeriodRow, period_rows
+from vmtrace.analyze.reports.queues.rates import CallRow, ProcessRow, RateRow, call_rows, process_rows, rate_rows
+from vmtrace.analyze.reports.queues.records import QueueRun
+from vmtrace.analyze.reports.queues.time_parts import TimeParts, time_parts
+from vmtrace.analyze.reports.queues.wire import Wire
+
+Record = dict[str, Any]
+
+
+@dataclass
+class Report:
+    """One run with its tables, each made when it is first asked for."""
+
+    run: QueueRun
+    wire: Wire
+    label: str = ""
+    """Short and its own among the runs shown together."""
+
+    @property
+    def name(self) -> str:
+        """Of the run."""
+        return self.run.name
+
+    @cached_property
+    def messages(self) -> Messages:
+        """Each message."""
+        return Messages(self.run)
+
+    @cached_property
+    def fates(self) -> Fates:
+        """What became of them."""
+        return fates(self.messages)
+
+    @cached_property
+    def rates(self) -> list[RateRow]:
+        """In and out."""
+        return list(rate_rows(self.run))
+
+    @cached_property
+    def latency(self) -> list[LatencyRow]:
+        """Send to receive."""
+        return list(latency_rows(self.messages))
+
+    @cached_property
+    def time_parts(self) -> TimeParts:
+        """Where the time of its messages goes."""
+        return time_parts(self.messages)
+
+    @cached_property
+    def lateness(self) -> list[LatenessRow]:
+        """Of send calls."""
+        return list(lateness_rows(self.messages))
+
+    @cached_property
+    def calls(self) -> list[CallRow]:
+        """Times and troubles."""
+        return list(call_rows(self.run))
+
+    @cached_property
+    def processes(self) -> list[ProcessRow]:
+        """Memory and processor."""
+        return list(process_rows(self.run))
+
+    @cached_property
+    def orders(self) -> list[OrderRow]:
+        """Of the run first."""
+        return list(order_rows(self.messages))
+
+    @cached_property
+    def duplicates(self) -> DuplicateRow:
+        """By cause."""
+        return duplicates(self.messages)
+
+    @cached_property
+    def periods(self) -> list[PeriodRow]:
+        """Along the run."""
+        return period_rows(self.messages)
+
+    @cached_property
+    def limits(self) -> list[LimitRow]:
+        """A sentence for each stage."""
+        return list(limit_rows(self.run, Evidence(self.rates, self.calls, self.processes, self.lateness)))
+
+    @cached_property
+    def wire_per_message(self) -> tuple[float | None, float | None]:
+        """Bytes and packets of all stages, for each message that the service took."""
+        return self.wire.per_message(int(self.messages.taken.sum()))
+
+    @property
+    def foreign(self) -> int:
+        """Deliveries of messages that are not of this run."""
+        return sum(row.foreign or 0 for row in self.calls)
+
+
+def reports_of(runs: Sequence[tuple[QueueRun, Wire]]) -> list[Report]:
+    """Runs with labels: their places (location, region) where these differ, else their names if short, else numbers."""
+    places = ["/".join(filter(None, (run.location, run.region))) for run, _ in runs]
+    names = [run.name for run, _ in runs]
+    for labels in (places, names):
+        if len(set(labels)) == len(runs) and all(0 < len(label) <= _SHORT for label in labels) and len(runs) > 1:
+            return [Report(run, wire, label) for (run, wire), label in zip(runs, labels, strict=True)]
+    if len(runs) == 1:
+        return [Report(*runs[0], label=names[0])]
+    return [Report(run, wire, f"#{number}") for number, (run, wire) in enumerate(runs, 1)]
+
+
+_SHORT = 24
+
+
+def latency_record(row: LatencyRow | LatenessRow | PeriodRow | CallRow) -> Record:
+    """A row with its quantiles as fields of its own."""
+    record = asdict(row)
+    if isinstance(row, PeriodRow):
+        return record
+    values = record.pop("quantiles")
+    if "from_" in record:
+        record = {("from" if name == "from_" else name): value for name, value in record.items()}
+    return {**record, **values}
+
+
+def _rate_record(row: RateRow) -> Record:
+    """JSON has lists."""
+    return {**asdict(row), "per_thread_messages_per_s": list(row.per_thread_messages_per_s)}
+
+
+_TABLES: dict[str, Callable[[Report], Iterable[Record]]] = {
+    "rates": lambda report: map(_rate_record, report.rates),
+    "latency": lambda report: map(latency_record, report.latency),
+    "lateness": lambda report: map(latency_record, report.lateness),
+    "calls": lambda report: map(latency_record, report.calls),
+    "order_by_stage": lambda report: map(asdict, report.orders),
+    "wire_by_role": lambda report: map(asdict, report.wire.rows),
+    "processes": lambda report: map(asdict, report.processes),
+    "limits": lambda report: map(asdict, report.limits),
+    "over_time": lambda report: map(latency_record, report.periods),
+}
+
+
+def tables(report: Report) -> dict[str, list[Record]]:
+    """Every table as records, nested as in JSON."""
+    return {name: list(rows(report)) for name, rows in _TABLES.items()}

@@ -1,0 +1,116 @@
+"""The HTML page of a comparison: what changed in a sentence, both runs over one time axis, every metric."""
+
+from pathlib import Path
+
+from vmtrace.analyze.pages.blocks import Block, Cell, Column, Figures, Fold, Lines, Page, Row, Section, Table, Text
+from vmtrace.analyze.pages.write import write_report_page
+from vmtrace.analyze.reports.run import provenance
+from vmtrace.analyze.reports.run.changes.compare_runs import Change, RunComparison
+from vmtrace.analyze.reports.run.changes.terminal import COLUMNS, cells, heading, shown, trouble, verdict
+from vmtrace.analyze.reports.run.charts import both_over_time, by_cause, distributions
+from vmtrace.analyze.reports.run.page.answer import cause_bar
+from vmtrace.analyze.reports.run.verdict.of_run import run_verdict
+from vmtrace.analyze.reports.run.verdict.of_set import verdict_change
+from vmtrace.analyze.stats.estimates import Estimate
+from vmtrace.analyze.words.units import ABSENT, plural, printable
+
+_HEIGHT = 105
+_LEFT = frozenset({"index", "part", "metric", ""})
+
+
+def write_page_of(comparison: RunComparison, path: Path) -> None:
+    """Write the page of two runs."""
+    write_report_page(page_of(comparison), path)
+
+
+def page_of(comparison: RunComparison) -> Page:
+    """The page as data."""
+    runs = [comparison.before, comparison.after]
+    small = tuple(distributions.chart(runs))
+    bars = (cause_bar(run.name, run.transfers) for run in runs)
+    return Page(
+        title=" and ".join(printable(run.name) for run in runs) + " compared",
+        answer=_answer(comparison),
+        sections=(
+            _changes(comparison),
+            Section("causes", "What limited them", (Figures((by_cause.chart(runs),)), *bars)),
+            Section("distributions", "Distributions", (Figures(small, beside=True),)),
+        ),
+        provenance=provenance.of_runs(runs),
+    )  # fmt: skip
+
+
+def headline(comparison: RunComparison) -> str:
+    """How throughput of data transfers changed; that nothing can be said of it, and why."""
+    change = _of_throughput(comparison)
+    if change is None:
+        return "Throughput of data transfers cannot be compared: no index has data transfers of the same size in both."
+    ratio = change.difference.ratio_of_medians
+    if change.change is None:
+        why = f" ({change.reason})" if change.reason else ""
+        return f"No change of data throughput is established: {_times(ratio)}{why}."
+    word = "faster" if change.change == "higher" else "slower"
+    return f"Data transfers became {word}: {_times(ratio)} the throughput before."
+
+
+def _of_throughput(comparison: RunComparison) -> Change | None:
+    """Over all indices, or of the only one."""
+    found = [one for one in comparison.changes if (one.part, one.metric) == ("data", "goodput_bps")]
+    together = [one for one in found if one.index is None]
+    return next(iter(together or found), None)
+
+
+def _times(ratio: Estimate) -> str:
+    if ratio.value is None:
+        return ABSENT
+    between = f" [{ratio.low:.3g}, {ratio.high:.3g}]" if ratio.low is not None and ratio.high is not None else ""
+    return f"{ratio.value:.3g}{between} times"
+
+
+def _answer(comparison: RunComparison) -> tuple[Block, ...]:
+    lines = [line for line in verdict(comparison) if line]
+    if any(run_verdict(run).judged for run in (comparison.before, comparison.after)):
+        lines.append(verdict_change(comparison).sentence)
+    return (
+        Text(headline(comparison), "sentence"),
+        Lines(tuple(f"{line[0].upper()}{line[1:]}" for line in lines)),
+        Figures((both_over_time.chart(comparison.before, comparison.after),), height=_HEIGHT),
+        Lines(tuple(heading(comparison)), troubles=tuple(trouble(comparison))),
+    )
+
+
+def _changes(comparison: RunComparison) -> Section:
+    first = shown(comparison)
+    rest = [change for change in comparison.changes if change not in first]
+    more = (
+        (Fold(f"{plural(len(rest), 'metric')} of single indices that did not change", (_table(rest),)),) if rest else ()
+    )
+    return Section(
+        "changes", "What changed", (_table(first), *more), wide=True,
+        hint="Before and after are medians. The change is the ratio of medians, or the difference of means where there"
+        " is no ratio, with its 95 % confidence interval. Cliff's delta, -1 to 1, says how often a value after is"
+        " larger than one before. p is adjusted for the number of metrics (Holm).",
+    )  # fmt: skip
+
+
+def _table(changes: list[Change]) -> Table:
+    columns = tuple(Column(title or "result", left=title in _LEFT) for title in COLUMNS)
+    return Table(columns, tuple(Row(_row(change)) for change in changes), sortable=True)
+
+
+def _row(change: Change) -> tuple[Cell, ...]:
+    keys: dict[str, float | None] = {
+        "n": change.n_before,
+        "before": change.median_before,
+        "after": change.median_after,
+        "delta": change.difference.cliffs_delta.value,
+        "p": change.p_adjusted,
+    }
+    texts = cells(change)
+    return tuple(Cell(text, keys.get(title, _number(change))) for title, text in zip(COLUMNS, texts, strict=True))
+
+
+def _number(change: Change) -> float | None:
+    """What the column of the change is sorted by."""
+    found = change.difference
+    return found.ratio_of_medians.value if found.ratio_of_medians.value is not None else found.difference_of_means.value

@@ -1,0 +1,93 @@
+"""The JSON document `vmtrace.run_report/1` (`docs/run-report.md`), and the same tables as CSV files."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from vmtrace.analyze.read.atomic import make_folder, writing
+from vmtrace.analyze.reports.run.provenance import SCHEMA, Provenance
+from vmtrace.analyze.reports.run.results import Choice, RunResults
+from vmtrace.analyze.reports.run.table_records import Record, flat, tables
+from vmtrace.analyze.reports.run.tables import run_baseline
+from vmtrace.analyze.reports.run.two_sides.table import clock_row
+from vmtrace.analyze.reports.run.verdict.of_set import verdict_changes
+from vmtrace.analyze.reports.run.verdict.records import (
+    csv_tables,
+    pair_verdict_records,
+    verdict_change_record,
+    verdict_change_rows,
+    verdict_record,
+)
+from vmtrace.analyze.stats.estimates import CONFIDENCE
+from vmtrace.analyze.trace import version
+
+
+def document(runs: Sequence[RunResults], choices: Sequence[Choice]) -> Record:
+    """Everything measured of these runs."""
+    return {
+        "schema": SCHEMA,
+        "vmtrace": version(),
+        "confidence": CONFIDENCE,
+        "runs": [_run(run, choice) for run, choice in zip(runs, choices, strict=True)],
+        "verdict_changes": [verdict_change_record(one) for one in verdict_changes(runs)],
+    }
+
+
+def _run(results: RunResults, choice: Choice) -> Record:
+    run, ping = results.run, run_baseline(results)
+    return {
+        "path": str(run.folder),
+        "name": run.name,
+        "id": run.record.id,
+        "status": run.record.status,
+        "error": run.record.error,
+        "plan": run.record.plan,
+        "scale": run.record.scale,
+        "start_ns": run.record.start_ns,
+        "end_ns": run.record.end_ns,
+        "failed_attempts": run.failed_attempts,
+        "problems": list(results.problems),
+        "failed_pairs": [
+            {"sequence": pair.sequence, "index": pair.index, "error": pair.error}
+            for pair in run.pairs
+            if not pair.complete
+        ],
+        "ping": {
+            "echoes": ping.echoes,
+            "lost": ping.lost,
+            "min_s": ping.min_s,
+            "mean_s": ping.mean_s,
+            "max_s": ping.max_s,
+        },
+        "clock": asdict(clock_row(results)),
+        "drawn_pair": {"sequence": choice.pair.sequence, "reason": choice.reason},
+        "verdict": verdict_record(results),
+        "pair_verdicts": pair_verdict_records(results),
+        **tables(results),
+    }
+
+
+def write_csv(runs: Sequence[RunResults], folder: Path, provenance: Provenance) -> None:
+    """Write one file for each table, with the run in the first column, and `provenance.json`."""
+    from pyarrow.csv import write_csv as write
+
+    make_folder(folder)
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for run in runs:
+        for name, records in (tables(run) | csv_tables(run)).items():
+            rows.setdefault(name, []).extend({"run": run.name} | flat(record) for record in records)
+    for name, content in rows.items():
+        if not content:
+            continue  # what no run has is no table
+        with writing(folder / f"{name.replace('_', '-')}.csv") as out:
+            write(pa.Table.from_pylist(content), out)
+    changes = [flat(row) for one in verdict_changes(runs) for row in verdict_change_rows(one)]
+    if changes:
+        with writing(folder / "verdict-changes.csv") as out:
+            write(pa.Table.from_pylist(changes), out)
+    with writing(folder / "provenance.json") as out:
+        out.write(json.dumps(provenance, indent=2).encode() + b"\n")

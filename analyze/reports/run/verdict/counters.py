@@ -1,0 +1,41 @@
+"""What the hosts' own counters say of stalls that the packets show: steal, pressure and quotas confirm or refute them.
+
+Rule: docs/verdict.md, "Counters of hosts that stall".
+"""
+
+from collections.abc import Sequence
+
+from vmtrace.analyze.reports.run.results import RunResults
+from vmtrace.analyze.reports.run.variation.intervals import IntervalFinding, interval_findings
+from vmtrace.analyze.reports.run.variation.words import level, metric_names
+from vmtrace.analyze.words.units import printable
+
+_STALL, _APPLICATION = "host_stall", "application"
+_TELLING = ("_cpu_steal", "_pressure_cpu", "_throttled")
+_CONFIRMS = ("varies_with", "consistent_with")
+
+
+def counters_sentence(results: RunResults, factor: str) -> str | None:
+    """A sentence for the verdict; None where the factor is another one, or nothing telling was counted."""
+    if factor not in (_STALL, _APPLICATION):
+        return None
+    found = [one for one in interval_findings(results) if one.factor == factor and one.metric.name.endswith(_TELLING)]
+    confirming = [one for one in found if one.judgement in _CONFIRMS]
+    if confirming:
+        return _confirmed(factor, max(confirming, key=lambda one: one.difference.value or 0.0))
+    if factor == _STALL and found and all(one.judgement == "not_the_cause" for one in found):
+        return _refuted(found)
+    return None
+
+
+def _confirmed(factor: str, one: IntervalFinding) -> str:
+    label = printable(one.metric.full_label)
+    inside, outside = level(one.metric, one.inside), level(one.metric, one.outside)
+    if factor == _APPLICATION:
+        return f"It lacked a processor: {label} was {inside} during its waits and {outside} outside of them."
+    return f"The host's own counters agree: {label} was {inside} during the stalls and {outside} outside of them."
+
+
+def _refuted(found: Sequence[IntervalFinding]) -> str:
+    names = metric_names(one.metric for one in found)
+    return f"The hosts' own counters do not show it ({names}). A guest that is stopped as a whole counts nothing."

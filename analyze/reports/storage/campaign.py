@@ -1,0 +1,298 @@
+"""A campaign that is no benchmark, read and measured: its log, its steps, its packets, and every table of its kind."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import Any
+
+from vmtrace.analyze.reports.storage.availability import AvailabilityRow, RetryRow, availability_rows, retry_rows
+from vmtrace.analyze.reports.storage.change_points import ChangePoint, change_points
+from vmtrace.analyze.reports.storage.locations import LocationRow, location_rows
+from vmtrace.analyze.reports.storage.packet_facts import (
+    ConnectionFacts,
+    PacketFacts,
+    captures_of_campaign,
+    connections_of,
+    dropped_by,
+    facts_of,
+    facts_path,
+    read_facts,
+)
+from vmtrace.analyze.reports.storage.probes import (
+    AddressRow,
+    HourTest,
+    Lateness,
+    PeriodRow,
+    SizeRow,
+    SuccessiveRow,
+    address_rows,
+    daily_rows,
+    hour_tests,
+    hourly_rows,
+    lateness,
+    size_rows,
+    successive_rows,
+)
+from vmtrace.analyze.reports.storage.records import BENCHMARK, StorageRun
+from vmtrace.analyze.reports.storage.requests import Progress, Requests, read_requests
+from vmtrace.analyze.reports.storage.steps import SurgeStep, SweepStep, surge_steps, sweep_steps
+from vmtrace.analyze.reports.storage.surge import SurgeKnee, SurgeRow, knees, surge_rows, word_of
+from vmtrace.analyze.reports.storage.sweep import MergeRow, SweepKnee, SweepRow, merge_rows, sweep_knees, sweep_rows
+from vmtrace.analyze.trace import TraceError
+from vmtrace.analyze.words.units import plural
+
+PROBES, SURGE, AVAILABILITY, LOCATIONS, SWEEP = "probes", "surge", "availability", "locations", "sweep"
+CLOCKS_APART_S = 1.0
+_LISTS = ("surge", "locations", "sweep", "merge", "availability")
+Record = dict[str, Any]
+
+
+@dataclass
+class Campaign:
+    """One run; each table is made when it is first asked for."""
+
+    run: StorageRun
+    requests: Requests | None
+    surge_steps: tuple[SurgeStep, ...] = ()
+    sweep_steps: tuple[SweepStep, ...] = ()
+    facts: PacketFacts | None = None
+    factors: dict[int, Counter[str]] = field(default_factory=dict)
+    """Of a sweep: bytes by what limited them, by step."""
+    problems: tuple[str, ...] = ()
+
+    @property
+    def place(self) -> str:
+        """The location by the user's word, else the name of the run."""
+        return self.run.location or self.run.name
+
+    @property
+    def host(self) -> str:
+        """For a surge."""
+        return self.run.location or self.run.host or self.run.name
+
+    @cached_property
+    def sizes(self) -> list[SizeRow]:
+        """Figs 4 to 6 of Garfinkel."""
+        return size_rows(self.requests) if self.requests is not None else []
+
+    @cached_property
+    def daily(self) -> list[PeriodRow]:
+        """Fig. 1."""
+        return daily_rows(self.requests) if self.requests is not None else []
+
+    @cached_property
+    def hourly(self) -> list[PeriodRow]:
+        """Figs 2 and 3."""
+        return hourly_rows(self.requests) if self.requests is not None else []
+
+    @cached_property
+    def hour_tests(self) -> list[HourTest]:
+        """Welch's tests."""
+        return hour_tests(self.requests) if self.requests is not None else []
+
+    @cached_property
+    def successive(self) -> list[SuccessiveRow]:
+        """Fig. 7."""
+        return successive_rows(self.requests) if self.requests is not None else []
+
+    @cached_property
+    def addresses(self) -> list[AddressRow]:
+        """Table 1."""
+        return address_rows(self.requests) if self.requests is not None else []
+
+    @cached_property
+    def change_points(self) -> list[ChangePoint]:
+        """Steps; of a surge, whose load changes by plan, none are looked for."""
+        if self.requests is None or self.run.kind == SURGE:
+            return []
+        return change_points(self.requests, self.facts)
+
+    @cached_property
+    def lateness(self) -> Lateness | None:
+        """Late probes."""
+        return lateness(self.requests, self.run.late_after_s) if self.requests is not None else None
+
+    @cached_property
+    def availability(self) -> list[AvailabilityRow]:
+        """By retries."""
+        return availability_rows(self.requests) if self.requests is not None else []
+
+    @cached_property
+    def retries(self) -> list[RetryRow]:
+        """Retries and errors told apart."""
+        return retry_rows(self.requests) if self.requests is not None else []
+
+    @cached_property
+    def locations(self) -> list[LocationRow]:
+        """Table 2."""
+        if self.requests is None or self.run.kind == SURGE:
+            return []
+        return location_rows(self.requests, self.place)
+
+    @cached_property
+    def surge(self) -> list[SurgeRow]:
+        """Fig. 8."""
+        return surge_rows(self.requests, self.surge_steps, self.facts, self.host)
+
+    @cached_property
+    def surge_knees(self) -> list[SurgeKnee]:
+        """For each direction."""
+        return knees(self.requests, self.surge_steps, self.host)
+
+    @cached_property
+    def sweep(self) -> list[SweepRow]:
+        """By connections, part size and source."""
+        return sweep_rows(self.sweep_steps, self.factors)
+
+    @cached_property
+    def sweep_knees(self) -> list[SweepKnee]:
+        """By part size and source."""
+        return sweep_knees(self.sweep_steps)
+
+    @cached_property
+    def merge(self) -> list[MergeRow]:
+        """By parts."""
+        return merge_rows(self.sweep_steps)
+
+    @property
+    def dropped(self) -> int:
+        """Packets that the capture missed."""
+        return (
+            self.facts.dropped
+            if self.facts is not None
+            else sum(map(dropped_by, captures_of_campaign(self.run.folder)))
+        )
+
+
+def measure_campaign(run: StorageRun, progress: Progress | None = None) -> Campaign | None:
+    """None for a benchmark."""
+    if run.kind == BENCHMARK:
+        return None
+    problems: list[str] = []
+    if run.kind == SWEEP:
+        steps = sweep_steps(run.folder, problems)
+        return Campaign(run, None, (), steps, None, _factors(run, steps, progress, problems), tuple(problems))
+    requests = read_requests(run.folder, problems)
+    facts = facts_of(run.folder, requests, progress) if requests is not None else None
+    problems += facts.problems if facts is not None else []
+    if run.stock_replaced:
+        problems.append(f"{plural(run.stock_replaced, 'object')} of the stock disappeared and had to be made anew")
+    found = surge_steps(run.folder, problems) if run.kind == SURGE else ()
+    return Campaign(run, requests, found, (), facts, {}, tuple(problems))
+
+
+def has_anything(campaign: Campaign) -> bool:
+    """Whether there is a request or a step to report on."""
+    return bool(campaign.requests or campaign.surge_steps or campaign.sweep_steps)
+
+
+def tables_of(campaign: Campaign | None) -> Record:
+    """The keys of a run in the JSON document; empty where they are not of its kind."""
+    if campaign is None:
+        return {
+            "campaign": None,
+            "probes": None,
+            "surge": [],
+            "locations": [],
+            "sweep": [],
+            "merge": [],
+            "availability": [],
+        }
+    return {
+        "campaign": _about(campaign),
+        "probes": {
+            "sizes": _rows(campaign.sizes),
+            "daily": _rows(campaign.daily),
+            "hourly": _rows(campaign.hourly),
+            "hour_tests": _rows(campaign.hour_tests),
+            "successive": _rows(campaign.successive),
+            "addresses": _rows(campaign.addresses),
+            "change_points": _rows(campaign.change_points),
+        }
+        if campaign.run.kind in {PROBES, AVAILABILITY, LOCATIONS}
+        else None,
+        "surge": _rows(campaign.surge),
+        "locations": _rows(campaign.locations),
+        "sweep": _rows(campaign.sweep),
+        "merge": _rows(campaign.merge),
+        "availability": _rows(campaign.availability),
+    }
+
+
+def _about(campaign: Campaign) -> Record:
+    run, requests, late = campaign.run, campaign.requests, campaign.lateness
+    return {
+        "kind": run.kind,
+        "location": run.location,
+        "host": run.host,
+        "clock_offset_s": run.clock_offset_s,
+        "clock_error_s": run.clock_error_s,
+        "requests": None if requests is None else len(requests),
+        "lateness": None if late is None else asdict(late),
+        "retries": _rows(campaign.retries),
+        "names": {} if requests is None else requests.names,
+        "ttls_s": [] if requests is None else list(requests.ttls_s),
+        "requests_in_captures": None if campaign.facts is None else campaign.facts.seen,
+        "dropped_packets": campaign.dropped,
+        "surge_knees": _rows(campaign.surge_knees),
+        "sweep_knees": _rows(campaign.sweep_knees),
+        "problems": list(campaign.problems),
+    }
+
+
+def _rows(rows: Iterable[Any]) -> list[Record]:
+    return [asdict(row) for row in rows]
+
+
+def between(campaigns: Sequence[Campaign]) -> list[str]:
+    """What runs given together do not have in common, though it takes that to compare them."""
+    found = []
+    kinds = {one.run.kind for one in campaigns}
+    for kind in sorted(kinds):
+        same = [one for one in campaigns if one.run.kind == kind]
+        if len({one.run.plan_record for one in same}) > 1:
+            names = ", ".join(one.run.name for one in same)
+            found.append(f"these runs have different plans of kind {kind}: {names}: compare with care")
+    surges = [one.run for one in campaigns if one.run.kind == SURGE]
+    if len({run.surge_start_ns for run in surges}) > 1:
+        found.append("these surges did not begin at the same time: they were not in step (--start-at)")
+    offsets = [(run.clock_offset_s, run.name) for run in surges if run.clock_offset_s is not None]
+    if offsets and max(offsets)[0] - min(offsets)[0] > CLOCKS_APART_S:
+        apart_s = max(offsets)[0] - min(offsets)[0]
+        found.append(f"the clocks of {min(offsets)[1]} and {max(offsets)[1]} are {apart_s:.2f} s apart: not in step")
+    return found
+
+
+def _factors(
+    run: StorageRun, steps: Sequence[SweepStep], progress: Progress | None, problems: list[str]
+) -> dict[int, Counter[str]]:
+    """By step, the bytes of the connections that a verdict limits."""
+    weights: dict[int, Counter[str]] = defaultdict(Counter)
+    done_bytes = 0
+    for capture in captures_of_campaign(run.folder):
+        before = done_bytes
+
+        def passed_on(consumed_bytes: int, before: int = before) -> object:
+            return progress(before + consumed_bytes) if progress is not None else None
+
+        try:
+            numbers = facts_path(capture)
+            found = read_facts(numbers) if numbers.is_file() else connections_of(capture, passed_on)
+        except (OSError, ValueError, TraceError) as error:
+            problems.append(str(error))
+            found = []
+        done_bytes += capture.stat().st_size
+        for one in found:
+            _weigh(one, steps, weights)
+    return dict(weights)
+
+
+def _weigh(one: ConnectionFacts, steps: Sequence[SweepStep], weights: dict[int, Counter[str]]) -> None:
+    if one.factor is None:
+        return
+    for step in steps:
+        if step.start_ns <= one.start_ns <= step.end_ns:
+            weights[step.number][word_of(one.factor)] += one.payload_bytes[0]

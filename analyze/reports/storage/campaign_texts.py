@@ -1,0 +1,312 @@
+"""Campaigns in words: the sentences that come first, and the tables of each kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from vmtrace.analyze.pages.texts import number_text
+from vmtrace.analyze.reports.storage.campaign import AVAILABILITY, LOCATIONS, PROBES, SURGE, SWEEP, Campaign, between
+from vmtrace.analyze.reports.storage.change_points import ChangePoint
+from vmtrace.analyze.reports.storage.knee import Knee
+from vmtrace.analyze.reports.storage.probes import PeriodRow
+from vmtrace.analyze.reports.storage.surge import SurgeRow
+from vmtrace.analyze.reports.storage.surge_hosts import all_hosts
+from vmtrace.analyze.tables.text_table import Table
+from vmtrace.analyze.words.units import ABSENT, count, instant, plural, printable, seconds, share, si
+
+Labelled = tuple[str, Campaign]
+_SHOWN = ("between", "probe-sizes", "change-points", "surge", "sweep", "merge")
+_TESTS_SHOWN = 10
+_ADDRESSES_SHOWN = 50
+_DAYS_SHOWN = 60
+_LARGEST_P = 0.05
+_SMALLEST_SHARE_OF_LATE = 0.001
+
+
+def shown(campaigns: Sequence[Campaign]) -> set[str]:
+    """Names of the tables of the terminal; the others are on the page, in JSON and in CSV."""
+    found = set(_SHOWN)
+    if any(one.run.kind == AVAILABILITY or any(row.retries or row.failed for row in one.retries) for one in campaigns):
+        found |= {"availability", "campaign-retries"}
+    if any(one.run.kind == LOCATIONS or one.run.location for one in campaigns) or len(campaigns) > 1:
+        found.add("locations")
+    return found
+
+
+def amount(campaign: Campaign) -> tuple[str, str]:
+    """How much there is of it: for the heading."""
+    if campaign.run.kind == SWEEP:
+        return plural(len(campaign.sweep_steps), "upload"), f"kind {campaign.run.kind}"
+    requests = 0 if campaign.requests is None else len(campaign.requests)
+    where = f"at {campaign.run.location}" if campaign.run.location else f"kind {campaign.run.kind}"
+    return plural(requests, "request"), where
+
+
+def facts(campaign: Campaign) -> Iterator[str]:
+    """What the run shows, a sentence each."""
+    for point in campaign.change_points:
+        yield change_text(point)
+    late = campaign.lateness
+    if late is not None and late.late:
+        extra = "" if late.late_share <= _SMALLEST_SHARE_OF_LATE else ": a busy host, or more than it can carry"
+        yield (
+            f"{late.late} of {plural(late.probes, 'probe')} began late, the latest by {seconds(late.largest_late_s)}"
+            f"{extra}"
+        )
+    if campaign.run.kind == PROBES and campaign.hour_tests and campaign.hour_tests[0].p_adjusted < _LARGEST_P:
+        test = campaign.hour_tests[0]
+        yield (
+            f"{si(test.size_bytes, 'B')} {test.direction}s of the hour from {test.first_hour:02}:00 UTC differ from"
+            f" those of {test.second_hour:02}:00: {si(test.first_mean_bps, 'bit/s')} against"
+            f" {si(test.second_mean_bps, 'bit/s')} (Welch's t-test, p = {test.p_adjusted:.2g} after correction)"
+        )
+    for one in campaign.surge_knees:
+        yield f"{one.direction}: {knee_text(one.knee, 'threads')}"
+    for row in campaign.sweep_knees:
+        yield f"parts of {si(row.part_bytes, 'B')} from {row.source}: {knee_text(row.knee, 'connections')}"
+    for cell in campaign.sweep:
+        if cell.bottleneck != "undecided":
+            yield (
+                f"{plural(cell.connections, 'connection')}, parts of {si(cell.part_bytes, 'B')}, {cell.source}:"
+                f" {cell.sentence}"
+            )
+
+
+def change_text(point: ChangePoint) -> str:
+    """One step, dated, with what changed beside it."""
+    text = (
+        f"{si(point.size_bytes, 'B')} {point.direction}s stepped from {si(point.before_bps, 'bit/s')} to"
+        f" {si(point.after_bps, 'bit/s')} (x {point.ratio:.2f}) between {instant(point.last_before_ns)[:19]} and"
+        f" {instant(point.first_after_ns)[:19]} UTC"
+    )
+    if point.explanation is not None:
+        return f"{text}: {point.explanation}"
+    changes = "; ".join(f"{one.what} {one.before} to {one.after}" for one in point.changes)
+    return f"{text}; at the same time: {changes}" if changes else f"{text}; nothing in the packets changed with it"
+
+
+def knee_text(knee: Knee, what: str) -> str:
+    """The knee with its interval."""
+    if knee.at is None:
+        return f"no knee within the {what} tried"
+    interval = "" if knee.low is None or knee.high is None else f" ({knee.low:.1f} to {knee.high:.1f})"
+    return f"more than {knee.at:.1f}{interval} {what} bring no more than {si(knee.plateau_bps, 'bit/s')}"
+
+
+def tables(campaigns: Sequence[Labelled]) -> list[Table]:
+    """Those that have rows."""
+    makers: tuple[Callable[[Sequence[Labelled]], Table], ...] = (
+        _between, _sizes, _changes, _availability, _retries, _locations, _surge, _sweep, _merge, _daily, _hourly,
+        _hour_tests, _successive, _addresses,
+    )  # fmt: skip
+    return [table for make in makers if campaigns and (table := make(campaigns)).rows]
+
+
+def _rows(
+    campaigns: Sequence[Labelled], rows: Callable[[Campaign], Iterable[tuple[str, ...]]]
+) -> tuple[tuple[str, ...], ...]:
+    return tuple((printable(label), *map(printable, cells)) for label, one in campaigns for cells in rows(one))
+
+
+def _between(campaigns: Sequence[Labelled]) -> Table:
+    lines = between([one for _, one in campaigns])
+    return Table("between", "Between the runs", ("what",), tuple((printable(line),) for line in lines), 1)
+
+
+def _rate(value: float | None) -> str:
+    return si(value, "bit/s")
+
+
+def _sizes(campaigns: Sequence[Labelled]) -> Table:
+    def rows(campaign: Campaign) -> Iterator[tuple[str, ...]]:
+        for row in campaign.sizes if campaign.run.kind != SURGE else ():
+            yield (
+                si(row.size_bytes, "B"), row.direction, f"{row.done:,}/{row.n:,}", _rate(row.mean_bps),
+                _rate(row.p5_bps), _rate(row.median_bps), _rate(row.p95_bps), number_text(row.median_tps),
+                count(row.modes), str(row.retries), str(row.errors), str(row.failed),
+            )  # fmt: skip
+
+    head = (
+        "run", "size", "direction", "done", "mean", "5 %", "median", "95 %", "transactions/s", "modes",
+        "retries", "errors", "failed",
+    )  # fmt: skip
+    hint = (
+        "Throughput of requests from the SDK's call to its return. Modes: of the distribution, by Silverman's test,"
+        " from fifty requests on. Retries and errors are write retries and write errors of uploads, and read ones of"
+        " downloads."
+    )
+    return Table("probe-sizes", "Requests by size", head, _rows(campaigns, rows), 3, hint)
+
+
+def _changes(campaigns: Sequence[Labelled]) -> Table:
+    def rows(campaign: Campaign) -> Iterator[tuple[str, ...]]:
+        for one in campaign.change_points:
+            beside = "; ".join(f"{change.what} {change.before} to {change.after}" for change in one.changes)
+            yield (
+                si(one.size_bytes, "B"), one.direction, instant(one.last_before_ns)[:19],
+                instant(one.first_after_ns)[:19], _rate(one.before_bps), _rate(one.after_bps), f"{one.ratio:.2f}",
+                f"{one.p:.2g}", beside or ABSENT, one.explanation or ABSENT,
+            )  # fmt: skip
+
+    head = (
+        "run", "size", "direction", "after (UTC)", "before (UTC)", "from", "to", "ratio", "p",
+        "changed in the packets", "explained by",
+    )  # fmt: skip
+    hint = "Steps in medians of days, hours or requests: Pettitt's test, 10 % or more, Cliff's delta of 0.33 or more."
+    return Table("change-points", "Steps", head, _rows(campaigns, rows), 5, hint)
+
+
+def _period_rows(found: Sequence[PeriodRow]) -> Iterator[tuple[str, ...]]:
+    for row in found:
+        at = instant(row.start_ns)[:10] if row.hour is None else f"{row.hour:02}:00"
+        yield (
+            si(row.size_bytes, "B"), row.direction, at, count(row.n), _rate(row.mean_bps), _rate(row.p5_bps),
+            _rate(row.p95_bps), si(row.mean_bytes_per_s, "B/s"), number_text(row.mean_tps),
+        )  # fmt: skip
+
+
+_PERIOD_HEAD = ("n", "mean", "5 %", "95 %", "in bytes", "transactions/s")
+
+
+def _daily(campaigns: Sequence[Labelled]) -> Table:
+    def rows(campaign: Campaign) -> Iterator[tuple[str, ...]]:
+        days = {row.start_ns for row in campaign.daily}
+        if 1 < len(days) <= _DAYS_SHOWN:
+            yield from _period_rows(campaign.daily)
+
+    head = ("run", "size", "direction", "day (UTC)", *_PERIOD_HEAD)
+    return Table("daily", "By day", head, _rows(campaigns, rows), 4, "Percentiles from twenty requests on.")
+
+
+def _hourly(campaigns: Sequence[Labelled]) -> Table:
+    def rows(campaign: Campaign) -> Iterator[tuple[str, ...]]:
+        if len({row.hour for row in campaign.hourly}) > 1:
+            yield from _period_rows(campaign.hourly)
+
+    head = ("run", "size", "direction", "hour (UTC)", *_PERIOD_HEAD)
+    return Table("hourly", "By hour of the day", head, _rows(campaigns, rows), 4, "Of all days together.")
+
+
+def _hour_tests(campaigns: Sequence[Labelled]) -> Table:
+    def rows(campaign: Campaign) -> Iterator[tuple[str, ...]]:
+        for one in campaign.hour_tests[:_TESTS_SHOWN]:
+            yield (
+                si(one.size_bytes, "B"), one.direction, f"{one.first_hour:02}:00", f"{one.second_hour:02}:00",
+                f"{one.first_n} / {one.second_n}", _rate(one.first_mean_bps), _rate(one.second_mean_bps),
+                f"{one.t:.2f}", f"{one.p:.2g}", f"{one.p_adjusted:.2g}",
+            )  # fmt: skip
+
+    head = ("run", "size", "direction", "hour", "other hour", "n", "mean", "other", "t", "p", "p, corrected")
+    hint = "Welch's two-tailed t-test of every pair of hours, the most unlikely ones; corrected for all of them (Holm)."
+    return Table("hour-tests", "Hours compared", head, _rows(campaigns, rows), 5, hint)
+
+
+def _successive(campaigns: Sequence[Labelled]) -> Table:
+    def rows(campaign: Campaign) -> Iterator[tuple[str, ...]]:
+        for one in campaign.successive:
+            if one.n:
+                p = ABSENT if one.p is None else f"{one.p:.2g}"
+                yield si(one.size_bytes, "B"), one.direction, count(one.n), number_text(one.r), p
+
+    head = ("run", "size", "direction", "pairs", "r", "p")
+    hint = "Throughput of the first request of a probe against that of the second: Pearson's correlation."
+    return Table("successive", "Successive requests", head, _rows(campaigns, rows), 3, hint)
+
+
+def _addresses(campaigns: Sequence[Labelled]) -> Table:
+    def rows(campaign: Campaign) -> Iterator[tuple[str, ...]]:
+        for one in campaign.addresses[:_ADDRESSES_SHOWN]:
+            yield one.address, count(one.count), instant(one.first_seen_ns)[:19], instant(one.last_seen_ns)[:19]
+
+    head = ("run", "address", "requests", "first seen (UTC)", "last seen (UTC)")
+    return Table(
+        "addresses", "Front-end addresses", head, _rows(campaigns, rows), 2, "Of the last response of a request."
+    )
+
+
+def _availability(campaigns: Sequence[Labelled]) -> Table:
+    def rows(campaign: Campaign) -> Iterator[tuple[str, ...]]:
+        for one in campaign.availability if campaign.run.kind != SURGE else ():
+            yield str(one.retries), f"{one.done:,}/{one.n:,}", f"{one.share:.2%}"
+
+    head = ("run", "retries", "done", "available")
+    hint = "What a client that gives up after so many retries would have got."
+    return Table("availability", "Availability by retries", head, _rows(campaigns, rows), 1, hint)
+
+
+def _retries(campaigns: Sequence[Labelled]) -> Table:
+    def rows(campaign: Campaign) -> Iterator[tuple[str, ...]]:
+        for one in campaign.retries:
+            words = {**{f"retry: {name}": number for name, number in one.causes.items()}, **one.failed_kinds}
+            causes = ", ".join(f"{name}: {number}" for name, number in words.items())
+            what = "write" if one.direction == "upload" else "read"
+            yield what, count(one.requests), str(one.retries), str(one.errors), str(one.failed), causes or ABSENT
+
+    head = ("run", "what", "requests", "retries", "errors", "failed", "causes")
+    hint = "A retry is a request made again; an error is an object whose digest does not fit; failed: given up."
+    return Table("campaign-retries", "Retries and errors", head, _rows(campaigns, rows), 2, hint)
+
+
+def _locations(campaigns: Sequence[Labelled]) -> Table:
+    def rows(campaign: Campaign) -> Iterator[tuple[str, ...]]:
+        for one in campaign.locations:
+            hour = ABSENT if one.hour_p is None else f"{share(one.hour_share)} (p = {one.hour_p:.2g})"
+            yield (
+                one.location, si(one.size_bytes, "B"), one.direction, count(one.n), _rate(one.mean_bps),
+                _rate(one.top1_bps), _rate(one.stdev_bps), _rate(one.min_bps), _rate(one.max_bps), hour,
+            )  # fmt: skip
+
+    head = (
+        "run", "location", "size", "direction", "N", "mean", "top 1 %", "stdev", "min", "max",
+        "due to the hour",
+    )  # fmt: skip
+    hint = "Top 1 %: the 99th percentile. Due to the hour: share of the variation of ranks (Kruskal-Wallis)."
+    return Table("locations", "By location", head, _rows(campaigns, rows), 4, hint)
+
+
+def _surge(campaigns: Sequence[Labelled]) -> Table:
+    def cells(one: SurgeRow) -> tuple[str, ...]:
+        return (
+            one.host, one.direction, str(one.threads), _rate(one.per_thread_bps), _rate(one.combined_bps),
+            count(one.n), str(one.steps), share(one.cpu_share), one.limited_by or ABSENT,
+        )  # fmt: skip
+
+    own = _rows(campaigns, lambda campaign: map(cells, campaign.surge))
+    together = tuple(("all", *cells(one)) for one in all_hosts([one for _, one in campaigns]))
+
+    head = (
+        "run", "host", "direction", "threads", "a thread", "combined", "requests", "steps", "CPU",
+        "limited by",
+    )  # fmt: skip
+    hint = (
+        "A thread: mean of the requests that began in the steps. Combined: what all moved within a step, over its"
+        " length. CPU: of the processors that the process may use. Limited by: the packets' verdicts, or processors."
+        " All hosts: those that were in step, by threads of one."
+    )
+    return Table("surge", "Surge", head, (*own, *together), 3, hint)
+
+
+def _sweep(campaigns: Sequence[Labelled]) -> Table:
+    def rows(campaign: Campaign) -> Iterator[tuple[str, ...]]:
+        for one in campaign.sweep:
+            yield (
+                one.source, si(one.part_bytes, "B"), str(one.connections), _rate(one.bps),
+                f"{one.n}/{one.n + one.failed}", share(one.cpu_share), share(one.host_cpu_share),
+                _rate(one.disk_read_bps), share(one.disk_busy_share), number_text(one.connections_used), one.bottleneck,
+            )  # fmt: skip
+
+    head = (
+        "run", "source", "part", "connections", "throughput", "done", "CPU", "host's CPU", "disk read",
+        "disk busy", "used", "bottleneck",
+    )  # fmt: skip
+    hint = "CPU: of the processors that the process may use. Used: connections that came about."
+    return Table("sweep", "Uploads by connections", head, _rows(campaigns, rows), 3, hint)
+
+
+def _merge(campaigns: Sequence[Labelled]) -> Table:
+    def rows(campaign: Campaign) -> Iterator[tuple[str, ...]]:
+        for one in campaign.merge:
+            yield count(one.parts), seconds(one.seconds), count(one.n)
+
+    head = ("run", "parts", "merge", "n")
+    return Table("merge", "Time of the merge", head, _rows(campaigns, rows), 1, "Median of uploads with so many parts.")

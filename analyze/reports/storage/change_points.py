@@ -1,0 +1,263 @@
+"""Steps in a series of throughput, found and dated, with what changed in the packets at the same time.
+
+A step is found in medians of days (runs of ten days or more), of hours (ten hours or more), or in single requests:
+Pettitt's test, applied again to both sides of each step (binary segmentation). A step counts if its p is below 0.01 and
+the medians before and after differ by 10 % with Cliff's delta of 0.33 or more. It is dated between two requests by
+least squares of logarithms, within the neighbouring bins. Sources: A. N. Pettitt, Applied Statistics 28 (1979);
+J. Romano and others (2006) for the size of the effect.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from scipy.stats import mannwhitneyu, rankdata
+
+from vmtrace.analyze.reports.storage.packet_facts import PacketFacts
+from vmtrace.analyze.reports.storage.requests import Ints, Requests
+from vmtrace.analyze.stats.estimates import Floats
+
+LARGEST_P = 0.01
+SMALLEST_CHANGE = 0.10
+SMALLEST_DELTA = 0.33
+FEWEST_EACH_SIDE = 5
+UNSCALED_WINDOW_BYTES = 65_535
+_HOUR_NS = 3600 * 10**9
+_BINS = (("day", 24 * _HOUR_NS), ("hour", _HOUR_NS))
+_FEWEST_BINS = 10
+_MOST_STEPS = 20
+_SMALLEST_RTT_CHANGE_S = 0.0002
+_REQUESTS_AROUND = 12
+_WITHIN = 0.25
+"""Of the predicted ratio: then window over RTT explains the step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What the packets had before and after a step."""
+
+    what: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChangePoint:
+    """One step of one size and direction. It happened after `last_before_ns` and before `first_after_ns`."""
+
+    size_bytes: int
+    direction: str
+    last_before_ns: int
+    first_after_ns: int
+    unit: str
+    """What it was found in: day, hour or request."""
+    before_bps: float
+    after_bps: float
+    ratio: float
+    cliffs_delta: float
+    p: float
+    n_before: int
+    n_after: int
+    rtt_before_s: float | None
+    rtt_after_s: float | None
+    window_bytes: int | None
+    """The receiver's largest window after the step, where it was not scaled; None: scaled, or unknown."""
+    changes: tuple[Change, ...]
+    explanation: str | None
+
+
+def change_points(requests: Requests, facts: PacketFacts | None) -> list[ChangePoint]:
+    """All steps, by time."""
+    found: list[ChangePoint] = []
+    for size, direction, there in requests.kinds():
+        places = np.flatnonzero(there & np.isfinite(requests.bps))
+        places = places[np.argsort(requests.start_ns[places], kind="stable")]
+        for split, low, high, unit, p in _splits(requests.start_ns[places], requests.bps[places]):
+            point = _point(requests, facts, (size, direction), (places[low:split], places[split:high]), unit, p)
+            if point is not None:
+                found.append(point)
+    return sorted(found, key=lambda one: one.first_after_ns)
+
+
+def pettitt(values: Floats) -> tuple[int, float]:
+    """Where a series most likely steps (the place of the first value after it), and how unlikely that is by chance."""
+    n = len(values)
+    ranks = rankdata(values)
+    cusum = 2 * np.cumsum(ranks)[:-1] - np.arange(1, n) * (n + 1)
+    place = int(np.argmax(np.abs(cusum)))
+    largest = float(abs(cusum[place]))
+    return place + 1, min(1.0, 2 * math.exp(-6 * largest**2 / (n**3 + n**2)))
+
+
+def cliffs_delta(first: Floats, second: Floats) -> float:
+    """How much more often a value of the second is the larger one: -1 to 1."""
+    u = float(mannwhitneyu(second, first, method="asymptotic").statistic)
+    return 2 * u / (len(first) * len(second)) - 1
+
+
+def _splits(times_ns: Ints, values: Floats) -> Iterator[tuple[int, int, int, str, float]]:
+    """Steps as (first place after, begin and end of the stretch around, unit, p)."""
+    unit, bins = _binned(times_ns)
+    edges = [0, *(np.flatnonzero(np.diff(bins)) + 1).tolist(), len(values)]
+    medians = np.array([np.median(values[low:high]) for low, high in pairwise(edges) if high > low])
+    found = sorted(_segmented(medians, 0, len(medians)))[:_MOST_STEPS]
+    dated = [_dated(values, edges, place) for place, _ in found]
+    bounds = [0, *dated, len(values)]
+    for number, (_, p) in enumerate(found):
+        if bounds[number] < bounds[number + 1] < bounds[number + 2]:
+            yield bounds[number + 1], bounds[number], bounds[number + 2], unit, p
+
+
+def _binned(times_ns: Ints) -> tuple[str, Ints]:
+    for unit, length_ns in _BINS:
+        bins = times_ns // length_ns
+        if len(np.unique(bins)) >= _FEWEST_BINS:
+            return unit, bins
+    return "request", np.arange(len(times_ns), dtype=np.int64)
+
+
+def _segmented(values: Floats, low: int, high: int) -> Iterator[tuple[int, float]]:
+    waiting = [(low, high)]
+    while waiting:
+        low, high = waiting.pop()
+        if high - low < 2 * FEWEST_EACH_SIDE:
+            continue
+        place, p = pettitt(values[low:high])
+        place += low
+        if p >= LARGEST_P or min(place - low, high - place) < FEWEST_EACH_SIDE:
+            continue
+        if _is_step(values[low:place], values[place:high]):
+            yield place, p
+            waiting += [(low, place), (place, high)]
+
+
+def _is_step(before: Floats, after: Floats) -> bool:
+    first, second = float(np.median(before)), float(np.median(after))
+    apart = abs(second - first) >= SMALLEST_CHANGE * max(first, second)
+    return apart and abs(cliffs_delta(before, after)) >= SMALLEST_DELTA
+
+
+def _dated(values: Floats, edges: list[int], place: int) -> int:
+    """The first request after a step that was found at the begin of a bin: within the bins around, by least squares.
+
+    The turn of the ranks' CUSUM would be off where one side is longer: its low ranks lie below the mean of all.
+    """
+    around = 2 if edges[place + 1] - edges[place] > 1 else _REQUESTS_AROUND
+    low, high = edges[max(0, place - around)], edges[min(len(edges) - 1, place + around)]
+    return low + _best_split(np.log(values[low:high])) if high - low >= 4 else edges[place]
+
+
+def _best_split(values: Floats) -> int:
+    """The number of values before a step that leaves the least squares around two means."""
+    n = len(values)
+    before = np.arange(1, n)
+    sums = np.cumsum(values)
+    explained = sums[:-1] ** 2 / before + (sums[-1] - sums[:-1]) ** 2 / (n - before)
+    return int(np.argmax(explained)) + 1
+
+
+def _point(
+    requests: Requests, facts: PacketFacts | None, kind: tuple[int, str], sides: tuple[Ints, Ints], unit: str, p: float
+) -> ChangePoint | None:
+    before, after = sides
+    first, second = requests.bps[before], requests.bps[after]
+    if not _is_step(first, second):
+        return None
+    medians = float(np.median(first)), float(np.median(second))
+    rtts = (None, None) if facts is None else (_median(facts.rtt_s[before]), _median(facts.rtt_s[after]))
+    window = None if facts is None else _unscaled_window(facts, after)
+    changes = tuple(_changes(requests, facts, before, after))
+    return ChangePoint(
+        *kind,
+        int(requests.start_ns[before].max()),
+        int(requests.start_ns[after].min()),
+        unit,
+        *medians,
+        medians[1] / medians[0],
+        cliffs_delta(first, second),
+        p,
+        len(first),
+        len(second),
+        *rtts,
+        window,
+        changes,
+        _explained(medians[1] / medians[0], rtts, window),
+    )
+
+
+def _median(values: Floats) -> float | None:
+    known = values[np.isfinite(values)]
+    return float(np.median(known)) if len(known) else None
+
+
+def _unscaled_window(facts: PacketFacts, places: Ints) -> int | None:
+    scales, windows = facts.window_scale[places], facts.window_bytes[places]
+    known = np.isfinite(scales) & np.isfinite(windows)
+    if not known.any() or (scales[known] > 0).any():
+        return None
+    return min(int(windows[known].max()), UNSCALED_WINDOW_BYTES)
+
+
+def _explained(ratio: float, rtts: tuple[float | None, float | None], window: int | None) -> str | None:
+    """Whether a window without scaling, over the round trip, predicts the step."""
+    before_s, after_s = rtts
+    if window is None or before_s is None or after_s is None or not before_s or not after_s:
+        return None
+    apart_s = after_s - before_s
+    if abs(apart_s) < _SMALLEST_RTT_CHANGE_S:
+        return None
+    predicted = before_s / after_s
+    moved = "rose" if apart_s > 0 else "fell"
+    fact = (
+        f"the RTT {moved} by {abs(apart_s) * 1e3:.2g} ms ({before_s * 1e3:.3g} to {after_s * 1e3:.3g} ms) and the "
+        f"window is at most {window:,} bytes (no window scale)"
+    )
+    if abs(ratio / predicted - 1) <= _WITHIN:
+        return f"{fact}: window / RTT predicts x {predicted:.2f}, seen x {ratio:.2f}"
+    return f"{fact}: window / RTT alone would be x {predicted:.2f}, seen x {ratio:.2f}"
+
+
+def _changes(requests: Requests, facts: PacketFacts | None, before: Ints, after: Ints) -> Iterator[Change]:
+    yield from _addresses(requests, before, after)
+    if facts is None:
+        return
+    first, second = (facts.rtt_s[side][np.isfinite(facts.rtt_s[side])] for side in (before, after))
+    if min(len(first), len(second)) >= FEWEST_EACH_SIDE:
+        medians = float(np.median(first)), float(np.median(second))
+        apart_s = abs(medians[1] - medians[0])
+        if apart_s >= max(_SMALLEST_RTT_CHANGE_S, SMALLEST_CHANGE * medians[0]):
+            test = mannwhitneyu(first, second, method="asymptotic")
+            if test.pvalue < LARGEST_P:
+                yield Change("RTT", f"{medians[0] * 1e3:.3g} ms", f"{medians[1] * 1e3:.3g} ms")
+    for what, values, unit in (
+        ("window scale", facts.window_scale, ""),
+        ("largest window", facts.window_bytes, " bytes"),
+        ("segment size", facts.segment_bytes, " bytes"),
+    ):
+        usual = _median if values is facts.window_bytes else _usual  # a window grows and differs with each connection
+        low, high = usual(values[before]), usual(values[after])
+        if low is not None and high is not None and abs(high - low) > SMALLEST_CHANGE * abs(low):
+            yield Change(what, _shown(low, unit), _shown(high, unit))
+
+
+def _addresses(requests: Requests, before: Ints, after: Ints) -> Iterator[Change]:
+    sets = [set(np.unique(requests.front_end[side]).tolist()) - {-1} for side in (before, after)]
+    if sets[0] and sets[1] and sets[0].isdisjoint(sets[1]):
+        shown = [", ".join(sorted(requests.front_ends[code] for code in one)[:4]) for one in sets]
+        yield Change("addresses", shown[0], shown[1])
+
+
+def _usual(values: Floats) -> float | None:
+    known = values[np.isfinite(values)]
+    if not len(known):
+        return None
+    found, counts = np.unique(known, return_counts=True)
+    return float(found[np.argmax(counts)])
+
+
+def _shown(value: float, unit: str) -> str:
+    return "none" if value <= 0 else f"{value:,.0f}{unit}"

@@ -1,0 +1,105 @@
+"""The JSON document `vmtrace.storage_report/1` (docs/storage-report.md), and the same tables as CSV files."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import pyarrow as pa
+
+from vmtrace.analyze.read.atomic import make_folder, writing
+from vmtrace.analyze.reports.storage.campaign import tables_of
+from vmtrace.analyze.reports.storage.surge import SurgeRow
+from vmtrace.analyze.reports.storage.surge_hosts import all_hosts
+from vmtrace.analyze.reports.storage.tables import Record, Report, as_record, campaign_tables, flat, tables
+from vmtrace.analyze.reports.storage.time_ledger import object_times
+from vmtrace.analyze.reports.storage.transaction_rows import transaction_rows
+from vmtrace.analyze.stats.estimates import CONFIDENCE
+from vmtrace.analyze.tables.provenance import command_line
+from vmtrace.analyze.trace import version
+
+SCHEMA = "vmtrace.storage_report/1"
+
+
+def document(reports: Sequence[Report]) -> Record:
+    """Everything measured of these runs."""
+    return {
+        "schema": SCHEMA,
+        "vmtrace": version(),
+        "confidence": CONFIDENCE,
+        "runs": [_run(report) for report in reports],
+        "surge_all_hosts": [asdict(row) for row in _all_hosts(reports)],
+    }
+
+
+def _all_hosts(reports: Sequence[Report]) -> list[SurgeRow]:
+    return all_hosts([report.campaign for report in reports if report.campaign is not None])
+
+
+def provenance(reports: Sequence[Report]) -> Record:
+    """Where the results come from."""
+    return {
+        "schema": SCHEMA,
+        "vmtrace": version(),
+        "command": command_line(),
+        "runs": [{"path": str(one.run.run.folder), "name": one.name, "id": one.run.run.id} for one in reports],
+    }
+
+
+def write_csv(reports: Sequence[Report], folder: Path) -> None:
+    """Write one file for each table, with the run in the first column, and `provenance.json`."""
+    from pyarrow.csv import write_csv as write
+
+    make_folder(folder)
+    rows: dict[str, list[Record]] = {}
+    for report in reports:
+        named = {
+            **tables(report),
+            **campaign_tables(report),
+            "transactions": [asdict(row) for row in transaction_rows(report.run)],
+            "object_times": [asdict(times) for one in report.run.transactions for times in object_times(one)],
+        }
+        for name, records in named.items():
+            rows.setdefault(name, []).extend({"run": report.name} | flat(record) for record in records)
+    rows["surge_all_hosts"] = [asdict(row) for row in _all_hosts(reports)]
+    for name, content in rows.items():
+        if not content:
+            continue  # what no run has is no table
+        # Rows of one table may name different factors or causes: a table has the columns of all.
+        columns = dict.fromkeys(key for row in content for key in row)
+        filled = [{key: _plain(row.get(key)) for key in columns} for row in content]
+        with writing(folder / f"{name.replace('_', '-')}.csv") as out:
+            write(pa.Table.from_pylist(filled), out)
+    with writing(folder / "provenance.json") as out:
+        out.write(json.dumps(provenance(reports), indent=2).encode() + b"\n")
+
+
+def _plain(value: object) -> object:
+    """What a cell of CSV holds: lists become text."""
+    return json.dumps(value) if isinstance(value, list | tuple) else value
+
+
+def _run(report: Report) -> Record:
+    run = report.run.run
+    return {
+        "path": str(run.folder),
+        "name": report.name,
+        "id": run.id,
+        "status": run.status,
+        "error": run.error,
+        "provider": run.provider,
+        "region": run.region,
+        "endpoint": run.endpoint,
+        "sdk": run.sdk,
+        "plan": run.plan,
+        "scale": run.scale,
+        "front_ends": list(run.front_ends),
+        "left_behind": run.left_behind,
+        "dropped_packets": report.dropped,
+        "problems": list(report.run.problems),
+        "overhead_left_out": [asdict(row) for row in report.overhead_left_out],
+        "interface_agreement": as_record(report.agreement) if report.agreement is not None else None,
+        **tables(report),
+        **tables_of(report.campaign),
+        "transactions": [asdict(row) for row in transaction_rows(report.run)],
+    }

@@ -1,0 +1,74 @@
+"""What a location gets of a service (Garfinkel, Table 2; Palankar and others, section 4.4.3), and the hour's effect.
+
+`top1_bps` is the 99th percentile: what the fastest hundredth of the requests exceeded. Neither study says more of its
+"top 1 %" than that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import kruskal
+
+from vmtrace.analyze.reports.storage.requests import Ints, Requests
+from vmtrace.analyze.stats.estimates import Floats
+
+HOUR_NS = 3600 * 10**9
+_FEWEST_IN_HOUR = 3
+
+
+@dataclass(frozen=True, slots=True)
+class LocationRow:
+    """One size in one direction at one location."""
+
+    location: str
+    direction: str
+    size_bytes: int
+    n: int
+    mean_bps: float
+    top1_bps: float
+    stdev_bps: float | None
+    min_bps: float
+    max_bps: float
+    hour_p: float | None
+    """Kruskal-Wallis test of throughput over the hours of the day (UTC); None where there are too few requests."""
+    hour_share: float | None
+    """Of the variation of ranks, what the hour explains (epsilon squared)."""
+
+
+def location_rows(requests: Requests, location: str) -> list[LocationRow]:
+    """A row for each size and direction with a request that was done."""
+    rows = []
+    for size, direction, there in requests.kinds():
+        known = there & np.isfinite(requests.bps)
+        rates = requests.bps[known]
+        if not len(rates):
+            continue
+        p, share = _hour_effect(rates, requests.start_ns[known] // HOUR_NS % 24)
+        rows.append(
+            LocationRow(
+                location,
+                direction,
+                size,
+                len(rates),
+                float(rates.mean()),
+                float(np.percentile(rates, 99)),
+                float(rates.std(ddof=1)) if len(rates) > 1 else None,
+                float(rates.min()),
+                float(rates.max()),
+                p,
+                share,
+            )
+        )
+    return rows
+
+
+def _hour_effect(rates: Floats, hours: Ints) -> tuple[float | None, float | None]:
+    groups = [rates[hours == hour] for hour in np.unique(hours)]
+    groups = [group for group in groups if len(group) >= _FEWEST_IN_HOUR]
+    n = sum(map(len, groups))
+    if len(groups) < 2 or np.ptp(np.concatenate(groups)) == 0:
+        return None, None
+    test = kruskal(*groups)
+    return float(test.pvalue), float(test.statistic) / (n - 1)

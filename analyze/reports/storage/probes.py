@@ -1,0 +1,284 @@
+"""Probes of a service (Garfinkel, Harvard TR-08-07, 2007): by day and hour, by size, and from request to request.
+
+Rates are in bits per second; transactions per second are one over the time of a request, which for objects of one byte
+is all that a service does. Hours and days are those of UTC. Percentiles need twenty values.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import pearsonr, ttest_ind_from_stats
+
+from vmtrace.analyze.reports.storage.modes import modes
+from vmtrace.analyze.reports.storage.requests import Ints, Requests
+from vmtrace.analyze.stats.estimates import Floats, holm
+
+DAY_NS, HOUR_NS = 86_400 * 10**9, 3600 * 10**9
+FEWEST_FOR_PERCENTILES = 20
+_FEWEST_FOR_TEST = 5
+_FEWEST_FOR_CORRELATION = 5
+_FEWEST_HOURS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class SizeRow:
+    """All requests of a size in one direction (Figs 4 to 6)."""
+
+    size_bytes: int
+    direction: str
+    n: int
+    done: int
+    retries: int
+    errors: int
+    """Digests that do not fit: write errors and read errors."""
+    failed: int
+    """Given up after the last retry."""
+    mean_bps: float | None
+    stdev_bps: float | None
+    p5_bps: float | None
+    median_bps: float | None
+    p95_bps: float | None
+    median_tps: float | None
+    modes: int | None
+    """Of the distribution of throughput; None below fifty requests."""
+    modes_p: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class PeriodRow:
+    """A day (`start_ns`), or an hour of any day (`hour`, 0 to 23)."""
+
+    size_bytes: int
+    direction: str
+    start_ns: int | None
+    hour: int | None
+    n: int
+    mean_bps: float
+    p5_bps: float | None
+    p95_bps: float | None
+    mean_bytes_per_s: float
+    mean_tps: float
+
+
+@dataclass(frozen=True, slots=True)
+class HourTest:
+    """Welch's two-tailed t-test of throughput between two hours of the day; p adjusted for all such tests (Holm)."""
+
+    size_bytes: int
+    direction: str
+    first_hour: int
+    second_hour: int
+    first_n: int
+    second_n: int
+    first_mean_bps: float
+    second_mean_bps: float
+    t: float
+    freedom: float
+    p: float
+    p_adjusted: float
+
+
+@dataclass(frozen=True, slots=True)
+class SuccessiveRow:
+    """The first request of a probe against its second one (Fig 7): Pearson's r of their throughput."""
+
+    size_bytes: int
+    direction: str
+    n: int
+    r: float | None
+    p: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class AddressRow:
+    """A front end (Table 1)."""
+
+    address: str
+    count: int
+    first_seen_ns: int
+    last_seen_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lateness:
+    """Probes that could not begin when they were due."""
+
+    probes: int
+    late: int
+    late_share: float
+    late_after_s: float | None
+    median_late_s: float
+    largest_late_s: float
+
+
+def size_rows(requests: Requests) -> list[SizeRow]:
+    """A row for each size and direction."""
+    rows = []
+    for size, direction, there in requests.kinds():
+        outcomes, rates = requests.outcome[there], requests.bps[there]
+        known = rates[np.isfinite(rates)]
+        times = requests.duration_s[there & requests.done]
+        p5, p95 = percentiles(known)
+        shape = modes(known)
+        rows.append(
+            SizeRow(
+                size,
+                direction,
+                len(outcomes),
+                int((outcomes == 0).sum()),
+                int(requests.retries[there].sum()),
+                int(((outcomes == 1) | (outcomes == 2)).sum()),
+                int((outcomes == 3).sum()),
+                float(known.mean()) if len(known) else None,
+                float(known.std(ddof=1)) if len(known) > 1 else None,
+                p5,
+                float(np.median(known)) if len(known) else None,
+                p95,
+                float(np.median(1 / times)) if len(times) and times.min() > 0 else None,
+                shape.number,
+                shape.p,
+            )
+        )
+    return rows
+
+
+def daily_rows(requests: Requests) -> list[PeriodRow]:
+    """Means of days (Fig 1)."""
+    return [
+        _period(size, direction, int(day) * DAY_NS, None, requests, places)
+        for size, direction, places, days in _parts(requests, DAY_NS)
+        for day, places in _groups(days, places)
+    ]
+
+
+def hourly_rows(requests: Requests) -> list[PeriodRow]:
+    """Means of the hours of the day (Figs 2 and 3)."""
+    return [
+        _period(size, direction, None, int(hour), requests, places)
+        for size, direction, places, hours in _parts(requests, HOUR_NS)
+        for hour, places in _groups(hours % 24, places)
+    ]
+
+
+def hour_tests(requests: Requests) -> list[HourTest]:
+    """Every pair of hours with five requests or more each, the most unlikely first."""
+    found: list[tuple[int, str, int, int, int, int, float, float, float, float, float]] = []
+    for size, direction, places, hours in _parts(requests, HOUR_NS):
+        groups = [(int(hour), requests.bps[some]) for hour, some in _groups(hours % 24, places)]
+        groups = [(hour, values) for hour, values in groups if len(values) >= _FEWEST_FOR_TEST]
+        if len(groups) >= _FEWEST_HOURS:
+            found += _welch(size, direction, groups)
+    adjusted = holm([one[-1] for one in found])
+    tests = [HourTest(*one, 1.0 if p is None else p) for one, p in zip(found, adjusted, strict=True)]
+    return sorted(tests, key=lambda one: one.p)
+
+
+def successive_rows(requests: Requests) -> list[SuccessiveRow]:
+    """A row for each size and direction."""
+    rows = []
+    for size, direction, there in requests.kinds():
+        first, second = successive(requests, np.flatnonzero(there))
+        r = p = None
+        if len(first) >= _FEWEST_FOR_CORRELATION and np.ptp(first) > 0 and np.ptp(second) > 0:
+            test = pearsonr(first, second)
+            r, p = float(test.statistic), float(test.pvalue)
+        rows.append(SuccessiveRow(size, direction, len(first), r, p))
+    return rows
+
+
+def successive(requests: Requests, places: Ints) -> tuple[Floats, Floats]:
+    """Throughput of the first and the second request of each probe that has both."""
+    keys = requests.session[places] * (1 << 40) + requests.probe[places]
+    rates, positions = requests.bps[places], requests.position[places]
+    sides = []
+    for position in (1, 2):
+        there = (positions == position) & np.isfinite(rates)
+        order = np.argsort(keys[there], kind="stable")
+        sides.append((keys[there][order], rates[there][order]))
+    _, first, second = np.intersect1d(sides[0][0], sides[1][0], return_indices=True)
+    return sides[0][1][first], sides[1][1][second]
+
+
+def address_rows(requests: Requests) -> list[AddressRow]:
+    """In the order of first use."""
+    rows = []
+    for code, address in enumerate(requests.front_ends):
+        times = requests.start_ns[requests.front_end == code]
+        if len(times):
+            rows.append(AddressRow(address, len(times), int(times.min()), int(times.max())))
+    return sorted(rows, key=lambda row: row.first_seen_ns)
+
+
+def lateness(requests: Requests, late_after_s: float | None) -> Lateness | None:
+    """Of probes with a due time; None where there are none."""
+    due = requests.due_ns > 0
+    if not due.any():
+        return None
+    keys = requests.session[due] * (1 << 40) + requests.probe[due]
+    _, first = np.unique(keys, return_index=True)
+    late_s = requests.late_s[due][first]
+    late = int((late_s > late_after_s).sum()) if late_after_s is not None else 0
+    return Lateness(len(late_s), late, late / len(late_s), late_after_s, float(np.median(late_s)), float(late_s.max()))
+
+
+def percentiles(values: Floats) -> tuple[float | None, float | None]:
+    """The 5th and the 95th."""
+    if len(values) < FEWEST_FOR_PERCENTILES:
+        return None, None
+    low, high = np.percentile(values, [5, 95])
+    return float(low), float(high)
+
+
+def _parts(requests: Requests, unit_ns: int) -> Iterator[tuple[int, str, Ints, Ints]]:
+    """Size and direction, the requests that were done, and the number of the unit in which each began."""
+    for size, direction, there in requests.kinds():
+        places = np.flatnonzero(there & np.isfinite(requests.bps))
+        yield size, direction, places, requests.start_ns[places] // unit_ns
+
+
+def _groups(keys: Ints, places: Ints) -> Iterator[tuple[int, Ints]]:
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    edges = np.flatnonzero(np.diff(ordered)) + 1
+    for some in np.split(order, edges):
+        if len(some):
+            yield int(keys[some[0]]), places[some]
+
+
+def _period(
+    size: int, direction: str, start_ns: int | None, hour: int | None, requests: Requests, places: Ints
+) -> PeriodRow:
+    rates = requests.bps[places]
+    p5, p95 = percentiles(rates)
+    mean = float(rates.mean())
+    tps = float((1 / requests.duration_s[places]).mean())
+    return PeriodRow(size, direction, start_ns, hour, len(rates), mean, p5, p95, mean / 8, tps)
+
+
+def _welch(
+    size: int, direction: str, groups: list[tuple[int, Floats]]
+) -> Iterator[tuple[int, str, int, int, int, int, float, float, float, float, float]]:
+    hours = [hour for hour, _ in groups]
+    n = np.array([len(values) for _, values in groups], np.float64)
+    means = np.array([values.mean() for _, values in groups])
+    stdevs = np.array([values.std(ddof=1) for _, values in groups])
+    first, second = np.triu_indices(len(groups), 1)
+    errors = stdevs**2 / n
+    with np.errstate(divide="ignore", invalid="ignore"):
+        tests = ttest_ind_from_stats(
+            means[first], stdevs[first], n[first], means[second], stdevs[second], n[second], equal_var=False
+        )
+        freedom = (errors[first] + errors[second]) ** 2 / (
+            errors[first] ** 2 / (n[first] - 1) + errors[second] ** 2 / (n[second] - 1)
+        )
+    for place, (one, other) in enumerate(zip(first, second, strict=True)):
+        t, p = float(tests.statistic[place]), float(tests.pvalue[place])
+        if math.isfinite(t) and math.isfinite(p):
+            yield (
+                size, direction, hours[one], hours[other], int(n[one]), int(n[other]), float(means[one]),
+                float(means[other]), t, float(freedom[place]), p,
+            )  # fmt: skip

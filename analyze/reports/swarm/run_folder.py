@@ -1,0 +1,51 @@
+"""Reads the folder of a swarm run, whatever state it is in: running, interrupted, without captures, damaged."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from vmtrace.analyze.read.records.fields import Fields
+from vmtrace.analyze.read.records.run_folder import inside, read_lines, read_run_of
+from vmtrace.analyze.reports.swarm.records import SCHEMA, Download, SwarmRun, download_record
+
+
+def read_swarm_run(folder: str | os.PathLike[str]) -> SwarmRun:
+    """Read one run folder; `RunFolderError` if it is none, `OSError` if it cannot be read."""
+    return read_run_of("vmtrace swarm", SCHEMA, folder, _run)
+
+
+def _run(path: Path, record: Fields) -> SwarmRun:
+    problems: list[str] = []
+    client, torrent = record.part("client"), record.part("torrent")
+    downloads = {one.number: one for one in read_lines(path, "downloads.jsonl", download_record, problems)}
+    return SwarmRun(
+        folder=path,
+        name=record.text("name") or path.resolve().name,
+        id=record.text("id"),
+        status=record.text("status") or "running",
+        error=record.text("error"),
+        client=" ".join(filter(None, (client.text("name"), client.text("version")))) if client else None,
+        file=torrent.text("name") if torrent else None,
+        size_bytes=torrent.count("size_bytes") if torrent else None,
+        piece_bytes=torrent.count("piece_bytes") if torrent else None,
+        web_seed=record.text("web_seed"),
+        trackers=tuple(record.texts("trackers")),
+        tracker_reply_s=record.amount("tracker_reply_s"),
+        interface=record.text("interface"),
+        downloads_planned=record.count("downloads_planned"),
+        downloads=tuple(downloads[number] for number in sorted(downloads)),
+        problems=tuple(problems),
+    )
+
+
+def named_apart(runs: Sequence[SwarmRun]) -> list[SwarmRun]:
+    """The runs with names that differ: their own, else with a number."""
+    if len({run.name for run in runs}) == len(runs):
+        return list(runs)
+    return [replace(run, name=f"{run.name} ({number})") for number, run in enumerate(runs, 1)]
+
+
+def capture_of(run: SwarmRun, download: Download) -> Path | None:
+    """The capture of a download, if the folder holds it; never a file outside of the folder."""
+    return inside(run.folder, download.capture_file) if download.capture_file else None

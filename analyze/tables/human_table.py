@@ -1,0 +1,448 @@
+"""The short answer: a line for each input, a table of connections by size, and what could not be measured.
+
+Built with rich, so that it fits the width it is given: the least telling columns give way. Everything
+that comes from a capture goes through `printable`, because names in it may hold terminal escapes.
+"""
+
+import io
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from vmtrace.analyze.findings.connection_order import NOTABLE, ordered
+from vmtrace.analyze.findings.lines import answer_lines
+from vmtrace.analyze.words import beyond_tcp
+from vmtrace.analyze.words.human_causes import why
+from vmtrace.analyze.words.path_rtt import median_of_path_s, path_rtt_min_s
+from vmtrace.analyze.words.short_names import short_names
+from vmtrace.analyze.words.units import ABSENT, count, instant, plural, printable, ratio, seconds, share, si
+from vmtrace.analyze.words.verdict import is_on_the_clients_data
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from vmtrace.analyze.findings.providers import Provider
+    from vmtrace.analyze.trace import Trace
+
+DIRECTIONS = ("client_to_server", "server_to_client")
+_ADDRESS_WIDTH, _LEAST_ADDRESS_WIDTH = 26, 9
+_COLUMN_GAP = 2
+_INPUTS_SHOWN = 10
+_INTERRUPTED = "interrupted: the numbers cover the part that was read"
+_LINKS = {"EN10MB": "Ethernet", "RAW": "raw IP", "LINUX_SLL": "Linux cooked", "LINUX_SLL2": "Linux cooked v2"}
+_EXPENDABLE = ("bytes", "client", "file")
+"""Of the columns that are always there, those that a very narrow terminal leaves out, in this order."""
+
+_SORTED_BY = {"goodput": "goodput", "time": "time", "rtt": "RTT min", "retrans": "retrans"}
+"""The columns that show an order; those of the other orders are always there."""
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One column of the table: `rank` 0 is always there, higher ranks where there is room."""
+
+    title: str
+    rank: int
+    text: Callable[[Row, str], str]
+    """The cell for a row of the connection table and the direction that carries most of its payload."""
+    left: bool = False
+    shrinks: bool = False
+    """True for names that may be shortened in the middle."""
+    absent: str = ""
+    """What a dash in this column means."""
+    warns: Callable[[Row, str], bool] = lambda _row, _direction: False
+    """True if the cell tells of trouble (it is then coloured)."""
+
+
+def _tls(row: Row, _direction: str) -> str:
+    return printable(str(row.get("tls_version") or ABSENT)).removeprefix("TLS ")
+
+
+def _get(name: str) -> Callable[[Row, str], Any]:
+    return lambda row, d: row.get(f"{d}_{name}")
+
+
+def _positive(name: str) -> Callable[[Row, str], bool]:
+    return lambda row, d: (row.get(f"{d}_{name}") or 0) > 0
+
+
+FIELDS = (
+    Field("id", 0, lambda row, _: str(row["id"])),
+    Field("client", 0, lambda row, _: printable(row["client"]), left=True, shrinks=True),
+    Field("", 1, lambda _, d: "→" if d == DIRECTIONS[0] else "←"),
+    Field("server", 0, lambda row, _: printable(row["server"]), left=True, shrinks=True),
+    Field("bytes", 0, lambda row, _: si(row.get("ledger_wire_bytes"), "B")),
+    Field("time", 1, lambda row, _: seconds(row.get("duration_s")), absent="its packets have no time"),
+    Field(
+        "goodput",
+        1,
+        lambda row, d: si(row.get(f"{d}_goodput_bps"), "bit/s"),
+        absent="no data, none of it acknowledged, or all in one flight",
+    ),
+    Field("why", 0, lambda row, _: why(row), left=True, absent="too little was seen for a verdict"),
+    Field(
+        "RTT min",
+        1,
+        lambda row, _: seconds(path_rtt_min_s(row)),
+        absent="neither its handshake nor data with a clean ACK is in the capture",
+    ),
+    Field(
+        "median",
+        3,
+        lambda row, d: seconds(median_of_path_s(row, d)),
+        absent="the capture is not at the sender of the data, or no ACK gives a clean sample",
+    ),
+    Field(
+        "retrans",
+        2,
+        lambda row, d: count(row.get(f"{d}_loss_retransmitted_segments")),
+        absent="no data",
+        warns=_positive("loss_retransmitted_segments"),
+    ),
+    Field(
+        "lost",
+        4,
+        lambda row, d: count(row.get(f"{d}_loss_lost_segments_inferred")),
+        absent="no data",
+        warns=_positive("loss_lost_segments_inferred"),
+    ),
+    Field(
+        "win. limit",
+        5,
+        lambda row, d: share(row.get(f"{d}_window_limited_fraction")),
+        absent="no data, or a window whose scale is unknown",
+        warns=lambda row, d: (row.get(f"{d}_window_limited_fraction") or 0) > 0.1,
+    ),
+    Field(
+        "zero win.",
+        7,
+        lambda row, d: count(row.get(f"{d}_window_zero_windows")),
+        absent="the receiver advertised no window",
+        warns=_positive("window_zero_windows"),
+    ),
+    Field(
+        "pauses",
+        6,
+        lambda row, d: count(row.get(f"{d}_spacing_oversize")),
+        absent="fewer than two data packets",
+        warns=_positive("spacing_oversize"),
+    ),
+    Field("TLS", 4, _tls, absent="no TLS"),
+    Field(
+        "close",
+        8,
+        lambda row, _: str(row.get("close") or ABSENT),
+        warns=lambda r, _: r.get("close") == "reset",
+    ),
+)
+
+
+def main_direction(row: Row) -> str:
+    """The direction that the verdict is about."""
+    forth, back = (row.get(f"{d}_unique_payload_bytes") or 0 for d in DIRECTIONS)
+    return DIRECTIONS[0] if is_on_the_clients_data(forth, back) else DIRECTIONS[1]
+
+
+def show(trace: "Trace", console: "Console", *, limit: int, sort: str = NOTABLE) -> None:
+    """Print the summary."""
+    from rich.text import Text
+
+    for line, style in inputs_lines(trace.header()["inputs"], limit):
+        console.print(Text(line, style), soft_wrap=True)
+    if trace.interrupted:
+        console.print(Text(_INTERRUPTED, "bold yellow"), soft_wrap=True)
+    total = len(trace)
+    console.print()
+    for line in answer_lines(trace.findings, trace.header(), total):
+        console.print(Text(line))
+    dashes: list[str] = []
+    if total:
+        console.print()
+        rows = ordered(trace, sort, limit)
+        fields = connection_fields(trace, rows, console.width, sort)
+        console.print(_table(trace, rows, fields))
+        if limit < total:
+            text = f"{plural(total - limit, 'more connection')} not shown (--limit {total} shows all)"
+            console.print(Text(text, "dim"), soft_wrap=True)
+        dashes = list(_dashes(fields))
+    for number, line in enumerate(beyond_tcp.lines(trace.header())):
+        console.print(Text(line if number else f"\n{line}"), soft_wrap=True)
+    for line in (*dashes, *unmeasured(trace)):
+        console.print(Text(line, "dim"))
+
+
+def _dashes(fields: dict[Field, list[str]]) -> Iterator[str]:
+    """What the dashes of the table mean, column by column."""
+    meant = [f"{field.title}: {field.absent}" for field, texts in fields.items() if field.absent and ABSENT in texts]
+    if meant:
+        yield f"{ABSENT} means: {'; '.join(meant)}."
+
+
+def connection_fields(trace: "Trace", rows: Sequence[int], width: int, sort: str = NOTABLE) -> dict[Field, list[str]]:
+    """These connections, in the columns that fit; that of the order is always there."""
+    read = [trace.row(index) for index in rows]
+    by = _SORTED_BY.get(sort)
+    fields = [replace(field, rank=0) if field.title == by else field for field in _with_file(trace)]
+    cells = {f: [f.text(row, main_direction(row)) for row in read] for f in fields}
+    cells = {f: texts for f, texts in cells.items() if f.rank <= 2 or any(t not in (ABSENT, "0") for t in texts)}
+    return fitting(cells, width)
+
+
+def _with_file(trace: "Trace") -> Sequence[Field]:
+    """All columns; of several captures, with the name of each connection's file."""
+    if len(trace.paths) < 2:
+        return FIELDS
+    names = [printable(name) for name in short_names(trace.paths)]
+    file = Field("file", 0, lambda row, _: names[row["input"]], left=True, shrinks=True)
+    return (FIELDS[0], file, *FIELDS[1:])
+
+
+def _table(trace: "Trace", rows: Sequence[int], fields: dict[Field, list[str]]) -> "Table":
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, _COLUMN_GAP, 0, 0), collapse_padding=True)
+    for field in fields:
+        table.add_column(field.title, justify="left" if field.left else "right", no_wrap=True, overflow="ellipsis")
+    for number, row in enumerate(map(trace.row, rows)):
+        direction = main_direction(row)
+        table.add_row(*(Text(fields[f][number], "yellow" if f.warns(row, direction) else "") for f in fields))
+    return table
+
+
+def fitting(cells: dict[Field, list[str]], width: int) -> dict[Field, list[str]]:
+    """As many of the columns as fit, the most telling first; long names are shortened if that is not all."""
+    if _width(cells) > width:
+        cells = _shrunk(_ADDRESS_WIDTH, cells)
+    for title in _EXPENDABLE:
+        if _width(_shrunk(_LEAST_ADDRESS_WIDTH, _always(cells))) > width:
+            cells = {f: texts for f, texts in cells.items() if f.title != title}
+    for most in range(_ADDRESS_WIDTH, _LEAST_ADDRESS_WIDTH - 1, -1):
+        if _width(_always(cells)) <= width:
+            break
+        cells = _shrunk(most, cells)
+    kept: dict[Field, list[str]] = {}
+    for field in sorted(cells, key=lambda f: f.rank):
+        wider = kept | {field: cells[field]}
+        if field.rank == 0 or _width(wider) <= width:
+            kept = wider
+    return {f: texts for f, texts in cells.items() if f in kept}
+
+
+def _always(cells: dict[Field, list[str]]) -> dict[Field, list[str]]:
+    return {f: texts for f, texts in cells.items() if f.rank == 0}
+
+
+def _width(cells: dict[Field, list[str]]) -> int:
+    widths = (max((len(t) for t in [f.title, *texts]), default=0) for f, texts in cells.items())
+    return sum(width + _COLUMN_GAP for width in widths) - _COLUMN_GAP
+
+
+def _shrunk(width: int, cells: dict[Field, list[str]]) -> dict[Field, list[str]]:
+    return {f: [_shortened(text, width) for text in texts] if f.shrinks else texts for f, texts in cells.items()}
+
+
+def _shortened(text: str, width: int) -> str:
+    if len(text) <= width:
+        return text
+    half = (width - 1) // 2
+    return f"{text[: width - 1 - half]}…{text[-half:]}"
+
+
+def inputs_lines(headers: list[Row], most: int = _INPUTS_SHOWN) -> Iterator[tuple[str, str]]:
+    """A line for each input, and its trouble; of more than `most` inputs only for those with trouble."""
+    if len(headers) > 1:
+        packets, tcp = (sum(header[key] for header in headers) for key in ("packets", "tcp_packets"))
+        yield f"{len(headers):,} captures: {packets:,} packets ({tcp:,} TCP)", "bold"
+    if len(headers) <= most:
+        yield from (line for header in headers for line in input_lines(header))
+        return
+    troubled = [header for header in headers if header["format"] is None or any(trouble(header))]
+    yield from (line for header in troubled[:_INPUTS_SHOWN] for line in input_lines(header))
+    if len(troubled) > _INPUTS_SHOWN:
+        yield f"and {plural(len(troubled) - _INPUTS_SHOWN, 'more capture')} with trouble (see --json)", "yellow"
+
+
+def input_lines(header: Row) -> Iterator[tuple[str, str]]:
+    """What there is to say of one input, with a style for each line."""
+    if header["format"] is None:
+        yield f"{printable(header['path'])}: could not be read", "yellow"
+        return
+    form = header["format"] + (f", {header['compression']}" if header.get("compression") else "")
+    links = ", ".join(_LINKS.get(name, printable(str(name))) for name in header["link_types"]) or "no link type"
+    text = f"{printable(header['path'])}: {form}, {links}, {plural(header['packets'], 'packet')}"
+    text += f" ({header['tcp_packets']:,} TCP)"
+    if header.get("start_ns") is not None and header.get("end_ns") is not None:
+        text += f", {instant(header['start_ns'])} + {seconds((header['end_ns'] - header['start_ns']) / 1e9)}"
+    yield text, "bold"
+    undecoded = header.get("undecoded_packets") or {}
+    if undecoded:
+        reasons = ", ".join(f"{_words(reason)} {number:,}" for reason, number in list(undecoded.items())[:6])
+        yield f"  not analysed: {reasons}", ""
+    yield from ((f"  {line}", "yellow") for line in trouble(header))
+
+
+def trouble(header: Row) -> Iterator[str]:
+    """Damage of the file and loss in the capture: what makes the numbers less than the whole truth."""
+    damage = header.get("damage") or []
+    if damage:
+        first = damage[0]
+        skipped = sum(d["skipped_bytes"] for d in damage)
+        where = f"{printable(first['what'])} at byte {first['offset']:,}"
+        more = f" (first of {len(damage)} places)" if len(damage) > 1 else ""
+        yield f"damage: {where}{more}; {si(skipped, 'B') if skipped else 'nothing'} skipped"
+    capture = header.get("capture") or {}
+    for name, text in (
+        ("dropped_by_kernel", "packets dropped by the capturing kernel"),
+        ("dropped_by_interface", "packets dropped by the interface"),
+    ):
+        if capture.get(name):
+            yield f"capture loss: {capture[name]:,} {text}"
+    if capture.get("unseen_acked_bytes"):
+        yield f"capture loss: {si(capture['unseen_acked_bytes'], 'B')} were acknowledged but are not in the capture"
+    if capture.get("one_direction_connections"):
+        one_way = plural(capture["one_direction_connections"], "connection")
+        yield f"only one direction of {one_way} is in the capture: the other takes another path"
+    yield from time_order(header)
+    if capture.get("packets_without_time"):
+        timeless = capture["packets_without_time"]
+        those = "no packet has" if timeless == header["packets"] else f"{plural(timeless, 'packet')} without"
+        yield f"{those} a plausible time"
+    if capture.get("duplicates"):
+        yield f"{plural(capture['duplicates'], 'packet')} captured twice (left out of the analysis)"
+    if capture.get("clock_steps"):
+        yield f"{plural(capture['clock_steps'], 'step')} of the capture's clock"
+    if capture.get("lag_s"):
+        what = f"one side was recorded {seconds(capture['lag_s'])} late"
+        if capture["lag_removed"]:
+            yield f"{what} (taken away)"
+        else:
+            yield f"{what}: times and retransmissions are wrong; save the capture as a file, which can be read twice"
+
+
+def time_order(header: Row) -> Iterator[str]:
+    """Records out of the order of their times, and capture points whose clocks differ."""
+    disorder = header.get("out_of_time_order") or {}
+    if disorder.get("records"):
+        what = f"{plural(disorder['records'], 'record')} stored out of time order"
+        put = "" if disorder["left"] else " (put in order)"
+        left = f"; {disorder['left']:,} came too late to be put in order" if disorder["left"] else ""
+        yield f"{what}{put}, by up to {seconds(disorder['largest_step_s'])}{left}"
+    capture = header.get("capture") or {}
+    if capture.get("clock_offset_s") is not None:
+        ahead_s = capture["clock_offset_s"]
+        direction = "ahead" if ahead_s > 0 else "behind"
+        missed = "; some copies are too far apart to be found" if capture.get("copies_may_be_missed") else ""
+        yield f"two capture points, the other one's clock {seconds(abs(ahead_s))} {direction} (left out){missed}"
+
+
+def unmeasured(trace: "Trace") -> Iterator[str]:
+    """What could not be measured, in how many connections, and why."""
+    total = len(trace)
+    reasons: list[str] = []
+
+    def note(number: int, what: str) -> None:
+        if number:
+            reasons.append(f"{what} in {'all' if number == total > 1 else f'{number:,}'} of {total:,}")
+
+    trace.load(["handshake_complete", *(f"{d}_{what}" for d in DIRECTIONS for what in ("rtt_samples", "window_scale"))])
+    samples = zip(*(trace.values(f"{d}_rtt_samples") for d in DIRECTIONS), strict=True)
+    note(sum(1 for complete in trace.values("handshake_complete") if complete is False), "handshake incomplete")
+    note(sum(1 for forth, back in samples if not forth and not back), "no clean RTT sample")
+    scales = zip(*(trace.values(f"{d}_window_scale") for d in DIRECTIONS), strict=True)
+    incomplete = trace.values("handshake_complete")
+    unknown = sum(1 for pair, c in zip(scales, incomplete, strict=True) if pair == (None, None) and c is False)
+    note(unknown, "window scale unknown (its handshake was not captured)")
+    if reasons:
+        yield f"Not measured: {'; '.join(reasons)}."
+
+
+_PROVIDER_HEADS = ("conns", "resumed", "bytes", "application", "overhead", "TLS handshake", "TLS rec", "retrans")
+_PROVIDER_TIMES = ("TCP RTT", "TLS time")
+_PROVIDER_DASHES = (
+    f"{ABSENT} means: service: not known; resumed: no TLS; overhead: no application data;"
+    " TCP RTT, TLS time: no complete handshake in the capture."
+)
+
+
+def show_providers(providers: Iterable["Provider"], console: "Console") -> None:
+    """Print connections and their cost by service."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, _COLUMN_GAP, 0, 0))
+    for title in ("provider", "service", "identified by"):
+        table.add_column(title, no_wrap=True)
+    for title in (*_PROVIDER_HEADS, *_PROVIDER_TIMES):
+        table.add_column(title, justify="right", no_wrap=True)
+    rows = [_provider_cells(provider) for provider in providers]
+    for cells in rows:
+        table.add_row(*map(Text, cells))
+    console.print(table)
+    if any(ABSENT in cells for cells in rows):
+        console.print(Text(_PROVIDER_DASHES, "dim"))
+
+
+def _provider_cells(provider: "Provider") -> list[str]:
+    row, sums = provider.as_record(), provider.overhead
+    return [
+        provider.name,
+        provider.service or ABSENT,
+        _identified_by(provider.identified_by),
+        count(sums.connections),
+        f"{sums.tls_resumed}/{sums.tls_connections}" if sums.tls_connections else ABSENT,
+        si(sums.wire_bytes, "B"),
+        si(sums.application_bytes, "B"),
+        ratio(sums.overhead_ratio),
+        *(si(sums.parts[part], "B") for part in ("tls_handshake_bytes", "tls_record_bytes", "retransmitted_bytes")),
+        seconds(_float(row["handshake_rtt_s"])),
+        seconds(_float(row["tls_handshake_s"])),
+    ]
+
+
+_IDENTIFIED_BY = {"sni": "TLS name", "dns": "DNS", "range": "IP range"}
+"""How a service was identified, where the key of the JSON is not a word of the field."""
+
+
+def _identified_by(counts: dict[str, int]) -> str:
+    """What identified most, and how many other ways there were: `TLS name +1`."""
+    most = max(counts, key=lambda by: counts[by])
+    name = _IDENTIFIED_BY.get(most, most)
+    return name if len(counts) == 1 else f"{name} +{len(counts) - 1}"
+
+
+def summary_text(trace: "Trace", *, limit: int, width: int) -> str:
+    """The summary without colour."""
+    from rich.console import Console
+
+    out = io.StringIO()
+    show(trace, Console(file=out, width=width, no_color=True, highlight=False), limit=limit)
+    return out.getvalue()
+
+
+def summary_html(trace: "Trace", limit: int = 20) -> str:
+    """The summary as a notebook shows it."""
+    from html import escape
+
+    lines = [line for line, _ in inputs_lines(trace.header()["inputs"])]
+    if trace.interrupted:
+        lines.append(_INTERRUPTED)
+    rows = [trace.row(index) for index in trace.largest(limit)]
+    head = "".join(f"<th>{escape(f.title)}</th>" for f in FIELDS)
+    body = "".join(
+        f"<tr>{''.join(f'<td>{escape(f.text(row, main_direction(row)))}</td>' for f in FIELDS)}</tr>" for row in rows
+    )
+    left_out = len(trace) - limit
+    more = f"<p>{plural(left_out, 'smaller connection')} not shown</p>" if left_out > 0 else ""
+    return f"<p>{'<br>'.join(map(escape, lines))}</p><table><tr>{head}</tr>{body}</table>{more}"
+
+
+def _words(reason: str) -> str:
+    return printable(reason).replace("_", " ")
+
+
+def _float(value: object) -> float | None:
+    return value if isinstance(value, float) else None

@@ -1,0 +1,34 @@
+"""The JSON Schemas of what vmtrace writes (draft 2020-12), one for each version of each document.
+
+That of an analysis is made of the list of fields (`analysis`), the others of the records of `documents` (`typed`).
+"""
+
+import importlib
+from typing import Any
+
+ANALYSIS = "vmtrace.analysis.1"
+NAMES = (
+    ANALYSIS,
+    *(
+        f"vmtrace.{name}.1"
+        for name in (
+            "comparison", "cost", "discovery_report", "queue_report", "run_report", "runs_comparison", "storage_report",
+            "swarm_report",
+        )
+    ),
+)  # fmt: skip
+"""The schemas that there are."""
+
+
+def load(name: str = ANALYSIS) -> dict[str, Any]:
+    """The schema of a document; `FileNotFoundError` if there is no such schema."""
+    if name not in NAMES:
+        raise FileNotFoundError(f"no schema {name}; there are {', '.join(NAMES)}")
+    if name == ANALYSIS:
+        from vmtrace.analyze.tables.schema.analysis import analysis_schema
+
+        return analysis_schema()
+    from vmtrace.analyze.tables.schema.typed import schema_of
+
+    module = importlib.import_module(f"vmtrace.analyze.tables.schema.documents.{name.split('.')[1]}")
+    return schema_of(module.Document, module.SCHEMA)

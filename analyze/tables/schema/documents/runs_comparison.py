@@ -1,0 +1,89 @@
+"""The records of `vmtrace.runs_comparison/1`."""
+
+from typing import Annotated, Literal, TypedDict
+
+from vmtrace.analyze.tables.schema.typed import Count, Share, bounds
+
+SCHEMA = "vmtrace.runs_comparison/1"
+
+
+class Run(TypedDict):
+    path: Annotated[str, "As given."]
+    name: Annotated[str, "Its name in the table."]
+    id: Annotated[str | None, "Of the run."]
+    status: Annotated[str, "complete, running, interrupted, failed."]
+    plan: Annotated[str | None, "Name of the plan."]
+    scale: Annotated[float | None, "What the plan's sizes were multiplied by."]
+    start_ns: Annotated[int | None, "Unix time."]
+    end_ns: Annotated[int | None, "Unix time."]
+    pairs: Annotated[int, bounds(minimum=1), "Complete pairs; only they are compared."]
+    problems: Annotated[list[str], "What could not be read, one line each."]
+
+
+class Estimate(TypedDict):
+    value: float | None
+    low: Annotated[float | None, "Lower end of the interval."]
+    high: Annotated[float | None, "Upper end of the interval."]
+    n: Annotated[Count, "Values it is made of, both runs together."]
+
+
+class Change(TypedDict):
+    index: Annotated[str | None, "Of the plan; null: all indices together, compared within each."]
+    part: Annotated[Literal["probe", "data", "ping"], "What was measured."]
+    metric: Annotated[str, "As in the reports on runs; the name ends in its unit."]
+    n_before: Annotated[int, bounds(minimum=1), "Transfers (pairs, for ping) with a value."]
+    n_after: Annotated[int, bounds(minimum=1), "Likewise."]
+    median_before: Annotated[float | None, "Null where indices are put together."]
+    median_after: Annotated[float | None, "Likewise."]
+    level_before: Annotated[
+        float,
+        "What the change is between: medians where there is a ratio of them, else means; of all indices, their mean as"
+        " the change weighs them.",
+    ]
+    level_after: Annotated[float, "Likewise."]
+    ratio_of_medians: Estimate
+    difference_of_means: Estimate
+    cliffs_delta: Estimate
+    p: Annotated[Share | None, "Of the permutation test; null if there was none."]
+    p_adjusted: Annotated[Share | None, "For the number of tests (Holm)."]
+    change: Annotated[Literal["higher", "lower"] | None, "Null: no change is established."]
+    reason: Annotated[str | None, "Why there was no test."]
+
+
+class VerdictChangeFactors(TypedDict):
+    """Over all indices that both have."""
+
+    role: Literal["probe", "data"]
+    factor: str
+    difference: Estimate
+    p_adjusted: Share | None
+    change: Literal["higher", "lower"] | None
+
+
+class VerdictChange(TypedDict):
+    """The verdicts of two runs, and each factor's share of a transfer's time in one against the other."""
+
+    before: str
+    after: str
+    factor_before: str | None
+    factor_after: str | None
+    changed: bool | None
+    sentence: str
+    factors: list[VerdictChangeFactors]
+
+
+class Document(TypedDict):
+    """What `vmtrace compare-runs --json` writes. Names end in their unit: _s seconds, _ns Unix nanoseconds, _bps bits
+    per second, _bytes; rates and fractions are shares. A number that could not be measured is null, never 0.
+    Within version 1 keys are only added.
+    """
+
+    schema: Literal["vmtrace.runs_comparison/1"]
+    vmtrace: Annotated[str, "Version."]
+    confidence: Annotated[float, "Of the intervals; 1 - confidence is the chance of any false alarm."]
+    before: Run
+    after: Run
+    tested: Annotated[Count, "Tests that the p values are adjusted for."]
+    changes: list[Change]
+    notes: Annotated[list[str], "What was not compared, and why."]
+    verdicts: VerdictChange
