@@ -20,7 +20,7 @@ from vmtrace.capture.instance_metadata import check_setting
 from vmtrace.capture.interfaces import interface_towards
 from vmtrace.capture.interruption import Interruption
 from vmtrace.capture.provenance import vmtrace_version
-from vmtrace.capture.quantities import shown_bytes
+from vmtrace.capture.quantities import shown_bytes, shown_s
 from vmtrace.capture.settings import CaptureSettings
 from vmtrace.sender.baseline import baseline_of
 from vmtrace.sender.campaign import Campaign, Ended
@@ -29,14 +29,14 @@ from vmtrace.sender.errors import SenderError
 from vmtrace.sender.far_side import FarSide, OverTheWire
 from vmtrace.sender.host_record import begin_host_record
 from vmtrace.sender.instruments import Instruments, RealInstruments
-from vmtrace.sender.link import Link
+from vmtrace.sender.link import Link, Patience
 from vmtrace.sender.plan import Plan, TransferPlan
 from vmtrace.sender.receiver_half import MISSING, ReceiverHalf, fetch_half, missing_half
 from vmtrace.sender.run_folder import COMPLETE, RunFolder, pair_records
 from vmtrace.sender.settings import Settings
 from vmtrace.sender.transfers import Transfers
 from vmtrace.sender.wire.endpoint import Endpoint, plain_host
-from vmtrace.sender.wire.errors import WireError
+from vmtrace.sender.wire.errors import ReceiverBusy, ReceiverGone, WireError
 from vmtrace.sender.wire.program import DONE, FAILED, describe
 from vmtrace.sender.wire.program import INTERRUPTED as BY_SIGNAL
 from vmtrace.sender.wire.records import RunAccepted, RunRequest
@@ -135,7 +135,7 @@ class _Session:
         if self._settings.capture and self._settings.interface is not None:
             self._capture = self._checked_capture(self._settings.interface)
         try:
-            accepted = self.link.accepted
+            accepted = self._reached()
         except KeyboardInterrupt:
             raise SenderError("interrupted before the receiver was reached") from None
         check_limits(self._folder.plan, accepted)
@@ -146,6 +146,24 @@ class _Session:
         self._display.started(self._view(accepted))
         if accepted.capture_refusal is not None:
             self._display.noticed(f"the receiver records no packets: {accepted.capture_refusal}")
+
+    def _reached(self) -> RunAccepted:
+        """The receiver's acceptance. A run that it had is waited for, as one that breaks off; a new one is not."""
+        patience = Patience(self._settings.patience_s)
+        while (accepted := self._accepted(patience)) is None:
+            continue
+        return accepted
+
+    def _accepted(self, patience: Patience) -> RunAccepted | None:
+        try:
+            return self.link.accepted
+        except (ReceiverGone, ReceiverBusy) as error:
+            wait_s = patience.next_wait_s() if self._folder.run_id is not None else None
+            if wait_s is None:
+                raise
+            self._display.noticed(f"{describe(error)}; trying again in {shown_s(wait_s)}")
+            self._interruption.sleep(wait_s)
+            return None
 
     def run_campaign(self) -> Ended:
         """The pairs, with host counters around them."""

@@ -99,6 +99,23 @@ def test_a_receiver_gone_for_good_ends_with_1_and_says_how_to_go_on(new_run: New
     assert len(again.state["sessions"]) == 2
 
 
+def test_a_run_that_goes_on_waits_for_its_receiver_as_long_as_patience_says(new_run: NewRun) -> None:
+    folder = new_run(settings=dataclasses.replace(QUICK, patience_s=1.5), begun=False)
+    first = FakeFarSide()
+    first.refusals = [ReceiverGone("there: refused")]
+    with pytest.raises(ReceiverGone):  # it may be the wrong address
+        Sending(folder, first).run()
+    assert Sending(folder, FakeFarSide([None, raising(KeyboardInterrupt())])).run() != 0
+    away = FakeFarSide()
+    away.refusals = [ReceiverGone("there: refused")] * 2
+    sending = Sending(folder, away)
+    assert sending.run() == 0
+    assert sending.display.notices == [
+        "there: refused; trying again in 1 s",
+        "there: refused; trying again in 500 ms",
+    ]
+
+
 def test_a_disk_too_full_for_the_end_of_the_run_is_one_line_that_says_how_to_go_on(
     new_run: NewRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
