@@ -15,7 +15,7 @@ from vmtrace.analyze.words.units import plural, seconds, share
 _LEAST_S = 0.001
 _LEAST_SHARE = 0.05
 """Of a connection's time: what saves less is no cause."""
-_BESIDE_CONFIDENCE = 0.6
+BESIDE_CONFIDENCE = 0.6
 """Of a kind that is not the connection's verdict, at most."""
 _NO_CAUSE = ("idle",)
 _ONLY_AS_VERDICT = ("client_wait", "application", "setup", "slow_start")
@@ -31,15 +31,15 @@ def find(facts: Facts) -> Iterator[Finding]:
     """One finding for each kind, owner and server, over all connections it held back."""
     groups: defaultdict[tuple[str, str, str], list[_Cause]] = defaultdict(list)
     for one in facts.connections:
-        for kind, owner, saves_s in _entries(one):
+        for kind, owner, saves_s in costs_of(one):
             if facts.is_open(kind, one):
                 groups[kind, owner, one["server"]].append(_Cause(one, saves_s))
     for (kind, owner, server), causes in groups.items():
         yield _finding(kind, owner, server, causes)
 
 
-def _entries(connection: Record) -> Iterator[tuple[str, str, float]]:
-    """Kinds with what they cost, each once: its verdict's, and others that would save a good part of the time."""
+def costs_of(connection: Record) -> Iterator[tuple[str, str, float]]:
+    """Kinds with owner and cost in seconds, each once: the verdict's, and others that cost a good part of the time."""
     verdict = connection.get("verdict") or {}
     saved: defaultdict[str, float] = defaultdict(float)
     owners: dict[str, str] = {}
@@ -63,7 +63,7 @@ def _confidence(kind: str, connection: Record) -> float:
     verdict = connection.get("verdict") or {}
     if verdict.get("factor") == kind:
         return float(verdict["confidence"])
-    return min(_BESIDE_CONFIDENCE, float(verdict.get("confidence") or _BESIDE_CONFIDENCE))
+    return min(BESIDE_CONFIDENCE, float(verdict.get("confidence") or BESIDE_CONFIDENCE))
 
 
 def _finding(kind: str, owner: str, server: str, causes: list[_Cause]) -> Finding:
@@ -90,8 +90,12 @@ def _finding(kind: str, owner: str, server: str, causes: list[_Cause]) -> Findin
 def _sentence(kind: str, server: str, connections: list[Record], cost_s: float, time_s: float, own: str | None) -> str:
     if len(connections) == 1 and own is not None:
         return f"Connection {connections[0]['id']}: {own}"
-    clause = KINDS[kind].clause if kind in KINDS and KINDS[kind].clause else f"{kind.replace('_', ' ')} cost {{time}}"
-    took = clause.format(time=seconds(cost_s))
-    part = f" ({share(min(1.0, cost_s / time_s))} of the time)" if time_s > 0 else ""
     who = f"Connection {connections[0]['id']}" if len(connections) == 1 else plural(len(connections), "connection")
-    return f"{who} to {server}: {took}{part}."
+    return f"{who} to {server}: {cost_words(kind, cost_s, time_s)}."
+
+
+def cost_words(kind: str, cost_s: float, time_s: float) -> str:
+    """`repairing losses took 1.2 s (12 % of the time)`."""
+    clause = KINDS[kind].clause if kind in KINDS and KINDS[kind].clause else f"{kind.replace('_', ' ')} cost {{time}}"
+    part = f" ({share(min(1.0, cost_s / time_s))} of the time)" if time_s > 0 else ""
+    return f"{clause.format(time=seconds(cost_s))}{part}"

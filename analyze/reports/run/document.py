@@ -14,6 +14,7 @@ from vmtrace.analyze.reports.run.results import Choice, RunResults
 from vmtrace.analyze.reports.run.table_records import Record, flat, tables
 from vmtrace.analyze.reports.run.tables import run_baseline
 from vmtrace.analyze.reports.run.two_sides.table import clock_row
+from vmtrace.analyze.reports.run.verdict.findings import run_findings
 from vmtrace.analyze.reports.run.verdict.of_set import verdict_changes
 from vmtrace.analyze.reports.run.verdict.records import (
     csv_tables,
@@ -65,6 +66,7 @@ def _run(results: RunResults, choice: Choice) -> Record:
         },
         "clock": asdict(clock_row(results)),
         "drawn_pair": {"sequence": choice.pair.sequence, "reason": choice.reason},
+        "findings": [one.as_record() for one in run_findings(results)],
         "verdict": verdict_record(results),
         "pair_verdicts": pair_verdict_records(results),
         **tables(results),

@@ -311,7 +311,7 @@ def judged_of(flows: Sequence[tuple[Flow, dict[str, Any]]]) -> Judged | None:
     if verdict is None or verdict["direction"] != largest.direction:
         return None
     all_s = sum(limit["time_s"] for limit in record[largest.direction]["limits"])
-    return of_record(verdict, largest.side, all_s, largest.get("unique_payload_bytes") or 0)
+    return of_record(record, largest.side, all_s, largest.get("unique_payload_bytes") or 0)
 
 
 def verdict_fields(found: Judged) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from vmtrace.analyze.read.records.run import ROLES
 from vmtrace.analyze.reports.run.results import RunResults
 from vmtrace.analyze.reports.run.variation.findings import variation
 from vmtrace.analyze.reports.run.variation.words import spread_sentence
+from vmtrace.analyze.reports.run.verdict.findings import finding_lines
 from vmtrace.analyze.reports.run.verdict.of_run import FactorShare, RunVerdict, run_verdicts
 from vmtrace.analyze.reports.run.verdict.of_set import verdict_changes
 from vmtrace.analyze.reports.run.verdict.words import confidence_words, place
@@ -50,7 +51,7 @@ def run_verdict_part(run: RunResults) -> tuple[Block, ...]:
     others = Lines(
         tuple(f"{_NAMES[part.scope]}: {part.sentence}{confidence_words(part)}" for part in parts if part.judged)
     )
-    return (*_what_if(whole), *_evidence(whole), others, spread, _factors(whole))
+    return (Lines(tuple(finding_lines(run))), *_what_if(whole), *_evidence(whole), others, spread, _factors(whole))
 
 
 def _spread(run: RunResults) -> list[str]:

@@ -7,6 +7,7 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from vmtrace.analyze.findings.rules.causes import costs_of
 from vmtrace.analyze.words.verdict import is_open
 
 Agreement = Literal["one_side", "agree", "disagree", "one_open", "both_open"]
@@ -52,6 +53,15 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
+class Cost:
+    """By how much shorter the transfer would have been without one kind of its account."""
+
+    kind: str
+    owner: str
+    saves_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class Judged:
     """A verdict on a transfer."""
 
@@ -68,6 +78,13 @@ class Judged:
     """By the captures that it is made of, that of the data's sender first."""
     decided_by: str | None = None
     """What settled a disagreement."""
+    costs: tuple[Cost, ...] = ()
+    """Of the capture that the verdict is of; empty where nothing would save a good part of the time."""
+
+    @property
+    def saves_s(self) -> float | None:
+        """What the verdict's own factor costs; None where its account does not say."""
+        return next((one.saves_s for one in self.costs if one.kind == self.factor), None)
 
     @property
     def is_open(self) -> bool:
@@ -84,8 +101,9 @@ class Judged:
         return json.dumps(asdict(self))
 
 
-def of_record(verdict: dict[str, Any], side: str, all_s: float, payload_bytes: int) -> Judged:
-    """The engine's verdict on a connection; `all_s` is the time that its limits are of."""
+def of_record(connection: dict[str, Any], side: str, all_s: float, payload_bytes: int) -> Judged:
+    """The engine's verdict on a connection, which must have one; `all_s` is the time that its limits are of."""
+    verdict = connection["verdict"]
     what_if = tuple(
         WhatIf(
             one["change"],
@@ -110,6 +128,7 @@ def of_record(verdict: dict[str, Any], side: str, all_s: float, payload_bytes: i
         undetermined_between=tuple(verdict["undetermined_between"]),
         agreement="one_side",
         said=(Said(side, verdict["factor"], verdict["confidence"], verdict["sentence"]),),
+        costs=tuple(Cost(*one) for one in costs_of(connection)),
     )
 
 
@@ -127,6 +146,7 @@ def of_json(kept: str | None) -> Judged | None:
         "evidence": tuple(Proof(**(one | {"frames": tuple(one["frames"])})) for one in content["evidence"]),
         "what_if": tuple(WhatIf(**one) for one in content["what_if"]),
         "said": tuple(Said(**one) for one in content["said"]),
+        "costs": tuple(Cost(**one) for one in content["costs"]),
         "undetermined_between": tuple(content["undetermined_between"]),
     }
     return Judged(**(content | parts))

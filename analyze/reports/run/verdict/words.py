@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 from vmtrace.analyze.reports.run.results import RunResults
 from vmtrace.analyze.reports.run.verdict.evidence import Evidence
+from vmtrace.analyze.reports.run.verdict.findings import finding_lines
 from vmtrace.analyze.reports.run.verdict.of_run import RunVerdict, run_verdicts
-from vmtrace.analyze.words.units import count, printable
+from vmtrace.analyze.words.units import count, printable, share
 
 _PIECES_SHOWN = 3
 
@@ -19,13 +20,14 @@ def verdict_lines(results: RunResults) -> Iterator[str]:
     for part in parts:
         if part.judged and part.factor != whole.factor:
             yield f"  {part.scope}: {part.sentence}{confidence_words(part)}"
+    yield from (f"  {line}" for line in finding_lines(results))
     for piece in whole.evidence[:_PIECES_SHOWN]:
         yield f"  see {place(piece)}: {piece.text}; {piece.display_filter}"
 
 
 def confidence_words(found: RunVerdict) -> str:
-    """` (confidence 0.87)`, if there is any."""
-    return "" if found.confidence is None else f" (confidence {found.confidence:.2f})"
+    """` (confidence 87.1 %)`, if there is any."""
+    return "" if found.confidence is None else f" (confidence {share(found.confidence)})"
 
 
 def place(piece: Evidence) -> str:

@@ -302,6 +302,28 @@ class RoleVerdict(TypedDict):
     reason: str | None
 
 
+class FindingTransfer(TypedDict):
+    """A transfer that a finding concerns."""
+
+    sequence: Count
+    role: Literal["probe", "data"]
+
+
+class RunFinding(TypedDict):
+    """What held transfers of the run back, the costliest first; the kinds are those of docs/findings.md."""
+
+    kind: str
+    sentence: str
+    confidence: Share
+    cost_s: Annotated[Positive | None, "By how much shorter the transfers would have been without it, all together."]
+    share: Annotated[Share | None, "Of the time of all transfers that can be judged."]
+    owner: str
+    evidence: Annotated[list[Evidence], bounds(maxItems=10)]
+    remedy: str
+    transfers: Annotated[list[FindingTransfer], "The first 20, the costliest first.", bounds(maxItems=20)]
+    transfers_count: Count
+
+
 class RunVerdictByRole(TypedDict):
     """The same over probes and over data transfers."""
 
@@ -422,6 +444,7 @@ class Run(TypedDict):
     influences: list[Influence]
     two_sides: list[TwoSidesRow]
     limits: list[LimitRow]
+    findings: Annotated[list[RunFinding], bounds(maxItems=20)]
     verdict: RunVerdict
     pair_verdicts: list[PairVerdict]
     limit_influences: list[LimitInfluence]
