@@ -44,7 +44,7 @@ def write_csv(trace: "Trace", folder: Path, packets_of: Sequence[int], provenanc
             for piece in pieces:
                 writer.write_table(_without_dictionaries(piece))
 
-    _write_all(_tables(trace, packets_of), folder, "csv", write_table)
+    _write_all(tables(trace, packets_of), folder, "csv", write_table)
     with writing(folder / "provenance.json") as out:
         out.write(json.dumps(provenance, indent=2).encode() + b"\n")
 
@@ -70,7 +70,7 @@ def write_parquet(trace: "Trace", folder: Path, packets_of: Sequence[int], prove
                 writer.write_table(group.unify_dictionaries().replace_schema_metadata(metadata))
                 some = list(islice(pieces, 1))
 
-    _write_all(_tables(trace, packets_of), folder, "parquet", write_table)
+    _write_all(tables(trace, packets_of), folder, "parquet", write_table)
 
 
 def write_providers_csv(records: Sequence[dict[str, str | int | float | None]], folder: Path) -> None:
@@ -82,7 +82,7 @@ def write_providers_csv(records: Sequence[dict[str, str | int | float | None]], 
         write(pa.Table.from_pylist(list(records)), out)
 
 
-def _tables(trace: "Trace", packets_of: Sequence[int]) -> Iterator[tuple[str, _Pieces]]:
+def tables(trace: "Trace", packets_of: Sequence[int]) -> Iterator[tuple[str, _Pieces]]:
     """The tables by name, each in pieces, of which there is at least one."""
     yield "connections", trace.connection_tables(_ROWS_AT_ONCE)
     yield "findings", iter((_findings(trace),))

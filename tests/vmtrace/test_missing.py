@@ -50,6 +50,7 @@ CASES = [
     ("distributed", "corpus analyze samples --out out --workers 2"),
     ("dask", "corpus analyze samples --out out --workers 2"),
     ("duckdb", "corpus query samples SELECT"),
+    ("duckdb", "query SELECT samples/tls13.pcap"),
     ("dns", "discover run www.example.com --out out"),
     ("cryptography", "discover run www.example.com --out out"),
     ("airportsdata", "discover report run"),

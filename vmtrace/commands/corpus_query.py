@@ -26,8 +26,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Ask; returns the exit status."""
+    from vmtrace.analyze.tables.query import shown
     from vmtrace.commands.outputs import answer
-    from vmtrace.corpus.query import ask, shown
+    from vmtrace.corpus.query import ask
 
     rows = ask(arguments.results, arguments.question, arguments.endpoint_url)
     with answer():
