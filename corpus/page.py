@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from vmtrace.analyze.charts.chart import Axis, Chart, Panel, Series, span, time_unit
-from vmtrace.analyze.pages.blocks import Cell, Column, Figures, Page, Row, Section, Shares, Table, Text, summary
+from vmtrace.analyze.pages.blocks import Figures, Page, Section, Shares, Text, summary
 from vmtrace.analyze.pages.causes import COLOURS, NOT_JUDGED, cause_shares
 from vmtrace.analyze.pages.write import write_report_page
+from vmtrace.analyze.tables.table import Cell, Column, Table, shown
 from vmtrace.analyze.words.human_causes import factor_name
 from vmtrace.analyze.words.units import plural, printable, seconds
 from vmtrace.corpus.engine import Record
@@ -91,30 +92,33 @@ def _faults(inputs: Sequence[Record]) -> tuple[str, ...]:
 
 
 def _worst(overview: Overview) -> Table:
-    heads = ("id", "client", "server", "start", "slowed [s]", "data [MB]", "RTT min [ms]", "loss [%]", "why")
-    columns = tuple(Column(head, left=place in {1, 2, 3, 8}, wraps=place == 8) for place, head in enumerate(heads))
-    return Table(columns, tuple(map(_worst_row, overview.worst_rows())), sortable=True)
+    return shown(_WORST, overview.worst_rows(), row_id=lambda row: f"connection-{row['id']}", sortable=True)
 
 
-def _worst_row(row: dict[str, Any]) -> Row:
-    rtt_s = _least(row["client_to_server_rtt_min_s"], row["server_to_client_rtt_min_s"])
+def _rtt_s(row: dict[str, Any]) -> float | None:
+    return _least(row["client_to_server_rtt_min_s"], row["server_to_client_rtt_min_s"])
+
+
+def _loss(row: dict[str, Any]) -> float | None:
     rates = (row["client_to_server_loss_loss_rate"], row["server_to_client_loss_loss_rate"])
-    known = [rate for rate in rates if rate is not None]
-    wire_mb = (row["ledger_wire_bytes"] or 0) / 1e6
-    return Row(
-        (
-            Cell(str(row["id"]), row["id"]),
-            printable(row["client"]),
-            printable(row["server"]),
-            _time(row["start_ns"]),
-            Cell(f"{row['slowed_s']:.3f}", row["slowed_s"]),
-            Cell(f"{wire_mb:.3f}", wire_mb),
-            Cell("" if rtt_s is None else f"{1e3 * rtt_s:.2f}", rtt_s),
-            Cell(f"{100 * max(known):.2f}" if known else "", max(known) if known else None),
-            printable(row["verdict_sentence"] or ""),
-        ),
-        id=f"connection-{row['id']}",
-    )
+    return max((rate for rate in rates if rate is not None), default=None)
+
+
+def _number(value: float | None, digits: int, factor: float = 1.0) -> Cell:
+    return Cell("" if value is None else f"{factor * value:.{digits}f}", value)
+
+
+_WORST: tuple[Column[dict[str, Any]], ...] = (
+    Column("id", lambda row: Cell(str(row["id"]), row["id"])),
+    Column("client", lambda row: printable(row["client"]), left=True),
+    Column("server", lambda row: printable(row["server"]), left=True),
+    Column("start", lambda row: _time(row["start_ns"]), left=True),
+    Column("slowed [s]", lambda row: _number(row["slowed_s"], 3)),
+    Column("data [MB]", lambda row: _number((row["ledger_wire_bytes"] or 0) / 1e6, 3)),
+    Column("RTT min [ms]", lambda row: _number(_rtt_s(row), 2, 1e3)),
+    Column("loss [%]", lambda row: _number(_loss(row), 2, 100)),
+    Column("why", lambda row: printable(row["verdict_sentence"] or ""), left=True, wraps=True),
+)
 
 
 def _by_hour(overview: Overview) -> Chart:
@@ -159,61 +163,55 @@ def _is_wide(series: Sequence[Series]) -> bool:
     return found is not None and found[1] > 100 * found[0]
 
 
+_SUMS: tuple[Column[tuple[Any, ...]], ...] = (
+    Column("connections", lambda one: _count(one[-1].connections)),
+    Column("on the wire [MB]", lambda one: _sum(one[-1].wire_bytes / 1e6)),
+    Column("slowed [s]", lambda one: _sum(one[-1].slowed_s)),
+)
+"""Of a sum, which is last in a record."""
+_CAUSES: tuple[Column[tuple[Any, ...]], ...] = (Column("why", lambda one: str(one[0]), left=True), *_SUMS)
+_PLACES: tuple[Column[tuple[Any, ...]], ...] = (
+    Column("client", lambda one: printable(one[0]), left=True),
+    Column("server", lambda one: printable(one[1]), left=True),
+    Column("hour", lambda one: _time(one[2]), left=True),
+    Column("why", lambda one: str(one[3]), left=True),
+    *_SUMS,
+)
+_CAPTURES: tuple[Column[Record], ...] = (
+    Column("capture", lambda one: printable(one["path"]), left=True, wraps=True),
+    Column("format", lambda one: one["format"] or "unreadable", left=True),
+    Column("packets", lambda one: _count(one["packets"])),
+    Column("TCP", lambda one: _count(one["tcp_packets"])),
+    Column("damage", lambda one: Cell(str(len(one["damage"])), len(one["damage"]))),
+)
+
+
 def _causes(overview: Overview) -> Table:
-    columns = (Column("why", left=True), Column("connections"), Column("on the wire [MB]"), Column("slowed [s]"))
-    ranked = sorted(overview.causes.items(), key=lambda one: -one[1].slowed_s)
-    return Table(columns, tuple(Row((cause, *_sum_cells(one))) for cause, one in ranked), sortable=True)
+    return shown(_CAUSES, sorted(overview.causes.items(), key=lambda one: -one[1].slowed_s), sortable=True)
 
 
 def _places(overview: Overview) -> tuple[Text | Table, ...]:
-    heads = ("client", "server", "hour", "why")
-    numbers = ("connections", "on the wire [MB]", "slowed [s]")
-    columns = (*(Column(head, left=True) for head in heads), *map(Column, numbers))
-    rows = tuple(
-        Row((printable(client), printable(server), _time(hour_ns), cause, *_sum_cells(one)))
-        for (client, server, hour_ns, cause), one in overview.worst_places(_PLACES_SHOWN)
-    )
-    notes = (
-        [f"The {_PLACES_SHOWN} slowed for longest; all are in connections/*.parquet."]
-        if len(rows) == _PLACES_SHOWN
-        else []
-    )
+    made = shown(_PLACES, ((*key, one) for key, one in overview.worst_places(_PLACES_SHOWN)), sortable=True)
+    notes = []
+    if len(made.rows) == _PLACES_SHOWN:
+        notes.append(f"The {_PLACES_SHOWN} slowed for longest; all are in connections/*.parquet.")
     if overview.places_left_out:
         notes.append(f"{overview.places_left_out:,} connections of further host pairs are not in this table.")
-    return *(Text(note, "hint") for note in notes), Table(columns, rows, sortable=True)
+    return *(Text(note, "hint") for note in notes), made
 
 
 def _captures(inputs: Sequence[Record]) -> tuple[Text | Table, ...]:
-    columns = (
-        Column("capture", left=True, wraps=True),
-        Column("format", left=True),
-        Column("packets"),
-        Column("TCP"),
-        Column("damage"),
-    )
-    rows = tuple(
-        Row(
-            (
-                printable(one["path"]),
-                one["format"] or "unreadable",
-                Cell(f"{one['packets']:,}", one["packets"]),
-                Cell(f"{one['tcp_packets']:,}", one["tcp_packets"]),
-                Cell(str(len(one["damage"])), len(one["damage"])),
-            )
-        )
-        for one in inputs[:_INPUTS_SHOWN]
-    )
-    more = len(inputs) - len(rows)
-    return *((Text(f"And {more:,} more.", "hint"),) if more > 0 else ()), Table(columns, rows, sortable=True)
+    more = len(inputs) - _INPUTS_SHOWN
+    made = shown(_CAPTURES, inputs[:_INPUTS_SHOWN], sortable=True)
+    return *((Text(f"And {more:,} more.", "hint"),) if more > 0 else ()), made
 
 
-def _sum_cells(one: Any) -> tuple[Cell, Cell, Cell]:
-    wire_mb = one.wire_bytes / 1e6
-    return (
-        Cell(f"{one.connections:,}", one.connections),
-        Cell(f"{wire_mb:,.3f}", wire_mb),
-        Cell(f"{one.slowed_s:,.3f}", one.slowed_s),
-    )
+def _sum(value: float) -> Cell:
+    return Cell(f"{value:,.3f}", value)
+
+
+def _count(value: int) -> Cell:
+    return Cell(f"{value:,}", value)
 
 
 def _least(*values: float | None) -> float | None:

@@ -1,18 +1,15 @@
 """The JSON document `vmtrace.comparison/1` (`docs/compare.md`), and the same as CSV files."""
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from vmtrace.analyze.compare.clock import Clock
 from vmtrace.analyze.compare.comparison import Capture, Comparison, ConnectionResult, DirectionResult
 from vmtrace.analyze.compare.gaps import Gap, Location
-from vmtrace.analyze.read.atomic import make_folder, writing
+from vmtrace.analyze.tables.csv_files import write_table, write_tables
 from vmtrace.analyze.tables.provenance import command_line
 from vmtrace.analyze.trace import version
 
@@ -122,22 +119,11 @@ def _gap(gap: Gap) -> Record:
 
 def write_csv(comparison: Comparison, folder: Path) -> None:
     """Write connections.csv (a row for each direction of each), gaps.csv, clock-steps.csv and provenance.json."""
-    from pyarrow.csv import write_csv as write
-
-    make_folder(folder)
     content = document(comparison)
-    rows = list(_direction_rows(content))
-    tables = {
-        "connections": (rows, list(rows[0])),
-        "gaps": (list(_gap_rows(content)), _GAP_COLUMNS),
-        "clock-steps": (content["clock"]["steps"], _STEP_COLUMNS),
-    }
-    for name, (records, columns) in tables.items():
-        with writing(folder / f"{name}.csv") as out:
-            write(pa.table({column: [record[column] for record in records] for column in columns}), out)
     facts = {name: content[name] for name in ("schema", "vmtrace", "sender", "receiver", "clock")}
-    with writing(folder / "provenance.json") as out:
-        out.write(json.dumps({**facts, "command": command_line()}, indent=2).encode() + b"\n")
+    write_tables({"connections": list(_direction_rows(content))}, {**facts, "command": command_line()}, folder)
+    write_table(folder, "gaps", list(_gap_rows(content)), _GAP_COLUMNS)
+    write_table(folder, "clock_steps", content["clock"]["steps"], _STEP_COLUMNS)
 
 
 def _direction_rows(content: Record) -> Iterator[Record]:

@@ -1,16 +1,17 @@
 """The short answer on the terminal: the clock in a line, a table of connections, where the pauses were made."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
 from vmtrace.analyze.compare.clock import Clock
 from vmtrace.analyze.compare.comparison import Comparison, ConnectionResult, DirectionResult
+from vmtrace.analyze.tables.table import Column, Table, shown
 from vmtrace.analyze.words.units import ABSENT, count, plural, printable, seconds, share
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Table as RichTable
 
 _SHOWN = 20
 
@@ -56,57 +57,68 @@ def clock_line(clock: Clock) -> str:
     return f"clock: the receiver's is {offset}{skew}{steps}{': ' if shown else ''}{shown}"
 
 
-_HEADS = ("connection", "way", "sent", "lost", "rate", "not captured", "delay min", "median", "p99", "pauses")
-_LEFT = ("connection", "way")
 _GIVE_WAY = ("delay min", "rate", "p99", "not captured", "way", "pauses", "median")
 """Columns that a narrow terminal leaves out, in this order: who, sent and lost are always there."""
 _GAP = 2
 
 
-def table(comparison: Comparison, width: int = 100) -> "Table":
+class _Shown(NamedTuple):
+    """One direction of a connection, and what its row is called."""
+
+    name: str
+    way: str
+    part: DirectionResult
+
+
+_COLUMNS: tuple[Column[_Shown], ...] = (
+    Column("connection", lambda one: one.name, left=True),
+    Column("way", lambda one: one.way, left=True),
+    Column("sent", lambda one: count(one.part.sent_segments)),
+    Column("lost", lambda one: count(one.part.lost_in_network) + ("?" if one.part.undecided_segments else "")),
+    Column("rate", lambda one: share(one.part.lost_rate)),
+    Column("not captured", lambda one: count(one.part.not_captured)),
+    Column("delay min", lambda one: seconds(one.part.one_way_delay.min_s)),
+    Column("median", lambda one: seconds(one.part.one_way_delay.median_s)),
+    Column("p99", lambda one: seconds(one.part.one_way_delay.p99_s)),
+    Column("pauses", lambda one: count(len(one.part.gaps))),
+)
+
+
+def table(comparison: Comparison, width: int = 100) -> "RichTable":
     """One row for each direction of each connection, the connections with most packets first; the columns that fit."""
-    from rich.table import Table
+    from rich.table import Table as RichTable
     from rich.text import Text
 
     connections = sorted(comparison.connections, key=lambda one: -one.matched_packets)[:_SHOWN]
-    rows = [dict(zip(_HEADS, cells, strict=True)) for one in connections for cells in _rows(one)]
-    heads = _fitting(rows, width)
-    made = Table(box=None, pad_edge=False, header_style="bold", padding=(0, _GAP, 0, 0), collapse_padding=True)
-    for head in heads:
-        made.add_column(head, justify="left" if head in _LEFT else "right", no_wrap=True, overflow="ellipsis")
-    for row in rows:
-        made.add_row(*(Text(row[head]) for head in heads))
+    cells = shown(_COLUMNS, (row for one in connections for row in _rows(one)))
+    places = _fitting(cells, width)
+    made = RichTable(box=None, pad_edge=False, header_style="bold", padding=(0, _GAP, 0, 0), collapse_padding=True)
+    for column in (cells.columns[place] for place in places):
+        made.add_column(column.title, justify="left" if column.left else "right", no_wrap=True, overflow="ellipsis")
+    for row in cells.rows:
+        made.add_row(*(Text(row.texts[place]) for place in places))
     return made
 
 
-def _fitting(rows: Sequence[dict[str, str]], width: int) -> list[str]:
-    heads = list(_HEADS)
+def _fitting(table: Table, width: int) -> list[int]:
+    widths = [
+        max(len(text) for text in (head, *(row.texts[place] for row in table.rows))) + _GAP
+        for place, head in enumerate(table.head)
+    ]
+    places = list(range(len(widths)))
     for name in _GIVE_WAY:
-        if (
-            sum(max(len(text) for text in (head, *(row[head] for row in rows))) + _GAP for head in heads) - _GAP
-            <= width
-        ):
+        if sum(widths[place] for place in places) - _GAP <= width:
             break
-        heads.remove(name)
-    return heads
+        places.remove(table.head.index(name))
+    return places
 
 
-def _rows(one: ConnectionResult) -> Iterator[tuple[str, ...]]:
+def _rows(one: ConnectionResult) -> Iterator[_Shown]:
     ends = (one.sender_client, one.sender_server)
     ends = ends if one.client_at == "sender" else ends[::-1]
     for place, (part, arrow) in enumerate(zip(one.directions(), ("→", "←"), strict=True)):
         name = f"{one.id} {printable(ends[0])}" if place == 0 else f"{' ' * len(str(one.id))} {printable(ends[1])}"
-        yield (name, arrow, *_cells(part))
-
-
-def _cells(part: DirectionResult) -> Iterator[str]:
-    delay = part.one_way_delay
-    yield count(part.sent_segments)
-    yield count(part.lost_in_network) + ("?" if part.undecided_segments else "")
-    yield share(part.lost_rate)
-    yield count(part.not_captured)
-    yield from (seconds(value) for value in (delay.min_s, delay.median_s, delay.p99_s))
-    yield count(len(part.gaps))
+        yield _Shown(name, arrow, part)
 
 
 def notes(comparison: Comparison) -> Iterator[str]:

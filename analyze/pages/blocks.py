@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from vmtrace.analyze.charts.chart import Chart
+from vmtrace.analyze.tables.table import Table
 from vmtrace.analyze.words.palette import Hatch
 from vmtrace.analyze.words.units import plural
 
@@ -31,45 +32,6 @@ class Lines:
     title: str = ""
     troubles: tuple[str, ...] = ()
     kind: ClassVar[str] = "lines"
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A cell of a table."""
-
-    text: str
-    key: float | None = None
-    """The number behind the text, by which rows are sorted. In a column of numbers None comes last."""
-    colour: str | None = None
-    """Of a mark before the text."""
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """The head of a column. Texts begin at the left, numbers end at the right; long texts wrap."""
-
-    title: str
-    left: bool = False
-    wraps: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """Cells in the order of the columns. `id` is the target of a link, as from a point of a figure."""
-
-    cells: tuple[Cell | str, ...]
-    total: bool = False
-    id: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """Rows under heads. One that is `sortable` has a search and shows its rows page by page, if there are many."""
-
-    columns: tuple[Column, ...]
-    rows: tuple[Row, ...]
-    sortable: bool = False
-    kind: ClassVar[str] = "table"
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,13 +150,3 @@ def summary(title: str, troubles: Sequence[str], items: Sequence[str], what: str
     if not counts:
         return (shown,) if title or troubles or items else ()
     return shown, Fold(" and ".join(counts), (Lines(more, troubles=more_troubles),))
-
-
-def table(head: Sequence[str], rows: Iterable[tuple[Sequence[str], bool]], left: Iterable[int] = ()) -> Table:
-    """A table of texts that is not sorted, each row with whether it is one of totals.
-
-    The first column and those in `left` begin at the left.
-    """
-    begins_left = {0, *left}
-    columns = tuple(Column(title, left=place in begins_left) for place, title in enumerate(head))
-    return Table(columns, tuple(Row(tuple(cells), total) for cells, total in rows))

@@ -1,11 +1,11 @@
 """Parts that the pages on runs share: figures after the first, what a run was, and tables of texts behind folds."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from vmtrace.analyze.charts.chart import Chart
-from vmtrace.analyze.pages.blocks import Block, Column, Figures, Fold, Row, Section, summary
-from vmtrace.analyze.pages.blocks import Table as Shown
-from vmtrace.analyze.tables.text_table import Table
+from vmtrace.analyze.pages.blocks import Block, Figures, Fold, Section, summary
+from vmtrace.analyze.tables.table import Table
 from vmtrace.analyze.words.units import plural
 
 _OPEN = frozenset({"beside", "throughput"})
@@ -30,21 +30,19 @@ def section(one: Table) -> Section:
     """A table of texts as a section of its own; a long one stands behind a fold."""
     if one.name in _OPEN or len(one.rows) <= _FEW_ROWS:
         return open_section(one)
-    block = Fold(plural(len(one.rows), "row"), (_rows(one),))
+    block = Fold(plural(len(one.rows), "row"), (_laid_out(one),))
     return Section(one.name, one.title, (block,), hint=one.hint, wide=True)
 
 
 def open_section(one: Table) -> Section:
     """A table of texts as a section of its own, never behind a fold."""
-    return Section(one.name, one.title, (_rows(one),), hint=one.hint, wide=True)
+    return Section(one.name, one.title, (_laid_out(one),), hint=one.hint, wide=True)
 
 
-def _rows(one: Table) -> Shown:
-    columns = tuple(_column(one, place) for place in range(len(one.head)))
-    return Shown(columns, tuple(Row(cells) for cells in one.rows))
-
-
-def _column(one: Table, place: int) -> Column:
+def _laid_out(one: Table) -> Table:
     """Names begin at the left; a sentence does, too, and wraps."""
-    wraps = any(len(row[place]) > _SENTENCE for row in one.rows)
-    return Column(one.head[place], left=place < one.left or wraps, wraps=wraps)
+    columns = []
+    for place, column in enumerate(one.columns):
+        wraps = any(len(row.texts[place]) > _SENTENCE for row in one.rows)
+        columns.append(replace(column, left=column.left or wraps, wraps=wraps))
+    return replace(one, columns=tuple(columns))

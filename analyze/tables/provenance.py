@@ -33,6 +33,11 @@ def of(trace: "Trace", *, anonymous: bool) -> Provenance:
     return facts
 
 
+def of_report(schema: str, **sources: object) -> dict[str, object]:
+    """Facts about a report: what its runs are, by the name that the report has for them."""
+    return {"schema": schema, "vmtrace": _engine.VERSION, "command": command_line(), **sources}
+
+
 def command_line() -> str:
     """As it was typed, without the folder of the program."""
     return shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]) if sys.argv else ""

@@ -4,10 +4,11 @@ A number is never broken over lines: texts are, down to a few letters. What does
 phone: the row's name, then each value with the title of its column.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from vmtrace.analyze.tables.text_table import Table
+from vmtrace.analyze.tables.table import Row, Table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -21,56 +22,50 @@ _BETWEEN = 2
 
 def terminal_table(table: Table, width: int, *, several: bool = True) -> "RenderableType":
     """For a terminal of so many columns; without the column of the run where there is only one."""
-    first = 0 if several or table.head[0] != "run" else 1
-    head, left = table.head[first:], table.left - first
-    rows = [row[first:] for row in table.rows]
-    if fits(head, rows, left, width):
-        return _side_by_side(head, rows, left)
+    if not several and table.head[0] == "run":
+        table = replace(table, columns=table.columns[1:], rows=tuple(Row(row.cells[1:]) for row in table.rows))
+    if fits(table, width):
+        return _side_by_side(table)
     from rich.console import Group
 
-    return Group(*(line for row in rows for line in _card(head, row, left)))
+    return Group(*(line for row in table.rows for line in _card(table, row)))
 
 
-def fits(head: Sequence[str], rows: Sequence[Sequence[str]], left: int, width: int) -> bool:
+def fits(table: Table, width: int) -> bool:
     """True if so many columns of a terminal are enough, with texts broken as far as they may be."""
-    return _least_width(head, rows, left) <= width
+    needed = _BETWEEN * (len(table.columns) - 1)
+    for place, title in enumerate(table.head):
+        needed += max(_least_width(table, place), *(len(word) for word in title.split() or [""]))
+    return needed <= width
 
 
-def _least_width(head: Sequence[str], rows: Sequence[Sequence[str]], left: int) -> int:
-    needed = 0
-    for place, title in enumerate(head):
-        longest = max((len(row[place]) for row in rows), default=0)
-        if place < left or _is_sentences(rows, place):
-            longest = min(longest, _LEAST_TEXT)
-        needed += max(longest, *(len(word) for word in title.split() or [""]))
-    return needed + _BETWEEN * (len(head) - 1)
+def _least_width(table: Table, place: int) -> int:
+    longest = max((len(row.texts[place]) for row in table.rows), default=0)
+    return min(longest, _LEAST_TEXT) if _is_text(table, place) else longest
 
 
-def _is_sentences(rows: Sequence[Sequence[str]], place: int) -> bool:
-    return any(row[place].count(" ") > _BETWEEN for row in rows)
+def _is_text(table: Table, place: int) -> bool:
+    return table.columns[place].left or any(row.texts[place].count(" ") > _BETWEEN for row in table.rows)
 
 
-def _side_by_side(head: Sequence[str], rows: Sequence[Sequence[str]], left: int) -> "RenderableType":
+def _side_by_side(table: Table) -> "RenderableType":
     from rich.table import Table as RichTable
     from rich.text import Text
 
     drawn = RichTable(box=None, pad_edge=False, header_style="bold", padding=(0, _BETWEEN, 0, 0))
-    for place, title in enumerate(head):
-        is_text = place < left or _is_sentences(rows, place)
-        widest = max((len(row[place]) for row in rows), default=0)
-        least = min(widest, _LEAST_TEXT) if is_text else widest
-        justify = "left" if is_text else "right"
-        drawn.add_column(title, justify=justify, overflow="fold", min_width=least)  # type: ignore[arg-type]
-    for row in rows:
-        drawn.add_row(*map(Text, row))
+    for place, title in enumerate(table.head):
+        justify = "left" if _is_text(table, place) else "right"
+        drawn.add_column(title, justify=justify, overflow="fold", min_width=_least_width(table, place))  # type: ignore[arg-type]
+    for row in table.rows:
+        drawn.add_row(*map(Text, row.texts))
     return drawn
 
 
-def _card(head: Sequence[str], row: Sequence[str], left: int) -> "Iterator[Text]":
+def _card(table: Table, row: Row) -> "Iterator[Text]":
     from rich.text import Text
 
-    names = [cell.strip() for place, cell in enumerate(row) if cell.strip() and (place < left or not head[place])]
-    yield Text(", ".join(names), "bold")
-    for title, cell in zip(head[left:], row[left:], strict=True):
-        if title and cell.strip():
-            yield Text(f"  {title}: {cell.strip()}")
+    cells = [(column, text.strip()) for column, text in zip(table.columns, row.texts, strict=True)]
+    yield Text(", ".join(text for column, text in cells if text and (column.left or not column.title)), "bold")
+    for column, text in cells:
+        if text and column.title and not column.left:
+            yield Text(f"  {column.title}: {text}")

@@ -11,28 +11,30 @@ from tests.analyze.discovery_made import reported, three_vantages
 from tests.analyze.reports import report_of
 from tests.analyze.storage_made import MadeRun, said, talk
 from tests.analyze.swarm_made import MadeSwarm
+from vmtrace.analyze.pages.write import write_report_page
 from vmtrace.analyze.read.records.run_folder import named_apart, read_run
-from vmtrace.analyze.reports.discovery.page import write_page_of as write_discovery
+from vmtrace.analyze.reports.discovery.charts import charts as discovery_charts
+from vmtrace.analyze.reports.discovery.page import page_of as discovery_page
 from vmtrace.analyze.reports.queues.charts import charts as queue_charts
-from vmtrace.analyze.reports.queues.page import write_page_of as write_queues
+from vmtrace.analyze.reports.queues.page import page_of as queues_page
 from vmtrace.analyze.reports.queues.tables import reports_of as queue_reports
 from vmtrace.analyze.reports.queues.wire import measure
 from vmtrace.analyze.reports.run import provenance
 from vmtrace.analyze.reports.run.changes.compare_runs import compare_runs
-from vmtrace.analyze.reports.run.changes.page import write_page_of as write_comparison
+from vmtrace.analyze.reports.run.changes.page import page_of as comparison_page
 from vmtrace.analyze.reports.run.figures import charts
-from vmtrace.analyze.reports.run.page.page import write_page_of
+from vmtrace.analyze.reports.run.page.page import page_of
 from vmtrace.analyze.reports.run.results import RunResults
 from vmtrace.analyze.reports.run.transfers.transfers import Measuring
 from vmtrace.analyze.reports.storage.campaign import Campaign
 from vmtrace.analyze.reports.storage.charts import charts as storage_charts
 from vmtrace.analyze.reports.storage.document import provenance as storage_provenance
 from vmtrace.analyze.reports.storage.measured import measure_run
-from vmtrace.analyze.reports.storage.page import write_page_of as write_storage
+from vmtrace.analyze.reports.storage.page import page_of as storage_page
 from vmtrace.analyze.reports.storage.run_folder import read_storage_run
 from vmtrace.analyze.reports.storage.tables import reports_of
 from vmtrace.analyze.reports.swarm.charts import charts as swarm_charts
-from vmtrace.analyze.reports.swarm.page import write_page_of as write_swarm
+from vmtrace.analyze.reports.swarm.page import page_of as swarm_page
 from vmtrace.analyze.trace import read
 from vmtrace.commands.cost_page import write_page as write_cost
 from vmtrace.corpus.overview import overview_of
@@ -54,7 +56,7 @@ def measured(*made: Any) -> list[RunResults]:
 def write_runs(path: Path, *made: Any) -> None:
     """The page on runs."""
     runs = measured(*made)
-    write_page_of(runs, charts(runs, [run.choose(None) for run in runs]), provenance.of_runs(runs), path)
+    write_report_page(page_of(runs, charts(runs, [run.choose(None) for run in runs]), provenance.of_runs(runs)), path)
 
 
 def _run(folder: Path, name: str = "run") -> RunMaker:
@@ -82,7 +84,7 @@ def _of_one_pair(path: Path) -> None:
 
 def _comparison(path: Path) -> None:
     before, after = measured(_run(path.parent), _run(path.parent, "other"))
-    write_comparison(compare_runs(before, after), path)
+    write_report_page(comparison_page(compare_runs(before, after)), path)
 
 
 def _capture(path: Path) -> None:
@@ -116,7 +118,7 @@ def _campaign(path: Path) -> None:
 
 def _write_storage(path: Path, *folders: Path, campaigns: Mapping[str, Campaign] | None = None) -> None:
     reports = reports_of([measure_run(read_storage_run(folder)) for folder in folders], None, campaigns)
-    write_storage(reports, storage_charts(reports), storage_provenance(reports), path)
+    write_report_page(storage_page(reports, storage_charts(reports), storage_provenance(reports)), path)
 
 
 def _queue(path: Path) -> None:
@@ -126,13 +128,13 @@ def _queue(path: Path) -> None:
     made.receive([(number, 10 * number + 1, 10 * number) for number in range(10)], 60, 110)
     run = made.delete(list(range(10)), 111, 115).stage_ended().read()
     found = queue_reports([(run, measure(run))])
-    write_queues(found, queue_charts(found), {}, path)
+    write_report_page(queues_page(found, queue_charts(found), {}), path)
 
 
 def _discovery(path: Path) -> None:
     runs = three_vantages(path.parent / "discovery", (0.015, 0.075, 0.3))
     runs[0].answer("192.0.2.7", status="other_question")
-    write_discovery(reported(runs), path)
+    write_report_page(discovery_page(reported(runs), discovery_charts(reported(runs)), {}), path)
 
 
 def _swarm(path: Path) -> None:
@@ -141,7 +143,7 @@ def _swarm(path: Path) -> None:
     made.download(10_000, 10_000)
     made.download(0, 20_000, web_seed="forbidden")
     reports = [made.report()]
-    write_swarm(reports, swarm_charts(reports), {}, path)
+    write_report_page(swarm_page(reports, swarm_charts(reports), {}), path)
 
 
 def _corpus(path: Path) -> None:

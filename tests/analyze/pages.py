@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from vmtrace.analyze.pages.blocks import Block, Cell, Fold, Group, Lines, Shares, Table, Text
+from vmtrace.analyze.pages.blocks import Block, Fold, Group, Lines, Shares, Text
+from vmtrace.analyze.tables.table import Cell, Table
 
 
 def data_of(page: str) -> dict[str, Any]:

@@ -13,14 +13,17 @@ import pytest
 sys.path.append(str(Path(__file__).parents[2]))
 
 from tests.analyze.discovery_made import DUBLIN, LAUSANNE, SECOND_NS, START_NS, MadeRun, reported, three_vantages
+from vmtrace.analyze.pages.write import write_report_page
 from vmtrace.analyze.read.records.run_folder import RunFolderError
+from vmtrace.analyze.reports.discovery.charts import charts as discovery_charts
 from vmtrace.analyze.reports.discovery.coast import coast_lines
-from vmtrace.analyze.reports.discovery.document import document, write_csv
+from vmtrace.analyze.reports.discovery.document import csv_tables, document, provenance
 from vmtrace.analyze.reports.discovery.drawing import world_map
 from vmtrace.analyze.reports.discovery.front_end_places import front_end_places
-from vmtrace.analyze.reports.discovery.page import sources_bar, write_page_of
+from vmtrace.analyze.reports.discovery.page import page_of, sources_bar
 from vmtrace.analyze.reports.discovery.records import SCHEMA
 from vmtrace.analyze.reports.discovery.texts import heading, place_text, tables, trouble
+from vmtrace.analyze.tables.csv_files import write_tables
 from vmtrace.analyze.tables.schema import load
 
 ADDRESS = "198.18.16.1"
@@ -167,7 +170,7 @@ def test_the_bar_counts_each_front_end_once_by_what_named_its_place(runs: list[M
 def test_page_and_map_are_complete_and_escape_what_hosts_are_called(runs: list[MadeRun], tmp_path: Path) -> None:
     runs[0].lines("reverse_names", {"address": ADDRESS, "name": HOSTILE})
     report = reported(runs)
-    write_page_of(report, tmp_path / "page.html")
+    write_report_page(page_of(report, discovery_charts(report), {}), tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
     assert "alert(" not in re.sub(r"&lt;script&gt;alert", "", page)
     assert "\x1b" not in page
@@ -200,7 +203,7 @@ def test_the_tables_on_paper_and_as_csv(runs: list[MadeRun], tmp_path: Path) -> 
     assert [one.name for one in tables(report)] == [
         "regions", "round-trips", "names", "addresses", "evidence", "vantages",
     ]  # fmt: skip
-    write_csv(report, tmp_path / "csv")
+    write_tables(csv_tables(report), provenance(report), tmp_path / "csv")
     written = {path.name for path in (tmp_path / "csv").iterdir()}
     assert {"regions.csv", "addresses.csv", "evidence.csv", "addresses-over-time.csv", "provenance.json"} <= written
     assert "Dublin" in (tmp_path / "csv/regions.csv").read_text()

@@ -1,14 +1,14 @@
 """Tables of texts as sections: short ones in sight, long ones behind a fold, sentences that wrap."""
 
 from vmtrace.analyze.pages.blocks import Fold
-from vmtrace.analyze.pages.blocks import Table as Shown
 from vmtrace.analyze.pages.sections import further_figures, open_section, section, summary_of
-from vmtrace.analyze.tables.text_table import Table
+from vmtrace.analyze.tables.table import Table, of_texts
+from vmtrace.analyze.tables.table import Table as Shown
 
 
 def table(rows: int, name: str = "calls") -> Table:
     sentence = "nothing but the set rate: 10 of 10 messages a second"
-    return Table(name, "Calls", ("run", "stage", "n", "why"), tuple(("r", "1", "2", sentence) for _ in range(rows)))
+    return of_texts(name, "Calls", ("run", "stage", "n", "why"), tuple(("r", "1", "2", sentence) for _ in range(rows)))
 
 
 def test_a_long_table_is_behind_a_fold_with_its_number_of_rows() -> None:

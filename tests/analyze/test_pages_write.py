@@ -9,24 +9,20 @@ import pytest
 from tests.analyze.pages import data_of
 from vmtrace.analyze.charts.chart import Axis, Chart, Panel, Series
 from vmtrace.analyze.pages.blocks import (
-    Cell,
-    Column,
     Drawing,
     Figures,
     Fold,
     Group,
     Lines,
     Page,
-    Row,
     Section,
     Share,
     Shares,
-    Table,
     Text,
     charts_of,
-    table,
 )
 from vmtrace.analyze.pages.write import in_script, write_report_page
+from vmtrace.analyze.tables.table import Cell, Column, Row, Table
 
 HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror='window.hacked=1'>{{ 7*7 }}"
 
@@ -37,7 +33,7 @@ def chart_named(name: str) -> Chart:
 
 
 def every_block() -> Page:
-    columns = (Column(HOSTILE), Column("b", left=True, wraps=True))
+    columns: tuple[Column[str], ...] = (Column(HOSTILE), Column("b", left=True, wraps=True))
     folded = (Group(HOSTILE, (Figures((chart_named("inside"),)),)),)
     rows = (Row((Cell(HOSTILE, 1.5, colour="#0072B2"), HOSTILE), id="row-1"),)
     return Page(
@@ -79,7 +75,7 @@ def test_figures_are_found_wherever_they_stand_and_keep_their_places(page: str) 
 
 
 def test_a_cell_is_sorted_by_its_number_and_an_absent_one_comes_last(tmp_path: Path) -> None:
-    columns = (Column("rate"), Column("name", left=True))
+    columns: tuple[Column[str], ...] = (Column("rate"), Column("name", left=True))
     rows = (Row((Cell("1 k", 1000.0), Cell("a"))), Row((Cell("-"), Cell("b"))))
     made = Page("t", (Table(columns, rows, sortable=True),), (), {})
     write_report_page(made, tmp_path / "r.html")
@@ -87,12 +83,6 @@ def test_a_cell_is_sorted_by_its_number_and_an_absent_one_comes_last(tmp_path: P
     assert '<td data-key="1000.0">1 k</td>' in page
     assert '<td data-key="">-</td>' in page
     assert page.count("data-key=") == 2, "texts are sorted as texts"
-
-
-def test_a_table_of_texts_begins_at_the_left_and_marks_its_totals() -> None:
-    made = table(("a", "b"), [(["x", "1"], False), (["all", "2"], True)])
-    assert [column.left for column in made.columns] == [True, False]
-    assert [row.total for row in made.rows] == [False, True]
 
 
 def test_a_name_without_an_encoding_is_replaced_and_data_ends_no_script(tmp_path: Path) -> None:

@@ -11,15 +11,17 @@ from hypothesis import strategies as st
 
 from tests.analyze.queues_made import Made, stage
 from tests.analyze.schemas import properties
+from vmtrace.analyze.pages.write import write_report_page
 from vmtrace.analyze.read.records.run_folder import RunFolderError
 from vmtrace.analyze.reports.queues.charts import charts
-from vmtrace.analyze.reports.queues.document import document, write_csv
-from vmtrace.analyze.reports.queues.page import write_page_of
+from vmtrace.analyze.reports.queues.document import csv_tables, document, provenance
+from vmtrace.analyze.reports.queues.page import page_of
 from vmtrace.analyze.reports.queues.rates import call_rows, rate_rows
 from vmtrace.analyze.reports.queues.run_folder import read_queue_run
 from vmtrace.analyze.reports.queues.tables import Report, reports_of
 from vmtrace.analyze.reports.queues.texts import facts, heading, tables, trouble
 from vmtrace.analyze.reports.queues.wire import measure
+from vmtrace.analyze.tables.csv_files import write_tables
 from vmtrace.analyze.tables.schema import load
 
 SCHEMA = load("vmtrace.queue_report.1")
@@ -116,9 +118,9 @@ def test_page_tables_and_figures_are_made_of_any_state(tmp_path: Path) -> None:
     broken = Made(tmp_path / "broken", stage(), status="failed", error="<b>x</b>", collected=False).send([0], 0, 1)
     found = [report(plain(tmp_path)), report(broken)]
     page = tmp_path / "page.html"
-    write_page_of(found, charts(found), {}, page)
+    write_report_page(page_of(found, charts(found), {}), page)
     assert "<b>x</b>" not in page.read_text()
-    write_csv(found, tmp_path / "tables")
+    write_tables(csv_tables(found), provenance(found), tmp_path / "tables")
     assert {table.name for table in tables(found)} >= {"latency", "rates", "order", "messages", "calls", "lateness"}
     assert any("not searched" in line for line in trouble(found[1]))
     assert "10 messages: 10 delivered" in list(facts(found[0]))

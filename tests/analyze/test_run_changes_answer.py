@@ -8,9 +8,10 @@ import pytest
 
 from tests.analyze.pages import Visit, words
 from vmtrace.analyze.pages.blocks import Page, charts_of
+from vmtrace.analyze.pages.write import write_report_page
 from vmtrace.analyze.read.records.run_folder import named_apart, read_run
 from vmtrace.analyze.reports.run.changes.compare_runs import RunComparison, compare_runs
-from vmtrace.analyze.reports.run.changes.page import headline, page_of, write_page_of
+from vmtrace.analyze.reports.run.changes.page import headline, page_of
 from vmtrace.analyze.reports.run.charts import both_over_time
 from vmtrace.analyze.reports.run.results import RunResults
 from vmtrace.analyze.reports.run.transfers.transfers import Measuring
@@ -71,7 +72,7 @@ def test_both_runs_are_over_the_axis_of_the_longer_one(new_run: Any) -> None:
 def test_a_browser_shows_the_page_and_runs_nothing_of_a_name(browser: Any, new_run: Any, tmp_path: Path) -> None:
     comparison = compared(run_with(new_run, "old", 1.0), run_with(new_run, HOSTILE, 2.0))
     path = tmp_path / "c.html"
-    write_page_of(comparison, path)
+    write_report_page(page_of(comparison), path)
     visit = Visit(browser, path)
     figures = len(charts_of(page_of(comparison)))
     assert visit.page.locator("figure.chart[data-drawn]").count() == figures

@@ -17,15 +17,17 @@ from rich.console import Console
 
 from tests.analyze.schemas import properties
 from vmtrace.analyze.charts import on_page
+from vmtrace.analyze.pages.write import write_report_page
 from vmtrace.analyze.read.records.run_folder import RunFolderError, read_run
 from vmtrace.analyze.reports.run import provenance
-from vmtrace.analyze.reports.run.document import document, write_csv
+from vmtrace.analyze.reports.run.document import csv_tables, document
 from vmtrace.analyze.reports.run.figures import charts
 from vmtrace.analyze.reports.run.human import show
-from vmtrace.analyze.reports.run.page.page import write_page_of
+from vmtrace.analyze.reports.run.page.page import page_of
 from vmtrace.analyze.reports.run.results import RunResults
 from vmtrace.analyze.reports.run.transfers.transfers import Measuring
 from vmtrace.analyze.reports.run.verdict.of_run import run_verdicts
+from vmtrace.analyze.tables.csv_files import write_tables
 from vmtrace.analyze.tables.schema import load
 from vmtrace.analyze.words.document import as_bytes
 
@@ -153,8 +155,8 @@ def test_whatever_stands_in_a_record_the_report_is_made_or_the_run_refused(
     assert errors == []
     drawn = charts([results], [choice])
     json.dumps([on_page.of_chart(chart) for chart in drawn], allow_nan=False)
-    write_page_of([results], drawn, provenance.of_runs([results]), tmp_path / "r.html")
-    write_csv([results], tmp_path / "tables", provenance.of_runs([results]))
+    write_report_page(page_of([results], drawn, provenance.of_runs([results])), tmp_path / "r.html")
+    write_tables(csv_tables([results]), provenance.of_runs([results]), tmp_path / "tables")
     show(results, Console(file=io.StringIO(), width=120))
 
 
@@ -216,7 +218,7 @@ def test_csv_has_a_file_for_each_table_with_provenance_beside_it(small_run: Any,
     other.pairs(2, "I_5", captured=False)
     runs = [results_of(small_run), results_of(other)]
     folder = tmp_path / "tables"
-    write_csv(runs, folder, provenance.of_runs(runs))
+    write_tables(csv_tables(runs), provenance.of_runs(runs), folder)
     assert not any(one.what_if for run in runs for one in run_verdicts(run))
     assert {path.name for path in folder.iterdir()} == {
         "table-1.csv", "table-2.csv", "correlation.csv", "prediction.csv", "limits.csv", "stability.csv",

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from tests.analyze.pages import Visit, data_of
+from vmtrace.analyze.pages.write import write_report_page
 from vmtrace.analyze.read.records.run_folder import named_apart, read_run
 from vmtrace.analyze.reports.run import provenance
 from vmtrace.analyze.reports.run.figures import charts
-from vmtrace.analyze.reports.run.page.page import write_page_of
+from vmtrace.analyze.reports.run.page.page import page_of as blocks_of
 from vmtrace.analyze.reports.run.results import RunResults
 from vmtrace.analyze.reports.run.transfers.transfers import MeasuredTransfer, Measuring
 from vmtrace.analyze.words.units import share
@@ -27,7 +28,7 @@ def measured(made: Any) -> list[MeasuredTransfer]:
 def page_of(path: Path, *made: Any) -> str:
     found = named_apart([read_run(one.folder) for one in made])
     runs = [RunResults(run, tuple(Measuring(run).run()), run.problems) for run in found]
-    write_page_of(runs, charts(runs, [run.choose(None) for run in runs]), provenance.of_runs(runs), path)
+    write_report_page(blocks_of(runs, charts(runs, [run.choose(None) for run in runs]), provenance.of_runs(runs)), path)
     return path.read_text(encoding="utf-8")
 
 
@@ -92,7 +93,8 @@ def test_what_became_of_connections_comes_before_the_verdict(small_run: Any, tmp
         for one in Measuring(run).run()
     )
     results = RunResults(run, transfers, run.problems)
-    write_page_of([results], charts([results], [results.choose(None)]), provenance.of_runs([results]), tmp_path / "r")
+    made = blocks_of([results], charts([results], [results.choose(None)]), provenance.of_runs([results]))
+    write_report_page(made, tmp_path / "r")
     page = (tmp_path / "r").read_text(encoding="utf-8")
     answer = page[page.index('id="answer"') : page.index('id="pairs"')]
     assert answer.index("What became of connections") < answer.index('class="sentence"')

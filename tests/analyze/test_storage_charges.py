@@ -63,7 +63,7 @@ def test_a_run_folder_has_its_charges_and_people_see_them(tmp_path: Path) -> Non
     assert (unpriced.currency, unpriced.cost, unpriced.charges) == (None, None, None)
     report = reports_of([run_of(measured(), **PRICED)], {"run": {"total": 0.5}})
     (table,) = [one for one in tables(report) if one.name == "charges"]
-    assert table.rows[-1] == ("run", "total", "USD", "0.43", "0.5", "0.07", "16.3 %")
+    assert table.rows[-1].texts == ("run", "total", "USD", "0.43", "0.5", "0.07", "16.3 %")
 
 
 def test_an_invoice_names_its_runs(tmp_path: Path) -> None:

@@ -42,5 +42,5 @@ def test_names_come_from_the_run_folder_and_reach_the_table(tmp_path: Path) -> N
     assert names == {"192.0.2.1": "s3.example"}
     one = measured([stored(exchange(0, 1, 2, use(1, opened=True)))], [connection(1, 0)])
     (table,) = [one for one in tables(reports_of([run_of(one, front_end_names=names)])) if one.name == "servers"]
-    assert table.rows[0][1:3] == ("192.0.2.1", "s3.example")
-    assert table.rows[0][-1] == "999 km (tcp handshake)"
+    assert table.rows[0].texts[1:3] == ("192.0.2.1", "s3.example")
+    assert table.rows[0].texts[-1] == "999 km (tcp handshake)"

@@ -136,7 +136,7 @@ def test_an_hour_in_which_all_failed_has_no_numbers() -> None:
 def test_people_see_the_periods_that_the_run_is_long_enough_for(hours: int, shown: set[str]) -> None:
     run = run_at(*((MIDNIGHT_NS + place * HOUR_NS, 1e6) for place in range(hours)))
     found = [one for one in tables(reports_of([run])) if one.name == "periods"]
-    assert {row[3] for one in found for row in one.rows} == shown
+    assert {row.texts[3] for one in found for row in one.rows} == shown
 
 
 @pytest.mark.parametrize(("hours", "unit"), [(2, "min"), (100, "d")])

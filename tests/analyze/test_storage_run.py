@@ -15,18 +15,19 @@ from tests.analyze.schemas import properties
 from tests.analyze.storage_made import SERVICE, MadeRun, lookup, said, talk
 from tests.in_process import vmtrace_here
 from vmtrace.analyze.charts.on_paper import draw
-from vmtrace.analyze.pages.write import in_script
+from vmtrace.analyze.pages.on_terminal import show
+from vmtrace.analyze.pages.write import in_script, write_report_page
 from vmtrace.analyze.read.records.run_folder import RunFolderError
 from vmtrace.analyze.reports.storage.charts import charts
-from vmtrace.analyze.reports.storage.document import document, provenance, write_csv
-from vmtrace.analyze.reports.storage.human import show
+from vmtrace.analyze.reports.storage.document import csv_tables, document, provenance
 from vmtrace.analyze.reports.storage.measured import MeasuredRun, measure_run
-from vmtrace.analyze.reports.storage.page import write_page_of
+from vmtrace.analyze.reports.storage.page import page_of
 from vmtrace.analyze.reports.storage.run_folder import named_apart, read_storage_run
 from vmtrace.analyze.reports.storage.tables import Report, reports_of
-from vmtrace.analyze.reports.storage.texts import facts, heading, trouble
+from vmtrace.analyze.reports.storage.texts import facts, heading, parts, trouble
 from vmtrace.analyze.reports.storage.texts import tables as texts
 from vmtrace.analyze.reports.storage.transaction_rows import transaction_rows
+from vmtrace.analyze.tables.csv_files import write_tables
 from vmtrace.analyze.tables.schema import load
 
 HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror='window.hacked=1'>@@data@@"
@@ -167,7 +168,8 @@ def test_the_document_keeps_its_contract_and_everything_in_it_is_described(tmp_p
 
 
 def test_tables_are_written_as_csv_and_their_names_are_those_of_the_document(tmp_path: Path) -> None:
-    write_csv(reports_of([measured(made(tmp_path / "run"))]), tmp_path / "csv")
+    reports = reports_of([measured(made(tmp_path / "run"))])
+    write_tables(csv_tables(reports), provenance(reports), tmp_path / "csv")
     written = {path.name for path in (tmp_path / "csv").iterdir()}
     assert written == {
         "throughput.csv", "throughput-by-period.csv", "connections.csv", "overhead.csv", "times.csv", "round-trips.csv",
@@ -198,7 +200,7 @@ def test_every_figure_can_be_drawn_also_of_a_run_without_captures(tmp_path: Path
 def test_the_page_holds_every_table_and_asks_nothing_of_a_network(tmp_path: Path, browser: Any) -> None:
     reports = reports_of([measured(made(tmp_path / name)) for name in ("one", "other")])
     path = tmp_path / "r.html"
-    write_page_of(reports, charts(reports), provenance(reports), path)
+    write_report_page(page_of(reports, charts(reports), provenance(reports)), path)
     page = path.read_text()
     assert all(f"<h2>{table.title}</h2>" in page.replace("&#39;", "'") for table in texts(reports))
     assert [chart["name"] for chart in data_of(page)["charts"]] == [chart.name for chart in charts(reports)]
@@ -210,7 +212,7 @@ def test_the_page_holds_every_table_and_asks_nothing_of_a_network(tmp_path: Path
 
 def test_every_table_is_whole_on_paper(tmp_path: Path, browser: Any) -> None:
     reports = reports_of([measured(made(tmp_path / name)) for name in ("one", "other")])
-    write_page_of(reports, charts(reports), provenance(reports), tmp_path / "r.html")
+    write_report_page(page_of(reports, charts(reports), provenance(reports)), tmp_path / "r.html")
     visit = Visit(browser, tmp_path / "r.html")
     visit.page.emulate_media(media="print")
     for selector, width in (("section:not(.wide)", 703), ("section.wide", 1047)):  # A4 between the margins, either way
@@ -224,7 +226,7 @@ def test_what_a_run_calls_itself_harms_nobody(tmp_path: Path) -> None:
     run.transaction(3, [said(0, 30, 32, 1002, opened=True, retries=1, retry_causes={HOSTILE: 1})], workload=HOSTILE)
     path = tmp_path / "r.html"
     found = report(run)
-    write_page_of([found], charts([found]), provenance([found]), path)
+    write_report_page(page_of([found], charts([found]), provenance([found])), path)
     page = path.read_text()
     own = page[: page.index('<script type="application/json"')]
     assert "<img" not in own
@@ -322,8 +324,8 @@ def test_a_console_shows_retries_only_where_there_are_any(tmp_path: Path) -> Non
 
     run = made(tmp_path / "run")
     console = Console(record=True, width=160, file=io.StringIO())
-    show([report(run)], console)
+    show(parts([report(run)]), console)
     assert "Retries and errors" not in console.export_text()
     run.transaction(3, [said(0, 30, 32, 1002, opened=True, retries=1, retry_causes={"503": 1})])
-    show([report(run)], console)
+    show(parts([report(run)]), console)
     assert "503: 1" in console.export_text()

@@ -311,7 +311,7 @@ def test_a_cause_of_retries_and_of_failures_is_counted_with_both() -> None:
         stored(exchange(0, 1, 2, use(1)), number=3, outcome="failed", moved_bytes=0, error_kind="endpoint_gone"),
     ]
     table = next(one for one in tables([Report(run_of(measured(objects)))]) if one.name == "troubles")
-    assert table.rows[0][-1] == "timeout: 6, endpoint_gone: 1"
+    assert table.rows[0].texts[-1] == "timeout: 6, endpoint_gone: 1"
 
 
 def test_a_transaction_without_a_capture_is_shown_by_the_log_alone() -> None:

@@ -11,15 +11,17 @@ from hypothesis import strategies as st
 
 from tests.analyze.swarm_made import SEEDS as PEERS
 from tests.analyze.swarm_made import MadeSwarm, shown
+from vmtrace.analyze.pages.write import write_report_page
 from vmtrace.analyze.read.records.run_folder import RunFolderError
 from vmtrace.analyze.reports.swarm.charges import PerGb
 from vmtrace.analyze.reports.swarm.charts import charts
-from vmtrace.analyze.reports.swarm.document import document, provenance, write_csv
+from vmtrace.analyze.reports.swarm.document import csv_tables, document, provenance
 from vmtrace.analyze.reports.swarm.fairness import jain_index, loads
-from vmtrace.analyze.reports.swarm.page import write_page_of
+from vmtrace.analyze.reports.swarm.page import page_of
 from vmtrace.analyze.reports.swarm.run_folder import named_apart, read_swarm_run
 from vmtrace.analyze.reports.swarm.tables import over_time
 from vmtrace.analyze.reports.swarm.texts import facts, heading, tables, trouble
+from vmtrace.analyze.tables.csv_files import write_tables
 from vmtrace.analyze.tables.schema import load
 
 PRICES = PerGb("made", "USD", "s3", None, 0.12)
@@ -207,10 +209,10 @@ def test_page_figures_and_tables_are_written(made: MadeSwarm, tmp_path: Path) ->
     reports = [made.report(PRICES)]
     drawn = charts(reports)
     assert [chart.name for chart in drawn] == ["figure-5-seeds", "figure-6-public-private", "along-the-download"]
-    write_page_of(reports, drawn, provenance(reports), tmp_path / "report.html")
+    write_report_page(page_of(reports, drawn, provenance(reports)), tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()
     assert all(table.title in page for table in tables(reports))
-    write_csv(reports, tmp_path / "tables")
+    write_tables(csv_tables(reports), provenance(reports), tmp_path / "tables")
     names = {path.name for path in (tmp_path / "tables").iterdir()}
     assert {"runs.csv", "sources.csv", "over-time.csv", "by-seeds.csv", "provenance.json"} <= names
 
@@ -219,7 +221,7 @@ def test_hostile_names_do_not_reach_the_page_as_markup(tmp_path: Path) -> None:
     made = MadeSwarm(tmp_path / "run", name="<script>alert(1)</script>\x1b[2J")
     made.download(10_000, 10_000, status="failed", error="<img src=x>")
     reports = [made.report()]
-    write_page_of(reports, charts(reports), provenance(reports), tmp_path / "report.html")
+    write_report_page(page_of(reports, charts(reports), provenance(reports)), tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()
     assert "<script>alert(1)" not in page
     assert "<img src=x>" not in page

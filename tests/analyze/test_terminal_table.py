@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
+from vmtrace.analyze.tables.table import Table, of_texts
 from vmtrace.analyze.tables.terminal_table import fits, terminal_table
-from vmtrace.analyze.tables.text_table import Table
 
 HEAD = ("run", "stage", "messages", "rate")
 ROWS = (("first", "a stage with a long name", "1,000,000", "12.5"), ("first", "short", "7", ""))
@@ -23,24 +23,24 @@ def printed(table: Table, width: int, **more: Any) -> list[str]:
 
 
 def test_a_wide_terminal_shows_rows_side_by_side() -> None:
-    lines = printed(Table("t", "T", HEAD, ROWS), 80)
+    lines = printed(of_texts("t", "T", HEAD, ROWS), 80)
     assert lines[0].split() == list(HEAD)
     assert lines[1] == "first  a stage with a long name  1,000,000  12.5"
 
 
 def test_with_one_run_its_column_is_left_out() -> None:
-    lines = printed(Table("t", "T", HEAD, ROWS), 80, several=False)
+    lines = printed(of_texts("t", "T", HEAD, ROWS), 80, several=False)
     assert lines[0].split() == ["stage", "messages", "rate"]
 
 
 def test_texts_are_broken_and_numbers_are_whole() -> None:
-    lines = printed(Table("t", "T", HEAD, ROWS), 36)
+    lines = printed(of_texts("t", "T", HEAD, ROWS), 36)
     assert max(map(len, lines)) <= 36
     assert any("1,000,000  12.5" in line for line in lines)
 
 
 def test_on_a_narrow_terminal_a_row_is_a_card_and_what_is_empty_is_left_out() -> None:
-    assert printed(Table("t", "T", HEAD, ROWS), 30) == [
+    assert printed(of_texts("t", "T", HEAD, ROWS), 30) == [
         "first, a stage with a long",
         "name",
         "  messages: 1,000,000",
@@ -51,7 +51,7 @@ def test_on_a_narrow_terminal_a_row_is_a_card_and_what_is_empty_is_left_out() ->
 
 
 def test_markup_in_a_cell_is_text() -> None:
-    hostile = Table("t", "T", ("name", "n"), (("[red]x[/red]", "[/]"),), left=1)
+    hostile = of_texts("t", "T", ("name", "n"), (("[red]x[/red]", "[/]"),), left=1)
     for width in (80, 12):
         assert "[red]x[/red]" in "".join(printed(hostile, width))
 
@@ -61,11 +61,11 @@ def test_markup_in_a_cell_is_text() -> None:
     st.integers(20, 120),
 )
 def test_no_line_is_longer_than_the_terminal(rows: list[tuple[str, ...]], width: int) -> None:
-    lines = printed(Table("t", "T", HEAD, tuple(rows)), width)
+    lines = printed(of_texts("t", "T", HEAD, tuple(rows)), width)
     assert max(map(len, lines), default=0) <= width
 
 
 @pytest.mark.parametrize("width", [40, 80, 160])
 def test_what_fits_is_not_broken_into_cards(width: int) -> None:
-    lines = printed(Table("t", "T", HEAD, ROWS), width)
-    assert fits(HEAD, ROWS, 2, width) == (lines[0].split()[0] == "run")
+    lines = printed(of_texts("t", "T", HEAD, ROWS), width)
+    assert fits(of_texts("t", "T", HEAD, ROWS), width) == (lines[0].split()[0] == "run")

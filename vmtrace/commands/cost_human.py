@@ -3,12 +3,11 @@ prices matter."""
 
 from typing import TYPE_CHECKING
 
+from vmtrace.analyze.tables.table import Table
 from vmtrace.analyze.tables.terminal_table import fits, terminal_table
-from vmtrace.analyze.tables.text_table import Table
-from vmtrace.providers.costs import texts
+from vmtrace.commands import cost_texts as texts
 from vmtrace.providers.costs.differences import Difference
 from vmtrace.providers.costs.estimate import Estimate
-from vmtrace.providers.costs.texts import Sheet
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -38,18 +37,18 @@ def show(estimate: Estimate, invoiced: dict[str, list[Difference]], console: "Co
             line(f"  {text}")
     console.print()
     _show_table(console, texts.sensitivity(estimate))
-    for sheet in texts.invoices(estimate, invoiced):
+    for table in texts.invoices(estimate, invoiced):
         console.print()
-        _show_table(console, sheet)
+        _show_table(console, table)
 
 
-def _scenarios(estimate: Estimate, width: int) -> Sheet:
+def _scenarios(estimate: Estimate, width: int) -> Table:
     every = texts.scenarios(estimate)
-    return every if fits(every.head, every.rows, every.left, width) else texts.totals(estimate)
+    return every if fits(every, width) else texts.totals(estimate)
 
 
-def _show_table(console: "Console", sheet: Sheet) -> None:
+def _show_table(console: "Console", table: Table) -> None:
     from rich.text import Text
 
-    console.print(Text(sheet.title, "bold"), soft_wrap=True)
-    console.print(terminal_table(Table(sheet.name, sheet.title, sheet.head, sheet.rows, sheet.left), console.width))
+    console.print(Text(table.title, "bold"), soft_wrap=True)
+    console.print(terminal_table(table, console.width))

@@ -1,24 +1,24 @@
 """The HTML page of `vmtrace cost`: the answer, a year of each scenario, where the money goes; tables behind folds."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vmtrace.analyze.pages.blocks import Figures, Lines, Page, Section, Share, Shares, Text, summary
 from vmtrace.analyze.pages.sections import further_figures, open_section, section
 from vmtrace.analyze.pages.write import write_report_page
-from vmtrace.analyze.tables.text_table import Table
+from vmtrace.analyze.tables.table import Row, Table
 from vmtrace.analyze.words.palette import CHARGES
 from vmtrace.analyze.words.units import printable, share
+from vmtrace.commands import cost_texts as texts
 from vmtrace.commands.cost_charts import charts
-from vmtrace.providers.costs import texts
 from vmtrace.providers.costs.quantities import CATEGORIES
 
 if TYPE_CHECKING:
     from vmtrace.providers.costs.differences import Difference
     from vmtrace.providers.costs.estimate import Estimate
     from vmtrace.providers.costs.quantities import Charges
-    from vmtrace.providers.costs.texts import Sheet
 
 
 def write_page(
@@ -81,9 +81,9 @@ def _assumed(estimate: "Estimate") -> tuple[Section, ...]:
     return (Section("assumed", "What was assumed", (Lines(assumed),)),) if assumed else ()
 
 
-def _table(sheet: "Sheet") -> Table:
-    rows = tuple(_printable(row) for row in sheet.rows)
-    return Table(sheet.name, printable(sheet.title), sheet.head, rows, sheet.left)
+def _table(table: Table) -> Table:
+    rows = tuple(Row(_printable(row.texts)) for row in table.rows)
+    return replace(table, title=printable(table.title), rows=rows)
 
 
 def _printable(lines: Iterable[str]) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vmtrace.commands.report_outputs import Outputs, with_default
+from vmtrace.commands.report_outputs import PAGE_BY_DEFAULT, Outputs, ReportKind, add_outputs
 from vmtrace.errors import Exit, complain, describe
 from vmtrace.progress import Bar
 
@@ -24,22 +24,13 @@ EXAMPLES = """  vmtrace queue report RUN
   vmtrace queue report RUN --csv tables --figures figures --json -
 """
 
+_KIND = ReportKind("vmtrace.analyze.reports.queues")
+
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of the subcommand."""
-    add = parser.add_argument
-    add("runs", metavar="RUN", type=Path, nargs="+", help="folders written by vmtrace queue run")
-    add(
-        "--html", metavar="FILE", type=Path,
-        help="one HTML file with zoomable figures and all tables (default, for one run and no other output:"
-        " RUN/report.html)",
-    )  # fmt: skip
-    add("--csv", metavar="DIR", type=Path, help="all tables as CSV files")
-    add("--figures", metavar="DIR", type=Path, help="figures for print (PNG, SVG) and their data (CSV)")
-    add("--json", metavar="OUT|-", help="everything measured as JSON (- is standard output), and no table printed")
-    add("--all", action="store_true", help="print everything, not only what fits on one screen")
-    add("-q", "--quiet", action="store_true", help="print errors only")
-    add("--no-color", action="store_true", help="print without colours")
+    parser.add_argument("runs", metavar="RUN", type=Path, nargs="+", help="folders written by vmtrace queue run")
+    add_outputs(parser, page=PAGE_BY_DEFAULT)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -48,11 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
     reports = _read(list(dict.fromkeys(arguments.runs)), failures, quiet=arguments.quiet)
     if not reports:
         return Exit.FAILED
-    outputs = Outputs("vmtrace.analyze.reports.queues", reports, with_default(arguments))
-    # Who asks for JSON has a program read it, not eyes.
-    if not arguments.quiet and arguments.json is None:
-        failures += outputs.print()
-    failures += outputs.write()
+    failures += Outputs(_KIND, reports, arguments).make()
     return Exit.FAILED if failures else Exit.DONE
 
 

@@ -4,7 +4,8 @@ import argparse
 from pathlib import Path
 
 from vmtrace.capture.options import whole
-from vmtrace.commands.options import add_display, add_file, add_json, new_parser
+from vmtrace.commands.options import new_parser
+from vmtrace.commands.report_outputs import PAGE_BY_DEFAULT, add_outputs
 
 _EXAMPLES = """\
   vmtrace report RUN
@@ -39,18 +40,7 @@ def build_parser() -> argparse.ArgumentParser:
         " pauses, and costs about 6 ms a transfer and 0.2 s for 100,000 packets",
     )
     sides.add_argument("--match-sides", action="store_true", help="match them (the default)")
-    parser.add_argument("--all", action="store_true", help="print everything, not only what fits on one screen")
-    add_display(parser)
-    files = parser.add_argument_group("output files")
-    add_file(
-        files,
-        "--html",
-        "one HTML page with all tables and zoomable figures, without network (default: RUN/report.html, for one run and"
-        " no other output)",
-    )
-    add_file(files, "--figures", "figures for print (PNG, SVG) and their data (CSV) in this folder", "DIR")
-    add_file(files, "--csv", "all tables as CSV files in this folder", "DIR")
-    add_json(files)
+    add_outputs(parser, page=PAGE_BY_DEFAULT)
     return parser
 
 
@@ -61,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     return run_report(
         Request(
-            folders=tuple(arguments.runs),
+            runs=tuple(arguments.runs),
             html=arguments.html,
             figures=arguments.figures,
             csv=arguments.csv,

@@ -1,18 +1,19 @@
-"""What a report on runs of one kind prints and writes: for storage, queues and swarms alike.
+"""What a report on runs prints and writes, whatever the runs are of: a report of each kind is made of the same parts.
 
-A kind is a package of `analyze` with the modules `human` (`show`), `document` (`document`, `write_csv`, `provenance`),
-`page` (`write_page_of`) and `charts` (`charts`). Each is imported only when its output is asked for.
+A kind is a package of `analyze` with the modules `texts` (`parts`: the answer on the terminal), `document` (`document`,
+`csv_tables`, `provenance`), `charts` (`charts`) and `page` (`page_of`). Each is imported only when it is asked for.
 """
 
 import argparse
-from collections.abc import Callable, Sequence
-from functools import cached_property, partial
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vmtrace.commands.one_screen import on_one_screen
-from vmtrace.commands.outputs import answer, opened, printed, wanted, write_all
+from vmtrace.commands.options import add_display, add_file, add_json
+from vmtrace.commands.outputs import Task, answer, opened, printed, wanted, write_all
 from vmtrace.errors import CommandError
 from vmtrace.progress import Bar
 
@@ -22,66 +23,109 @@ if TYPE_CHECKING:
     from vmtrace.analyze.charts.chart import Chart
 
 
-def with_default(arguments: argparse.Namespace) -> argparse.Namespace:
-    """Who asks for nothing gets the page, in the folder of the one run it is about."""
-    asked = any((arguments.html, arguments.csv, arguments.figures, arguments.json))
-    if asked or len(arguments.runs) != 1:
-        return arguments
-    from vmtrace.analyze.read.records.run_folder import inside_or_new
+def add_outputs(parser: argparse.ArgumentParser, *, page: str, figures: bool = True) -> None:
+    """The options of every report: how much is printed, and which files are written; `page` says what the page is."""
+    parser.add_argument("--all", action="store_true", help="print everything, not only what fits on one screen")
+    add_display(parser)
+    files = parser.add_argument_group("output files")
+    add_file(files, "--html", page)
+    if figures:
+        add_file(files, "--figures", "figures for print (PNG, SVG) and their data (CSV) in this folder", "DIR")
+    add_file(files, "--csv", "all tables as CSV files in this folder", "DIR")
+    add_json(files)
 
-    place = inside_or_new(arguments.runs[0], "report.html")
-    if place is None:
-        raise CommandError(f"{arguments.runs[0]}/report.html points outside the run folder: give --html FILE")
-    return argparse.Namespace(**{**vars(arguments), "html": place})
+
+PAGE_BY_DEFAULT = (
+    "one HTML page with all tables and zoomable figures, without network (default: RUN/report.html, for one run and no"
+    " other output)"
+)
+
+
+class ReportKind(NamedTuple):
+    """Of reports: where its modules are, and what is particular to it."""
+
+    package: str
+    modules: Mapping[str, str] = {}
+    """Where a module has another name."""
+    page_by_default: bool = True
+    several: bool = False
+    """True if tables have their column of runs even for a single one."""
+    piped_width: int = 160
 
 
 class Outputs:
     """The outputs of one command. Each that fails gets a line of error; the others are still made."""
 
     def __init__(
-        self, kind: str, reports: Sequence[object], arguments: argparse.Namespace, *, piped_width: int = 160
+        self,
+        kind: ReportKind,
+        reports: Any,
+        arguments: Any,
+        *,
+        chosen: tuple[object, ...] = (),
+        show: "Callable[[Console], None] | None" = None,
+        more: Iterable[Task] = (),
     ) -> None:
+        """`chosen` goes to document and charts, `show` prints instead of the parts, `more` is written before the page.
+
+        `arguments` has the options of `add_outputs` and the folders, `runs`, as attributes.
+        """
         self._kind = kind
-        self._reports = list(reports)
+        self._reports = reports
         self._arguments = arguments
-        self._piped_width = piped_width
+        self._chosen = chosen
+        self._show = show
+        self._more = more
+        self._html = arguments.html or (_default_page(arguments) if kind.page_by_default else None)
         self._page: Path | None = None
         """Where the page is, once it is written."""
 
-    def print(self) -> list[str]:
-        """The human answer on standard output; returns what went wrong."""
-        show: Callable[[Console], None] = partial(self._module("human").show, self._reports)
-        if not self._arguments.all:
-            show = on_one_screen(show)
-        return printed(show, no_color=self._arguments.no_color, piped_width=self._piped_width)
+    def make(self) -> list[str]:
+        """Print and write; returns what went wrong. Who asks for JSON has a program read it, not eyes."""
+        silent = self._arguments.quiet or self._arguments.json is not None
+        return [*([] if silent else self._print()), *self._write()]
 
-    def write(self) -> list[str]:
-        """Every file asked for; returns one line for each that failed."""
+    def _print(self) -> list[str]:
+        show = self._show
+        if show is None:
+            show = self._show_parts if self._arguments.all else on_one_screen(self._show_parts)
+        return printed(show, no_color=self._arguments.no_color, piped_width=self._kind.piped_width)
+
+    def _show_parts(self, console: "Console") -> None:
+        from vmtrace.analyze.pages.on_terminal import show
+
+        several = self._kind.several or len(self._reports) > 1
+        show(self._module("texts").parts(self._reports), console, several=several)
+
+    def _write(self) -> list[str]:
         arguments = self._arguments
         tasks = (
             *wanted(arguments.json, self._write_json),
             *wanted(arguments.csv, self._write_csv),
-            *wanted(arguments.figures, self._write_figures),
-            *wanted(arguments.html, self._write_html),
+            *wanted(getattr(arguments, "figures", None), self._write_figures),
+            *self._more,
+            *wanted(self._html, self._write_html),
         )
-        failures = write_all(tasks, debug=False, making=Bar(wanted=not arguments.quiet).making)
+        failures = write_all(tasks, debug=arguments.debug, making=Bar(wanted=not arguments.quiet).making)
         if self._page is not None and not arguments.quiet and arguments.json is None:
             with answer():
                 print(f"\nreport, to open in a browser: {self._page}")
         return failures
 
     def _module(self, name: str) -> Any:
-        return import_module(f"{self._kind}.{name}")
+        return import_module(f"{self._kind.package}.{self._kind.modules.get(name, name)}")
 
     def _write_json(self, place: str) -> None:
         from vmtrace.analyze.words.document import as_bytes
 
-        content = as_bytes(self._module("document").document(self._reports))
+        content = as_bytes(self._module("document").document(self._reports, *self._chosen))
         with opened(place) as write:
             write(content)
 
     def _write_csv(self, folder: Path) -> None:
-        self._module("document").write_csv(self._reports, folder)
+        from vmtrace.analyze.tables.csv_files import write_tables
+
+        write_tables(self._module("document").csv_tables(self._reports), self._provenance, folder)
 
     def _write_figures(self, folder: Path) -> None:
         from vmtrace.analyze.charts.on_paper import write_charts
@@ -89,11 +133,29 @@ class Outputs:
         write_charts(self._charts, folder)
 
     def _write_html(self, path: Path) -> None:
-        provenance = self._module("document").provenance(self._reports)
-        self._module("page").write_page_of(self._reports, self._charts, provenance, path)
+        from vmtrace.analyze.pages.write import write_report_page
+
+        write_report_page(self._module("page").page_of(self._reports, self._charts, self._provenance), path)
         self._page = path
 
     @cached_property
     def _charts(self) -> "list[Chart]":
-        charts: list[Chart] = self._module("charts").charts(self._reports)
+        charts: list[Chart] = self._module("charts").charts(self._reports, *self._chosen)
         return charts
+
+    @cached_property
+    def _provenance(self) -> object:
+        return self._module("document").provenance(self._reports)
+
+
+def _default_page(arguments: Any) -> Path | None:
+    """Who asks for nothing gets the page, in the folder of the one run it is about."""
+    asked = any((arguments.csv, arguments.figures, arguments.json))
+    if asked or len(arguments.runs) != 1:
+        return None
+    from vmtrace.analyze.read.records.run_folder import inside_or_new
+
+    place = inside_or_new(arguments.runs[0], "report.html")
+    if place is None:
+        raise CommandError(f"{arguments.runs[0]}/report.html points outside the run folder: give --html FILE")
+    return place

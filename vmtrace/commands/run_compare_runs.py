@@ -102,9 +102,10 @@ def _judge(comparison: "RunComparison", text: str, condition: "Condition") -> bo
 
 
 def _write_html(comparison: "RunComparison", path: Path) -> None:
-    from vmtrace.analyze.reports.run.changes.page import write_page_of
+    from vmtrace.analyze.pages.write import write_report_page
+    from vmtrace.analyze.reports.run.changes.page import page_of
 
-    write_page_of(comparison, path)
+    write_report_page(page_of(comparison), path)
 
 
 def _write_json(comparison: "RunComparison", place: str) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vmtrace.commands.kinds import Kind, redirect
-from vmtrace.commands.report_outputs import Outputs, with_default
+from vmtrace.commands.report_outputs import PAGE_BY_DEFAULT, Outputs, ReportKind, add_outputs
 from vmtrace.errors import Exit, UsageError, complain, describe
 from vmtrace.progress import Bar
 
@@ -29,27 +29,19 @@ EXAMPLES = """  vmtrace storage report RUN
   vmtrace storage report RUN --discovery lausanne --discovery new-york
 """
 
+_KIND = ReportKind("vmtrace.analyze.reports.storage")
+
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of the subcommand."""
     add = parser.add_argument
     add("runs", metavar="RUN", type=Path, nargs="+", help="folders written by vmtrace storage run")
     add(
-        "--html", metavar="FILE", type=Path,
-        help="one HTML file with all tables and zoomable figures; by itself RUN/report.html, for one run and no other"
-        " output",
-    )  # fmt: skip
-    add(
         "--discovery", metavar="RUN", type=Path, action="append", default=[],
         help="run of vmtrace discover, to say where front ends are; one for each vantage point",
     )  # fmt: skip
     add("--invoice", metavar="FILE", type=Path, help="what the services charged (TOML), to compare the charges with")
-    add("--csv", metavar="DIR", type=Path, help="all tables as CSV files")
-    add("--figures", metavar="DIR", type=Path, help="figures for print (PNG, SVG) and their data (CSV)")
-    add("--json", metavar="OUT|-", help="everything measured as JSON (- is standard output), and no table printed")
-    add("--all", action="store_true", help="print everything, not only what fits on one screen")
-    add("-q", "--quiet", action="store_true", help="print errors only")
-    add("--no-color", action="store_true", help="print without colours")
+    add_outputs(parser, page=PAGE_BY_DEFAULT)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -66,11 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     reports = [replace(one, places=places) for one in _measured(runs, invoiced, failures, quiet=arguments.quiet)]
     if not reports:
         return Exit.FAILED
-    outputs = Outputs("vmtrace.analyze.reports.storage", reports, with_default(arguments))
-    # Who asks for JSON has a program read it, not eyes.
-    if not arguments.quiet and arguments.json is None:
-        failures += outputs.print()
-    failures += outputs.write()
+    failures += Outputs(_KIND, reports, arguments).make()
     return Exit.FAILED if failures else Exit.DONE
 
 

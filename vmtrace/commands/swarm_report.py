@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vmtrace.commands.report_outputs import Outputs, with_default
+from vmtrace.commands.report_outputs import PAGE_BY_DEFAULT, Outputs, ReportKind, add_outputs
 from vmtrace.errors import Exit, UsageError, complain, describe
 from vmtrace.progress import Bar
 
@@ -24,25 +24,17 @@ EXAMPLES = """  vmtrace swarm report RUN
   vmtrace swarm report run1 run2 --html swarms.html --csv tables --figures figures
 """
 
+_KIND = ReportKind("vmtrace.analyze.reports.swarm", piped_width=180)
+
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of the subcommand."""
     add = parser.add_argument
     add("runs", metavar="RUN", type=Path, nargs="+", help="folders written by vmtrace swarm run")
-    add(
-        "--html", metavar="FILE", type=Path,
-        help="one HTML file with all tables and zoomable figures (default: RUN/report.html, for one run and no other"
-        " output)",
-    )  # fmt: skip
-    add("--csv", metavar="DIR", type=Path, help="all tables as CSV files")
-    add("--figures", metavar="DIR", type=Path, help="figures for print (PNG, SVG) and their data (CSV)")
-    add("--json", metavar="OUT|-", help="everything measured as JSON (- is standard output), and no table printed")
     add("--prices", metavar="NAME|FILE", help="table of prices, for the charges saved: a TOML file, or bocchi2014")
     add("--provider", metavar="NAME", default="s3", help="the store in the table of prices (default: s3)")
     add("--region", metavar="R", help="its region in the table of prices")
-    add("--all", action="store_true", help="print everything, not only what fits on one screen")
-    add("-q", "--quiet", action="store_true", help="print errors only")
-    add("--no-color", action="store_true", help="print without colours")
+    add_outputs(parser, page=PAGE_BY_DEFAULT)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -53,10 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not runs:
         return Exit.FAILED
     reports = _measured(runs, prices, quiet=arguments.quiet)
-    outputs = Outputs("vmtrace.analyze.reports.swarm", reports, with_default(arguments), piped_width=180)
-    if not arguments.quiet and arguments.json is None:
-        failures += outputs.print()
-    failures += outputs.write()
+    failures += Outputs(_KIND, reports, arguments).make()
     return Exit.FAILED if failures else Exit.DONE
 
 

@@ -1,17 +1,12 @@
 """The JSON document `vmtrace.discovery_report/1` (docs/discovery.md), and the same rows as CSV files."""
 
-import json
 from collections.abc import Iterable
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
-from vmtrace.analyze.read.atomic import make_folder, writing
 from vmtrace.analyze.reports.discovery.report import AddressRow, NameRow, Report, VantageRow
 from vmtrace.analyze.reports.discovery.round_trips import RoundTrips
-from vmtrace.analyze.tables.provenance import command_line
+from vmtrace.analyze.tables.provenance import of_report
 from vmtrace.analyze.trace import version
 
 SCHEMA = "vmtrace.discovery_report/1"
@@ -35,23 +30,11 @@ def document(report: Report) -> Record:
 def provenance(report: Report) -> Record:
     """Where the results come from."""
     runs = [{"path": str(one.folder), "vantage": one.vantage, "start_ns": one.start_ns} for one in report.runs]
-    return {"schema": SCHEMA, "vmtrace": version(), "command": command_line(), "runs": runs}
+    return of_report(SCHEMA, runs=runs)
 
 
-def write_csv(report: Report, folder: Path) -> None:
-    """One file for each table, and `provenance.json`."""
-    from pyarrow.csv import write_csv as write
-
-    make_folder(folder)
-    for name, rows in _flat(report).items():
-        if rows:
-            with writing(folder / f"{name}.csv") as out:
-                write(pa.Table.from_pylist(rows), out)
-    with writing(folder / "provenance.json") as out:
-        out.write(json.dumps(provenance(report), indent=2).encode() + b"\n")
-
-
-def _flat(report: Report) -> dict[str, list[Record]]:
+def csv_tables(report: Report) -> dict[str, list[Record]]:
+    """Every table as flat rows."""
     pairs = [(name, row) for name in report.names for row in name.addresses]
     regions = [_region(one) for one in report.regions()]
     return {

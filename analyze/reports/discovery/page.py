@@ -1,13 +1,11 @@
 """The HTML report of discovery runs: one file with its answer, map, bars and tables, which needs no network."""
 
 from collections import Counter
-from pathlib import Path
+from collections.abc import Sequence
 
+from vmtrace.analyze.charts.chart import Chart
 from vmtrace.analyze.pages.blocks import Drawing, Figures, Page, Section, Share, Shares, Text, summary
 from vmtrace.analyze.pages.sections import section
-from vmtrace.analyze.pages.write import write_report_page
-from vmtrace.analyze.reports.discovery.charts import charts
-from vmtrace.analyze.reports.discovery.document import provenance
 from vmtrace.analyze.reports.discovery.drawing import world_map
 from vmtrace.analyze.reports.discovery.report import Report
 from vmtrace.analyze.reports.discovery.texts import addresses_text, heading, tables, trouble
@@ -29,12 +27,7 @@ _SOURCES = {
 }
 
 
-def write_page_of(report: Report, path: Path) -> None:
-    """Write the report."""
-    write_report_page(page_of(report), path)
-
-
-def page_of(report: Report) -> Page:
+def page_of(report: Report, charts: Sequence[Chart], provenance: object) -> Page:
     """The report as data."""
     vantages = ", ".join(dict.fromkeys(printable(run.vantage) for run in report.runs))
     return Page(
@@ -46,10 +39,10 @@ def page_of(report: Report) -> Page:
             *summary("", tuple(trouble(report)), ()),
         ),
         sections=(
-            Section("figures", "Figures", (Figures(tuple(charts(report))),)),
+            Section("figures", "Figures", (Figures(tuple(charts)),)),
             *map(section, tables(report)),
         ),
-        provenance=provenance(report),
+        provenance=provenance,
     )
 
 

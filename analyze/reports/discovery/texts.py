@@ -3,8 +3,10 @@
 from collections.abc import Iterator
 from itertools import islice
 
+from vmtrace.analyze.pages.blocks import Lines
+from vmtrace.analyze.pages.on_terminal import Part
 from vmtrace.analyze.reports.discovery.report import AddressRow, RegionRow, Report
-from vmtrace.analyze.tables.text_table import Table
+from vmtrace.analyze.tables.table import Table, of_texts
 from vmtrace.analyze.words.units import ABSENT, count, instant, plural, printable, seconds, share
 
 _ADDRESSES_SHOWN = 200
@@ -63,6 +65,20 @@ def _bad_resolvers(report: Report) -> Iterator[str]:
         yield printable(f"{text} (seen from {', '.join(dict.fromkeys(vantages))})")
 
 
+_SHOWN = frozenset({"regions", "round-trips", "names", "vantages"})
+"""On the terminal; front ends and evidence are on the page, in JSON and in CSV."""
+_TROUBLE_SHOWN = 20
+
+
+def parts(report: Report) -> Iterator[Part]:
+    """The answer on the terminal."""
+    wrong = list(trouble(report))
+    if len(wrong) > _TROUBLE_SHOWN:
+        wrong[_TROUBLE_SHOWN:] = [f"and {len(wrong) - _TROUBLE_SHOWN} more (in --json and --html)"]
+    yield Lines((), heading(report), tuple(wrong))
+    yield from (table for table in tables(report) if table.name in _SHOWN)
+
+
 def tables(report: Report) -> list[Table]:
     """All tables that have rows."""
     makers = (_regions, _round_trips, _names, _addresses, _evidence, _vantages)
@@ -93,7 +109,7 @@ def _regions(report: Report) -> Table:
         for row in report.regions()
     )
     head = ("provider", "region (as provided)", "actual location", "addresses")
-    return Table("regions", "Regions and their places (Table I)", head, rows, left=3)
+    return of_texts("regions", "Regions and their places (Table I)", head, rows, left=3)
 
 
 def _round_trips(report: Report) -> Table:
@@ -104,7 +120,7 @@ def _round_trips(report: Report) -> Table:
     )  # fmt: skip
     head = ("region", "vantage", "method", "addresses", "min", "median", "max", "lost")
     hint = "TCP: handshakes measured from the packets, or by the clock where there are none (each address says which)."
-    return Table("round-trips", "Round trips to regions (Figs 2 and 3)", head, rows, left=3, hint=hint)
+    return of_texts("round-trips", "Round trips to regions (Figs 2 and 3)", head, rows, left=3, hint=hint)
 
 
 def _names(report: Report) -> Table:
@@ -118,7 +134,7 @@ def _names(report: Report) -> Table:
         counts = (count(len(one.addresses)), count(len(resolvers)))
         rows.append((printable(one.about.name), aliases, *counts, ttl, words[one.steering.depends], p_value))
     head = ("name", "aliases", "addresses", "resolvers", "least TTL", "depends on the resolver's place", "p")
-    return Table("names", "Names", head, tuple(rows))
+    return of_texts("names", "Names", head, tuple(rows))
 
 
 def _addresses(report: Report) -> Table:
@@ -134,13 +150,13 @@ def _addresses(report: Report) -> Table:
             "first seen (UTC)")  # fmt: skip
     total = len(report.addresses)
     hint = f"{_ADDRESSES_SHOWN} of {total:,}: all are in JSON and CSV." if total > _ADDRESSES_SHOWN else ""
-    return Table("addresses", "Front ends", head, tuple(rows), left=3, hint=hint)
+    return of_texts("addresses", "Front ends", head, tuple(rows), left=3, hint=hint)
 
 
 def _evidence(report: Report) -> Table:
     rows = tuple(islice((line for row in report.addresses.values() for line in _evidence_of(row)), _EVIDENCE_SHOWN))
     hint = f"The first {_EVIDENCE_SHOWN} lines: all are in JSON and CSV." if len(rows) == _EVIDENCE_SHOWN else ""
-    return Table("evidence", "Evidence of places", ("address", "kind", "", "what it says"), rows, left=4, hint=hint)
+    return of_texts("evidence", "Evidence of places", ("address", "kind", "", "what it says"), rows, left=4, hint=hint)
 
 
 def _evidence_of(row: AddressRow) -> Iterator[tuple[str, ...]]:
@@ -161,4 +177,4 @@ def _vantages(report: Report) -> Table:
                      count(len(row.given_up)), slope, count(row.traces)))  # fmt: skip
     head = ("vantage", "position", "questions", "unanswered", "resolvers set aside", "given up", "calibrated", "traces")
     hint = "Light in fibre: 10.01 µs/km there and back."
-    return Table("vantages", "Vantage points", head, tuple(rows), hint=hint)
+    return of_texts("vantages", "Vantage points", head, tuple(rows), hint=hint)

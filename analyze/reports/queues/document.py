@@ -1,17 +1,12 @@
 """The JSON document `vmtrace.queue_report/1` (docs/queue.md), and the same tables as CSV files."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 
-import pyarrow as pa
-
-from vmtrace.analyze.read.atomic import make_folder, writing
 from vmtrace.analyze.reports.queues.latency import clock_error_s
 from vmtrace.analyze.reports.queues.tables import Record, Report, tables
-from vmtrace.analyze.reports.storage.tables import flat
-from vmtrace.analyze.tables.provenance import command_line
+from vmtrace.analyze.tables.csv_files import flat
+from vmtrace.analyze.tables.provenance import of_report
 from vmtrace.analyze.trace import version
 
 SCHEMA = "vmtrace.queue_report/1"
@@ -24,33 +19,18 @@ def document(reports: Sequence[Report]) -> Record:
 
 def provenance(reports: Sequence[Report]) -> Record:
     """Where the results come from."""
-    return {
-        "schema": SCHEMA,
-        "vmtrace": version(),
-        "command": command_line(),
-        "runs": [{"path": str(one.run.folder), "name": one.name, "id": one.run.id} for one in reports],
-    }
+    runs = [{"path": str(one.run.folder), "name": one.name, "id": one.run.id} for one in reports]
+    return of_report(SCHEMA, runs=runs)
 
 
-def write_csv(reports: Sequence[Report], folder: Path) -> None:
-    """Write one file for each table, with the run in the first column, and `provenance.json`."""
-    from pyarrow.csv import write_csv as write
-
-    make_folder(folder)
+def csv_tables(reports: Sequence[Report]) -> dict[str, list[Record]]:
+    """Every table as flat rows, with the run in the first column."""
     rows: dict[str, list[Record]] = {}
     for report in reports:
         named = {**tables(report), "messages": [asdict(report.fates)], "duplicates": [asdict(report.duplicates)]}
         for name, records in named.items():
             rows.setdefault(name, []).extend({"run": report.name} | _plain(flat(record)) for record in records)
-    for name, content in rows.items():
-        if not content:
-            continue
-        columns = dict.fromkeys(key for row in content for key in row)
-        filled = [{key: row.get(key) for key in columns} for row in content]
-        with writing(folder / f"{name.replace('_', '-')}.csv") as out:
-            write(pa.Table.from_pylist(filled), out)
-    with writing(folder / "provenance.json") as out:
-        out.write(json.dumps(provenance(reports), indent=2).encode() + b"\n")
+    return rows
 
 
 def _plain(record: Record) -> Record:

@@ -2,12 +2,10 @@
 
 from collections.abc import Sequence
 from itertools import islice
-from pathlib import Path
 
 from vmtrace.analyze.charts.chart import Chart
 from vmtrace.analyze.pages.blocks import Block, Figures, Lines, Page, Share, Shares, Text
 from vmtrace.analyze.pages.sections import further_figures, section, summary_of
-from vmtrace.analyze.pages.write import write_report_page
 from vmtrace.analyze.reports.queues.tables import Record, Report
 from vmtrace.analyze.reports.queues.texts import facts, heading, result, tables, trouble
 from vmtrace.analyze.reports.queues.time_parts import PARTS
@@ -16,11 +14,6 @@ from vmtrace.analyze.words.units import plural, printable, seconds, share
 
 _LEAD_HEIGHT = 190
 _BARS_SHOWN = 3
-
-
-def write_page_of(reports: Sequence[Report], charts: Sequence[Chart], provenance: Record, path: Path) -> None:
-    """Write the report of these runs."""
-    write_report_page(page_of(reports, charts, provenance), path)
 
 
 def page_of(reports: Sequence[Report], charts: Sequence[Chart], provenance: Record) -> Page:

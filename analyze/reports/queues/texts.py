@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
+from vmtrace.analyze.pages.blocks import Lines
+from vmtrace.analyze.pages.on_terminal import Part
 from vmtrace.analyze.reports.queues.fates import fates_text
 from vmtrace.analyze.reports.queues.latency import DUE, SENT, clock_error_s
 from vmtrace.analyze.reports.queues.quantiles import Quantiles
 from vmtrace.analyze.reports.queues.tables import Report
-from vmtrace.analyze.tables.text_table import Table
+from vmtrace.analyze.tables.table import Table, of_texts
 from vmtrace.analyze.words.units import ABSENT, count, plural, printable, seconds, share, si
 
 _UNSETTLED = {"running": "still running, or killed", "interrupted": "interrupted", "failed": "failed"}
@@ -91,6 +93,17 @@ def facts(report: Report) -> Iterator[str]:
         yield printable(f"charges: {total:.4f} {report.run.currency} by {report.run.prices}")
 
 
+_SHOWN = frozenset({"latency", "rates", "order", "calls"})
+"""On the terminal; the others are on the page, in JSON and in CSV."""
+
+
+def parts(reports: Sequence[Report]) -> Iterator[Part]:
+    """The answer on the terminal."""
+    for report in reports:
+        yield Lines(tuple(facts(report)), heading(report), tuple(trouble(report)))
+    yield from (table for table in tables(reports) if table.name in _SHOWN)
+
+
 def tables(reports: Sequence[Report]) -> list[Table]:
     """All tables that have rows."""
     makers: tuple[Callable[[Sequence[Report]], Table], ...] = (
@@ -121,7 +134,7 @@ def _latency(reports: Sequence[Report]) -> Table:
 
     head = ("run", "stage", "from", "messages", *_TIMES)
     hint = "Until the response that delivered a message first arrived: from its due time, and from its send call."
-    return Table("latency", "Send-to-receive latency", head, _rows(reports, rows), 3, hint)
+    return of_texts("latency", "Send-to-receive latency", head, _rows(reports, rows), 3, hint)
 
 
 def _rates(reports: Sequence[Report]) -> Table:
@@ -137,7 +150,7 @@ def _rates(reports: Sequence[Report]) -> Table:
     head = (
         "run", "stage", "operation", "batch", "threads", "messages", "in", "messages/s", "each thread", "per call",
     )  # fmt: skip
-    return Table("rates", "Messages per second", head, _rows(reports, rows), 3)
+    return of_texts("rates", "Messages per second", head, _rows(reports, rows), 3)
 
 
 def _order(reports: Sequence[Report]) -> Table:
@@ -155,7 +168,7 @@ def _order(reports: Sequence[Report]) -> Table:
         "FIFO order broken",
     )  # fmt: skip
     hint = "First deliveries against the order of sending. Displacement: by how many places."
-    return Table("order", "Order of delivery", head, _rows(reports, rows), 2, hint)
+    return of_texts("order", "Order of delivery", head, _rows(reports, rows), 2, hint)
 
 
 def _duplicates(reports: Sequence[Report]) -> Table:
@@ -171,7 +184,7 @@ def _duplicates(reports: Sequence[Report]) -> Table:
         "run", "planned", "delivered", "pending", "lost", "lost in flight", "refused", "not sent",
         "again: after timeout", "within it", "after deletion", "deleted late", "foreign",
     )  # fmt: skip
-    return Table("messages", "What became of the messages", head, _rows(reports, rows), 1)
+    return of_texts("messages", "What became of the messages", head, _rows(reports, rows), 1)
 
 
 def _calls(reports: Sequence[Report]) -> Table:
@@ -187,7 +200,7 @@ def _calls(reports: Sequence[Report]) -> Table:
     head = (
         "run", "stage", "operation", "calls", "empty", "retries", "failed", "refused", "causes", *_TIMES,
     )  # fmt: skip
-    return Table("calls", "Calls of the SDK", head, _rows(reports, rows), 3)
+    return of_texts("calls", "Calls of the SDK", head, _rows(reports, rows), 3)
 
 
 def _lateness(reports: Sequence[Report]) -> Table:
@@ -197,7 +210,7 @@ def _lateness(reports: Sequence[Report]) -> Table:
 
     head = ("run", "stage", "after", "messages", *_TIMES)
     hint = "How late send calls began after they were due, and after their sender was free (the scheduler's share)."
-    return Table("lateness", "Lateness of sends", head, _rows(reports, rows), 3, hint)
+    return of_texts("lateness", "Lateness of sends", head, _rows(reports, rows), 3, hint)
 
 
 def _wire(reports: Sequence[Report]) -> Table:
@@ -216,7 +229,7 @@ def _wire(reports: Sequence[Report]) -> Table:
         "handshake", "application",
     )  # fmt: skip
     hint = "Connections by the process that opened them; shares are of the bytes on the wire."
-    return Table("wire", "On the wire", head, _rows(reports, rows), 3, hint)
+    return of_texts("wire", "On the wire", head, _rows(reports, rows), 3, hint)
 
 
 def _processes(reports: Sequence[Report]) -> Table:
@@ -229,7 +242,7 @@ def _processes(reports: Sequence[Report]) -> Table:
             )  # fmt: skip
 
     head = ("run", "stage", "process", "memory at start", "grown by at most", "processor", "waited for the backlog")
-    return Table("processes", "Processes", head, _rows(reports, rows), 3)
+    return of_texts("processes", "Processes", head, _rows(reports, rows), 3)
 
 
 def _charges(reports: Sequence[Report]) -> Table:
@@ -243,7 +256,7 @@ def _charges(reports: Sequence[Report]) -> Table:
                 printable(report.run.prices or ""),
             )
 
-    return Table("charges", "Charges", ("run", "for", "amount", "currency", "prices"), _rows(reports, rows), 2)
+    return of_texts("charges", "Charges", ("run", "for", "amount", "currency", "prices"), _rows(reports, rows), 2)
 
 
 def _stage(report: Report, number: int | None) -> str:

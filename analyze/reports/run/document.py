@@ -1,15 +1,9 @@
 """The JSON document `vmtrace.run_report/1` (`docs/run-report.md`), and the same tables as CSV files."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
-from typing import Any
 
-import pyarrow as pa
-
-from vmtrace.analyze.read.atomic import make_folder, writing
-from vmtrace.analyze.reports.run.provenance import SCHEMA, Provenance
+from vmtrace.analyze.reports.run.provenance import SCHEMA, Provenance, of_runs
 from vmtrace.analyze.reports.run.results import Choice, RunResults
 from vmtrace.analyze.reports.run.table_records import Record, flat, tables
 from vmtrace.analyze.reports.run.tables import run_baseline
@@ -17,11 +11,11 @@ from vmtrace.analyze.reports.run.two_sides.table import clock_row
 from vmtrace.analyze.reports.run.verdict.findings import run_findings
 from vmtrace.analyze.reports.run.verdict.of_set import verdict_changes
 from vmtrace.analyze.reports.run.verdict.records import (
-    csv_tables,
     pair_verdict_records,
     verdict_change_record,
     verdict_change_rows,
     verdict_record,
+    verdict_tables,
 )
 from vmtrace.analyze.stats.estimates import CONFIDENCE
 from vmtrace.analyze.trace import version
@@ -73,23 +67,16 @@ def _run(results: RunResults, choice: Choice) -> Record:
     }
 
 
-def write_csv(runs: Sequence[RunResults], folder: Path, provenance: Provenance) -> None:
-    """Write one file for each table, with the run in the first column, and `provenance.json`."""
-    from pyarrow.csv import write_csv as write
+def provenance(runs: Sequence[RunResults]) -> Provenance:
+    """Where the results come from."""
+    return of_runs(runs)
 
-    make_folder(folder)
-    rows: dict[str, list[dict[str, Any]]] = {}
+
+def csv_tables(runs: Sequence[RunResults]) -> dict[str, list[Record]]:
+    """Every table as flat rows, with the run in the first column."""
+    rows: dict[str, list[Record]] = {}
     for run in runs:
-        for name, records in (tables(run) | csv_tables(run)).items():
+        for name, records in (tables(run) | verdict_tables(run)).items():
             rows.setdefault(name, []).extend({"run": run.name} | flat(record) for record in records)
-    for name, content in rows.items():
-        if not content:
-            continue  # what no run has is no table
-        with writing(folder / f"{name.replace('_', '-')}.csv") as out:
-            write(pa.Table.from_pylist(content), out)
     changes = [flat(row) for one in verdict_changes(runs) for row in verdict_change_rows(one)]
-    if changes:
-        with writing(folder / "verdict-changes.csv") as out:
-            write(pa.Table.from_pylist(changes), out)
-    with writing(folder / "provenance.json") as out:
-        out.write(json.dumps(provenance, indent=2).encode() + b"\n")
+    return rows | {"verdict_changes": changes}

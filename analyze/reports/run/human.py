@@ -24,6 +24,7 @@ from vmtrace.analyze.reports.run.variation.words import answer, spread_sentence
 from vmtrace.analyze.reports.run.verdict.of_set import verdict_changes
 from vmtrace.analyze.reports.run.verdict.words import verdict_lines
 from vmtrace.analyze.stats.estimates import Estimate
+from vmtrace.analyze.tables.table import Column
 from vmtrace.analyze.words.units import ABSENT, count, instant, plural, printable, seconds, share, si
 
 if TYPE_CHECKING:
@@ -127,56 +128,44 @@ def baseline_lines(results: RunResults) -> Iterator[str]:
         yield f"RTT without load: {low} min, {mean} mean, {high} max of {plural(ping.echoes, 'ping')}{lost}"
 
 
-COLUMNS = (
-    "index",
-    "transfer",
-    "n",
-    "mean RTT",
-    "median RTT [95 %]",
-    "mean loss",
-    "[95 %]",
-    "median loss",
-    "throughput",
-    "drops",
-)
-
-
-_NO_WIDER = {"[95 %]": 106, "median loss": 96, "drops": 84, "median RTT [95 %]": 74, "n": 64, "mean RTT": 54}
-"""Columns that a terminal narrower than this leaves out; `--csv` and `--json` have them."""
-
-
 def metrics_table(rows: list[MetricsRow], width: int = 120) -> "Table":
     """Table 2 for people: means and medians, intervals where the sample allows one; on a narrow terminal less."""
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0), collapse_padding=True)
-    kept = [number for number, column in enumerate(COLUMNS) if width >= _NO_WIDER.get(column, 0)]
-    for column in (COLUMNS[number] for number in kept):
-        table.add_column(column, justify="left" if column in ("index", "transfer") else "right", no_wrap=True)
+    columns = [column for column in METRICS if width >= column.least_width]
+    for column in columns:
+        table.add_column(column.title, justify="left" if column.left else "right", no_wrap=True)
     for row in rows:
-        cells = metrics_cells(row)
-        warns = [""] * (len(cells) - 1) + ["yellow" if row.transfers_with_drops else ""]
-        table.add_row(*(Text(cells[number], warns[number]) for number in kept))
+        warns = "yellow" if row.transfers_with_drops else ""
+        table.add_row(*(Text(str(one.shows(row)), warns if one is METRICS[-1] else "") for one in columns))
     return table
 
 
-def metrics_cells(row: MetricsRow) -> list[str]:
-    """One row of Table 2, in the order of `COLUMNS`. Without captures loss is the kernel's retransmissions."""
-    kernel = by_kernel(row)
-    loss = row.mean_kernel_retransmission_rate if kernel else row.mean_loss_rate
-    return [
-        printable(row.index or "all"),
-        row.role,
-        count(row.transfers),
-        seconds(row.mean_rtt_s.value),
-        f"{seconds(row.median_rtt_s.value)}{_between(row.median_rtt_s, _scale(row.median_rtt_s.value))}",
-        share(loss.value) + ("*" if kernel else ""),
-        _between(loss, 100).strip(),
-        share(row.median_loss_rate.value),
-        si(row.median_goodput_bps.value, "bit/s"),
-        count(row.transfers_with_drops),
-    ]
+def _median_rtt(row: MetricsRow) -> str:
+    value_s = row.median_rtt_s.value
+    return f"{seconds(value_s)}{_between(row.median_rtt_s, _scale(value_s))}"
+
+
+def _loss(row: MetricsRow) -> Estimate:
+    """Without captures the kernel's retransmissions."""
+    return row.mean_kernel_retransmission_rate if by_kernel(row) else row.mean_loss_rate
+
+
+METRICS: tuple[Column[MetricsRow], ...] = (
+    Column("index", lambda row: printable(row.index or "all"), left=True),
+    Column("transfer", lambda row: row.role, left=True),
+    Column("n", lambda row: count(row.transfers), least_width=64),
+    Column("mean RTT", lambda row: seconds(row.mean_rtt_s.value), least_width=54),
+    Column("median RTT [95 %]", _median_rtt, least_width=74),
+    Column("mean loss", lambda row: share(_loss(row).value) + ("*" if by_kernel(row) else "")),
+    Column("[95 %]", lambda row: _between(_loss(row), 100).strip(), least_width=106),
+    Column("median loss", lambda row: share(row.median_loss_rate.value), least_width=96),
+    Column("throughput", lambda row: si(row.median_goodput_bps.value, "bit/s")),
+    Column("drops", lambda row: count(row.transfers_with_drops), least_width=84),
+)
+"""`--csv` and `--json` have what a narrow terminal leaves out."""
 
 
 def by_kernel(row: MetricsRow) -> bool:

@@ -11,7 +11,7 @@ from vmtrace.analyze.reports.storage.knee import Knee
 from vmtrace.analyze.reports.storage.probes import PeriodRow
 from vmtrace.analyze.reports.storage.surge import SurgeRow
 from vmtrace.analyze.reports.storage.surge_hosts import all_hosts
-from vmtrace.analyze.tables.text_table import Table
+from vmtrace.analyze.tables.table import Table, of_texts
 from vmtrace.analyze.words.units import ABSENT, count, instant, plural, printable, seconds, share, si
 
 Labelled = tuple[str, Campaign]
@@ -110,7 +110,7 @@ def _rows(
 
 def _between(campaigns: Sequence[Labelled]) -> Table:
     lines = between([one for _, one in campaigns])
-    return Table("between", "Between the runs", ("what",), tuple((printable(line),) for line in lines), 1)
+    return of_texts("between", "Between the runs", ("what",), tuple((printable(line),) for line in lines), 1)
 
 
 def _rate(value: float | None) -> str:
@@ -135,7 +135,7 @@ def _sizes(campaigns: Sequence[Labelled]) -> Table:
         " from fifty requests on. Retries and errors are write retries and write errors of uploads, and read ones of"
         " downloads."
     )
-    return Table("probe-sizes", "Requests by size", head, _rows(campaigns, rows), 3, hint)
+    return of_texts("probe-sizes", "Requests by size", head, _rows(campaigns, rows), 3, hint)
 
 
 def _changes(campaigns: Sequence[Labelled]) -> Table:
@@ -153,7 +153,7 @@ def _changes(campaigns: Sequence[Labelled]) -> Table:
         "changed in the packets", "explained by",
     )  # fmt: skip
     hint = "Steps in medians of days, hours or requests: Pettitt's test, 10 % or more, Cliff's delta of 0.33 or more."
-    return Table("change-points", "Steps", head, _rows(campaigns, rows), 5, hint)
+    return of_texts("change-points", "Steps", head, _rows(campaigns, rows), 5, hint)
 
 
 def _period_rows(found: Sequence[PeriodRow]) -> Iterator[tuple[str, ...]]:
@@ -175,7 +175,7 @@ def _daily(campaigns: Sequence[Labelled]) -> Table:
             yield from _period_rows(campaign.daily)
 
     head = ("run", "size", "direction", "day (UTC)", *_PERIOD_HEAD)
-    return Table("daily", "By day", head, _rows(campaigns, rows), 4, "Percentiles from twenty requests on.")
+    return of_texts("daily", "By day", head, _rows(campaigns, rows), 4, "Percentiles from twenty requests on.")
 
 
 def _hourly(campaigns: Sequence[Labelled]) -> Table:
@@ -184,7 +184,7 @@ def _hourly(campaigns: Sequence[Labelled]) -> Table:
             yield from _period_rows(campaign.hourly)
 
     head = ("run", "size", "direction", "hour (UTC)", *_PERIOD_HEAD)
-    return Table("hourly", "By hour of the day", head, _rows(campaigns, rows), 4, "Of all days together.")
+    return of_texts("hourly", "By hour of the day", head, _rows(campaigns, rows), 4, "Of all days together.")
 
 
 def _hour_tests(campaigns: Sequence[Labelled]) -> Table:
@@ -198,7 +198,7 @@ def _hour_tests(campaigns: Sequence[Labelled]) -> Table:
 
     head = ("run", "size", "direction", "hour", "other hour", "n", "mean", "other", "t", "p", "p, corrected")
     hint = "Welch's two-tailed t-test of every pair of hours, the most unlikely ones; corrected for all of them (Holm)."
-    return Table("hour-tests", "Hours compared", head, _rows(campaigns, rows), 5, hint)
+    return of_texts("hour-tests", "Hours compared", head, _rows(campaigns, rows), 5, hint)
 
 
 def _successive(campaigns: Sequence[Labelled]) -> Table:
@@ -210,7 +210,7 @@ def _successive(campaigns: Sequence[Labelled]) -> Table:
 
     head = ("run", "size", "direction", "pairs", "r", "p")
     hint = "Throughput of the first request of a probe against that of the second: Pearson's correlation."
-    return Table("successive", "Successive requests", head, _rows(campaigns, rows), 3, hint)
+    return of_texts("successive", "Successive requests", head, _rows(campaigns, rows), 3, hint)
 
 
 def _addresses(campaigns: Sequence[Labelled]) -> Table:
@@ -219,7 +219,7 @@ def _addresses(campaigns: Sequence[Labelled]) -> Table:
             yield one.address, count(one.count), instant(one.first_seen_ns)[:19], instant(one.last_seen_ns)[:19]
 
     head = ("run", "address", "requests", "first seen (UTC)", "last seen (UTC)")
-    return Table(
+    return of_texts(
         "addresses", "Front-end addresses", head, _rows(campaigns, rows), 2, "Of the last response of a request."
     )
 
@@ -231,7 +231,7 @@ def _availability(campaigns: Sequence[Labelled]) -> Table:
 
     head = ("run", "retries", "done", "available")
     hint = "What a client that gives up after so many retries would have got."
-    return Table("availability", "Availability by retries", head, _rows(campaigns, rows), 1, hint)
+    return of_texts("availability", "Availability by retries", head, _rows(campaigns, rows), 1, hint)
 
 
 def _retries(campaigns: Sequence[Labelled]) -> Table:
@@ -244,7 +244,7 @@ def _retries(campaigns: Sequence[Labelled]) -> Table:
 
     head = ("run", "what", "requests", "retries", "errors", "failed", "causes")
     hint = "A retry is a request made again; an error is an object whose digest does not fit; failed: given up."
-    return Table("campaign-retries", "Retries and errors", head, _rows(campaigns, rows), 2, hint)
+    return of_texts("campaign-retries", "Retries and errors", head, _rows(campaigns, rows), 2, hint)
 
 
 def _locations(campaigns: Sequence[Labelled]) -> Table:
@@ -261,7 +261,7 @@ def _locations(campaigns: Sequence[Labelled]) -> Table:
         "due to the hour",
     )  # fmt: skip
     hint = "Top 1 %: the 99th percentile. Due to the hour: share of the variation of ranks (Kruskal-Wallis)."
-    return Table("locations", "By location", head, _rows(campaigns, rows), 4, hint)
+    return of_texts("locations", "By location", head, _rows(campaigns, rows), 4, hint)
 
 
 def _surge(campaigns: Sequence[Labelled]) -> Table:
@@ -283,7 +283,7 @@ def _surge(campaigns: Sequence[Labelled]) -> Table:
         " length. CPU: of the processors that the process may use. Limited by: the packets' verdicts, or processors."
         " All hosts: those that were in step, by threads of one."
     )
-    return Table("surge", "Surge", head, (*own, *together), 3, hint)
+    return of_texts("surge", "Surge", head, (*own, *together), 3, hint)
 
 
 def _sweep(campaigns: Sequence[Labelled]) -> Table:
@@ -300,7 +300,7 @@ def _sweep(campaigns: Sequence[Labelled]) -> Table:
         "disk busy", "used", "bottleneck",
     )  # fmt: skip
     hint = "CPU: of the processors that the process may use. Used: connections that came about."
-    return Table("sweep", "Uploads by connections", head, _rows(campaigns, rows), 3, hint)
+    return of_texts("sweep", "Uploads by connections", head, _rows(campaigns, rows), 3, hint)
 
 
 def _merge(campaigns: Sequence[Labelled]) -> Table:
@@ -309,4 +309,5 @@ def _merge(campaigns: Sequence[Labelled]) -> Table:
             yield count(one.parts), seconds(one.seconds), count(one.n)
 
     head = ("run", "parts", "merge", "n")
-    return Table("merge", "Time of the merge", head, _rows(campaigns, rows), 1, "Median of uploads with so many parts.")
+    hint = "Median of uploads with so many parts."
+    return of_texts("merge", "Time of the merge", head, _rows(campaigns, rows), 1, hint)

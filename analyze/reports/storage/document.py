@@ -3,19 +3,16 @@
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 
-import pyarrow as pa
-
-from vmtrace.analyze.read.atomic import make_folder, writing
 from vmtrace.analyze.reports.storage.campaign import tables_of
 from vmtrace.analyze.reports.storage.surge import SurgeRow
 from vmtrace.analyze.reports.storage.surge_hosts import all_hosts
-from vmtrace.analyze.reports.storage.tables import Record, Report, as_record, campaign_tables, flat, tables
+from vmtrace.analyze.reports.storage.tables import Record, Report, as_record, campaign_tables, tables
 from vmtrace.analyze.reports.storage.time_ledger import object_times
 from vmtrace.analyze.reports.storage.transaction_rows import transaction_rows
 from vmtrace.analyze.stats.estimates import CONFIDENCE
-from vmtrace.analyze.tables.provenance import command_line
+from vmtrace.analyze.tables.csv_files import flat
+from vmtrace.analyze.tables.provenance import of_report
 from vmtrace.analyze.trace import version
 
 SCHEMA = "vmtrace.storage_report/1"
@@ -38,19 +35,12 @@ def _all_hosts(reports: Sequence[Report]) -> list[SurgeRow]:
 
 def provenance(reports: Sequence[Report]) -> Record:
     """Where the results come from."""
-    return {
-        "schema": SCHEMA,
-        "vmtrace": version(),
-        "command": command_line(),
-        "runs": [{"path": str(one.run.run.folder), "name": one.name, "id": one.run.run.id} for one in reports],
-    }
+    runs = [{"path": str(one.run.run.folder), "name": one.name, "id": one.run.run.id} for one in reports]
+    return of_report(SCHEMA, runs=runs)
 
 
-def write_csv(reports: Sequence[Report], folder: Path) -> None:
-    """Write one file for each table, with the run in the first column, and `provenance.json`."""
-    from pyarrow.csv import write_csv as write
-
-    make_folder(folder)
+def csv_tables(reports: Sequence[Report]) -> dict[str, list[Record]]:
+    """Every table as flat rows, with the run in the first column."""
     rows: dict[str, list[Record]] = {}
     for report in reports:
         named = {
@@ -60,23 +50,13 @@ def write_csv(reports: Sequence[Report], folder: Path) -> None:
             "object_times": [asdict(times) for one in report.run.transactions for times in object_times(one)],
         }
         for name, records in named.items():
-            rows.setdefault(name, []).extend({"run": report.name} | flat(record) for record in records)
-    rows["surge_all_hosts"] = [asdict(row) for row in _all_hosts(reports)]
-    for name, content in rows.items():
-        if not content:
-            continue  # what no run has is no table
-        # Rows of one table may name different factors or causes: a table has the columns of all.
-        columns = dict.fromkeys(key for row in content for key in row)
-        filled = [{key: _plain(row.get(key)) for key in columns} for row in content]
-        with writing(folder / f"{name.replace('_', '-')}.csv") as out:
-            write(pa.Table.from_pylist(filled), out)
-    with writing(folder / "provenance.json") as out:
-        out.write(json.dumps(provenance(reports), indent=2).encode() + b"\n")
+            rows.setdefault(name, []).extend({"run": report.name} | _plain(flat(record)) for record in records)
+    return rows | {"surge_all_hosts": [_plain(asdict(row)) for row in _all_hosts(reports)]}
 
 
-def _plain(value: object) -> object:
-    """What a cell of CSV holds: lists become text."""
-    return json.dumps(value) if isinstance(value, list | tuple) else value
+def _plain(record: Record) -> Record:
+    """CSV has no lists: they become text."""
+    return {key: json.dumps(value) if isinstance(value, list | tuple) else value for key, value in record.items()}
 
 
 def _run(report: Report) -> Record:

@@ -1,12 +1,10 @@
 """The HTML report of storage runs: one file with its result in a sentence, figures and all tables."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from vmtrace.analyze.charts.chart import Chart
 from vmtrace.analyze.pages.blocks import Block, Figures, Fold, Lines, Page, Share, Shares, Text
 from vmtrace.analyze.pages.sections import further_figures, section, summary_of
-from vmtrace.analyze.pages.write import write_report_page
 from vmtrace.analyze.reports.storage.result import results, telling_times
 from vmtrace.analyze.reports.storage.tables import Record, Report
 from vmtrace.analyze.reports.storage.texts import facts, heading, tables, trouble
@@ -18,11 +16,6 @@ _LEAD_HEIGHT = 190
 _FIRST_SHOWN = 4
 """Results in the first screen; the others are behind a fold."""
 _BARS_SHOWN = 3
-
-
-def write_page_of(reports: Sequence[Report], charts: Sequence[Chart], provenance: Record, path: Path) -> None:
-    """Write the report of these runs."""
-    write_report_page(page_of(reports, charts, provenance), path)
 
 
 def page_of(reports: Sequence[Report], charts: Sequence[Chart], provenance: Record) -> Page:

@@ -208,14 +208,6 @@ def as_record(row: Any) -> Record:
     return asdict(row) | {name: getattr(row, name) for name in _DERIVED.get(type(row), ())}
 
 
-def flat(record: Record, prefix: str = "") -> Record:
-    """A record without nesting: keys joined by underscores."""
-    found: Record = {}
-    for key, value in record.items():
-        found |= flat(value, f"{prefix}{key}_") if isinstance(value, dict) else {f"{prefix}{key}": value}
-    return found
-
-
 def kinds_of(reports: Iterable[Report]) -> list[Kind]:
     """Workload and direction of all runs, in the order in which they come."""
     return list(dict.fromkeys((row.workload, row.direction) for report in reports for row in report.throughput))

@@ -3,6 +3,8 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
+from vmtrace.analyze.pages.blocks import Lines
+from vmtrace.analyze.pages.on_terminal import Part
 from vmtrace.analyze.pages.texts import estimate_text, number_text
 from vmtrace.analyze.reports.storage import campaign_texts
 from vmtrace.analyze.reports.storage.connections import ROLES
@@ -10,7 +12,7 @@ from vmtrace.analyze.reports.storage.over_time import DAY, HOUR, HOUR_OF_DAY
 from vmtrace.analyze.reports.storage.overhead import SPLIT
 from vmtrace.analyze.reports.storage.tables import Report, kinds_of
 from vmtrace.analyze.reports.storage.time_ledger import PARTS
-from vmtrace.analyze.tables.text_table import Table
+from vmtrace.analyze.tables.table import Table, of_texts
 from vmtrace.analyze.words.units import ABSENT, count, instant, plural, printable, ratio, seconds, share, si
 
 _UNSETTLED = {"running": "still running, or killed", "interrupted": "interrupted", "failed": "failed"}
@@ -81,6 +83,23 @@ def facts(report: Report) -> Iterator[str]:
             )
 
 
+_SHOWN = frozenset({"beside", "throughput", "overhead", "connections", "times", "charges"})
+"""On the terminal. The others are on the page, in JSON and in CSV; those of retries come where there is something."""
+
+
+def parts(reports: Sequence[Report]) -> Iterator[Part]:
+    """The answer on the terminal."""
+    for report in reports:
+        yield Lines(tuple(facts(report)), heading(report), tuple(trouble(report)))
+    campaigns = [report.campaign for report in reports if report.campaign is not None]
+    wanted = _SHOWN | campaign_texts.shown(campaigns) | ({"troubles"} if any(map(_has_trouble, reports)) else set())
+    yield from (table for table in tables(reports) if table.name in wanted)
+
+
+def _has_trouble(report: Report) -> bool:
+    return any(row.retries or row.errors or row.failed or row.transactions_failed for row in report.troubles)
+
+
 def tables(reports: Sequence[Report]) -> list[Table]:
     """All tables that have rows."""
     makers: tuple[Callable[[Sequence[Report]], Table], ...] = (
@@ -111,7 +130,7 @@ def _beside(reports: Sequence[Report]) -> Table:
         rows.append((printable(kind[0]), kind[1], *cells))
     head = ("workload", "direction", *(printable(report.label) for report in reports))
     hint = "Median throughput [Mbit/s] / overhead (bytes on the wire beyond the workload's)."
-    return Table("beside", "Side by side", head, tuple(rows), hint=hint)
+    return of_texts("beside", "Side by side", head, tuple(rows), hint=hint)
 
 
 def _throughput(reports: Sequence[Report]) -> Table:
@@ -125,7 +144,7 @@ def _throughput(reports: Sequence[Report]) -> Table:
 
     head = ("run", "workload", "direction", "whole", "files", "each", "throughput [Mbit/s]", "an object", "login")
     hint = "Medians over repeats with their 95 % confidence intervals, where there are enough for one (Fig. 4)."
-    return Table("throughput", "Throughput", head, _rows(reports, rows), 3, hint)
+    return of_texts("throughput", "Throughput", head, _rows(reports, rows), 3, hint)
 
 
 def _periods(reports: Sequence[Report]) -> Table:
@@ -146,7 +165,7 @@ def _periods(reports: Sequence[Report]) -> Table:
 
     head = ("run", "workload", "direction", "period", "from (UTC)", "whole", "mean [Mbit/s]", "5 %", "median", "95 %")
     hint = "Throughput of the transactions that began in an hour or on a day; percentiles from twenty on."
-    return Table("periods", "Throughput by hour and day", head, _rows(reports, rows), 5, hint)
+    return of_texts("periods", "Throughput by hour and day", head, _rows(reports, rows), 5, hint)
 
 
 def _overhead(reports: Sequence[Report]) -> Table:
@@ -168,7 +187,7 @@ def _overhead(reports: Sequence[Report]) -> Table:
         " beyond the workload's, over those. The shares are of all bytes on the wire and sum to 100 %; with ≥ and ≤,"
         " the snap length cut headers of TLS records."
     )
-    return Table("overhead", "Overhead", head, _rows(reports, rows), 3, hint)
+    return of_texts("overhead", "Overhead", head, _rows(reports, rows), 3, hint)
 
 
 def _connections(reports: Sequence[Report]) -> Table:
@@ -189,7 +208,7 @@ def _connections(reports: Sequence[Report]) -> Table:
         "Of a transaction: connections opened (median), and of which role (mean). Reused: objects that needed no new"
         " connection. Objects each: of a connection that carries objects."
     )
-    return Table("connections", "Connection management", head, _rows(reports, rows), 3, hint)
+    return of_texts("connections", "Connection management", head, _rows(reports, rows), 3, hint)
 
 
 def _times(reports: Sequence[Report]) -> Table:
@@ -204,7 +223,7 @@ def _times(reports: Sequence[Report]) -> Table:
         "Shares of the time of all objects, from the SDK's call to its return. An upload's body goes before the answer:"
         " there, the service's own time is part of the transfer. Idle: nothing of the object was on the wire yet."
     )
-    return Table("times", "Where an object's time goes", head, _rows(reports, rows), 4, hint)
+    return of_texts("times", "Where an object's time goes", head, _rows(reports, rows), 4, hint)
 
 
 def _limits(reports: Sequence[Report]) -> Table:
@@ -217,7 +236,7 @@ def _limits(reports: Sequence[Report]) -> Table:
 
     head = ("run", "workload", "direction", "judged", "limited by", "of the bytes", "the slowest transaction")
     hint = "Verdicts on connections, weighed by the bytes that they moved; those that are undecided do not count."
-    return Table("limits", "What limited the transfers", head, _rows(reports, rows), 3, hint)
+    return of_texts("limits", "What limited the transfers", head, _rows(reports, rows), 3, hint)
 
 
 def _round_trips(reports: Sequence[Report]) -> Table:
@@ -229,7 +248,7 @@ def _round_trips(reports: Sequence[Report]) -> Table:
             )  # fmt: skip
 
     head = ("run", "front end", "by", "n", "lost", "min", "median [ms]", "max")
-    return Table("round-trips", "Round-trip times", head, _rows(reports, rows), 3, "Figs. 2 and 3.")
+    return of_texts("round-trips", "Round-trip times", head, _rows(reports, rows), 3, "Figs. 2 and 3.")
 
 
 def _servers(reports: Sequence[Report]) -> Table:
@@ -249,7 +268,7 @@ def _servers(reports: Sequence[Report]) -> Table:
         "least RTT", "not farther than", *(["place (by discovery)"] if located else []),
     )  # fmt: skip
     hint = "How far by the least round trip, at two thirds of the speed of light: a bound for what answered, no place."
-    return Table("servers", "Front ends", head, _rows(reports, rows), 3, hint)
+    return of_texts("servers", "Front ends", head, _rows(reports, rows), 3, hint)
 
 
 def _groups(reports: Sequence[Report]) -> Table:
@@ -272,7 +291,7 @@ def _groups(reports: Sequence[Report]) -> Table:
         "Every fork in the tree of prefixes of the front ends' addresses: throughput below one side against the other,"
         " within the workloads that both served. p is of a permutation test, adjusted for all forks (Holm)."
     )
-    return Table("groups", "Groups of front ends", head, _rows(reports, rows), 4, hint)
+    return of_texts("groups", "Groups of front ends", head, _rows(reports, rows), 4, hint)
 
 
 def _troubles(reports: Sequence[Report]) -> Table:
@@ -297,7 +316,7 @@ def _troubles(reports: Sequence[Report]) -> Table:
         "Done at once: without a retry. Retries: requests that repeat one which failed. Errors: what came back, or"
         " arrived, was not what was sent."
     )
-    return Table("troubles", "Retries and errors", head, _rows(reports, rows), 3, hint)
+    return of_texts("troubles", "Retries and errors", head, _rows(reports, rows), 3, hint)
 
 
 def _charges(reports: Sequence[Report]) -> Table:
@@ -310,7 +329,7 @@ def _charges(reports: Sequence[Report]) -> Table:
 
     head = ("run", "category", "currency", "predicted", "invoiced", "difference", "of predicted")
     hint = "Predicted by the run's table of prices, for what it used, retries included; invoiced by --invoice (Fig. 7)."
-    return Table("charges", "Charges", head, _rows(reports, rows), 3, hint)
+    return of_texts("charges", "Charges", head, _rows(reports, rows), 3, hint)
 
 
 def _money(amount: float | None) -> str:

@@ -1,23 +1,16 @@
 """The HTML report of swarm runs: one file with its answer, figures and all tables, which needs no network."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from vmtrace.analyze.charts.chart import Chart
 from vmtrace.analyze.pages.blocks import Block, Figures, Page, Shares, Text
 from vmtrace.analyze.pages.causes import NOT_JUDGED, cause_shares
 from vmtrace.analyze.pages.sections import further_figures, section, summary_of
-from vmtrace.analyze.pages.write import write_report_page
 from vmtrace.analyze.reports.swarm.tables import Record, Report
 from vmtrace.analyze.reports.swarm.texts import facts, heading, tables, trouble
 from vmtrace.analyze.words.units import printable, si
 
 _LEAD_HEIGHT = 190
-
-
-def write_page_of(reports: Sequence[Report], charts: Sequence[Chart], provenance: Record, path: Path) -> None:
-    """Write the report of these runs."""
-    write_report_page(page_of(reports, charts, provenance), path)
 
 
 def page_of(reports: Sequence[Report], charts: Sequence[Chart], provenance: Record) -> Page:

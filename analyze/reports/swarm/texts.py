@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
+from vmtrace.analyze.pages.blocks import Lines
+from vmtrace.analyze.pages.on_terminal import Part
 from vmtrace.analyze.pages.texts import estimate_text, number_text
 from vmtrace.analyze.reports.swarm.records import FORBIDDEN, PUBLIC, WEB_SEED
 from vmtrace.analyze.reports.swarm.rows import RunRow, SourceRow
 from vmtrace.analyze.reports.swarm.tables import Report
-from vmtrace.analyze.tables.text_table import Table
+from vmtrace.analyze.tables.table import Table, of_texts
 from vmtrace.analyze.words.units import ABSENT, count, plural, printable, ratio, seconds, share, si
 from vmtrace.analyze.words.verdict import is_open
 
@@ -102,6 +104,22 @@ def facts(report: Report) -> Iterator[str]:
         )
 
 
+_SHOWN = frozenset({"by_seeds", "private", "sources", "capacities", "charges"})
+"""On the terminal; the others are on the page, in JSON and in CSV."""
+_MOST_TROUBLES = 12
+
+
+def parts(reports: Sequence[Report]) -> Iterator[Part]:
+    """The answer on the terminal."""
+    for report in reports:
+        yield Lines(tuple(facts(report)), heading(report))
+        wrong = list(trouble(report))
+        if len(wrong) > _MOST_TROUBLES:
+            wrong[_MOST_TROUBLES:] = [f"and {len(wrong) - _MOST_TROUBLES} more lines: see --html or --json"]
+        yield Lines((), troubles=tuple(wrong))
+    yield from (table for table in tables(reports) if table.name in _SHOWN)
+
+
 def tables(reports: Sequence[Report]) -> list[Table]:
     """All tables that have rows."""
     makers: tuple[Callable[[Sequence[Report]], Table], ...] = (
@@ -130,7 +148,7 @@ def _by_seeds(reports: Sequence[Report]) -> Table:
         "Jain's index",
     )  # fmt: skip
     hint = "Medians of finished downloads, with 95 % confidence intervals from six repeats on (Fig. 5)."
-    return Table("by_seeds", "Time and share against the number of seeds", head, _rows(reports, rows), hint=hint)
+    return of_texts("by_seeds", "Time and share against the number of seeds", head, _rows(reports, rows), hint=hint)
 
 
 def _private(reports: Sequence[Report]) -> Table:
@@ -148,7 +166,7 @@ def _private(reports: Sequence[Report]) -> Table:
         "seeds, public", "seeds, forbidden",
     )  # fmt: skip
     hint = "Medians of finished downloads (Fig. 6)."
-    return Table("private", "The store public against forbidden", head, _rows(reports, rows), left=1, hint=hint)
+    return of_texts("private", "The store public against forbidden", head, _rows(reports, rows), left=1, hint=hint)
 
 
 def _runs(reports: Sequence[Report]) -> Table:
@@ -166,7 +184,7 @@ def _runs(reports: Sequence[Report]) -> Table:
         "from the store", "wasted", "Jain's index",
     )  # fmt: skip
     hint = f"At most {_MOST_RUNS} of a run; JSON and CSV have all. By packets: TCP payload, each byte once."
-    return Table("runs", "Downloads", head, _rows(reports, rows), left=1, hint=hint)
+    return of_texts("runs", "Downloads", head, _rows(reports, rows), left=1, hint=hint)
 
 
 def _sources(reports: Sequence[Report]) -> Table:
@@ -188,7 +206,7 @@ def _sources(reports: Sequence[Report]) -> Table:
         "Load: the share of the bytes over the share of the measured capacity. Throughput is from the first to the last"
         " payload. Limited by: the verdict on the connection that carried most."
     )
-    return Table("sources", "Sources of each download", head, _rows(reports, rows), left=1, hint=hint)
+    return of_texts("sources", "Sources of each download", head, _rows(reports, rows), left=1, hint=hint)
 
 
 def _limit(source: SourceRow) -> str:
@@ -207,7 +225,7 @@ def _capacities(reports: Sequence[Report]) -> Table:
 
     head = ("run", "source", "address", "capacity", "received", "in", "limited by")
     hint = "Each source alone, by packets; the first quarter of the time is left out."
-    return Table("capacities", "Measured capacities", head, _rows(reports, rows), left=3, hint=hint)
+    return of_texts("capacities", "Measured capacities", head, _rows(reports, rows), left=3, hint=hint)
 
 
 def _overhead(reports: Sequence[Report]) -> Table:
@@ -237,7 +255,7 @@ def _overhead(reports: Sequence[Report]) -> Table:
         "Shares of all bytes on the wire, both directions. Overhead: beyond the file's bytes, over those. Messages:"
         " what BitTorrent and HTTP send in addition to the blocks."
     )
-    return Table("overhead", "Overhead of the protocol", head, _rows(reports, rows), left=1, hint=hint)
+    return of_texts("overhead", "Overhead of the protocol", head, _rows(reports, rows), left=1, hint=hint)
 
 
 def _charges(reports: Sequence[Report]) -> Table:
@@ -253,7 +271,7 @@ def _charges(reports: Sequence[Report]) -> Table:
     by = "" if prices is None else f" By the table {prices.table} for {prices.provider}."
     head = ("run", "web seed", "seeds", "downloads", "from the store", "charge", "store alone", "saved", "saved share")
     hint = f"Means for one download: transfer and retrieval, without requests.{by}"
-    return Table("charges", "Charges saved", head, _rows(reports, rows), hint=printable(hint))
+    return of_texts("charges", "Charges saved", head, _rows(reports, rows), hint=printable(hint))
 
 
 def _case(web_seed: str, seeds: int) -> str:

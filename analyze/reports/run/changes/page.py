@@ -1,26 +1,23 @@
 """The HTML page of a comparison: what changed in a sentence, both runs over one time axis, every metric."""
 
-from pathlib import Path
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 
-from vmtrace.analyze.pages.blocks import Block, Cell, Column, Figures, Fold, Lines, Page, Row, Section, Table, Text
-from vmtrace.analyze.pages.write import write_report_page
+from vmtrace.analyze.pages.blocks import Block, Figures, Fold, Lines, Page, Section, Text
 from vmtrace.analyze.reports.run import provenance
 from vmtrace.analyze.reports.run.changes.compare_runs import Change, RunComparison
-from vmtrace.analyze.reports.run.changes.terminal import COLUMNS, cells, heading, shown, trouble, verdict
+from vmtrace.analyze.reports.run.changes.terminal import COLUMNS, heading, shown, trouble, verdict
 from vmtrace.analyze.reports.run.charts import both_over_time, by_cause, distributions
 from vmtrace.analyze.reports.run.page.answer import cause_bar
 from vmtrace.analyze.reports.run.verdict.of_run import run_verdict
 from vmtrace.analyze.reports.run.verdict.of_set import verdict_change
 from vmtrace.analyze.stats.estimates import Estimate
+from vmtrace.analyze.tables.table import Cell, Column, Table
+from vmtrace.analyze.tables.table import shown as shown_as_table
 from vmtrace.analyze.words.units import ABSENT, plural, printable
 
 _HEIGHT = 105
-_LEFT = frozenset({"index", "part", "metric", ""})
-
-
-def write_page_of(comparison: RunComparison, path: Path) -> None:
-    """Write the page of two runs."""
-    write_report_page(page_of(comparison), path)
 
 
 def page_of(comparison: RunComparison) -> Page:
@@ -94,20 +91,24 @@ def _changes(comparison: RunComparison) -> Section:
 
 
 def _table(changes: list[Change]) -> Table:
-    columns = tuple(Column(title or "result", left=title in _LEFT) for title in COLUMNS)
-    return Table(columns, tuple(Row(_row(change)) for change in changes), sortable=True)
+    columns = [
+        replace(column, title=column.title or "result", shows=partial(_cell, column), wraps=False) for column in COLUMNS
+    ]
+    return shown_as_table(columns, changes, sortable=True)
 
 
-def _row(change: Change) -> tuple[Cell, ...]:
-    keys: dict[str, float | None] = {
-        "n": change.n_before,
-        "before": change.median_before,
-        "after": change.median_after,
-        "delta": change.difference.cliffs_delta.value,
-        "p": change.p_adjusted,
-    }
-    texts = cells(change)
-    return tuple(Cell(text, keys.get(title, _number(change))) for title, text in zip(COLUMNS, texts, strict=True))
+_KEYS: dict[str, Callable[[Change], float | None]] = {
+    "n": lambda change: change.n_before,
+    "before": lambda change: change.median_before,
+    "after": lambda change: change.median_after,
+    "Cliff's delta": lambda change: change.difference.cliffs_delta.value,
+    "p": lambda change: change.p_adjusted,
+}
+"""What columns are sorted by; the others by how large the change is."""
+
+
+def _cell(column: Column[Change], change: Change) -> Cell:
+    return Cell(str(column.shows(change)), _KEYS.get(column.title, _number)(change))
 
 
 def _number(change: Change) -> float | None:

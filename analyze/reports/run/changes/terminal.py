@@ -1,27 +1,27 @@
 """What changed between two runs, on the terminal: all indices together, and what changed within single ones."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from vmtrace.analyze.reports.run.changes.compare_runs import Change, RunComparison
 from vmtrace.analyze.reports.run.verdict.of_run import run_verdict
 from vmtrace.analyze.reports.run.verdict.of_set import verdict_change
 from vmtrace.analyze.stats.estimates import Estimate
+from vmtrace.analyze.tables.table import Column
 from vmtrace.analyze.words.units import ABSENT, count, instant, plural, printable, seconds, share, si
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Table as RichTable
 
 _TIMES = "\N{MULTIPLICATION SIGN}"
 _LEAST_SHOWN_P = 0.001
 _NOTES_SHOWN = 5
 _CHANGED_BY = "change [95 %]"
-_NO_WIDER = {"n": 120, "Cliff's delta": 130, "p": 80, "before": 70, "after": 70}
-"""Columns that a terminal narrower than this leaves out; `--json` has them."""
 _INTERVAL_FROM = 110
+"""A terminal narrower than this shows no intervals."""
 _WIDE = 120
-COLUMNS = ("index", "part", "metric", "n", "before", "after", _CHANGED_BY, "Cliff's delta", "p", "")
 
 
 def show(comparison: RunComparison, console: "Console") -> None:
@@ -62,42 +62,35 @@ def shown(comparison: RunComparison) -> list[Change]:
     return [*together, *(one for one in comparison.established if one.index is not None)] or list(comparison.changes)
 
 
-def table(comparison: RunComparison, width: int = _WIDE) -> "Table":
+def table(comparison: RunComparison, width: int = _WIDE) -> "RichTable":
     """One row for each metric; what `--json` has, too, is left out where a terminal is narrow."""
-    from rich.table import Table
+    from rich.table import Table as RichTable
     from rich.text import Text
 
-    made = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0), collapse_padding=True)
-    columns = [column for column in COLUMNS if width >= _NO_WIDER.get(column, 0)]
-    rows = [dict(zip(COLUMNS, cells(one, interval=width >= _INTERVAL_FROM), strict=True)) for one in shown(comparison)]
-    for column in columns:
-        justify: Literal["left", "right"] = "left" if column in ("index", "part", "metric", "") else "right"
+    made = RichTable(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0), collapse_padding=True)
+    columns = [_narrowed(column, width) for column in COLUMNS if width >= column.least_width]
+    rows = [(change, [str(column.shows(change)) for column in columns]) for change in shown(comparison)]
+    for place, column in enumerate(columns):
+        justify: Literal["left", "right"] = "left" if column.left else "right"
         # Names and intervals wrap; numbers and what they are about are never cut.
-        wraps = column in ("metric", _CHANGED_BY)
-        title = "change" if column == _CHANGED_BY and width < _INTERVAL_FROM else column
-        least = None if wraps else max(len(text) for text in (title, *(row[column] for row in rows)))
-        made.add_column(title, justify=justify, no_wrap=not wraps, overflow="fold", min_width=least)
-    for change, row in zip(shown(comparison), rows, strict=True):
-        style = "bold" if change.change else ""
-        made.add_row(*(Text(row[column], style) for column in columns))
+        least = (
+            None if column.wraps else max(len(text) for text in (column.title, *(cells[place] for _, cells in rows)))
+        )
+        made.add_column(column.title, justify=justify, no_wrap=not column.wraps, overflow="fold", min_width=least)
+    for change, cells in rows:
+        made.add_row(*(Text(cell, "bold" if change.change else "") for cell in cells))
     return made
 
 
-def cells(change: Change, *, interval: bool = True) -> list[str]:
-    """One row, in the order of `COLUMNS`."""
+def _narrowed(column: Column[Change], width: int) -> Column[Change]:
+    if column.title != _CHANGED_BY or width >= _INTERVAL_FROM:
+        return column
+    return replace(column, title="change", shows=lambda change: _changed_by(change).partition(" [")[0])
+
+
+def _delta(change: Change) -> str:
     delta = change.difference.cliffs_delta.value
-    return [
-        printable(change.index or "all"),
-        change.part,
-        change.metric,
-        f"{count(change.n_before)}/{count(change.n_after)}",
-        _formatter(change.metric)(change.level_before),
-        _formatter(change.metric)(change.level_after),
-        _changed_by(change) if interval else _changed_by(change).partition(" [")[0],
-        ABSENT if delta is None else f"{delta:+.2f}",
-        _shown_p(change.p_adjusted),
-        change.change or "",
-    ]
+    return ABSENT if delta is None else f"{delta:+.2f}"
 
 
 def verdict(comparison: RunComparison) -> Iterator[str]:
@@ -151,3 +144,18 @@ def _shown_p(p: float | None) -> str:
     if p is None:
         return ABSENT
     return f"<{_LEAST_SHOWN_P}" if p < _LEAST_SHOWN_P else f"{p:.3f}"
+
+
+COLUMNS: tuple[Column[Change], ...] = (
+    Column("index", lambda change: printable(change.index or "all"), left=True),
+    Column("part", lambda change: change.part, left=True),
+    Column("metric", lambda change: change.metric, left=True, wraps=True),
+    Column("n", lambda change: f"{count(change.n_before)}/{count(change.n_after)}", least_width=120),
+    Column("before", lambda change: _formatter(change.metric)(change.level_before), least_width=70),
+    Column("after", lambda change: _formatter(change.metric)(change.level_after), least_width=70),
+    Column(_CHANGED_BY, _changed_by, wraps=True),
+    Column("Cliff's delta", _delta, least_width=130),
+    Column("p", lambda change: _shown_p(change.p_adjusted), least_width=80),
+    Column("", lambda change: change.change or "", left=True),
+)
+"""The same on the page; `--json` has what a narrow terminal leaves out."""

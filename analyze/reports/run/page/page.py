@@ -1,11 +1,9 @@
 """The HTML report of runs, put together: the answer, pairs, distributions, and tables behind folds."""
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 from vmtrace.analyze.charts.chart import Chart
 from vmtrace.analyze.pages.blocks import Block, Figures, Fold, Group, Page, Section, Text
-from vmtrace.analyze.pages.write import write_report_page
 from vmtrace.analyze.reports.run.figures import MOST_RUNS
 from vmtrace.analyze.reports.run.human import heading
 from vmtrace.analyze.reports.run.page.answer import answer
@@ -23,11 +21,6 @@ Blocks = tuple[Block, ...]
 
 _LEAD = "throughput-by-cause"
 _DISTRIBUTIONS = ("distribution-", "figure-3-probe-and-data-throughput", "figure-6-mean-spacing-and-throughput")
-
-
-def write_page_of(runs: Sequence[RunResults], charts: Sequence[Chart], provenance: Provenance, path: Path) -> None:
-    """Write the report of these runs."""
-    write_report_page(page_of(runs, charts, provenance), path)
 
 
 def page_of(runs: Sequence[RunResults], charts: Sequence[Chart], provenance: Provenance) -> Page:

@@ -1,22 +1,30 @@
 """Every pair of a run in one table that can be sorted: what limited its data transfer, and how it went."""
 
-from vmtrace.analyze.pages.blocks import Block, Cell, Column, Row, Table, Text
+from typing import NamedTuple
+
+from vmtrace.analyze.pages.blocks import Block, Text
 from vmtrace.analyze.pages.texts import index_name
 from vmtrace.analyze.read.records.run import Pair
 from vmtrace.analyze.reports.run.charts.by_cause import row_id
 from vmtrace.analyze.reports.run.measure import Measures
 from vmtrace.analyze.reports.run.results import RunResults
+from vmtrace.analyze.tables.table import Cell, Column, shown
 from vmtrace.analyze.words.human_causes import factor_name
 from vmtrace.analyze.words.palette import FACTORS
 from vmtrace.analyze.words.units import ABSENT, plural, printable, seconds, share, si
 from vmtrace.analyze.words.verdict import is_open
 
 _ROW_LIMIT = 4000
-_HEAD = (
-    Column("pair"), Column("index", left=True), Column("since start"), Column("limiting factor", left=True),
-    Column("share"), Column("confidence"), Column("throughput"), Column("probe"), Column("loss"), Column("mean RTT"),
-    Column("verdict", left=True, wraps=True),
-)  # fmt: skip
+
+
+class _Shown(NamedTuple):
+    """A pair, and what its row shows."""
+
+    run: RunResults
+    pair: Pair
+    data: Measures
+    goodput_bps: float | None
+    probe_bps: float | None
 
 
 def pairs_part(run: RunResults, number: int = 0) -> tuple[Block, ...]:
@@ -26,28 +34,16 @@ def pairs_part(run: RunResults, number: int = 0) -> tuple[Block, ...]:
         return (Text("No pair is over."),)
     more = len(pairs) - _ROW_LIMIT
     rest = [Text(f"{plural(more, 'more pair')} in the CSV files.")] if more > 0 else []
-    rows = tuple(Row(tuple(_cells(run, pair)), id=row_id(number, pair.sequence)) for pair in pairs[:_ROW_LIMIT])
-    return (Table(_HEAD, rows, sortable=True), *rest)
+    records = (_shown(run, pair) for pair in pairs[:_ROW_LIMIT])
+    return (shown(_COLUMNS, records, row_id=lambda one: row_id(number, one.pair.sequence), sortable=True), *rest)
 
 
-def _cells(run: RunResults, pair: Pair) -> list[Cell]:
+def _shown(run: RunResults, pair: Pair) -> _Shown:
     data, probe = run.transfer(pair, "data"), run.transfer(pair, "probe")
-    numbers = data.measures if data else Measures()
     goodput = data.transfer.goodput_bps if data else None
-    probed = probe.transfer.goodput_bps if probe else None
-    return [
-        Cell(str(pair.sequence), pair.sequence),
-        Cell(index_name(pair.index)),
-        _since(run, pair),
-        _factor(numbers),
-        Cell(share(numbers.verdict_share), numbers.verdict_share),
-        Cell(share(numbers.verdict_confidence), numbers.verdict_confidence),
-        Cell(si(goodput, "bit/s"), goodput),
-        Cell(si(probed, "bit/s"), probed),
-        Cell(share(numbers.loss_rate), numbers.loss_rate),
-        Cell(seconds(numbers.rtt_mean_s), numbers.rtt_mean_s),
-        Cell(_sentence(pair, numbers)),
-    ]
+    return _Shown(
+        run, pair, data.measures if data else Measures(), goodput, probe.transfer.goodput_bps if probe else None
+    )
 
 
 def _since(run: RunResults, pair: Pair) -> Cell:
@@ -74,3 +70,18 @@ def _sentence(pair: Pair, numbers: Measures) -> str:
     if numbers.verdict_sentence:
         return printable(numbers.verdict_sentence)
     return printable(numbers.problem) if numbers.problem else "not judged"
+
+
+_COLUMNS: tuple[Column[_Shown], ...] = (
+    Column("pair", lambda one: Cell(str(one.pair.sequence), one.pair.sequence)),
+    Column("index", lambda one: Cell(index_name(one.pair.index)), left=True),
+    Column("since start", lambda one: _since(one.run, one.pair)),
+    Column("limiting factor", lambda one: _factor(one.data), left=True),
+    Column("share", lambda one: Cell(share(one.data.verdict_share), one.data.verdict_share)),
+    Column("confidence", lambda one: Cell(share(one.data.verdict_confidence), one.data.verdict_confidence)),
+    Column("throughput", lambda one: Cell(si(one.goodput_bps, "bit/s"), one.goodput_bps)),
+    Column("probe", lambda one: Cell(si(one.probe_bps, "bit/s"), one.probe_bps)),
+    Column("loss", lambda one: Cell(share(one.data.loss_rate), one.data.loss_rate)),
+    Column("mean RTT", lambda one: Cell(seconds(one.data.rtt_mean_s), one.data.rtt_mean_s)),
+    Column("verdict", lambda one: Cell(_sentence(one.pair, one.data)), left=True, wraps=True),
+)

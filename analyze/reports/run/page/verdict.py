@@ -2,16 +2,18 @@
 
 from collections.abc import Sequence
 
-from vmtrace.analyze.pages.blocks import Block, Fold, Lines, Table, Text, table
+from vmtrace.analyze.pages.blocks import Block, Fold, Lines, Text
 from vmtrace.analyze.pages.texts import estimate_text, number_text
 from vmtrace.analyze.read.records.run import ROLES
 from vmtrace.analyze.reports.run.results import RunResults
 from vmtrace.analyze.reports.run.variation.findings import variation
 from vmtrace.analyze.reports.run.variation.words import spread_sentence
+from vmtrace.analyze.reports.run.verdict.evidence import Evidence
 from vmtrace.analyze.reports.run.verdict.findings import finding_lines
-from vmtrace.analyze.reports.run.verdict.of_run import FactorShare, RunVerdict, run_verdicts
-from vmtrace.analyze.reports.run.verdict.of_set import verdict_changes
+from vmtrace.analyze.reports.run.verdict.of_run import FactorShare, Predicted, RunVerdict, run_verdicts
+from vmtrace.analyze.reports.run.verdict.of_set import FactorChange, verdict_changes
 from vmtrace.analyze.reports.run.verdict.words import confidence_words, place
+from vmtrace.analyze.tables.table import Column, Table, shown
 from vmtrace.analyze.words.factors import IN_WORDS
 from vmtrace.analyze.words.units import count, plural, printable, share, si
 
@@ -23,23 +25,16 @@ def changes_part(runs: Sequence[RunResults]) -> tuple[Block, ...]:
     changes = verdict_changes(runs)
     if not changes:
         return ()
-    head = ("against the first", "transfers", "factor", "share of time [percentage points]", "p, corrected", "change")
-    rows = [
-        (
-            [
-                printable(one.after),
-                row.role,
-                IN_WORDS.get(row.factor, row.factor),
-                estimate_text(row.difference, 100),
-                number_text(row.p_adjusted),
-                row.change or "",
-            ],
-            False,
-        )
-        for one in changes
-        for row in one.factors
-    ]
-    return (Lines(tuple(one.sentence for one in changes)), table(head, rows, left=(0, 1, 2)))
+    columns: tuple[Column[tuple[str, FactorChange]], ...] = (
+        Column("against the first", lambda one: printable(one[0]), left=True),
+        Column("transfers", lambda one: one[1].role, left=True),
+        Column("factor", lambda one: IN_WORDS.get(one[1].factor, one[1].factor), left=True),
+        Column("share of time [percentage points]", lambda one: estimate_text(one[1].difference, 100)),
+        Column("p, corrected", lambda one: number_text(one[1].p_adjusted)),
+        Column("change", lambda one: one[1].change or ""),
+    )
+    numbers = shown(columns, ((one.after, row) for one in changes for row in one.factors))
+    return Lines(tuple(one.sentence for one in changes)), numbers
 
 
 def run_verdict_part(run: RunResults) -> tuple[Block, ...]:
@@ -64,46 +59,38 @@ def _spread(run: RunResults) -> list[str]:
 def _what_if(found: RunVerdict) -> tuple[Block, ...]:
     if not found.what_if:
         return ()
-    head = ("what if", "throughput of the run", "between", "and", "times as fast", "transfers faster")
     now_bps = found.goodput_bps
-    rows = [
-        (
-            [
-                one.change,
-                si(one.goodput_bps, "bit/s"),
-                si(one.low_bps, "bit/s"),
-                si(one.high_bps, "bit/s"),
-                number_text(one.goodput_bps / now_bps if now_bps else None),
-                count(one.transfers),
-            ],
-            False,
-        )
-        for one in found.what_if
-    ]
-    return Text(f"It reached {si(now_bps, 'bit/s')}, bytes over time of all transfers."), table(head, rows)
+    columns: tuple[Column[Predicted], ...] = (
+        Column("what if", lambda one: one.change, left=True),
+        Column("throughput of the run", lambda one: si(one.goodput_bps, "bit/s")),
+        Column("between", lambda one: si(one.low_bps, "bit/s")),
+        Column("and", lambda one: si(one.high_bps, "bit/s")),
+        Column("times as fast", lambda one: number_text(one.goodput_bps / now_bps if now_bps else None)),
+        Column("transfers faster", lambda one: count(one.transfers)),
+    )
+    now = f"It reached {si(now_bps, 'bit/s')}, bytes over time of all transfers."
+    return Text(now), shown(columns, found.what_if)
+
+
+_EVIDENCE: tuple[Column[Evidence], ...] = (
+    Column("evidence", lambda piece: piece.text, left=True),
+    Column("in", place, left=True),
+    Column("display filter for that capture", lambda piece: piece.display_filter, left=True),
+)
+_FACTORS: tuple[Column[FactorShare], ...] = (
+    Column("factor", lambda row: IN_WORDS.get(row.factor, row.factor), left=True),
+    Column("verdict in", lambda row: count(row.verdict_in)),
+    Column("their share of time", lambda row: share(row.verdict_time_share)),
+    Column("share of all time", lambda row: share(row.time_share)),
+    Column("lost", lambda row: si(row.lost_bytes, "B")),
+    Column("share of the shortfall", lambda row: share(row.lost_share)),
+)
 
 
 def _evidence(found: RunVerdict) -> tuple[Table, ...]:
-    if not found.evidence:
-        return ()
-    head = ("evidence", "in", "display filter for that capture")
-    rows = [([piece.text, place(piece), piece.display_filter], False) for piece in found.evidence]
-    return (table(head, rows, left=(0, 1, 2)),)
+    return (shown(_EVIDENCE, found.evidence),) if found.evidence else ()
 
 
 def _factors(found: RunVerdict) -> Fold:
-    head = ("factor", "verdict in", "their share of time", "share of all time", "lost", "share of the shortfall")
-    numbers = table(head, ((_cells(row), False) for row in found.factors))
     judged = f"{plural(found.judged, 'transfer')} judged, {count(found.left_open)} undecided"
-    return Fold(f"All factors: {judged}", (numbers,))
-
-
-def _cells(row: FactorShare) -> list[str]:
-    return [
-        IN_WORDS.get(row.factor, row.factor),
-        count(row.verdict_in),
-        share(row.verdict_time_share),
-        share(row.time_share),
-        si(row.lost_bytes, "B"),
-        share(row.lost_share),
-    ]
+    return Fold(f"All factors: {judged}", (shown(_FACTORS, found.factors),))

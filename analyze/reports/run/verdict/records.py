@@ -23,7 +23,7 @@ def pair_verdict_records(results: RunResults) -> list[Record]:
     return [_of_pair(one) for one in pair_verdicts(results)]
 
 
-def csv_tables(results: RunResults) -> dict[str, list[Record]]:
+def verdict_tables(results: RunResults) -> dict[str, list[Record]]:
     """The same as flat tables by name: what is a list in JSON has rows of its own."""
     verdicts = run_verdicts(results)
     nested = ("factors", "evidence", "what_if")

@@ -1,8 +1,8 @@
 """An estimate in words: tables and notes, the same on the terminal and on the page."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+from vmtrace.analyze.tables.table import Table, of_texts
 from vmtrace.providers.costs.break_even import shown_number
 from vmtrace.providers.costs.differences import Difference
 from vmtrace.providers.costs.estimate import Estimate
@@ -11,17 +11,6 @@ from vmtrace.providers.costs.quantities import CATEGORIES, TOTAL, Charges
 UNKNOWN = "unknown"
 _SMALL_SHARE = 0.001
 """Of a total: what a tenth of a price changes less than this is left to the JSON."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sheet:
-    """A table of texts. The first `left` columns begin at the left."""
-
-    name: str
-    title: str
-    head: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    left: int = 1
 
 
 def about(estimate: Estimate) -> str:
@@ -49,24 +38,24 @@ def break_even(estimate: Estimate) -> Iterator[str]:
         yield f"{point.sentence}{now}"
 
 
-def scenarios(estimate: Estimate) -> Sheet:
+def scenarios(estimate: Estimate) -> Table:
     """All of them, by month and year."""
     rows = []
     for charges in estimate.charged:
         rows.append((charges.scenario.name, "month", *_amounts(charges.month), ""))
         rows.append((_aside(estimate, charges), "year", *_amounts(charges.year), _against(charges, estimate.base)))
     title = f"{estimate.context.table.currency} by scenario"
-    return Sheet("scenarios", title, ("scenario", "", *CATEGORIES, TOTAL, "against first"), tuple(rows))
+    return of_texts("scenarios", title, ("scenario", "", *CATEGORIES, TOTAL, "against first"), rows, 1)
 
 
-def totals(estimate: Estimate) -> Sheet:
+def totals(estimate: Estimate) -> Table:
     """Without categories, for where there is little room."""
     rows = tuple(
         (one.scenario.name, shown(one.month[TOTAL]), shown(one.year[TOTAL]), _against(one, estimate.base))
         for one in estimate.charged
     )
     title = f"{estimate.context.table.currency} by scenario (by category: --html, --json, or a wider terminal)"
-    return Sheet("totals", title, ("scenario", "a month", "a year", "to first"), rows)
+    return of_texts("totals", title, ("scenario", "a month", "a year", "to first"), rows, 1)
 
 
 def _aside(estimate: Estimate, charges: Charges) -> str:
@@ -98,7 +87,7 @@ def _against(charges: Charges, base: Charges) -> str:
     return f"{charges.year_total / base.year_total - 1:+.1%}"
 
 
-def sensitivity(estimate: Estimate) -> Sheet:
+def sensitivity(estimate: Estimate) -> Table:
     """What a tenth of each price changes."""
     rows = []
     for row in estimate.sensitivity:
@@ -106,19 +95,19 @@ def sensitivity(estimate: Estimate) -> Sheet:
             equal = "" if row.equal_at_factor is None else f"{row.equal_at_factor:.3g} x the price"
             rows.append((row.scenario, row.price, _signed(row.year_change), f"{row.share:+.1%}", equal))
     head = ("scenario", "price", "year", "of the total", "as expensive as the first at")
-    return Sheet("sensitivity", "Sensitivity: a price 10 % higher", head, tuple(rows), left=2)
+    return of_texts("sensitivity", "Sensitivity: a price 10 % higher", head, rows)
 
 
 def _signed(amount: float | None) -> str:
     return UNKNOWN if amount is None else f"{amount:+,.2f}"
 
 
-def invoices(estimate: Estimate, invoiced: Mapping[str, Sequence[Difference]]) -> Iterator[Sheet]:
+def invoices(estimate: Estimate, invoiced: Mapping[str, Sequence[Difference]]) -> Iterator[Table]:
     """A table for each scenario with an invoice."""
     head = ("category", "predicted", "invoiced", "difference", "", "why")
     for number, (name, rows) in enumerate(invoiced.items(), 1):
         title = f"Invoice of a month against {name} ({estimate.context.table.currency})"
-        yield Sheet(f"invoice-{number}", title, head, tuple(map(_invoiced, rows)))
+        yield of_texts(f"invoice-{number}", title, head, map(_invoiced, rows), 1)
 
 
 def _invoiced(row: Difference) -> tuple[str, ...]:
@@ -128,7 +117,7 @@ def _invoiced(row: Difference) -> tuple[str, ...]:
     return row.category, shown(row.predicted), invoiced, difference, share, "; ".join(row.explanations)
 
 
-def lines(estimate: Estimate) -> Sheet:
+def lines(estimate: Estimate) -> Table:
     """Each price with what is used of it."""
     rows = tuple(
         (charges.scenario.name, line.label, line.price, line.category, f"{line.units:,.6g}", shown(line.month),
@@ -136,4 +125,4 @@ def lines(estimate: Estimate) -> Sheet:
         for charges in estimate.charged for line in charges.lines
     )  # fmt: skip
     head = ("scenario", "price row", "price", "category", "units a month", "month", "year")
-    return Sheet("lines", f"Each price put on what is used of it ({estimate.context.table.currency})", head, rows, 4)
+    return of_texts("lines", f"Each price put on what is used of it ({estimate.context.table.currency})", head, rows, 4)

@@ -1,0 +1,27 @@
+"""Tables of records as files: the columns of all rows, no file for what has no rows, and where it comes from."""
+
+import json
+import stat
+from pathlib import Path
+from typing import Any
+
+from vmtrace.analyze.tables.csv_files import flat, write_table, write_tables
+
+
+def test_a_table_has_the_columns_of_all_its_rows_and_an_empty_one_no_file(tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [{"n": 1, "loss": 0.5}, {"n": 2, "window": "x"}]
+    tables: dict[str, list[dict[str, Any]]] = {"by_cause": rows, "nothing": []}
+    write_tables(tables, {"schema": "s/1"}, tmp_path / "csv")
+    assert (tmp_path / "csv/by-cause.csv").read_text() == '"n","loss","window"\n1,0.5,\n2,,"x"\n'
+    assert sorted(path.name for path in (tmp_path / "csv").iterdir()) == ["by-cause.csv", "provenance.json"]
+    assert json.loads((tmp_path / "csv/provenance.json").read_text()) == {"schema": "s/1"}
+    assert stat.S_IMODE((tmp_path / "csv/by-cause.csv").stat().st_mode) == 0o600
+
+
+def test_a_table_whose_columns_are_given_is_there_without_rows(tmp_path: Path) -> None:
+    write_table(tmp_path, "clock_steps", [], ("at_ns", "step_s"))
+    assert (tmp_path / "clock-steps.csv").read_text() == '"at_ns","step_s"\n'
+
+
+def test_what_is_nested_is_joined_by_underscores() -> None:
+    assert flat({"a": 1, "rtt": {"min_s": 2, "of": {"n": 3}}}) == {"a": 1, "rtt_min_s": 2, "rtt_of_n": 3}
