@@ -1,11 +1,17 @@
-"""Tables of records as CSV files in a folder, and `provenance.json` beside them: every report writes its own so."""
+"""Tables of records as CSV files in a folder, and `provenance.json` beside them: every report writes its own so.
+
+Texts come from captures, which anybody may have filled: what a spreadsheet runs, or a terminal obeys, is made harmless.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vmtrace.analyze.read.atomic import make_folder, writing
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Record = dict[str, Any]
 
@@ -30,7 +36,26 @@ def write_table(folder: Path, name: str, records: Sequence[Record], columns: Seq
     from pyarrow.csv import write_csv
 
     with writing(folder / f"{name.replace('_', '-')}.csv") as out:
-        write_csv(pa.table({column: [record.get(column) for record in records] for column in columns}), out)
+        table = pa.table({column: [record.get(column) for record in records] for column in columns})
+        write_csv(harmless(table), out)
+
+
+_STEERS = r"[\x00-\x1f\x7f-\x{9f}\x{200e}\x{200f}\x{202a}-\x{202e}\x{2066}-\x{2069}]"
+"""Control characters, C1 among them, and those that turn the direction of writing."""
+_RUNS = r"^([=+\-@])"
+"""What a cell begins with that a spreadsheet takes for a formula."""
+
+
+def harmless(table: "pa.Table") -> "pa.Table":
+    """The table with texts that steer no terminal and run in no spreadsheet: an apostrophe goes before a formula."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    for number, field in enumerate(table.schema):
+        if pa.types.is_string(field.type) or pa.types.is_large_string(field.type):
+            column = compute.replace_substring_regex(table.column(number), _STEERS, "\N{REPLACEMENT CHARACTER}")
+            table = table.set_column(number, field, compute.replace_substring_regex(column, _RUNS, r"'\1"))
+    return table
 
 
 def flat(record: Record, prefix: str = "") -> Record:

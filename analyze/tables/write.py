@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import pyarrow as pa
 
 from vmtrace.analyze.read.atomic import make_folder, writing
+from vmtrace.analyze.tables.csv_files import harmless
 from vmtrace.analyze.tables.provenance import Provenance
 
 if TYPE_CHECKING:
@@ -38,11 +39,11 @@ def write_csv(trace: "Trace", folder: Path, packets_of: Sequence[int], provenanc
     from pyarrow.csv import CSVWriter
 
     def write_table(pieces: _Pieces, out: BinaryIO) -> None:
-        first = _without_dictionaries(next(pieces))
+        first = _for_csv(next(pieces))
         with CSVWriter(out, first.schema) as writer:
             writer.write_table(first)
             for piece in pieces:
-                writer.write_table(_without_dictionaries(piece))
+                writer.write_table(_for_csv(piece))
 
     _write_all(tables(trace, packets_of), folder, "csv", write_table)
     with writing(folder / "provenance.json") as out:
@@ -79,7 +80,7 @@ def write_providers_csv(records: Sequence[dict[str, str | int | float | None]], 
 
     make_folder(folder)
     with writing(folder / "providers.csv") as out:
-        write(pa.Table.from_pylist(list(records)), out)
+        write(harmless(pa.Table.from_pylist(list(records))), out)
 
 
 def tables(trace: "Trace", packets_of: Sequence[int]) -> Iterator[tuple[str, _Pieces]]:
@@ -122,9 +123,9 @@ def _write_all(
         (folder / f"{name}.{extension}").unlink(missing_ok=True)
 
 
-def _without_dictionaries(table: pa.Table) -> pa.Table:
+def _for_csv(table: pa.Table) -> pa.Table:
     fields = [
         field.with_type(field.type.value_type) if pa.types.is_dictionary(field.type) else field
         for field in table.schema
     ]
-    return table.cast(pa.schema(fields))
+    return harmless(table.cast(pa.schema(fields)))

@@ -1,11 +1,15 @@
 """Tables of records as files: the columns of all rows, no file for what has no rows, and where it comes from."""
 
+import csv
 import json
 import stat
 from pathlib import Path
 from typing import Any
 
-from vmtrace.analyze.tables.csv_files import flat, write_table, write_tables
+import pyarrow as pa
+import pytest
+
+from vmtrace.analyze.tables.csv_files import flat, harmless, write_table, write_tables
 
 
 def test_a_table_has_the_columns_of_all_its_rows_and_an_empty_one_no_file(tmp_path: Path) -> None:
@@ -25,3 +29,21 @@ def test_a_table_whose_columns_are_given_is_there_without_rows(tmp_path: Path) -
 
 def test_what_is_nested_is_joined_by_underscores() -> None:
     assert flat({"a": 1, "rtt": {"min_s": 2, "of": {"n": 3}}}) == {"a": 1, "rtt_min_s": 2, "rtt_of_n": 3}
+
+
+@pytest.mark.parametrize(
+    "text", ["=1+1", "+cmd", "-2", "@SUM(A1)", "a=b", "", "plain", "\x1b[2Jx", "a\u202eb", "\x9b31m", "'=1"]
+)
+def test_no_cell_runs_in_a_spreadsheet_or_steers_a_terminal(text: str, tmp_path: Path) -> None:
+    write_table(tmp_path, "t", [{"text": text, "number": -5}], ("text", "number"))
+    _, (cell, number) = csv.reader((tmp_path / "t.csv").read_text().splitlines())
+    assert number == "-5"
+    assert not cell.startswith(("=", "+", "-", "@"))
+    assert all(letter.isprintable() for letter in cell)
+    if text.isprintable() and not text.startswith(("=", "+", "-", "@")):
+        assert cell == text
+
+
+def test_names_in_captures_are_written_harmlessly(tmp_path: Path) -> None:
+    table = pa.table({"sni": pa.array(["=HYPERLINK(1)", None]), "packets": [1, 2]})
+    assert harmless(table).to_pydict() == {"sni": ["'=HYPERLINK(1)", None], "packets": [1, 2]}
