@@ -125,6 +125,11 @@ class Analysis:
     @property
     def echoes_not_kept(self) -> int: ...
     def syns(self) -> Columns: ...
+    # Datagrams one by one, if asked for: times, digests, flows, whether the client sent them; bytes of payload that the
+    # shortest capture holds; how many are not kept.
+    def datagrams(self) -> tuple[list[bytes], int | None, int] | None: ...
+    # Opened packets of QUIC by flow, likewise: times, numbers, spaces, whether the server sent them.
+    def quic_packets(self) -> list[tuple[int, list[bytes]]]: ...
 
 # Each group is one capture; an input may be given with what errors call it. Raises OSError (its subclasses) and
 # TraceError; `progress` gets the bytes consumed so far; `interrupted` says that the inputs are parts already.
@@ -138,6 +143,7 @@ def analyze(
     measured_before: Analysis | None = None,
     compile_filter: Callable[[int, int], bytes] | None = None,
     key_log: bytes | None = None,
+    datagrams_known_by_bytes: int | None = None,
     progress: Callable[[int], object] | None = None,
     interrupted: bool = False,
 ) -> Analysis: ...

@@ -3,9 +3,11 @@
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use vmtrace_core::analysis;
+use vmtrace_core::flows::passings::Passing;
 use vmtrace_core::output::json::JsonHeader;
 use vmtrace_core::output::packets::{self, PacketChoice};
 use vmtrace_core::output::{echoes, lookups};
+use vmtrace_core::quic::KeptPacket;
 use vmtrace_core::tcp::capture::lag::Lag;
 
 use crate::columns::Columns;
@@ -154,6 +156,43 @@ impl Analysis {
         let (known, _) = self.inner.known(&connections, 0..u16::MAX);
         let input = |number: u32| self.inner.connections.get(number as usize - 1).map_or(0, |summary| summary.input);
         known.iter().map(|one| (input(one.number), one.flow_hash())).collect()
+    }
+
+    /// The datagrams one by one, if they were asked for: times (numbers of 64 bits), digests (64), numbers of flows (32), and whether
+    /// the flow's client sent them (8), all little-endian; bytes of the payload that the shortest capture holds, and how many
+    /// datagrams are not kept.
+    #[expect(clippy::type_complexity, reason = "Python unpacks it")]
+    fn datagrams<'py>(&self, py: Python<'py>) -> Option<([Bound<'py, PyBytes>; 4], Option<u32>, u64)> {
+        let flows = &self.inner.datagrams.flows;
+        let passings = flows.passings()?;
+        let bytes = |bytes: Vec<u8>| PyBytes::new(py, &bytes);
+        let list = passings.list();
+        let clients: Vec<usize> = flows.list().iter().map(|flow| flow.client()).collect();
+        let from_client = |one: &Passing| clients.get(one.flow as usize) == Some(&usize::from(one.side));
+        let columns = [
+            bytes(list.iter().flat_map(|one| one.time_ns.to_le_bytes()).collect()),
+            bytes(list.iter().flat_map(|one| one.digest.to_le_bytes()).collect()),
+            bytes(list.iter().flat_map(|one| (one.flow + 1).to_le_bytes()).collect()),
+            bytes(list.iter().map(|one| u8::from(from_client(one))).collect()),
+        ];
+        Some((columns, passings.least_captured(), passings.not_kept()))
+    }
+
+    /// Packets of QUIC that were opened with keys, by the number of their flow, if datagrams were asked for: times and packet numbers
+    /// (64 bits), spaces and whether the server sent them (8).
+    fn quic_packets<'py>(&self, py: Python<'py>) -> Vec<(usize, [Bound<'py, PyBytes>; 4])> {
+        let flows = self.inner.datagrams.flows.list().iter().zip(1..);
+        let kept = flows.filter_map(|(flow, number)| Some((number, flow.quic.as_ref()?.kept_packets()?)));
+        let bytes = |bytes: Vec<u8>| PyBytes::new(py, &bytes);
+        let columns = |list: &[KeptPacket]| {
+            [
+                bytes(list.iter().flat_map(|one| one.time_ns.to_le_bytes()).collect()),
+                bytes(list.iter().flat_map(|one| one.number.to_le_bytes()).collect()),
+                bytes(list.iter().map(|one| one.space).collect()),
+                bytes(list.iter().map(|one| u8::from(one.from_server)).collect()),
+            ]
+        };
+        kept.map(|(number, list)| (number, columns(list))).collect()
     }
 
     /// Answers to name lookups beyond those kept.

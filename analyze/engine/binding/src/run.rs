@@ -34,11 +34,12 @@ pub(crate) type Outcome<T = analysis::Analysis> = Result<T, Failure>;
 /// through. `progress` is called about 20 times a second with the bytes of the inputs consumed so far. Ctrl-C ends the
 /// reading and gives what was measured until then, with `interrupted` set, as it is where the inputs are parts already.
 /// What could not be read while others could is in `errors`. With the result of `measured_before`, of the same inputs, nothing
-/// but the packets of `detail_connections` is in the result, and nothing but their flows is analysed. `key_log` is the text of a key log.
+/// but the packets of `detail_connections` is in the result, and nothing but their flows is analysed. `key_log` is the text of a key log. With
+/// `datagrams_known_by_bytes` datagrams are kept one by one, known by so many bytes of their payload.
 #[expect(clippy::too_many_arguments, reason = "Python gives them by name")]
 #[pyfunction]
 #[pyo3(signature = (groups, *, threads = 1, oversize_abs_ns = None, allowed_bps = None,
-                    detail_connections = Vec::new(), measured_before = None, compile_filter = None, key_log = None, progress = None, interrupted = false))]
+                    detail_connections = Vec::new(), measured_before = None, compile_filter = None, key_log = None, datagrams_known_by_bytes = None, progress = None, interrupted = false))]
 pub fn analyze(
     py: Python<'_>,
     groups: Vec<Vec<Input>>,
@@ -49,6 +50,7 @@ pub fn analyze(
     measured_before: Option<Py<Analysis>>,
     compile_filter: Option<Py<PyAny>>,
     key_log: Option<&[u8]>,
+    datagrams_known_by_bytes: Option<u32>,
     progress: Option<Py<PyAny>>,
     interrupted: bool,
 ) -> PyResult<Analysis> {
@@ -63,6 +65,7 @@ pub fn analyze(
         threads,
         oversize_abs_ns,
         allowed_bps,
+        datagrams_known_by_bytes,
         filter: compile_filter.map(PythonFilter::boxed),
         ..Options::default()
     };

@@ -15,14 +15,14 @@ use vmtrace_core::flows::Flow;
 use vmtrace_core::flows::application::Application;
 
 /// A datagram between hosts 1 (client) and 2 of 198.18.0.0/24.
-fn udp(time_ms: f64, from_client: bool, ports: [u16; 2], payload: &[u8]) -> Frame {
+pub fn udp(time_ms: f64, from_client: bool, ports: [u16; 2], payload: &[u8]) -> Frame {
     let ports = if from_client { ports } else { [ports[1], ports[0]] };
     let length = (8 + payload.len() as u16).to_be_bytes();
     let words = [ports[0].to_be_bytes(), ports[1].to_be_bytes(), length].concat();
     ip(time_ms, from_client, 17, &[&words[..], &[0, 0], payload].concat())
 }
 
-fn ip(time_ms: f64, from_client: bool, protocol: u8, payload: &[u8]) -> Frame {
+pub fn ip(time_ms: f64, from_client: bool, protocol: u8, payload: &[u8]) -> Frame {
     let mut packet = frames::ipv4(protocol, payload);
     packet[12..20].copy_from_slice(&[198, 18, 0, 1, 198, 18, 0, 2]);
     if !from_client {
@@ -32,14 +32,14 @@ fn ip(time_ms: f64, from_client: bool, protocol: u8, payload: &[u8]) -> Frame {
     frame(START_NS + ms(time_ms), bytes.len() as u32, &bytes)
 }
 
-fn analysis(frames: &[Frame]) -> Analysis {
+pub fn analysis(frames: &[Frame]) -> Analysis {
     let one = analysis_of(frames, &Options::default());
     let many = analysis_of(frames, &Options { threads: 4, ..Options::default() });
     assert_eq!(json_of(&one), json_of(&many), "on several threads");
     one
 }
 
-fn flows(analysis: &Analysis) -> &[Flow] {
+pub fn flows(analysis: &Analysis) -> &[Flow] {
     analysis.datagrams.flows.list()
 }
 

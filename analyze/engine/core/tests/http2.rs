@@ -1,6 +1,6 @@
 //! HTTP/2 in clear text: windows, and how streams and connections end; inside TLS: `tests/analyze/test_http2.py`.
 //!
-//! Subjects: `http2/frame.rs`, `http2/reader.rs`, `http2/record_keys.rs`, `http2/sealed.rs`, `http2/tracker.rs`, `http2/windows.rs`,
+//! Subjects: `http2/frame.rs`, `http2/ordered.rs`, `http2/reader.rs`, `http2/record_keys.rs`, `http2/sealed.rs`, `http2/tracker.rs`, `http2/windows.rs`,
 //! `output/describe/http2.rs`.
 
 use proptest::prelude::*;

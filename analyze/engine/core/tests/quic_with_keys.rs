@@ -1,6 +1,6 @@
 //! QUIC with keys: packet numbers, acknowledgements, windows, streams, key updates.
 //!
-//! Subjects: `quic/inside.rs`, `quic/levels.rs`, `quic/parameters.rs`, `quic/round_trip.rs`, `quic/streams.rs`, `secrets/aead.rs`,
+//! Subjects: `quic/inside.rs`, `quic/counting.rs`, `quic/levels.rs`, `quic/parameters.rs`, `quic/round_trip.rs`, `quic/streams.rs`, `secrets/aead.rs`,
 //! `secrets/derive.rs`, `secrets/mod.rs`, `analysis/fallbacks.rs`.
 
 use vmtrace_core::quic::{CloseKind, Datagram, QuicState, QuicSummary};
@@ -44,6 +44,11 @@ struct Talk {
 impl Talk {
     /// Opened at 0 and 41 ms, seen at the client.
     fn opened(random: [u8; 32]) -> Self {
+        Self::opened_with(random, 0)
+    }
+
+    /// The server's Handshake packet has this number.
+    fn opened_with(random: [u8; 32], number: u16) -> Self {
         let mut talk = Self { state: QuicState::with_keys(&keys(random)), numbers: [0; 2] };
         let mut hello = crypto(0, &client_hello(&CLIENT_PARAMETERS));
         hello.resize(1150, 0);
@@ -51,7 +56,7 @@ impl Talk {
         let list = [extension(16, &[0, 3, 2, b'h', b'3']), extension(57, &SERVER_PARAMETERS)].concat();
         let extensions = message(8, &[&(list.len() as u16).to_be_bytes()[..], &list].concat());
         let reply = initial(1, &ODCID, [&CLIENT_ID, &SERVER_ID], &[], 0, &crypto(0, &server_hello()));
-        let flight = handshake(&SECRETS[0][1], [&CLIENT_ID, &SERVER_ID], 0, &crypto(0, &extensions));
+        let flight = handshake(&SECRETS[0][1], [&CLIENT_ID, &SERVER_ID], number, &crypto(0, &extensions));
         talk.says(1, 41.0, &[reply, flight].concat());
         talk
     }
@@ -109,6 +114,47 @@ fn numbers_tell_what_was_lost_before_and_behind_the_capture() {
     assert_eq!((server.sent, server.seen, server.lost_before, server.lost_before_one_rtt), (9, 7, 2, 2));
     assert_eq!((client.sent, client.lost_before, client.lost_behind), (7, 0, 1));
     assert_eq!((quic.alpn.as_deref(), quic.unread), (Some("h3"), None));
+}
+
+#[test]
+fn who_counts_over_all_spaces_loses_a_number_once() {
+    // Initial 0, Handshake 2, then 3, 4, 6, 7: 1 and 5 are missing.
+    let mut talk = Talk::opened_with(RANDOM, 2);
+    talk.numbers[1] = 3;
+    for (round, lost) in [false, false, true, false, false].into_iter().enumerate() {
+        if lost { talk.loses(1) } else { talk.sends(1, 50.0 + round as f64, &stream(round as u16 * 100, 100)) }
+    }
+    let [_, server] = talk.summary().inside.unwrap().packets;
+    assert_eq!((server.sent, server.seen, server.lost_before, server.lost_before_one_rtt), (8, 6, 2, 1));
+    // The handshake is retransmitted behind application data.
+    let again = handshake(&SECRETS[0][1], [&CLIENT_ID, &SERVER_ID], 9, &[1]);
+    talk.says(1, 60.0, &again);
+    talk.numbers[1] = 10;
+    talk.sends(1, 61.0, &stream(400, 100));
+    let [_, server] = talk.summary().inside.unwrap().packets;
+    assert_eq!((server.sent, server.seen, server.lost_before), (11, 8, 3), "8 as well");
+}
+
+#[test]
+fn a_number_that_another_space_has_is_missing_all_the_same() {
+    // Initial 0, Handshake 0; of application data 0 and 1 are missing.
+    let mut talk = Talk::opened(RANDOM);
+    talk.numbers[1] = 2;
+    talk.sends(1, 50.0, &stream(0, 100));
+    let [_, server] = talk.summary().inside.unwrap().packets;
+    assert_eq!((server.sent, server.seen, server.lost_before, server.lost_before_one_rtt), (5, 3, 2, 2));
+}
+
+#[test]
+fn packets_are_kept_one_by_one_for_who_asks() {
+    let mut talk = Talk::opened(RANDOM);
+    talk.sends(1, 50.0, &stream(0, 100));
+    assert_eq!(talk.state.kept_packets(), None);
+    talk.state.keep_packets();
+    talk.sends(1, 51.0, &stream(100, 100));
+    let [kept] = talk.state.kept_packets().unwrap() else { panic!("one packet") };
+    assert_eq!((kept.time_ns, kept.number, kept.space, kept.from_server), (ms(51.0), 1, 2, true));
+    assert_eq!(talk.summary().first_destination.as_deref(), Some("8394c8f03e515708"));
 }
 
 #[test]

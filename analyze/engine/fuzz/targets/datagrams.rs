@@ -40,7 +40,9 @@ fuzz_target!(|data: &[u8]| {
         }
         file.extend(payload);
     }
-    let Ok(analysis) = analyze(vec![Box::new(Cursor::new(file))], &Options::default(), &NoObserver) else { return };
+    let options = Options { datagrams_known_by_bytes: Some(16), ..Options::default() };
+    let Ok(analysis) = analyze(vec![Box::new(Cursor::new(file))], &options, &NoObserver) else { return };
+    assert_eq!(analysis.datagrams.flows.passings().map(|passings| passings.list().len() as u64), Some(sent));
     let counted: u64 = analysis.datagrams.protocols.iter().map(|(_, amount)| amount.packets).sum();
     assert_eq!(counted, sent, "every datagram is counted once");
     for lane in analysis.datagrams.flows.list().iter().flat_map(|flow| &flow.lanes) {

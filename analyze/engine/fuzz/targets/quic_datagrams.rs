@@ -13,6 +13,7 @@ fuzz_target!(|data: &[u8]| {
         log.read(format!("{label} {random} {}", "03".repeat(32)).as_bytes());
     }
     let mut states = [QuicState::default(), QuicState::with_keys(&log)];
+    states[1].keep_packets();
     let mut rest = data;
     let mut time_ns = 0;
     while let Some(([side, high, low], after)) = rest.split_first_chunk::<3>() {
@@ -26,6 +27,10 @@ fuzz_target!(|data: &[u8]| {
     }
     for summary in states.iter().filter_map(QuicState::summary) {
         assert!(summary.version_negotiation.len() <= 16);
-        assert!(summary.inside.is_none_or(|inside| inside.streams.len() <= 20));
+        let Some(inside) = summary.inside else { continue };
+        assert!(inside.streams.len() <= 20);
+        for packets in inside.packets {
+            assert!(packets.lost_before_one_rtt <= packets.lost_before && packets.seen <= packets.sent, "{packets:?}");
+        }
     }
 });

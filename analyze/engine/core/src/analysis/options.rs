@@ -44,6 +44,8 @@ pub struct Options {
     pub known_connections: Vec<KnownConnection>,
     /// Keys of protected traffic; those that the captures hold are added.
     pub key_log: SharedKeys,
+    /// Bytes of their payload by which datagrams are known in another capture; none: they are not kept one by one.
+    pub datagrams_known_by_bytes: Option<u32>,
     /// Frames to take.
     pub filter: Option<Box<dyn FilterCompiler>>,
     /// Hosts that an analysis before found to be recorded late: their packets get their true time.

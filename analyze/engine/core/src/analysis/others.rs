@@ -1,6 +1,7 @@
 //! Frames without a TCP segment, each handed to what it concerns: names, ICMP, flows, neighbours, the count of protocols.
 
 use crate::analysis::icmp_errors::Gathered;
+use crate::analysis::options::Options;
 use crate::analysis::tunnels::GatheredTunnels;
 use crate::decode::batch::Batch;
 use crate::decode::fragments::Reassembler;
@@ -13,7 +14,6 @@ use crate::flows::neighbours::Neighbours;
 use crate::flows::protocols::{Amount, Protocols};
 use crate::flows::table::Flows;
 use crate::read::record::Chunk;
-use crate::secrets::SharedKeys;
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -35,9 +35,9 @@ pub struct Others {
 }
 
 impl Others {
-    /// Empty; QUIC is opened with keys of `keys`.
-    pub fn new(keys: &SharedKeys) -> Self {
-        Self { flows: Flows::new(keys), ..Self::default() }
+    /// Empty; QUIC is opened with the options' keys.
+    pub fn new(options: &Options) -> Self {
+        Self { flows: Flows::new(&options.key_log, options.datagrams_known_by_bytes), ..Self::default() }
     }
 
     /// Fragments that never became a datagram are counted, too.

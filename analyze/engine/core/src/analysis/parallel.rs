@@ -22,7 +22,6 @@ use crate::decode::batch::Batch;
 use crate::decode::fragments::Reassembler;
 use crate::decode::reason::CountsByInput;
 use crate::read::record::Chunk;
-use crate::secrets::SharedKeys;
 use crate::tcp::flow::by_flow::Lines;
 use crate::tcp::flow::memory_budget::Room;
 use crate::tcp::flow::table::Shard;
@@ -124,7 +123,7 @@ pub fn run(intake: &mut Intake<'_>, options: &Options, part: &Part) -> Collected
     let detail = options.detail();
     let shards = if detail.is_empty() { options.threads * SHARDS_PER_THREAD } else { 1 };
     let hall = Hall {
-        board: Mutex::new(Board::new(shards, &options.key_log)),
+        board: Mutex::new(Board::new(shards, options)),
         news: Condvar::new(),
         intake: Mutex::new(intake),
         shards: (0..shards).map(|_| Mutex::new(options.shard())).collect(),
@@ -137,7 +136,7 @@ pub fn run(intake: &mut Intake<'_>, options: &Options, part: &Part) -> Collected
 }
 
 impl Board {
-    fn new(shards: usize, keys: &SharedKeys) -> Self {
+    fn new(shards: usize, options: &Options) -> Self {
         Self {
             reading: false,
             at_end: false,
@@ -153,7 +152,7 @@ impl Board {
             next_order: 0,
             reassembler: Reassembler::new(),
             tallies: Tallies::default(),
-            others: Others::new(keys),
+            others: Others::new(options),
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::tcp::flow::by_flow::Lines;
 pub fn run(intake: &mut Intake<'_>, options: &Options, part: &Part) -> Collected {
     let mut shard = options.shard();
     let mut tallies = Tallies::default();
-    let mut others = Others::new(&options.key_log);
+    let mut others = Others::new(options);
     let mut reassembler = Reassembler::new();
     let (mut chunk, mut batch, mut filtered) = (Chunk::default(), Batch::default(), Vec::new());
     let mut lines = Lines::of(part.hashes.clone());

@@ -4,8 +4,9 @@ use std::hash::{Hash, Hasher};
 use std::net::IpAddr;
 
 use crate::decode::numbers::protocol;
-use crate::decode::other::address;
+use crate::decode::other::{Udp, address};
 use crate::flows::application::{Application, Recognition};
+use crate::flows::exchanges::{ExchangePart, Exchanges};
 use crate::flows::numbers::{Numbers, Totals};
 use crate::flows::protocols::{Amount, ip_name};
 use crate::quic::state::QuicState;
@@ -28,6 +29,8 @@ pub struct Lane {
     pub between_ns: [i64; 2],
     /// Where they are numbered.
     pub numbers: Option<Box<Numbers>>,
+    /// Requests of this side, and their responses.
+    pub exchanges: Option<Box<Exchanges>>,
 }
 
 impl Lane {
@@ -147,6 +150,28 @@ impl Flow {
             lanes: Default::default(),
             icmp_errors: None,
             quic: None,
+        }
+    }
+
+    /// A datagram of a side that carries what exchanges are made of.
+    pub(super) fn exchange(&mut self, side: usize, udp: &Udp<'_>, time_ns: i64) {
+        let part = match self.application() {
+            Some(Application::Ntp) => ExchangePart::of_ntp(udp),
+            Some(Application::Stun | Application::Dtls | Application::Rtp | Application::Rtcp) => {
+                ExchangePart::of_stun(udp)
+            }
+            _ => None,
+        };
+        let (asks, number, is_request) = match part {
+            Some(ExchangePart::Request(number)) => (side, number, true),
+            Some(ExchangePart::Response(number)) => (1 - side, number, false),
+            None => return,
+        };
+        let Some(Lane { exchanges, .. }) = self.lanes.get_mut(asks) else { return };
+        if is_request {
+            exchanges.get_or_insert_default().request(number, time_ns);
+        } else if let Some(exchanges) = exchanges {
+            exchanges.response(number, time_ns);
         }
     }
 

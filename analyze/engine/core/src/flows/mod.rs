@@ -9,6 +9,8 @@
 //!     layouts      where datagrams have numbers and clocks in clear text
 //!   numbers        lost, reordered, jitter (media_clock: the rate of RTP timestamps)
 //!     arrivals     bytes over time: do they stand at a rate while datagrams are lost?
+//!   exchanges      requests and responses of STUN and NTP: their round trips
+//!   passings       each datagram for itself, for who compares two captures
 //! packet_limit     answers at a flat rate: a token bucket of packets
 //! neighbours       ARP and neighbour discovery
 //! ```
@@ -17,12 +19,14 @@
 
 pub mod application;
 pub mod arrivals;
+pub mod exchanges;
 pub mod flow;
 pub mod layouts;
 pub(crate) mod media_clock;
 pub mod neighbours;
 pub mod numbers;
 pub mod packet_limit;
+pub mod passings;
 pub mod protocols;
 pub mod table;
 

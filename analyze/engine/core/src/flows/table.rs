@@ -11,6 +11,7 @@ use crate::flows::application::{Application, Passed};
 use crate::flows::flow::{Flow, Key, Lane};
 use crate::flows::layouts::Scheme;
 use crate::flows::numbers::Numbers;
+use crate::flows::passings::Passings;
 use crate::flows::protocols::Amount;
 use crate::quic::state::{Datagram, QuicState};
 use crate::read::record::Record;
@@ -34,12 +35,18 @@ pub struct Flows {
     keys: SharedKeys,
     not_kept: Amount,
     not_followed: u64,
+    passings: Option<Passings>,
 }
 
 impl Flows {
-    /// An empty table; QUIC is opened with keys of `keys`.
-    pub fn new(keys: &SharedKeys) -> Self {
-        Self { keys: keys.clone(), ..Self::default() }
+    /// An empty table; QUIC is opened with keys of `keys`. Datagrams are kept one by one if it is said by how many bytes they are known.
+    pub fn new(keys: &SharedKeys, known_by_bytes: Option<u32>) -> Self {
+        Self { keys: keys.clone(), passings: known_by_bytes.map(Passings::new), ..Self::default() }
+    }
+
+    /// The datagrams one by one.
+    pub fn passings(&self) -> Option<&Passings> {
+        self.passings.as_ref()
     }
 
     /// Packets of flows whose numbers or QUIC state there was no room for.
@@ -71,13 +78,16 @@ impl Flows {
             return;
         };
         self.last = Some((key, place));
-        let Self { list, keys, followed, not_followed, .. } = self;
+        let Self { list, keys, followed, not_followed, passings, .. } = self;
         let Some(flow) = list.get_mut(place as usize) else { return };
         let side = usize::from(key.is_turned != flow.is_turned);
         let length = udp.map_or(at.other.payload_length, |udp| udp.length);
         let Some(lane) = flow.lanes.get_mut(side) else { return };
         lane.count(record.time_ns, length, at.wire_bytes);
-        let mut room = Room { keys, followed, not_followed };
+        if let Some(passings) = passings {
+            passings.take((place, side), record.time_ns, udp.map_or(payload, |udp| udp.data), length);
+        }
+        let mut room = Room { keys, followed, not_followed, keeps_packets: passings.is_some() };
         let passed = |numbered| (numbered, record.time_ns, at.wire_bytes as u32);
         match udp {
             Some(udp) => datagram(flow, side, &udp, record, at.wire_bytes as u32, &mut room),
@@ -120,6 +130,11 @@ impl Flows {
 
     /// Adds those of inputs that were analysed apart and follow `inputs` others.
     pub fn append(&mut self, next: Self, inputs: u16) {
+        let flows = self.list.len();
+        match (&mut self.passings, next.passings) {
+            (Some(passings), Some(next)) => passings.append(next, flows),
+            (none, next) => *none = none.take().or(next),
+        }
         let room = MOST_FLOWS.saturating_sub(self.list.len());
         self.not_kept.add(next.not_kept);
         self.not_followed += next.not_followed;
@@ -149,6 +164,7 @@ struct Room<'a> {
     keys: &'a SharedKeys,
     followed: &'a mut usize,
     not_followed: &'a mut u64,
+    keeps_packets: bool,
 }
 
 impl Room<'_> {
@@ -171,9 +187,13 @@ fn datagram(flow: &mut Flow, side: usize, udp: &Udp<'_>, record: &Record, wire_b
             }
         }
         if flow.application() == Some(Application::Quic) && flow.quic.is_none() && room.take() {
-            flow.quic = Some(Box::new(QuicState::with_keys(room.keys)));
+            let quic = flow.quic.insert(Box::new(QuicState::with_keys(room.keys)));
+            if room.keeps_packets {
+                quic.keep_packets();
+            }
         }
     }
+    flow.exchange(side, udp, time_ns);
     if let Some(quic) = &mut flow.quic {
         quic.datagram(Datagram { bytes: udp.data, length: udp.length, time_ns, frame, side });
     } else if let Some(scheme) = flow.application().and_then(Application::scheme)

@@ -1,6 +1,7 @@
 //! HTTP/2 of one connection (RFC 9113), in clear text or inside TLS whose keys are in a key log: streams, windows, and how they ended. Fields of heads are not read.
 //!
 //! ```text
+//! ordered    segments         -> bytes in order, for the two that read them
 //! frame      bytes in order   -> frames of one direction
 //! windows    DATA and credit  -> time that a sender stood at a window
 //! tracker    both directions  -> Http2Summary
@@ -9,6 +10,7 @@
 //! ```
 
 pub(crate) mod frame;
+pub(crate) mod ordered;
 pub(crate) mod reader;
 pub(crate) mod record_keys;
 pub(crate) mod sealed;

@@ -3,22 +3,21 @@
 //! A record that no key opens ends the reading of its direction: behind it the sequence of records is not known.
 
 use crate::http2::frame::PREFACE;
+use crate::http2::ordered::{Ordered, Pieces};
 use crate::http2::record_keys::{Agreed, RecordKeys};
 use crate::http2::tracker::{Http2Summary, Http2Tracker};
 use crate::secrets::SharedKeys;
 use crate::tls::handshake::Assembler;
 use crate::tls::names::is_tls13;
 use crate::tls::record::{ContentType, HEADER_BYTES, RecordHeader};
-use crate::tls::stream::{InOrder, Origin, Piece};
 
 const APPLICATION: u8 = 23;
 
 /// Records that may fail before a direction is given up: those of early data have keys of their own.
 const MAX_FAILED: u32 = 64;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Lane {
-    order: InOrder,
     record: Vec<u8>,
     assembler: Assembler,
     keys: Option<RecordKeys>,
@@ -31,8 +30,11 @@ struct Lane {
 }
 
 /// See the module.
+pub type SealedTracker = Ordered<RecordReader>;
+
+/// Records of both directions, and what reads their text.
 #[derive(Debug)]
-pub struct SealedTracker {
+pub struct RecordReader {
     log: SharedKeys,
     lanes: [Lane; 2],
     http2: Option<Http2Tracker>,
@@ -43,53 +45,24 @@ pub struct SealedTracker {
 impl SealedTracker {
     /// For a connection whose keys may be in `log`.
     pub fn new(log: &SharedKeys) -> Self {
-        let lane = || Lane {
-            order: InOrder::new(),
-            record: Vec::new(),
-            assembler: Assembler::new(),
-            keys: None,
-            is_sealed: false,
-            failed: 0,
-            lost: false,
-            text_bytes: 0,
-        };
-        Self { log: log.clone(), lanes: [lane(), lane()], http2: None, is_other: false }
-    }
-
-    /// Takes payload bytes of the client (0) or the server (1), each at most once and in any order.
-    pub fn segment(&mut self, side: usize, offset: u64, captured: &[u8], length: u32, time_ns: i64) {
-        let bytes = captured.get(..length as usize).unwrap_or(captured);
-        let blind_bytes = u64::from(length) - bytes.len() as u64;
-        let piece = Piece { bytes, blind_bytes, time_ns, frame: 0, origin: Origin::Fresh };
-        self.with_order(side, |order, deliver| order.segment(offset, piece, true, deliver));
-    }
-
-    /// Bytes before `offset` that have not come were never captured.
-    pub fn skip_hole(&mut self, side: usize, offset: u64) {
-        self.with_order(side, |order, deliver| order.skip(offset, deliver));
-    }
-
-    fn with_order(&mut self, side: usize, change: impl FnOnce(&mut InOrder, &mut dyn FnMut(u64, Piece<'_>))) {
-        let Some(lane) = self.lanes.get_mut(side) else { return };
-        let mut order = std::mem::replace(&mut lane.order, InOrder::new());
-        change(&mut order, &mut |_, piece| self.piece(side, &piece));
-        self.lanes[side].order = order;
-    }
-
-    /// Nothing more is learned from its bytes.
-    pub fn is_over(&self) -> bool {
-        self.is_other || self.lanes.iter().any(|lane| lane.lost)
+        Self::of(RecordReader { log: log.clone(), lanes: Default::default(), http2: None, is_other: false })
     }
 
     /// What is known; none if no preface was found.
     pub fn summary(&self) -> Option<Http2Summary> {
-        let summary = self.http2.as_ref()?.summary();
-        let complete = summary.complete && !self.lanes.iter().any(|lane| lane.lost || lane.order.is_waiting());
+        let summary = self.reader.http2.as_ref()?.summary();
+        let complete = summary.complete && !self.is_waiting() && !self.reader.lanes.iter().any(|lane| lane.lost);
         Some(Http2Summary { complete, ..summary })
     }
+}
 
-    fn piece(&mut self, side: usize, piece: &Piece<'_>) {
-        let mut bytes = piece.bytes;
+impl Pieces for RecordReader {
+    fn is_over(&self) -> bool {
+        self.is_other || self.lanes.iter().any(|lane| lane.lost)
+    }
+
+    fn piece(&mut self, side: usize, bytes: &[u8], blind_bytes: u64, time_ns: i64) {
+        let mut bytes = bytes;
         while !bytes.is_empty() && !self.is_over() {
             let lane = &mut self.lanes[side];
             let header = lane.record.first_chunk::<5>().map(|header| RecordHeader::parse(*header));
@@ -107,12 +80,14 @@ impl SealedTracker {
             bytes = rest;
             if header.is_some() && now.len() == left {
                 let record = std::mem::take(&mut lane.record);
-                self.record(side, &record, piece.time_ns);
+                self.record(side, &record, time_ns);
             }
         }
-        self.lanes[side].lost |= piece.blind_bytes > 0;
+        self.lanes[side].lost |= blind_bytes > 0;
     }
+}
 
+impl RecordReader {
     fn record(&mut self, side: usize, record: &[u8], time_ns: i64) {
         let Some((&header, body)) = record.split_first_chunk::<5>() else { return };
         let Some(RecordHeader { content_type, .. }) = RecordHeader::parse(header) else { return };

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::http2::frame::{self, Cutter, Frame, PREFACE};
+use crate::http2::ordered::{Ordered, Pieces};
 use crate::http2::windows::{WindowUse, Windows};
-use crate::tls::stream::{InOrder, Origin, Piece};
 
 const ACK: u8 = 1;
 
@@ -47,15 +47,17 @@ pub struct Http2Summary {
 
 #[derive(Debug)]
 struct Lane {
-    order: InOrder,
     cutter: Cutter,
     /// Of what this side sends.
     windows: Windows,
 }
 
 /// See the module.
+pub type Http2Tracker = Ordered<FrameReader>;
+
+/// What is known of both directions.
 #[derive(Debug)]
-pub struct Http2Tracker {
+pub struct FrameReader {
     lanes: [Lane; 2],
     last_stream: u32,
     summary: Http2Summary,
@@ -70,33 +72,24 @@ impl Default for Http2Tracker {
 impl Http2Tracker {
     /// For a connection whose client begins with the preface.
     pub fn new() -> Self {
-        let lane = |cutter| Lane { order: InOrder::new(), cutter, windows: Windows::new() };
+        let lane = |cutter| Lane { cutter, windows: Windows::new() };
         let lanes = [lane(Cutter::behind_preface(PREFACE.len())), lane(Cutter::default())];
-        Self { lanes, last_stream: 0, summary: Http2Summary::default() }
+        Self::of(FrameReader { lanes, last_stream: 0, summary: Http2Summary::default() })
     }
 
-    /// Takes payload bytes of the client (0) or the server (1), each at most once and in any order. `captured` is the beginning of
-    /// the `length` bytes.
-    pub fn segment(&mut self, side: usize, offset: u64, captured: &[u8], length: u32, time_ns: i64) {
-        let bytes = captured.get(..length as usize).unwrap_or(captured);
-        let blind_bytes = u64::from(length) - bytes.len() as u64;
-        let piece = Piece { bytes, blind_bytes, time_ns, frame: 0, origin: Origin::Fresh };
-        self.with_order(side, |order, deliver| order.segment(offset, piece, true, deliver));
+    /// What is known so far.
+    pub fn summary(&self) -> Http2Summary {
+        let lanes = &self.reader.lanes;
+        Http2Summary {
+            windows: lanes.each_ref().map(|lane| lane.windows.used.clone()),
+            complete: !self.is_waiting() && lanes.iter().all(|lane| !lane.cutter.lost),
+            ..self.reader.summary.clone()
+        }
     }
+}
 
-    /// Bytes before `offset` that have not come were never captured.
-    pub fn skip_hole(&mut self, side: usize, offset: u64) {
-        self.with_order(side, |order, deliver| order.skip(offset, deliver));
-    }
-
-    fn with_order(&mut self, side: usize, change: impl FnOnce(&mut InOrder, &mut dyn FnMut(u64, Piece<'_>))) {
-        let Some(lane) = self.lanes.get_mut(side) else { return };
-        let mut order = std::mem::replace(&mut lane.order, InOrder::new());
-        change(&mut order, &mut |_, piece| self.piece(side, &piece));
-        self.lanes[side].order = order;
-    }
-
-    fn piece(&mut self, side: usize, piece: &Piece<'_>) {
+impl Pieces for FrameReader {
+    fn piece(&mut self, side: usize, bytes: &[u8], blind_bytes: u64, time_ns: i64) {
         let [client, server] = &mut self.lanes;
         let (lane, peer) = if side == 0 { (client, server) } else { (server, client) };
         let Lane { cutter, windows, .. } = lane;
@@ -107,22 +100,12 @@ impl Http2Tracker {
             summary: &mut self.summary,
             last_stream: &mut self.last_stream,
         };
-        cutter.bytes(piece.bytes, piece.time_ns, |frame| both.frame(&frame));
-        cutter.blind(piece.blind_bytes, piece.time_ns, |frame| both.frame(&frame));
+        cutter.bytes(bytes, time_ns, |frame| both.frame(&frame));
+        cutter.blind(blind_bytes, time_ns, |frame| both.frame(&frame));
     }
 
-    /// Nothing more is learned from its bytes.
-    pub fn is_over(&self) -> bool {
+    fn is_over(&self) -> bool {
         self.lanes.iter().all(|lane| lane.cutter.lost)
-    }
-
-    /// What is known so far.
-    pub fn summary(&self) -> Http2Summary {
-        Http2Summary {
-            windows: self.lanes.each_ref().map(|lane| lane.windows.used.clone()),
-            complete: self.lanes.iter().all(|lane| !lane.cutter.lost && !lane.order.is_waiting()),
-            ..self.summary.clone()
-        }
     }
 }
 

@@ -1,10 +1,11 @@
 //! What packets say once they are opened: numbers, acknowledgements, streams and their windows.
 
+use crate::quic::counting::{Counting, PacketCounts};
 use crate::quic::frame::{Frame, Frames};
 use crate::quic::hellos::CryptoStream;
 use crate::quic::ids::Ids;
 use crate::quic::levels::{Levels, Sealed, Session};
-use crate::quic::numbers::Numbers;
+use crate::quic::numbers::{HANDSHAKE, Numbers, ONE_RTT};
 use crate::quic::parameters::Parameters;
 use crate::quic::round_trip::{AcknowledgedRtt, DEFAULT_MAX_ACK_DELAY_NS, RoundTrip};
 use crate::quic::streams::{FlowControl, Streams};
@@ -13,20 +14,14 @@ use crate::secrets::SharedKeys;
 /// Reset tokens kept of an end.
 const MAX_TOKENS: usize = 16;
 
+/// Packets that are kept one by one.
+const MAX_KEPT: usize = 1 << 18;
+
 /// Streams that are listed.
 const MAX_LISTED: usize = 20;
 
 /// Bytes of a stateless reset token.
 const TOKEN_BYTES: usize = 16;
-
-/// The spaces of packet numbers.
-pub(super) const INITIAL: usize = 0;
-
-/// See [`INITIAL`].
-pub(super) const HANDSHAKE: usize = 1;
-
-/// See [`INITIAL`].
-pub(super) const ONE_RTT: usize = 2;
 
 /// See the module.
 #[derive(Debug)]
@@ -35,8 +30,7 @@ pub(super) struct Inside {
     levels: Levels,
     /// Of the client and the server, each by space.
     numbers: [[Numbers; 3]; 2],
-    /// The first 64 numbers that were seen in any space, a bit each: some stacks count over all spaces.
-    early: [u64; 2],
+    counting: [Counting; 2],
     round_trips: [RoundTrip; 2],
     /// What each of them sends.
     streams: [Streams; 2],
@@ -44,6 +38,21 @@ pub(super) struct Inside {
     crypto: CryptoStream,
     pub(super) alpn: Option<String>,
     tokens: [Vec<[u8; TOKEN_BYTES]>; 2],
+    /// If they are asked for.
+    pub(super) kept: Option<Vec<KeptPacket>>,
+}
+
+/// A packet for itself, for who compares with what an endpoint logged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeptPacket {
+    /// When it passed, Unix nanoseconds.
+    pub time_ns: i64,
+    /// Its number.
+    pub number: u64,
+    /// Of the Initials (0), the handshake (1), application data (2).
+    pub space: u8,
+    /// The server sent it.
+    pub from_server: bool,
 }
 
 /// A packet that was opened.
@@ -54,23 +63,6 @@ pub(super) struct Opened<'a> {
     pub(super) number: u64,
     pub(super) contents: &'a [u8],
     pub(super) time_ns: i64,
-}
-
-/// Packets of one direction.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct PacketCounts {
-    /// Numbers used, seen or not.
-    pub sent: u64,
-    /// Seen at the capture point, copies left out.
-    pub seen: u64,
-    /// Never seen and never acknowledged.
-    pub lost_before: u64,
-    /// Of them those with a short header.
-    pub lost_before_one_rtt: u64,
-    /// Seen, and not acknowledged although later ones were.
-    pub lost_behind: u64,
-    /// Never seen, and acknowledged all the same.
-    pub missed_by_capture: u64,
 }
 
 /// One stream.
@@ -111,13 +103,14 @@ impl Inside {
             log,
             levels: Levels::default(),
             numbers: Default::default(),
-            early: [0; 2],
+            counting: Default::default(),
             round_trips: Default::default(),
             streams: Default::default(),
             parameters: [None; 2],
             crypto: CryptoStream::new(),
             alpn: None,
             tokens: Default::default(),
+            kept: None,
         }
     }
 
@@ -159,9 +152,9 @@ impl Inside {
         if !self.numbers[from][space].sent(number, elicits_ack, time_ns) {
             return;
         }
-        if number < u64::from(u64::BITS) {
-            self.early[from] |= 1 << number;
-            self.numbers[from].iter_mut().for_each(|numbers| numbers.are_elsewhere(self.early[from]));
+        self.counting[from].seen(space, number);
+        if let Some(kept) = self.kept.as_mut().filter(|kept| kept.len() < MAX_KEPT) {
+            kept.push(KeptPacket { time_ns, number, space: space as u8, from_server: from == 1 });
         }
         if space == HANDSHAKE && from == 1 {
             self.server_handshake(contents);
@@ -240,17 +233,7 @@ impl Inside {
         if self.levels.opened == 0 {
             return None;
         }
-        let packets = self.numbers.each_ref().map(|spaces| {
-            let sum = |count: fn(&Numbers) -> u64| spaces.iter().map(count).sum();
-            PacketCounts {
-                sent: sum(Numbers::sent_packets),
-                seen: sum(|space| space.seen),
-                lost_before: sum(Numbers::lost_before),
-                lost_before_one_rtt: spaces[ONE_RTT].lost_before(),
-                lost_behind: sum(Numbers::lost_behind),
-                missed_by_capture: sum(|space| space.missed_by_capture),
-            }
-        });
+        let packets = [0, 1].map(|side| self.counting[side].packets(&self.numbers[side]));
         let (streams, streams_count) = self.listed();
         Some(InsideSummary {
             packets,

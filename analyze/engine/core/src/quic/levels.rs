@@ -134,19 +134,15 @@ impl Levels {
         sealed: Sealed<'_>,
         buffer: &mut Vec<u8>,
     ) -> Option<(u64, Range<usize>)> {
-        let Sealed { from, packet, number_offset, largest } = sealed;
-        let opened = match &self.handshake[from] {
-            _ if self.sealed[0] > MAX_FAILED => None,
-            Some(keys) => keys.open(packet, number_offset, largest, buffer),
-            None => session.secret(log, Label::Handshake(from)).and_then(|secret| {
-                session.ciphers(&secret).find_map(|(cipher, hash)| {
-                    let keys = PacketKeys::of_secret(session.version, cipher, hash, &secret)?;
-                    let opened = keys.open(packet, number_offset, largest, buffer)?;
-                    self.handshake[from] = Some(keys);
-                    Some(opened)
-                })
-            }),
-        };
+        let given_up = self.sealed[0] > MAX_FAILED;
+        let keys = self.handshake.get_mut(sealed.from).filter(|_| !given_up);
+        let opened = keys.and_then(|keys| {
+            let secret = || session.secret(log, Label::Handshake(sealed.from));
+            let of = |(cipher, hash), secret: &[u8]| PacketKeys::of_secret(session.version, cipher, hash, secret);
+            open_under(keys, session, secret, of, |keys| {
+                keys.open(sealed.packet, sealed.number_offset, sealed.largest, buffer)
+            })
+        });
         self.count(0, opened.is_some());
         opened
     }
@@ -159,19 +155,15 @@ impl Levels {
         sealed: Sealed<'_>,
         buffer: &mut Vec<u8>,
     ) -> Option<(u64, Range<usize>)> {
-        let Sealed { from, packet, number_offset, largest } = sealed;
-        let opened = match &mut self.one_rtt[from] {
-            Some(keys) => keys.open(packet, number_offset, largest, buffer),
-            None if self.sealed[1] > MAX_FAILED => None,
-            None => session.secret(log, Label::Traffic(from)).and_then(|secret| {
-                session.ciphers(&secret).find_map(|suite| {
-                    let mut keys = OneRtt::new(session.version, suite, secret.clone())?;
-                    let opened = keys.open(packet, number_offset, largest, buffer)?;
-                    self.one_rtt[from] = Some(Box::new(keys));
-                    Some(opened)
-                })
-            }),
-        };
+        let given_up = self.sealed[1] > MAX_FAILED;
+        let keys = self.one_rtt.get_mut(sealed.from).filter(|keys| keys.is_some() || !given_up);
+        let opened = keys.and_then(|keys| {
+            let secret = || session.secret(log, Label::Traffic(sealed.from));
+            let of = |suite, secret: &[u8]| OneRtt::new(session.version, suite, secret.to_vec()).map(Box::new);
+            open_under(keys, session, secret, of, |keys| {
+                keys.open(sealed.packet, sealed.number_offset, sealed.largest, buffer)
+            })
+        });
         self.count(1, opened.is_some());
         opened
     }
@@ -187,4 +179,24 @@ impl Levels {
     pub(super) fn updates(&self) -> u64 {
         self.one_rtt.iter().flatten().map(|keys| keys.updates).max().unwrap_or(0)
     }
+}
+
+/// Opens with the keys that there are; else with those of the secret, for each cipher that it may be for, which stay if they fit.
+fn open_under<K>(
+    keys: &mut Option<K>,
+    session: &Session<'_>,
+    secret: impl FnOnce() -> Option<Vec<u8>>,
+    of: impl Fn((Cipher, Hash), &[u8]) -> Option<K>,
+    mut open: impl FnMut(&mut K) -> Option<(u64, Range<usize>)>,
+) -> Option<(u64, Range<usize>)> {
+    if let Some(keys) = keys {
+        return open(keys);
+    }
+    let secret = secret()?;
+    session.ciphers(&secret).find_map(|suite| {
+        let mut fitting = of(suite, &secret)?;
+        let opened = open(&mut fitting)?;
+        *keys = Some(fitting);
+        Some(opened)
+    })
 }

@@ -10,12 +10,13 @@
 //! opening                datagrams' sizes  -> handshake time, round trips, the wait for address validation
 //! spin, ids              short headers     -> round trips by the spin bit; connection ids, stateless resets
 //! levels                 sealed packets    -> contents, opened with keys of a key log
-//! inside                 contents          -> packet numbers, round trips (numbers, round_trip, parameters), streams;
+//! inside                 contents          -> packet numbers, round trips (numbers, counting, round_trip, parameters), streams;
 //!                                             samples: shortest, longest and median of durations
 //! state                  all of it         -> QuicSummary (summary)
 //! ```
 
 pub(crate) mod bytes;
+pub(crate) mod counting;
 pub(crate) mod frame;
 pub(crate) mod header;
 pub(crate) mod hellos;
@@ -34,7 +35,8 @@ pub(crate) mod streams;
 pub(crate) mod summary;
 pub(crate) mod version;
 
-pub use crate::quic::inside::{InsideSummary, PacketCounts, StreamSummary};
+pub use crate::quic::counting::PacketCounts;
+pub use crate::quic::inside::{InsideSummary, KeptPacket, StreamSummary};
 pub use crate::quic::round_trip::AcknowledgedRtt;
 pub use crate::quic::samples::Durations;
 pub use crate::quic::spin::{SpinRtt, Stretched};

@@ -18,6 +18,15 @@ const MAX_OUTSTANDING: usize = 1 << 16;
 /// Runs of missing numbers.
 const MAX_HOLES: usize = 4096;
 
+/// The spaces of packet numbers.
+pub(super) const INITIAL: usize = 0;
+
+/// See [`INITIAL`].
+pub(super) const HANDSHAKE: usize = 1;
+
+/// See [`INITIAL`].
+pub(super) const ONE_RTT: usize = 2;
+
 #[derive(Debug, Clone, Copy)]
 struct Sent {
     time_ns: i64,
@@ -72,11 +81,12 @@ impl Numbers {
         true
     }
 
-    /// Numbers that were seen in another space of a stack that counts over all spaces: they are not missing in this one.
-    pub(super) fn are_elsewhere(&mut self, early: u64) {
-        for number in (0..u64::from(u64::BITS)).filter(|number| early >> number & 1 == 1) {
-            self.fill(number, number);
-        }
+    /// Of the first 64 numbers those that were used, seen or not, and those that are missing: a bit each.
+    pub(super) fn early(&self) -> (u64, u64) {
+        let used = self.largest.map_or(0, |largest| u64::MAX >> (63 - largest.min(63)));
+        let holes = self.holes.range(..u64::from(u64::BITS));
+        let missing = holes.flat_map(|(&first, &last)| first..=last.min(63)).fold(0, |bits, number| bits | 1 << number);
+        (used, missing)
     }
 
     /// Takes numbers out of the holes; true if some were in them.
@@ -167,11 +177,12 @@ mod tests {
     }
 
     #[test]
-    fn what_another_space_has_is_not_missing() {
+    fn the_first_numbers_are_bits() {
         let mut numbers = Numbers::default();
-        assert!([4, 5, 7].into_iter().all(|number| numbers.sent(number, true, 0)));
-        assert_eq!(numbers.lost_before(), 5);
-        numbers.are_elsewhere(0b1111);
-        assert_eq!(numbers.lost_before(), 1, "6 alone");
+        assert_eq!(numbers.early(), (0, 0));
+        assert!([0, 1, 4].into_iter().all(|number| numbers.sent(number, true, 0)));
+        assert_eq!(numbers.early(), (0b1_1111, 0b1100));
+        assert!([62, 70].into_iter().all(|number| numbers.sent(number, true, 0)));
+        assert_eq!(numbers.early(), (u64::MAX, u64::MAX & !(1 << 62 | 0b1_0011)));
     }
 }

@@ -5,7 +5,7 @@ const MAX_SAMPLES: usize = 512;
 
 /// See the module.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Samples {
+pub(crate) struct Samples {
     kept: Vec<i64>,
     /// Of so many samples one is kept, as a power of two.
     stride: u32,
@@ -27,7 +27,7 @@ pub struct Durations {
 }
 
 impl Samples {
-    pub(super) fn add(&mut self, sample_ns: i64) {
+    pub(crate) fn add(&mut self, sample_ns: i64) {
         let (least, most) = self.extremes.unwrap_or((sample_ns, sample_ns));
         self.extremes = Some((least.min(sample_ns), most.max(sample_ns)));
         if self.count.is_multiple_of(1 << self.stride) {
@@ -42,6 +42,16 @@ impl Samples {
             });
             self.stride += 1;
         }
+    }
+
+    /// How many there were, and those kept, shortest first and with the extremes.
+    pub(crate) fn sorted(&self) -> (u64, Vec<i64>) {
+        let mut sorted = self.kept.clone();
+        sorted.sort_unstable();
+        if let (Some((least, most)), [first, .., last]) = (self.extremes, &mut sorted[..]) {
+            (*first, *last) = (least, most);
+        }
+        (self.count, sorted)
     }
 
     /// The shortest so far.

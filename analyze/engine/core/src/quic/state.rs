@@ -6,8 +6,9 @@ use crate::quic::frame::{Frame, Frames};
 use crate::quic::header::{self, LongPacket};
 use crate::quic::hellos::CryptoStream;
 use crate::quic::ids::Ids;
-use crate::quic::inside::{HANDSHAKE, INITIAL, Inside, ONE_RTT, Opened};
+use crate::quic::inside::{Inside, KeptPacket, Opened};
 use crate::quic::levels::Session;
+use crate::quic::numbers::{HANDSHAKE, INITIAL, ONE_RTT};
 use crate::quic::opening::{Contents, Opening};
 use crate::quic::protection::PacketKeys;
 use crate::quic::spin::Spin;
@@ -53,6 +54,8 @@ pub struct QuicState {
     client: Option<usize>,
     version: Option<u32>,
     initial_keys: Option<InitialKeys>,
+    /// Where the client's first Initial went.
+    first_destination: Option<Box<[u8]>>,
     /// Initials of the client and the server, opened.
     crypto: [Option<Box<CryptoStream>>; 2],
     largest_initial: [Option<u64>; 2],
@@ -81,6 +84,18 @@ impl QuicState {
     /// A connection whose keys may be in `log`.
     pub fn with_keys(log: &SharedKeys) -> Self {
         Self { inside: log.any().then(|| Box::new(Inside::new(log.clone()))), ..Self::default() }
+    }
+
+    /// Keeps the packets that are opened one by one.
+    pub fn keep_packets(&mut self) {
+        if let Some(inside) = &mut self.inside {
+            inside.kept.get_or_insert_default();
+        }
+    }
+
+    /// Packets that were opened, in the order of the capture, if they are kept.
+    pub fn kept_packets(&self) -> Option<&[KeptPacket]> {
+        self.inside.as_ref()?.kept.as_deref()
     }
 
     /// The payload begins with a long header of a version that is known or reserved.
@@ -151,6 +166,9 @@ impl QuicState {
         let (this, rest) = packet.split_at(long.bytes.min(packet.len()));
         match long.kind {
             Kind::Initial => {
+                if from == 0 {
+                    self.first_destination.get_or_insert_with(|| long.header.destination.into());
+                }
                 contents.initials += 1;
                 contents.token |= !long.token.is_empty();
                 self.initial(from, version, &long, this, datagram);
@@ -282,6 +300,7 @@ impl QuicState {
             sni: hello.sni,
             alpn: self.inside.as_ref().and_then(|inside| inside.alpn.clone()).or(only),
             alpn_offered: hello.alpn,
+            first_destination: self.first_destination.as_deref().map(hex),
             initials: opening.initials,
             initials_span_ns: span.map(|(last_ns, first_ns)| last_ns.saturating_sub(first_ns)),
             retry: opening.retries > 0,
@@ -306,6 +325,10 @@ impl QuicState {
         let (side, time_ns) = [1, 0].into_iter().find_map(|side| Some((side, self.ids[1 - side].strange_since_ns?)))?;
         Some(reset(side, time_ns))
     }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn reset(side: usize, time_ns: i64) -> Close {

@@ -92,6 +92,8 @@ pub struct QuicSummary {
     pub alpn: Option<String>,
     /// Protocols that the client offered.
     pub alpn_offered: Vec<String>,
+    /// The connection id that the client's first Initial went to, in hexadecimal: endpoints' logs name the connection by it.
+    pub first_destination: Option<String>,
     /// Initials of the client and the server.
     pub initials: [u64; 2],
     /// From the client's first Initial to its last, ns.

@@ -74,6 +74,12 @@ pub(crate) struct Assembler {
     pub(super) hello_begun: bool,
 }
 
+impl Default for Assembler {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Assembler {
     pub(crate) fn new() -> Self {
         Self {

@@ -3,6 +3,7 @@
 use crate::analysis::results::{Analysis, InputSummary};
 use crate::output::describe::outcome::outcomes;
 use crate::output::describe::requests::server;
+use crate::output::describe::tunnels::tunnels;
 use crate::output::describe::visitor::Visitor;
 use crate::output::describe::{flows, names};
 use crate::output::fixed::thousandths;
@@ -38,6 +39,7 @@ pub fn tail(analysis: &Analysis, are_all_listed: bool, visitor: &mut impl Visito
     if are_all_listed {
         names::lookups(analysis, visitor);
         flows::flows(analysis, visitor);
+        tunnels(analysis, visitor);
         flows::neighbours(analysis, visitor);
         flows::protocols(analysis, visitor);
     }

@@ -89,13 +89,15 @@ fn flow(
     for (key, side) in keys.into_iter().zip(sides) {
         visitor.object(key, true);
         lane(flow.and_then(|flow| flow.lanes.get(side)), visitor);
-        let trips = echo.filter(|_| side == client).map(|echo| &echo.round_trips_ns[..]);
-        round_trips(trips.filter(|list| !list.is_empty()), visitor);
+        let of_echoes = echo.filter(|_| side == client).map(|echo| echo.round_trips_ns.clone());
+        let of_echoes = of_echoes.map(|list| (list.len() as u64, list));
+        let of_requests = flow.and_then(|flow| Some(flow.lanes.get(side)?.exchanges.as_ref()?.round_trips()));
+        round_trips(of_echoes.or(of_requests).filter(|(samples, _)| *samples > 0), visitor);
         visitor.end();
     }
-    visitor.integer(key!("requests", IfKnown), echo.map(|echo| echo.requests.len() as u64));
-    let unanswered = |echo: &EchoFlow| echo.requests.iter().filter(|(_, replied)| !replied).count() as u64;
-    visitor.integer(key!("unanswered_requests", IfKnown), echo.map(unanswered));
+    let asked = echo.map(asked_by_echo).or(flow.and_then(asked_in));
+    visitor.integer(key!("requests", IfKnown), asked.map(|(requests, _)| requests));
+    visitor.integer(key!("unanswered_requests", IfKnown), asked.map(|(requests, answered)| requests - answered));
     let limit = echo.and_then(|echo| packet_limit::find(&echo.requests));
     if visitor.object(key!("rate_limit"), limit.is_some()) {
         packet_limit(limit.as_ref(), visitor);
@@ -104,6 +106,19 @@ fn flow(
     icmp_errors(flow.and_then(|flow| flow.icmp_errors.as_deref()), visitor);
     let summary = flow.and_then(|flow| flow.quic.as_deref()).and_then(|quic| quic.summary());
     quic(summary.as_ref(), found.and_then(|(place, _)| fallbacks.get(&place).copied()), visitor);
+}
+
+/// Requests, and those with a reply.
+fn asked_by_echo(echo: &EchoFlow) -> (u64, u64) {
+    (echo.requests.len() as u64, echo.requests.iter().filter(|(_, replied)| *replied).count() as u64)
+}
+
+/// The same where responses name their requests; none where there were none.
+fn asked_in(flow: &Flow) -> Option<(u64, u64)> {
+    let of_sides = flow.lanes.iter().filter_map(|lane| lane.exchanges.as_ref());
+    of_sides
+        .map(|one| (one.requests, one.responses))
+        .reduce(|(asked, answered), (more, of_them)| (asked + more, answered + of_them))
 }
 
 fn lane(lane: Option<&Lane>, visitor: &mut impl Visitor) {
@@ -133,10 +148,12 @@ fn lane(lane: Option<&Lane>, visitor: &mut impl Visitor) {
     }
 }
 
-fn round_trips(list: Option<&[i64]>, visitor: &mut impl Visitor) {
-    if visitor.object(key!("rtt"), list.is_some()) {
+/// How many there were, and those that are kept, shortest first.
+fn round_trips(found: Option<(u64, Vec<i64>)>, visitor: &mut impl Visitor) {
+    if visitor.object(key!("rtt"), found.is_some()) {
+        let list = found.as_ref().map(|(_, list)| &list[..]);
         let quantile = |part: usize| list.and_then(|list| list.get((list.len() - 1) * part / 100).copied());
-        visitor.integer(key!("samples"), list.map(|list| list.len() as u64));
+        visitor.integer(key!("samples"), found.as_ref().map(|(samples, _)| *samples));
         visitor.exact_seconds(key!("min_s"), quantile(0));
         visitor.exact_seconds(key!("median_s"), quantile(50));
         visitor.exact_seconds(key!("p95_s"), quantile(95));

@@ -6,6 +6,7 @@
 //! connection      endpoint, ledger (where the bytes went), tls, requests, http2, outcome, account, verdict (evidence)
 //!   direction     loss, round_trips, spacing
 //!   flows, names  what is no TCP: datagram flows (quic), neighbours, protocols; names looked up
+//!   tunnels       what connections were found in
 //! visitor         takes it all: crate::output::json, crate::output::columns, crate::output::fields
 //! ```
 
@@ -26,5 +27,6 @@ pub mod requests;
 pub mod round_trips;
 pub mod spacing;
 pub mod tls;
+mod tunnels;
 mod verdict;
 pub mod visitor;

@@ -41,6 +41,7 @@ pub(super) fn quic(found: Option<&QuicSummary>, fallback: Option<u32>, visitor: 
     visitor.exact_seconds(key!("amplification_wait_s"), found.and_then(|quic| quic.amplification_wait_ns));
     spin(found, visitor);
     visitor.object(key!("connection_ids"), true);
+    visitor.text(key!("first_destination"), found.and_then(|quic| quic.first_destination.as_deref()));
     for (side, key) in sides().into_iter().enumerate() {
         let ids = found.and_then(|quic| quic.connection_ids.get(side));
         visitor.object(key, true);

@@ -84,7 +84,7 @@ pub(super) const FLOWS: Section = Section {
         field("unanswered", "the server sent nothing")
             .null("where no response is expected: groups, media, one-way tests"),
         field("client_to_server, server_to_client", "the two directions"),
-        field("requests, unanswered_requests", "echo requests, and those without a reply")
+        field("requests, unanswered_requests", "requests of echoes, STUN and NTP, and those without a reply")
             .left_out("of other protocols"),
         field("rate_limit", "the rate at which echoes are replied to:").null("if none shows"),
         field("rate_limit.rate_per_s", "replies a second").unit("1/s"),
@@ -120,9 +120,20 @@ pub(super) const FLOW_DIRECTION: Section = Section {
         field("rate_limit.queue_s", "as `queue_s`").null("without the sender's clock"),
         field("rate_limit.from_ns, rate_limit.to_ns", "from the first loss to the last"),
         field("rate_limit.confidence", "how sure that is").share(),
-        field("rtt", "round trips of echoes:").null("without any"),
+        field("rtt", "round trips of echoes, STUN and NTP:").null("without any"),
         field("rtt.samples", "how many"),
         field("rtt.min_s, rtt.median_s, rtt.p95_s, rtt.max_s", "the shortest, quantiles, the longest"),
+    ],
+};
+
+pub(super) const TUNNELS: Section = Section {
+    name: "tunnel",
+    at: &["tunnels[]"],
+    fields: &[
+        field("kind, id", "as in a connection's `tunnel`").null("if it has no number"),
+        field("outer", "addresses of the packets around: at the end of the first connection's client, at the other"),
+        field("connections, connections_count", "ids of the first 20 connections inside, and how many there are"),
+        field("packets, wire_bytes", "packets of these connections, and their bytes on the wire"),
     ],
 };
 

@@ -15,7 +15,7 @@ use crate::output::key::{Written, key};
 use crate::output::packets;
 
 /// All sections, in the order of the documentation.
-pub const SECTIONS: [Section; 27] = [
+pub const SECTIONS: [Section; 28] = [
     capture::DOCUMENT,
     capture::INPUTS,
     super::connection::CONNECTION,
@@ -41,6 +41,7 @@ pub const SECTIONS: [Section; 27] = [
     beyond::FLOWS,
     beyond::FLOW_DIRECTION,
     quic::QUIC,
+    beyond::TUNNELS,
     beyond::NEIGHBOURS,
     beyond::PROTOCOLS,
 ];

@@ -37,6 +37,8 @@ pub(super) const QUIC: Section = Section {
         field("spin_rtt.stretched.client, spin_rtt.stretched.server", "in this end's half"),
         field("spin_rtt.reason", "why there are none").null("if there are"),
         field("connection_ids", "ids that packets carry:"),
+        field("connection_ids.first_destination", "where the client's first Initial went, hexadecimal")
+            .null("if none was captured"),
         field("connection_ids.*", "to this end").values(ends),
         field("connection_ids.*.bytes", "their length").values(ends).null("if it is not known"),
         field("connection_ids.*.used", "how many").values(ends),
