@@ -57,10 +57,15 @@ class Options(NamedTuple):
     key_log: str | None = None
     """A file of secrets in NSS's key log format (`SSLKEYLOGFILE`): opens QUIC, and HTTP/2 inside TLS."""
 
+    datagrams: bool = False
+    """Keep the datagrams one by one, for `vmtrace.analyze.compare`."""
+
 
 _DEFAULTS = Options()
 
 MOST_THREADS = 1024
+
+_ALL_OF_A_DATAGRAM = 1 << 16
 
 MOST_OVERSIZE_ABS_MS = 1e9
 """Eleven days."""
@@ -139,7 +144,8 @@ class Trace:
         """Why an index of a capture was not used, one line each."""
         self._groups = group([one.data for one in self._inputs], options.grouping)
         self._anonymizer = _anonymizer() if options.anonymize else None
-        self._result = self._run(options.packets_of, interrupted=spool.interrupted)
+        known_by_bytes = _ALL_OF_A_DATAGRAM if options.datagrams else None
+        self._result = self._run(options.packets_of, interrupted=spool.interrupted, known_by_bytes=known_by_bytes)
         self._detail = (options.packets_of, self._result)
         self._columns: Columns | None = None
         self._some_columns: dict[str, list[Any]] = {}
@@ -224,6 +230,20 @@ class Trace:
     def syns(self) -> Columns:
         """One row for each second of the capture, with its SYNs and their fate."""
         return self._result.syns()
+
+    def datagrams(self, known_by_bytes: int | None = None) -> "tuple[list[bytes], int | None, int] | None":
+        """The datagrams one by one (`_engine.pyi`), if `Options.datagrams` asked for them; None if not.
+
+        With `known_by_bytes` the files are read once more, and each is known by so many bytes of its payload.
+        """
+        if known_by_bytes is None or not self._options.datagrams:
+            return self._result.datagrams()
+        return self._run((), known_by_bytes=known_by_bytes).datagrams()
+
+    @property
+    def quic_packets(self) -> list[tuple[int, list[bytes]]]:
+        """Packets of QUIC that keys open, by flow, if `Options.datagrams` asked for them (`_engine.pyi`)."""
+        return self._result.quic_packets()
 
     def packets(
         self, connection: SupportsIndex | Iterable[SupportsIndex], *, columns: Iterable[str] | None = None
@@ -472,7 +492,12 @@ class Trace:
         return [position for members in self._groups for position in members][number]
 
     def _run(
-        self, packets_of: tuple[int, ...], *, before: _engine.Analysis | None = None, interrupted: bool = False
+        self,
+        packets_of: tuple[int, ...],
+        *,
+        before: _engine.Analysis | None = None,
+        interrupted: bool = False,
+        known_by_bytes: int | None = None,
     ) -> _engine.Analysis:
         options = self._options
         return _engine.analyze(
@@ -484,6 +509,7 @@ class Trace:
             measured_before=before,
             compile_filter=_compiler(options.filter),
             key_log=None if options.key_log is None else _secrets(options.key_log),
+            datagrams_known_by_bytes=known_by_bytes,
             progress=self._progress,
             interrupted=interrupted,
         )
@@ -513,6 +539,7 @@ def _check_kinds(options: Options) -> None:
         ("packets_of", (Sequence,), "a sequence of connections' numbers"),
         ("indexes", (str, none), "a folder or prefix"),
         ("key_log", (str, none), "the path of a file"),
+        ("datagrams", (bool,), "True or False"),
     ):
         value = getattr(options, name)
         if not isinstance(value, kinds) or (isinstance(value, str) and str not in kinds):

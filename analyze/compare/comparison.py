@@ -13,6 +13,7 @@ import numpy as np
 from vmtrace.analyze.compare import delays
 from vmtrace.analyze.compare.arrays import Floats, Integers
 from vmtrace.analyze.compare.clock import Clock, Crossings, measure
+from vmtrace.analyze.compare.datagrams import Datagrams, FlowResult, compare_datagrams
 from vmtrace.analyze.compare.delays import Delays
 from vmtrace.analyze.compare.gaps import End, Gap, locate
 from vmtrace.analyze.compare.host_ticks import Ticks
@@ -120,6 +121,8 @@ class Comparison:
     connections: tuple[ConnectionResult, ...]
     total: tuple[DirectionResult, DirectionResult]
     warnings: tuple[str, ...]
+    flows: tuple[FlowResult, ...] = ()
+    """Of datagrams, if they were kept."""
 
     @property
     def matched_packets(self) -> int:
@@ -132,11 +135,28 @@ def compare(sender: Trace, receiver: Trace) -> Comparison:
     paired = pair(read_packets(sender), read_packets(receiver))
     captures = _capture(sender), _capture(receiver)
     if not len(paired):
-        raise NothingInCommonError(_nothing_in_common(*captures))
+        return _without_tcp(sender, receiver, captures)
     work = _Work(sender, receiver, paired)
     clock = measure(work.crossings, work.timestamps())
     connections = work.connections(clock)
-    return Comparison(*captures, clock, connections, _totals(connections), tuple(_warnings(captures, clock, work)))
+    warnings = _warnings(captures, clock, len(paired))
+    datagrams = compare_datagrams(sender, receiver, clock)
+    flows, more = ((), ()) if datagrams is None else (datagrams.flows, _said_of(datagrams))
+    return Comparison(*captures, clock, connections, _totals(connections), (*warnings, *more), flows)
+
+
+def _without_tcp(sender: Trace, receiver: Trace, captures: tuple[Capture, Capture]) -> Comparison:
+    datagrams = compare_datagrams(sender, receiver, None)
+    if datagrams is None:
+        raise NothingInCommonError(_nothing_in_common(*captures))
+    warnings = *_warnings(captures, datagrams.clock, 0), *_said_of(datagrams)
+    return Comparison(*captures, datagrams.clock, (), _totals(()), warnings, datagrams.flows)
+
+
+def _said_of(datagrams: Datagrams) -> tuple[str, ...]:
+    here, there = datagrams.not_compared
+    beyond = f"datagrams beyond those that are kept: {here:,} of the sender's, {there:,} of the receiver's"
+    return datagrams.warnings + ((beyond,) if here or there else ())
 
 
 def _capture(trace: Trace) -> Capture:
@@ -166,7 +186,7 @@ def _damage(places: Sequence[Record]) -> str | None:
 def _nothing_in_common(sender: Capture, receiver: Capture) -> str:
     empty = [one.path for one in (sender, receiver) if not one.connections]
     if empty:
-        return f"{' and '.join(empty)}: no TCP connection in it, so there is nothing to compare"
+        return f"{' and '.join(empty)}: no TCP connection in it, and no datagram that is in both"
     there = f"{sender.path} has {sender.connections:,}, {receiver.path} has {receiver.connections:,}"
     apart = ""
     if sender.start_ns and sender.end_ns and receiver.start_ns and receiver.end_ns:
@@ -385,7 +405,7 @@ def _total(parts: Sequence[DirectionResult]) -> DirectionResult:
         return sum(getattr(part, name) for part in parts)
 
     def joined(name: str) -> Floats:
-        return np.concatenate([getattr(part, name) for part in parts])
+        return np.concatenate([getattr(part, name) for part in parts]) if parts else np.empty(0)
 
     measured = [part.delay_s for part in parts if part.one_way_delay.samples]
     return DirectionResult(
@@ -409,14 +429,14 @@ def _total(parts: Sequence[DirectionResult]) -> DirectionResult:
     )
 
 
-def _warnings(captures: tuple[Capture, Capture], clock: Clock, work: _Work) -> list[str]:
+def _warnings(captures: tuple[Capture, Capture], clock: Clock, paired: int) -> list[str]:
     found = []
     for name, capture in zip(("sender", "receiver"), captures, strict=True):
         if capture.dropped:
             found.append(f"the {name}'s capture says it dropped {capture.dropped:,} packets")
         if capture.damage is not None:
             found.append(f"the {name}'s capture is damaged, and packets may be missing: {capture.damage}")
-    alone = captures[0].connections - len(work.paired), captures[1].connections - len(work.paired)
+    alone = captures[0].connections - paired, captures[1].connections - paired
     if any(alone):
         found.append(f"in one capture only: {alone[0]:,} connections of the sender's, {alone[1]:,} of the receiver's")
     if clock.offset_error_s is not None and clock.offset_error_s < 1e-6:

@@ -8,6 +8,7 @@ from typing import Any
 
 from vmtrace.analyze.compare.clock import Clock
 from vmtrace.analyze.compare.comparison import Capture, Comparison, ConnectionResult, DirectionResult
+from vmtrace.analyze.compare.datagrams import DatagramDirection, FlowResult
 from vmtrace.analyze.compare.gaps import Gap, Location
 from vmtrace.analyze.tables.csv_files import write_table, write_tables
 from vmtrace.analyze.tables.provenance import command_line
@@ -40,6 +41,7 @@ def document(comparison: Comparison) -> Record:
         "one_way_delay_meaning": DELAY_MEANING,
         **{name: _direction(part, comparison.clock) for name, part in zip(DIRECTIONS, comparison.total, strict=True)},
         "connections": [_connection(one, comparison.clock) for one in comparison.connections],
+        "flows": [_flow(one, comparison.clock) for one in comparison.flows],
         "warnings": list(comparison.warnings),
     }
 
@@ -73,6 +75,35 @@ def _connection(one: ConnectionResult, clock: Clock) -> Record:
             name: _direction(part, clock) | {"gaps": [_gap(gap) for gap in part.gaps]}
             for name, part in zip(DIRECTIONS, one.directions(), strict=True)
         },
+    }
+
+
+def _flow(one: FlowResult, clock: Clock) -> Record:
+    ends = (("sender", one.sender_flow), ("receiver", one.receiver_flow))
+    return {
+        "id": one.id,
+        **{key: one.sender_flow[key] for key in ("protocol", "application")},
+        **{name: {key: flow[key] for key in ("id", "client", "server")} for name, flow in ends},
+        "client_at": one.client_at,
+        **{name: _of_flow(part, clock) for name, part in zip(DIRECTIONS, one.directions(), strict=True)},
+    }
+
+
+def _of_flow(part: DatagramDirection, clock: Clock) -> Record:
+    delay = asdict(part.one_way_delay)
+    reason = None
+    if not part.one_way_delay.samples:
+        reason = clock.why_not if clock.offset_s is None else "no datagram of this direction was captured at both ends"
+    return {
+        "sent_datagrams": part.sent_datagrams,
+        "matched_datagrams": part.matched_datagrams,
+        "lost_in_network": part.lost_in_network,
+        "lost_rate": part.lost_rate,
+        "not_captured": part.not_captured,
+        "outside_capture": part.outside_capture,
+        "network_duplicates": part.network_duplicates,
+        "reordered": part.reordered,
+        "one_way_delay": delay | {"reason": reason},
     }
 
 
@@ -120,8 +151,10 @@ def _gap(gap: Gap) -> Record:
 def write_csv(comparison: Comparison, folder: Path) -> None:
     """Write connections.csv (a row for each direction of each), gaps.csv, clock-steps.csv and provenance.json."""
     content = document(comparison)
+    rows, flows = list(_direction_rows(content)), list(_flow_rows(content))
+    tables = ({"connections": rows} if rows else {}) | ({"flows": flows} if flows else {})
     facts = {name: content[name] for name in ("schema", "vmtrace", "sender", "receiver", "clock")}
-    write_tables({"connections": list(_direction_rows(content))}, {**facts, "command": command_line()}, folder)
+    write_tables(tables, {**facts, "command": command_line()}, folder)
     write_table(folder, "gaps", list(_gap_rows(content)), _GAP_COLUMNS)
     write_table(folder, "clock_steps", content["clock"]["steps"], _STEP_COLUMNS)
 
@@ -136,6 +169,21 @@ def _direction_rows(content: Record) -> Iterator[Record]:
                 elif key != "gaps":
                     row[key] = value
             yield row
+
+
+def _flow_rows(content: Record) -> Iterator[Record]:
+    for one in content["flows"]:
+        for name in DIRECTIONS:
+            who = {"flow": one["id"], "protocol": one["protocol"], "application": one["application"]}
+            delay = {f"one_way_delay_{key}": value for key, value in one[name]["one_way_delay"].items()}
+            counts = {key: value for key, value in one[name].items() if key != "one_way_delay"}
+            yield (
+                who
+                | {"client": one["sender"]["client"], "server": one["sender"]["server"]}
+                | {"direction": name}
+                | counts
+                | delay
+            )
 
 
 def _gap_rows(content: Record) -> Iterator[Record]:

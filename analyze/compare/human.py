@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from vmtrace.analyze.compare.clock import Clock
 from vmtrace.analyze.compare.comparison import Comparison, ConnectionResult, DirectionResult
+from vmtrace.analyze.compare.datagrams import DatagramDirection, FlowResult
 from vmtrace.analyze.tables.table import Column, Table, shown
 from vmtrace.analyze.words.units import ABSENT, count, plural, printable, seconds, share
 
@@ -25,16 +26,53 @@ def show(comparison: Comparison, console: "Console") -> None:
     for line in comparison.warnings:
         console.print(Text(f"  {printable(line)}", "yellow"), soft_wrap=True)
     console.print()
-    console.print(table(comparison, console.width))
+    if comparison.connections:
+        console.print(table(comparison, console.width))
+    for line in flow_lines(comparison):
+        console.print(Text(line), soft_wrap=True)
     for line in notes(comparison):
         console.print(Text(line), soft_wrap=True)
 
 
+def flow_lines(comparison: Comparison) -> Iterator[str]:
+    """A line for each direction of each flow of datagrams, those with most losses first, then the largest."""
+
+    def weight(one: FlowResult) -> tuple[int, int]:
+        return -sum(part.lost_in_network for part in one.directions()), -sum(p.sent_datagrams for p in one.directions())
+
+    for one in sorted(comparison.flows, key=weight)[:_SHOWN]:
+        name = one.sender_flow["application"] or one.sender_flow["protocol"]
+        yield f"{name} {printable(one.sender_flow['client'])} → {printable(one.sender_flow['server'])}"
+        for part, way in zip(one.directions(), ("sender to receiver", "receiver to sender"), strict=True):
+            if part.sent_datagrams or part.outside_capture:
+                yield f"  {way}: {_flow_said(part)}"
+    if len(comparison.flows) > _SHOWN:
+        yield f"{plural(len(comparison.flows) - _SHOWN, 'further flow')} not shown: see --json or --csv"
+
+
+def _flow_said(part: DatagramDirection) -> str:
+    parts = [f"{part.lost_in_network:,} of {plural(part.sent_datagrams, 'datagram')} lost"]
+    if part.lost_in_network:
+        parts[0] += f" ({share(part.lost_rate)})"
+    delay = part.one_way_delay
+    if delay.samples:
+        parts.append(f"delay {seconds(delay.min_s)} (min), {seconds(delay.median_s)}, {seconds(delay.max_s)} (max)")
+    counts = (
+        (part.reordered, "reordered"),
+        (part.network_duplicates, "copied"),
+        (part.not_captured, "not captured where they were sent"),
+        (part.outside_capture, "outside the other capture"),
+    )
+    return ", ".join([*parts, *(f"{count:,} {what}" for count, what in counts if count)])
+
+
 def heading(comparison: Comparison) -> str:
     """What was compared."""
+    flows = f"{plural(len(comparison.flows), 'flow')} of datagrams," if comparison.flows else ""
     return (
         f"{printable(comparison.sender.path)} and {printable(comparison.receiver.path)}:"
         f" {plural(len(comparison.connections), 'connection')} in both,"
+        f"{' ' if flows else ''}{flows}"
         f" {plural(comparison.matched_packets, 'packet')} matched"
     )
 

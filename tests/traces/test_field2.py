@@ -5,6 +5,9 @@ from typing import NamedTuple
 
 import pytest
 
+from vmtrace.analyze.compare.comparison import compare
+from vmtrace.analyze.compare.qlog import read_qlog
+from vmtrace.analyze.compare.with_endpoint import compare_with_endpoint
 from vmtrace.analyze.trace import Options, read
 
 FIELD = Path(__file__).parents[3] / "shared/field2"
@@ -57,3 +60,26 @@ def test_both_ends_of_a_loss_of_quic_agree_with_the_path() -> None:
     quic = trace.json()["flows"][0]["quic"]
     assert quic["packets"]["server"]["sent"] == 159
     assert quic["lost"]["server"]["behind_capture_point"] == 10
+    # At the client: two of the 11 packets lost were in one of the 10 datagrams.
+    client = read(case / "client.pcap.gz", options=Options(key_log=str(case / "keys.log"))).json()["flows"][0]["quic"]
+    assert client["packets"]["server"]["sent"] == 159
+    assert client["lost"]["server"] == {
+        "before_capture_point": 11,
+        "before_capture_point_one_rtt": 9,
+        "behind_capture_point": 0,
+    }
+
+
+def test_datagrams_of_two_captures_and_of_an_endpoint_s_log_are_lost_as_the_path_says() -> None:
+    case = FIELD / "C05-quic-loss"
+    options = Options(datagrams=True, key_log=str(case / "keys.log"))
+    client, server = (read(case / f"{name}.pcap.gz", options=options) for name in ("client", "server"))
+    [flow] = compare(client, server).flows
+    assert [part.lost_in_network for part in flow.directions()] == [0, 10]
+    [log] = (case / "qlog-s").iterdir()
+    found = compare_with_endpoint(client, read_qlog(log))
+    assert (found.sent.in_log, found.sent.lost, found.received.in_log, found.received.lost) == (159, 11, 110, 0)
+    case = FIELD / "C09-iperf3-udp-queue"
+    client, server = (read(case / f"{name}.pcap.gz", options=options) for name in ("client", "server"))
+    [flow] = compare(client, server).flows
+    assert [part.lost_in_network for part in flow.directions()] == [429, 0]

@@ -6,7 +6,15 @@ from pathlib import Path
 from vmtrace.analyze.findings.connection_order import NOTABLE, SORTS
 from vmtrace.analyze.words.outcomes import SHORT_NAMES as OUTCOMES
 from vmtrace.capture.options import whole
-from vmtrace.commands.options import add_display, add_endpoint_url, add_file, add_json, add_oversize_abs, new_parser
+from vmtrace.commands.options import (
+    add_display,
+    add_endpoint_url,
+    add_file,
+    add_json,
+    add_keylog,
+    add_oversize_abs,
+    new_parser,
+)
 from vmtrace.commands.request import Request
 
 _MOST_THREADS = 1024
@@ -104,12 +112,7 @@ def _add_selection(group: argparse._ArgumentGroup) -> None:
         metavar="URL",
         help="folder of captures' indexes, e.g. OUT/indexes of vmtrace corpus analyze (default: next to each capture)",
     )
-    group.add_argument(
-        "--keylog",
-        metavar="FILE",
-        help="secrets in NSS's key log format (SSLKEYLOGFILE): open QUIC, and HTTP/2 inside TLS (default: those that a"
-        " pcapng file holds)",
-    )
+    add_keylog(group)
     add_endpoint_url(group)
     group.add_argument(
         "--threads", metavar="N", type=whole(0, _MOST_THREADS), default=0, help="threads to use (default: one per core)"

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from vmtrace.commands.options import add_display, add_file, add_json, add_oversize_abs, new_parser
+from vmtrace.commands.options import add_display, add_file, add_json, add_keylog, add_oversize_abs, new_parser
 
 _EXAMPLES = """\
   vmtrace compare sender.pcap receiver.pcap
@@ -12,6 +12,8 @@ _EXAMPLES = """\
       everything for programs; delay and time between packets drawn
   vmtrace compare RUN/packets/sender/0001-data.pcap RUN/packets/receiver/0001-data.pcap
       a transfer of a run folder
+  vmtrace compare client.pcap server.qlog --keylog keys.log
+      a capture against what an endpoint of QUIC logged itself
 """
 
 
@@ -20,7 +22,10 @@ def build_parser() -> argparse.ArgumentParser:
     what = "Match two captures of the same transfers: exact loss, one-way delay, clock offset and skew, located pauses."
     parser = new_parser("compare", "SENDER RECEIVER", what, _EXAMPLES)
     parser.add_argument("sender", metavar="SENDER", type=Path, help="capture of one end, usually the sender's")
-    parser.add_argument("receiver", metavar="RECEIVER", type=Path, help="capture of the other end, same transfers")
+    parser.add_argument(
+        "receiver", metavar="RECEIVER", type=Path, help="capture of the other end, or a qlog of an endpoint"
+    )
+    add_keylog(parser)
     add_oversize_abs(parser, "locate pauses from this many milliseconds on (default: adaptive)")
     add_display(parser)
     files = parser.add_argument_group("output files")
@@ -45,6 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
             csv=arguments.csv,
             figures=arguments.figures,
             oversize_abs_ms=arguments.oversize_abs,
+            keylog=arguments.keylog,
             quiet=arguments.quiet,
             no_color=arguments.no_color,
             debug=arguments.debug,

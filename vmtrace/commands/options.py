@@ -43,6 +43,16 @@ def add_oversize_abs(parser: argparse._ActionsContainer, what: str) -> None:
     parser.add_argument("--oversize-abs", metavar="MS", type=above(0, _LONGEST_MS), help=what)
 
 
+def add_keylog(parser: argparse._ActionsContainer) -> None:
+    """Keys of what is protected in a capture."""
+    parser.add_argument(
+        "--keylog",
+        metavar="FILE",
+        help="secrets in NSS's key log format (SSLKEYLOGFILE): open QUIC, and HTTP/2 inside TLS (default: those that a"
+        " pcapng file holds)",
+    )
+
+
 def add_endpoint_url(parser: argparse._ActionsContainer) -> None:
     """Where an object store is, if it is not the public one."""
     parser.add_argument(

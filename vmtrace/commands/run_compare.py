@@ -14,6 +14,7 @@ from vmtrace.progress import Bar
 
 if TYPE_CHECKING:
     from vmtrace.analyze.compare.comparison import Comparison
+    from vmtrace.analyze.words.document import Record
 
 
 _FOR_RUNS = {Kind.RUN: "vmtrace compare-runs", Kind.STORAGE_RUN: "vmtrace storage report"}
@@ -28,6 +29,7 @@ class Request(NamedTuple):
     csv: Path | None = None
     figures: Path | None = None
     oversize_abs_ms: float | None = None
+    keylog: str | None = None
     quiet: bool = False
     no_color: bool = False
     debug: bool = False
@@ -36,8 +38,11 @@ class Request(NamedTuple):
 def run(request: Request) -> int:
     """Do what was asked; returns the exit status."""
     from vmtrace.analyze.compare.comparison import NothingInCommonError, compare
+    from vmtrace.analyze.compare.qlog import is_qlog
 
     check_oversize_abs(request.oversize_abs_ms)
+    if is_qlog(request.receiver) or is_qlog(request.sender):
+        return _with_endpoint(request)
     instead = redirect([request.sender, request.receiver], Kind.CAPTURE, _FOR_RUNS)
     if instead is not None:
         raise UsageError(instead)
@@ -62,9 +67,38 @@ def run(request: Request) -> int:
     return Exit.FAILED if failures else Exit.DONE
 
 
-def _read(path: str, request: Request, bar: Bar) -> Trace:
+def _with_endpoint(request: Request) -> int:
+    """A capture and a log of an endpoint, in either order."""
+    from vmtrace.analyze.compare.qlog import QlogError, is_qlog, read_qlog
+    from vmtrace.analyze.compare.with_endpoint import NoConnectionError, compare_with_endpoint, document
+    from vmtrace.analyze.compare.with_endpoint_human import show
+
+    capture, log = request.sender, request.receiver
+    if is_qlog(capture):
+        capture, log = log, capture
+    if is_qlog(capture):
+        raise UsageError("two logs of endpoints: one of both has to be a capture")
+    if request.csv is not None or request.figures is not None:
+        raise UsageError("--csv and --figures are for two captures; of a capture and a qlog there is --json")
     try:
-        return read(path, options=Options(oversize_abs_ms=request.oversize_abs_ms, keep_input=True), progress=bar)
+        endpoint = read_qlog(log)
+        with Bar([str(capture)], wanted=not request.quiet) as bar:
+            found = compare_with_endpoint(_read(str(capture), request, bar), endpoint)
+    except (QlogError, NoConnectionError) as error:
+        raise CommandError(str(error)) from None
+    except OSError as error:
+        raise CommandError(describe(error)) from error
+    failures = list[str]()
+    if not request.quiet and request.json is None:
+        failures += printed(partial(show, found), no_color=request.no_color)
+    failures += write_all(wanted(request.json, partial(_write_record, document(found))), debug=request.debug)
+    return Exit.FAILED if failures else Exit.DONE
+
+
+def _read(path: str, request: Request, bar: Bar) -> Trace:
+    options = Options(oversize_abs_ms=request.oversize_abs_ms, keep_input=True, datagrams=True, key_log=request.keylog)
+    try:
+        return read(path, options=options, progress=bar)
     except (TraceError, OSError) as error:
         if request.debug:
             traceback.print_exc()
@@ -83,9 +117,14 @@ def _write(comparison: "Comparison", request: Request) -> list[str]:
 
 def _write_json(comparison: "Comparison", place: str) -> None:
     from vmtrace.analyze.compare.document import document
+
+    _write_record(document(comparison), place)
+
+
+def _write_record(record: "Record", place: str) -> None:
     from vmtrace.analyze.words.document import as_bytes
 
-    content = as_bytes(document(comparison))
+    content = as_bytes(record)
     with opened(place) as write:
         write(content)
 

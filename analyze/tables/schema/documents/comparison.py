@@ -164,6 +164,35 @@ class Connection(TypedDict):
     receiver_to_sender: ConnectionDirection
 
 
+class DatagramDirection(TypedDict):
+    sent_datagrams: Annotated[Count, "Datagrams that this end sent while both were captured."]
+    matched_datagrams: Annotated[Count, "Those that both captures hold."]
+    lost_in_network: Annotated[Count, "Those that did not arrive."]
+    lost_rate: Annotated[Share | None, "lost_in_network over sent_datagrams."]
+    not_captured: Annotated[Count, "Arrived, and not in the capture of the end that sent them."]
+    outside_capture: Annotated[Count, "Sent while the other end was not captured; not in sent_datagrams."]
+    network_duplicates: Annotated[Count, "Copies that the network made."]
+    reordered: Annotated[Count, "Arrived behind one that was sent later."]
+    one_way_delay: Delay
+
+
+class FlowEnd(TypedDict):
+    id: Annotated[Count, "Number of the flow in that capture, as vmtrace analyze numbers it."]
+    client: Annotated[str, "Address and port there."]
+    server: Annotated[str, "Address and port there."]
+
+
+class Flow(TypedDict):
+    id: Annotated[Count, "Its number here."]
+    protocol: Annotated[str, "udp, quic, icmp_echo and others."]
+    application: Annotated[str | None, "What it carries, by what its datagrams hold."]
+    sender: FlowEnd
+    receiver: FlowEnd
+    client_at: Annotated[Literal["sender", "receiver"], "Whose end spoke first, by the sender's capture."]
+    sender_to_receiver: DatagramDirection
+    receiver_to_sender: DatagramDirection
+
+
 class Document(TypedDict):
     """What `vmtrace compare --json` writes. Names end in their unit: _s seconds, _ns Unix nanoseconds, _bytes; rates
     are shares. A number that could not be measured is null, never 0. Within version 1 keys are only added.
@@ -179,4 +208,5 @@ class Document(TypedDict):
     sender_to_receiver: Direction
     receiver_to_sender: Direction
     connections: list[Connection]
+    flows: Annotated[list[Flow], "Each flow of datagrams that both captures hold."]
     warnings: list[str]
