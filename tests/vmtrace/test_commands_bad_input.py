@@ -64,8 +64,16 @@ def test_a_capture_of_no_tcp_is_no_failure(vmtrace: Any, new_capture: Any, tmp_p
     capture.ipv4(0.0, "10.0.0.1", "10.0.0.2", 17, bytes(20))
     capture.write(tmp_path / "udp.pcap")
     done = vmtrace("analyze", "udp.pcap")
-    assert_one_line(done, 0, "udp.pcap: no TCP in 1 packet (udp: 1)")
+    assert (done.returncode, done.stderr) == (0, "")
     assert "1 packet (0 TCP)" in done.stdout
+    assert "1 flow of datagrams" in done.stdout
+
+
+def test_what_is_neither_tcp_nor_a_flow_is_said_in_one_line(vmtrace: Any, new_capture: Any, tmp_path: Path) -> None:
+    capture = new_capture()
+    capture.frame(0.0, bytes(12) + b"\x88\xcc" + bytes(46))
+    capture.write(tmp_path / "lldp.pcap")
+    assert_one_line(vmtrace("analyze", "lldp.pcap"), 0, "lldp.pcap: no TCP in 1 packet (lldp: 1)")
 
 
 def test_a_capture_without_packets_is_no_failure(vmtrace: Any, new_capture: Any, tmp_path: Path) -> None:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from vmtrace.analyze.findings.services.ranges import AddressRanges
     from vmtrace.analyze.reports.run.results import RunResults
     from vmtrace.analyze.tables.provenance import Provenance
+    from vmtrace.analyze.words.document import Record
 
 _WIDTH, _PROVIDERS_WIDTH = 100, 140
 """Of the answer where it goes to no terminal."""
@@ -202,6 +203,8 @@ def _say_empty(trace: Trace) -> list[str]:
     for header in trace.header().get("inputs", ()):
         if header["format"] is None or header["tcp_packets"] or trace.interrupted:
             continue
+        if len(trace.paths) == 1 and _has_other(trace.header()):
+            continue
         undecoded = header["undecoded_packets"]
         # Of a single file it is known what else is in it.
         there = protocol_text(trace.header()) if len(trace.paths) == 1 else ""
@@ -213,6 +216,11 @@ def _say_empty(trace: Trace) -> list[str]:
         if header["packets"] and not any(undecoded.get(name) for name in _READ):
             failures.append(what)
     return failures
+
+
+def _has_other(header: "Record") -> bool:
+    """What is no TCP is shown instead."""
+    return any(header.get(key) for key in ("flows", "lookups", "neighbours"))
 
 
 def _print_traceback() -> None:
