@@ -151,9 +151,8 @@ def _gap(gap: Gap) -> Record:
 def write_csv(comparison: Comparison, folder: Path) -> None:
     """Write connections.csv (a row for each direction of each), gaps.csv, clock-steps.csv and provenance.json."""
     content = document(comparison)
-    rows, flows = list(_direction_rows(content)), list(_flow_rows(content))
-    tables = ({"connections": rows} if rows else {}) | ({"flows": flows} if flows else {})
     facts = {name: content[name] for name in ("schema", "vmtrace", "sender", "receiver", "clock")}
+    tables = {"connections": list(_direction_rows(content)), "flows": list(_flow_rows(content))}
     write_tables(tables, {**facts, "command": command_line()}, folder)
     write_table(folder, "gaps", list(_gap_rows(content)), _GAP_COLUMNS)
     write_table(folder, "clock_steps", content["clock"]["steps"], _STEP_COLUMNS)
