@@ -36,6 +36,8 @@ from vmtrace.corpus.merging import (
     merged_echoes,
     merged_header,
     merged_lookups,
+    merged_neighbours,
+    merged_protocols,
     merged_syns,
     merged_top,
     numbered,
@@ -181,7 +183,8 @@ def header(runs: Sequence[Manifest], records: Sequence[Record], ids: Sequence[Id
         (record["top"]["outcomes"], numbers) for record, numbers in zip(records, ids, strict=True)
     )
     inputs = merged_header(runs, records)
-    return before | {"inputs": inputs, "outcomes": outcomes, "connections": []} | crossing.top | top
+    beyond = {"neighbours": merged_neighbours(runs), "protocols": merged_protocols(runs)}
+    return before | {"inputs": inputs, "outcomes": outcomes, "connections": []} | crossing.top | top | beyond
 
 
 def write_document(out: Folder, header: Record, ids: Sequence[Ids]) -> list[Finding]:

@@ -19,10 +19,12 @@ from vmtrace.corpus.engine import document, parsed, rows, written
 from vmtrace.corpus.folder import Folder, Slices, folder
 from vmtrace.corpus.inputs import Input, check_unchanged
 
-FORMAT = 3
+FORMAT = 4
 MANIFESTS = "split"
 SLICES = "slices"
 INDEXES = "indexes"
+OF_FRAMES = ("protocols", "neighbours")
+"""Keys of the document that say something of frames without TCP, run by run."""
 _ROOM_SHARE = 8
 """Of a worker's memory, for slices that grow."""
 
@@ -75,6 +77,8 @@ class Manifest:
     icmp_errors: tuple[list[Any], ...] = ()
     """Each as the engine has it, addresses as texts."""
     echoes: tuple[dict[str, Any], ...] = ()
+    protocols: tuple[dict[str, Any], ...] = ()
+    neighbours: tuple[dict[str, Any], ...] = ()
 
     @property
     def name(self) -> str:
@@ -122,13 +126,14 @@ def split(task: SplitTask, progress: Callable[[int], object] | None = None) -> s
     check_unchanged(task.inputs)
     _check_whole(analysis.errors)
     names = [one.name for one in task.inputs]
+    said = parsed(document(analysis, names))
     content = {
         "format": FORMAT,
         "vmtrace": version(),
         "key": task.key,
         "buckets": task.buckets,
         "names": names,
-        "header": parsed(document(analysis, names))["inputs"],
+        "header": said["inputs"],
         "packets": packets,
         "fragments": fragments,
         "open_datagrams": open_datagrams,
@@ -136,6 +141,7 @@ def split(task: SplitTask, progress: Callable[[int], object] | None = None) -> s
         "lookups": rows(analysis.lookups()),
         "icmp_errors": [list(map(_plain, error)) for error in icmp_errors],
         "echoes": rows(analysis.echoes()),
+        **{key: said[key] for key in OF_FRAMES},
         "problems": [str(error) for error in analysis.errors],
     }
     _put_indexes(target, task, indexes)
@@ -193,6 +199,8 @@ def manifest_of(content: bytes) -> Manifest:
         problems=tuple(record["problems"]),
         icmp_errors=tuple(record["icmp_errors"]),
         echoes=tuple(record["echoes"]),
+        protocols=tuple(record["protocols"]),
+        neighbours=tuple(record["neighbours"]),
     )
 
 

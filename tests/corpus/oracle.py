@@ -14,6 +14,7 @@ from vmtrace.analyze.read.grouping import Grouping
 from vmtrace.analyze.trace import Options, Trace, read
 from vmtrace.corpus import inputs
 from vmtrace.corpus.running import Done, Run, Settings
+from vmtrace.corpus.splitting import OF_FRAMES
 from vmtrace.corpus.workers import ThisProcess, Workers
 
 
@@ -45,12 +46,13 @@ def one_process(names: list[str], filter_: str | None = None) -> Trace:
 
 
 def document(trace: Trace) -> bytes:
-    """What a corpus says, too: all but what is not TCP, which stands at the end."""
+    """What a corpus says, too: all but names, flows and tunnels, which stand behind the connections."""
     out = io.BytesIO()
     trace.write_json(out.write)
     of_tcp, mark, _ = out.getvalue().rpartition(b',"lookups":[')
     assert mark
-    return without_lookup(of_tcp + b"}\n")
+    of_frames = json.dumps({key: trace.json()[key] for key in OF_FRAMES[::-1]}, separators=(",", ":")).encode()
+    return without_lookup(of_tcp + b"," + of_frames[1:] + b"\n")
 
 
 BESIDE_TCP = {kind for kind in KINDS if kind.startswith(("dns_", "udp_", "quic_", "icmp_", "neighbour", "tunnel"))}

@@ -1,5 +1,7 @@
 """What crosses buckets, rule by rule."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,7 +10,16 @@ from hypothesis import strategies as st
 
 from tests.corpus.test_joining import manifest
 from vmtrace.corpus.engine import parsed
-from vmtrace.corpus.merging import distinct_steps, lags_of, merged_header, merged_syns, merged_top, numbered
+from vmtrace.corpus.merging import (
+    distinct_steps,
+    lags_of,
+    merged_header,
+    merged_neighbours,
+    merged_protocols,
+    merged_syns,
+    merged_top,
+    numbered,
+)
 
 
 @given(st.lists(st.lists(st.integers(0, 2**60), max_size=6), max_size=5))
@@ -84,3 +95,44 @@ def test_syns_are_summed_second_by_second() -> None:
     assert [one["second_ns"] for one in merged] == [-5, 0]
     assert merged[1]["syn"] == 2
     assert merged[1]["reset"] == 2
+
+
+def of_frames(
+    protocols: Sequence[tuple[str, int, int]], neighbours: Sequence[tuple[str, int, int, int, int]] = ()
+) -> dict[str, Any]:
+    """What a run says: packets and bytes by protocol; requests, replies, unanswered, first request of neighbours."""
+    names = ("protocol", "packets", "wire_bytes")
+    asked = ("address", "requests", "replies", "unanswered", "first_ns")
+    return {
+        "protocols": tuple(dict(zip(names, one, strict=True)) for one in protocols),
+        "neighbours": tuple(
+            dict(zip(asked, one, strict=True)) | {"asked_by": "10.0.0.1", "last_ns": one[4] + 5, "first_frame": one[4]}
+            for one in neighbours
+        ),
+    }
+
+
+def test_frames_of_all_runs_are_added_up_by_protocol() -> None:
+    runs = [
+        replace(manifest("a", 0, 10), **of_frames([("tcp", 5, 500), ("udp", 2, 80)])),
+        replace(manifest("b", 10, 20), **of_frames([("arp", 1, 60), ("udp", 9, 900), ("lldp", 1, 60)])),
+    ]
+    assert [(one["protocol"], one["packets"], one["wire_bytes"]) for one in merged_protocols(runs)] == [
+        ("udp", 11, 980),
+        ("tcp", 5, 500),
+        ("arp", 1, 60),
+        ("lldp", 1, 60),
+    ]
+
+
+def test_a_reply_in_a_later_run_ends_what_was_unanswered() -> None:
+    runs = [
+        replace(manifest("a", 0, 10), **of_frames([], [("10.0.0.9", 3, 0, 3, 7), ("10.0.0.8", 2, 0, 2, 1)])),
+        replace(manifest("b", 10, 20), **of_frames([], [("10.0.0.9", 4, 1, 2, 11), ("10.0.0.8", 1, 0, 1, 12)])),
+    ]
+    found = {one["address"]: one for one in merged_neighbours(runs)}
+    assert list(found) == ["10.0.0.8", "10.0.0.9"]
+    assert [found["10.0.0.9"][key] for key in ("requests", "replies", "unanswered", "first_ns", "last_ns")] == [
+        *(7, 1, 2, 7, 16)
+    ]
+    assert [found["10.0.0.8"][key] for key in ("requests", "replies", "unanswered")] == [3, 0, 3]
