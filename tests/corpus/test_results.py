@@ -52,5 +52,16 @@ def test_the_header_stands_in_the_order_of_one_process(tmp_path: Path) -> None:
     top = {"schema": "s", "vmtrace": "v", "interrupted": False, "reasons": {}, "more": [], "outcomes": []}
     record = {"top": {**top, "request_servers": []}, "header": [], "clock_steps": []}
     assert list(header([], [record], [np.empty(0, np.uint32)], Crossing({"request_servers": []}, ()))) == [
-        *("schema", "vmtrace", "interrupted", "reasons", "inputs", "outcomes", "connections", "request_servers", "more")
+        *(
+            "schema",
+            "vmtrace",
+            "interrupted",
+            "reasons",
+            "inputs",
+            "outcomes",
+            "connections",
+            "request_servers",
+            "more",
+        ),
+        *("neighbours", "protocols"),
     ]
