@@ -11,7 +11,9 @@ import ssl
 import sys
 from pathlib import Path
 
-from aioquic.asyncio import QuicConnectionProtocol, connect, serve
+from aioquic.asyncio.client import connect
+from aioquic.asyncio.protocol import QuicConnectionProtocol
+from aioquic.asyncio.server import serve
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.events import QuicEvent, StreamDataReceived
 from aioquic.quic.logger import QuicFileLogger

@@ -88,6 +88,8 @@ def test_losses_of_a_capture_and_a_log_are_those_of_the_packets_numbers(lossy: S
     """The client's capture alone, by numbers and acknowledgements, and against the server's log."""
     for found in lossy.by_log(lossy.client):
         packets, lost = found.flow["quic"]["packets"]["server"], found.flow["quic"]["lost"]["server"]
+        assert found.sent.matched is not None
+        assert found.sent.lost is not None
         assert found.sent.in_log == found.sent.matched + found.sent.lost
         # The last packets of a connection leave no hole behind them.
         last = max(number for space, number in found.endpoint.sent if space == 2)
