@@ -61,10 +61,17 @@ _SUFFIXES: tuple[tuple[str, Callable[[Any], str]], ...] = (
 )
 
 
-def show(record: Record, reasons: Mapping[str, str], console: "Console", findings: "Sequence[Finding]" = ()) -> None:
+def show(
+    record: Record,
+    reasons: Mapping[str, str],
+    console: "Console",
+    findings: "Sequence[Finding]" = (),
+    lookups: Sequence[Record] = (),
+) -> None:
     """Print one record of the JSON document; `reasons` are the document's texts for what was not measured.
 
-    Of `findings`, which are of the whole capture, those that concern it are printed first.
+    Of `findings`, which are of the whole capture, those that concern it are printed first. `lookups` are those of the
+    document.
     """
     from rich.table import Table
     from rich.text import Text
@@ -72,7 +79,8 @@ def show(record: Record, reasons: Mapping[str, str], console: "Console", finding
     title = f"connection {record['id']}: {printable(record['client'])} → {printable(record['server'])}"
     console.print(Text(title, "bold"), soft_wrap=True)
     found = [f"  {line}" for line in concerning(findings, record["id"])]
-    for line in (*_facts(record), *([""] if found else []), *found, *detail_lines(record), *_verdict_lines(record)):
+    facts = (*_facts(record), *account_lines(record, lookups))
+    for line in (*facts, *([""] if found else []), *found, *detail_lines(record), *_verdict_lines(record)):
         console.print(Text(line), soft_wrap=True)
     console.print()
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
@@ -88,6 +96,27 @@ def show(record: Record, reasons: Mapping[str, str], console: "Console", finding
             console.print(_pairs(heading, record[part], record.get("ledger") if part == "ledger" else None))
     for line in (*request_lines(record), *_limit_lines(record), *_anomaly_lines(record), *_reasons(record, reasons)):
         console.print(Text(line), soft_wrap=True)
+
+
+def account_lines(record: Record, lookups: Sequence[Record]) -> Iterator[str]:
+    """Where the time went: the name that was waited for before the connection began, then its own time."""
+    number = record.get("lookup")
+    lookup = lookups[number] if number is not None and number < len(lookups) else None
+    if lookup is not None and lookup["waited_s"] is not None:
+        tries = f", {count(lookup['tries'])} tries" if lookup["tries"] > 1 else ""
+        name, resolver = printable(lookup["name"]), printable(lookup["resolver"])
+        yield f"  before it: {seconds(lookup['waited_s'])} for the name {name} ({lookup['type']}) of {resolver}{tries}"
+    parts = [
+        f"{seconds(one['time_s'])} {_label(one['kind'])} ({_plain(one['owner'])})"
+        for one in record.get("account") or ()
+        if one["time_s"] > 0
+    ]
+    if parts:
+        yield f"  its time: {', '.join(parts)}"
+
+
+def _plain(word: str) -> str:
+    return word.replace("_", " ")
 
 
 def _facts(record: Record) -> Iterator[str]:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from vmtrace.analyze.tables.detail_view import show
+from vmtrace.analyze.tables.detail_view import account_lines, show
 from vmtrace.analyze.trace import read
 from vmtrace.analyze.words.units import ABSENT
 
@@ -165,3 +165,19 @@ def test_the_verdict_comes_first_and_the_limits_with_what_they_cost(record: dict
     told = lines.index("what limited it, client → server:")
     assert lines[told + 1].split() == ["receiver", "window", "3.00", "s", "75.0", "%,", "shortfall", "5.00", "MB"]
     assert lines[told + 2].split()[-2:] == ["75.0", "%"]
+
+
+def test_a_connection_s_time_begins_with_the_name_that_it_waited_for() -> None:
+    lookup = {"name": "web.test", "type": "A+AAAA", "resolver": "10.0.0.53", "waited_s": 5.02, "tries": 2}
+    account = [
+        {"owner": "path", "kind": "setup", "time_s": 0.008, "saves_s": 0.008},
+        {"owner": "server_application", "kind": "server_wait", "time_s": 0.25, "saves_s": 0.25},
+        {"owner": "unknown", "kind": "unknown", "time_s": 0.0, "saves_s": None},
+    ]
+    record = {"lookup": 1, "account": account}
+    assert list(account_lines(record, [{}, lookup])) == [
+        "  before it: 5.02 s for the name web.test (A+AAAA) of 10.0.0.53, 2 tries",
+        "  its time: 8.00 ms handshake (path), 250 ms server wait (server application)",
+    ]
+    assert list(account_lines({"lookup": 7, "account": None}, [lookup])) == []
+    assert list(account_lines({"lookup": 0, "account": []}, [lookup | {"waited_s": None}])) == []

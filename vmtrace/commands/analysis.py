@@ -289,7 +289,8 @@ class Outputs:
             from vmtrace.analyze.tables import detail_view
 
             for record in self._trace.records(self._request.connections):
-                detail_view.show(record, self._trace.header()["reasons"], console, self._trace.findings)
+                header = self._trace.header()
+                detail_view.show(record, header["reasons"], console, self._trace.findings, header.get("lookups", ()))
         elif self._request.by_provider:
             human_table.show_providers(self._providers, console)
         else:
