@@ -42,7 +42,9 @@ fuzz_target!(|data: &[u8]| {
     }
     let options = Options { datagrams_known_by_bytes: Some(16), ..Options::default() };
     let Ok(analysis) = analyze(vec![Box::new(Cursor::new(file))], &options, &NoObserver) else { return };
-    assert_eq!(analysis.datagrams.flows.passings().map(|passings| passings.list().len() as u64), Some(sent));
+    // What tunnels hold is no datagram of a flow, or none of its own.
+    let passed = analysis.datagrams.flows.passings().map_or(0, |passings| passings.list().len() as u64);
+    assert!(passed <= sent, "{passed} of {sent}");
     let counted: u64 = analysis.datagrams.protocols.iter().map(|(_, amount)| amount.packets).sum();
     assert_eq!(counted, sent, "every datagram is counted once");
     for lane in analysis.datagrams.flows.list().iter().flat_map(|flow| &flow.lanes) {
