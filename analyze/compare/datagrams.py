@@ -163,16 +163,32 @@ class _Matched(NamedTuple):
     """Of each of `near`: it has a partner, and no doubt which."""
 
 
+class _Places:
+    """Where the datagrams of each flow are, found without looking at all of them."""
+
+    def __init__(self, passed: Passed) -> None:
+        self._from_client = passed.from_client
+        self._order = np.argsort(passed.flow, kind="stable")
+        self._flows = passed.flow[self._order]
+
+    def of(self, flow: int, *, from_client: bool) -> Integers:
+        first, end = (int(np.searchsorted(self._flows, flow, side)) for side in ("left", "right"))
+        places = self._order[first:end]
+        found: Integers = places[self._from_client[places] == from_client]
+        return found
+
+
 class _Work:
     def __init__(self, near: Passed, far: Passed) -> None:
         self._near, self._far = near, far
+        self._near_places, self._far_places = _Places(near), _Places(far)
         self.pairs = _pairs(near, far)
         self._matched = [tuple(self._match(pair, from_client) for from_client in (True, False)) for pair in self.pairs]
         self._client_here = [self._is_client_here(both) for both in self._matched]
 
     def _match(self, pair: _Pair, from_client: bool) -> _Matched:
-        near = np.flatnonzero((self._near.flow == pair.near) & (self._near.from_client == from_client))
-        far = np.flatnonzero((self._far.flow == pair.far) & (self._far.from_client == (from_client != pair.turned)))
+        near = self._near_places.of(pair.near, from_client=from_client)
+        far = self._far_places.of(pair.far, from_client=from_client != pair.turned)
         ours, theirs = self._near.digest[near], self._far.digest[far]
         keys = [mixed(one, ranks(one)) for one in (ours, theirs)]
         left, right = common(*keys)
