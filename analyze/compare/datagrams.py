@@ -107,7 +107,10 @@ def compare_datagrams(sender: Trace, receiver: Trace, known_clock: Clock | None)
         return None
     clock = known_clock if known_clock is not None and known_clock.offset_s is not None else measure(work.crossings())
     named = [{one["id"]: one for one in trace.header()["flows"]} for trace in (sender, receiver)]
-    return Datagrams(tuple(work.results(clock, named)), clock, not_compared, ())
+    alone = [len(np.unique(part.flow)) - len(work.pairs) for part in (near, far)]
+    said = f"in one capture only: {alone[0]:,} flows of datagrams of the sender's, {alone[1]:,} of the receiver's"
+    warnings = (said,) if any(alone) else ()
+    return Datagrams(tuple(work.results(clock, named)), clock, not_compared, warnings)
 
 
 def _read(sender: Trace, receiver: Trace) -> tuple[Passed | None, Passed | None, tuple[int, int], int | None]:

@@ -99,6 +99,18 @@ def test_the_order_of_the_files_only_names_the_ends(tmp_path: Path) -> None:
     assert (flow.receiver_to_sender.lost_in_network, flow.sender_to_receiver.lost_in_network) == lost
 
 
+def test_flows_of_one_capture_alone_are_said(tmp_path: Path) -> None:
+    path = Way()
+    talk(path, 20)
+    files = path.captures(tmp_path)
+    made = Capture()
+    made.records = [files[0].read_bytes()[24:]]
+    udp(made, 20.0, ("198.18.0.1", 41_000), SERVER, b"never arrives")
+    made.write(files[0])
+    done = compared(files)
+    assert done.warnings == ("in one capture only: 1 flows of datagrams of the sender's, 0 of the receiver's",)
+
+
 def test_copies_and_late_ones_are_no_losses(tmp_path: Path) -> None:
     path = Way()
     talk(path, 50)
