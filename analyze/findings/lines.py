@@ -35,9 +35,11 @@ def nothing_line(document: Mapping[str, Any], connections: int) -> str:
     """What is said where no rule found anything."""
     looked = [plural(connections, "connection")] if connections else []
     looked += [plural(len(document.get(key) or ()), one) for key, one in _LOOKED_AT if document.get(key)]
-    what = ", ".join(looked) or plural(packets(document), "packet")
+    if not looked:
+        return f"Nothing in {plural(packets(document), 'packet')} could be analysed: no TCP, datagram flows or names."
+    what = ", ".join(looked)
     subject = "these connections" if connections else "this traffic"
-    return f"Nothing held {subject} back beyond their own size (looked at: {what})."
+    return f"Nothing held {subject} back beyond {'their' if connections else 'its'} own size (looked at: {what})."
 
 
 def packets(document: Mapping[str, Any]) -> int:

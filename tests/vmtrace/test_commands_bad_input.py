@@ -73,7 +73,11 @@ def test_what_is_neither_tcp_nor_a_flow_is_said_in_one_line(vmtrace: Any, new_ca
     capture = new_capture()
     capture.frame(0.0, bytes(12) + b"\x88\xcc" + bytes(46))
     capture.write(tmp_path / "lldp.pcap")
-    assert_one_line(vmtrace("analyze", "lldp.pcap"), 0, "lldp.pcap: no TCP in 1 packet (lldp: 1)")
+    done = vmtrace("analyze", "lldp.pcap")
+    assert_one_line(done, 1, "lldp.pcap: no TCP in 1 packet (lldp: 1)")
+    assert "Nothing in 1 packet could be analysed" in done.stdout
+    condition = ("--fail-if", "loss_rate>0.01")
+    assert vmtrace("analyze", "lldp.pcap", *condition).returncode == 1, "nothing was judged: that is no pass"
 
 
 def test_a_capture_without_packets_is_no_failure(vmtrace: Any, new_capture: Any, tmp_path: Path) -> None:

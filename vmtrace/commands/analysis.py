@@ -192,11 +192,11 @@ def _check_connections(trace: Trace, wanted: Sequence[int]) -> None:
 
 
 _READ = ("not_ip", "not_tcp", "encrypted_ipsec", "fragment_joined", "left_out_by_filter")
-"""Reasons of frames that were read and are no TCP."""
+"""Reasons of frames that were read and are no TCP; of several files it is not known what else each holds."""
 
 
 def _say_empty(trace: Trace) -> list[str]:
-    """One line for each input without TCP. Only an input of which nothing could be decoded is a failure."""
+    """One line for each input without TCP. One of which nothing could be analysed is a failure."""
     if len(trace.paths) == 1 and len(trace) > 0:
         return []  # its header need not be read: that takes longer than a small capture
     failures = []
@@ -212,8 +212,8 @@ def _say_empty(trace: Trace) -> list[str]:
         seen = f"no TCP in {plural(header['packets'], 'packet')}" if header["packets"] else "it holds no packets"
         what = f"{header['path']}: {seen}" + (f" ({reasons})" if reasons else "")
         complain(what)
-        # ARP and DNS were read and are no TCP; of a link type nobody knows nothing was read at all.
-        if header["packets"] and not any(undecoded.get(name) for name in _READ):
+        read = ("left_out_by_filter",) if len(trace.paths) == 1 else _READ
+        if header["packets"] and not any(undecoded.get(name) for name in read):
             failures.append(what)
     return failures
 
