@@ -123,7 +123,7 @@ test-long: $(STAMPS)/system-test all-installed ## tests of minutes each, and pro
 	@$(BIN)/pytest -m long $(PYTEST)
 	@VMTRACE_EXAMPLES=500 $(BIN)/pytest -q -n 2 --dist loadfile -m "hypothesis and not root and not alone" $(PYTEST)
 
-fuzz: $(STAMPS)/install-dev ## every fuzz target for FUZZ_SECONDS (20) each; docs/fuzzing.md for long runs
+fuzz: $(STAMPS)/install-dev ## every fuzz target for FUZZ_SECONDS (20) each; CONTRIBUTING.md for long runs
 	@echo '== fuzz, $(FUZZ_SECONDS) s for each target'
 	@tools/fuzz --seconds $(FUZZ_SECONDS)
 

@@ -1,4 +1,4 @@
-"""The plans that come with the program, and those in TOML files, of any kind. Their form: docs/plans.md."""
+"""The plans that come with the program, and those in TOML files, of any kind. Their form: docs/run-folder.md."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""Plans as nested tables of plain values (TOML, JSON, `run.json`) to typed plans and back: docs/plans.md.
+"""Plans as nested tables of plain values (TOML, JSON, `run.json`) to typed plans and back: docs/run-folder.md.
 
 Every value is checked here; a `SenderError` names the place (`entries[3].data.bytes`) and what is due there.
 """

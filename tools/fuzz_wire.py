@@ -3,7 +3,7 @@
     python -m tools.fuzz_wire --seconds N [--seed S]
 
 After each round an honest sender does a transfer, and threads, descriptors and memory must be as before. A finding
-names the seed and the round. docs/fuzzing.md.
+names the seed and the round. CONTRIBUTING.md.
 """
 
 from __future__ import annotations

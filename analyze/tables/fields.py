@@ -110,7 +110,7 @@ ADDED = (
                 "records",
                 "of each run folder that was named and holds captures of both sides: `{path, name, clock, two_sides,"
                 " transfers}`, what the matched captures say together, as in"
-                " [run-report.md](run-report.md#json-vmtracerun_report1)",
+                " [report.md](report.md#json-vmtracerun_report1)",
                 left_out="with `--filter`, and without such folders",
                 there="if_set",
             ),

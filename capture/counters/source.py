@@ -1,6 +1,6 @@
 """What a source of host counters is, and how all of them are found and read together.
 
-To add one, add a file here with a subclass named by `SOURCE`, and its columns to docs/host-counters.md. Nothing else
+To add one, add a file here with a subclass named by `SOURCE`, and its columns to docs/capture.md. Nothing else
 knows the sources by name.
 """
 

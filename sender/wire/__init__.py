@@ -1,1 +1,1 @@
-"""The protocol between `sender` and `receiver`, for both of them. docs/protocol.md is its specification."""
+"""The protocol between `sender` and `receiver`, for both of them. docs/security.md is its specification."""

@@ -1,4 +1,4 @@
-"""The sender's end of the control connection: questions and answers, one at a time (docs/protocol.md has the list)."""
+"""The sender's end of the control connection: questions and answers, one at a time (docs/security.md has the list)."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ from vmtrace.analyze.tables.schema import load
 from vmtrace.analyze.words.document import as_bytes
 
 SCHEMA = load("vmtrace.runs_comparison.1")
-PAGE = Path(__file__).parents[2] / "docs/compare-runs.md"
+PAGE = Path(__file__).parents[2] / "docs/report.md"
 
 
 def results_of(made: Any) -> RunResults:

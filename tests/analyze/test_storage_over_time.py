@@ -162,7 +162,7 @@ def test_the_line_of_figure_5_is_broken_where_the_run_paused() -> None:
 
 
 def test_the_document_says_the_numbers_of_the_rule() -> None:
-    """Who changes the rule changes docs/storage-report.md."""
+    """Who changes the rule changes docs/report.md."""
     assert over_time.NEAR_NS == 30 * MINUTE_NS
     assert over_time.FAR_NS == 6 * HOUR_NS
     assert (over_time.FEWEST_EACH_SIDE, over_time.MOST_EACH_SIDE, over_time.FEWEST_FOR_A_LINE) == (4, 50, 5)

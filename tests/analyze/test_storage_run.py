@@ -162,9 +162,9 @@ def test_the_document_keeps_its_contract_and_everything_in_it_is_described(tmp_p
         for name, rows in run.items():
             if isinstance(rows, list) and name != "front_ends":
                 assert all(set(row) <= described for row in rows), name
-    page = (Path(__file__).parents[2] / "docs/storage-report.md").read_text()
+    page = (Path(__file__).parents[2] / "docs/report.md").read_text()
     missing = {name for name in described if f"`{name}`" not in page}
-    assert missing == set(), "named in docs/storage-report.md"
+    assert missing == set(), "named in docs/report.md"
 
 
 def test_tables_are_written_as_csv_and_their_names_are_those_of_the_document(tmp_path: Path) -> None:

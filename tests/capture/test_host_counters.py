@@ -184,7 +184,7 @@ def test_counters_are_those_of_the_namespace_it_was_started_in_and_outlive_the_i
 
 def documented() -> list[re.Pattern[str]]:
     """The columns of the table in the document; a part in capitals stands for any."""
-    text = (ROOT / "docs/host-counters.md").read_text().split("\n## ")[0]
+    text = (ROOT / "docs/capture.md").read_text().split("\n## Host counters\n")[1].split("\n### ")[0]
     first = [line.split("|")[1] for line in text.splitlines() if line.startswith("| `")]
     names = [name for cell in first for name in re.findall(r"`([^`]+)`", cell)]
     assert len(names) > 40

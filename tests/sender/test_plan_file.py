@@ -18,7 +18,7 @@ from vmtrace.sender.plan_file import load_plan, plan_of_text
 from vmtrace.sender.plans import BUILT_IN, LEE2011
 from vmtrace.sender.wire.records import SocketOptions
 
-DOCUMENT = Path(__file__).parents[2] / "docs/plans.md"
+DOCUMENT = Path(__file__).parents[2] / "docs/run-folder.md"
 KIB, MIB = 1024, 1024 * 1024
 
 TABLE_1 = """

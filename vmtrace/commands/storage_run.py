@@ -54,7 +54,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add(
         "--plan", metavar="NAME|FILE", default="bocchi2014",
         help="bocchi2014 (default), garfinkel2007-probes, garfinkel2007-surge, palankar2008-availability,"
-        " palankar2008-locations, yoon-upload, or a TOML file (docs/plans.md)",
+        " palankar2008-locations, yoon-upload, or a TOML file (docs/run-folder.md)",
     )  # fmt: skip
     add(
         "--workload",

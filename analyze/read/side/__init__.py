@@ -2,5 +2,5 @@
 
 `table` reads a CSV file with provenance, `host` and `cloudwatch` make periods with values of what the tables hold,
 `metrics` says what each value is, `overlap` joins periods to transfers. Who recorded the tables is not known here:
-`docs/host-counters.md` and `docs/cloudwatch.md` say what is in them.
+`docs/capture.md` and `docs/cloudwatch.md` say what is in them.
 """

@@ -1,4 +1,4 @@
-"""The JSON document `vmtrace.run_report/1` (`docs/run-report.md`), and the same tables as CSV files."""
+"""The JSON document `vmtrace.run_report/1` (`docs/report.md`), and the same tables as CSV files."""
 
 from collections.abc import Sequence
 from dataclasses import asdict

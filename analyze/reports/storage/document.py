@@ -1,4 +1,4 @@
-"""The JSON document `vmtrace.storage_report/1` (docs/storage-report.md), and the same tables as CSV files."""
+"""The JSON document `vmtrace.storage_report/1` (docs/report.md), and the same tables as CSV files."""
 
 import json
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What a service charged, out of a TOML file that a person copies from its invoice (docs/storage-report.md).
+"""What a service charged, out of a TOML file that a person copies from its invoice (docs/report.md).
 
 currency = "USD"
 

@@ -21,7 +21,7 @@ def pair() -> Iterator[tuple[Channel, Channel]]:
 
 
 def frame(body: bytes) -> bytes:
-    """A frame by the words of docs/protocol.md."""
+    """A frame by the words of docs/security.md."""
     return struct.pack(">I", len(body)) + body
 
 

@@ -1,4 +1,4 @@
-"""docs/protocol.md and docs/security.md say what the code does."""
+"""docs/security.md and docs/security.md say what the code does."""
 
 import re
 import struct
@@ -11,7 +11,7 @@ from vmtrace.receiver.session import Session
 from vmtrace.sender.wire import channel, control, data_connection, endpoint, handshake, records, stream_life
 
 ROOT = Path(__file__).parents[3]
-PROTOCOL = (ROOT / "docs/protocol.md").read_text()
+PROTOCOL = (ROOT / "docs/security.md").read_text()
 SECURITY = (ROOT / "docs/security.md").read_text()
 
 

@@ -1,4 +1,4 @@
-"""The JSON document `vmtrace.runs_comparison/1` (`docs/compare-runs.md`)."""
+"""The JSON document `vmtrace.runs_comparison/1` (`docs/report.md`)."""
 
 from typing import Any
 
