@@ -1,20 +1,25 @@
 """The page of a comparison: the change of throughput in a sentence, both runs over one axis, every metric."""
 
+import io
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from tests.analyze.pages import Visit, words
 from vmtrace.analyze.pages.blocks import Page, charts_of
 from vmtrace.analyze.pages.write import write_report_page
 from vmtrace.analyze.read.records.run_folder import named_apart, read_run
-from vmtrace.analyze.reports.run.changes.compare_runs import RunComparison, compare_runs
+from vmtrace.analyze.reports.run.changes import page as changes_page
+from vmtrace.analyze.reports.run.changes import terminal
+from vmtrace.analyze.reports.run.changes.compare_runs import Change, RunComparison, compare_runs
 from vmtrace.analyze.reports.run.changes.page import headline, page_of
 from vmtrace.analyze.reports.run.charts import both_over_time
 from vmtrace.analyze.reports.run.results import RunResults
 from vmtrace.analyze.reports.run.transfers.transfers import Measuring
+from vmtrace.analyze.tables.table import Column
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 
@@ -57,6 +62,23 @@ def test_runs_with_nothing_in_common_are_said_to_be_not_comparable(new_run: Any)
     comparison = compared(run_with(new_run, "old", 1.0), other)
     assert headline(comparison).startswith("Throughput of data transfers cannot be compared")
     assert isinstance(page_of(comparison), Page)
+
+
+def test_a_made_up_column_shows_on_the_terminal_and_on_the_page(new_run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    made_up: Column[Change] = Column("made up", lambda change: f"made of {change.metric}", least_width=90)
+    for module in (terminal, changes_page):
+        monkeypatch.setattr(module, "COLUMNS", (*terminal.COLUMNS, made_up))
+    comparison = compared(run_with(new_run, "old", 1.0), run_with(new_run, "new", 3.0))
+    shown = [printed(comparison, width) for width in (120, 80)]
+    assert ["made of goodput_bps" in text for text in shown] == [True, False]
+    changes = next(section for section in page_of(comparison).sections if section.id == "changes")
+    assert "made of goodput_bps" in words(changes.blocks)
+
+
+def printed(comparison: RunComparison, width: int) -> str:
+    out = io.StringIO()
+    terminal.show(comparison, Console(file=out, width=width, color_system=None, markup=False))
+    return out.getvalue()
 
 
 def test_both_runs_are_over_the_axis_of_the_longer_one(new_run: Any) -> None:
