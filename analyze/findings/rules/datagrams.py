@@ -15,6 +15,7 @@ _ANSWERED_ELSEWHERE = ("dns", "quic")
 """Applications whose silence other rules report."""
 _LEAST_UNANSWERED = 2
 _LEAST_LOSS = 0.001
+_WRITTEN = {"iperf3": "iperf3", "wireguard": "WireGuard", "vxlan": "VXLAN", "geneve": "Geneve", "icmp_echo": "ICMP"}
 _ONE_WAY = ("rtp", "rtcp", "iperf3", "esp", "wireguard", "vxlan", "geneve")
 """Applications in which one direction alone is usual."""
 
@@ -77,7 +78,8 @@ def _silent(server: str, flows: list[Record]) -> Finding:
 
 
 def _name(flow: Record) -> str:
-    return str(flow["application"] or flow["protocol"]).upper()
+    name = str(flow["application"] or flow["protocol"])
+    return _WRITTEN.get(name) or name.upper()
 
 
 def _sender(flow: Record, side: str) -> str:
