@@ -120,7 +120,7 @@ fn skippable_lz4_frames_are_skipped() {
 
 #[test]
 fn what_follows_and_is_something_else_is_told_in_words() {
-    for (name, pack) in [("zstd", zstd as Pack), ("lz4", lz4)] {
+    for (name, pack) in [("zstd", zstd as Pack), ("lz4", lz4), ("bzip2", bzip2)] {
         let outcome = read(&[pack(&plain_pcap(&frames(3))), b"something else".to_vec()].concat());
         assert_eq!(outcome.frames.len(), 3);
         let [complaint] = outcome.complaints()[..] else { panic!("{:?}", outcome.complaints()) };
@@ -137,6 +137,25 @@ fn a_checksum_that_does_not_match_is_told() {
     let outcome = read(&packed);
     assert_eq!(outcome.frames, sent);
     assert_eq!(outcome.complaints(), ["the gzip stream is broken: its checksum does not match what it holds"]);
+}
+
+#[test]
+fn a_break_of_bzip2_leaves_what_came_before_it_whatever_the_size_of_reads() {
+    let sent = frames(300);
+    let mut packed = bzip2(&plain_pcap(&sent));
+    // The last bytes are the checksum of all blocks: those are whole.
+    let sum = packed.len() - 2;
+    packed[sum] ^= 0x40;
+    for outcome in [read(&packed), read_slowly(&packed, 7)] {
+        assert_eq!(outcome.frames, sent);
+        assert!(outcome.complaints()[0].starts_with("the bzip2 stream is broken"), "{:?}", outcome.complaints());
+    }
+    // Within a block both see the same.
+    for at in (packed.len() / 4..packed.len() - 20).step_by(97) {
+        let mut damaged = bzip2(&plain_pcap(&sent));
+        damaged[at] ^= 8;
+        assert_eq!(read(&damaged).frames, read_slowly(&damaged, 7).frames, "{at}");
+    }
 }
 
 #[test]
