@@ -63,6 +63,14 @@ def _as_pcapng(source: Path, target: Path) -> str:
     return f"editcap -F pcapng {source.name} {target.name}"
 
 
+def _as_modified_lz4(source: Path, target: Path) -> str:
+    """Record headers of 24 bytes, as a patched libpcap around 1999 wrote them, compressed by LZ4."""
+    modified = source.with_suffix(".modified")
+    namespaces.run_program(["editcap", "-F", "modpcap", str(source), str(modified)])
+    namespaces.run_program(["lz4", "-9", "-q", "-f", str(modified), str(target)])
+    return f"editcap -F modpcap {source.name}, lz4 -9"
+
+
 def _as_gzip(source: Path, target: Path) -> str:
     target.write_bytes(gzip.compress(source.read_bytes(), 9, mtime=0))
     return f"gzip -n9 {source.name}"
@@ -233,6 +241,18 @@ def _of_files() -> list[Sample]:
             {"rotated-1.pcap": "sender", "rotated-2.pcap": "sender"},
             "The connection begins in the first file and ends in the second; expected numbers are of both together.",
             rotated=True,
+        ),
+        Sample(
+            Scenario(
+                "modified",
+                "An upload of 200 kB with 2 % loss, kept as the pcap of a patched libpcap around 1999, in LZ4.",
+                Transfer(payload_bytes=200_000, seconds=20),
+                replace(_MIDDLE, loss=0.02, spare_first=3), Impairments(delay_s=0.02),
+                snaplen_bytes=_HEADERS_BYTES, seed=12,
+            ),
+            {"modified.pcap.lz4": "sender"},
+            "Another magic number (a1b2cd34) and record headers of 24 bytes; the packets are like any others.",
+            _as_modified_lz4,
         ),
     ]  # fmt: skip
 

@@ -17,12 +17,13 @@ from vmtrace.lab.pcap_file import read_packets
 
 FOLDER = Path(__file__).resolve().parents[2] / "samples"
 SAMPLES: list[dict[str, Any]] = json.loads((FOLDER / "manifest.json").read_text())["samples"]
-PLAIN = [sample for sample in SAMPLES if sample["file"] not in {"damaged.pcap", "ipv6.pcapng"}]  # for a plain reader
+_NOT_PLAIN = {"damaged.pcap", "ipv6.pcapng", "modified.pcap.lz4"}
+PLAIN = [sample for sample in SAMPLES if sample["file"] not in _NOT_PLAIN]
 _NAMES = [sample["file"] for sample in SAMPLES]
 
 
 def test_manifest_and_folder_have_the_same_captures() -> None:
-    captures = {path.name for path in FOLDER.iterdir() if path.suffix in {".pcap", ".pcapng", ".gz"}}
+    captures = {path.name for path in FOLDER.iterdir() if path.suffix in {".pcap", ".pcapng", ".gz", ".lz4"}}
     assert captures == set(_NAMES)
 
 
