@@ -69,7 +69,9 @@ class Talk:
     complete: set[Ends] = field(default_factory=set)
     """Sides whose last SYN led to a handshake: what repeats it leads to no other."""
     awaited: dict[Ends, int] = field(default_factory=dict)
-    """Of a side that has a SYN-ACK: the number that completes the handshake."""
+    """Of a side that has a SYN-ACK: the lowest number that completes the handshake."""
+    syn_bytes: dict[Ends, int] = field(default_factory=dict)
+    """Payload of a side's last SYN."""
     handshakes: int = 0
 
     def stream(self, ends: Ends) -> Stream:
@@ -85,23 +87,29 @@ class Talk:
         self.packets[source] = self.packets.get(source, 0) + 1
         flags = segment.flags
         if flags & dpkt.tcp.TH_SYN:
+            self.syn_bytes[source] = length
             if self.isn.get(source) != segment.seq:
                 self.isn[source] = segment.seq
                 self.complete.discard(source)
                 self.streams.setdefault(source, []).append(Stream(first=(segment.seq + 1) % SPACE))
-            if flags & dpkt.tcp.TH_ACK and self.isn.get(destination) == (segment.ack - 1) % SPACE:
+            if flags & dpkt.tcp.TH_ACK and self._answers(destination, segment.ack):
                 self.awaited[destination] = (segment.seq + 1) % SPACE
         elif (
             flags & (dpkt.tcp.TH_ACK | dpkt.tcp.TH_RST) == dpkt.tcp.TH_ACK
             and source in self.awaited
             and source not in self.complete
-            and (segment.ack - self.awaited[source]) % SPACE < HALF
+            and (segment.ack - self.awaited[source]) % SPACE <= self.stream(destination).highest + 1
         ):
             self.handshakes += 1
             self.complete.add(source)
         if length and not flags & dpkt.tcp.TH_RST:
             sequence = (segment.seq + bool(flags & dpkt.tcp.TH_SYN)) % SPACE
             self.stream(source).add(sequence, length)
+
+    def _answers(self, ends: Ends, acknowledged: int) -> bool:
+        """A SYN-ACK of this answers the SYN of `ends`, with or without its data, or one that is not in the file."""
+        isn = self.isn.get(ends)
+        return isn is None or (acknowledged - isn - 1) % SPACE in (0, self.syn_bytes.get(ends, 0))
 
 
 @dataclass

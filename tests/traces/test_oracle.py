@@ -17,7 +17,8 @@ import pytest
 from tests.traces.plain_count import Count, Ends, count
 
 SAMPLES = Path(__file__).parents[2] / "samples"
-ROOTS = {"samples": sorted(path.name for path in SAMPLES.iterdir() if ".pcap" in path.name)}
+# dpkt knows neither LZ4 nor the record headers of "modified" captures.
+ROOTS = {"samples": sorted(path.name for path in SAMPLES.iterdir() if ".pcap" in path.name and path.suffix != ".lz4")}
 
 # File, number: why the engine says something else.
 JUDGED: dict[tuple[str, str], str] = {}
@@ -35,7 +36,6 @@ _judge("zeek__gre-aruba.pcap", _TUNNEL, "packets", "unique bytes")
 _judge("zeek__pppoe-over-qinq.pcap", _TUNNEL, "packets", "handshakes", "unique bytes")
 _judge("zeek__kerberos_tso.pcapng", "segments of IP length 0 are as long as their frame", "packets", "unique bytes")
 _judge("nDPI__fuzz-2006-09-29-28586.pcap", "fuzzed numbers: SYN-ACKs that acknowledge other SYNs", "handshakes")
-_judge("nDPI__tls_multiple_synack_s3.pcapng", "the client's SYN is not in the file, its SYN-ACK is", "handshakes")
 _judge("tcptrace__dsack.dmp.gz", "an edited D-SACK reports a retransmission as a copy of the network's", "packets")
 _judge("damaged.pcap", "dpkt ends at the first damaged stretch", "packets", "unique bytes")
 
