@@ -61,7 +61,7 @@ BESIDE_TCP = {kind for kind in KINDS if kind.startswith(("dns_", "udp_", "quic_"
 
 def without_lookup(document: bytes) -> bytes:
     """Names that connections waited for, and the tunnels of frames, have no place in a corpus."""
-    return re.sub(rb',"lookup":(?:null|\d+)|,"tunnel":\[\{.*?\}\]|,"unread_tunnels":\[.*?\](?=[,}])', b"", document)
+    return re.sub(rb',"lookup":(?:null|\d+)|,"unread_tunnels":\[.*?\](?=[,}])', b"", document)
 
 
 def plain(table: pa.Table) -> pa.Table:

@@ -111,6 +111,40 @@ fn buckets_make_the_connections_of_one_reading() {
 }
 
 #[test]
+fn connections_in_buckets_know_the_tunnels_that_they_were_found_in() {
+    let frames: Vec<Frame> = transfers()
+        .iter()
+        .map(|frame| {
+            let vxlan = [&[8, 0, 0, 0, 0, 0, frame.bytes[11], 0], &frame.bytes[..]].concat();
+            let bytes = crate::frames::ethernet(0x0800, &crate::frames::ipv4(17, &crate::frames::udp(4_789, &vxlan)));
+            captures::frame(frame.time_ns, bytes.len() as u32, &bytes)
+        })
+        .collect();
+    let told = |analysis: &Analysis| -> BTreeMap<String, String> {
+        let document: serde_json::Value = serde_json::from_str(&json_of(analysis)).unwrap();
+        let connections = document["connections"].as_array().unwrap().clone();
+        connections
+            .iter()
+            .map(|one| (format!("{} {}", one["client"], one["server"]), one["tunnel"].to_string()))
+            .collect()
+    };
+    let files = [plain_pcap(&frames)];
+    let whole = told(&analyze(opened(&files), &Options::default(), &NoObserver).unwrap());
+    assert!(whole.len() == 60 && whole.values().all(|tunnel| tunnel.contains("vxlan")), "{whole:?}");
+    let (slices, packets, ..) = slices_of(&files, 5);
+    let mut found = BTreeMap::new();
+    for bytes in slices.into_values() {
+        let open = || {
+            let reader = Box::new(Cursor::new(bytes.clone())) as Input;
+            Ok(vec![Slice { reader, first_place: packets, inputs: vec![0] }])
+        };
+        let inputs = Inputs { count: 1, ..Inputs::default() };
+        found.extend(told(&analyze_slices(&open, &inputs, &Options::default(), &NoObserver).unwrap()));
+    }
+    assert_eq!(found, whole);
+}
+
+#[test]
 fn runs_one_behind_the_other_make_the_connections_of_all_files() {
     let all = transfers();
     let files: Vec<Vec<u8>> = all.chunks(all.len() / 5).map(plain_pcap).collect();

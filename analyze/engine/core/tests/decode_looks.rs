@@ -61,6 +61,33 @@ fn path_of(frame: &[u8]) -> Vec<(&'static str, Option<u32>, String)> {
 }
 
 #[test]
+fn every_kind_of_tunnel_is_in_the_list_that_slices_name_them_by() {
+    use vmtrace_core::decode::entered::KINDS;
+    let found: std::collections::BTreeSet<&str> = shapes()
+        .iter()
+        .filter_map(|(_, link, frame)| tunnels(frame, &record(*link, frame)))
+        .flat_map(|(path, _)| path)
+        .map(|one| one.kind)
+        .collect();
+    assert!(found.len() > 15 && found.iter().all(|kind| KINDS.contains(kind)), "{found:?}");
+}
+
+#[test]
+fn teredo_has_addresses_of_its_own() {
+    let mut inner = ipv6_segment(true);
+    assert_eq!(path_of(&in_udp([3_545, 3_544], &inner))[0].0, "fou");
+    // The checksum, which is left to the card, covers the addresses.
+    let sum_of = |bytes: &[u8]| u32::from(internet_sum(bytes));
+    let before = sum_of(&inner[8..12]);
+    inner[8..12].copy_from_slice(&[0x20, 1, 0, 0]);
+    let after = sum_of(&inner[8..12]);
+    let old = u32::from(u16::from_be_bytes([inner[56], inner[57]]));
+    let new = (old + after + 0xffff - before) % 0xffff;
+    inner[56..58].copy_from_slice(&(new as u16).to_be_bytes());
+    assert_eq!(path_of(&in_udp([3_545, 3_544], &inner))[0].0, "teredo");
+}
+
+#[test]
 fn tunnels_are_named_from_the_outermost_on() {
     let inner = ipv4(6, &tcp(&[], b"hello"));
     let vxlan = |payload: &[u8]| in_udp([49_152, 4_789], &[&[8, 0, 0, 0, 0, 1, 2, 0], payload].concat());

@@ -5,6 +5,7 @@ use crate::analysis::failure::Failure;
 use crate::analysis::options::{Observer, Options};
 use crate::analysis::reading::Reading;
 use crate::analysis::results::{Analysis, Inputs};
+use crate::analysis::tunnels::GatheredTunnels;
 use crate::decode::batch::Batch;
 use crate::decode::fragments::Reassembler;
 use crate::packet::Packet;
@@ -48,7 +49,7 @@ pub fn packets_of_stretches(
         before_bytes += run.source.consumed_bytes();
     }
     let all = Inputs { count, ..Inputs::default() };
-    Ok(Reading::of_slices(shard, &all, interrupted).conclude(options))
+    Ok(Reading::of_slices(shard, GatheredTunnels::default(), &all, interrupted).conclude(options))
 }
 
 /// One input.

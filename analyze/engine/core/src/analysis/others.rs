@@ -48,7 +48,12 @@ impl Others {
 
     /// Takes those of a decoded chunk, in order of time.
     pub fn chunk(&mut self, chunk: &Chunk, batch: &Batch) {
-        self.tunnels.chunk(chunk, batch);
+        self.tunnels.chunk(chunk, batch, |_, _| ());
+        self.chunk_without_tunnels(chunk, batch);
+    }
+
+    /// The same but for the tunnels, which the caller takes by [`GatheredTunnels::chunk`].
+    pub fn chunk_without_tunnels(&mut self, chunk: &Chunk, batch: &Batch) {
         for at in &batch.others {
             let Some(record) = chunk.records.get(at.record as usize) else { continue };
             self.protocols.add(at);

@@ -12,6 +12,7 @@ use crate::analysis::results::{Analysis, Datagrams, InputSummary, Inputs, Summar
 use crate::analysis::second_look::Sample;
 use crate::analysis::stage::{Collected, InputTally, Intake};
 use crate::analysis::time_order::{Patience, TimeOrder};
+use crate::analysis::tunnels::GatheredTunnels;
 use crate::analysis::{parallel, serial};
 use crate::dns::resolutions::{Follower, resolutions};
 use crate::flows::protocols::Amount;
@@ -99,7 +100,7 @@ impl Reading {
     }
 
     /// The connections of packets that were read before, in another run ([`crate::analysis::slices`]).
-    pub fn of_slices(shard: Shard, inputs: &Inputs, interrupted: bool) -> Self {
+    pub fn of_slices(shard: Shard, tunnels: GatheredTunnels, inputs: &Inputs, interrupted: bool) -> Self {
         let open_bytes = shard.open_bytes();
         let (connections, shared) = gather(vec![shard]);
         let facts = vec![InputFacts::default(); inputs.count];
@@ -113,7 +114,7 @@ impl Reading {
             shared_limits: inputs.shared.clone(),
             open_bytes,
             facts,
-            others: Others { icmp, ..Others::default() },
+            others: Others { icmp, tunnels, ..Others::default() },
             ..Self::default()
         }
     }
@@ -325,6 +326,7 @@ fn input_summary(
         facts,
         unseen_acked_bytes: faults.unseen_acked_bytes(),
         reordered: faults.reordered,
+        bad_checksums: faults.bad_checksums,
         lag_ns: removed_ns.or_else(|| longest(shared.faults.lags())),
         lag_removed: removed_ns.is_some(),
         one_direction_connections: faults.one_direction_connections,

@@ -5,6 +5,32 @@ use std::net::IpAddr;
 use crate::decode::ip_header::{Addresses, IpHeader};
 use crate::decode::layer::Layer;
 
+/// All kinds: slices of captures name them by their place here, so that new ones come last.
+pub const KINDS: [&str; 22] = [
+    "ayiya",
+    "capwap",
+    "erspan",
+    "ethernet_in_ip",
+    "etherip",
+    "fou",
+    "geneve",
+    "gre",
+    "gtp_u",
+    "gue",
+    "ip_in_ip",
+    "l2tpv2",
+    "l2tpv3",
+    "lisp",
+    "mpls_in_ip",
+    "mpls_in_udp",
+    "teredo",
+    "tzsp",
+    "vxlan",
+    "vxlan_gpe",
+    "wccp",
+    "pptp",
+];
+
 /// A tunnel that a segment was found in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Tunnel {

@@ -69,10 +69,17 @@ fn is_whole_packet(first: u8, data: &[u8], wire: u32) -> bool {
     }
 }
 
-/// Foo over UDP (Linux): nothing between the UDP header and the packet.
-fn direct_ip(_view: &mut View<'_>) -> Result<Entered, Undecoded> {
-    Ok(Entered::new("fou", None, Layer::Ip))
+/// Foo over UDP (Linux): nothing between the UDP header and the packet. So it is with Teredo, whose addresses have a prefix of their
+/// own (RFC 4380 section 2.6).
+fn direct_ip(view: &mut View<'_>) -> Result<Entered, Undecoded> {
+    let is_teredo = |at: usize| view.data.get(at..).is_some_and(|rest| rest.starts_with(&TEREDO_PREFIX));
+    let is_ipv6 = view.byte(0).is_some_and(|first| first >> 4 == 6);
+    let kind = if is_ipv6 && (is_teredo(8) || is_teredo(24)) { "teredo" } else { "fou" };
+    Ok(Entered::new(kind, None, Layer::Ip))
 }
+
+/// 2001::/32.
+const TEREDO_PREFIX: [u8; 4] = [0x20, 1, 0, 0];
 
 fn direct_gre(_view: &mut View<'_>) -> Result<Entered, Undecoded> {
     Ok(Entered::new("fou", None, Layer::Protocol(protocol::GRE)))

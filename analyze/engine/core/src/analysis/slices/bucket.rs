@@ -13,6 +13,7 @@ use crate::analysis::parts::part_by_part;
 use crate::analysis::reading::Reading;
 use crate::analysis::results::{Analysis, Inputs};
 use crate::analysis::slices::piece::Piece;
+use crate::analysis::tunnels::GatheredTunnels;
 use crate::read::chunk_source::Input;
 use crate::read::read_error::ReadError;
 use crate::tcp::flow::by_flow::Lines;
@@ -77,7 +78,7 @@ fn one_part(
             }
         }
     }
-    Ok(Some(Reading::of_slices(run.shard, inputs, interrupted)))
+    Ok(Some(Reading::of_slices(run.shard, run.tunnels, inputs, interrupted)))
 }
 
 /// The shard that takes pieces, and what it reuses from piece to piece.
@@ -85,19 +86,22 @@ struct Run {
     shard: Shard,
     lines: Lines,
     piece: Piece,
+    tunnels: GatheredTunnels,
 }
 
 impl Run {
     fn new(hashes: &RangeInclusive<u32>, options: &Options) -> Self {
-        Self { shard: options.shard(), lines: Lines::of(hashes.clone()), piece: Piece::default() }
+        let (piece, tunnels) = (Piece::default(), GatheredTunnels::default());
+        Self { shard: options.shard(), lines: Lines::of(hashes.clone()), piece, tunnels }
     }
 
     /// Takes the next piece; how many bytes it has, 0 at the end.
     fn next(&mut self, reader: &mut dyn Read, first_place: u64, inputs: &[u16]) -> std::io::Result<u64> {
-        let Self { shard, lines, piece } = self;
+        let Self { shard, lines, piece, tunnels } = self;
         if !piece.read(reader)? {
             return Ok(0);
         }
+        piece.tunnels.drain(..).for_each(|found| tunnels.take(found));
         for packet in &mut piece.packets {
             packet.input = inputs.get(usize::from(packet.input)).copied().unwrap_or(packet.input);
         }

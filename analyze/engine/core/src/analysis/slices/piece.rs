@@ -1,16 +1,19 @@
-//! A piece of a slice: a header, then packets one behind the other, each with its addresses, TCP options and payload.
+//! A piece of a slice: a header, then packets one behind the other, each with its addresses, TCP options and payload, and with the
+//! fixed part of its TCP header where its checksum may be asked for. Behind them the tunnels of flows that were not seen before.
 //!
 //! All numbers are little-endian. A piece is whole or refused: its header says how many packets and bytes follow.
 
 use std::io::{ErrorKind, Read};
 
+use crate::analysis::tunnels::FlowTunnels;
 use crate::packet::Packet;
+use crate::tcp::capture::checksums::{FIXED_LENGTH, needs_header};
 
 /// What a piece begins with; the last letter is the version of the format.
-const MAGIC: [u8; 4] = *b"vms1";
+const MAGIC: [u8; 4] = *b"vms2";
 
-/// Magic, packets, bytes behind the header.
-const HEADER_BYTES: usize = 12;
+/// Magic, packets, bytes of packets behind the header, bytes of tunnels behind those.
+const HEADER_BYTES: usize = 16;
 
 /// Numbers of a packet, before its bytes.
 const PACKET_BYTES: usize = 81;
@@ -23,12 +26,18 @@ const LONGEST_BYTES: usize = 64 << 20;
 pub(super) struct PieceWriter {
     bytes: Vec<u8>,
     packets: u32,
+    tunnels: Vec<u8>,
 }
 
 impl PieceWriter {
     /// Bytes so far.
     pub(super) fn len(&self) -> usize {
         self.bytes.len()
+    }
+
+    /// Adds the tunnels of a flow, with a packet of which the piece begins or goes on.
+    pub(super) fn push_tunnels(&mut self, found: &FlowTunnels) {
+        found.write(&mut self.tunnels);
     }
 
     /// Adds a packet of `bytes` that is number `place` among all of its run.
@@ -45,6 +54,7 @@ impl PieceWriter {
             self.bytes.resize(self.bytes.len() + length - found.len(), 0);
         };
         copy(packet.address_offset, address_bytes(packet.ip_version));
+        copy(packet.options_offset.wrapping_sub(FIXED_LENGTH), header_bytes(packet));
         copy(packet.options_offset, usize::from(packet.options_captured));
         copy(packet.payload_offset, packet.payload_captured as usize);
     }
@@ -54,15 +64,21 @@ impl PieceWriter {
         let mut piece = std::mem::take(&mut self.bytes);
         let packets = std::mem::take(&mut self.packets);
         let length = piece.len().saturating_sub(HEADER_BYTES) as u32;
+        let of_tunnels = self.tunnels.len() as u32;
         if let Some(header) = piece.first_chunk_mut::<HEADER_BYTES>() {
-            let (magic, numbers) = header.split_at_mut(MAGIC.len());
-            let (count, behind) = numbers.split_at_mut(size_of::<u32>());
+            let numbers = [packets, length, of_tunnels].map(u32::to_le_bytes).concat();
+            let (magic, rest) = header.split_at_mut(MAGIC.len());
             magic.copy_from_slice(&MAGIC);
-            count.copy_from_slice(&packets.to_le_bytes());
-            behind.copy_from_slice(&length.to_le_bytes());
+            rest.copy_from_slice(&numbers);
+            piece.append(&mut self.tunnels);
         }
         piece
     }
+}
+
+/// Of the fixed part of its TCP header, what is kept.
+fn header_bytes(packet: &Packet) -> usize {
+    if needs_header(packet) { FIXED_LENGTH as usize } else { 0 }
 }
 
 fn address_bytes(ip_version: u8) -> usize {
@@ -152,11 +168,11 @@ fn packet_of(numbers: &[u8], at: u32) -> (Packet, u64, usize) {
         options: 0,
     };
     let [options_captured, tcp_header_length, ttl, ip_version, options] = read.next();
-    let options_at = address_bytes(ip_version);
+    packet = Packet { options_captured, tcp_header_length, ttl, ip_version, options, ..packet };
+    let options_at = address_bytes(ip_version) + header_bytes(&packet);
     let payload_at = options_at + usize::from(options_captured);
     packet.options_offset = at + options_at as u32;
     packet.payload_offset = at + payload_at as u32;
-    packet = Packet { options_captured, tcp_header_length, ttl, ip_version, options, ..packet };
     (packet, place, payload_at + packet.payload_captured as usize)
 }
 
@@ -169,6 +185,8 @@ pub(super) struct Piece {
     pub(super) packets: Vec<Packet>,
     /// Each packet's place among all of its run.
     pub(super) places: Vec<u64>,
+    /// Tunnels of flows that begin in this piece, or were not in a tunnel before.
+    pub(super) tunnels: Vec<FlowTunnels>,
 }
 
 impl Piece {
@@ -179,6 +197,7 @@ impl Piece {
     pub(super) fn read(&mut self, reader: &mut dyn Read) -> std::io::Result<bool> {
         self.packets.clear();
         self.places.clear();
+        self.tunnels.clear();
         let mut header = [0; HEADER_BYTES];
         match fill(reader, &mut header)? {
             0 => return Ok(false),
@@ -186,8 +205,9 @@ impl Piece {
             _ => return Err(broken("it is cut short")),
         }
         let mut numbers = Numbers(&header);
-        let (magic, count, length) = (numbers.next(), numbers.u32(), numbers.u32() as usize);
-        if magic != MAGIC || length > LONGEST_BYTES {
+        let (magic, count) = (numbers.next(), numbers.u32());
+        let [length, of_tunnels] = [numbers.u32() as usize, numbers.u32() as usize];
+        if magic != MAGIC || length > LONGEST_BYTES || of_tunnels > LONGEST_BYTES {
             return Err(broken("it is no slice of this version"));
         }
         self.bytes.resize(length, 0);
@@ -195,6 +215,14 @@ impl Piece {
             return Err(broken("it is cut short"));
         }
         self.walk(count)?;
+        let mut tunnels = vec![0; of_tunnels];
+        if fill(reader, &mut tunnels)? != of_tunnels {
+            return Err(broken("it is cut short"));
+        }
+        let mut rest = tunnels.as_slice();
+        while !rest.is_empty() {
+            self.tunnels.push(FlowTunnels::read(&mut rest).ok_or_else(|| broken("its tunnels do not fit together"))?);
+        }
         Ok(true)
     }
 
@@ -316,6 +344,7 @@ mod tests {
             let mut piece = MAGIC.to_vec();
             piece.extend_from_slice(&count.to_le_bytes());
             piece.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
+            piece.extend_from_slice(&0_u32.to_le_bytes());
             piece.extend_from_slice(&bytes);
             let _ = Piece::default().read(&mut piece.as_slice());
             let _ = Piece::default().read(&mut bytes.as_slice());

@@ -11,6 +11,7 @@ use crate::analysis::results::Analysis;
 use crate::analysis::slices::piece::PieceWriter;
 use crate::analysis::stage::{Intake, Tallies};
 use crate::analysis::time_order::Patience;
+use crate::analysis::tunnels::FlowTunnels;
 use crate::decode::batch::Batch;
 use crate::decode::fragments::Reassembler;
 use crate::decode::hash;
@@ -71,7 +72,11 @@ pub fn split(
         fragments += chunk_fragments;
         batch.join_fragments(&mut chunk, &mut reassembler);
         tallies.add(&chunk, &batch);
-        others.chunk(&chunk, &batch);
+        let bytes = &chunk.bytes;
+        others
+            .tunnels
+            .chunk(&chunk, &batch, |found, packet| slices.take_tunnels(found, bucket(packet, bytes, buckets)));
+        others.chunk_without_tunnels(&chunk, &batch);
         indexes.add(&chunk, batch.packets(), chunk_fragments > 0);
         tallies.add_filtered(&filtered);
         filtered.clear();
@@ -136,6 +141,13 @@ impl Slices {
             }
         }
         true
+    }
+
+    /// Those of a flow whose first packet in a tunnel comes next.
+    fn take_tunnels(&mut self, found: &FlowTunnels, bucket: u32) {
+        if let Some(piece) = self.pieces.get_mut(bucket as usize) {
+            piece.push_tunnels(found);
+        }
     }
 
     fn finish(&mut self, sink: Sink<'_>) {
