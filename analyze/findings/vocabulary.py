@@ -255,6 +255,13 @@ _OTHERS = {
     "icmp_unanswered": Kind(
         "echoes unanswered", "no echo", "path", "", "Check whether the host is up and ICMP is allowed."
     ),
+    "bad_checksums": Kind(
+        "wrong checksums",
+        "checksums",
+        "device",
+        "",
+        "Switch checksum offload off at the sender (ethtool -K DEV tx off); else capture hop by hop.",
+    ),
     "tunnel_unread": Kind(
         "tunnel not decoded", "tunnel", "unknown", "", "Capture inside the tunnel to see what it carries."
     ),

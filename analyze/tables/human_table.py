@@ -313,6 +313,9 @@ def trouble(header: Row) -> Iterator[str]:
         yield f"{those} a plausible time"
     if capture.get("duplicates"):
         yield f"{plural(capture['duplicates'], 'packet')} captured twice (left out of the analysis)"
+    if capture.get("bad_checksums"):
+        wrong = plural(capture["bad_checksums"], "packet")
+        yield f"{wrong} with a wrong TCP checksum (of those checked): receivers drop them"
     if capture.get("clock_steps"):
         yield f"{plural(capture['clock_steps'], 'step')} of the capture's clock"
     if capture.get("lag_s"):

@@ -174,6 +174,17 @@ def lookup(name: str, **more: Any) -> Record:
     return {**known, **more}
 
 
+def test_wrong_checksums_are_one_finding_for_each_host_that_sent_them() -> None:
+    wrong = {"client_to_server": direction(loss={"bad_checksums": 2})}
+    first, second = (
+        found(connection(1, 0.0, 1.0, **wrong), connection(2, 0.0, 1.0, **wrong)),
+        found(connection(1, 0, 1)),
+    )
+    said = [one.sentence for one in first if one.kind == "bad_checksums"]
+    assert said == ["4 packets from 198.18.0.1 in 2 connections had a wrong TCP checksum: the receiver drops them."]
+    assert not any(one.kind == "bad_checksums" for one in second)
+
+
 def test_names_with_braces_are_no_format() -> None:
     hostile = lookup("{0}.{time.__class__}.test", tries=2, waited_s=5.0)
     [one] = found(lookups=[hostile])

@@ -11,6 +11,7 @@ from vmtrace.analyze.findings.finding import Finding
 from vmtrace.analyze.findings.rules import (
     accept_queue,
     causes,
+    checksums,
     datagrams,
     echoes,
     health_checks,
@@ -46,6 +47,7 @@ RULES: tuple[Rule, ...] = (
     echoes.find,
     neighbours.find,
     tunnels.find,
+    checksums.find,
     outcomes.find,
     causes.find,
 )

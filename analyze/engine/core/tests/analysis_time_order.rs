@@ -188,6 +188,40 @@ fn several_files_each_out_of_order_agree_with_one_in_order() {
     }
 }
 
+/// One capture behind the other, though their times overlap.
+fn appended(captures: &[Vec<Frame>]) -> Vec<Frame> {
+    captures.concat()
+}
+
+fn in_order(captures: &[Vec<Frame>]) -> Vec<Frame> {
+    let mut all = appended(captures);
+    all.sort_by_key(|frame| frame.time_ns);
+    all
+}
+
+#[test]
+fn captures_appended_give_what_sorting_them_gives() {
+    let lossy = download(Talk::new(), 12, Some(2)).frames().to_vec();
+    let other = download(Talk::new().between(7, 50_000, 9, 443), 12, None).frames().to_vec();
+    let stamped = download(Talk::new().over_ipv6().with_timestamps().between(3, 51_000, 4, 443), 12, Some(5));
+    let client = lossy[0].bytes[26..30].to_vec();
+    let (up, down): (Vec<_>, Vec<_>) = lossy.iter().cloned().partition(|frame| frame.bytes[26..30] == client[..]);
+    let (early, late) = lossy.split_at(lossy.len() / 2);
+    let kinds = [
+        ("two of the same time", vec![lossy.clone(), other.clone()]),
+        ("the later one first", vec![late.to_vec(), [early.to_vec(), other.clone()].concat()]),
+        ("one of each direction", vec![down, up]),
+        ("three, of both families", vec![stamped.frames().to_vec(), other, lossy]),
+    ];
+    for (name, captures) in kinds {
+        let [found, sorted] = [appended(&captures), in_order(&captures)]
+            .map(|frames| analysed_again(&[plain_pcap(&frames)], &Options::default()));
+        assert_eq!(difference(&said(&found), &said(&sorted)), None, "{name}");
+        assert_eq!(found.inputs[0].facts.out_of_time_order.left, 0, "{name}");
+        assert!(records(&found) > 0, "{name}");
+    }
+}
+
 #[test]
 fn frames_keep_their_numbers_and_come_in_order_of_time() {
     let talk = download(Talk::new(), 20, None);

@@ -338,3 +338,48 @@ fn what_passed_before_the_last_hop_and_got_lost_there_was_sent_again_with_need()
     let refused = passed(true).server(57.0, ack(2000).sack(3000, 6000).tsecr(1_000_060));
     assert_eq!(client(&refused.client(100.0, data(2000, 1000))), (1, 1, 0));
 }
+
+/// A dialogue of one message each way, each of a segment, seen beside neither; `late` of the client's messages are stored behind the
+/// server's next response by seconds, as by a program that has rewritten the times.
+fn dialogue(late: &[i64], missing: &[i64]) -> Talk {
+    let talk = Talk::new();
+    (0..40_i64).fold(talk, |talk, n| {
+        let at_ms = 20_000.0 * n as f64;
+        let says = |talk: Talk, at_ms: f64| {
+            talk.client(at_ms, Segment { acknowledges: Some(84 * n), ..data(126 * n, 126) }.id(0x2995 + n as u16))
+        };
+        let answers = |talk: Talk, at_ms: f64| {
+            talk.server(at_ms, Segment { acknowledges: Some(126 * (n + 1)), ..data(84 * n, 84) }.id(0x4947 + n as u16))
+        };
+        if missing.contains(&n) {
+            answers(talk, at_ms + 9_000.0)
+        } else if late.contains(&n) {
+            says(answers(talk, at_ms), at_ms + 9_000.0)
+        } else {
+            answers(says(talk, at_ms), at_ms + 9_000.0)
+        }
+    })
+}
+
+#[test]
+fn originals_stored_seconds_behind_their_acknowledgement_are_no_retransmissions() {
+    for (late, missing) in [(&[1, 7, 30][..], &[][..]), (&[2, 3, 9], &[8]), (&[20], &[19]), (&[20], &[18, 19])] {
+        let summary = dialogue(late, missing).summary();
+        let [client, server] = summary.directions.each_ref();
+        assert_eq!((client.loss.retransmitted, client.loss.spurious), (0, 0), "{late:?} {missing:?}");
+        assert_eq!((server.loss.retransmitted, server.loss.spurious), (0, 0), "{late:?} {missing:?}");
+        assert_eq!(client.loss.capture_reordered, late.len() as u32, "{late:?} {missing:?}");
+        assert_eq!(client.payload_bytes, client.unique_payload_bytes);
+        assert_eq!(client.unseen_acknowledged_bytes, 126 * missing.len() as u64);
+    }
+}
+
+#[test]
+fn what_was_sent_again_seconds_behind_its_acknowledgement_has_a_later_number() {
+    // The original was not captured; its number is missing, and that of what repeats it follows it.
+    let talk = dialogue(&[], &[])
+        .until(60)
+        .server(900_000.0, Segment { acknowledges: Some(126 * 31), ..data(2520, 84) }.id(0x4965));
+    let again = talk.client(909_000.0, data(126 * 30, 126).id(0x2995 + 31));
+    assert_eq!(client(&again), (1, 1, 0));
+}

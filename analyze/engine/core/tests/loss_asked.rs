@@ -59,6 +59,26 @@ fn copies_of_such_acknowledgements_are_left_out() {
     assert_eq!(server.capture_duplicates + server.network_duplicates, 4);
 }
 
+/// The client's FIN is answered by the server's, which has overtaken an acknowledgement `late_ms` before it came. Both ask the client.
+fn overtaken(late_ms: f64, answers: usize) -> [LossCounters; 2] {
+    let talk = Talk::new().without_identifications().open(0.5, 20.0).server(30.0, data(0, 140)).client(50.0, ack(140));
+    let closing = talk
+        .client(3_000.0, fin(0))
+        .server(3_001.0, fin(140).acking(1).id(0x2ad))
+        .server(3_001.0 + late_ms, Segment { start: Some(140), ..ack(1) }.id(0x2aa));
+    loss(
+        (0..answers)
+            .fold(closing, |talk, n| talk.client(3_021.0 + 0.018 * n as f64, Segment { start: Some(1), ..ack(141) })),
+    )
+}
+
+#[test]
+fn an_acknowledgement_that_a_fin_has_overtaken_is_answered_by_one_of_its_own() {
+    assert_eq!(overtaken(0.2, 2)[CLIENT].capture_duplicates + overtaken(0.2, 2)[CLIENT].network_duplicates, 0);
+    let third = overtaken(0.2, 3)[CLIENT];
+    assert_eq!(third.capture_duplicates + third.network_duplicates, 1, "nobody has asked for a third");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
 

@@ -96,10 +96,14 @@ fn data_recorded_just_after_its_acknowledgement_was_put_out_of_order() {
 
 #[test]
 fn data_long_after_its_acknowledgement_is_a_retransmission() {
-    let talk =
-        Talk::seen_at_client(40.0).client(50.0, data(0, 1000)).server(90.0, ack(2000)).client(95.0, data(1000, 1000));
-    let loss = client(&talk).loss;
-    assert_eq!((loss.capture_reordered, loss.retransmitted, loss.spurious), (0, 1, 1));
+    let acknowledged = Talk::seen_at_client(40.0).client(50.0, data(0, 1000)).server(90.0, ack(2000));
+    let told = |talk: Talk| {
+        let loss = client(&talk).loss;
+        (loss.capture_reordered, loss.retransmitted, loss.spurious)
+    };
+    // Its original has the number that is missing.
+    assert_eq!(told(acknowledged.clone().lost_before_capture(CLIENT, 1).client(95.0, data(1000, 1000))), (0, 1, 1));
+    assert_eq!(told(acknowledged.client(95.0, data(1000, 1000))), (1, 0, 0), "the next number is the original's own");
 }
 
 /// Both sides send every 20 ms, with timestamps; the clock is set by `ahead_ms` after three of six seconds.

@@ -40,6 +40,8 @@ pub struct InputSummary {
     pub duplicates: u64,
     /// Frames recorded out of order.
     pub reordered: u64,
+    /// Packets with a wrong checksum that no offload explains.
+    pub bad_checksums: u64,
     /// Steps of the capture clock.
     pub clock_steps: u64,
     /// So much later than others some hosts were recorded, nanoseconds.

@@ -171,6 +171,15 @@ pub struct Path {
 }
 
 impl Path {
+    /// Source and destination as they stand in the IP header.
+    fn addresses(&self) -> Vec<u8> {
+        let address = |host: u8| match self.ipv6 {
+            true => [&[0x20, 1, 0xd, 0xb8][..], &[0; 11], &[host]].concat(),
+            false => vec![10, 0, 0, host],
+        };
+        self.hosts.iter().flat_map(|&host| address(host)).collect()
+    }
+
     pub fn reversed(self) -> Self {
         Self { hosts: [self.hosts[1], self.hosts[0]], ports: [self.ports[1], self.ports[0]], ..self }
     }
@@ -208,14 +217,13 @@ impl Segment {
         let length = if self.length_zero { 0 } else { 20 + self.whole(tcp) as u16 }.to_be_bytes();
         let id = id.to_be_bytes();
         let start = [0x45, 0, length[0], length[1], id[0], id[1], 0x40, 0, path.ttl, 6, 0, 0];
-        [&start[..], &[10, 0, 0, path.hosts[0]], &[10, 0, 0, path.hosts[1]], tcp].concat()
+        [&start[..], &path.addresses(), tcp].concat()
     }
 
     fn ipv6(&self, path: &Path, tcp: &[u8]) -> Vec<u8> {
         let length = if self.length_zero { 0 } else { self.whole(tcp) as u16 }.to_be_bytes();
-        let address = |host: u8| [0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, host];
         let start = [0x60, 0, 0, 0, length[0], length[1], 6, path.ttl];
-        [&start[..], &address(path.hosts[0]), &address(path.hosts[1]), tcp].concat()
+        [&start[..], &path.addresses(), tcp].concat()
     }
 
     fn tcp(&self, path: &Path, numbers: &Numbers) -> Vec<u8> {
@@ -232,7 +240,8 @@ impl Segment {
         bytes.extend([0; 4]);
         bytes.extend(options);
         bytes.extend(content);
-        let sum = checksum(&bytes).to_be_bytes();
+        let pseudo = [path.addresses(), self.whole(&bytes).to_be_bytes().to_vec(), vec![0, 6]].concat();
+        let sum = checksum(&[&pseudo[..], &bytes].concat()).to_be_bytes();
         bytes[16..18].copy_from_slice(&sum);
         bytes
     }
@@ -263,7 +272,7 @@ impl Segment {
     }
 }
 
-/// The Internet checksum, without the pseudo-header: enough to tell segments apart as the real one does.
+/// The Internet checksum (RFC 1071).
 fn checksum(bytes: &[u8]) -> u16 {
     let words = bytes.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(pair.get(1).copied().unwrap_or(0)));
     let sum = words.fold(0u32, |sum, word| {

@@ -92,6 +92,7 @@ fn completeness(input: &InputSummary, facts: &InputFacts, visitor: &mut impl Vis
     visitor.integer(key!("one_direction_connections", IfSet), Some(input.one_direction_connections));
     visitor.integer(key!("duplicates"), Some(input.duplicates));
     visitor.integer(key!("reordered"), Some(input.reordered));
+    visitor.integer(key!("bad_checksums", IfSet), Some(input.bad_checksums));
     visitor.integer(key!("clock_steps"), Some(input.clock_steps));
     visitor.exact_seconds(key!("lag_s", IfKnown), input.lag_ns);
     visitor.flag(key!("lag_removed", IfKnown), input.lag_ns.map(|_| input.lag_removed));

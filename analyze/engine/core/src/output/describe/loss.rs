@@ -25,6 +25,8 @@ pub(super) fn loss(summary: &DirectionSummary, visitor: &mut impl Visitor) {
     visitor.number(key!("retransmission_rate"), summary.retransmission_rate());
     visitor.number(key!("loss_rate"), summary.loss_rate());
     visitor.word(key!("caveat", IfKnown), summary.caveat());
+    let bad_checksums = Some(u64::from(summary.loss.bad_checksums)).filter(|&bad| bad > 0);
+    visitor.integer(key!("bad_checksums", IfKnown), bad_checksums);
     let details = summary.details.as_deref();
     visitor.seldom(details.is_some(), |visitor| loss_details(details, summary, visitor));
     visitor.end();

@@ -87,6 +87,7 @@ pub(super) const INPUTS: Section = Section {
         field("capture.one_direction_connections", "connections of which one direction alone is in the capture"),
         field("capture.duplicates", "frames captured twice, left out of the analysis"),
         field("capture.reordered", "frames stored in another order than they passed"),
+        field("capture.bad_checksums", "the sum of `loss.bad_checksums` of the connections").left_out("if there are none"),
         field("capture.clock_steps", "steps of the capture's clock"),
         field("capture.lag_s", "packets of some hosts were recorded so much later than those of others, at most")
             .left_out("if none were"),

@@ -154,6 +154,11 @@ pub(super) const LOSS: Section = Section {
         field("lost_segments_ipid", "by gaps in the IPv4 identification").null("where that does not work"),
         field("retransmission_rate", "retransmitted of the data segments").share().null(REASON),
         field("loss_rate", "lost of the data segments").share().null(REASON),
+        field(
+            "bad_checksums",
+            "packets with a wrong TCP checksum that neither offload nor rewriting explains, of those that were checked: SYN, data sent before, one in 32 of the others. Their receiver drops them",
+        )
+        .left_out("if none was found"),
         field("caveat", "what makes these numbers less than sure: a key of `reasons`").left_out("if nothing does"),
         field(
             "loss_events",

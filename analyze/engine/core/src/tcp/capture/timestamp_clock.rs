@@ -6,12 +6,13 @@
 use crate::tcp::stats::sequence::serial_difference;
 
 /// Rates that stacks are known to use, ticks per second.
-const KNOWN_RATES: [f64; 6] = [1000.0, 100.0, 250.0, 10.0, 2.0, 1_000_000.0];
+const KNOWN_RATES: [f64; 7] = [1000.0, 100.0, 250.0, 300.0, 10.0, 2.0, 1_000_000.0];
 
 /// Steps below this are hidden by queues and scheduling; so is what lies between packets that close by both clocks.
 const SMALLEST_STEP_NS: i64 = 50_000_000;
 
-/// The rate is estimated over at least this time and so many ticks: known rates lie far apart.
+/// The rate is estimated over at least this time and so many ticks: known rates lie far apart, but for 250 and 300 Hz. While both
+/// may be, no step is seen.
 const SHORTEST_BASE_NS: i64 = 100_000_000;
 
 const FEWEST_TICKS: i32 = 20;
@@ -138,7 +139,10 @@ fn estimate(first: (i64, u32), last: (i64, u32), shortest_base_ns: i64, slower: 
     let tolerance = 0.1 + JITTER_NS / elapsed as f64;
     let slower = if elapsed < LONGEST_QUEUE_GROWTH_NS { slower } else { 0.0 };
     let fits = |known: &f64| (1.0 - tolerance.max(slower)..1.0 + tolerance).contains(&(rate / known));
-    KNOWN_RATES.into_iter().find(fits).map(|known| 1e9 / known)
+    let mut fitting = KNOWN_RATES.into_iter().filter(fits);
+    let (first, other) = (fitting.next()?, fitting.next());
+    let nearest = other.filter(|other| (rate - other).abs() < (rate - first).abs()).unwrap_or(first);
+    (other.is_none() || shortest_base_ns < SHORTEST_BASE_NS).then_some(1e9 / nearest)
 }
 
 #[cfg(test)]
@@ -202,6 +206,16 @@ mod tests {
         steady(&mut clock, 200, 0);
         assert_eq!(clock.add(4000 * MILLISECOND + 700 * MILLISECOND, 4000), Some(700 * MILLISECOND));
         assert_eq!(clock.add(4020 * MILLISECOND - 500 * MILLISECOND, 4020), Some(-1200 * MILLISECOND));
+    }
+
+    #[test]
+    fn three_hundred_ticks_a_second_are_no_steps_of_two_hundred_and_fifty() {
+        let mut clock = TimestampClock::default();
+        let at = |ms: i64| (ms * MILLISECOND, (ms * 3 / 10) as u32);
+        let steps = [0, 43, 82, 110, 122, 5_000, 9_000, 9_040].map(|ms| clock.add(at(ms).0, at(ms).1));
+        assert_eq!(steps, [None; 8]);
+        assert_eq!(clock.tick_ns(), Some(1e9 / 300.0));
+        assert_eq!(clock.add(at(9_100).0 + 700 * MILLISECOND, at(9_100).1), Some(700 * MILLISECOND));
     }
 
     #[test]

@@ -17,12 +17,14 @@
 //! standstills      silences of each host, and their rhythm
 //! rtt_by_echo, rtt_lengthened                           round trips that need both directions
 //! speaking         where the data changes its direction
+//! checksums        segments that their receivers drop
 //! packet_row, payload_feed                              what goes to rows, to tls and to dns
 //! ```
 
 pub mod acceptable;
 mod acknowledged;
 pub mod at_two_taps;
+pub(crate) mod checksums;
 mod clock_steps;
 pub mod closing;
 pub mod congestion_bits;

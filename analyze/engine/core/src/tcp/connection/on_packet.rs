@@ -7,6 +7,7 @@ use crate::packet::{Packet, option_bits, tcp_flags};
 use crate::tcp::connection::acceptable;
 use crate::tcp::connection::acceptable::Judged;
 use crate::tcp::connection::acknowledged;
+use crate::tcp::connection::checksums;
 use crate::tcp::connection::clock_steps;
 use crate::tcp::connection::congestion_bits;
 use crate::tcp::connection::connection::Connection;
@@ -40,6 +41,7 @@ pub fn on_packet(
     environment: &mut Environment,
 ) {
     let side = usize::from(!from_client);
+    checksums::look_at_repeat(connection, packet, bytes, side);
     let is_near = |connection: &Connection| {
         !acceptable::is_far_ahead(connection, packet, side) && !acceptable::is_far_behind(connection, packet, side)
     };

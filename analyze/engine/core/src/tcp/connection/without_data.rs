@@ -47,10 +47,14 @@ pub(crate) fn take_empty(connection: &mut Connection, packet: &Packet, side: usi
         _ => Kind::PureAck,
     };
     direction.loss.probes += u32::from(kind != Kind::PureAck);
-    let position = unwrap(direction.max, packet.sequence);
-    if position < direction.max {
+    let (position, highest) = (unwrap(direction.max, packet.sequence), direction.max);
+    if position < highest {
         // Its receiver, which has gone on, may say so (RFC 9293 section 3.10.7.4).
-        direction.live().loss.asked.get_or_insert_default().push(packet.time_ns, position, 1);
+        let asked = direction.live().loss.asked.get_or_insert_default();
+        match kind {
+            Kind::PureAck => asked.push_overtaken(packet.time_ns, highest),
+            _ => asked.push(packet.time_ns, position, 1),
+        }
     }
     Arrived { kind, ..Arrived::default() }
 }

@@ -7,6 +7,7 @@
 
 use crate::packet::Packet;
 use crate::tcp::capture::capture::Capture;
+use crate::tcp::capture::checksums::Checksums;
 use crate::tcp::direction::ack_signs::AckSigns;
 use crate::tcp::direction::advertised_window::AdvertisedWindow;
 use crate::tcp::direction::byte_ledger::{ByteLedger, Together};
@@ -83,6 +84,8 @@ pub struct Direction {
     pub together: Together,
     /// Losses and copies.
     pub loss: LossCounters,
+    /// Segments whose checksum was looked at.
+    pub checksums: Checksums,
     /// The window its peer advertises.
     pub window: AdvertisedWindow,
     /// Bytes by purpose.

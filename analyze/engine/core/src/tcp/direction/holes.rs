@@ -46,6 +46,19 @@ impl Holes {
         self.list.push_back(hole);
     }
 
+    /// Bytes that are missing right below `position`, without a byte between that is there.
+    pub fn missing_right_below(&self, position: u64) -> u64 {
+        let before = self.list.partition_point(|hole| hole.start < position);
+        let mut start = position;
+        for hole in self.list.range(..before).rev() {
+            if hole.end < start {
+                break;
+            }
+            start = hole.start;
+        }
+        position - start
+    }
+
     /// Bytes of `start..end` that are missing, and how the first of them came to light.
     pub fn missing(&self, start: u64, end: u64) -> (u64, Option<Exposure>) {
         let first = self.list.partition_point(|hole| hole.end <= start);

@@ -32,9 +32,8 @@ pub fn data(
     delivered: &mut Delivered,
 ) -> Arrived {
     let first = packet.sequence.wrapping_add(u32::from(packet.has(tcp_flags::SYN)));
-    if direction.data_packets == 0 && unwrap(direction.max, first).abs_diff(direction.max) > MOST_MISSED_AT_FIRST {
-        // It goes on with another answer to the SYN than the one that was taken.
-        direction.begin(first);
+    if direction.data_packets == 0 {
+        begin_with_first(direction, packet, first);
     }
     let start = unwrap(direction.max, first);
     let end = start + u64::from(packet.payload_length);
@@ -68,6 +67,21 @@ pub fn data(
     let follows = Live::of(&mut direction.live).loss.identifications.follows(packet.ip_id);
     arrived.spacing_ns = observers::show_sent(direction, data, follows, context, peer);
     arrived
+}
+
+/// The first data of a side, from `first` on, may show that its stream begins elsewhere than its SYN says.
+#[inline(never)]
+fn begin_with_first(direction: &mut Direction, packet: &Packet, first: u32) {
+    if unwrap(direction.max, first).abs_diff(direction.max) > MOST_MISSED_AT_FIRST {
+        // It goes on with another answer to the SYN than the one that was taken.
+        direction.begin(first);
+    }
+    // Programs that write packets by hand forget that a SYN takes a number. One byte there is a keep-alive.
+    let is_at_syn = direction.opening_seen && unwrap(direction.max, first) + 1 == direction.base;
+    if is_at_syn && packet.payload_length > 1 && direction.max == direction.base && direction.una == direction.base {
+        let Direction { base, max, una, .. } = direction;
+        [base, max, una].into_iter().for_each(|position| *position -= 1);
+    }
 }
 
 #[inline]

@@ -278,7 +278,7 @@ fn is_retransmission(placed: &Placed<'_>, exposure: &Exposure, live: &Live) -> b
     }
     let elapsed = packet.time_ns.saturating_sub(exposure.time_ns);
     if exposure.by_acknowledgement {
-        return elapsed > RECORDING_DISORDER_NS && !has_number_of_original(packet, live);
+        return elapsed > RECORDING_DISORDER_NS && !has_number_of_original(placed, live);
     }
     if packet.ip_version == 4 {
         let is_later = distance(packet.ip_id, exposure.ip_id) > 0;
@@ -295,13 +295,18 @@ fn is_retransmission(placed: &Placed<'_>, exposure: &Exposure, live: &Live) -> b
     elapsed as f64 >= answer_ns
 }
 
-/// It has the next number of a sender that counts its packets, or one that was passed over: had it been retransmitted, its original
-/// would have that.
-fn has_number_of_original(packet: &Packet, live: &Live) -> bool {
+/// It has the next number, or the one behind those of what the same hole still misses below it, or one that was passed over: had it
+/// been retransmitted, its original would have that. Only the very next number says so of a sender that has yet to prove that it counts.
+fn has_number_of_original(placed: &Placed<'_>, live: &Live) -> bool {
+    let &Placed { packet, start, end, .. } = placed;
     let numbers = &live.loss.identifications;
-    let is_own =
-        || numbers.missing_before(packet.ip_id).map_or(!numbers.is_known(packet.ip_id), |missing| missing == 0);
-    packet.ip_version == 4 && packet.ip_id != 0 && numbers.looks_consecutive() && is_own()
+    let missing_below = || live.holes.missing_right_below(start).div_ceil((end - start).max(1));
+    let is_own = || match numbers.missing_before(packet.ip_id) {
+        Some(0) => true,
+        Some(missing) => numbers.looks_consecutive() && missing <= missing_below(),
+        None => numbers.looks_consecutive() && !numbers.is_known(packet.ip_id),
+    };
+    packet.ip_version == 4 && packet.ip_id != 0 && is_own()
 }
 
 /// Decides about bytes seen before: is this the original, overtaken by its own retransmission? Then the retransmission

@@ -11,6 +11,9 @@ const SOONEST_REPEAT_STAMPED_NS: i64 = 900_000_000;
 /// Identifications further apart count more than the packets of one connection.
 const MOST_NUMBERED_BETWEEN: u16 = 64;
 
+/// More equal packets than this no capture point makes of one.
+const MOST_COPIES: u8 = 7;
+
 /// A SYN-ACK in the place of which another one came, before the client acknowledged either.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OtherSynAck {
@@ -39,6 +42,8 @@ pub struct Openings {
     last_acknowledgement: u32,
     /// Packets equal to the last one.
     equal: u8,
+    /// Of them the last, each as soon behind the last that counts as a copy.
+    equal_soon: u8,
     /// One of them acknowledged the other side's SYN.
     acknowledges: bool,
     /// The first of them, which were refused: nothing that comes later answers those.
@@ -77,9 +82,10 @@ impl Openings {
         let longest_ns = if tsval.is_some() { SOONEST_REPEAT_STAMPED_NS } else { SMALLEST_TIMEOUT_NS };
         let soon = packet.time_ns.saturating_sub(self.last_ns).abs() < longest_ns;
         let is_alike = identity.0 == self.last_identity.0 && packet.sequence == self.last_sequence;
-        let is_equal = self.count > self.refused && soon && is_alike && tsval == self.last_tsval;
+        let is_equal = self.count > self.refused && is_alike && tsval == self.last_tsval;
         self.equal = if is_equal { self.equal.saturating_add(1) } else { 0 };
-        if is_equal && !self.is_sent_anew(packet) {
+        self.equal_soon = if is_equal && soon { self.equal_soon.saturating_add(1) } else { 0 };
+        if is_equal && soon && !self.is_sent_anew(packet) {
             // Which of the two is answered nobody can tell: they are less than a step of the clock apart, and the first stands.
             if asked_since {
                 (self.count, self.newest_ns) = (self.count + 1, packet.time_ns);
@@ -100,9 +106,10 @@ impl Openings {
     }
 
     /// A capture point makes one copy, soon. What comes equal for the third time, and later than that, a program has sent that makes
-    /// all its packets alike.
+    /// all its packets alike; and so it has what comes more often than a host has interfaces on one way.
     fn is_sent_anew(&self, packet: &Packet) -> bool {
-        self.equal > 1 && packet.time_ns.saturating_sub(self.last_ns) > LONGEST_DISTANCE_NS
+        let is_later = packet.time_ns.saturating_sub(self.last_ns) > LONGEST_DISTANCE_NS;
+        (self.equal > 1 && is_later) || self.equal_soon > MOST_COPIES
     }
 
     /// By how much the number of a SYN is another than that of the only one, which it equals otherwise: IP identification, TSval, and

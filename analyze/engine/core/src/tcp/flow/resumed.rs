@@ -10,6 +10,7 @@ use crate::tcp::connection::open;
 use crate::tcp::connection::rewritten;
 use crate::tcp::events::close::{Close, Refused};
 use crate::tcp::events::openings::Openings;
+use crate::tcp::loss::asked::Asked;
 use crate::tcp::loss::retransmissions::LossCounters;
 use crate::tcp::stats::pool::Pool;
 use crate::tcp::summary::summary::ConnectionSummary;
@@ -35,8 +36,11 @@ pub fn is_cut_short(connection: &Connection) -> bool {
 
 /// What was retransmitted may prove needless by what its receiver still says.
 pub fn awaits_answers(connection: &Connection) -> bool {
-    let lives = connection.directions.iter().filter_map(|direction| direction.live.as_deref());
-    lives.filter_map(|live| live.loss.unanswered.as_deref()).any(|unanswered| unanswered.is_waited_for())
+    let mut lives = connection.directions.iter().filter_map(|direction| direction.live.as_deref());
+    lives.any(|live| {
+        let is_unanswered = live.loss.unanswered.as_deref().is_some_and(|unanswered| unanswered.is_waited_for());
+        is_unanswered || live.loss.asked.as_deref().is_some_and(Asked::awaits_another)
+    })
 }
 
 /// Does this SYN open another connection with the same addresses and ports?

@@ -4,6 +4,7 @@
 //! can count stragglers: memory goes with open connections, not with all there were. When that happens depends on the
 //! packets of the connection and their numbers alone, or the results would hang on the number of threads.
 
+use crate::tcp::connection::checksums;
 use crate::tcp::connection::on_packet;
 use crate::tcp::connection::steady;
 use crate::tcp::flow::memory_budget;
@@ -199,6 +200,7 @@ impl Shard {
                     && packet.flags & telling_bits == 0
                 {
                     let environment = &mut self.shared.environment;
+                    checksums::sample(connection, packet, bytes, usize::from(link.is_reverse() == line.from_client));
                     let is_steady = match link.is_reverse() != line.from_client {
                         true => steady::steady_packet::<0>(connection, packet, bytes, shortest_ns, environment),
                         false => steady::steady_packet::<1>(connection, packet, bytes, shortest_ns, environment),
@@ -246,6 +248,7 @@ impl Shard {
                     return self.take(index, packet, bytes, from_client, order);
                 }
                 let complete = connection.handshake.complete;
+                checksums::sample(connection, packet, bytes, usize::from(!from_client));
                 on_packet::on_packet(connection, packet, bytes, from_client, &mut self.shared.environment);
                 if connection.handshake.complete != complete {
                     self.shared.environment.openings.established(packet);

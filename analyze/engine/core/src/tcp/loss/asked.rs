@@ -10,24 +10,46 @@ use crate::tcp::kernel::LONGEST_WAY_NS;
 /// More are not waited for: the oldest is forgotten.
 const MOST_ASKED: usize = 64;
 
-/// See the module: when each passed, and the position after its last byte.
+/// A packet that asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Question {
+    /// When it passed.
+    time_ns: i64,
+    /// The position after its last byte; of one without data, after what has overtaken it.
+    end: u64,
+    /// It has no data: what has overtaken it is acknowledged first, and that is not its answer.
+    is_overtaken: bool,
+    /// So it was, once.
+    without_data: bool,
+}
+
+/// See the module.
 #[derive(Debug, Default)]
-pub(crate) struct Asked(VecDeque<(i64, u64)>);
+pub(crate) struct Asked(VecDeque<Question>);
 
 impl Asked {
     /// `segments` that end at `end` passed at `time_ns`.
     pub(crate) fn push(&mut self, time_ns: i64, end: u64, segments: u32) {
         for _ in 0..segments.min(MOST_ASKED as u32) {
-            if self.0.len() >= MOST_ASKED {
-                self.0.pop_front();
-            }
-            self.0.push_back((time_ns, end));
+            self.add(Question { time_ns, end, is_overtaken: false, without_data: false });
         }
     }
 
+    /// A packet without data passed at `time_ns`, behind what ends at `end` and was sent after it.
+    pub(crate) fn push_overtaken(&mut self, time_ns: i64, end: u64) {
+        self.add(Question { time_ns, end, is_overtaken: true, without_data: true });
+    }
+
+    fn add(&mut self, question: Question) {
+        if self.0.len() >= MOST_ASKED {
+            self.0.pop_front();
+        }
+        self.0.push_back(question);
+    }
+
     fn first(&self, time_ns: i64, position: u64) -> Option<usize> {
-        self.0.iter().position(|&(asked_ns, end)| {
-            end <= position && (0..=LONGEST_WAY_NS).contains(&time_ns.saturating_sub(asked_ns))
+        self.0.iter().position(|asked| {
+            asked.end <= position && (0..=LONGEST_WAY_NS).contains(&time_ns.saturating_sub(asked.time_ns))
         })
     }
 
@@ -44,9 +66,18 @@ impl Asked {
     }
 
     /// An acknowledgement of more, up to `position`: what asked long enough before it has brought that, or was answered before. No
-    /// answer comes sooner than `soonest_ns`.
+    /// answer comes sooner than `soonest_ns`. The first that covers what has overtaken a packet answers that, and not the packet.
     pub(crate) fn advanced(&mut self, time_ns: i64, position: u64, soonest_ns: i64) {
-        self.0.retain(|&(asked_ns, end)| end > position || time_ns.saturating_sub(asked_ns) < soonest_ns);
+        self.0.retain_mut(|asked| {
+            let is_covered = asked.end <= position;
+            let waits_on = is_covered && std::mem::take(&mut asked.is_overtaken);
+            !is_covered || waits_on || time_ns.saturating_sub(asked.time_ns) < soonest_ns
+        });
+    }
+
+    /// A packet that was overtaken has yet to be answered.
+    pub(crate) fn awaits_another(&self) -> bool {
+        self.0.iter().any(|asked| asked.without_data)
     }
 
     /// Nothing waits.
@@ -77,7 +108,19 @@ mod tests {
         asked.push(35, 100, 1);
         asked.push(0, 300, 1);
         asked.advanced(40, 200, 10);
-        assert_eq!(asked.0, [(35, 100), (0, 300)]);
+        assert_eq!(asked.0.iter().map(|asked| (asked.time_ns, asked.end)).collect::<Vec<_>>(), [(35, 100), (0, 300)]);
+    }
+
+    #[test]
+    fn what_was_overtaken_waits_on_when_what_overtook_it_is_acknowledged() {
+        let mut asked = Asked::default();
+        asked.push_overtaken(0, 142);
+        asked.advanced(40, 141, 10);
+        assert!(!asked.may_be_answered(40, 141));
+        asked.advanced(41, 142, 10);
+        assert!(asked.may_be_answered(42, 142) && asked.awaits_another());
+        asked.advanced(50, 200, 10);
+        assert!(asked.is_empty(), "answered by then, or never");
     }
 
     #[test]

@@ -36,6 +36,8 @@ pub struct LossCounters {
     pub capture_reordered: u32,
     /// Packets of the side whose numbers no window allows.
     pub unacceptable: u32,
+    /// Of those looked at, packets with a wrong checksum that no offload explains, when all is over.
+    pub bad_checksums: u32,
     /// SACK blocks about the side's data that it cannot have sent.
     pub sacked_beyond_sent: u32,
     /// Of the retransmitted those that had passed the capture point and were lost behind it, when all is over.
@@ -56,6 +58,7 @@ impl Usual for LossCounters {
         capture_duplicates: 0,
         capture_reordered: 0,
         unacceptable: 0,
+        bad_checksums: 0,
         sacked_beyond_sent: 0,
         lost_behind: 0,
     };

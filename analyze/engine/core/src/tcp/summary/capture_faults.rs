@@ -16,6 +16,8 @@ pub struct Faults {
     pub duplicates: u64,
     /// Frames recorded out of order.
     pub reordered: u64,
+    /// Packets with a wrong checksum that no offload explains.
+    pub bad_checksums: u64,
 }
 
 impl Faults {
@@ -58,6 +60,7 @@ impl CaptureFaults {
             faults.unseen_acked_bytes += if one_direction { 0 } else { direction.unseen_acknowledged_bytes };
             faults.duplicates += u64::from(direction.loss.capture_duplicates);
             faults.reordered += u64::from(direction.loss.capture_reordered);
+            faults.bad_checksums += u64::from(direction.loss.bad_checksums);
         }
         for (side, direction) in summary.directions.iter().enumerate() {
             if let Some(lag_ns) = direction.details.as_ref().and_then(|details| details.lag_ns) {
@@ -82,6 +85,7 @@ impl CaptureFaults {
             faults.other_connections += more.other_connections;
             faults.duplicates += more.duplicates;
             faults.reordered += more.reordered;
+            faults.bad_checksums += more.bad_checksums;
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The end of a connection: its state becomes a [`ConnectionSummary`], and its lists are free for another.
 
 use crate::http2::Http2Summary;
+use crate::tcp::connection::checksums;
 use crate::tcp::connection::closing;
 use crate::tcp::connection::connection::Connection;
 use crate::tcp::connection::environment::Environment;
@@ -85,6 +86,7 @@ pub fn summary_of(connection: &mut Connection, environment: &Environment) -> Box
     );
     let congestion = [0, 1].map(|side| connection.ecn.as_deref().map(|ecn| (ecn.feedback, ecn.sides[side])));
     for (side, (found, context)) in summary.directions.iter_mut().zip(&contexts).enumerate() {
+        connection.directions[side].loss.bad_checksums = checksums::unexplained(connection, side);
         let pauses = connection.watchers[side].pauses.as_deref();
         let [direction, peer] = direction_and_peer(&mut connection.directions, side);
         let judgement = summary.judgement.as_deref_mut();

@@ -1,0 +1,40 @@
+"""Packets that their receivers drop for a wrong checksum.
+
+Rule: docs/findings.md, "Wrong checksums".
+"""
+
+from collections.abc import Iterator
+
+from vmtrace.analyze.findings.facts import Facts, Record, ids, of_connections
+from vmtrace.analyze.findings.finding import Finding
+from vmtrace.analyze.findings.vocabulary import KINDS
+from vmtrace.analyze.units import plural
+
+KIND = "bad_checksums"
+
+_WAYS = (("client_to_server", "client"), ("server_to_client", "server"))
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """One finding for each host that sent some."""
+    by_host: dict[str, list[tuple[Record, int]]] = {}
+    for one in facts.connections:
+        for way, side in _WAYS:
+            wrong = ((one.get(way) or {}).get("loss") or {}).get("bad_checksums")
+            if wrong:
+                host = one[side].rpartition(":")[0]
+                by_host.setdefault(host, []).append((one, wrong))
+    for host, found in by_host.items():
+        connections = [one for one, _ in found]
+        yield Finding(
+            kind=KIND,
+            sentence=(
+                f"{plural(sum(wrong for _, wrong in found), 'packet')} from {host} in "
+                f"{plural(len(found), 'connection')} had a wrong TCP checksum: the receiver drops them."
+            ),
+            confidence=0.7,
+            owner="device",
+            remedy=KINDS[KIND].remedy,
+            connections=ids(connections),
+            evidence=[of_connections(connections, "connections with wrong checksums")],
+        )
