@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn transactions_of_stun_are_requests_and_responses() {
         let [one, other] =
-            [1, 2].map(|byte| [byte; 12].iter().fold(0, |number: u128, byte| number << 8 | u128::from(*byte)));
+            [1_u8, 2].map(|byte| [byte; 12].iter().fold(0, |number: u128, byte| number << 8 | u128::from(*byte)));
         assert_eq!(ExchangePart::of_stun(&udp(&stun(0x0001, 1))), Some(ExchangePart::Request(one)));
         assert_eq!(ExchangePart::of_stun(&udp(&stun(0x0101, 1))), Some(ExchangePart::Response(one)));
         assert_eq!(ExchangePart::of_stun(&udp(&stun(0x0111, 2))), Some(ExchangePart::Response(other)), "an error");
