@@ -1,6 +1,6 @@
 //! The fast path leaves the same state as the general rules, after every packet: of packet soup, made of random bytes.
 //!
-//! The fuzz target `fast_path` runs the same comparison on bytes that coverage leads (docs/fuzzing.md). `short_ways.rs` compares
+//! The fuzz target `fast_path` runs the same comparison on bytes that coverage leads (CONTRIBUTING.md). `short_ways.rs` compares
 //! what is written of whole captures.
 //!
 //! Subjects: `tcp/direction/fast_path.rs`, `tcp/connection/steady.rs`,

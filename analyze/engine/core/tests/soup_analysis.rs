@@ -1,6 +1,6 @@
 //! Packet soup as capture files through whole analyses: nothing fails, and what is counted in two ways is the same.
 //!
-//! The fuzz target `soup_analysis` does the same with bytes that coverage leads (docs/fuzzing.md).
+//! The fuzz target `soup_analysis` does the same with bytes that coverage leads (CONTRIBUTING.md).
 //!
 //! Subjects: `analysis/reading.rs`, `analysis/time_order.rs`, `tcp/connection/acceptable.rs`, `tcp/outcome/mod.rs`,
 //! `tcp/requests/exchanges.rs`.
