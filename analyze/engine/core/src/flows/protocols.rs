@@ -75,7 +75,7 @@ impl Protocols {
         }
     }
 
-    /// By name, the most bytes first; `all` is what the files hold, of which the rest is TCP.
+    /// The most bytes first, then by name; `all` is what the files hold, of which the rest is TCP.
     pub fn finish(mut self, all: Amount) -> Vec<(Cow<'static, str>, Amount)> {
         self.end_row();
         let ip = self.ip.into_iter().map(|(number, amount)| (ip_name(number), amount));
@@ -90,7 +90,7 @@ impl Protocols {
         }
         list.push((Cow::Borrowed("tcp"), tcp));
         list.retain(|(_, amount)| amount.packets > 0);
-        list.sort_by_key(|(_, amount)| std::cmp::Reverse(amount.wire_bytes));
+        list.sort_by(|(name, one), (other, next)| (next.wire_bytes, name).cmp(&(one.wire_bytes, other)));
         list
     }
 }

@@ -1,8 +1,6 @@
 //! All datagram flows of a capture, found by their endpoints. Memory is bounded by the flows that are kept; what belongs to
 //! others is summed.
 
-use std::collections::HashMap;
-
 use crate::decode::batch::OtherAt;
 use crate::decode::icmp::IcmpError;
 use crate::decode::numbers::protocol;
@@ -13,6 +11,7 @@ use crate::flows::layouts::Scheme;
 use crate::flows::numbers::Numbers;
 use crate::flows::passings::Passings;
 use crate::flows::protocols::Amount;
+use crate::keyed::KeyedMap;
 use crate::quic::state::{Datagram, QuicState};
 use crate::read::record::Record;
 use crate::secrets::SharedKeys;
@@ -28,7 +27,7 @@ const MOST_FOLLOWED: usize = 1 << 14;
 #[derive(Debug, Default)]
 pub struct Flows {
     list: Vec<Flow>,
-    by_key: HashMap<Key, u32>,
+    by_key: KeyedMap<Key, u32>,
     /// Key and place of the last packet's flow: most belong to the one before.
     last: Option<(Key, u32)>,
     followed: usize,
