@@ -161,7 +161,7 @@ impl Analysis {
     /// The datagrams one by one, if they were asked for: times (numbers of 64 bits), digests (64), numbers of flows (32), and whether
     /// the flow's client sent them (8), all little-endian; bytes of the payload that the shortest capture holds, and how many
     /// datagrams are not kept.
-    #[expect(clippy::type_complexity, reason = "Python unpacks it")]
+    #[allow(clippy::type_complexity, reason = "Python unpacks it")]
     fn datagrams<'py>(&self, py: Python<'py>) -> Option<([Bound<'py, PyBytes>; 4], Option<u32>, u64)> {
         let flows = &self.inner.datagrams.flows;
         let passings = flows.passings()?;
