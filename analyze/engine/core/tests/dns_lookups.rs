@@ -179,6 +179,31 @@ fn messages_over_tcp_are_read_whatever_their_segments() {
 }
 
 #[test]
+fn an_answer_without_all_its_fragments_is_counted_with_its_question() {
+    let records: Vec<Vec<u8>> = (0..90).map(|number| record(ASKED, A, &[192, 0, 2, number])).collect();
+    let whole = datagram(true, &answer(7, "big.example", A, &records));
+    let payload = &whole[34..];
+    let piece = |field: u16, part: &[u8]| {
+        let mut ip = frames::ipv4_with(&[], field, 17, part);
+        ip[12..20].rotate_left(4);
+        frames::ethernet(0x0800, &ip)
+    };
+    let first = piece(0x2000, &payload[..800]);
+    let asked = |id| datagram(false, &query(id, "big.example", A));
+    let analysis = |frames: &[Frame]| analysis_of(frames, &Options::default());
+    let cut = analysis(&[at(0.0, &asked(7)), at(20.0, &first)]);
+    let [one] = &cut.resolutions.list[..] else { panic!("one name") };
+    assert_eq!((one.fragments_lost, one.is_unanswered()), (1, true));
+    let other = analysis(&[at(0.0, &asked(8)), at(20.0, &first)]);
+    assert_eq!(other.resolutions.list[0].fragments_lost, 0, "an answer to another question");
+    let complete = analysis(&[at(0.0, &asked(7)), at(20.0, &first), at(21.0, &piece(100, &payload[800..]))]);
+    let [one] = &complete.resolutions.list[..] else { panic!("one name") };
+    assert_eq!((one.fragments_lost, one.is_unanswered()), (0, false));
+    let text = json_of(&cut);
+    assert!(text.contains("\"fragments_lost\":1,"), "{text}");
+}
+
+#[test]
 fn several_threads_give_the_same_lookups() {
     let frames: Vec<Frame> = (0..2000_u16)
         .flat_map(|number| {

@@ -42,6 +42,7 @@ impl Others {
 
     /// Fragments that never became a datagram are counted, too.
     pub fn end_fragments(&mut self, reassembler: &Reassembler) {
+        self.lookups.cut_answers(reassembler.beginnings());
         let [packets, wire_bytes] = reassembler.given_up();
         self.protocols.add_unread(Undecoded::FragmentIncomplete, Amount { packets, wire_bytes });
     }

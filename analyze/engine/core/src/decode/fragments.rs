@@ -5,8 +5,10 @@
 //! segment; no input makes it hold more than the bounds below.
 
 use std::collections::{HashMap, VecDeque};
+use std::net::IpAddr;
 
 use crate::decode::ip_header::{Fragment, Key, LONGEST_DATAGRAM};
+use crate::decode::numbers::protocol;
 use crate::decode::other::Other;
 use crate::decode::reason::{CountsByInput, Undecoded};
 use crate::decode::walk;
@@ -32,6 +34,23 @@ const MAXIMUM_PIECES: usize = 2048;
 
 /// Fragmented datagrams within fragmented datagrams that are followed.
 const MAXIMUM_NESTING: usize = 8;
+
+/// UDP datagrams given up whose beginnings are kept.
+const MAXIMUM_BEGINNINGS: usize = 1024;
+
+/// Bytes that are kept of each.
+const BEGINNING_BYTES: usize = 320;
+
+/// What came of a UDP datagram of which other fragments did not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Beginning {
+    /// Number of the input file.
+    pub input: u16,
+    /// Source and destination.
+    pub addresses: [IpAddr; 2],
+    /// Header and content of UDP.
+    pub bytes: Vec<u8>,
+}
 
 /// A stretch of a datagram's payload.
 #[derive(Debug)]
@@ -115,6 +134,18 @@ impl Partial {
         gaps
     }
 
+    /// Of UDP, if the first fragment came.
+    fn beginning(&self, input: u16) -> Option<Beginning> {
+        let first = self.pieces.first().filter(|piece| piece.start == 0 && self.protocol == protocol::UDP)?;
+        let addresses = match self.version {
+            4 => [12, 16].map(|at| Some(IpAddr::from(*self.header.get(at..)?.first_chunk::<4>()?))),
+            _ => [8, 24].map(|at| Some(IpAddr::from(*self.header.get(at..)?.first_chunk::<16>()?))),
+        };
+        let [source, destination] = addresses;
+        let bytes = first.data.get(..BEGINNING_BYTES).unwrap_or(&first.data).to_vec();
+        Some(Beginning { input, addresses: [source?, destination?], bytes })
+    }
+
     fn complete(&self) -> bool {
         self.end.is_some_and(|end| !self.header.is_empty() && self.gaps(0, end).is_empty())
     }
@@ -189,6 +220,7 @@ pub struct Reassembler {
     joined: u64,
     given_up_frames: u64,
     given_up_bytes: u64,
+    beginnings: Vec<Beginning>,
 }
 
 impl Reassembler {
@@ -215,6 +247,12 @@ impl Reassembler {
     #[must_use]
     pub fn given_up(&self) -> [u64; 2] {
         [self.given_up_frames, self.given_up_bytes]
+    }
+
+    /// Beginnings of UDP datagrams that never were complete, the first of them.
+    #[must_use]
+    pub fn beginnings(&self) -> &[Beginning] {
+        &self.beginnings
     }
 
     /// Datagrams that wait for more fragments.
@@ -358,6 +396,9 @@ impl Reassembler {
             counts.add(key.input, Undecoded::FragmentIncomplete, count);
             self.given_up_frames += count;
             self.given_up_bytes += u64::from(wire_length);
+            if self.beginnings.len() < MAXIMUM_BEGINNINGS {
+                self.beginnings.extend(partial.beginning(key.input));
+            }
         }
     }
 

@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 
+use crate::decode::fragments::Beginning;
 use crate::decode::icmp::IcmpError;
 use crate::decode::numbers::DNS_PORT;
 use crate::decode::other::Other;
@@ -86,6 +87,8 @@ pub struct Lookup {
     pub frames: [Option<u32>; 2],
     /// An ICMP error came instead: its type and code.
     pub refused: Option<[u8; 2]>,
+    /// Answers of which fragments did not come.
+    pub fragments_lost: u32,
     /// The answer, or the question.
     pub message: Message,
 }
@@ -179,6 +182,7 @@ impl Lookups {
             transport,
             frames: [Some(frame), None],
             refused: None,
+            fragments_lost: 0,
             message,
         };
         match self.keep(lookup) {
@@ -231,6 +235,7 @@ impl Lookups {
             transport,
             frames: [None, Some(frame)],
             refused: None,
+            fragments_lost: 0,
             message,
         };
         self.counts.answers_not_kept += u64::from(self.keep(lookup).is_none());
@@ -245,6 +250,25 @@ impl Lookups {
             if ends == (client, error.ports[0], resolver) && asked.answered_ns.is_none() {
                 asked.refused.get_or_insert([error.kind, error.code]);
             }
+        }
+    }
+
+    /// Answers came in part: their first fragments, at the end of all inputs.
+    pub fn cut_answers(&mut self, beginnings: &[Beginning]) {
+        let mut cut: HashMap<Key, u32> = HashMap::new();
+        for Beginning { input, addresses: [from, to], bytes } in beginnings {
+            let Some((header, message)) = bytes.split_first_chunk::<8>() else { continue };
+            let ports = [u16::from_be_bytes([header[0], header[1]]), u16::from_be_bytes([header[2], header[3]])];
+            let answer = read_message(message, true).filter(|message| message.response && ports[0] == DNS_PORT);
+            let Some(answer) = answer else { continue };
+            *cut.entry(([*to, *from], [ports[1], ports[0]], answer.id, *input)).or_default() += 1;
+        }
+        if cut.is_empty() {
+            return;
+        }
+        for asked in &mut self.list {
+            let key = ([asked.client, asked.resolver], [asked.client_port, DNS_PORT], asked.message.id, asked.input);
+            asked.fragments_lost += cut.remove(&key).unwrap_or(0);
         }
     }
 

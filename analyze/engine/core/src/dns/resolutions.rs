@@ -66,6 +66,8 @@ pub struct Resolution {
     pub truncated: bool,
     /// ICMP came instead of an answer: its type and code.
     pub refused: Option<[u8; 2]>,
+    /// Responses of which fragments did not come.
+    pub fragments_lost: u32,
     /// Addresses.
     pub answers: Vec<IpAddr>,
     /// Suffixes that were tried before in vain.
@@ -133,6 +135,7 @@ impl Resolution {
             rcode: None,
             truncated: false,
             refused: None,
+            fragments_lost: 0,
             answers: Vec::new(),
             searched: Vec::new(),
             searched_ns: 0,
@@ -176,6 +179,7 @@ impl Resolution {
         self.unanswered += lookup.tries - u32::from(lookup.answered_ns.is_some()).min(lookup.tries);
         self.truncated |= lookup.message.truncated;
         self.refused = self.refused.or(lookup.refused);
+        self.fragments_lost += lookup.fragments_lost;
         self.resolver = lookup.resolver;
         self.last_asked_ns = self.last_asked_ns.max(lookup.last_asked_ns);
         if self.frames.is_empty() {
@@ -218,6 +222,7 @@ impl Resolution {
         self.asked_ns = before.asked_ns;
         self.queries += before.queries;
         self.unanswered += before.unanswered;
+        self.fragments_lost += before.fragments_lost;
         if let Some(&first) = before.frames.first() {
             self.frames.insert(0, first);
             self.frames.truncate(1);

@@ -74,6 +74,7 @@ fn lookup(one: Option<&Resolution>, visitor: &mut impl Visitor) {
     visitor.exact_seconds(key!("waited_s"), one.and_then(|one| one.waited_ns));
     visitor.text(key!("rcode"), one.and_then(|one| one.rcode).map(code_name).as_deref());
     visitor.flag(key!("truncated"), one.map(|one| one.truncated));
+    visitor.integer(key!("fragments_lost"), one.map(|one| u64::from(one.fragments_lost)));
     let refused = one.into_iter().flat_map(|one| one.refused);
     visitor.records(key!("icmp_errors"), Some(refused), |error, visitor| {
         visitor.integer(key!("type"), error.map(|[kind, _]| u64::from(kind)));

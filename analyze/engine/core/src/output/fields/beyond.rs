@@ -23,6 +23,7 @@ pub(super) const LOOKUPS: Section = Section {
         .null("where nobody knows"),
         field("rcode", "`NOERROR`, `NXDOMAIN`, ...: of the answer that was used").null("without one"),
         field("truncated", "a response was cut, and asked for over TCP"),
+        field("fragments_lost", "responses whose first fragment came, and not all others"),
         field("icmp_errors", "an ICMP error that came instead of an answer"),
         field("icmp_errors[].type, icmp_errors[].code", "as in its header"),
         field("answers", "addresses"),
