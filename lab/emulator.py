@@ -33,6 +33,7 @@ from typing import Any
 from vmtrace.lab.fate_log import HEADER_BYTES, LONGEST_WAIT_NS, RECORD
 from vmtrace.lab.impairments import (
     BurstLoss,
+    CoDel,
     Decision,
     DelayStep,
     DirectionState,
@@ -266,6 +267,8 @@ def impairments_from_json(document: Mapping[str, Any]) -> Impairments:
         values["burst_loss"] = BurstLoss(**values["burst_loss"])
     if values.get("token_bucket"):
         values["token_bucket"] = TokenBucket(**values["token_bucket"])
+    if values.get("codel"):
+        values["codel"] = CoDel(**values["codel"])
     if values.get("spikes"):
         values["spikes"] = Spikes(**values["spikes"])
     values["delay_steps"] = tuple(DelayStep(**step) for step in values.get("delay_steps", ()))

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 
 _NS = 1_000_000_000
+_DROPS_KEPT, _RECENT_INTERVALS = 2, 16
+"""CoDel goes on with nearly as many drops as it had, if it dropped lately (RFC 8289 section 5.4)."""
 
 
 class Fate(IntEnum):
@@ -66,6 +68,15 @@ class TokenBucket:
 
 
 @dataclass(frozen=True, slots=True)
+class CoDel:
+    """The bottleneck's queue is managed (RFC 8289): it drops, or marks, while packets have waited too long for an interval."""
+
+    target_s: float = 0.005
+    interval_s: float = 0.1
+    marks: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Hold:
     """A blackout from `start_s` after the first packet of the run: packets wait and leave in order, or are lost."""
 
@@ -109,6 +120,7 @@ class Impairments:
     spare_first: int = 0
     spikes: Spikes | None = None
     delay_steps: tuple[DelayStep, ...] = ()
+    codel: CoDel | None = None
 
 
 @dataclass(slots=True)
@@ -138,6 +150,10 @@ class DirectionState:
     _last_due_ns: int = 0
     _tokens: float = 0.0
     _tokens_ns: int = 0
+    _above_until_ns: int = 0
+    _drops: int = 0
+    _dropping: bool = False
+    _next_drop_ns: int = 0
     _streams: dict[str, random.Random] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -177,7 +193,10 @@ class DirectionState:
         if not spared and chance.lost is not None:
             return Decision(chance.lost)
         if settings.rate_bps:
-            leaves_ns = self._through_queue(leaves_ns, length_bytes)
+            is_due = settings.codel is not None and self._codel_is_due(settings.codel, leaves_ns)
+            chance.marked |= is_due
+            is_dropped = is_due and settings.codel is not None and not settings.codel.marks
+            leaves_ns = -1 if is_dropped else self._through_queue(leaves_ns, length_bytes)
             if leaves_ns < 0:
                 return Decision(Fate.LOST_QUEUE)
         fate, due_ns = self._delay(leaves_ns, chance, spared)
@@ -241,6 +260,27 @@ class DirectionState:
             return -1
         self._queue_free_ns = free_ns + round(length_bytes / rate)
         return self._queue_free_ns
+
+    def _codel_is_due(self, codel: CoDel, now_ns: int) -> bool:
+        """By the time that this packet would wait: a queue that is modelled ahead of time knows it at once (RFC 8289 section 5)."""
+        interval_ns = codel.interval_s * _NS
+        if self._queue_free_ns - now_ns < codel.target_s * _NS:
+            self._above_until_ns, self._dropping = 0, False
+            return False
+        if not self._above_until_ns:
+            self._above_until_ns = now_ns + round(interval_ns)
+        if not self._dropping:
+            if now_ns < self._above_until_ns:
+                return False
+            is_recent = self._drops > _DROPS_KEPT and now_ns - self._next_drop_ns < _RECENT_INTERVALS * interval_ns
+            self._dropping, self._drops = True, self._drops - _DROPS_KEPT if is_recent else 1
+            self._next_drop_ns = now_ns + round(interval_ns / self._drops**0.5)
+            return True
+        if now_ns < self._next_drop_ns:
+            return False
+        self._drops += 1
+        self._next_drop_ns += round(interval_ns / self._drops**0.5)
+        return True
 
     def _delay(self, leaves_ns: int, chance: _Chance, spared: bool) -> tuple[Fate, int]:
         settings = self.settings

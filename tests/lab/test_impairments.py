@@ -10,6 +10,7 @@ from scapy.layers.inet6 import IPv6
 
 from vmtrace.lab.impairments import (
     BurstLoss,
+    CoDel,
     Decision,
     DirectionState,
     Fate,
@@ -95,6 +96,23 @@ def test_full_queue_loses_what_does_not_fit() -> None:
     decisions = decide(Impairments(rate_bps=12e6, queue_bytes=4500), 5, spacing_ns=0)
     assert [decision.fate for decision in decisions[3:]] == [Fate.LOST_QUEUE] * 2
     assert lost_numbers(decisions) == [3, 4]
+
+
+@pytest.mark.parametrize("marks", [False, True])
+def test_codel_drops_or_marks_what_waits_too_long_for_an_interval(marks: bool) -> None:
+    settings = Impairments(rate_bps=12e6, codel=CoDel(marks=marks))
+    # A packet of a millisecond every 0.9 ms: the queue waits 5 ms after 50 packets, and an interval later something is due.
+    decisions = decide(settings, 1000, spacing_ns=MS * 9 // 10)
+    due = [number for number, one in enumerate(decisions) if one.fate.lost or one.marked]
+    assert due[0] == pytest.approx(50 + 111, abs=3)
+    assert due[1] - due[0] == pytest.approx(111, abs=2)
+    assert due[2] - due[1] == pytest.approx(111 / 2**0.5, abs=2)
+    assert all(one.fate.lost != marks for one in (decisions[number] for number in due))
+
+
+def test_codel_leaves_a_short_queue_alone() -> None:
+    decisions = decide(Impairments(rate_bps=12e6, codel=CoDel()), 1000, spacing_ns=MS * 11 // 10)
+    assert not lost_numbers(decisions)
 
 
 def test_policer_passes_its_burst_then_its_rate() -> None:
