@@ -153,11 +153,12 @@ fn single_segments_that_end_what_was_written_are_no_sure_send_buffer_s_though_ea
 
 #[test]
 fn what_a_queue_of_the_host_keeps_back_may_be_a_narrow_path_as_well() {
-    // Even as pacing, and handed down 5 ms before, while acknowledgements come all the time.
+    // Even as pacing, two by two at a fixed clock: a shaper of the host may do that. Then handed down 5 ms before, while acknowledgements
+    // come all the time.
     let begins = |at: usize| 2.5 * at as f64;
     let sends = Sends { count: 3000, segments: 2, pushed: false, begins_ms: &begins, ..Sends::default() };
     let (factor, confidence) = sends.verdict(true).expect("long enough");
-    assert!(factor == Factor::SendBuffer && confidence > 0.8, "{factor:?} {confidence}");
+    assert!(factor == Factor::SendBuffer && confidence <= 0.5, "{factor:?} {confidence}");
     let (factor, confidence) = Sends { waits_ms: 5.0, ..sends }.verdict(true).expect("long enough");
     assert!(factor == Factor::BottleneckBandwidth || confidence <= 0.5, "{factor:?} {confidence}");
 }

@@ -206,7 +206,19 @@ fn without_round_trip_or_rate_nothing_is_predicted() {
         assert_eq!(predict(&nothing, Change::TwiceWindow), Err(Unpredicted::PathUnknown));
     }
     let reached = Seen { trains: None, reference_bytes_s: Some(2e6), ..seen(&runs) };
-    assert_eq!(predict(&reached, Change::TwiceWindow), Err(Unpredicted::RateUnknown));
+    assert_eq!(predict(&reached, Change::BusyApplication), Err(Unpredicted::RateUnknown));
+}
+
+#[test]
+fn twice_a_window_is_at_most_twice_where_nothing_shows_the_path() {
+    let runs = limited(Factor::ReceiverWindow, 5_000_000);
+    let spread = Some(TrainRates { short_bytes_s: 1.3e6, long_bytes_s: Some(1.3e6) });
+    for trains in [None, spread] {
+        let reached = Seen { trains, reference_bytes_s: Some(2e6), ..seen(&runs) };
+        let twice = predict(&reached, Change::TwiceWindow).unwrap();
+        assert_eq!((twice.bound, twice.low_bps), (Bound::AtMost, twice.now_bps));
+        assert!((1.5..2.1).contains(&(twice.goodput_bps / twice.now_bps)), "{twice:?}");
+    }
 }
 
 #[test]

@@ -54,6 +54,9 @@ fn totals(requests: Option<&RequestSummary>, visitor: &mut impl Visitor) {
     visitor.exact_seconds(key!("request_s"), nanoseconds(totals.map(|totals| totals.request_ns)));
     visitor.exact_seconds(key!("first_byte_s"), nanoseconds(totals.map(|totals| totals.first_byte_ns)));
     visitor.exact_seconds(key!("response_s"), nanoseconds(totals.map(|totals| totals.response_ns)));
+    let retransmitting_ns = requests.map(|requests| requests.retransmitting_ns);
+    visitor.exact_seconds(key!("retransmitting_s"), nanoseconds(retransmitting_ns));
+    visitor.exact_seconds(key!("between_s"), nanoseconds(requests.map(|requests| requests.longest.between_ns)));
     visitor
         .exact_seconds(key!("server_loop_s"), nanoseconds(requests.and_then(|requests| requests.server_loop_ns.get())));
     quantiles(requests.map_or([None; 2], |requests| requests.longest.quantiles()), visitor);

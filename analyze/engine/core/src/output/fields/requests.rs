@@ -27,6 +27,8 @@ pub(super) const REQUEST_TOTALS: Section = Section {
         field("request_bytes, response_bytes", "of all"),
         field("handshake_s, tls_s", "the two handshakes").null("if there was none, or it was not captured"),
         field("request_s, first_byte_s, response_s", "sums over all exchanges"),
+        field("retransmitting_s", "of `first_byte_s`, what passed while requests were retransmitted"),
+        field("between_s", "from the end of each response to the next request"),
         field(
             "server_loop_s",
             "shortest round trip from the capture point to the server and back: what of each first byte is the path's",
@@ -35,7 +37,7 @@ pub(super) const REQUEST_TOTALS: Section = Section {
         field(FIRST_BYTE, "time to first byte of all exchanges").null("without exchanges"),
         field(DURATION, "duration of all exchanges").null("without exchanges"),
         field("largest_part", "the part with more than half of the time")
-            .values(|| vec!["handshake", "tls", "request", "first_byte", "response"])
+            .values(|| vec!["handshake", "tls", "request", "first_byte", "retransmission", "response", "between"])
             .null("if none has"),
         field("sentence", "the same in a sentence").null("without such a part"),
     ],

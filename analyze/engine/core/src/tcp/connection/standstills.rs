@@ -13,8 +13,7 @@ use crate::tcp::connection::connection::Connection;
 use crate::tcp::gaps::cause::Cause;
 use crate::tcp::gaps::rhythm::{SHORTEST_NS, Silence};
 use crate::tcp::gaps::undecided_gap::{Proved, Settled};
-use crate::tcp::limits::stall;
-use crate::tcp::limits::summary::LimitsSummary;
+use crate::tcp::limits::second_stage::Rhythm;
 
 /// A packet of `side` is the host's first for a while.
 #[inline(always)]
@@ -50,11 +49,14 @@ fn note_silence(connection: &mut Connection, packet: &Packet, side: usize, befor
     }
 }
 
-/// When the acknowledgement of two full segments was due here: what passed came to the host, and its answer back.
+/// When the acknowledgement of two full segments was due here: what passed came to the host, and its answer back. With the window used up
+/// none is: a kernel whose reader does not make room cannot move it, and acknowledges when a timer, or the reader, lets it
+/// (Linux: `__tcp_ack_snd_check`).
 fn acknowledgement_due_ns(connection: &Connection, side: usize) -> Option<i64> {
     let peer = &connection.directions[1 - side];
     let loop_ns = connection.loops_ns[side]?;
-    let segments = peer.live.as_deref()?.segments.unacknowledged_below(peer.max);
+    let live = peer.live.as_deref().filter(|live| !live.view.is_limited_now())?;
+    let segments = live.segments.unacknowledged_below(peer.max);
     let mut whole = segments.filter(|segment| segment.length >= u32::from(segment.segment_size.max(1)));
     let first = whole.next()?;
     let second = if first.wire_segments() > 1 { first } else { whole.next()? };
@@ -92,18 +94,15 @@ pub(crate) fn settle_pauses(connection: &mut Connection, limit_ns: Option<u64>) 
     }
 }
 
-/// The time in which it stalled is no other factor's.
-pub(crate) fn settle_limits(connection: &Connection, summary: &mut LimitsSummary) {
-    let Some(found) = connection.standstills.as_deref().and_then(|standstills| standstills.found.as_ref()) else {
-        return;
-    };
-    summary.stall_period_ns = u64::try_from(found.rhythm.period_ns).ok();
-    for &[start_ns, end_ns] in &found.stops_ns {
-        let settled = Settled { start_ns, end_ns, proved: Proved::Stall };
-        if connection.beside[found.host] {
-            stall::settle(summary, &settled);
-        } else {
-            stall::settle_empty(summary, &settled);
-        }
-    }
+/// The stops of a host that stalled in a rhythm.
+pub(crate) fn stops(connection: &Connection) -> Vec<Settled> {
+    let found = connection.standstills.as_deref().and_then(|standstills| standstills.found.as_ref());
+    let stops_ns = found.map_or(&[][..], |found| &found.stops_ns);
+    stops_ns.iter().map(|&[start_ns, end_ns]| Settled { start_ns, end_ns, proved: Proved::Stall }).collect()
+}
+
+/// The rhythm of these stops.
+pub(crate) fn rhythm<'a>(connection: &Connection, stops: &'a [Settled]) -> Option<Rhythm<'a>> {
+    let found = connection.standstills.as_deref()?.found.as_ref()?;
+    Some(Rhythm { period_ns: found.rhythm.period_ns, stops, is_beside: connection.beside[found.host] })
 }

@@ -22,10 +22,9 @@ use crate::tcp::gaps::totals::ClassifiedGap;
 use crate::tcp::gaps::watch;
 use crate::tcp::kernel::{ANSWER_NS, PAUSE_NS, SILENCE_NS};
 use crate::tcp::limits::inferred_window::InferredWindow;
-use crate::tcp::limits::moves;
 use crate::tcp::limits::rules::RoundRule;
+use crate::tcp::limits::second_stage::{Facts, reassign};
 use crate::tcp::limits::setup::Opening;
-use crate::tcp::limits::stall;
 use crate::tcp::limits::summary::LimitsSummary;
 use crate::tcp::limits::watch::{Around, FEWEST_DATA_PACKETS, close_round, cut_gap, finish, heard_of_all_ns};
 use crate::tcp::rtt::covering::Covering;
@@ -302,16 +301,21 @@ pub(crate) fn finish_limits(
     };
     let around = around(connection, side);
     let watchers = &mut connection.watchers[side];
-    let mut summary =
-        finish(&mut watchers.limits, &mut connection.directions[side], &around, opening, connection.end_ns, rules)?;
-    let settled = watchers.pauses.as_deref().map_or(&[][..], |pauses| &pauses.watch.settled);
-    settled.iter().for_each(|settled| stall::settle(&mut summary, settled));
-    standstills::settle_limits(connection, &mut summary);
-    if connection.advertised_shift(1 - side).is_none()
-        && let Some(window) = inferred_window(connection, side)
-    {
-        moves::take_inferred(&mut summary, window, connection.directions[side].loss.retransmitted == 0);
-    }
+    let (mut summary, ending) =
+        finish(&mut watchers.limits, &mut connection.directions[side], &around, connection.end_ns, rules)?;
+    let is_unscaled = connection.advertised_shift(1 - side).is_none();
+    let nothing_lost = connection.directions[side].loss.retransmitted == 0;
+    let stops = standstills::stops(connection);
+    let pauses = connection.watchers[side].pauses.as_deref();
+    let facts = Facts {
+        opening: Some(opening),
+        ending,
+        settled: pauses.map_or(&[][..], |pauses| &pauses.watch.settled),
+        rhythm: standstills::rhythm(connection, &stops),
+        inferred: inferred_window(connection, side).filter(|_| is_unscaled).map(|window| (window, nothing_lost)),
+        ..Facts::default()
+    };
+    reassign(&mut summary, &facts);
     Some(summary)
 }
 

@@ -13,6 +13,7 @@ use crate::tcp::limits::background::{
 use crate::tcp::limits::known::KnownRound;
 use crate::tcp::limits::round::Round;
 use crate::tcp::limits::share::Share;
+use crate::tcp::sender::pauses::ANSWER_NS;
 
 /// Rounds at one rate that show a bottleneck.
 const BOTTLENECK_ROUNDS: usize = 4;
@@ -27,6 +28,11 @@ const LONG_QUEUE_RATIO: f64 = 1.5;
 const EVEN_RATE: f64 = 0.1;
 
 const ROUNDS_WITH_LOSS: usize = 3;
+
+/// What comes at once leaves so much of a round without data, and is let go by so few acknowledgements.
+const MOST_OF_ROUND: f64 = 0.6;
+
+const ACKNOWLEDGEMENTS_AT_ONCE: u64 = 2;
 
 /// How much larger the flight and how much longer the round trip are in a round that probes.
 const PROBE_FLIGHT: f64 = 1.15;
@@ -56,18 +62,27 @@ pub fn is_full_behind_window(rounds: &[KnownRound], index: usize, background: &B
     let Some(round) = rounds.get(index).filter(|round| is_window_limited(round)) else { return false };
     let long = (LONG_QUEUE_RATIO * min_rtt_ns).max(min_rtt_ns + QUEUE_NS);
     let nearest = neighbours(rounds, index, BOTTLENECK_ROUNDS / 2);
-    // A path that is full never leaves the window closed and nothing in flight: that is a reader, and the time until it reads is in
-    // round trips.
+    // A path that is full never leaves the window closed and nothing in flight, and lets packet after packet pass: a window that is used
+    // up and opened all at once is a reader's, and the time until it reads is in round trips.
     let queued = |other: &KnownRound| {
         let own_pause_ns = own_pause_ns(other);
         other.least_rtt_ns.is_some_and(|least| least.saturating_sub(own_pause_ns) as f64 >= long)
             && !rests(other)
             && other.blocked_ns == 0
+            && !comes_at_once(other)
     };
     !round.tells_of_congestion()
         && nearest.len() >= BOTTLENECK_ROUNDS
         && nearest.iter().all(|other| other.tells_rate() && queued(other))
         && evenness(nearest.iter().map(KnownRound::rate_bytes_s)) < EVEN_RATE
+}
+
+/// A burst, and nothing for most of the round trip: away from the sender by its packets, at the sender by the acknowledgements that let
+/// them go.
+fn comes_at_once(round: &Round) -> bool {
+    let most = |time_ns: u64| time_ns as f64 >= MOST_OF_ROUND * round.duration_ns() as f64;
+    most(round.longest_gap_ns)
+        || most(round.pauses.paused_ns) && round.pauses.covered_ns <= ACKNOWLEDGEMENTS_AT_ONCE * ANSWER_NS as u64
 }
 
 /// The rate stays at its highest though a queue stands at the path's narrowest place.
@@ -117,6 +132,15 @@ pub fn has_standing_queue(rounds: &[KnownRound], index: usize, background: &Back
     let nearest = neighbours(rounds, index, BOTTLENECK_ROUNDS / 2);
     nearest.len() >= BOTTLENECK_ROUNDS
         && nearest.iter().all(|round| round.least_rtt_ns.is_some_and(|least| least as f64 >= long))
+}
+
+/// Even the shortest of its round trips was longer than the path's by what a short queue adds.
+pub fn shows_queue(round: &Round, background: &Background) -> bool {
+    let queued_from_ns = background.min_rtt_ns.map(|min_rtt_ns| {
+        let min_rtt_ns = min_rtt_ns as f64;
+        (STANDING_RATIO * min_rtt_ns).max(min_rtt_ns + QUEUE_NS)
+    });
+    round.least_rtt_ns.zip(queued_from_ns).is_some_and(|(least_ns, from_ns)| least_ns as f64 >= from_ns)
 }
 
 /// Where no round trip can be had (away from the sender, without timestamps), data that comes at one rate without a pause
@@ -256,15 +280,22 @@ fn evenness(values: impl Iterator<Item = f64> + Clone) -> f64 {
 mod tests {
     use super::*;
     use crate::tcp::limits::rules::tests::rounds;
+    use crate::tcp::sender::pauses::Pauses;
     use proptest::prelude::*;
 
     /// Whether the middle of nine rounds of 60 ms is full because the path is, whose shortest round trip is 20 ms: a full window, with
     /// nothing in flight for a part.
     fn full_behind_window(blocked_ns: u64) -> bool {
+        behind_window(Round { blocked_ns, ..Round::default() })
+    }
+
+    fn behind_window(Round { blocked_ns, longest_gap_ns, pauses, .. }: Round) -> bool {
         let round = Round {
             end_ns: 60_000_000,
             limited_ns: 50_000_000,
             blocked_ns,
+            longest_gap_ns,
+            pauses,
             delivered_bytes: 65_536,
             max_flight: 65_536,
             mean_flight: 65_000.0,
@@ -282,6 +313,17 @@ mod tests {
     fn a_window_that_a_queue_fills_is_the_path_s_and_one_that_closes_is_the_reader_s() {
         assert!(full_behind_window(0));
         assert!(!full_behind_window(5_000_000));
+    }
+
+    #[test]
+    fn a_window_that_opens_all_at_once_is_a_readers_seen_from_either_end() {
+        let pauses = |acknowledgements: u64| {
+            let covered_ns = acknowledgements * ANSWER_NS as u64;
+            Pauses { paused_ns: 50_000_000, answered_ns: 50_000_000, covered_ns, ..Pauses::default() }
+        };
+        assert!(!behind_window(Round { longest_gap_ns: 45_000_000, ..Round::default() }));
+        assert!(!behind_window(Round { pauses: pauses(1), ..Round::default() }));
+        assert!(behind_window(Round { pauses: pauses(20), longest_gap_ns: 3_000_000, ..Round::default() }));
     }
 
     proptest! {

@@ -3,10 +3,10 @@
 //!
 //! Rule: docs/verdict.md, "Waiting for credit".
 
-use crate::tcp::limits::background::{Background, SAME_SEGMENTS, any_window, is_window_limited, neighbours};
+use crate::tcp::limits::background::{Background, SAME_SEGMENTS, any_window, is_window_limited, neighbours, rests};
 use crate::tcp::limits::known::KnownRound;
 use crate::tcp::limits::round::Round;
-use crate::tcp::limits::send_buffer::is_send_buffer_limited;
+use crate::tcp::limits::send_buffer::{is_free, is_send_buffer_limited, leaves_no_queue};
 
 /// The longest message that gives credit or asks for the next piece: 13 bytes of HTTP/2, 48 of iSCSI, 117 of SMB, each perhaps
 /// within TLS.
@@ -28,8 +28,24 @@ const SAME_ROUNDS: usize = 6;
 /// within TLS, each in a record of its own.
 const LONGEST_CREDIT: u64 = 72;
 
+/// Bytes of a frame that gives credit: messages of several differ by that (RFC 9113 section 6.9).
+const CREDIT_FRAME: u64 = 13;
+
 /// Rounds on either side in which the peer gives credit while the flight stands at its ceiling.
 const FLOWING_REACH: usize = 4;
+
+/// Share of them that comes up to nearly the same ceiling, that gives credit, that goes on all the time, and that keeps as much in flight.
+const COMES_UP_SHARE: f64 = 0.65;
+
+const NEARLY_CEILING: f64 = 0.93;
+
+const GIVING_SHARE: f64 = 0.75;
+
+const MOVING_SHARE: f64 = 0.8;
+
+const STANDING_SHARE: f64 = 0.5;
+
+const STANDING_FLIGHT: f64 = 0.8;
 
 /// See the module.
 pub fn waits_for_credit(rounds: &[KnownRound], index: usize, _background: &Background) -> bool {
@@ -47,7 +63,36 @@ pub fn flows_with_credit(rounds: &[KnownRound], index: usize, background: &Backg
             && round.delivered_bytes >= TIMES_AS_MUCH * round.peer_bytes
             && round.max_flight >= SMALLEST_WINDOW
     };
-    neighbours(rounds, index, FLOWING_REACH).iter().all(gives) && is_send_buffer_limited(rounds, index, background)
+    let around = neighbours(rounds, index, FLOWING_REACH);
+    around.iter().all(gives) && is_send_buffer_limited(rounds, index, background)
+        || stands_at_credit(around, background)
+}
+
+/// The same where credit comes in larger portions now and smaller ones then: most rounds come up to one ceiling, and half of them stand
+/// at it. A congestion window that grows raises it.
+fn stands_at_credit(around: &[KnownRound], background: &Background) -> bool {
+    let Some(least_ns) = background.min_rtt_ns.filter(|_| background.no_loss_yet) else { return false };
+    let moves_on = |round: &KnownRound| {
+        round.turns == 0 && !rests(round) && round.delivered_bytes >= TIMES_AS_MUCH * round.peer_bytes
+    };
+    let ceiling = around.iter().map(|round| round.max_flight).max().unwrap_or(0);
+    let reaches =
+        |share: f64, flight: fn(&KnownRound) -> f64| move |round: &KnownRound| flight(round) >= share * ceiling as f64;
+    let share_of = |holds: &dyn Fn(&KnownRound) -> bool| {
+        around.iter().filter(|round| holds(round)).count() as f64 / around.len().max(1) as f64
+    };
+    let (earlier, later) = around.split_at(around.len() / 2);
+    let [before, after] = [earlier, later].map(|half| half.iter().map(|round| round.max_flight).max().unwrap_or(0));
+    let segment_bytes = around.first().map_or(0.0, |round| f64::from(round.segment_size));
+    around.len() > FLOWING_REACH
+        && ceiling >= SMALLEST_WINDOW
+        && around.iter().all(|round| !round.slow_start && is_free(round))
+        && share_of(&moves_on) >= MOVING_SHARE
+        && share_of(&|round| round.peer_bytes > 0) >= GIVING_SHARE
+        && share_of(&reaches(NEARLY_CEILING, |round| round.max_flight as f64)) >= COMES_UP_SHARE
+        && share_of(&reaches(STANDING_FLIGHT, |round| round.mean_flight)) >= STANDING_SHARE
+        && after as f64 - before as f64 <= SAME_SEGMENTS * segment_bytes
+        && leaves_no_queue(around, least_ns as f64)
 }
 
 fn is_given_credit(round: &Round) -> bool {
@@ -69,11 +114,19 @@ fn is_same_amount(window: &[KnownRound]) -> bool {
         let (least, most) = (amounts().min().unwrap_or(0), amounts().max().unwrap_or(0));
         (most - least) as f64 <= SAME_SEGMENTS * segment
     };
-    // A short message is credit where it is the same each time.
+    // A short message is credit where it is the same each time, but for a frame of credit more or less.
     let message = |round: &KnownRound| round.peer_bytes;
-    let is_one_message = window.windows(2).all(|pair| message(&pair[0]) == message(&pair[1]));
+    let differ_by_frames =
+        |pair: &[KnownRound]| message(&pair[0]).abs_diff(message(&pair[1])).is_multiple_of(CREDIT_FRAME);
+    let is_one_message = window.windows(2).all(differ_by_frames);
     let is_large = window.iter().all(|round| round.max_flight >= SMALLEST_WINDOW);
-    (is_large || is_one_message) && same(|round| round.max_flight) && same(|round| round.delivered_bytes)
+    // What is acknowledged at the end of one round may be counted in the next: over all of them as much is delivered as was let go.
+    let sum = |amount: fn(&KnownRound) -> u64| window.iter().map(amount).sum::<u64>();
+    let (delivered, let_go) = (sum(|round| round.delivered_bytes), sum(|round| round.max_flight));
+    let is_delivered = || delivered.abs_diff(let_go) as f64 <= 2.0 * SAME_SEGMENTS * segment;
+    (is_large || is_one_message)
+        && same(|round| round.max_flight)
+        && (same(|round| round.delivered_bytes) || is_delivered())
 }
 
 #[cfg(test)]
@@ -104,6 +157,56 @@ mod tests {
         assert!(waits(|_| 65_535, 13));
         assert!(waits(|number| 65_536 + number % 2 * 1448, 117));
         assert!(waits(|_| 16_384, 26), "a window of any size");
+    }
+
+    #[test]
+    fn a_frame_of_credit_more_and_a_segment_that_is_acknowledged_later_change_nothing() {
+        let round = |number: u64| Round {
+            max_flight: 16_460,
+            delivered_bytes: 16_460 + if number == 5 { 2896 } else { 0 } - if number == 6 { 2896 } else { 0 },
+            peer_bytes: 42 + number % 2 * CREDIT_FRAME,
+            turns: 1,
+            segment_size: 1448,
+            end_ns: 100_000_000,
+            ..Round::default()
+        };
+        let rounds: Vec<KnownRound> = (0..12).map(|number| round(number).into()).collect();
+        assert!(waits_for_credit(&rounds, 6, &Background::default()));
+    }
+
+    /// Whether the middle of nine rounds of 200 ms without a queue stands at a window whose credit flows: the most in flight and its mean,
+    /// in kilobytes, and the length of the peer's messages.
+    fn flows(of: impl Fn(u64) -> (u64, u64, u64)) -> bool {
+        let round = |number: u64| {
+            let (most, mean, peer_bytes) = of(number);
+            Round {
+                max_flight: most * 1000,
+                mean_flight: mean as f64 * 1000.0,
+                delivered_bytes: mean * 1000,
+                peer_bytes,
+                segment_size: 8948,
+                rtt_ns: Some(202_000_000),
+                least_rtt_ns: Some(200_000_000),
+                end_ns: 202_000_000,
+                ..Round::default()
+            }
+        };
+        let rounds: Vec<KnownRound> = (0..9).map(|number| round(number).into()).collect();
+        stands_at_credit(&rounds, &Background { min_rtt_ns: Some(200_000_000), no_loss_yet: true })
+    }
+
+    #[test]
+    fn a_flight_that_comes_up_to_one_ceiling_and_stands_there_waits_for_credit_that_flows() {
+        assert!(flows(|number| if number % 3 == 2 { (1400, 750, 900) } else { (2099, 1950, 500) }));
+        assert!(flows(|number| (2066 + number % 2 * 33, 2000, if number == 4 { 0 } else { 540 })));
+    }
+
+    #[test]
+    fn a_window_that_grows_a_writer_in_bursts_and_a_silent_peer_are_no_credit() {
+        assert!(!flows(|number| (1900 + 30 * number, 1800 + 30 * number, 500)), "grows");
+        assert!(!flows(|_| (2099, 1200, 500)), "drains");
+        assert!(!flows(|number| (if number % 2 == 0 { 2099 } else { 1500 }, 1900, 500)), "other amounts");
+        assert!(!flows(|_| (2099, 1950, 0)), "no credit");
     }
 
     #[test]

@@ -2,7 +2,6 @@
 
 use crate::tcp::events::factor::Factor;
 use crate::tcp::limits::background::{Background, REACH};
-use crate::tcp::limits::filled;
 use crate::tcp::limits::known::KnownRound;
 use crate::tcp::limits::marks::Marks;
 use crate::tcp::limits::plateau::{Counted, Plateau};
@@ -11,11 +10,10 @@ use crate::tcp::limits::round::{Meter, Round, Seen};
 use crate::tcp::limits::route::Route;
 use crate::tcp::limits::rules::RoundRule;
 use crate::tcp::limits::runs::{Run, Runs};
-use crate::tcp::limits::setup::Opening;
 use crate::tcp::limits::share::{CutGap, Share, Shares};
 use crate::tcp::limits::slow_start::SlowStart;
 use crate::tcp::limits::summary::LimitsSummary;
-use crate::tcp::limits::tally::{BufferRounds, FullRounds, WindowRounds};
+use crate::tcp::limits::tally::{BufferRounds, FullRounds, ReducedRounds, WindowRounds};
 use crate::tcp::limits::{application, bottleneck, rules, send_buffer};
 
 /// A round is judged no sooner than this after its end: causes of gaps come late.
@@ -50,6 +48,8 @@ pub struct Limits {
     window_rounds: WindowRounds,
     full_rounds: FullRounds,
     buffer_rounds: BufferRounds,
+    reduced_rounds: ReducedRounds,
+    turn_ways_ns: u64,
     marks: Marks,
     rates: Rates,
 }
@@ -120,6 +120,13 @@ impl Limits {
         let round: Round = *self.rounds[index];
         self.loss_seen |= round.tells_of_congestion();
         self.timed_rounds += u64::from(round.rtt_ns.is_some());
+        if let Some(before) = index.checked_sub(1).and_then(|before| self.rounds.get(before))
+            && round.tells_of_congestion()
+            && !before.tells_of_congestion()
+        {
+            self.reduced_rounds.all += 1;
+            self.reduced_rounds.queued += u64::from(bottleneck::shows_queue(before, &background));
+        }
         let mut counted = Counted::default();
         if factor == Factor::CongestionWindow {
             // What the whole connection knows: a way that seems longer may be a queue of others' that stands as evenly.
@@ -139,6 +146,10 @@ impl Limits {
             self.buffer_rounds.add(&round);
         }
         let parts = Parts::of(&round, factor);
+        if factor == Factor::Application && round.turns > 0 {
+            let ways_ns = u64::from(round.turns).saturating_mul(background.min_rtt_ns.unwrap_or(0));
+            self.turn_ways_ns += ways_ns.min(round.duration_ns().saturating_sub(round.idle_ns));
+        }
         for (factor, share) in parts.list() {
             self.shares[factor as usize].add(share);
             if factor == Factor::CongestionWindow {
@@ -263,13 +274,13 @@ impl Limits {
         self.runs.push(Run { start_ns: from, end_ns, factor, bytes, frames });
     }
 
-    /// Judges what is left. `opening` is what belongs to setup, before the first data or within it (TLS).
-    pub fn finish(mut self, opening: Opening, rules: &[RoundRule]) -> LimitsSummary {
+    /// Judges what is left.
+    pub fn finish(mut self, rules: &[RoundRule]) -> LimitsSummary {
         while self.settled < self.rounds.len() {
             self.settle(rules);
         }
         let (rounds, shortest_ns) = (self.rates.count(), self.route.shortest_ns());
-        let mut summary = LimitsSummary {
+        LimitsSummary {
             shares: self.shares,
             underlying: self.underlying,
             reference_bytes_s: self.rates.reference_bytes_s(),
@@ -280,13 +291,12 @@ impl Limits {
             window_rounds: self.window_rounds,
             full_rounds: self.full_rounds,
             buffer_rounds: self.buffer_rounds,
+            reduced_rounds: self.reduced_rounds,
+            turn_ways_ns: self.turn_ways_ns,
             marks: self.marks.into_list(),
             shortest_ns,
             ..LimitsSummary::default()
-        };
-        filled::take_filled(&mut summary, shortest_ns.unwrap_or(0));
-        summary.take_opening(opening);
-        summary
+        }
     }
 }
 

@@ -12,16 +12,11 @@
 //!                                          marks  frames along it, for evidence
 //!                                          tally  what the rounds of one factor say together, for the verdict
 //! share, rates   time and bytes of each factor; what a transfer reaches without a limit
-//! moves    what a time was counted for is known better later (stall: a gap that proves a stall, or none)
-//! filled   at the end: a path filled without a queue that shows it
-//! inferred_window  at the end: a window whose scale only the flight shows; after_data  the time after the last data
-//! held     at the end: a link that held its rate through losses; late_losses  that began when it was slower
-//! waits    at the end: pauses of applications that take turns, by their requests
-//! without_sack  at the end: repairs where SACK was not agreed
-//! path_mtu  at the end: repairs of what was too large for the path
-//! closed_unscaled  at the end: a window of unknown scale that was closed
-//! losses_at_once  at the end: losses that neither chance nor a queue explains
-//! bucket   what a token bucket had to do with it, known at the end; sharing  a limit of several connections
+//! moves    what a time was counted for is known better later
+//! second_stage  what is known better at the end: one list of rules, each in a file of its own
+//!     filled, after_data, stall, inferred_window, bucket, held, closed_unscaled, full_link, without_sack, waits,
+//!     http2_stalls, path_mtu, sharing
+//! late_losses, losses_at_once  losses that neither chance nor a queue explains
 //! summary  what stays of all this
 //! ```
 //!
@@ -36,7 +31,9 @@ pub(crate) mod bucket;
 pub(crate) mod closed_unscaled;
 pub mod credit;
 pub(crate) mod filled;
+pub(crate) mod full_link;
 pub(crate) mod held;
+pub(crate) mod http2_stalls;
 pub(crate) mod inferred_window;
 pub mod judge;
 pub mod known;
@@ -51,6 +48,7 @@ pub mod round;
 pub(crate) mod route;
 pub mod rules;
 pub mod runs;
+pub mod second_stage;
 pub mod send_buffer;
 pub mod setup;
 pub mod share;

@@ -58,6 +58,22 @@ pub(crate) fn move_time(summary: &mut LimitsSummary, (from, to): (Factor, Factor
     }
 }
 
+/// Between these times nothing was delivered, and it was `to`: what was delivered around them was so in less time.
+pub(crate) fn move_empty_time(
+    summary: &mut LimitsSummary,
+    to: Factor,
+    is_meant: impl Fn(Factor) -> bool,
+    between_ns: &[[i64; 2]],
+) {
+    let taken = rename_meant(summary, to, is_meant, between_ns);
+    for (factor, share) in Factor::ALL.into_iter().zip(taken) {
+        for shares in [&mut summary.shares, &mut summary.underlying] {
+            let moved = shares[factor as usize].take(Share { bytes: 0, ..share });
+            shares[to as usize].add(moved);
+        }
+    }
+}
+
 /// All of a factor was another one, as the whole connection shows.
 pub(crate) fn move_all(summary: &mut LimitsSummary, from: Factor, to: Factor) {
     for shares in [&mut summary.shares, &mut summary.underlying] {

@@ -7,7 +7,7 @@ use crate::tcp::limits::marks::{Mark, Marks};
 use crate::tcp::limits::runs::{Run, Runs};
 use crate::tcp::limits::setup::{Opening, move_to_setup};
 use crate::tcp::limits::share::{Share, Shares};
-use crate::tcp::limits::tally::{BufferRounds, FullRounds, WindowRounds};
+use crate::tcp::limits::tally::{BufferRounds, FullRounds, ReducedRounds, WindowRounds};
 use crate::tcp::loss::reductions::Reductions;
 use crate::tcp::rates::ack_trains::TrainRates;
 use crate::tcp::rates::delivered::DeliveredSeries;
@@ -27,6 +27,8 @@ pub struct LimitsSummary {
     pub syn_retransmitted_ns: Option<u64>,
     /// Time after the last data, to the end of the connection, in which nothing held it back.
     pub after_data_ns: u64,
+    /// Packets leave two by two, at a fixed clock.
+    pub leaves_in_pairs: bool,
     /// What seemed a send buffer leaves at a fixed clock.
     pub clocked: bool,
     /// The receiver's window, where only the flight shows its scale.
@@ -39,6 +41,10 @@ pub struct LimitsSummary {
     pub timed_rounds: u64,
     /// Those of them that the congestion window limited.
     pub window_rounds: WindowRounds,
+    /// Of the application's time, what its messages were on their way while both sides took turns.
+    pub turn_ways_ns: u64,
+    /// Those in which the window began to be reduced.
+    pub reduced_rounds: ReducedRounds,
     /// Those in which the path seemed to be full.
     pub full_rounds: FullRounds,
     /// What the rounds say that the send buffer seemed to limit.

@@ -55,3 +55,12 @@ impl BufferRounds {
         self.pauses.add(&round.pauses);
     }
 }
+
+/// Rounds in which something was lost or marked, and nothing right before.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct ReducedRounds {
+    /// How many.
+    pub all: u64,
+    /// A queue stood in the round before.
+    pub queued: u64,
+}

@@ -4,6 +4,7 @@
 
 use crate::tcp::events::factor::Factor;
 use crate::tcp::limits::moves::{move_time, rename};
+use crate::tcp::limits::runs::Run;
 use crate::tcp::limits::summary::LimitsSummary;
 use crate::tcp::requests::longest::Exchange;
 use crate::tcp::requests::summary::RequestSummary;
@@ -35,6 +36,22 @@ pub(crate) fn take_waits(summary: &mut LimitsSummary, requests: &RequestSummary,
     }
 }
 
+/// Of the time from requests to first bytes, what the client's repairs took, as far as exchanges are known one by one. `summary` is that
+/// of the client's data.
+pub(crate) fn retransmitting_ns(summary: &LimitsSummary, requests: &RequestSummary) -> u64 {
+    let spans = spans(requests, Factor::ServerWait);
+    let repairs = summary.runs.iter().filter(|run| is_repair(run.factor));
+    let within = |run: &Run| {
+        let of = |[from_ns, to_ns]: &[i64; 2]| run.end_ns.min(*to_ns).saturating_sub(run.start_ns.max(*from_ns));
+        spans.iter().map(|span| u64::try_from(of(span)).unwrap_or(0)).sum::<u64>()
+    };
+    repairs.map(within).sum()
+}
+
+fn is_repair(factor: Factor) -> bool {
+    matches!(factor, Factor::TimeoutWait | Factor::LossRecovery | Factor::SackNotAgreed | Factor::PathMtu)
+}
+
 fn turn_ns(summary: &LimitsSummary) -> u64 {
     summary.shares[Factor::Idle as usize].time_ns.saturating_sub(summary.after_data_ns)
 }
@@ -62,20 +79,18 @@ fn pauses(summary: &LimitsSummary, from: Factor) -> Vec<[i64; 2]> {
 /// Those of the exchanges that are known one by one.
 fn spans(requests: &RequestSummary, to: Factor) -> Vec<[i64; 2]> {
     let list = &requests.longest.list;
-    let ahead = |exchange: &Exchange, ns: u64| exchange.start.0.saturating_add(i64::try_from(ns).unwrap_or(i64::MAX));
     if to == Factor::ServerWait {
-        let of = |one: &Exchange| [one.request_ns, one.request_ns + one.first_byte_ns].map(|ns| ahead(one, ns));
+        let of = |one: &Exchange| [one.request_ns, one.request_ns + one.first_byte_ns].map(|ns| one.at_ns(ns));
         return list.iter().map(of).collect();
     }
     let all_listed = list.len() as u64 == requests.longest.totals.count;
-    let between = |pair: &[Exchange]| [ahead(&pair[0], pair[0].duration_ns()), pair[1].start.0];
+    let between = |pair: &[Exchange]| [pair[0].at_ns(pair[0].duration_ns()), pair[1].start.0];
     if all_listed { list.windows(2).map(between).collect() } else { Vec::new() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tcp::limits::runs::Run;
     use crate::tcp::limits::share::Share;
     use crate::tcp::requests::longest::Longest;
 
@@ -121,7 +136,8 @@ mod tests {
         }
         let loops = [Some(100_000_000).into(), Some(0).into()];
         let [client_loop_ns, server_loop_ns] = loops;
-        RequestSummary { longest, handshake_ns: None.into(), tls_ns: None.into(), server_loop_ns, client_loop_ns }
+        let (handshake_ns, tls_ns) = (None.into(), None.into());
+        RequestSummary { longest, handshake_ns, tls_ns, server_loop_ns, client_loop_ns, retransmitting_ns: 0 }
     }
 
     #[test]
@@ -151,6 +167,18 @@ mod tests {
         let seconds = |factor: Factor| summary.shares[factor as usize].time_ns as f64 / 1e9;
         assert_eq!([Factor::ClientWait, Factor::ServerWait].map(seconds), [1.0, 2.0]);
         assert_eq!([Factor::Idle, Factor::Application].map(seconds), [1.0, 0.1], "a message's way is nobody's wait");
+    }
+
+    #[test]
+    fn a_request_that_timers_repaired_waited_for_no_server() {
+        let mut summary = LimitsSummary::default();
+        for (start, end, factor) in [(0, 7, Factor::TimeoutWait), (7, 20, Factor::Idle), (20, 30, Factor::LossRecovery)]
+        {
+            let [start_ns, end_ns] = [start, end].map(|tenths: i64| tenths * SECOND / 10);
+            summary.runs.push(Run { start_ns, end_ns, factor, bytes: 0, frames: [1, 2] });
+        }
+        // Requests at 0 and 2.6 s, whose responses begin a second later.
+        assert_eq!(retransmitting_ns(&summary, &requests(SECOND as u64)), 1_100_000_000);
     }
 
     #[test]

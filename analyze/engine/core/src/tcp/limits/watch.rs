@@ -5,12 +5,10 @@
 use crate::tcp::direction::direction::Direction;
 use crate::tcp::events::retransmission::Trigger;
 use crate::tcp::gaps::totals::ClassifiedGap;
-use crate::tcp::limits::after_data;
 use crate::tcp::limits::after_data::Ending;
 use crate::tcp::limits::judge::Limits;
 use crate::tcp::limits::round::{Meter, Seen};
 use crate::tcp::limits::rules::RoundRule;
-use crate::tcp::limits::setup::Opening;
 use crate::tcp::limits::share::CutGap;
 use crate::tcp::limits::summary::LimitsSummary;
 
@@ -58,10 +56,9 @@ pub(crate) fn finish(
     limits: &mut Option<Box<Limits>>,
     direction: &mut Direction,
     around: &Around,
-    opening: Opening,
     end_ns: i64,
     rules: &[RoundRule],
-) -> Option<LimitsSummary> {
+) -> Option<(LimitsSummary, Option<Ending>)> {
     let last_ns = direction.last_data_ns;
     let idle_since_ns = |direction: &Direction| direction.live.as_deref().and_then(|live| live.view.idle_since_ns());
     // The last round is over when its data is acknowledged.
@@ -74,11 +71,8 @@ pub(crate) fn finish(
     let base = direction.base;
     let live = direction.live.as_deref_mut()?;
     let (trains, reductions) = (live.rates.ack_trains.rates(), std::mem::take(&mut live.loss.reductions).since(base));
-    let mut summary = LimitsSummary { trains, reductions, ..limits.take()?.finish(opening, rules) };
-    if let Some(ending) = Ending::of(direction, frame, end_ns) {
-        after_data::take_ending(&mut summary, &ending);
-    }
-    Some(summary)
+    let summary = LimitsSummary { trains, reductions, ..limits.take()?.finish(rules) };
+    Some((summary, Ending::of(direction, frame, end_ns)))
 }
 
 impl Limits {

@@ -115,6 +115,11 @@ impl Change {
         )
     }
 
+    /// It makes a window twice as large: where nothing shows the path, that bounds what it gives.
+    pub(crate) fn doubles_a_window(self) -> bool {
+        matches!(self, Self::TwiceWindow | Self::TwiceApplicationWindow | Self::TwiceBuffer)
+    }
+
     /// What the model gets wrong of the transfer as it was, it gets wrong of this, too.
     pub(crate) fn keeps_errors(self) -> bool {
         !matches!(self, Self::NoLoss | Self::RepairedAtOnce | Self::Warm | Self::WindowAtOnce | Self::NoBucket)

@@ -21,6 +21,12 @@ const PACED_SHARE: f64 = 0.8;
 
 const FASTER_THAN_PACED: f64 = 2.0;
 
+/// Share of the bytes from which on a transfer goes at the pace of a window.
+const SPREAD_SHARE: f64 = 0.5;
+
+/// Trains that are so much faster than a window show the path.
+const FASTER_THAN_WINDOW: f64 = 1.15;
+
 /// Long trains that are so much faster than what passed while the path was full show that it was not full all the time.
 const PAUSED: f64 = 1.2;
 
@@ -109,7 +115,8 @@ fn rate(seen: &Seen) -> Option<(Interval, bool)> {
     }
     let reached = seen.reference_bytes_s.unwrap_or(0.0);
     let Some(trains) = seen.trains else { return (reached > 0.0).then_some(([reached; 3], true)) };
-    if is_application_paced(seen, trains.short_bytes_s) || is_without_bursts(seen, trains.short_bytes_s, reached) {
+    let is_slow = is_application_paced(seen, trains.short_bytes_s) || is_paced_by_window(seen, trains.short_bytes_s);
+    if is_slow || is_without_bursts(seen, trains.short_bytes_s, reached) {
         return Some(([reached; 3], true));
     }
     let short = trains.short_bytes_s;
@@ -127,6 +134,19 @@ fn is_application_paced(seen: &Seen, short_bytes_s: f64) -> bool {
     let bytes = runs().map(|run| run.bytes).sum::<u64>() as f64;
     let time_s = runs().map(|run| run.duration_ns()).sum::<u64>() as f64 / 1e9;
     bytes >= PACED_SHARE * seen.bytes && short_bytes_s * time_s < FASTER_THAN_PACED * bytes
+}
+
+/// What a window lets pass comes back as it went, once it is spread over the round trip: trains show the window then, unless they are
+/// clearly faster.
+fn is_paced_by_window(seen: &Seen, short_bytes_s: f64) -> bool {
+    let runs = || seen.runs.iter().filter(|run| is_a_window(run.factor));
+    let bytes = runs().map(|run| run.bytes).sum::<u64>() as f64;
+    let time_s = runs().map(|run| run.duration_ns()).sum::<u64>() as f64 / 1e9;
+    bytes >= SPREAD_SHARE * seen.bytes && short_bytes_s * time_s < FASTER_THAN_WINDOW * bytes
+}
+
+fn is_a_window(factor: Factor) -> bool {
+    matches!(factor, Factor::ReceiverWindow | Factor::ApplicationWindow | Factor::Http2Window | Factor::SendBuffer)
 }
 
 /// What passed a second while a factor limited, pauses left out; none if that was too short a time.

@@ -18,6 +18,9 @@ const LEAST_GAIN: f64 = 1.05;
 /// The interval reaches so much beyond what the replays give.
 const MARGIN: f64 = 0.12;
 
+/// A path of which nothing shows the rate is replayed with so many times what was reached, where twice a window is asked for.
+const BEYOND_TWICE: f64 = 2.5;
+
 const KINDS: [Kind; 3] = [Kind::Cubic, Kind::Reno, Kind::Bbr];
 
 /// What the interval means.
@@ -88,12 +91,15 @@ impl Unpredicted {
 /// The rate of a transfer with a change.
 pub fn predict(seen: &Seen, change: Change) -> Result<Predicted, Unpredicted> {
     let is_known = seen.round_trip_s > 0.0 && seen.total_s > 0.0 && seen.bytes > 0.0 && seen.segment_bytes > 0.0;
-    let path = Path::of(seen).filter(|_| is_known).ok_or(Unpredicted::PathUnknown)?;
+    let mut path = Path::of(seen).filter(|_| is_known).ok_or(Unpredicted::PathUnknown)?;
     if change == Change::NoLoss && seen.policed {
         return Err(Unpredicted::RuledOut);
     }
     let total_s = duration_s(seen);
-    if path.rate_is_reached && change.needs_the_path() {
+    let is_beyond_sight = path.rate_is_reached && change.doubles_a_window();
+    if is_beyond_sight {
+        path.rate_bytes_s = path.rate_bytes_s.map(|bytes_s| BEYOND_TWICE * bytes_s);
+    } else if path.rate_is_reached && change.needs_the_path() {
         return Err(Unpredicted::RateUnknown);
     }
     let model = Model { seen, total_s, path, events: timeline(seen) };
@@ -107,14 +113,16 @@ pub fn predict(seen: &Seen, change: Change) -> Result<Predicted, Unpredicted> {
         return Err(Unpredicted::RuledOut);
     }
     let bound = match change {
+        _ if is_beyond_sight => Bound::AtMost,
         _ if path.rate_is_reached => Bound::AtLeast,
         change if change.meets_unseen_limits() => Bound::AtMost,
         _ => Bound::Exact,
     };
+    let low_bps = if is_beyond_sight { bps(total_s) } else { bps(high_s) * (1.0 - MARGIN) };
     Ok(Predicted {
         goodput_bps: bps(middle_s),
         now_bps: bps(total_s),
-        low_bps: bps(high_s) * (1.0 - MARGIN),
+        low_bps,
         high_bps: (bound != Bound::AtLeast).then(|| bps(low_s) * (1.0 + MARGIN)),
         bound,
     })

@@ -26,6 +26,11 @@ pub struct Exchange {
 }
 
 impl Exchange {
+    /// So long after its first byte.
+    pub fn at_ns(&self, after_ns: u64) -> i64 {
+        self.start.0.saturating_add(i64::try_from(after_ns).unwrap_or(i64::MAX))
+    }
+
     /// From the first byte of the request to the last of the response.
     pub fn duration_ns(&self) -> u64 {
         self.request_ns.saturating_add(self.first_byte_ns).saturating_add(self.response_ns)

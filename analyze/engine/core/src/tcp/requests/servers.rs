@@ -137,7 +137,7 @@ mod tests {
             });
         }
         let [handshake_ns, tls_ns, server_loop_ns, client_loop_ns] = [Measured::NONE; 4];
-        RequestSummary { longest, handshake_ns, tls_ns, server_loop_ns, client_loop_ns }
+        RequestSummary { longest, handshake_ns, tls_ns, server_loop_ns, client_loop_ns, retransmitting_ns: 0 }
     }
 
     #[test]

@@ -14,8 +14,12 @@ pub enum Part {
     Request,
     /// From the last byte of a request to the first of its response.
     FirstByte,
+    /// Of that, what retransmissions of the request took.
+    Retransmission,
     /// Sending responses.
     Response,
+    /// From the end of a response to the next request.
+    Between,
 }
 
 impl Part {
@@ -26,7 +30,9 @@ impl Part {
             Self::Tls => "tls",
             Self::Request => "request",
             Self::FirstByte => "first_byte",
+            Self::Retransmission => "retransmission",
             Self::Response => "response",
+            Self::Between => "between",
         }
     }
 }
@@ -44,24 +50,34 @@ pub struct RequestSummary {
     pub server_loop_ns: Measured,
     /// The same to the client: the part of each pause before a request that is the path's.
     pub client_loop_ns: Measured,
+    /// Of the time to first byte, what passed while the request was retransmitted.
+    pub retransmitting_ns: u64,
 }
 
 impl RequestSummary {
     /// Each part with its time, nanoseconds.
-    pub fn parts(&self) -> [(Part, u64); 5] {
+    pub fn parts(&self) -> [(Part, u64); 7] {
         let totals = &self.longest.totals;
+        let retransmitting_ns = self.retransmitting_ns.min(totals.first_byte_ns);
         [
             (Part::Handshake, self.handshake_ns.get().unwrap_or(0)),
             (Part::Tls, self.tls_ns.get().unwrap_or(0)),
             (Part::Request, totals.request_ns),
-            (Part::FirstByte, totals.first_byte_ns),
+            (Part::FirstByte, totals.first_byte_ns - retransmitting_ns),
+            (Part::Retransmission, retransmitting_ns),
             (Part::Response, totals.response_ns),
+            (Part::Between, self.longest.between_ns),
         ]
     }
 
-    /// All parts together; what passed between exchanges is in none.
+    /// All parts together.
     pub fn time_ns(&self) -> u64 {
         self.parts().iter().fold(0u64, |sum, (_, time_ns)| sum.saturating_add(*time_ns))
+    }
+
+    /// All that requests took, without what passed between them.
+    pub fn exchanges_ns(&self) -> u64 {
+        self.time_ns() - self.longest.between_ns.min(self.time_ns())
     }
 
     /// The part that took more than half of the time.
@@ -80,7 +96,8 @@ impl RequestSummary {
 
     /// Of the time to first byte, what the server's application took; none where the path's part is not known.
     pub fn server_wait_ns(&self) -> Option<u64> {
-        self.path_ns().map(|path_ns| self.longest.totals.first_byte_ns - path_ns)
+        self.path_ns()
+            .map(|path_ns| (self.longest.totals.first_byte_ns - path_ns).saturating_sub(self.retransmitting_ns))
     }
 
     /// From the end of a response to the next request, what the path took: one round trip to the client for each.
@@ -122,6 +139,7 @@ mod tests {
             tls_ns: Measured::NONE,
             server_loop_ns: Some(30).into(),
             client_loop_ns: Some(0).into(),
+            retransmitting_ns: 0,
         }
     }
 
@@ -131,6 +149,21 @@ mod tests {
         assert_eq!(largest(&summary(0, 400, 100)), Some(Part::FirstByte));
         assert_eq!(largest(&summary(0, 10, 10)), Some(Part::Handshake));
         assert_eq!(largest(&summary(200, 300, 100)), None);
+    }
+
+    #[test]
+    fn a_request_that_was_retransmitted_waited_for_no_server() {
+        let lost = RequestSummary { retransmitting_ns: 300, ..summary(0, 400, 0) };
+        assert_eq!(lost.largest(), Some((Part::Retransmission, 300)));
+        assert_eq!([summary(0, 400, 0).server_wait_ns(), lost.server_wait_ns()], [Some(370), Some(70)]);
+    }
+
+    #[test]
+    fn a_client_that_lets_time_pass_between_requests_has_the_largest_part() {
+        let mut requests = summary(0, 400, 100);
+        requests.longest.between_ns = 700;
+        assert_eq!(requests.largest(), Some((Part::Between, 700)));
+        assert_eq!(requests.exchanges_ns(), 600);
     }
 
     #[test]

@@ -18,7 +18,7 @@ use crate::tcp::kernel::{NO_ANSWER_NS, PACED_SEGMENTS};
 
 /// So long after an acknowledgement its answer comes at the latest, and after no larger part of the pause (one in so many): a
 /// kernel's own is immediate, and waking a writer takes less.
-const ANSWER_NS: i64 = 250_000;
+pub const ANSWER_NS: i64 = 250_000;
 
 const ANSWER_DIVISOR: i64 = 8;
 

@@ -6,12 +6,13 @@
 //!
 //! Rule: docs/verdict.md, "Shared limits".
 
+use crate::tcp::rates::series::{Bin, Series};
 use crate::tcp::shared_limits::groups::Flow;
 use crate::tcp::shared_limits::member::{FEWEST_CELLS, members};
 use crate::tcp::shared_limits::sum::{Sum, series, shares};
 use crate::tcp::token_bucket;
 use crate::tcp::token_bucket::bucket::{Delivered, Terms, TokenBucket};
-use crate::tcp::token_bucket::fit::median;
+use crate::tcp::token_bucket::fit::{median, quantile};
 
 /// Cells in which two of them or more were there.
 const FEWEST_SHARED_CELLS: usize = 8;
@@ -36,6 +37,18 @@ const SIGMAS: f64 = 3.0;
 
 /// Share of their time in which the network set their rates.
 const NETWORK_SHARE: f64 = 0.5;
+
+/// A policer drops such a share, while nine of ten stretches have round trips that are so much longer than the shortest at most; of so many.
+/// A link whose queue holds next to nothing does the same: it is no surer than that.
+const LEAST_DROPPED: f64 = 0.03;
+
+const LONG_RANK: f64 = 0.9;
+
+const MOST_LONGER: f64 = 1.05;
+
+const FEWEST_SEEN: usize = 20;
+
+const WITHOUT_QUEUE_CONFIDENCE: f64 = 0.8;
 
 /// How sure it is at least, and what each further sign adds.
 const CONFIDENCE: f64 = 0.7;
@@ -108,6 +121,17 @@ fn bucket_of(flows: &[&Flow]) -> Option<TokenBucket> {
     token_bucket::find(&sum, &shares(flows, &sum, |flow| &flow.usable), &terms)
 }
 
+/// Much of a transfer is lost, and no round trip is ever longer: a link that is full has a queue, a policer has none.
+fn drops_without_queue(series: &Series) -> bool {
+    let sum = |of: fn(&Bin) -> u32| series.bins.iter().map(|bin| f64::from(of(bin))).sum::<f64>();
+    let (lost, arrived) = (sum(|bin| bin.lost_bytes), sum(|bin| bin.arrived_bytes));
+    let loops_us = series.bins.iter().map(|bin| f64::from(bin.receiver_loop_us.max(bin.sender_loop_us)));
+    let seen: Vec<f64> = loops_us.filter(|loop_us| *loop_us > 0.0).collect();
+    let is_flat = quantile(&seen, 0.0).zip(quantile(&seen, LONG_RANK));
+    let is_flat = is_flat.is_some_and(|(least_us, long_us)| long_us <= MOST_LONGER * least_us);
+    lost >= LEAST_DROPPED * (lost + arrived) && seen.len() >= FEWEST_SEEN && is_flat
+}
+
 /// The sum stands at one rate as long as there are two of them.
 fn from_the_beginning(sum: &Sum, flows: &[&Flow]) -> Option<Flat> {
     let members = members(sum, |members, cell| sum.there(members, cell) > 1);
@@ -126,8 +150,10 @@ fn from_the_beginning(sum: &Sum, flows: &[&Flow]) -> Option<Flat> {
     let bytes = |wanted: fn(&Flow) -> bool| -> f64 {
         members.iter().map(|&member| flows[member]).filter(|flow| wanted(flow)).map(|flow| flow.bytes).sum()
     };
+    let drops = members.iter().all(|&member| drops_without_queue(&flows[member].series));
+    let confidence = if drops { confidence.min(WITHOUT_QUEUE_CONFIDENCE) } else { confidence };
     Some(Flat {
-        is_bucket: 2.0 * bytes(|flow| flow.has_bucket) > bytes(|_| true),
+        is_bucket: drops || 2.0 * bytes(|flow| flow.has_bucket) > bytes(|_| true),
         members,
         rate_bps: level * 8.0 / sum.cell_s(),
         burst_bytes: None,

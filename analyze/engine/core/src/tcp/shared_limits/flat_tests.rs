@@ -171,3 +171,23 @@ fn groups_are_of_two_or_more_with_a_host_in_common() {
     assert_eq!(groups(&flows, Role::Receiver), [vec![0, 1, 3]]);
     assert_eq!(groups(&flows, Role::Pair), [vec![0, 1]]);
 }
+
+/// Four that share a rate, and of what kind that is: a tenth of all is lost, and round trips are so long.
+fn with_losses(loop_us: impl Fn(usize) -> u32) -> Option<Flat> {
+    let mut flows = sharing(5, 4, 500, |_| RATE);
+    for flow in &mut flows {
+        for (number, bin) in flow.series.bins.iter_mut().enumerate() {
+            bin.lost_bytes = bin.arrived_bytes / 10;
+            bin.receiver_loop_us = loop_us(number);
+        }
+    }
+    found(&flows)
+}
+
+#[test]
+fn a_rate_that_loses_much_and_never_has_a_queue_is_a_policers() {
+    let kind = |flat: Option<Flat>| flat.map(|flat| (flat.is_bucket, flat.confidence <= 0.8));
+    assert_eq!(kind(with_losses(|_| 12_000)), Some((true, true)));
+    let queued = kind(with_losses(|number| 12_000 + 20 * (number % 100) as u32));
+    assert_ne!(queued.map(|(is_bucket, _)| is_bucket), Some(true));
+}

@@ -20,7 +20,7 @@ use std::collections::HashSet;
 
 use crate::tcp::events::factor::Factor;
 use crate::tcp::events::sharing::Sharing;
-use crate::tcp::limits::sharing::take_sharing;
+use crate::tcp::limits::second_stage::{Facts, reassign};
 use crate::tcp::shared_limits::flat::Flat;
 use crate::tcp::shared_limits::groups::{Flow, Role, flows, groups};
 use crate::tcp::shared_limits::sum::Sum;
@@ -111,7 +111,7 @@ pub fn give(connections: &mut [Box<ConnectionSummary>], given: &[Given]) {
         connection.directions[side].token_bucket.take_if(|bucket| is_part(bucket.sustained_bps));
         let limits = connection.judgement.as_deref_mut().and_then(|judgement| judgement.limits[side].as_deref_mut());
         if let Some(limits) = limits {
-            take_sharing(limits, sharing, left_bytes_s);
+            reassign(limits, &Facts { sharing: Some((sharing, left_bytes_s)), ..Facts::default() });
         }
     }
 }

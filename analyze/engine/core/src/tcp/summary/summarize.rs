@@ -14,11 +14,10 @@ use crate::tcp::connection::watching;
 use crate::tcp::direction::direction::{Direction, direction_and_peer};
 use crate::tcp::direction::segment_size;
 use crate::tcp::events::bounds::BoundsReached;
-use crate::tcp::events::factor::Factor;
 use crate::tcp::events::offer::Scaling;
-use crate::tcp::limits::moves::move_all;
 use crate::tcp::limits::rules::RoundRule;
-use crate::tcp::limits::waits::take_waits;
+use crate::tcp::limits::second_stage::{Facts, reassign};
+use crate::tcp::limits::waits::retransmitting_ns;
 use crate::tcp::requests::exchanges::Reason;
 use crate::tcp::requests::summary::RequestSummary;
 use crate::tcp::stats::compact::Measured;
@@ -113,15 +112,22 @@ pub fn summary_of(connection: &mut Connection, environment: &Environment) -> Box
 
 /// What messages say of the limits: whose pauses they were, and whose window. `is_http2` is known by its preface.
 fn take_messages(summary: &mut ConnectionSummary, is_http2: bool) {
-    let ConnectionSummary { details, judgement, .. } = summary;
-    if let (Some(requests), Some(judgement)) = (details.as_deref().and_then(|all| all.requests.as_ref()), judgement) {
-        for (side, limits) in judgement.limits.iter_mut().enumerate() {
-            limits.iter_mut().for_each(|limits| take_waits(limits, requests, side));
-        }
+    let ConnectionSummary { details, judgement, tls, .. } = summary;
+    let Some(judgement) = judgement.as_deref_mut() else { return };
+    if let Some(requests) = details.as_deref_mut().and_then(|all| all.requests.as_mut()) {
+        let of_client = judgement.limits[0].as_deref();
+        requests.retransmitting_ns = of_client.map_or(0, |limits| retransmitting_ns(limits, requests));
     }
-    if is_http2 || summary.tls.as_deref().is_some_and(|tls| tls.alpn.as_deref() == Some("h2")) {
-        let limits = summary.judgement.iter_mut().flat_map(|judgement| &mut judgement.limits).flatten();
-        limits.for_each(|limits| move_all(limits, Factor::ApplicationWindow, Factor::Http2Window));
+    let details = details.as_deref();
+    let is_http2 = is_http2 || tls.as_deref().is_some_and(|tls| tls.alpn.as_deref() == Some("h2"));
+    for (side, limits) in judgement.limits.iter_mut().enumerate() {
+        let facts = Facts {
+            requests: details.and_then(|all| all.requests.as_ref()).map(|requests| (requests, side)),
+            http2: details.and_then(|all| all.http2.as_deref()).and_then(|http2| http2.windows.get(side)),
+            is_http2,
+            ..Facts::default()
+        };
+        limits.iter_mut().for_each(|limits| reassign(limits, &facts));
     }
 }
 
@@ -161,6 +167,7 @@ fn requests(connection: &mut Connection, tls: Option<&TlsFacts>) -> Result<Reque
         tls_ns: tls_ns.into(),
         server_loop_ns: server_loop_ns.into(),
         client_loop_ns: client_loop_ns.into(),
+        retransmitting_ns: 0,
     })
 }
 

@@ -12,12 +12,8 @@ use crate::tcp::events::ecn::{Echoes, Feedback};
 use crate::tcp::events::offer::Offer;
 use crate::tcp::gaps::pauses::Pauses;
 use crate::tcp::gaps::totals::Gaps;
-use crate::tcp::limits::bucket::take_token_bucket;
-use crate::tcp::limits::closed_unscaled::take_closed;
-use crate::tcp::limits::held::take_held;
-use crate::tcp::limits::stall::take_best_periods;
+use crate::tcp::limits::second_stage::{self, Facts, reassign};
 use crate::tcp::limits::summary::LimitsSummary;
-use crate::tcp::limits::without_sack::take_without_sack;
 use crate::tcp::loss::ip_id::numbers_connections_apart;
 use crate::tcp::rates::series::Series;
 use crate::tcp::rtt::covering::WithoutStalls;
@@ -163,44 +159,64 @@ pub(super) fn summarise(
     let (peaks, series) = sampling::finish_steps(direction);
     summary.peaks = peaks;
     summarise_conversation(direction, context, summary);
-    let mut limits = limits;
-    if let Some(series) = series {
-        let limits = limits.as_deref_mut();
-        summary.token_bucket = summarise_over_time(&series, direction, context, limits, summary.spacing.is_clocked());
-    }
-    if let Some(limits) = limits {
-        if context.shift.is_none() {
-            take_closed(limits, summary.window.zero_windows, summary.window.zero_time_ns);
-        }
-        take_without_sack(limits, offers, u64::from(direction.loss.retransmitted));
-    }
+    let Some(limits) = limits else {
+        let held = series.and_then(|series| over_time(&series, direction, context).held_rate(direction, &[]));
+        summary.token_bucket = bucket_of(held);
+        return;
+    };
+    let mut facts = Facts {
+        closed: context.shift.is_none().then_some((summary.window.zero_windows, summary.window.zero_time_ns)),
+        offers: Some((offers, u64::from(direction.loss.retransmitted))),
+        ..Facts::default()
+    };
+    let Some(series) = series else { return reassign(limits, &facts) };
+    let over_time = over_time(&series, direction, context);
+    limits.policed_losses =
+        direction.loss.retransmitted > 0 && (over_time.losses_came_late() || over_time.losses_came_at_once());
+    limits.delivered = over_time.kept().map(Box::new);
+    let held = over_time.held_rate(direction, &limits.runs);
+    // Only where a host stalled in a rhythm is it asked for.
+    let delivered_bytes = if limits.stall_period_ns.is_some() { over_time.delivered_bytes() } else { Vec::new() };
+    facts.over_time = Some(second_stage::OverTime {
+        delivered_bytes: &delivered_bytes,
+        bin_ns: series.bin_ns,
+        empty_ns: match &held {
+            Some(HeldRate::ByBucket(_, empty_ns)) => Some(empty_ns),
+            _ => None,
+        },
+        link_ns: match held {
+            Some(HeldRate::ByLink(between_ns)) => Some(between_ns),
+            _ => None,
+        },
+        is_clocked: summary.spacing.is_clocked(),
+    });
+    limits.leaves_in_pairs = leaves_in_pairs(direction);
+    reassign(limits, &facts);
+    summary.token_bucket = bucket_of(held);
 }
 
-/// What held the rate of a direction is brought into its limits; a token bucket is returned.
-fn summarise_over_time(
-    series: &Series,
-    direction: &Direction,
-    context: &Context,
-    limits: Option<&mut LimitsSummary>,
-    clocked: bool,
-) -> Option<Box<TokenBucket>> {
-    let over_time =
-        OverTime::of(series, direction, context.min_rtt_ns, [context.beside_sender, context.beside_receiver]);
-    let runs = limits.as_ref().map_or(&[][..], |limits| &limits.runs);
-    let held = over_time.held_rate(direction, runs);
-    if let Some(limits) = limits {
-        limits.policed_losses =
-            direction.loss.retransmitted > 0 && (over_time.losses_came_late() || over_time.losses_came_at_once());
-        if let Some(period_ns) = limits.stall_period_ns {
-            take_best_periods(limits, period_ns, &over_time.delivered_bytes(), series.bin_ns);
-        }
-        limits.delivered = over_time.kept().map(Box::new);
-        match &held {
-            Some(HeldRate::ByBucket(_, empty_ns)) => take_token_bucket(limits, empty_ns),
-            Some(HeldRate::ByLink(between_ns)) => take_held(limits, *between_ns, clocked),
-            None => {}
-        }
-    }
+/// Where two packets leave at once, at a fixed clock, a quarter comes as late as the first of these, in times of the mean, and one of a
+/// hundred no later than the second.
+const CLOCK_OF_PAIRS: [f64; 2] = [1.8, 2.15];
+
+/// Nearly all packets leave two by two, at the same distance: a queue of a host's own lets them go so.
+fn leaves_in_pairs(direction: &Direction) -> bool {
+    let spacing = direction.live.as_deref().map(|live| &live.rates.spacing);
+    let Some((spacing, [third_ns, late_ns])) =
+        spacing.and_then(|spacing| Some((spacing, spacing.sketch.quantiles([0.75, 0.99])?)))
+    else {
+        return false;
+    };
+    let mean_ns = spacing.moments.sum_ns as f64 / spacing.moments.count.max(1) as f64;
+    let [least, most] = CLOCK_OF_PAIRS;
+    mean_ns > 0.0 && third_ns >= least * mean_ns && late_ns <= most * mean_ns
+}
+
+fn over_time<'a>(series: &'a Series, direction: &Direction, context: &Context) -> OverTime<'a> {
+    OverTime::of(series, direction, context.min_rtt_ns, [context.beside_sender, context.beside_receiver])
+}
+
+fn bucket_of(held: Option<HeldRate>) -> Option<Box<TokenBucket>> {
     match held {
         Some(HeldRate::ByBucket(bucket, _)) => Some(Box::new(bucket)),
         _ => None,

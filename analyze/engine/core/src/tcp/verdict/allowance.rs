@@ -3,7 +3,7 @@
 //!
 //! Rule: docs/verdict.md, "Allowance".
 
-use crate::tcp::limits::sharing::allow_at_most;
+use crate::tcp::limits::second_stage::{Facts, reassign};
 use crate::tcp::summary::summary::ConnectionSummary;
 
 /// Either direction may carry so much at most, bits of IP packets a second.
@@ -12,6 +12,7 @@ pub fn allow(summary: &mut ConnectionSummary, allowed_bps: f64) {
     for (limits, direction) in judgement.limits.iter_mut().zip(&summary.directions) {
         let segment_bytes = direction.payload_bytes as f64 / direction.data_segments.max(1) as f64;
         let allowed_bytes_s = allowed_bps / 8.0 / direction.ledger.ip_bytes_for_each(segment_bytes);
-        limits.iter_mut().for_each(|limits| allow_at_most(limits, allowed_bytes_s));
+        let facts = Facts { allowed_bytes_s: Some(allowed_bytes_s), ..Facts::default() };
+        limits.iter_mut().for_each(|limits| reassign(limits, &facts));
     }
 }

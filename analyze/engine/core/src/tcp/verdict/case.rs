@@ -77,6 +77,11 @@ pub struct Case<'a> {
 }
 
 impl Case<'_> {
+    /// Packets come at a fixed clock, one by one or two by two.
+    pub(crate) fn is_clocked(&self) -> bool {
+        self.direction.spacing.is_clocked() || self.limits.leaves_in_pairs
+    }
+
     /// Time and bytes by what is to blame for them. A policer drops what exceeds its rate: once its bucket has run empty, the
     /// timeouts waited for what it had dropped.
     ///

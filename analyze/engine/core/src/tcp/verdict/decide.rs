@@ -5,18 +5,14 @@
 
 use crate::tcp::connection::vantage::Side;
 use crate::tcp::events::factor::Factor;
-use crate::tcp::limits::tally::BufferRounds;
-use crate::tcp::sender::pauses::Pauses;
 use crate::tcp::summary::decision::Decision;
-use crate::tcp::token_bucket::bucket::Kind;
 use crate::tcp::verdict::by_time;
 use crate::tcp::verdict::case::Case;
+use crate::tcp::verdict::factors::doubts::is_timed;
 use crate::tcp::verdict::factors::rule;
 use crate::tcp::verdict::factors::rule::{
-    ENOUGH_ROUNDS, HIGHEST_CONFIDENCE, NO_LOSS, OPEN_CONFIDENCE, nothing_reduced_it,
+    ENOUGH_ROUNDS, HIGHEST_CONFIDENCE, Instead, NO_LOSS, OPEN_CONFIDENCE, UNTIMED_CONFIDENCE, nothing_reduced_it,
 };
-use crate::tcp::verdict::factors::timeout_wait::outage_ns;
-use crate::tcp::verdict::factors::token_bucket::may_have_dropped;
 
 use crate::tcp::verdict::savings::Savings;
 use crate::tcp::verdict::shared::sharing;
@@ -30,30 +26,8 @@ const SET_THE_RATE_CONFIDENCE: f64 = 0.75;
 /// Where the vantage point is not known.
 const UNKNOWN_VANTAGE_CONFIDENCE: f64 = 0.7;
 
-/// Where the window is not known, it may be what limits.
-const UNKNOWN_WINDOW_CONFIDENCE: f64 = 0.55;
-
-/// Where no round trip was seen (away from the sender, without timestamps), a queue does not show.
-const UNTIMED_CONFIDENCE: f64 = 0.75;
-
-/// Hosts nearer to each other than this are far nearer than queues are long: without a round trip nothing says how much is in
-/// flight.
-const NEARBY_NS: i64 = 1_000_000;
-
-/// Packets are spaced evenly where one of a hundred is no further from the one before than so many times the mean, and half of
-/// them no nearer than this share of it: a path does that, and an application that is paced.
-const EVEN_SPACING: f64 = 3.0;
-
-const EVEN_MEDIAN: f64 = 0.5;
-
-/// Pauses tell something where they take such a part of the time, one in so many.
-const TELLING_PAUSES: u64 = 10;
-
 /// Where the capture missed packets, no loss can be blamed.
 const CAPTURE_LOSS_CONFIDENCE: f64 = 0.5;
-
-/// Nor is a policer sure there, which shows by what it drops.
-const POLICER_OF_CAPTURE_LOSS_CONFIDENCE: f64 = 0.7;
 
 /// None if nothing can be said.
 pub fn decide(case: &Case) -> Option<Decision> {
@@ -88,7 +62,7 @@ pub fn decide(case: &Case) -> Option<Decision> {
     };
     let second = second.filter(|(_, weight)| *weight >= 0.05 * all);
     let margin = second.map_or(1.0, |(_, weight)| 1.0 - (weight / most).min(1.0));
-    let instead = may_be_instead(case, factor);
+    let instead = (rule(factor).instead)(case);
     let (confidence, needed) = confidence(case, factor, margin, instead, by_lost_bytes);
     Some(Decision {
         factor,
@@ -96,7 +70,7 @@ pub fn decide(case: &Case) -> Option<Decision> {
         share: most / all.max(f64::MIN_POSITIVE),
         by_lost_bytes,
         saves_ns: Some(if by_lost_bytes { most } else { limit_ns } as u64),
-        runner_up: instead.or(second.map(|(other, _)| other)),
+        runner_up: instead.map(|instead| instead.factor).or(second.map(|(other, _)| other)),
         confidence,
         needed,
     })
@@ -137,18 +111,6 @@ fn ranking(weight: impl Fn(Factor) -> f64, wanted: impl Fn(&Factor) -> bool) -> 
     ranked
 }
 
-/// What else the same packets may come from.
-fn may_be_instead(case: &Case, factor: Factor) -> Option<Factor> {
-    let is_of_path = may_be_the_path(case, factor) || may_be_the_hosts_own_queue(case, factor);
-    if is_of_path || may_be_a_queue_that_fills_it(case, factor) {
-        Some(Factor::BottleneckBandwidth)
-    } else if rule(factor).blames_loss && may_have_dropped(case) && outage_ns(case).is_none() {
-        Some(Factor::TokenBucket)
-    } else {
-        may_be_the_application(case, factor).then_some(Factor::Application)
-    }
-}
-
 /// The least of what the evidence, the capture and its place allow (docs/verdict.md, "The verdict").
 ///
 /// Rule: docs/verdict.md, "Confidence".
@@ -156,7 +118,7 @@ fn confidence(
     case: &Case,
     factor: Factor,
     margin: f64,
-    instead: Option<Factor>,
+    instead: Option<Instead>,
     is_blamed: bool,
 ) -> (f64, Option<&'static str>) {
     let by_vantage = match case.connection.vantage.side {
@@ -164,7 +126,6 @@ fn confidence(
         Side::Middle if case.connection.vantage.confidence > PLACED_BY_ANSWERS => BETWEEN_HOSTS_CONFIDENCE,
         Side::Client | Side::Server | Side::Middle => case.connection.vantage.confidence.max(LEAST_BY_VANTAGE),
     };
-    let window_unknown = case.direction.window.scale.is_none() && case.limits.inferred_window.is_none();
     let bounds = [
         (HIGHEST_CONFIDENCE, true, None),
         (by_vantage, true, Some("a capture at the sender, with the handshake")),
@@ -176,153 +137,27 @@ fn confidence(
         ),
         (FEW_ROUNDS_CONFIDENCE, case.limits.rounds < ENOUGH_ROUNDS, Some("a longer transfer")),
         (
-            UNKNOWN_WINDOW_CONFIDENCE,
-            window_unknown && may_be_the_window(case, factor),
-            Some("a capture with the handshake, which shows the window scale"),
-        ),
-        (
             UNTIMED_CONFIDENCE,
-            2 * case.limits.timed_rounds < case.limits.rounds
-                && (factor.shows_capacity() || factor == Factor::LossRecovery),
+            !is_timed(case) && factor.shows_capacity(),
             Some("a capture at the sender, or one with timestamps"),
-        ),
-        (
-            OPEN_CONFIDENCE,
-            may_be_the_hosts_own_queue(case, factor),
-            Some("the queueing discipline of the sender's host"),
         ),
         (
             SET_THE_RATE_CONFIDENCE,
             !is_blamed && factor == Factor::CongestionWindow && !nothing_reduced_it(case),
             Some("a longer transfer"),
         ),
-        (
-            OPEN_CONFIDENCE,
-            instead == Some(Factor::TokenBucket),
-            Some("the same transfer after an idle time, which fills a bucket again"),
-        ),
-        (
-            OPEN_CONFIDENCE,
-            instead == Some(Factor::BottleneckBandwidth),
-            Some("a capture at the sender, or one with timestamps"),
-        ),
+        (OPEN_CONFIDENCE, instead.is_some(), instead.map(|instead| instead.needed)),
     ];
-    let after_its_own = [
-        (OPEN_CONFIDENCE, instead == Some(Factor::Application), Some("TCP_INFO of the sender")),
-        (
-            POLICER_OF_CAPTURE_LOSS_CONFIDENCE,
-            case.direction.loss_caveat().is_some() && factor == Factor::TokenBucket && is_policed(case),
-            Some("a capture that misses no packets"),
-        ),
-        (
-            CAPTURE_LOSS_CONFIDENCE,
-            case.direction.loss_caveat().is_some() && rule(factor).blames_loss,
-            Some("a capture that misses no packets"),
-        ),
-    ];
+    let after_its_own = [(
+        CAPTURE_LOSS_CONFIDENCE,
+        case.direction.loss_caveat().is_some() && rule(factor).blames_loss,
+        Some("a capture that misses no packets"),
+    )];
     let of_factor = (rule(factor).bounds)(case).into_iter().map(|bound| (bound.confidence, true, Some(bound.needed)));
     // Of equal bounds the first one says what is needed.
     let applying = bounds.into_iter().chain(of_factor).chain(after_its_own).filter(|(_, applies, _)| *applies);
     let least = applying.min_by(|one, other| one.0.total_cmp(&other.0));
     least.map_or((0.0, None), |(confidence, _, needed)| (confidence, needed))
-}
-
-fn is_policed(case: &Case) -> bool {
-    case.direction.token_bucket.as_deref().is_some_and(|bucket| bucket.kind == Kind::Policer)
-}
-
-/// A window that is not known may be what limits: not where a queue or a bucket shows a path that is full, nor where losses have
-/// made the congestion window small.
-fn may_be_the_window(case: &Case, factor: Factor) -> bool {
-    let timed = 2 * case.limits.timed_rounds >= case.limits.rounds;
-    match factor {
-        Factor::TokenBucket => false,
-        Factor::BottleneckBandwidth => !timed,
-        Factor::CongestionWindow => nothing_reduced_it(case),
-        factor => factor.shows_capacity() || factor == Factor::Application,
-    }
-}
-
-/// Data comes as an answer to no acknowledgement, but the round trips are long: behind a queue of others' what a window sends comes
-/// as late, and what an application sends when it pleases makes round trips that long, away from it. Or the flight is as even as a
-/// send buffer makes it, but nothing fills one.
-fn may_be_the_application(case: &Case, factor: Factor) -> bool {
-    let rounds = &case.limits.window_rounds;
-    match factor {
-        Factor::CongestionWindow => nothing_reduced_it(case) && 2 * rounds.at_own_pace > rounds.all,
-        Factor::SendBuffer => fills_no_buffer(case),
-        _ => false,
-    }
-}
-
-/// Acknowledgements fill a send buffer, and pacing spaces packets evenly: data that does neither, at the sender where that shows, is
-/// not kept back by the kernel. Nor was there anything to keep back where a lone segment ended what was written before the pauses.
-///
-/// Rule: docs/verdict.md, "Confidence of the send buffer".
-fn fills_no_buffer(case: &Case) -> bool {
-    let BufferRounds { time_ns, pauses: Pauses { paused_ns, answered_ns, all_sent_ns, .. } } =
-        case.limits.buffer_rounds;
-    let answers = answered_ns >= paused_ns / 2;
-    let begin_with_nothing_left = all_sent_ns > paused_ns / 10 * 9 || all_sent_ns > paused_ns / 2 && !answers;
-    let answers_none = || is_beside_sender(case) && !answers && is_unevenly_spaced(case);
-    paused_ns >= time_ns / TELLING_PAUSES && (begin_with_nothing_left || answers_none())
-}
-
-fn is_beside_sender(case: &Case) -> bool {
-    case.connection.vantage.side == [Side::Client, Side::Server][case.side & 1]
-}
-
-/// A path spaces packets so, pacing does, and an application that is paced.
-fn is_evenly_spaced(case: &Case) -> bool {
-    latest_spacing(case).is_some_and(|latest| latest <= EVEN_SPACING)
-}
-
-/// One by one, but neither by a path nor by pacing.
-fn is_unevenly_spaced(case: &Case) -> bool {
-    latest_spacing(case).is_some_and(|latest| latest > EVEN_SPACING)
-}
-
-/// What one of a hundred packets is further from the one before than, in times of the mean; none where they come in bursts.
-fn latest_spacing(case: &Case) -> Option<f64> {
-    let durations = case.direction.spacing.durations.as_ref()?;
-    let ([median_ns, late_ns], mean_ns) = (durations.quantiles_ns, durations.moments.mean_ns());
-    (mean_ns > 0.0 && median_ns >= EVEN_MEDIAN * mean_ns).then(|| late_ns / mean_ns)
-}
-
-/// No round trip was seen between hosts nearby: what looks like a sender's pauses, or its window, may be a queue before the path.
-fn may_be_the_path(case: &Case, factor: Factor) -> bool {
-    let nearby = case.connection.handshake_rtt_ns().is_some_and(|rtt_ns| rtt_ns < NEARBY_NS);
-    nearby
-        && 2 * case.limits.timed_rounds < case.limits.rounds
-        && match factor {
-            Factor::CongestionWindow | Factor::SendBuffer => true,
-            Factor::Application => is_evenly_spaced(case),
-            _ => false,
-        }
-}
-
-/// The window is full, and packets are spread over the complete round trip, of which nobody knows how long it is without a queue, since
-/// the handshake is not in the capture. A window leaves a pause in each round trip; a path that is full leaves none.
-///
-/// Rule: docs/verdict.md, "A window that may be full because the path is".
-fn may_be_a_queue_that_fills_it(case: &Case, factor: Factor) -> bool {
-    let spread = || {
-        let durations = case.direction.spacing.durations.as_ref()?;
-        let ([_, late_ns], mean_ns) = (durations.quantiles_ns, durations.moments.mean_ns());
-        (mean_ns > 0.0).then(|| late_ns / mean_ns)
-    };
-    factor == Factor::ReceiverWindow
-        && case.connection.handshake_rtt_ns().is_none()
-        && spread().is_some_and(|late| (1.0..=EVEN_SPACING).contains(&late))
-}
-
-/// At the sender most pauses end with what its kernel had handed down before: a queueing discipline of its own kept that back, which
-/// paces, or shapes what leaves the host, as a narrow path would. So does one that lets packets leave at a fixed clock, whatever
-/// acknowledgements do: those come in bursts, and a send buffer lets go what they make room for.
-fn may_be_the_hosts_own_queue(case: &Case, factor: Factor) -> bool {
-    let BufferRounds { time_ns, pauses: Pauses { paused_ns, waited_ns, .. } } = case.limits.buffer_rounds;
-    let has_waited = paused_ns >= time_ns / TELLING_PAUSES && waited_ns > paused_ns / 2;
-    factor == Factor::SendBuffer && is_beside_sender(case) && (has_waited || case.direction.spacing.is_clocked())
 }
 
 /// A vantage point that is known at all costs no more confidence than this.

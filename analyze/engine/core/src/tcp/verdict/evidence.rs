@@ -24,7 +24,7 @@ const MOST_FRAMES: usize = 10;
 
 /// Evidence for the factor, and for the runner-up.
 pub fn evidence(case: &Case, decision: &Decision) -> Vec<Evidence> {
-    let of_factors = decision.candidates().into_iter().filter_map(|factor| of_factor(case.limits, factor));
+    let of_factors = decision.candidates().into_iter().filter_map(|factor| of_factor(case, factor));
     of_factors.chain(of_nagle(case, decision)).chain(of_nearer(case)).collect()
 }
 
@@ -52,9 +52,11 @@ fn of_nagle(case: &Case, decision: &Decision) -> Option<Evidence> {
     Some(Evidence { text, frames: waits.places.clone() })
 }
 
-fn of_factor(limits: &LimitsSummary, factor: Factor) -> Option<Evidence> {
+fn of_factor(case: &Case, factor: Factor) -> Option<Evidence> {
+    let limits = case.limits;
     let share = &limits.shares[factor as usize];
-    let mut runs: Vec<Run> = limits.runs.iter().filter(|run| run.factor == factor).copied().collect();
+    let own = (rule(factor).intervals)(case);
+    let mut runs = if own.is_empty() { with_their_frames(&limits.runs, factor) } else { own };
     let number = runs.len();
     // Within an interval other limits may have held for a moment: their time is in its length, and not in the factor's share.
     let whole_ns: u64 = runs.iter().map(Run::duration_ns).sum();
@@ -79,6 +81,18 @@ fn of_factor(limits: &LimitsSummary, factor: Factor) -> Option<Evidence> {
         if frames.len() < FEWEST_FRAMES { "; the connection has no more packets that show it" } else { "" },
     );
     Some(Evidence { text, frames })
+}
+
+/// Intervals of a factor. One that is a part of what was judged together has the frames at the ends of that: they are none of it.
+fn with_their_frames(runs: &[Run], factor: Factor) -> Vec<Run> {
+    let of_part = |index: usize| {
+        let run = runs[index];
+        let [first, last] = run.frames;
+        let is_begun = index.checked_sub(1).is_none_or(|before| runs[before].frames[1] <= first);
+        let is_ended = runs.get(index + 1).is_none_or(|after| after.frames[0] >= last);
+        Run { frames: [if is_begun { first } else { 0 }, if is_ended { last } else { 0 }], ..run }
+    };
+    (0..runs.len()).filter(|&index| runs[index].factor == factor).map(of_part).collect()
 }
 
 /// Three to ten frames in the order of the capture; fewer where there are no more.
@@ -148,5 +162,25 @@ impl Frames {
     fn sorted(mut self) -> Vec<Place> {
         self.0.sort_unstable();
         self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_of_an_interval_has_none_of_its_frames_that_lie_outside_of_it() {
+        let run = |start_ns, end_ns, factor, frames| Run { start_ns, end_ns, factor, bytes: 0, frames };
+        let (wait, other) = (Factor::ServerWait, Factor::SlowStart);
+        let runs = [
+            run(0, 10, other, [1, 4]),
+            run(10, 15, other, [4, 9]),
+            run(15, 20, wait, [4, 9]),
+            run(20, 30, wait, [9, 12]),
+            run(30, 40, other, [12, 20]),
+        ];
+        let frames: Vec<[u32; 2]> = with_their_frames(&runs, wait).iter().map(|run| run.frames).collect();
+        assert_eq!(frames, [[0, 9], [9, 12]]);
     }
 }

@@ -29,7 +29,7 @@ pub(crate) mod shared;
 pub(crate) mod what_if;
 pub(crate) mod words;
 
-use crate::tcp::limits::path_mtu::take_path_mtu;
+use crate::tcp::limits::second_stage::{Facts, reassign};
 use crate::tcp::summary::decision::Decision;
 use crate::tcp::summary::summary::ConnectionSummary;
 use crate::tcp::verdict::case::{Case, LEAST_CONFIDENCE, Verdict};
@@ -55,7 +55,8 @@ impl ConnectionSummary {
             .flat_map(|errors| errors.of_mtu())
             .fold(None, |ns, error| Some(times_ns(ns, error.time_ns)));
         if let (Some(between_ns), Some(judgement)) = (between_ns, self.judgement.as_deref_mut()) {
-            judgement.limits.iter_mut().flatten().for_each(|limits| take_path_mtu(limits, between_ns));
+            let facts = Facts { mtu_errors_ns: Some(between_ns), ..Facts::default() };
+            judgement.limits.iter_mut().flatten().for_each(|limits| reassign(limits, &facts));
         }
     }
 

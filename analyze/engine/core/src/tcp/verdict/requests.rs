@@ -13,11 +13,13 @@ pub fn sentence(requests: &RequestSummary) -> Option<String> {
         Part::Tls => "The TLS handshake was ",
         Part::Request => "Sending requests was ",
         Part::FirstByte => "The time from request to first byte was ",
+        Part::Retransmission => "Retransmitting requests was ",
         Part::Response => "The transfer of responses was ",
+        Part::Between => "The time between responses and the next requests was ",
     });
     push_fine_seconds(&mut text, time_ns);
-    text.push_str(" of the ");
-    push_fine_seconds(&mut text, requests.time_ns());
+    text.push_str(if part == Part::Between { ", beside the " } else { " of the " });
+    push_fine_seconds(&mut text, requests.exchanges_ns());
     text.push_str(" that ");
     push_number(&mut text, totals.count);
     text.push_str(" took");
@@ -26,7 +28,9 @@ pub fn sentence(requests: &RequestSummary) -> Option<String> {
         Part::Tls => text.push_str(": a connection that is already open, or resumption, saves it"),
         Part::Request => push_amount(&mut text, totals.request_bytes),
         Part::FirstByte => push_whose(&mut text, requests, time_ns),
+        Part::Retransmission => text.push_str(": the path had lost them"),
         Part::Response => push_amount(&mut text, totals.response_bytes),
+        Part::Between => text.push_str(": the client's"),
     }
     text.push('.');
     Some(text)
@@ -86,6 +90,7 @@ mod tests {
             tls_ns: None.into(),
             server_loop_ns: server_loop_ns.into(),
             client_loop_ns: None.into(),
+            retransmitting_ns: 0,
         }
     }
 
@@ -107,5 +112,18 @@ mod tests {
             sentence(&requests(90_000_000, 1, 1, None)).is_some_and(|text| text.starts_with("Sending requests was"))
         );
         assert_eq!(sentence(&requests(10_000_000, 10_000_000, 10_000_000, None)), None);
+        let lost = RequestSummary { retransmitting_ns: 3_200_000_000, ..requests(0, 920_000_000, 0, Some(20_000_000)) };
+        assert_eq!(
+            sentence(&lost).as_deref(),
+            Some("Retransmitting requests was 3.20 s of the 3.70 s that 4 requests took: the path had lost them.")
+        );
+        let mut late = requests(0, 10_000_000, 0, Some(20_000_000));
+        late.longest.between_ns = 9_000_000_000;
+        assert_eq!(
+            sentence(&late).as_deref(),
+            Some(
+                "The time between responses and the next requests was 9.00 s, beside the 60.0 ms that 4 requests took: the client's."
+            )
+        );
     }
 }

@@ -16,7 +16,10 @@ pub(crate) struct Savings {
     /// Time and bytes by what is to blame for them.
     shares: Shares,
     reference_bytes_s: f64,
-    path_bytes_s: f64,
+    /// What the path carries; none where nothing shows it.
+    path_bytes_s: Option<f64>,
+    /// Of the application's time, what was the way of messages in turns: without the application that is saved by nobody.
+    turn_ways_ns: f64,
     /// The receiver kept its window closed: a larger one would have been closed as well.
     is_closed: bool,
 }
@@ -26,20 +29,23 @@ impl Savings {
     pub(crate) fn of(case: &Case) -> Option<Self> {
         let reference_bytes_s = case.limits.reference_bytes_s.filter(|rate| *rate > 0.0)?;
         let path = Path::of(&seen(case)).filter(|path| !path.rate_is_reached);
-        let path_bytes_s = path.map_or(0.0, |path| path.rate_bytes_s[1]).max(reference_bytes_s);
-        Some(Self { shares: case.blame(), reference_bytes_s, path_bytes_s, is_closed: is_closed_mostly(case) })
+        let path_bytes_s = path.map(|path| path.rate_bytes_s[1].max(reference_bytes_s));
+        let turn_ways_ns = case.limits.turn_ways_ns as f64;
+        let (shares, is_closed) = (case.blame(), is_closed_mostly(case));
+        Some(Self { shares, reference_bytes_s, path_bytes_s, turn_ways_ns, is_closed })
     }
 
     /// Nanoseconds.
     pub(crate) fn ns(&self, factor: Factor) -> f64 {
         let share = &self.shares[factor as usize];
-        let twice_bytes_s = || (2.0 * rate_bytes_s(share)).min(self.path_bytes_s);
+        let twice_bytes_s = || (2.0 * rate_bytes_s(share)).min(self.path_bytes_s.unwrap_or(f64::INFINITY));
         let next_bytes_s = match rule(factor).next {
-            Next::Path => self.path_bytes_s,
+            Next::Path => self.path_bytes_s.unwrap_or(self.reference_bytes_s),
             Next::TwiceUpToPath if !self.is_closed => twice_bytes_s(),
             Next::Reference | Next::TwiceUpToPath => self.reference_bytes_s,
         };
-        saved_ns(share, next_bytes_s.max(self.reference_bytes_s))
+        let ways_ns = if rule(factor).next == Next::Path { self.turn_ways_ns } else { 0.0 };
+        (saved_ns(share, next_bytes_s.max(self.reference_bytes_s)) - ways_ns).max(0.0)
     }
 
     /// Of the factor that set the rate, where nothing shows what limits next: with twice of it.

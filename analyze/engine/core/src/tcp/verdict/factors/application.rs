@@ -7,7 +7,8 @@ use crate::tcp::limits::application::{is_application_limited, pauses_by_itself};
 use crate::tcp::limits::rules::Condition;
 use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::{FactorRule, Labels, Next, Remedy, Tally};
+use crate::tcp::verdict::factors::doubts;
+use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Instead, Labels, Next, Remedy, Tally};
 
 /// What would help, also against a peer that asks for piece after piece.
 pub(crate) const REMEDY: Remedy =
@@ -28,9 +29,21 @@ pub const RULE: FactorRule = FactorRule {
     blames_loss: false,
     because,
     remedies: |_| &[REMEDY],
-    bounds: |_| Vec::new(),
+    bounds,
+    instead,
+    intervals: |_| Vec::new(),
 };
 
 fn because(_case: &Case, tally: &Tally) -> String {
     format!("The sending application did not supply data fast enough: the connection waited {} for it", tally.time())
+}
+
+fn bounds(case: &Case) -> Vec<Bound> {
+    doubts::unknown_window(case).into_iter().collect()
+}
+
+/// What comes evenly from nearby may have waited in a queue before the path.
+fn instead(case: &Case) -> Option<Instead> {
+    let is_even = || doubts::latest_spacing(case).is_some_and(|latest| latest <= doubts::EVEN_SPACING);
+    (doubts::is_unseen_nearby(case) && is_even()).then(doubts::the_path)
 }

@@ -30,6 +30,8 @@ pub const RULE: FactorRule = FactorRule {
     because,
     remedies: |_| &REMEDIES,
     bounds,
+    instead: |_| None,
+    intervals: |_| Vec::new(),
 };
 
 fn because(case: &Case, tally: &Tally) -> String {

@@ -8,6 +8,7 @@ use crate::tcp::limits::rules::Condition;
 use crate::tcp::limits::summary::LimitsSummary;
 use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
+use crate::tcp::verdict::factors::doubts;
 use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Labels, Next, Remedy, Tally};
 
 const REMEDY: Remedy = Remedy { words: "twice the bottleneck bandwidth", change: Change::TwiceBandwidth };
@@ -28,6 +29,8 @@ pub const RULE: FactorRule = FactorRule {
     because,
     remedies: |_| &[REMEDY],
     bounds,
+    instead: |_| None,
+    intervals: |_| Vec::new(),
 };
 
 fn because(_case: &Case, tally: &Tally) -> String {
@@ -41,7 +44,9 @@ fn bounds(case: &Case) -> Vec<Bound> {
     let pausing = Bound { confidence: PAUSING_CONFIDENCE, needed: "a capture at the sender" };
     let pauses = 2 * case.limits.full_rounds.pausing > case.limits.full_rounds.all;
     let bounds = [(ran_faster(case.limits), another_rate), (case.limits.clocked, clocked), (pauses, pausing)];
-    bounds.into_iter().filter_map(|(applies, bound)| applies.then_some(bound)).collect()
+    // A queue shows a path that is full, whatever the window: not where no round trip was seen.
+    let unknown_window = doubts::unknown_window(case).filter(|_| !doubts::is_timed(case));
+    bounds.into_iter().filter_map(|(applies, bound)| applies.then_some(bound)).chain(unknown_window).collect()
 }
 
 /// Where nothing but the path limited it, the transfer had run clearly faster than while the bottleneck bandwidth did.

@@ -3,7 +3,9 @@
 //! Rule: docs/verdict.md, "Client wait".
 
 use crate::tcp::events::factor::Factor;
+use crate::tcp::limits::runs::Run;
 use crate::tcp::replay::change::Change;
+use crate::tcp::requests::longest::Exchange;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::rule::{FactorRule, Labels, Next, Remedy, Tally};
 
@@ -22,6 +24,8 @@ pub const RULE: FactorRule = FactorRule {
     because,
     remedies: |_| &[REMEDY],
     bounds: |_| Vec::new(),
+    instead: |_| None,
+    intervals,
 };
 
 fn because(case: &Case, tally: &Tally) -> String {
@@ -29,4 +33,18 @@ fn because(case: &Case, tally: &Tally) -> String {
     let pauses = count.saturating_sub(1);
     let requests = if pauses == 1 { "its next request".to_owned() } else { format!("{pauses} of its requests") };
     format!("The client's application took {} between the end of a response and {requests}", tally.time())
+}
+
+/// From the end of a response to the next request, where all exchanges are known one by one.
+fn intervals(case: &Case) -> Vec<Run> {
+    let Ok(requests) = case.connection.requests() else { return Vec::new() };
+    let list = &requests.longest.list;
+    let between = |pair: &[Exchange]| Run {
+        start_ns: pair[0].at_ns(pair[0].duration_ns()),
+        end_ns: pair[1].start.0,
+        factor: RULE.factor,
+        bytes: 0,
+        frames: [pair[0].frames[1], pair[1].start.1],
+    };
+    if list.len() as u64 == requests.longest.totals.count { list.windows(2).map(between).collect() } else { Vec::new() }
 }

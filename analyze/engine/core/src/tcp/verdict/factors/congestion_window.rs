@@ -6,8 +6,11 @@ use crate::tcp::events::factor::Factor;
 use crate::tcp::limits::rules::Condition;
 use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Labels, Next, Remedy, Tally};
-use crate::tcp::verdict::factors::rule::{ENOUGH_ROUNDS, NO_LOSS, OPEN_CONFIDENCE, nothing_reduced_it, share_lost};
+use crate::tcp::verdict::factors::doubts;
+use crate::tcp::verdict::factors::rule::{
+    Bound, ENOUGH_ROUNDS, FactorRule, Instead, Labels, NO_LOSS, Next, OPEN_CONFIDENCE, Remedy, Tally,
+    nothing_reduced_it, share_lost,
+};
 
 const NO_MARKS: Remedy = Remedy { words: "no ECN congestion marks", change: Change::NoLoss };
 
@@ -35,6 +38,8 @@ pub const RULE: FactorRule = FactorRule {
     because,
     remedies,
     bounds,
+    instead,
+    intervals: |_| Vec::new(),
 };
 
 fn because(case: &Case, tally: &Tally) -> String {
@@ -66,6 +71,17 @@ fn remedies(case: &Case) -> &'static [Remedy] {
     }
 }
 
+/// Data comes as an answer to no acknowledgement, but the round trips are long: behind a queue of others' what a window sends comes
+/// as late, and what an application sends when it pleases makes round trips that long, away from it.
+fn instead(case: &Case) -> Option<Instead> {
+    let rounds = &case.limits.window_rounds;
+    let at_own_pace = || nothing_reduced_it(case) && 2 * rounds.at_own_pace > rounds.all;
+    if doubts::is_unseen_nearby(case) {
+        return Some(doubts::the_path());
+    }
+    doubts::a_policer(case).or_else(|| at_own_pace().then(doubts::the_application))
+}
+
 fn bounds(case: &Case) -> Vec<Bound> {
     let limits = case.limits;
     let by_exclusion = nothing_reduced_it(case);
@@ -81,7 +97,8 @@ fn bounds(case: &Case) -> Vec<Bound> {
             Bound { confidence: SHARED_PATH_CONFIDENCE, needed: "a capture of all traffic on the path" },
         ),
     ];
-    bounds.into_iter().filter_map(|(applies, bound)| applies.then_some(bound)).collect()
+    let unknown_window = doubts::unknown_window(case).filter(|_| by_exclusion);
+    bounds.into_iter().filter_map(|(applies, bound)| applies.then_some(bound)).chain(unknown_window).collect()
 }
 
 /// The congestion window is what is left when nothing else shows; without a loss nothing shows that it was small, either.

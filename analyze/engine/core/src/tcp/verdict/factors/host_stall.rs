@@ -6,8 +6,7 @@ use crate::tcp::events::factor::Factor;
 use crate::tcp::replay::change::Change;
 use crate::tcp::summary::summary::DirectionSummary;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::HIGHEST_CONFIDENCE;
-use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Labels, Next, Remedy, Tally};
+use crate::tcp::verdict::factors::rule::{Bound, FactorRule, HIGHEST_CONFIDENCE, Labels, Next, Remedy, Tally};
 use crate::tcp::verdict::words::seconds;
 
 const REMEDY: Remedy = Remedy { words: "no stalls", change: Change::NoStalls };
@@ -25,6 +24,8 @@ pub const RULE: FactorRule = FactorRule {
     because,
     remedies: |_| &[REMEDY],
     bounds,
+    instead: |_| None,
+    intervals: |_| Vec::new(),
 };
 
 fn because(case: &Case, tally: &Tally) -> String {

@@ -2,6 +2,7 @@
 //!
 //! Rule: docs/verdict.md, "HTTP/2 window".
 
+use crate::http2::WindowUse;
 use crate::tcp::events::factor::Factor;
 use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
@@ -23,20 +24,41 @@ pub const RULE: FactorRule = FactorRule {
     because,
     remedies: |_| &[REMEDY],
     bounds,
+    instead: |_| None,
+    intervals: |_| Vec::new(),
 };
 
 fn because(case: &Case, tally: &Tally) -> String {
     let most = case.direction.flight.map_or(0.0, |(_, most)| most.get() as f64);
-    format!(
-        "The receiver's HTTP/2 window of {} was used up in each round trip, and allowed {}",
-        bytes(most),
-        tally.rate()
-    )
+    let (window, often) = match read(case) {
+        Some(used) => (window_bytes(used, most), format!("{} times", used.times)),
+        None => (most, "in each round trip".to_owned()),
+    };
+    format!("The receiver's HTTP/2 window of {} was used up {often}, and allowed {}", bytes(window), tally.rate())
 }
 
-fn bounds(_case: &Case) -> Vec<Bound> {
-    vec![Bound { confidence: BY_PATTERN_CONFIDENCE, needed: "the settings of both applications" }]
+/// What frames show of the window, if they were read and the sender stood at it.
+fn read<'a>(case: &Case<'a>) -> Option<&'a WindowUse> {
+    let http2 = case.connection.details.as_deref()?.http2.as_deref()?;
+    http2.windows.get(case.side).filter(|used| used.times > 0)
 }
+
+/// That of a stream, if no more was ever in flight than it and heads; else what was.
+fn window_bytes(used: &WindowUse, most_bytes: f64) -> f64 {
+    let stream = used.initial_window_bytes.map_or(DEFAULT_WINDOW_BYTES, f64::from);
+    if most_bytes <= NEARLY_ALL_DATA * stream { stream } else { most_bytes }
+}
+
+fn bounds(case: &Case) -> Vec<Bound> {
+    let by_pattern = Bound { confidence: BY_PATTERN_CONFIDENCE, needed: "the settings of both applications" };
+    if read(case).is_some() { Vec::new() } else { vec![by_pattern] }
+}
+
+/// RFC 9113 section 6.9.2.
+const DEFAULT_WINDOW_BYTES: f64 = 65_535.0;
+
+/// What is in flight of a window, with heads and the frames of others.
+const NEARLY_ALL_DATA: f64 = 1.1;
 
 /// Its frames are not read: the pattern of an application's window in a connection of HTTP/2.
 const BY_PATTERN_CONFIDENCE: f64 = 0.85;

@@ -19,6 +19,8 @@ pub const RULE: FactorRule = FactorRule {
     because,
     remedies: |_| &[],
     bounds: |_| Vec::new(),
+    instead: |_| None,
+    intervals: |_| Vec::new(),
 };
 
 fn because(_case: &Case, tally: &Tally) -> String {

@@ -4,8 +4,10 @@
 
 use crate::tcp::events::factor::Factor;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::{FactorRule, Labels, Next, Tally};
-use crate::tcp::verdict::factors::rule::{NO_LOSS, share_lost};
+use crate::tcp::verdict::factors::doubts;
+use crate::tcp::verdict::factors::rule::{
+    Bound, FactorRule, Labels, NO_LOSS, Next, Tally, UNTIMED_CONFIDENCE, share_lost,
+};
 
 /// See the module.
 pub const RULE: FactorRule = FactorRule {
@@ -19,9 +21,16 @@ pub const RULE: FactorRule = FactorRule {
     blames_loss: true,
     because,
     remedies: |_| &[NO_LOSS],
-    bounds: |_| Vec::new(),
+    bounds,
+    instead: doubts::a_policer,
+    intervals: |_| Vec::new(),
 };
 
 fn because(case: &Case, tally: &Tally) -> String {
     format!("Repairing losses held the transfer back for {}{}", tally.time(), share_lost(case))
+}
+
+fn bounds(case: &Case) -> Vec<Bound> {
+    let untimed = Bound { confidence: UNTIMED_CONFIDENCE, needed: "a capture at the sender, or one with timestamps" };
+    if doubts::is_timed(case) { Vec::new() } else { vec![untimed] }
 }

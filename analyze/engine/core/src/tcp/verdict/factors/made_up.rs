@@ -29,6 +29,8 @@ pub const RULE: FactorRule = FactorRule {
     because,
     remedies: |_| &[REMEDY],
     bounds: |_| Vec::new(),
+    instead: |_| None,
+    intervals: |_| Vec::new(),
 };
 
 fn because(_case: &Case, tally: &Tally) -> String {

@@ -1,7 +1,7 @@
 //! The limiting factors: a file each, which declares when it limits a round, words, remedy and bounds of confidence.
 //!
 //! ```text
-//! rule         what each declares, and what several share
+//! rule         what each declares, and what several share (doubts: of what else it may be; outage)
 //! setup, slow_start, idle                      how far the transfer was
 //! host_stall, application, send_buffer         the hosts
 //! receiver_window, congestion_window           the windows
@@ -12,6 +12,8 @@
 //! Their list is [`crate::tcp::events::factor`]: a line there and a file here are all that a factor needs. Those without a condition
 //! for rounds are found by the causes of pauses ([`crate::tcp::gaps::cause`]) or by [`crate::tcp::limits`] itself.
 
+pub(crate) mod doubts;
+mod outage;
 pub mod rule;
 
 use std::sync::LazyLock;

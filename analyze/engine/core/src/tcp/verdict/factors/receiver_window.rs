@@ -11,7 +11,8 @@ use crate::tcp::limits::rules::Condition;
 use crate::tcp::limits::share::Share;
 use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Labels, Next, Remedy, Tally};
+use crate::tcp::verdict::factors::doubts;
+use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Instead, Labels, Next, Remedy, Tally};
 use crate::tcp::verdict::words::{bytes, seconds};
 
 /// A window without scaling that is nearly as large as the field allows (65,535 bytes) would be larger with it.
@@ -40,6 +41,8 @@ pub const RULE: FactorRule = FactorRule {
     because,
     remedies,
     bounds,
+    instead,
+    intervals: |_| Vec::new(),
 };
 
 fn is_full(rounds: &[KnownRound], index: usize, _background: &Background) -> bool {
@@ -98,3 +101,15 @@ fn bounds(case: &Case) -> Vec<Bound> {
 
 /// One of twenty flights of any size would fit some scale.
 const INFERRED_CONFIDENCE: f64 = 0.85;
+
+/// The window is full, and packets are spread over the complete round trip, of which nobody knows how long it is without a queue, since
+/// the handshake is not in the capture. A window leaves a pause in each round trip; a path that is full leaves none.
+///
+/// Rule: docs/verdict.md, "A window that may be full because the path is".
+fn instead(case: &Case) -> Option<Instead> {
+    let durations =
+        case.direction.spacing.durations.as_ref().filter(|_| case.connection.handshake_rtt_ns().is_none())?;
+    let ([_, late_ns], mean_ns) = (durations.quantiles_ns, durations.moments.mean_ns());
+    let is_spread = mean_ns > 0.0 && (1.0..=doubts::EVEN_SPACING).contains(&(late_ns / mean_ns));
+    is_spread.then(doubts::the_path)
+}

@@ -2,6 +2,7 @@
 
 use crate::tcp::events::factor::Factor;
 use crate::tcp::limits::rules::Condition;
+use crate::tcp::limits::runs::Run;
 use crate::tcp::limits::share::Share;
 use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
@@ -12,6 +13,9 @@ pub(crate) const HIGHEST_CONFIDENCE: f64 = 0.95;
 
 /// Where packets stopped at a host or on the path, or one of two causes fits as well as the other.
 pub(crate) const OPEN_CONFIDENCE: f64 = 0.5;
+
+/// Where no round trip was seen (away from the sender, without timestamps), a queue does not show.
+pub(crate) const UNTIMED_CONFIDENCE: f64 = 0.75;
 
 /// Rounds from which on a transfer says enough about itself; with fewer the confidence is capped.
 pub(crate) const ENOUGH_ROUNDS: u64 = 8;
@@ -44,6 +48,19 @@ pub struct FactorRule {
     pub remedies: fn(&Case) -> &'static [Remedy],
     /// What bounds the confidence in it beside what bounds that of all factors.
     pub bounds: fn(&Case) -> Vec<Bound>,
+    /// What else the same packets may come from; the verdict is left open between both then.
+    pub instead: fn(&Case) -> Option<Instead>,
+    /// Its intervals where something knows them more exactly than rounds do; empty if nothing does.
+    pub intervals: fn(&Case) -> Vec<Run>,
+}
+
+/// What else the same packets may come from, and what would decide.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Instead {
+    /// The other factor.
+    pub factor: Factor,
+    /// In words that end "... would decide" sentences.
+    pub needed: &'static str,
 }
 
 /// What a factor is called where there is no sentence.

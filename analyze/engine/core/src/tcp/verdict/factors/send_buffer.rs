@@ -5,9 +5,12 @@
 use crate::tcp::events::factor::Factor;
 use crate::tcp::limits::rules::Condition;
 use crate::tcp::limits::send_buffer::is_send_buffer_limited;
+use crate::tcp::limits::tally::BufferRounds;
 use crate::tcp::replay::change::Change;
+use crate::tcp::sender::pauses::Pauses;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::{FactorRule, Labels, Next, Remedy, Tally};
+use crate::tcp::verdict::factors::doubts;
+use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Instead, Labels, Next, Remedy, Tally};
 use crate::tcp::verdict::words::bytes;
 
 const REMEDY: Remedy = Remedy { words: "twice the send buffer", change: Change::TwiceBuffer };
@@ -24,14 +27,63 @@ pub const RULE: FactorRule = FactorRule {
     blames_loss: false,
     because,
     remedies: |_| &[REMEDY],
-    bounds: |_| Vec::new(),
+    bounds,
+    instead,
+    intervals: |_| Vec::new(),
 };
 
 fn because(case: &Case, tally: &Tally) -> String {
+    if case.is_clocked() {
+        return format!(
+            "Packets left at a fixed clock, a steady {}: paced, or shaped by a queue of the sender's host",
+            tally.rate()
+        );
+    }
     let flight = case.direction.flight.map_or(0.0, |(mean, _)| mean);
     format!(
         "The sender's own limit (send buffer or pacing) allowed no more than {} in flight, {}",
         bytes(flight),
         tally.rate()
     )
+}
+
+fn bounds(case: &Case) -> Vec<Bound> {
+    doubts::unknown_window(case).into_iter().collect()
+}
+
+fn instead(case: &Case) -> Option<Instead> {
+    if may_be_the_hosts_own_queue(case) {
+        Some(Instead { needed: "the queueing discipline of the sender's host", ..doubts::the_path() })
+    } else if doubts::is_unseen_nearby(case) {
+        Some(doubts::the_path())
+    } else {
+        fills_no_buffer(case).then(doubts::the_application)
+    }
+}
+
+/// Pauses tell something where they take such a part of the time, one in so many.
+const TELLING_PAUSES: u64 = 10;
+
+/// Acknowledgements fill a send buffer, and pacing spaces packets evenly: data that does neither, at the sender where that shows, is
+/// not kept back by the kernel. Nor was there anything to keep back where a lone segment ended what was written before the pauses.
+///
+/// Rule: docs/verdict.md, "Confidence of the send buffer".
+fn fills_no_buffer(case: &Case) -> bool {
+    let BufferRounds { time_ns, pauses: Pauses { paused_ns, answered_ns, all_sent_ns, .. } } =
+        case.limits.buffer_rounds;
+    let answers = answered_ns >= paused_ns / 2;
+    let begin_with_nothing_left = all_sent_ns > paused_ns / 10 * 9 || all_sent_ns > paused_ns / 2 && !answers;
+    let is_uneven = || doubts::latest_spacing(case).is_some_and(|latest| latest > doubts::EVEN_SPACING);
+    let answers_none = || doubts::is_beside_sender(case) && !answers && is_uneven();
+    paused_ns >= time_ns / TELLING_PAUSES && (begin_with_nothing_left || answers_none())
+}
+
+/// At the sender most pauses end with what its kernel had handed down before: a queueing discipline of its own kept that back, which
+/// paces, or shapes what leaves the host, as a narrow path would. So does one that lets packets leave at a fixed clock, one by one or two
+/// by two, whatever acknowledgements do, and wherever they are seen: those come in bursts, and a send buffer lets go what they make room
+/// for.
+fn may_be_the_hosts_own_queue(case: &Case) -> bool {
+    let BufferRounds { time_ns, pauses: Pauses { paused_ns, waited_ns, .. } } = case.limits.buffer_rounds;
+    let has_waited = paused_ns >= time_ns / TELLING_PAUSES && waited_ns > paused_ns / 2;
+    doubts::is_beside_sender(case) && has_waited || case.is_clocked()
 }

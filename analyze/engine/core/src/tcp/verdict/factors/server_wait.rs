@@ -3,7 +3,9 @@
 //! Rule: docs/verdict.md, "Server wait".
 
 use crate::tcp::events::factor::Factor;
+use crate::tcp::limits::runs::Run;
 use crate::tcp::replay::change::Change;
+use crate::tcp::requests::longest::Exchange;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::rule::{FactorRule, Labels, Next, Remedy, Tally};
 
@@ -22,10 +24,25 @@ pub const RULE: FactorRule = FactorRule {
     because,
     remedies: |_| &[REMEDY],
     bounds: |_| Vec::new(),
+    instead: |_| None,
+    intervals,
 };
 
 fn because(case: &Case, tally: &Tally) -> String {
     let count = case.connection.requests().map_or(0, |requests| requests.longest.totals.count);
     let responses = if count == 1 { "a response".to_owned() } else { format!("{count} responses") };
     format!("The server's application took {} before {responses}", tally.time())
+}
+
+/// From the end of a request to the first byte of its response, of the exchanges that are known one by one.
+fn intervals(case: &Case) -> Vec<Run> {
+    let list = case.connection.requests().map_or(&[][..], |requests| &requests.longest.list);
+    let of = |one: &Exchange| {
+        let [start_ns, end_ns] =
+            [one.request_ns, one.request_ns.saturating_add(one.first_byte_ns)].map(|ns| one.at_ns(ns));
+        // Of the request only its first frame is known.
+        let asked = if one.request_ns == 0 { one.start.1 } else { 0 };
+        Run { start_ns, end_ns, factor: RULE.factor, bytes: 0, frames: [asked, one.frames[0]] }
+    };
+    list.iter().map(of).collect()
 }

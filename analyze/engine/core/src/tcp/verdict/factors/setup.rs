@@ -23,6 +23,8 @@ pub const RULE: FactorRule = FactorRule {
     because,
     remedies: |_| &[REMEDY],
     bounds: |_| Vec::new(),
+    instead: |_| None,
+    intervals: |_| Vec::new(),
 };
 
 fn because(case: &Case, tally: &Tally) -> String {

@@ -5,7 +5,8 @@
 use crate::tcp::events::factor::Factor;
 use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::{FactorRule, Labels, Next, Remedy, Tally};
+use crate::tcp::verdict::factors::doubts;
+use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Labels, Next, Remedy, Tally};
 
 const REMEDY: Remedy = Remedy { words: "a reused connection, past slow start", change: Change::Warm };
 
@@ -21,9 +22,15 @@ pub const RULE: FactorRule = FactorRule {
     blames_loss: false,
     because,
     remedies: |_| &[REMEDY],
-    bounds: |_| Vec::new(),
+    bounds,
+    instead: |_| None,
+    intervals: |_| Vec::new(),
 };
 
 fn because(_case: &Case, tally: &Tally) -> String {
     format!("The transfer ended before slow start reached the bottleneck bandwidth ({} of slow start)", tally.time())
+}
+
+fn bounds(case: &Case) -> Vec<Bound> {
+    doubts::unknown_window(case).into_iter().collect()
 }

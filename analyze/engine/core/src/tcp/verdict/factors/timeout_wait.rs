@@ -5,8 +5,9 @@
 use crate::tcp::events::factor::Factor;
 use crate::tcp::events::retransmission::Trigger;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::NO_LOSS;
-use crate::tcp::verdict::factors::rule::{FactorRule, Labels, Next, Tally};
+use crate::tcp::verdict::factors::doubts;
+use crate::tcp::verdict::factors::outage::outage_ns;
+use crate::tcp::verdict::factors::rule::{FactorRule, Labels, NO_LOSS, Next, Tally};
 use crate::tcp::verdict::words::fine_seconds;
 
 /// See the module.
@@ -22,22 +23,9 @@ pub const RULE: FactorRule = FactorRule {
     because,
     remedies: |_| &[NO_LOSS],
     bounds: |_| Vec::new(),
+    instead: doubts::a_policer,
+    intervals: |_| Vec::new(),
 };
-
-/// So few waits, the longest of them so long, are an outage: a policer makes a sender wait again and again.
-const MOST_OUTAGES: usize = 3;
-
-const SHORTEST_OUTAGE_NS: u64 = 600_000_000;
-
-/// The path carried nothing for a while: when, nanoseconds.
-///
-/// Rule: docs/verdict.md, "An outage".
-pub(crate) fn outage_ns(case: &Case) -> Option<[i64; 2]> {
-    let waits = || case.limits.runs.iter().filter(|run| run.factor == Factor::TimeoutWait);
-    let longest = waits().max_by_key(|run| run.duration_ns()).filter(|run| run.duration_ns() >= SHORTEST_OUTAGE_NS)?;
-    let is_lone = waits().count() <= MOST_OUTAGES && case.limits.reductions.count() <= 2 * MOST_OUTAGES as u64;
-    is_lone.then_some([longest.start_ns, longest.end_ns])
-}
 
 fn because(case: &Case, tally: &Tally) -> String {
     let of = |trigger: Trigger| u64::from(case.direction.loss.by_trigger[trigger as usize]);

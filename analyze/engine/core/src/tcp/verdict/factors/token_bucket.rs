@@ -4,8 +4,9 @@
 
 use crate::tcp::events::factor::Factor;
 use crate::tcp::replay::change::Change;
+use crate::tcp::token_bucket::bucket::Kind;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::{FactorRule, Labels, Next, Remedy, Tally};
+use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Labels, Next, Remedy, Tally};
 
 const REMEDY: Remedy = Remedy { words: "no token bucket", change: Change::NoBucket };
 
@@ -21,7 +22,9 @@ pub const RULE: FactorRule = FactorRule {
     blames_loss: false,
     because,
     remedies: |_| &[REMEDY],
-    bounds: |_| Vec::new(),
+    bounds,
+    instead: |_| None,
+    intervals: |_| Vec::new(),
 };
 
 /// Losses in a row, times what chance makes of as many, and so many of them.
@@ -53,3 +56,13 @@ pub(crate) fn may_have_dropped(case: &Case) -> bool {
 fn because(_case: &Case, tally: &Tally) -> String {
     format!("A token bucket ran empty and held the transfer at {}", tally.rate())
 }
+
+/// A policer shows by what it drops.
+fn bounds(case: &Case) -> Vec<Bound> {
+    let is_policed = case.direction.token_bucket.as_deref().is_some_and(|bucket| bucket.kind == Kind::Policer);
+    let of_capture = Bound { confidence: WHERE_PACKETS_ARE_MISSING, needed: "a capture that misses no packets" };
+    if is_policed && case.direction.loss_caveat().is_some() { vec![of_capture] } else { Vec::new() }
+}
+
+/// Where the capture missed packets.
+const WHERE_PACKETS_ARE_MISSING: f64 = 0.7;

@@ -4,8 +4,7 @@
 
 use crate::tcp::events::factor::Factor;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::OPEN_CONFIDENCE;
-use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Labels, Next, Tally};
+use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Labels, Next, OPEN_CONFIDENCE, Tally};
 
 /// See the module.
 pub const RULE: FactorRule = FactorRule {
@@ -20,6 +19,8 @@ pub const RULE: FactorRule = FactorRule {
     because,
     remedies: |_| &[],
     bounds,
+    instead: |_| None,
+    intervals: |_| Vec::new(),
 };
 
 fn because(_case: &Case, _tally: &Tally) -> String {
