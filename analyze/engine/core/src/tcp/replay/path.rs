@@ -25,7 +25,7 @@ const FASTER_THAN_PACED: f64 = 2.0;
 const SPREAD_SHARE: f64 = 0.5;
 
 /// Trains that are so much faster than a window show the path.
-const FASTER_THAN_WINDOW: f64 = 1.15;
+const FASTER_THAN_WINDOW: f64 = 1.5;
 
 /// Long trains that are so much faster than what passed while the path was full show that it was not full all the time.
 const PAUSED: f64 = 1.2;
