@@ -69,7 +69,7 @@ class TokenBucket:
 
 @dataclass(frozen=True, slots=True)
 class CoDel:
-    """The bottleneck's queue is managed (RFC 8289): it drops, or marks, while packets have waited too long for an interval."""
+    """A managed queue (RFC 8289): it drops, or marks, while packets have waited too long for an interval."""
 
     target_s: float = 0.005
     interval_s: float = 0.1
@@ -262,7 +262,7 @@ class DirectionState:
         return self._queue_free_ns
 
     def _codel_is_due(self, codel: CoDel, now_ns: int) -> bool:
-        """By the time that this packet would wait: a queue that is modelled ahead of time knows it at once (RFC 8289 section 5)."""
+        """By the time that this packet would wait, which a modelled queue knows at once (RFC 8289 section 5)."""
         interval_ns = codel.interval_s * _NS
         if self._queue_free_ns - now_ns < codel.target_s * _NS:
             self._above_until_ns, self._dropping = 0, False

@@ -101,7 +101,7 @@ def test_full_queue_loses_what_does_not_fit() -> None:
 @pytest.mark.parametrize("marks", [False, True])
 def test_codel_drops_or_marks_what_waits_too_long_for_an_interval(marks: bool) -> None:
     settings = Impairments(rate_bps=12e6, codel=CoDel(marks=marks))
-    # A packet of a millisecond every 0.9 ms: the queue waits 5 ms after 50 packets, and an interval later something is due.
+    # A packet of a millisecond every 0.9 ms: packets wait 5 ms after 50 of them, and an interval later one is due.
     decisions = decide(settings, 1000, spacing_ns=MS * 9 // 10)
     due = [number for number, one in enumerate(decisions) if one.fate.lost or one.marked]
     assert due[0] == pytest.approx(50 + 111, abs=3)
