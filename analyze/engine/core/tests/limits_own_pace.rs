@@ -1,6 +1,7 @@
 //! Who sets the pace of a sender that leaves pauses: its application, or its kernel (docs/verdict.md, `application` and `send_buffer`).
 //!
-//! Subjects: `tcp/verdict/factors/application.rs`, `tcp/limits/application.rs`.
+//! Subjects: `tcp/verdict/factors/application.rs`, `tcp/limits/application.rs`,
+//! `tcp/verdict/factors/doubts.rs`.
 
 use crate::playbook;
 

@@ -1,7 +1,8 @@
 //! Whose turn it was while nothing was in flight: a server that thinks before it answers keeps its client waiting, one that
 //! has not been asked does not (docs/verdict.md, `idle`).
 //!
-//! Subjects: `tcp/sender/turns.rs`, `tcp/verdict/factors/idle.rs`, `tcp/verdict/factors/application_window.rs`.
+//! Subjects: `tcp/sender/turns.rs`, `tcp/verdict/factors/idle.rs`, `tcp/verdict/factors/application_window.rs`,
+//! `tcp/verdict/factors/outage.rs`.
 
 use crate::playbook;
 

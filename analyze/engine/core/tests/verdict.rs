@@ -3,7 +3,7 @@
 //! Subjects: `tcp/verdict/mod.rs`, `tcp/verdict/case.rs`, `tcp/verdict/decide.rs`, `tcp/verdict/evidence.rs`,
 //! `tcp/verdict/what_if.rs`, `tcp/verdict/allowance.rs`, `tcp/limits/tally.rs`, `tcp/verdict/sentence.rs`,
 //! `tcp/verdict/factors/rule.rs`, `tcp/verdict/factors/host_stall.rs`, `tcp/verdict/factors/loss_recovery.rs`,
-//! `tcp/verdict/factors/timeout_wait.rs`, `tcp/verdict/factors/doubts.rs`, `tcp/verdict/factors/outage.rs`.
+//! `tcp/verdict/factors/timeout_wait.rs`.
 
 use crate::playbook;
 
