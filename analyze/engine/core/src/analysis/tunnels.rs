@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn what_is_written_for_another_run_comes_back_and_a_part_of_it_does_not() {
-        let outer = ["10.0.0.1", "2001:db8::9"].map(|text| text.parse().unwrap());
+        let outer = ["10.0.0.1", "2001:db8::9"].map(|text| text.parse().expect("an address"));
         let path = KINDS.iter().zip([None, Some(7)].into_iter().cycle());
         let path = path.map(|(&kind, id)| Tunnel { kind, outer, id }).collect();
         let found = FlowTunnels { flow_hash: 5, address_key: 1 << 40, ports: 80 << 16 | 9000, path };
