@@ -30,7 +30,7 @@ class Judged(NamedTuple):
     path: str
     number: str
     engine: str
-    count: str
+    counted: str
     why: str
 
 
@@ -88,7 +88,7 @@ def compare(folder: Path, table: Path = TABLE) -> Iterator[str]:
         clone = clone / "repo" if (clone / "repo").is_dir() else clone
         if not clone.is_dir():
             continue
-        expected = {(row.path, row.number): (row.engine, row.count) for row in rows if row.path}
+        expected = {(row.path, row.number): (row.engine, row.counted) for row in rows if row.path}
         found = {
             (path, number): both
             for path, data in captures(clone, commit)
