@@ -53,6 +53,7 @@ def vmtrace(tmp_path: Path) -> Vmtrace:
             timeout=120,
             check=False,
         )
-        return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
+        said = (part.decode(environment.get("PYTHONIOENCODING", "utf-8")) for part in (done.stdout, done.stderr))
+        return subprocess.CompletedProcess(done.args, done.returncode, *said)
 
     return run
