@@ -110,37 +110,7 @@ class Gap(TypedDict):
     ]
 
 
-class ConnectionDirectionGapsByLocation(TypedDict):
-    sender: Annotated[Count, "Pauses made there."]
-    path: Annotated[Count, "Pauses made there."]
-    receiver: Annotated[Count, "Pauses made there."]
-    path_or_receiver: Annotated[Count, "Pauses made there."]
-    unknown: Annotated[Count, "Pauses made there."]
-
-
-class ConnectionDirection(TypedDict):
-    sent_segments: Annotated[
-        Count, "Segments of all kinds (data, acknowledgements, SYN, FIN) that this end sent while both were captured."
-    ]
-    matched_segments: Annotated[Count, "Those that both captures hold."]
-    lost_in_network: Annotated[Count, "Those that did not arrive."]
-    lost_rate: Annotated[Share | None, "lost_in_network over the segments whose fate is known."]
-    sent_data_segments: Annotated[Count, "Segments with payload."]
-    lost_data_segments: Annotated[Count, "Of these, those that did not arrive."]
-    lost_data_bytes: Annotated[Count, "Payload of these."]
-    not_captured: Annotated[Count, "Segments that one of the captures missed: sum of the two below."]
-    not_captured_by_sender: Annotated[Count, "Arrived, and not in the capture of the end that sent them."]
-    not_captured_by_receiver: Annotated[
-        Count, "Arrived, as its acknowledgements prove, and not in the capture of the end that received them."
-    ]
-    undecided_segments: Annotated[
-        Count,
-        "Segments without data that are not in the receiving end's capture, which is known to have missed others.",
-    ]
-    outside_capture: Annotated[Count, "Seen at one end while the other one was not captured; not in sent_segments."]
-    network_duplicates: Annotated[Count, "Copies that the network made."]
-    one_way_delay: Delay
-    gaps_by_location: ConnectionDirectionGapsByLocation
+class ConnectionDirection(Direction):
     gaps: Annotated[
         list[Gap], "Pauses between data packets beyond the limit, in time order; the 1000 longest of each end."
     ]

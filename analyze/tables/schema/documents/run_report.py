@@ -331,23 +331,9 @@ class RunVerdictByRole(TypedDict):
     data: RoleVerdict
 
 
-class RunVerdict(TypedDict):
+class RunVerdict(RoleVerdict):
     """The verdict on a run, over all its transfers."""
 
-    factor: str | None
-    share: Share | None
-    runner_up: str | None
-    confidence: Share | None
-    sentence: str
-    undetermined_between: list[str]
-    transfers: Count
-    judged: Count
-    left_open: Count
-    goodput_bps: Positive | None
-    factors: list[FactorShare]
-    evidence: Annotated[list[Evidence], bounds(maxItems=10)]
-    what_if: list[Predicted]
-    reason: str | None
     by_role: Annotated[RunVerdictByRole, "The same over probes and over data transfers."]
 
 
