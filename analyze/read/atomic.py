@@ -14,13 +14,13 @@ from vmtrace.analyze.read.capture_files import is_capture
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[BinaryIO]:
+def writing(path: Path, *, over_a_capture: bool = False) -> Iterator[BinaryIO]:
     """Open `path` for writing; it appears, whole, when the block ends well, and is left as it was if not.
 
-    A device or a pipe (`/dev/stdout`, a named pipe) is written directly: there is nothing to rename. A capture is never
-    replaced, it may be the only one of its traffic: `FileExistsError`.
+    A device or a pipe (`/dev/stdout`, a named pipe) is written directly: there is nothing to rename. A capture is not
+    replaced unless its user has said so, it may be the only one of its traffic: `FileExistsError`.
     """
-    if is_capture(path):
+    if not over_a_capture and is_capture(path):
         raise FileExistsError(errno.EEXIST, "this is a capture, which is not overwritten", str(path))
     if path.exists() and not path.is_file():
         try:

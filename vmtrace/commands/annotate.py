@@ -52,6 +52,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 def run(arguments: argparse.Namespace) -> int:
     """Annotate; returns the exit status."""
+    from vmtrace.analyze.read.atomic import writing
     from vmtrace.analyze.reports.annotated.pcapng import AnnotateError, annotate
     from vmtrace.analyze.reports.annotated.remarks import remarks
     from vmtrace.analyze.trace import TraceError, read
@@ -65,8 +66,8 @@ def run(arguments: argparse.Namespace) -> int:
                 raise CommandError(f"no connection {number}: there are {len(known):,}")
         made = remarks(trace, arguments.connection)
         only = _frames(trace, arguments.connection)
-        with _opened(arguments.file) as source:
-            written = _written(arguments.write, lambda sink: annotate(source, sink, made, only))
+        with _opened(arguments.file) as source, writing(arguments.write, over_a_capture=arguments.overwrite) as sink:
+            written = annotate(source, sink, made, only)
     except (TraceError, AnnotateError, OSError, EOFError, lzma.LZMAError) as error:
         raise CommandError(
             f"{arguments.file}: {error}" if isinstance(error, AnnotateError) else describe(error)
@@ -92,20 +93,6 @@ def _check_place(arguments: argparse.Namespace) -> None:
 
 def _frames(trace: "Trace", connections: list[int]) -> set[int] | None:
     return set(trace.packets(connections, columns=("frame",)).values("frame")) if connections else None
-
-
-def _written(place: Path, write: Callable[[BinaryIO], int]) -> int:
-    """Whole or not at all: written aside, then renamed."""
-    aside = place.with_name(f".{place.name}.part")
-    try:
-        with aside.open("wb") as sink:
-            count = write(sink)
-        aside.chmod(0o600)
-        aside.replace(place)
-    except BaseException:
-        aside.unlink(missing_ok=True)
-        raise
-    return count
 
 
 def _opened(path: Path) -> BinaryIO:
