@@ -4,8 +4,9 @@ Rule: docs/verdict.md, "Frames of the evidence on a run".
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import zip_longest
+from typing import Any
 
 from vmtrace.analyze.read.records.run import Role, Run, Side
 from vmtrace.analyze.reports.run.transfers.transfers import MeasuredTransfer
@@ -27,6 +28,10 @@ class Evidence:
     text: str
     frames: tuple[int, ...]
     display_filter: str
+
+    def as_record(self) -> dict[str, Any]:
+        """As documents have it."""
+        return asdict(self) | {"frames": list(self.frames)}
 
 
 def judged(one: MeasuredTransfer) -> Judged | None:

@@ -87,18 +87,7 @@ def _finding(
             remedy=KINDS[kind].remedy if kind in KINDS else "",
             cost_s=cost_s,
             waited_s=time_s,
-            evidence=[
-                {
-                    "sequence": piece.sequence,
-                    "index": piece.index,
-                    "role": piece.role,
-                    "file": piece.file,
-                    "text": piece.text,
-                    "frames": list(piece.frames),
-                    "display_filter": piece.display_filter,
-                }
-                for piece in distinct(pieces)
-            ],
+            evidence=[piece.as_record() for piece in distinct(pieces)],
         ),
         tuple((one.pair.sequence, one.transfer.role) for one, *_ in group),
     )

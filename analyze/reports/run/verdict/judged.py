@@ -82,11 +82,6 @@ class Judged:
     """Of the capture that the verdict is of; empty where nothing would save a good part of the time."""
 
     @property
-    def saves_s(self) -> float | None:
-        """What the verdict's own factor costs; None where its account does not say."""
-        return next((one.saves_s for one in self.costs if one.kind == self.factor), None)
-
-    @property
     def is_open(self) -> bool:
         """True if it names candidates and decides nothing."""
         return is_open(self.confidence)

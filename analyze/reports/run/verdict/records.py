@@ -54,19 +54,19 @@ def _factor_change(one: FactorChange) -> Record:
 
 def _of_run(one: RunVerdict) -> Record:
     record = {name: value for name, value in asdict(one).items() if name != "scope"}
-    return record | {"undetermined_between": list(one.undetermined_between), "evidence": _evidence(one.evidence)}
+    return record | {"undetermined_between": list(one.undetermined_between), "evidence": _records(one.evidence)}
 
 
 def _of_pair(one: PairVerdict) -> Record:
     what_if = [
         {name: value for name, value in asdict(change).items() if name != "time_share"} for change in one.what_if
     ]
-    lists = {"undetermined_between": list(one.undetermined_between), "evidence": _evidence(one.evidence)}
+    lists = {"undetermined_between": list(one.undetermined_between), "evidence": _records(one.evidence)}
     return asdict(one) | lists | {"what_if": what_if}
 
 
-def _evidence(pieces: tuple[Evidence, ...]) -> list[Record]:
-    return [asdict(piece) | {"frames": list(piece.frames)} for piece in pieces]
+def _records(pieces: tuple[Evidence, ...]) -> list[Record]:
+    return [piece.as_record() for piece in pieces]
 
 
 def _without(record: Record, names: tuple[str, ...]) -> Record:
