@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from vmtrace.capture.ending import Ending
 from vmtrace.cloudwatch.answers import Answer, Metric, Query, Series, answer_of, problems_of
 from vmtrace.cloudwatch.backoff import Backoff
 from vmtrace.cloudwatch.catalog import AGENT
@@ -21,7 +22,7 @@ from vmtrace.cloudwatch.queries import ec2_metrics, queries_for
 from vmtrace.cloudwatch.records import Record, iso
 from vmtrace.cloudwatch.run_facts import Instance, RunFacts, run_facts
 from vmtrace.cloudwatch.service import Account, Service, open_service
-from vmtrace.cloudwatch.store import command_line, kept_fetches, save
+from vmtrace.cloudwatch.store import RAW, command_line, kept_fetches, save
 
 DEFAULT_MARGIN_S = 1800
 _MOST_AHEAD_S = 300
@@ -66,10 +67,12 @@ def fetch_run(folder: Path, wish: Wish, account: Account, tell: Tell) -> Result:
     _check_clock(facts)
     asked = plan(facts.start_ns, facts.end_ns, time.time_ns(), wish.period_s, wish.margin_s)
     job = _Job(facts, wish, account, instance, asked, tell)
-    try:
-        job.run()
-    finally:
-        answer = job.keep(earlier)
+    with Ending(f"ended at once: {folder / RAW} is as it was") as ending:
+        try:
+            with ending.allowed():
+                job.run()
+        finally:
+            answer = job.keep(earlier)
     if not answer.series:
         raise CloudWatchError(job.nothing_line())
     return Result(

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from vmtrace.capture.ending import Ending
 from vmtrace.cloudwatch.errors import CloudWatchError
 from vmtrace.cloudwatch.files import append_line, lines, read
 from vmtrace.cloudwatch.records import Record, as_json, iso, moment, one_line, parse, record
@@ -136,11 +137,13 @@ def publish_run(
 def _put(service: Service, requests: Sequence[list[Datum]], published: Path, target: str, tell: Tell) -> None:
     """Each request is written down as soon as it was taken."""
     done, due = 0, sum(map(len, requests))
-    for request in requests:
-        service.ask("put_metric_data", _as_request(request))
-        done += len(request)
-        append_line(published, _line(request, target))
-        tell(f"{done:,} of {due:,} data published")
+    with Ending("ended at once: the last request may have been taken, and would then count twice") as ending:
+        for request in requests:
+            with ending.allowed():
+                service.ask("put_metric_data", _as_request(request))
+            done += len(request)
+            append_line(published, _line(request, target))
+            tell(f"{done:,} of {due:,} data published")
 
 
 def data_of(run: str, values: Sequence[Value]) -> list[Datum]:

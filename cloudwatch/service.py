@@ -10,8 +10,10 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from vmtrace.capture.bounded import NoEndError, bounded
 from vmtrace.cloudwatch.backoff import Backoff
 from vmtrace.cloudwatch.errors import CloudWatchError, UsageError
 from vmtrace.cloudwatch.records import Record, one_line
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from botocore.client import BaseClient
 
 CONNECT_S, READ_S = 10, 60
+CALL_S = 120.0
+"""A whole call: a response that drips is broken off, too."""
 _BROKEN_CONNECTIONS = 3
 _OF_NONSENSE = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RuntimeError)
 """Whatever botocore's parsers raise at an answer that has not the form it should have."""
@@ -53,6 +57,7 @@ class Service:
     secrets: Callable[[], tuple[str, ...]]
     backoff: Backoff = field(default_factory=Backoff)
     tell: Callable[[str], object] = lambda _: None
+    call_s: float = CALL_S
     exchanges: list[Record] = field(default_factory=list)
     """Every request that was answered, with its answer, as they were."""
 
@@ -76,7 +81,9 @@ class Service:
         for attempt in range(1, self.backoff.attempts + 1):
             last = attempt == self.backoff.attempts
             try:
-                return self._cleaned(getattr(self.client, operation)(**request))
+                return self._cleaned(self._called(operation, request))
+            except NoEndError as error:
+                raise self._failure(operation, f"no complete response: {error}") from None
             except ClientError as error:
                 response = self._cleaned(error.response)
                 if last or not is_passing(response):
@@ -93,6 +100,10 @@ class Service:
             self.tell(f"{_title(operation)}: the service is busy, attempt {attempt + 1}")
             self.backoff.wait(attempt)
         raise AssertionError("the last attempt returns or raises")
+
+    def _called(self, operation: str, request: Record) -> Mapping[str, Any]:
+        answer: Mapping[str, Any] = bounded(partial(getattr(self.client, operation), **request), self.call_s)
+        return answer
 
     def _cleaned(self, answer: Mapping[str, Any]) -> Record:
         """An answer without the credentials, before anybody keeps, shortens or shows any of it."""
@@ -137,7 +148,8 @@ def _in_role(session: "boto3.Session", role_arn: str) -> "boto3.Session":
     from botocore.parsers import ResponseParserError
 
     try:
-        answer = session.client("sts").assume_role(RoleArn=role_arn, RoleSessionName="vmtrace")
+        ask = partial(session.client("sts").assume_role, RoleArn=role_arn, RoleSessionName="vmtrace")
+        answer = bounded(ask, CALL_S)
         credentials = answer["Credentials"]
         return boto3.Session(
             aws_access_key_id=credentials["AccessKeyId"],
@@ -147,6 +159,8 @@ def _in_role(session: "boto3.Session", role_arn: str) -> "boto3.Session":
         )
     except (ClientError, BotoCoreError):
         raise
+    except NoEndError as error:
+        raise CloudWatchError(f"role {role_arn}: no complete response: {error}") from None
     except (ResponseParserError, *_OF_NONSENSE) as error:
         # The type alone: what could not be parsed may hold the credentials.
         raise CloudWatchError(f"role {role_arn}: the response makes no sense ({type(error).__name__})") from None

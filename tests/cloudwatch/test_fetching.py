@@ -1,6 +1,9 @@
 """From a run folder to RUN/cloudwatch.json and RUN/cloudwatch.csv: against moto's server, and one that is told."""
 
 import json
+import os
+import signal
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -273,6 +276,30 @@ def test_ctrl_c_keeps_what_came(scripted: Any, ec2_run: Any, command: Any, monke
     monkeypatch.setattr("vmtrace.cloudwatch.progress.Progress.__call__", interrupted)
     with pytest.raises(KeyboardInterrupt):
         command("fetch", ec2_run.folder, "--endpoint-url", scripted.url)
+    assert of(ec2_run.folder, "CPUUtilization")
+
+
+def test_sigterm_keeps_what_came_though_the_service_drips(
+    scripted: Any, ec2_run: Any, command: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vmtrace.cloudwatch.queries.MOST_QUERIES", 5)
+    start_s = ec2_run.start_ns // NS
+    over = threading.Event()
+
+    def decide(operation: str, request: dict[str, Any]) -> tuple[int, Any]:
+        if operation == "ListMetrics":
+            return 200, {"Metrics": []}
+        if len(scripted.asked) > 3:
+            threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGTERM)).start()
+            over.wait(30)
+        return 200, {"MetricDataResults": [result(one["Id"], {start_s: 1.0}) for one in request["MetricDataQueries"]]}
+
+    scripted.decide = decide
+    began_s = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        command("fetch", ec2_run.folder, "--endpoint-url", scripted.url)
+    assert time.monotonic() - began_s < 25
+    over.set()
     assert of(ec2_run.folder, "CPUUtilization")
 
 

@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+import time
 from types import SimpleNamespace
 from typing import Any
 
@@ -203,3 +204,12 @@ def test_credentials_that_cannot_be_renewed_do_not_hide_the_trouble(scripted: An
 
     secrets = _secrets_of(Session())  # type: ignore[arg-type]
     assert set(secrets()) == {ACCESS_KEY, SECRET_KEY}
+
+
+def test_a_response_that_drips_is_broken_off() -> None:
+    client: Any = SimpleNamespace(list_metrics=lambda **_: time.sleep(30))
+    service = Service(client, REGION, lambda: (), call_s=0.2)
+    began_s = time.monotonic()
+    with pytest.raises(CloudWatchError, match=r"ListMetrics in .*: no complete response: no end within 0\.2 s"):
+        service.ask("list_metrics", {})
+    assert time.monotonic() - began_s < 10
