@@ -4,8 +4,10 @@ Two handshakes at most: one that verifies, and where that fails one that does no
 """
 
 import ipaddress
+import select
 import socket
 import ssl
+import time
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -112,9 +114,28 @@ def matches(pattern: str, name: str) -> bool:
 def _certificate(name: str, address: str, port: int, context: ssl.SSLContext) -> bytes:
     with (
         socket.create_connection((address, port), WAIT_S) as raw,
-        context.wrap_socket(raw, server_hostname=name) as secured,
+        context.wrap_socket(raw, server_hostname=name, do_handshake_on_connect=False) as secured,
     ):
+        _shake_hands(secured, time.monotonic() + WAIT_S)
         return secured.getpeercert(binary_form=True) or b""
+
+
+def _shake_hands(secured: ssl.SSLSocket, ends_s: float) -> None:
+    """Raises `TimeoutError` where it takes longer, however many bytes come meanwhile."""
+    secured.setblocking(False)
+    while True:
+        reads: list[ssl.SSLSocket] = []
+        writes: list[ssl.SSLSocket] = []
+        try:
+            secured.do_handshake()
+        except ssl.SSLWantReadError:
+            reads.append(secured)
+        except ssl.SSLWantWriteError:
+            writes.append(secured)
+        else:
+            return
+        if not any(select.select(reads, writes, [], max(0.0, ends_s - time.monotonic()))):
+            raise TimeoutError("timed out")
 
 
 def _names(certificate: bytes) -> tuple[str, ...]:

@@ -40,6 +40,8 @@ class Distances:
         def one(address: str) -> None:
             for echo in self._of(address):
                 with held:
+                    if self._ended.is_set():  # nobody keeps it any more
+                        return
                     on_echo(echo)
 
         for _ in side_by_side(one, addresses, _AT_ONCE, self._ended):

@@ -12,6 +12,7 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from vmtrace.capture.ending import Ending
 from vmtrace.capture.errors import CaptureError
 from vmtrace.capture.interfaces import interface_towards
 from vmtrace.capture.interruption import Interruption
@@ -50,20 +51,27 @@ class End:
 
 def discover(order: DiscoveryOrder, display: Display) -> End:
     """Do what is ordered; raises `ProvidersError` where it cannot begin."""
+    ended = threading.Event()
     with ExitStack() as stack:
-        interruption = stack.enter_context(Interruption())
+        told = f"ended at once: what was measured is in {order.out}"
+        interruption = stack.enter_context(Ending(told, ended.set))
         folder = DiscoveryFolder.create(order.out, _first_state(order))
         stack.callback(folder.close)
         stack.callback(display.ended)
-        return _Run(order, folder, display, interruption).run()
+        return _Run(order, folder, display, interruption, ended).run()
 
 
 class _Run:
     def __init__(
-        self, order: DiscoveryOrder, folder: DiscoveryFolder, display: Display, interruption: Interruption
+        self,
+        order: DiscoveryOrder,
+        folder: DiscoveryFolder,
+        display: Display,
+        interruption: Interruption,
+        ended: threading.Event,
     ) -> None:
         self._order, self._folder, self._display, self._interruption = order, folder, display, interruption
-        self._ended = threading.Event()
+        self._ended = ended
         self._front_ends = FrontEnds()
         asking = CertificateAsking(order.port, order.ca_bundle, order.most_measured)
         self._honesty = Honesty(self._front_ends, asking, self._on_shown, self._on_liar)

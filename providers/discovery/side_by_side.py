@@ -14,12 +14,14 @@ def side_by_side(
 ) -> Iterator[R]:
     """The results in the order of the items. Whatever ends this early sets `ended`, which the work should look at."""
     pool = ThreadPoolExecutor(at_once, "discovery")
+    waits = True
     try:
         for one in [pool.submit(work, item) for item in items]:
             yield one.result()
-    except BaseException:
+    except BaseException as error:
         if ended is not None:
             ended.set()
+        waits = isinstance(error, Exception)  # who interrupts the run waits for nobody's reply
         raise
     finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+        pool.shutdown(wait=waits, cancel_futures=True)

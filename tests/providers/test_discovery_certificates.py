@@ -3,8 +3,9 @@
 import socket
 import ssl
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pytest
 
@@ -124,3 +125,21 @@ def test_where_none_is_trusted_the_names_decide() -> None:
     assert held.speaks(("s3.example.org", "a"))
     assert not held.speaks(("s3.example.org", "b"))
     assert not held.speaks(("s3.example.org", "never asked"))
+
+
+def test_a_handshake_that_drips_is_over_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vmtrace.providers.discovery.certificates.WAIT_S", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def drip() -> None:
+            connection, _ = server.accept()
+            with connection, suppress(OSError):
+                for byte in b"\x16\x03\x03\x40\x00" + bytes(100):  # a record of TLS that will not end
+                    connection.sendall(bytes([byte]))
+                    time.sleep(0.1)
+
+        threading.Thread(target=drip, daemon=True).start()
+        began_s = time.monotonic()
+        one = shown("example.org", "127.0.0.1", server.getsockname()[1])
+        assert time.monotonic() - began_s < 3
+    assert (one.speaks_tls, one.error) == (False, "timed out")
