@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+from vmtrace.capture.ending import Ending
 from vmtrace.capture.errors import CaptureError
 from vmtrace.capture.host_record import HostRecord
 from vmtrace.capture.instance_metadata import check_setting
-from vmtrace.capture.interruption import Interruption
 from vmtrace.capture.provenance import vmtrace_version
 from vmtrace.capture.settings import CaptureSettings
 from vmtrace.providers import registry
@@ -82,8 +82,11 @@ class _Run:
             )
         self._prices = prices
         self._budget = Budget(order.limits, prices, "" if order.prices is None else order.prices.currency)
-        self._observer = HttpObserver(self._budget, clock)
-        self._interruption = Interruption()
+        self._observer = HttpObserver(self._budget, clock, order.call_s)
+        self._interruption = Ending(
+            f"ended at once: what is left at {self._provider.name} is removed by vmtrace storage clean {order.out}",
+            lambda: self._observer.abort(ServiceError(ErrorKind.OTHER, "interrupted")),
+        )
         self._part_bytes: int | None = None
         self._endpoint = order.endpoint_url or ""
         self._archives = False
@@ -125,7 +128,9 @@ class _Run:
             stack.callback(folder.close)
             journal = stack.enter_context(Journal(folder.path))
             self._folder, self._journal = folder, journal
-            self._remover = Remover(self._build, self._provider.error_of, journal, folder.path, f"vmtrace-{self._id}/")
+            self._remover = Remover(
+                self._build, self._provider.error_of, journal, folder.path, f"vmtrace-{self._id}/", self._observer
+            )
             return self._to_the_end(service)
 
     def _to_the_end(self, service: Service) -> End:
@@ -189,17 +194,22 @@ class _Run:
         )
 
     def _end(self, status: str, unfinished: bool) -> End:
-        """Remove what is left, and close the books. Ctrl-C is heard here only when somebody insists."""
+        """Remove what is left, and close the books; after Ctrl-C as far as there is time."""
         site = self._site
         self._display.removing()
+        if self._interruption.asked:
+            self._folder.note(status=status, left_behind=self._named("interrupted"))  # as it is, should time run out
+        self._interruption.settle()
         self._observer.resume()
         self._budget.removing = True
-        try:
-            left = self._remover.everything(self._container, unfinished=unfinished and self._was_touched())
-        except KeyboardInterrupt:
-            left = [{"name": self._container, "reference": self._container, "error": "interrupted"}]
-        if left:
-            self._folder.note(left_behind=left)
+        touched = unfinished and self._was_touched()
+        left = self._interruption.in_time(lambda: self._remover.everything(self._container, unfinished=touched))
+        if left is None:
+            self._observer.abort(ServiceError(ErrorKind.OTHER, "interrupted"))
+            left = self._named("no time to remove it after the interruption")
+        self._folder.note(left_behind=left)
+        if self._interruption.asked and status == COMPLETE:
+            status = INTERRUPTED
         error = None
         if self._error is not None:
             error = self._error.told(self._about())
@@ -349,6 +359,12 @@ class _Run:
         return {"verified": True, "ca_bundle": None if bundle is None else str(bundle)}
 
     # Accounts.
+
+    def _named(self, why: str) -> list[Record]:
+        """What may be at the service by the journal, with why it is there still."""
+        there = outstanding(self._folder.path)
+        found = dict(there.objects) | ({} if there.container is None else {there.container: there.container})
+        return [{"name": name, "reference": reference, "error": why} for name, reference in found.items()]
 
     def _was_touched(self) -> bool:
         """Whether anything may be at the service."""

@@ -10,7 +10,7 @@ from vmtrace.capture.run_state import write_run_state
 from vmtrace.providers import registry
 from vmtrace.providers.budget import Budget, Limits
 from vmtrace.providers.errors import ProvidersError
-from vmtrace.providers.exchanges import HttpObserver
+from vmtrace.providers.exchanges import CALL_S, HttpObserver
 from vmtrace.providers.files import discard
 from vmtrace.providers.journal import NAME, Journal, outstanding
 from vmtrace.providers.removal import Remover
@@ -23,9 +23,9 @@ class Cleaned:
     """What `clean` did."""
 
     objects: int
-    """That the journal knew of and that are gone now."""
+    """That were at the service, and are gone now."""
     container: str | None
-    """Removed now; None if the run had made none, or it is there still."""
+    """Removed now; None if the run had made none, it was gone already, or it is there still."""
     left_behind: list[dict[str, Any]]
 
 
@@ -36,18 +36,18 @@ def first_and_more(left_behind: list[dict[str, Any]]) -> str:
     return f"{first['name']} ({first['error']}){more}"
 
 
-def clean_run(path: Path, ca_bundle: Path | None = None) -> Cleaned:
+def clean_run(path: Path, ca_bundle: Path | None = None, call_s: float = CALL_S) -> Cleaned:
     """Remove what is left of a run. Raises `ProvidersError` for a folder that is none, or that is being written."""
     lock = lock_run(path) if path.is_dir() else -1
     try:
         state = read_run(path)
-        return _clean(path, state, ca_bundle)
+        return _clean(path, state, ca_bundle, call_s)
     finally:
         if lock >= 0:
             os.close(lock)
 
 
-def _clean(path: Path, state: dict[str, Any], ca_bundle: Path | None) -> Cleaned:
+def _clean(path: Path, state: dict[str, Any], ca_bundle: Path | None, call_s: float) -> Cleaned:
     if not (path / NAME).exists():
         told = f"{_word(path, state, 'container')} and names with vmtrace-{_word(path, state, 'id')}/"
         raise ProvidersError(f"{path}: {NAME} is missing: look at the service for {told}")
@@ -61,16 +61,14 @@ def _clean(path: Path, state: dict[str, Any], ca_bundle: Path | None) -> Cleaned
 
     with ExitStack() as stack:
         with registry.sdk_of(provider.name, provider.extra):
-            stack.enter_context(HttpObserver(Budget(Limits(), None)))
+            observer = stack.enter_context(HttpObserver(Budget(Limits(), None), call_s=call_s))
         journal = stack.enter_context(Journal(path))
         prefix = f"vmtrace-{_word(path, state, 'id')}/"
-        remover = Remover(build, provider.error_of, journal, path, prefix)
+        remover = Remover(build, provider.error_of, journal, path, prefix, observer)
         touched = bool(before.objects) or before.container is not None
         left = remover.everything(target.container, unfinished=touched)
-    after = outstanding(path)
     _note(path, state, left)
-    container = before.container if after.container is None else None
-    return Cleaned(len(before.objects) - len(after.objects), container, left)
+    return Cleaned(remover.were_there, before.container if remover.container_went else None, left)
 
 
 def _target(path: Path, state: dict[str, Any], ca_bundle: Path | None) -> Target:

@@ -7,12 +7,16 @@ addresses, status, request ids, times and repeats, including those that an SDK m
 
 A repeat is a request of the same method, URL and range as one before it in the same exchange, or whatever follows a
 connect that failed.
+
+Every exchange has a deadline, and every request outside of one: what drips, or never ends, is broken off. Then its
+connections are shut, and the SDK's further requests are refused.
 """
 
 import socket
 import threading
+import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -20,7 +24,13 @@ from typing import Any, Protocol, Self
 from weakref import WeakKeyDictionary, WeakSet
 
 from vmtrace.providers.clock import REAL, Clock
+from vmtrace.providers.errors import ErrorKind, ServiceError
 
+CALL_S = 600.0
+"""How long a call to a service may take, with all that its SDK repeats; SDKs of today give up after half of it."""
+_SLOWEST_BYTES_PER_S = 10_000
+_FURTHER_OBJECT_S = 1.0
+_LOOK_EVERY_S = 0.1
 # Where the services put the id of a request.
 _ID_HEADERS = ("x-amz-request-id", "x-amzn-requestid", "x-ms-request-id", "x-trans-id", "x-openstack-request-id")
 _RANGE_HEADERS = frozenset({"range", "x-ms-range"})
@@ -122,6 +132,10 @@ class _Scope:
 
     began: tuple[int, int] = (0, 0)
     metered: bool = False
+    allowed_s: float | None = None
+    """None outside of exchanges: then each request has its own time."""
+    ends_s: float | None = None
+    late: ServiceError | None = None
     unannounced: bool = False
     attempts: list[_Attempt] = field(default_factory=list)
     open: dict[int, _Attempt] = field(default_factory=dict)
@@ -137,9 +151,11 @@ class HttpObserver:
 
     _entered = threading.Lock()
 
-    def __init__(self, meter: Meter | None = None, clock: Clock = REAL) -> None:
+    def __init__(self, meter: Meter | None = None, clock: Clock = REAL, call_s: float = CALL_S) -> None:
         self._meter = meter
         self._clock = clock
+        self._call_s = call_s
+        self._left = threading.Event()
         self._lock = threading.Lock()
         self._shared = _Scope()
         self._own: dict[int, _Scope] = {}
@@ -163,11 +179,14 @@ class HttpObserver:
             (HTTPSConnection, "connect", self._connect),
         ):
             self._wrap(owner, name, wrapper)
+        self._left.clear()
+        threading.Thread(target=self._watch, name="deadlines", daemon=True).start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._left.set()
         while self._undo:
             self._undo.pop()()
         self._entered.release()
@@ -177,9 +196,14 @@ class HttpObserver:
         with self._lock:
             self._seen.clear()
 
-    def begin(self, *, metered: bool = False, own_thread: bool = False) -> None:
-        """An exchange begins; with `metered` the meter hears of its bodies (of its requests it hears always)."""
-        scope = _Scope((self._clock.wall_ns(), self._clock.elapsed_ns()), metered)
+    def begin(self, *, metered: bool = False, own_thread: bool = False, size_bytes: int = 0, objects: int = 1) -> None:
+        """An exchange begins; with `metered` the meter hears of its bodies (of its requests it hears always).
+
+        Its deadline: the time of a call, and more for what it is to move or for each further object.
+        """
+        allowed_s = self._call_s + size_bytes / _SLOWEST_BYTES_PER_S + max(0, objects - 1) * _FURTHER_OBJECT_S
+        scope = _Scope((self._clock.wall_ns(), self._clock.elapsed_ns()), metered, allowed_s)
+        scope.ends_s = time.monotonic() + allowed_s
         with self._lock:
             if own_thread:
                 self._own[threading.get_ident()] = scope
@@ -200,6 +224,11 @@ class HttpObserver:
             for one in found
             if not one.failed_connect
         ]
+
+    @property
+    def late(self) -> ServiceError | None:
+        """Why the exchange of this thread was broken off, if it was: it went on beyond its deadline."""
+        return self._scope().late
 
     def end(self, *, keep_connections: bool = True) -> Exchange:
         """What was said since `begin`. Without `keep_connections` its connections are closed: the next is a new one."""
@@ -238,11 +267,7 @@ class HttpObserver:
         with self._lock:
             self._closing = error
             connections = [one for scope in (self._shared, *self._own.values()) for one in scope.connections]
-        for connection in connections:
-            sock = getattr(connection, "sock", None)
-            if sock is not None:
-                with suppress(OSError):
-                    sock.shutdown(socket.SHUT_RDWR)
+        _shut(connections)
 
     @property
     def aborted(self) -> bool:
@@ -252,6 +277,25 @@ class HttpObserver:
     def resume(self) -> None:
         """Requests are let through again after `abort`."""
         self._closing = None
+
+    def _watch(self) -> None:
+        while not self._left.wait(_LOOK_EVERY_S):
+            connections = []
+            with self._lock:
+                for scope in (self._shared, *self._own.values()):
+                    if scope.ends_s is not None and time.monotonic() > scope.ends_s:
+                        allowed_s = self._call_s if scope.allowed_s is None else scope.allowed_s
+                        scope.late = ServiceError(ErrorKind.ENDPOINT_GONE, f"no end within {allowed_s:g} s")
+                        connections += list(scope.connections)
+            _shut(connections)  # again and again: an SDK that repeats opens others
+
+    def _let_through(self, scope: _Scope) -> None:
+        """Raises why no request may be made now; one outside of an exchange has its own time."""
+        closing = self._closing or (scope.late if scope.allowed_s is not None else None)
+        if closing is not None:
+            raise closing
+        if scope.allowed_s is None:
+            scope.ends_s, scope.late = time.monotonic() + self._call_s, None
 
     def _scope(self) -> _Scope:
         return self._own.get(threading.get_ident(), self._shared)
@@ -272,13 +316,12 @@ class HttpObserver:
 
     def _putrequest(self, original: Callable[..., Any], connection: Any, *args: Any, **kwargs: Any) -> Any:
         method, url = str(args[0] if args else kwargs["method"]), str(args[1] if len(args) > 1 else kwargs["url"])
-        if self._closing is not None:
-            raise self._closing
+        scope = self._scope()
+        self._let_through(scope)
         if self._meter is not None:
             self._meter.request(method, url)
         attempt = _Attempt(self._clock.wall_ns(), method, f"{connection.host}:{connection.port}{url}")
         attempt.local, attempt.peer = self._ends(connection)
-        scope = self._scope()
         with self._lock:
             scope.attempts.append(attempt)
             scope.open[id(connection)] = attempt
@@ -316,10 +359,13 @@ class HttpObserver:
         return response
 
     def _connect(self, original: Callable[..., Any], connection: Any, *args: Any, **kwargs: Any) -> Any:
+        scope = self._scope()
+        self._let_through(scope)
+        with self._lock:
+            scope.connections.add(connection)  # a TLS handshake can drip, too
         try:
             return original(connection, *args, **kwargs)
         except BaseException:
-            scope = self._scope()
             with self._lock:
                 # Plain HTTP connects within a request, which then stands for both.
                 if id(connection) not in scope.open:
@@ -351,6 +397,15 @@ class HttpObserver:
 
         setattr(owner, name, wrapped)
         self._undo.append(lambda: delattr(owner, name) if own is None else setattr(owner, name, own))
+
+
+def _shut(connections: Iterable[Any]) -> None:
+    """Whoever reads from or writes to them gets an error, in whatever thread."""
+    for connection in connections:
+        sock = getattr(connection, "sock", None)
+        if sock is not None:
+            with suppress(OSError, TypeError):  # that of TLS would read on what is left, as if it were plain
+                socket.socket.shutdown(sock, socket.SHUT_RDWR)
 
 
 def _retry_causes(attempts: list[_Attempt]) -> Counter[str]:

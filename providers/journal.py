@@ -24,6 +24,8 @@ class Outstanding:
 
     objects: dict[str, str]
     container: str | None
+    made: int = 0
+    """Names that were ever to be created; those that are gone are among them."""
 
 
 class Journal:
@@ -81,15 +83,18 @@ def outstanding(folder: Path) -> Outstanding:
     """What the journal of a run says may still be at the service; raises `ProvidersError` for a damaged one."""
     objects: dict[str, str] = {}
     container: str | None = None
+    made = 0
     path = folder / NAME
     if not path.exists():
         return Outstanding({}, None)
     for number, line in enumerate(read_lines(path), 1):
         try:
-            container = _apply(json.loads(line), objects, container)
+            record = json.loads(line)
+            container = _apply(record, objects, container)
+            made += len(record["names"]) if record["what"] == "creating" else 0
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise ProvidersError(f"{path}: line {number} is damaged: {error}") from error
-    return Outstanding(objects, container)
+    return Outstanding(objects, container, made)
 
 
 def _apply(record: Any, objects: dict[str, str], container: str | None) -> str | None:

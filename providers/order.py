@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from vmtrace.providers.budget import Limits
+from vmtrace.providers.exchanges import CALL_S
 from vmtrace.providers.kinds.kind import CampaignPlan
 from vmtrace.providers.prices import PriceTable
 
@@ -31,6 +32,8 @@ class Order:
     limits: Limits = field(default_factory=Limits)
     prices: PriceTable | None = None
     restore_timeout_s: float = 6 * 3600.0
+    call_s: float = CALL_S
+    """How long a call may take, beside the time for what it moves."""
     name: str | None = None
     command: str = ""
     metadata: bool = True

@@ -95,7 +95,7 @@ class Transactor:
             with self.interruption.allowed():
                 service.login()
         except Exception as error:
-            raise self.error_of(error) from error
+            raise self.observer.late or self.error_of(error) from error
         finally:
             tally.login = self.observer.end()
 

@@ -96,16 +96,18 @@ class Mover:
         Raises only `KeyboardInterrupt`. After the last one call `settle`.
         """
         move = self._upload if self.job.direction == UPLOAD else self._download
-        self.observer.begin(metered=True)
+        self.observer.begin(metered=True, size_bytes=item.file.size_bytes)
         try:
             came = move(item)
         except KeyboardInterrupt:
-            exchange = self.observer.end()
-            self.settle()
-            self._log(number, item, exchange, _given_up(ServiceError(ErrorKind.OTHER, "interrupted")))
+            self._interrupted(number, item)
             raise
-        except Exception as trouble:  # noqa: BLE001 - every SDK has its own; `error_of` tells what it means
-            exchange, error = self.observer.end(), self.error_of(trouble)
+        except Exception as trouble:
+            if self.interruption.asked:  # an SDK took it for trouble of its own
+                self._interrupted(number, item)
+                raise KeyboardInterrupt from trouble
+            error = self.observer.late or self.error_of(trouble)
+            exchange = self.observer.end()
             self.settle()
             facts = _given_up(error)
             if error.kind == ErrorKind.DIGEST:  # the service, or its SDK, compared and refused
@@ -121,6 +123,11 @@ class Mover:
         earlier = self.settle()
         self._unchecked = _Unchecked(number, item, exchange, sink, resumed)
         return earlier if digesting else self.settle() or earlier
+
+    def _interrupted(self, number: int, item: Item) -> None:
+        exchange = self.observer.end()
+        self.settle()
+        self._log(number, item, exchange, _given_up(ServiceError(ErrorKind.OTHER, "interrupted")))
 
     def settle(self) -> ServiceError | None:
         """Wait for the digest of the object downloaded last, check and log it; returns what is wrong with it."""
@@ -152,6 +159,8 @@ class Mover:
         sink = DigestSink(self._received, item.file.size_bytes)
         with self.interruption.allowed():
             resumed = self.service.download(item.reference or item.name, sink)
+        if self.interruption.asked and sink.size_bytes < item.file.size_bytes:
+            raise KeyboardInterrupt  # boto3 without threads keeps it to itself
         return sink, resumed
 
     def _received(self, size_bytes: int) -> None:

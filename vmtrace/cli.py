@@ -40,9 +40,10 @@ def main() -> None:
 
 def _leave(status: int) -> NoReturn:
     """End the process. Before it ends by itself, Python takes apart all that it has loaded: a tenth of what a small
-    capture takes. What waits for the end is done first; other threads are waited for; the memory goes back at once.
+    capture takes. What waits for the end is done first; other threads are waited for, unless somebody pressed Ctrl-C;
+    the memory goes back at once.
     """
-    if threading.active_count() > 1:
+    if threading.active_count() > 1 and status != Exit.INTERRUPTED:
         sys.exit(status)
     atexit._run_exitfuncs()  # noqa: SLF001 - it has no public name, and some of them remove files
     if sys.stderr is not None:

@@ -75,11 +75,11 @@ class Requester:
         facts: Record = {}
         if self.resolver is not None:
             self.resolver.listen()
-        self.observer.begin(metered=True, own_thread=True)
+        self.observer.begin(metered=True, own_thread=True, size_bytes=size_bytes)
         try:
             facts, reference = work()
         except Exception as trouble:  # noqa: BLE001 - every SDK has its own; `error_of` tells what it means
-            error = self.error_of(trouble)
+            error = self.observer.late or self.error_of(trouble)
         attempts = self.observer.attempts()
         exchange = self.observer.end(keep_connections=not self.new_connections)
         lookups = self.resolver.heard() if self.resolver is not None else []

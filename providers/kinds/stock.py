@@ -78,7 +78,7 @@ class Stock:
             (file,) = crafted(site, folder, 1, size_bytes)
             site.uploads_began = True
             site.journal.creating([name])
-            site.observer.begin(metered=True, own_thread=True)
+            site.observer.begin(metered=True, own_thread=True, size_bytes=size_bytes)
             try:
                 stored = site.translated(lambda: service.upload(name, file))
             finally:

@@ -111,11 +111,11 @@ class Sweep:
                 site.translated(service.login)
                 _drop_pages(file.path)
                 before = counted(file.path)
-                site.observer.begin(metered=True)
+                site.observer.begin(metered=True, size_bytes=step.size_bytes)
                 try:
                     stored = site.translated(lambda: service.upload(name, file))
                 except ServiceError as trouble:
-                    error = trouble
+                    error = site.observer.late or trouble
                 attempts = site.observer.attempts()
                 exchange = site.observer.end()
                 spent = cost(before, counted(file.path)).as_record()

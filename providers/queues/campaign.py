@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
+from vmtrace.capture.ending import Ending
 from vmtrace.capture.errors import CaptureError
 from vmtrace.capture.host_record import HostRecord
 from vmtrace.capture.instance_metadata import check_setting
-from vmtrace.capture.interruption import Interruption
 from vmtrace.capture.provenance import vmtrace_version
 from vmtrace.capture.settings import CaptureSettings
 from vmtrace.providers.budget import Limits
@@ -31,7 +31,7 @@ from vmtrace.providers.exchanges import HttpObserver
 from vmtrace.providers.journal import Journal, outstanding
 from vmtrace.providers.queues import registry
 from vmtrace.providers.queues.call_log import CallLog
-from vmtrace.providers.queues.collecting import Collector, collector_log
+from vmtrace.providers.queues.collecting import MARGIN_S, Collector, collector_log
 from vmtrace.providers.queues.contract import QueueFacts, QueueService
 from vmtrace.providers.queues.display import QueueDisplay
 from vmtrace.providers.queues.message import Seal
@@ -52,6 +52,8 @@ from vmtrace.providers.service import Target
 
 Record = dict[str, Any]
 T = TypeVar("T")
+_HURRIED_S = 1.0
+"""For messages that are quickly found, after Ctrl-C."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +145,10 @@ class _Run:
         if order.limits.max_cost is not None and self._prices is None and session == 1:
             raise ProvidersError(f"--max-cost: charges of {provider.name} are unknown: give a table with --prices")
         self._observer = HttpObserver()
-        self._interruption = Interruption()
+        self._interruption = Ending(
+            f"ended at once: what is left at {provider.name} is removed by vmtrace queue clean {order.out}",
+            lambda: self._observer.abort(ServiceError(ErrorKind.OTHER, "interrupted")),
+        )
         self._clock = ClockWatch()
         self._used = Usage()
         self._error: ServiceError | None = None
@@ -206,11 +211,18 @@ class _Run:
         progress = progress_of(self._folder.path, self._order.plan.messages)
         self._clock.look()
         self._folder.note(clock_moved_s=self._clock.moved_s)
+        hurried = self._interruption.asked
+        if hurried:
+            self._left("interrupted")  # as it is, should time run out
+            self._folder.note(status=status)
+        self._interruption.settle()
+        self._observer.resume()
         if status in {COMPLETE, INTERRUPTED, OVER_BUDGET} or not progress.count(Seen.ATTEMPTED):
             try:
-                self._finish(service, progress, whole=whole, hurried=status == INTERRUPTED)
-            except KeyboardInterrupt:
-                self._left("interrupted")
+                done = self._interruption.in_time(lambda: self._finish(service, progress, whole=whole, hurried=hurried))
+                if not done:
+                    self._observer.abort(ServiceError(ErrorKind.OTHER, "interrupted"))
+                    self._left("no time to remove it after the interruption")
             except ServiceError as error:
                 self._left(str(error))
         else:
@@ -224,7 +236,7 @@ class _Run:
         self._folder.end(status, error_text, None if self._error is None else str(self._error.kind))
         return QueueEnd(status, error_text, self._folder.state)
 
-    def _finish(self, service: QueueService, progress: Progress, *, whole: bool, hurried: bool) -> None:
+    def _finish(self, service: QueueService, progress: Progress, *, whole: bool, hurried: bool) -> bool:
         """Who pressed Ctrl-C does not wait for messages to become visible in a queue that is about to be removed."""
         own = outstanding(self._folder.path).container == self._queue
         left = progress.outstanding()
@@ -234,8 +246,9 @@ class _Run:
             invisible_s = 0.0 if hurried and own else longest_s
             self._display.collecting(left, invisible_s)
             with CallLog(collector_log(self._folder.path)) as log:
-                collector = Collector(service, self._seal, log, self._provider.error_of, self._observer)
-                found = collector.collect(left, invisible_s)
+                poll_s = _HURRIED_S if hurried else 2.0
+                collector = Collector(service, self._seal, log, self._provider.error_of, self._observer, poll_s)
+                found = collector.collect(left, invisible_s, _HURRIED_S if hurried else MARGIN_S)
             sure = invisible_s >= longest_s or found >= left
         self._folder.note(collected=sure)
         if own:
@@ -243,6 +256,7 @@ class _Run:
             self._journal.removed_container(self._queue)
             self._folder.note(queue_removed=True)
         self._folder.note(left_behind=[])
+        return True
 
     def _left(self, why: str) -> None:
         own = outstanding(self._folder.path).container == self._queue
@@ -437,7 +451,7 @@ class _Run:
         except ProvidersError:
             raise
         except Exception as error:
-            raise self._provider.error_of(error) from error
+            raise self._observer.late or self._provider.error_of(error) from error
 
     def _note_usage(self) -> None:
         used = _fields(self._used)

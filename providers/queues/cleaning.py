@@ -74,12 +74,14 @@ def _clean(path: Path, state: dict[str, Any], ca_bundle: Path | None) -> QueueCl
             with sdk_of(provider.name, provider.extra):
                 observer = stack.enter_context(HttpObserver())
             journal = stack.enter_context(Journal(path))
+            removed = None
             try:
                 with _client(provider, state, ca_bundle) as service:
                     client = _Client(service, provider.error_of, observer)
                     collected = _collected(path, state, left, plan, client)
                     if own:
                         service.remove_queue()
+                        removed = queue
             except ServiceError as error:
                 if error.kind != ErrorKind.NO_SUCH_CONTAINER:
                     raise
@@ -91,7 +93,7 @@ def _clean(path: Path, state: dict[str, Any], ca_bundle: Path | None) -> QueueCl
         raise ProvidersError(f"{path}: still at the service: {error.told(queue)}") from error
     state.update(collected=True, queue_removed=own)
     _note(path, state, [])
-    return QueueCleaned(collected, queue if own else None)
+    return QueueCleaned(collected, removed)
 
 
 @contextmanager

@@ -19,8 +19,8 @@ from vmtrace.providers.queues.contract import QueueService
 from vmtrace.providers.queues.message import Seal
 
 T = TypeVar("T")
-_MARGIN_S = 3.0
-_LONG_POLL_S = 2.0
+MARGIN_S = 3.0
+"""Without a message, it is over after so long."""
 _VISIBILITY_S = 60.0
 _PAUSE_S = 0.2
 _MOST_FAILED = 5
@@ -35,11 +35,12 @@ class Collector:
     log: CallLog
     error_of: Callable[[Exception], ServiceError]
     observer: HttpObserver
+    long_poll_s: float = 2.0
 
-    def collect(self, wanted: int, invisible_s: float) -> int:
+    def collect(self, wanted: int, invisible_s: float, margin_s: float = MARGIN_S) -> int:
         """Find up to `wanted` messages; returns how many there were. Raises `ServiceError`."""
         found: set[int] = set()
-        ends_s = time.monotonic() + invisible_s + _MARGIN_S
+        ends_s = time.monotonic() + invisible_s + margin_s
         failed = 0
         while len(found) < wanted and time.monotonic() < ends_s:
             try:
@@ -52,7 +53,7 @@ class Collector:
                 some = []
             if some:
                 found.update(some)
-                ends_s = max(ends_s, time.monotonic() + _MARGIN_S)
+                ends_s = max(ends_s, time.monotonic() + margin_s)
             else:
                 time.sleep(_PAUSE_S)
         return len(found)
@@ -60,7 +61,7 @@ class Collector:
     def _once(self) -> list[int]:
         """Receive and delete a batch; the numbers of the run's own messages in it."""
         limits = self.service.limits
-        wait_s = min(_LONG_POLL_S, limits.longest_wait_s)
+        wait_s = min(self.long_poll_s, limits.longest_wait_s)
         receive = partial(self.service.receive, limits.receive_batch, wait_s, _VISIBILITY_S)
         messages, exchange = self._called("receive", receive, messages=[])
         stamped = [(self.seal.read(message.body), message) for message in messages]
@@ -82,7 +83,8 @@ class Collector:
         try:
             result = work()
         except Exception as raised:
-            error = raised if isinstance(raised, ServiceError) else self.error_of(raised)
+            known = raised if isinstance(raised, ServiceError) else self.observer.late
+            error = known or self.error_of(raised)
             self.log.call(operation, self.observer.end(), error, **values)
             raise error from raised
         return result, self.observer.end()

@@ -163,8 +163,8 @@ class Crew:
         """Those of some roles."""
         return [worker for worker in self.workers if worker.role in roles]
 
-    def end(self, workers: Sequence[Worker], within_s: float) -> None:
-        """Ask them to end after their call; those that take longer give up their call, or are killed."""
+    def end(self, workers: Sequence[Worker], within_s: float, gives_up_s: float) -> None:
+        """Ask them to end after their call; those that take longer give up their call in that time, or are killed."""
         for worker in workers:
             if worker.process.stdin is not None:
                 with suppress(OSError):
@@ -174,7 +174,7 @@ class Crew:
         for worker in workers:
             if worker.process.poll() is None:
                 worker.process.terminate()
-        if not self._ended(workers, 5.0):
+        if not self._ended(workers, gives_up_s):
             for worker in workers:
                 worker.process.kill()
 

@@ -57,7 +57,8 @@ class Desk:
         try:
             result = work()
         except Exception as raised:  # noqa: BLE001 - every SDK has its own; `error_of` tells what it means
-            error = raised if isinstance(raised, ServiceError) else self.error_of(raised)
+            known = raised if isinstance(raised, ServiceError) else self.observer.late
+            error = known or self.error_of(raised)
         exchange = self.observer.end()
         if error is None:
             self._failed_in_a_row = 0

@@ -26,6 +26,9 @@ from vmtrace.providers.recording import Recorded, Recording
 _LOOK_EVERY_S = 0.1
 _QUIET_MARGIN_S = 3.0
 _STOP_WITHIN_S = 2.0
+_GIVES_UP_WITHIN_S = 5.0
+_HURRIED_S = 0.5
+"""For each of these, once somebody asked for the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,9 +143,11 @@ class StageRun:
 
     def _end(self, crew: Crew, board: Board) -> None:
         """Senders and receivers first; deleters end when nothing is left for them."""
-        patience_s = 0.0 if self._is_whole(board) else self.task.stage.wait_s + _STOP_WITHIN_S
-        crew.end(crew.of(Role.SENDER, Role.RECEIVER, Role.TAKER), patience_s)
-        crew.end(crew.of(Role.DELETER), _STOP_WITHIN_S)
+        hurried = self.interruption.asked  # then calls are given up: what is logged is what counts
+        patience_s = 0.0 if hurried or self._is_whole(board) else self.task.stage.wait_s + _STOP_WITHIN_S
+        gives_up_s = _HURRIED_S if hurried else _GIVES_UP_WITHIN_S
+        crew.end(crew.of(Role.SENDER, Role.RECEIVER, Role.TAKER), patience_s, gives_up_s)
+        crew.end(crew.of(Role.DELETER), _HURRIED_S if hurried else _STOP_WITHIN_S, gives_up_s)
 
 
 class _Quiet:

@@ -15,7 +15,7 @@ def test_what_was_created_and_not_removed_is_outstanding(tmp_path: Path) -> None
         journal.creating(["a", "b", "c"])
         journal.created("b", "id-of-b")
         journal.removed(["a"])
-    assert outstanding(tmp_path) == Outstanding({"b": "id-of-b", "c": "c"}, "box")
+    assert outstanding(tmp_path) == Outstanding({"b": "id-of-b", "c": "c"}, "box", made=3)
 
 
 def test_a_container_that_was_only_about_to_be_made_is_outstanding(tmp_path: Path) -> None:

@@ -1,12 +1,14 @@
 """What was created is removed; what cannot be is named, and nothing of others is touched."""
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tests.providers.fakes import FakeService, Memory, meant
 from vmtrace.providers.errors import ErrorKind, ServiceError
+from vmtrace.providers.exchanges import HttpObserver
 from vmtrace.providers.journal import Journal, outstanding
 from vmtrace.providers.removal import Remover
 
@@ -19,7 +21,8 @@ class Stage:
         self.journal = Journal(path)
         self.path = path
         self.journal.creating(["run/1", "run/2"])
-        self.remover = Remover(lambda: FakeService(self.memory, "box"), meant, self.journal, path, "run/")
+        build = partial(FakeService, self.memory, "box")
+        self.remover = Remover(build, meant, self.journal, path, "run/", HttpObserver())
 
     @property
     def objects(self) -> list[str]:

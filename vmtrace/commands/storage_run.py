@@ -50,6 +50,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--create-bucket", action="store_true", help="create the one named by --bucket, and remove it at the end")
     options.add_service_client(service)
     add("--restore-timeout", metavar="TIME", help="how long to wait for archived objects (default: 6h)")
+    add("--deadline", metavar="TIME", help="longest time of one call, and 1 s more for each 10 kB (default: 10m)")
     add = parser.add_argument_group("the plan").add_argument
     add(
         "--plan", metavar="NAME|FILE", default="bocchi2014",
@@ -147,6 +148,7 @@ def _order(arguments: argparse.Namespace) -> "Order":
     from vmtrace.providers import errors
     from vmtrace.providers.budget import Limits
     from vmtrace.providers.campaign import command_line
+    from vmtrace.providers.exchanges import CALL_S
     from vmtrace.providers.options import parsed_options
     from vmtrace.providers.order import Order
     from vmtrace.providers.prices import load_prices
@@ -186,6 +188,7 @@ def _order(arguments: argparse.Namespace) -> "Order":
         filter=arguments.filter,
         limits=limits,
         prices=prices,
+        call_s=CALL_S if arguments.deadline is None else required("--deadline", arguments.deadline, _time_s),
         restore_timeout_s=6 * 3600.0 if timeout is None else required("--restore-timeout", timeout, duration_s),
         name=arguments.name,
         command=command_line(sys.argv[1:]),
