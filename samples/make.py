@@ -16,10 +16,12 @@ import json
 import platform
 import random
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
 import textwrap
+import threading
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -56,6 +58,7 @@ class Sample:
     look_for: str
     finish: Callable[[Path, Path], str] | None = None  # from a capture to the kept file; returns the command or deed
     rotated: bool = False
+    own_run: Callable[[Sample, Path], list[dict[str, Any]]] | None = None  # without the emulator
 
 
 def _as_pcapng(source: Path, target: Path) -> str:
@@ -88,7 +91,7 @@ def _damage(source: Path, target: Path) -> str:
 
 
 def _samples() -> list[Sample]:
-    return [*_of_loss(), *_of_limits(), *_of_tls(), *_of_packets(), *_of_files()]
+    return [*_of_loss(), *_of_limits(), *_of_tls(), *_of_packets(), *_of_files(), *_of_headers()]
 
 
 def _of_loss() -> list[Sample]:
@@ -257,7 +260,27 @@ def _of_files() -> list[Sample]:
     ]  # fmt: skip
 
 
+def _of_headers() -> list[Sample]:
+    """Packets with headers between IP and TCP."""
+    return [
+        Sample(
+            Scenario(
+                "extension-headers",
+                "An upload of 150 kB over IPv6 whose packets have extension headers, which the kernels write.",
+                Transfer(payload_bytes=150_000),
+                snaplen_bytes=176,
+            ),
+            {"extension-headers.pcap": "sender"},
+            "Hop-by-hop options, a segment routing header and destination options stand before the TCP header; the "
+            "server writes hop-by-hop and destination options alone. Two hosts on one wire: nothing is lost.",
+            own_run=_run_with_headers,
+        )
+    ]
+
+
 def _make(sample: Sample, work: Path) -> list[dict[str, Any]]:
+    if sample.own_run:
+        return sample.own_run(sample, work)
     done = _run_rotated(sample.scenario, work) if sample.rotated else run(sample.scenario, work, attempts=5)
     if not done.good:
         raise RuntimeError(f"{sample.scenario.name}: not a good run: {'; '.join(done.truth['problems'])}")
@@ -315,6 +338,102 @@ def _run_rotated_once(scenario: Scenario, work: Path) -> Run:
     counters = {role: kernel_counters.added(before[role], after[role]) for role in hosts}
     known = Evidence(scenario, rows, report, outcome, counters, health, packets, drops)
     return Run(work, evidence.truth_document(known))
+
+
+# Options of sockets in Linux (linux/in6.h) and what they put into each packet: eight bytes of padding options, and a
+# route of one segment, the receiver (RFC 8754).
+_HOP_BY_HOP, _ROUTING, _DESTINATION = 54, 57, 59
+_PADDING = bytes([0, 0, 1, 4, 0, 0, 0, 0])
+_ADDRESSES = {"sender": "fd00:18:1::1", "receiver": "fd00:18:1::2"}
+_ROUTE = bytes([0, 2, 4, 0, 0, 0, 0, 0]) + socket.inet_pton(socket.AF_INET6, _ADDRESSES["receiver"])
+_PORT = 5810
+# "tcp" alone knows no packet whose first header is another one.
+_FILTER = ("ip6[6] == 0 and not ip6 multicast or",)
+
+
+def _run_with_headers(sample: Sample, work: Path) -> list[dict[str, Any]]:
+    """Two hosts on one wire. What was sent is known from the programs, what was retransmitted from the kernels."""
+    spaces = {role: namespaces.namespace_name(role, 1) for role in _ADDRESSES}
+    payload = random.Random(18).randbytes(sample.scenario.transfer.payload_bytes)
+    with ExitStack() as stack:
+        for space in spaces.values():
+            namespaces.create(space)
+            stack.callback(namespaces.delete, space)
+        _join_by_wire(spaces)
+        before = {role: kernel_counters.read(space) for role, space in spaces.items()}
+        capture = Capture(spaces["sender"], "eth0", work / "sender.pcap", sample.scenario.snaplen_bytes, _FILTER)
+        stack.callback(capture.kill)
+        port = _transfer_with_headers(spaces, payload)
+        time.sleep(0.3)
+        health = capture.stop()
+        after = {role: kernel_counters.read(space) for role, space in spaces.items()}
+    counters = {role: kernel_counters.added(before[role], after[role]) for role in spaces}
+    if not health.whole or any(counted.get("RetransSegs") for counted in counters.values()):
+        raise RuntimeError(f"{sample.scenario.name}: a packet was lost")
+    (name,) = sample.keep
+    shutil.copyfile(work / "sender.pcap", HERE / name)
+    segments = {role: counters[role]["OutSegs"] for role in spaces}
+    data_segments = counters["sender"]["TCPOrigDataSent"]
+    nothing = dict.fromkeys(("retransmitted_segments", "network_duplicates", "reordered_segments", "syn_repeats"), 0)
+    seen = [
+        {"direction": way, "source_port": ports[0], "destination_port": ports[1], "packets": segments[role]}
+        | {"data_segments": count, "payload_bytes": length, "unique_payload_bytes": length}
+        | {**nothing, "fin_repeats": 0}
+        for way, role, ports, count, length in (
+            ("forward", "sender", (port, _PORT), data_segments, len(payload)),
+            ("reverse", "receiver", (_PORT, port), 0, 0),
+        )
+    ]  # fmt: skip
+    truth = {
+        "captures": {"sender": {"captured": health.captured, "data_packets": data_segments, "largest_ip_bytes": 1500}},
+        "ends": {"sender": {"connections": [{"tls_version": None}]}},
+        "seen_at": {"sender": seen},
+        "forward": {"data_segments_sent": data_segments, "data_segments_arrived": data_segments},
+        "reverse": {},
+        "rtt": None,
+        "counters": counters,
+    }
+    return [_entry(sample, name, "sender", None, truth)]
+
+
+def _join_by_wire(spaces: dict[str, str]) -> None:
+    ends = {role: ["eth0", "netns", space] for role, space in spaces.items()}
+    namespaces.run_program(["ip", "link", "add", *ends["sender"], "type", "veth", "peer", "name", *ends["receiver"]])
+    for role, space in spaces.items():
+        inside = namespaces.exec_prefix(space)
+        namespaces.run_program([*inside, "ip", "address", "add", f"{_ADDRESSES[role]}/64", "dev", "eth0", "nodad"])
+        namespaces.run_program([*inside, "ip", "link", "set", "eth0", "up"])
+        namespaces.run_program([*inside, "ethtool", "-K", "eth0", "tso", "off", "gso", "off", "gro", "off"])
+        namespaces.set_sysctls(space, {"net.ipv6.conf.eth0.seg6_enabled": "1", "net.ipv6.conf.all.seg6_enabled": "1"})
+
+
+def _transfer_with_headers(spaces: dict[str, str], payload: bytes) -> int:
+    """The client's port. The sockets ask for headers before they are connected: then the handshake has them, too."""
+    with namespaces.inside(spaces["receiver"]):
+        listener = socket.socket(socket.AF_INET6)
+        listener.setsockopt(socket.IPPROTO_IPV6, _HOP_BY_HOP, _PADDING)
+        listener.setsockopt(socket.IPPROTO_IPV6, _DESTINATION, _PADDING)
+        listener.bind((_ADDRESSES["receiver"], _PORT))
+        listener.listen()
+    with namespaces.inside(spaces["sender"]):
+        client = socket.socket(socket.AF_INET6)
+        for option, header in ((_HOP_BY_HOP, _PADDING), (_ROUTING, _ROUTE), (_DESTINATION, _PADDING)):
+            client.setsockopt(socket.IPPROTO_IPV6, option, header)
+        client.settimeout(10.0)
+        client.connect((_ADDRESSES["receiver"], _PORT))
+    server, _ = listener.accept()
+    with listener, client, server:
+        reader = threading.Thread(target=_read_all, args=(server,))
+        reader.start()
+        client.sendall(payload)
+        client.shutdown(socket.SHUT_WR)
+        reader.join()
+        return int(client.getsockname()[1])
+
+
+def _read_all(server: socket.socket) -> None:
+    while server.recv(1 << 16):
+        pass
 
 
 def _entry(sample: Sample, name: str, side: str, deed: str | None, truth: dict[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from vmtrace.lab.pcap_file import read_packets
 
 FOLDER = Path(__file__).resolve().parents[2] / "samples"
 SAMPLES: list[dict[str, Any]] = json.loads((FOLDER / "manifest.json").read_text())["samples"]
-_NOT_PLAIN = {"damaged.pcap", "ipv6.pcapng", "modified.pcap.lz4"}
+_NOT_PLAIN = {"damaged.pcap", "ipv6.pcapng", "modified.pcap.lz4", "extension-headers.pcap"}
 PLAIN = [sample for sample in SAMPLES if sample["file"] not in _NOT_PLAIN]
 _NAMES = [sample["file"] for sample in SAMPLES]
 
@@ -72,6 +72,25 @@ def test_packets_in_the_file_are_those_of_the_truth(sample: dict[str, Any], tmp_
         packets += list(read_packets(tmp_path / part))
     assert len(packets) == sample["frames"]
     assert sum(packet.payload_bytes for packet in packets) == sum(way["payload_bytes"] for way in sample["directions"])
+
+
+def test_headers_between_ip_and_tcp_are_passed_over() -> None:
+    (sample,) = [sample for sample in SAMPLES if sample["run"] == "extension-headers"]
+    content = (FOLDER / sample["file"]).read_bytes()
+    # After an Ethernet header: hop-by-hop options first, then segment routing, then destination options, then TCP.
+    first = content[24 + 16 + 14 :]
+    assert [first[6], first[40], first[48], first[72]] == [0, 43, 60, 6]
+    command = [sys.executable, "-m", "vmtrace", "analyze", str(FOLDER / sample["file"]), "--json", "-"]
+    document = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    (connection,) = document["connections"]
+    forward, reverse = sample["directions"]
+    for way, name in ((forward, "client_to_server"), (reverse, "server_to_client")):
+        seen = connection[name]
+        assert seen["packets"] == way["packets"]
+        assert seen["unique_payload_bytes"] == way["unique_payload_bytes"]
+        assert seen["loss"]["retransmitted_segments"] == way["retransmitted_segments"]
+    assert connection["handshake"]["complete"]
+    assert document["inputs"][0]["undecoded_packets"] == {}
 
 
 def test_git_does_not_ignore_samples() -> None:

@@ -16,6 +16,7 @@ import dpkt
 
 HALF = 1 << 31
 SPACE = 1 << 32
+_EXTENSIONS = (0, 43, 60)  # Hop-by-hop options, routing, destination options.
 MOST_PADDING = 6  # An Ethernet frame's zeros that a router took for payload.
 
 Ends = tuple[bytes, int]
@@ -158,6 +159,8 @@ def _segment(packet: bytes, found: Count) -> bool:
     elif version == 6 and len(packet) >= 40:
         header, total, protocol, fragment = 40, 40 + int.from_bytes(packet[4:6]), packet[6], 0
         source, destination = packet[8:24], packet[24:40]
+        while protocol in _EXTENSIONS and len(packet) >= header + 8:
+            protocol, header = packet[header], header + 8 * (packet[header + 1] + 1)
     else:
         return False
     if protocol != 6 or fragment or len(packet) < header + 20 or total < header + 20:
