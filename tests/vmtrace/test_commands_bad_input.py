@@ -69,6 +69,19 @@ def test_a_capture_of_no_tcp_is_no_failure(vmtrace: Any, new_capture: Any, tmp_p
     assert "1 flow of datagrams" in done.stdout
 
 
+def test_several_captures_of_no_tcp_say_no_more_than_one(vmtrace: Any, new_capture: Any, tmp_path: Path) -> None:
+    for name in ("one", "other"):
+        capture = new_capture()
+        capture.ipv4(0.0, "10.0.0.1", "10.0.0.2", 17, bytes(20))
+        capture.write(tmp_path / f"{name}.pcap")
+    capture = new_capture()
+    capture.frame(0.0, bytes(12) + b"\x88\xcc" + bytes(46))
+    capture.write(tmp_path / "lldp.pcap")
+    done = vmtrace("analyze", "one.pcap", "other.pcap")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "lldp.pcap: no TCP in 1 packet" in vmtrace("analyze", "one.pcap", "lldp.pcap").stderr
+
+
 def test_what_is_neither_tcp_nor_a_flow_is_said_in_one_line(vmtrace: Any, new_capture: Any, tmp_path: Path) -> None:
     capture = new_capture()
     capture.frame(0.0, bytes(12) + b"\x88\xcc" + bytes(46))

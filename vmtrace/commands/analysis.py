@@ -203,9 +203,9 @@ def _say_empty(trace: Trace) -> list[str]:
     for header in trace.header().get("inputs", ()):
         if header["format"] is None or header["tcp_packets"] or trace.interrupted:
             continue
-        if len(trace.paths) == 1 and _has_other(trace.header()):
-            continue
         undecoded = header["undecoded_packets"]
+        if _has_other(trace.header()) and (len(trace.paths) == 1 or _holds_datagrams(undecoded)):
+            continue
         # Of a single file it is known what else is in it.
         there = protocol_text(trace.header()) if len(trace.paths) == 1 else ""
         reasons = there or ", ".join(f"{name.replace('_', ' ')}: {number:,}" for name, number in undecoded.items())
@@ -221,6 +221,12 @@ def _say_empty(trace: Trace) -> list[str]:
 def _has_other(header: "Record") -> bool:
     """What is no TCP is shown instead."""
     return any(header.get(key) for key in ("flows", "lookups", "neighbours"))
+
+
+def _holds_datagrams(undecoded: "Record") -> bool:
+    """Of one among several files: all its packets are read and no TCP, as those of flows and lookups are."""
+    left = {name for name, number in undecoded.items() if number}
+    return "not_tcp" in left and left <= {"not_tcp", "fragment_joined", "left_out_by_filter"}
 
 
 def _print_traceback() -> None:
