@@ -43,7 +43,7 @@ RUST_SOURCES := $(shell find analyze/engine -name '*.rs' -not -path '*/fuzz/*' -
 
 export PYTHON PROFILE
 
-.PHONY: corpus help queue-bench elasticmq setup demo test install lint format types test-rust test-python test-python-side-by-side test-python-alone test-long quick fuzz bench instructions budget net net-freeze discovery accuracy docs docs-write \
+.PHONY: corpus help queue-bench elasticmq setup demo test install lint format types test-rust test-python test-python-side-by-side test-python-alone test-long quick fuzz fuzz-build bench instructions budget net net-freeze discovery accuracy docs docs-write \
     providers-demo swarm-demo all-installed picture wheel check-tools system-demo system-test clean
 
 help: ## list the targets
@@ -69,8 +69,10 @@ providers-demo: $(STAMPS)/system-test all-installed ## storage services (stand-i
 swarm-demo: $(STAMPS)/system-test all-installed ## BitTorrent with an object store and eight seeds of known rates (root)
 	@$(BIN)/python -m vmtrace.lab.swarm.demo --out build/swarm-demo/$$(date +%Y%m%d-%H%M%S) $(SWARM_DEMO)
 
+# Compilers and checkers two at a time: each has stretches on one processor alone. Tests keep time, and come after them.
 test: $(STAMPS)/system-test all-installed ## set up, then all checks and tests
-	@$(MAKE) --keep-going lint types test-rust budget test-python fuzz
+	@status=0; $(MAKE) --keep-going -j2 -Otarget lint types test-rust budget fuzz-build || status=1; \
+	    $(MAKE) --keep-going test-python fuzz || status=1; exit $$status
 	@echo '== all checks and tests passed'
 
 setup: $(STAMPS)/system-test all-installed ## install all that developing needs: system packages, .venv, build
@@ -106,22 +108,28 @@ test-python: $(STAMPS)/install-dev ## the tests of everything else (PYTEST="-k n
 	@$(if $(PYTEST),,$(MAKE) --keep-going test-python-side-by-side test-python-alone)
 	@$(if $(PYTEST),$(RUN_TESTS) $(PYTEST))
 
-# Tests without namespaces, and the `untimed` ones with, need no exact times, and wait for two thirds of theirs: three at once on two
-# processors, a file on one worker, since its tests share servers.
+# Tests without namespaces, and the `untimed` ones with, need no exact times, and wait for two thirds of theirs: four at once on two
+# processors, a file on one worker, since its tests share servers. Files that wait the most come first (tests/conftest.py).
 test-python-side-by-side: $(STAMPS)/install-dev
-	@$(RUN_TESTS) -n 3 --dist loadfile -m "(not root or untimed) and not alone and not long"
+	@$(RUN_TESTS) -n 4 --dist loadfile --no-loadscope-reorder -m "(not root or untimed) and not alone and not long"
 
-# The others make hosts, record packets and compare times: one after the other on an idle machine.
+# The others make hosts, record packets and compare times: one after the other on an idle machine. Only files that have
+# some are collected.
 test-python-alone: $(STAMPS)/install-dev
-	@$(RUN_TESTS) -m "(root and not untimed or alone) and not long"
+	@$(RUN_TESTS) -m "(root and not untimed or alone) and not long" \
+	    $$(grep -rlE 'mark\.(root|alone)' tests --include='test_*.py')
 
 quick: $(STAMPS)/install-dev ## lint, types, Rust tests, and short Python tests without namespaces, servers, browsers
 	@$(MAKE) --keep-going lint types test-rust
 	@$(BIN)/pytest -q -n 2 --dist loadfile -m "not root and not alone and not slow and not server and not long" $(PYTEST)
 
 test-long: $(STAMPS)/system-test all-installed ## tests of minutes each, and properties with 500 examples (root)
-	@$(BIN)/pytest -m long $(PYTEST)
+	@VMTRACE_LAB_CACHE= $(BIN)/pytest -m long $(PYTEST)
 	@VMTRACE_EXAMPLES=500 $(BIN)/pytest -q -n 2 --dist loadfile -m "hypothesis and not root and not alone" $(PYTEST)
+
+fuzz-build: $(STAMPS)/install-dev
+	@echo '== build of the fuzz targets'
+	@tools/fuzz --build
 
 fuzz: $(STAMPS)/install-dev ## every fuzz target for FUZZ_SECONDS (20) each; CONTRIBUTING.md for long runs
 	@echo '== fuzz, $(FUZZ_SECONDS) s for each target'

@@ -137,17 +137,29 @@ _SERVERS = frozenset(
 """Fixtures with a real server behind them."""
 _SLOW = frozenset({"browser", "binaries", "traces"})
 """Fixtures that start Chromium, build programs with cargo, or hand out the collected captures."""
+_WAITING = ("root", "server", "slow")
+"""Marks of tests that take long, the longest first."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what needs a server, a browser, cargo or the collected captures: `make quick` leaves it out."""
+    """Mark what needs a server, a browser, cargo or the collected captures: `make quick` leaves it out.
+
+    Workers side by side get files with hosts first, then those with servers: they wait the longest, and none of them is
+    left for the end.
+    """
     for item in items:
         names = set(getattr(item, "fixturenames", ()))
         if names & _SERVERS:
             item.add_marker(pytest.mark.server)
         if names & _SLOW or _is_collected_capture(item):
             item.add_marker(pytest.mark.slow)
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        waits: dict[Path, int] = {}
+        for item in items:
+            kind = next((kind for kind, mark in enumerate(_WAITING) if item.get_closest_marker(mark)), len(_WAITING))
+            waits[item.path] = min(kind, waits.get(item.path, kind))
+        items.sort(key=lambda item: waits[item.path])
 
 
 def _is_collected_capture(item: pytest.Item) -> bool:

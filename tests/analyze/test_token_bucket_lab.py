@@ -6,11 +6,12 @@ from typing import Any
 import pytest
 
 from tests.busy_machine import too_busy
+from tests.lab_runs import lab_run
 from vmtrace.analyze.trace import read
 from vmtrace.lab.impairments import TokenBucket
 from vmtrace.lab.namespaces import missing_requirement
 from vmtrace.lab.ready_scenarios import SCENARIOS
-from vmtrace.lab.scenario import Run, run
+from vmtrace.lab.scenario import Run
 
 pytestmark = [
     pytest.mark.root,
@@ -19,7 +20,7 @@ pytestmark = [
 
 
 def good_run(scenario: str, folder: Path) -> Run:
-    done = run(SCENARIOS[scenario], folder, attempts=5)
+    done = lab_run(SCENARIOS[scenario], folder, attempts=5)
     if not done.good:
         too_busy(done.truth["problems"])
     return done

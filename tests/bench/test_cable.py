@@ -10,6 +10,7 @@ from vmtrace.lab import namespaces
 
 
 @pytest.mark.root
+@pytest.mark.untimed
 def test_the_ends_reach_each_other_and_are_gone_afterwards() -> None:
     missing = namespaces.missing_requirement()
     if missing:

@@ -24,6 +24,7 @@ def test_memory_of_a_process_is_known_until_it_ends() -> None:
 
 
 @pytest.mark.root
+@pytest.mark.untimed
 @pytest.mark.slow
 def test_one_round_finishes_all_pairs_with_flat_memory(tmp_path: Path) -> None:
     done = campaign.campaign(tmp_path, 1, 0.01)

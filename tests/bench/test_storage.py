@@ -28,6 +28,7 @@ def test_too_much_overhead_and_lost_packets_break_the_promises() -> None:
 
 
 @pytest.mark.root
+@pytest.mark.untimed
 def test_the_same_files_go_both_ways_and_nothing_is_left(
     swift_service: Service, client_of: Callable[[Service], None], tmp_path: Path
 ) -> None:

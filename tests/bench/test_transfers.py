@@ -39,6 +39,7 @@ def test_what_iperf3_cannot_do_is_reported_in_its_words() -> None:
 
 
 @pytest.mark.root
+@pytest.mark.untimed
 def test_the_two_ends_of_the_veth_pair_reach_each_other() -> None:
     with transfers.veth_pair() as place:
         assert transfers.vmtrace(place, 1 << 20, "cubic", []) > 1e6

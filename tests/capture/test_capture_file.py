@@ -15,7 +15,7 @@ from vmtrace.capture.capture_file import CaptureFile
 from vmtrace.capture.errors import CaptureError
 from vmtrace.capture.libpcap import Live
 
-pytestmark = [pytest.mark.root, pytest.mark.usefixtures("may_capture")]
+pytestmark = [pytest.mark.root, pytest.mark.untimed, pytest.mark.usefixtures("may_capture")]
 
 
 @pytest.fixture

@@ -84,6 +84,7 @@ def test_no_such_interface_is_none_and_no_exception(name: str) -> None:
 
 
 @pytest.mark.root
+@pytest.mark.untimed
 def test_speed_and_offloads_of_a_link_in_a_namespace_are_asked_there(far_namespace: str) -> None:
     with namespaces.inside(far_namespace):
         namespaces.run_program(["ethtool", "-K", "only0", "tso", "off"])

@@ -14,6 +14,7 @@ from vmtrace.capture.icmp import PAYLOAD_BYTES, EchoSocket, internet_checksum
 
 
 @pytest.mark.root
+@pytest.mark.untimed
 def test_echoes_of_others_are_not_taken_for_ours() -> None:
     try:
         ours, others = EchoSocket("127.0.0.1"), EchoSocket("127.0.0.1")

@@ -25,6 +25,7 @@ def test_no_such_interface_has_none() -> None:
 
 
 @pytest.mark.root
+@pytest.mark.untimed
 def test_an_interface_of_a_namespace_has_the_facts_of_there() -> None:
     name = namespaces.namespace_name("facts", 0)
     namespaces.create(name)

@@ -19,6 +19,7 @@ def test_own_addresses_are_reached_by_loopback(address: str) -> None:
 
 
 @pytest.mark.root
+@pytest.mark.untimed
 def test_the_route_decides_in_the_namespace_of_the_thread(veth: tuple[str, str]) -> None:
     with inside(veth[0]):
         assert interface_towards("198.18.7.2") == "veth0"

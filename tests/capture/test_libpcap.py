@@ -34,6 +34,7 @@ def test_loopback_is_among_the_devices() -> None:
 
 
 @pytest.mark.root
+@pytest.mark.untimed
 @needs_rights
 def test_packets_go_to_the_file_in_c(tmp_path: Path, loopback: Live) -> None:
     with NumberedDatagrams() as traffic:
@@ -56,6 +57,7 @@ def test_packets_go_to_the_file_in_c(tmp_path: Path, loopback: Live) -> None:
 
 
 @pytest.mark.root
+@pytest.mark.untimed
 @needs_rights
 def test_what_the_handle_says_of_itself(loopback: Live) -> None:
     assert (loopback.link_type, loopback.link_type_name, loopback.time_source) == (1, "EN10MB", "host")
@@ -67,6 +69,7 @@ def test_what_the_handle_says_of_itself(loopback: Live) -> None:
 
 
 @pytest.mark.root
+@pytest.mark.untimed
 @needs_rights
 def test_an_interface_that_is_not_there_is_a_class_of_its_own() -> None:
     live = Live("none7")
@@ -77,6 +80,7 @@ def test_an_interface_that_is_not_there_is_a_class_of_its_own() -> None:
 
 
 @pytest.mark.root
+@pytest.mark.untimed
 @needs_rights
 def test_a_full_device_is_an_error_at_the_flush(loopback: Live) -> None:
     dumper = Dumper(loopback, os.open("/dev/full", os.O_WRONLY), 4096)

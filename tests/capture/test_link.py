@@ -44,6 +44,7 @@ def test_no_such_interface_is_none_and_the_next_question_is_answered(reader: Lin
 
 
 @pytest.mark.root
+@pytest.mark.untimed
 def test_an_interface_in_a_namespace_is_that_one_and_not_its_namesake() -> None:
     name = namespaces.namespace_name("link", 0)
     namespaces.create(name)

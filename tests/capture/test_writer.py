@@ -26,6 +26,7 @@ def test_counters_begin_where_the_recording_begins_and_pass_32_bits() -> None:
 
 
 @pytest.mark.root
+@pytest.mark.untimed
 @pytest.mark.usefixtures("may_capture")
 def test_a_following_file_that_cannot_be_had_ends_the_recording(tmp_path: Path) -> None:
     (tmp_path / "trace-0003.pcap").mkdir()
@@ -45,6 +46,7 @@ def test_a_following_file_that_cannot_be_had_ends_the_recording(tmp_path: Path) 
 
 
 @pytest.mark.root
+@pytest.mark.untimed
 @pytest.mark.usefixtures("may_capture")
 def test_progress_is_for_everybody_to_look_at(tmp_path: Path) -> None:
     with NumberedDatagrams() as traffic:

@@ -11,6 +11,7 @@ import pytest
 from tests.corpus import captures_made as made
 from tests.corpus.corpora import BUCKETS, CORPORA
 from tests.corpus.oracle import Quiet, assert_same, one_process, run, settings
+from tests.cut import cut
 from vmtrace.analyze import _engine
 from vmtrace.corpus import inputs
 from vmtrace.corpus.errors import CorpusError
@@ -33,13 +34,16 @@ def names(paths: list[Path]) -> list[str]:
     return [str(path) for path in paths]
 
 
-@pytest.mark.parametrize("corpus", CORPORA)
-def test_whatever_is_cut_where_the_result_is_that_of_one_process(corpus: str, tmp_path: Path) -> None:
+# Each corpus in eight buckets, and one in each number of them.
+CUT = [(corpus, 8) for corpus in CORPORA] + [("few_connections", buckets) for buckets in BUCKETS if buckets != 8]
+MORE = [(corpus, buckets) for corpus in CORPORA for buckets in BUCKETS if (corpus, buckets) not in CUT]
+
+
+@pytest.mark.parametrize(("corpus", "buckets"), cut(CUT + MORE, len(CUT)))
+def test_whatever_is_cut_where_the_result_is_that_of_one_process(corpus: str, buckets: int, tmp_path: Path) -> None:
     paths = names(CORPORA[corpus](tmp_path / "in"))
-    trace = one_process(paths)
-    for buckets in BUCKETS:
-        run(paths, tmp_path / f"out{buckets}", buckets)
-        assert_same(tmp_path / f"out{buckets}", paths, trace)
+    run(paths, tmp_path / "out", buckets)
+    assert_same(tmp_path / "out", paths, one_process(paths))
 
 
 def test_files_that_stand_apart_are_runs_of_their_own(tmp_path: Path) -> None:

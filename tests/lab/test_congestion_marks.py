@@ -10,10 +10,10 @@ import dpkt
 import pytest
 
 import vmtrace
+from tests.lab_runs import lab_run
 from vmtrace.lab.description import Scenario
 from vmtrace.lab.hosts import HostSettings
 from vmtrace.lab.impairments import Impairments
-from vmtrace.lab.scenario import run
 from vmtrace.lab.transfer import Transfer
 
 _ECE, _CWR = 0x40, 0x80
@@ -43,7 +43,7 @@ def flags_of(capture: Path) -> list[tuple[bool, int, int]]:
 @pytest.fixture(scope="module")
 def transfer(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
     """The folder of the run and its truth."""
-    result = run(SCENARIO, tmp_path_factory.mktemp("marks"), attempts=3, good_enough=attrgetter("agreed"))
+    result = lab_run(SCENARIO, tmp_path_factory.mktemp("marks"), attempts=3, good_enough=attrgetter("agreed"))
     assert result.agreed, result.truth["problems"]
     return result.folder, result.truth
 

@@ -10,10 +10,10 @@ import pyarrow as pa
 import pytest
 
 import vmtrace
+from tests.lab_runs import lab_run
 from vmtrace.lab.description import Scenario
 from vmtrace.lab.hosts import HostSettings
 from vmtrace.lab.impairments import Impairments
-from vmtrace.lab.scenario import run
 from vmtrace.lab.tcp_info import read_table
 from vmtrace.lab.transfer import Transfer
 
@@ -28,7 +28,7 @@ LARGEST_MEDIAN_ERROR = 0.05
 def test_flight_of_a_round_trip_is_the_congestion_window(tmp_path: Path, congestion_control: str) -> None:
     host = HostSettings(congestion_control)
     scenario = Scenario("window", "losses", Transfer(payload_bytes=5_000_000), WAY, BACK, host, host, seed=5)
-    result = run(scenario, tmp_path, attempts=3, good_enough=attrgetter("agreed"))
+    result = lab_run(scenario, tmp_path, attempts=3, good_enough=attrgetter("agreed"))
     trace = vmtrace.read(result.sender_pcap)
     rows = pa.table(trace.packets(1))
     time_ns, flight_bytes = rows["time_ns"].to_numpy(), rows["flight_bytes"].to_numpy(zero_copy_only=False)

@@ -11,6 +11,7 @@ from vmtrace.lab.kernel_counters import added
 
 
 @pytest.mark.root
+@pytest.mark.untimed
 @pytest.mark.usefixtures("real_hosts")
 def test_counters_and_connections_are_the_namespace_s_own() -> None:
     name = namespaces.namespace_name("counters", 0)

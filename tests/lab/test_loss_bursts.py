@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 import vmtrace
+from tests.lab_runs import lab_run
 from vmtrace.lab.description import Scenario
 from vmtrace.lab.fate_log import PacketFate, read_csv
 from vmtrace.lab.hosts import HostSettings
 from vmtrace.lab.impairments import BurstLoss, Impairments
-from vmtrace.lab.scenario import run
 from vmtrace.lab.transfer import Transfer
 
 BURSTS = BurstLoss(enter_bad=0.004, leave_bad=0.3, loss_bad=0.9)
@@ -69,7 +69,7 @@ def lost_back(fates: list[PacketFate]) -> int:
 @pytest.fixture(scope="module")
 def transfer(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[PacketFate], dict[str, dict[str, Any]]]:
     """The fates, and the losses that are read from either capture."""
-    result = run(SCENARIO, tmp_path_factory.mktemp("bursts"), attempts=3, good_enough=attrgetter("agreed"))
+    result = lab_run(SCENARIO, tmp_path_factory.mktemp("bursts"), attempts=3, good_enough=attrgetter("agreed"))
     assert result.agreed, result.truth["problems"]
     fates = [fate for fate in read_csv(result.folder / "fates.csv.gz") if fate.source_port]
     captures: dict[str, Path] = {side: result.folder / f"{side}.pcap" for side in ("sender", "receiver")}

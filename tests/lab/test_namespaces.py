@@ -14,6 +14,7 @@ from vmtrace.lab import namespaces
 
 
 @pytest.mark.root
+@pytest.mark.untimed
 @pytest.mark.usefixtures("real_hosts")
 def test_a_thread_returns_home_also_after_a_failure() -> None:
     name = namespaces.namespace_name("home", 0)
@@ -41,6 +42,7 @@ def test_a_failing_command_is_named_with_what_it_said() -> None:
 
 
 @pytest.mark.root
+@pytest.mark.untimed
 @pytest.mark.usefixtures("real_hosts")
 def test_leftovers_of_a_killed_process_are_removed_and_a_living_one_s_are_not() -> None:
     died = subprocess.Popen([sys.executable, "-c", ""])

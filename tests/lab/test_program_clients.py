@@ -59,6 +59,7 @@ def test_clients_ask_the_server_of_their_transfer(ends: Ends) -> None:
 
 
 @pytest.mark.root
+@pytest.mark.untimed
 def test_a_database_of_its_own_belongs_to_its_user(ends: Ends) -> None:
     if not any(entry.pw_name == "postgres" for entry in pwd.getpwall()):
         pytest.skip("PostgreSQL is not installed")

@@ -14,6 +14,7 @@ from typing import Any
 import dpkt
 import pytest
 
+from tests.cut import cut
 from tests.eventually import eventually
 from vmtrace.lab import namespaces
 from vmtrace.lab.hosts import module_environment
@@ -35,8 +36,8 @@ size = "4 kB"
 MANY = """
 name = "many"
 [[workload]]
-name = "1000x4kB"
-files = 1000
+name = "{files}x4kB"
+files = {files}
 size = "4 kB"
 """
 RTT_S = 0.01
@@ -281,18 +282,21 @@ def test_an_interrupted_demo_removes_its_objects_and_leaves_no_server_and_no_nam
 @pytest.mark.root
 @pytest.mark.untimed
 @pytest.mark.slow
-def test_a_thousand_small_objects_are_captured_without_losing_a_packet(tmp_path: Path) -> None:
+@pytest.mark.parametrize("files", cut([200, 1000], 1))
+def test_many_small_objects_are_captured_without_losing_a_packet(tmp_path: Path, files: int) -> None:
     reason = namespaces.missing_requirement() or azurite.missing_requirement()
     if reason:
         pytest.skip(reason)
-    ended = demo(tmp_path, MANY, "--rtt", "0", "--rate", "0", "--provider", "azure-blob", "--no-report")
+    ended = demo(
+        tmp_path, MANY.format(files=files), "--rtt", "0", "--rate", "0", "--provider", "azure-blob", "--no-report"
+    )
     assert ended.returncode == 0, ended.stdout + ended.stderr
     run = run_of(tmp_path / "out", "azure-blob")
     for transaction in run.transactions:
-        assert transaction["objects_done"] == 1000
+        assert transaction["objects_done"] == files
         capture, interface = transaction["capture"], transaction["interface"]
         assert capture["dropped"] == 0
-        assert capture["written"] == capture["received"] > 4000
+        assert capture["written"] == capture["received"] > 4 * files
         assert sorted(run.accepted_within(transaction)) == sorted(run.ports_opened(transaction))
         if interface["quiet_before"] and interface["quiet_after"]:
             counted = {key: interface["after"][key] - interface["before"][key] for key in interface["before"]}

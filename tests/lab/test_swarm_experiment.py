@@ -130,6 +130,7 @@ def test_a_store_that_answers_503_leaves_the_seeds_to_deliver(tmp_path: Path) ->
     assert any("503" in text for text in store["errors"])
 
 
+@pytest.mark.untimed
 def test_a_slow_store_carries_less(tmp_path: Path) -> None:
     row = with_trouble(tmp_path, replace(TROUBLE, delay_s=1.5))
     assert 0 < row["web_seed_share"] < 0.5

@@ -215,6 +215,7 @@ def real(out: Path, server: Server, client_of: Callable[[Server], None], provide
 
 
 @pytest.mark.root
+@pytest.mark.untimed
 def test_a_run_over_a_real_service_has_every_packet_of_every_connection(
     swift_service: Server, client_of: Callable[[Server], None], tmp_path: Path
 ) -> None:

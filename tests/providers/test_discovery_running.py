@@ -135,6 +135,7 @@ def test_without_a_traceroute_tool_the_rest_goes_on(
 
 
 @pytest.mark.root
+@pytest.mark.untimed
 def test_packets_are_recorded_and_an_interface_that_is_not_there_is_reported(
     chain: Certificates, tmp_path: Path
 ) -> None:

@@ -98,6 +98,7 @@ def test_without_a_tool_the_reason_says_what_to_install(monkeypatch: pytest.Monk
 
 
 @pytest.mark.root
+@pytest.mark.untimed
 @pytest.mark.parametrize("name", ["scamper", "mtr"])
 def test_the_real_tools_reach_this_host(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if shutil.which(name) is None:

@@ -111,6 +111,7 @@ def quiet_pair() -> Iterator[str]:
 
 
 @pytest.mark.root
+@pytest.mark.untimed
 def test_bytes_and_packets_recorded_are_exactly_those_the_interface_counted(quiet_pair: str, tmp_path: Path) -> None:
     settings = CaptureSettings(quiet_pair, capture_filter(["https://198.18.77.2:7"], []), also_tagged=True)
     recording = Recording(quiet_pair, settings, tmp_path / "0001.pcap")
@@ -132,6 +133,7 @@ def test_bytes_and_packets_recorded_are_exactly_those_the_interface_counted(quie
 
 
 @pytest.mark.root
+@pytest.mark.untimed
 def test_what_was_sent_before_the_stop_is_recorded(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]

@@ -39,6 +39,7 @@ def test_nonsense_about_the_capture_fails_the_capture_alone(
 
 
 @pytest.mark.root
+@pytest.mark.untimed
 @pytest.mark.skipif(os.geteuid() != 0, reason="recording packets needs root")
 def test_an_attempt_that_is_repeated_replaces_its_files(tmp_path: Path) -> None:
     run = Storage(tmp_path).new_run()

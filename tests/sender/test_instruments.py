@@ -14,6 +14,7 @@ from vmtrace.sender.instruments import RealInstruments, larger_buffer_bytes
 
 
 @pytest.mark.root
+@pytest.mark.untimed
 def test_a_capture_records_what_passes(tmp_path: Path) -> None:
     if missing_rights() is not None:
         pytest.skip(str(missing_rights()))

@@ -6,14 +6,13 @@ differ on purpose, `JUDGED` says why.
 
 import ipaddress
 import json
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.in_process import vmtrace_here
 from tests.traces.plain_count import Count, Ends, count
 
 SAMPLES = Path(__file__).parents[2] / "samples"
@@ -50,8 +49,7 @@ def _ends(text: str) -> Ends:
 
 
 def _document(path: Path) -> dict[str, Any]:
-    command = [sys.executable, "-m", "vmtrace", "analyze", str(path), "--json", "-"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    done = vmtrace_here("analyze", path, "--json", "-")
     known: dict[str, Any] = json.loads(done.stdout)
     return known
 

@@ -5,10 +5,7 @@ numbers and the reason; docs/accuracy.md tells the same to readers.
 """
 
 import gzip
-import json
 import shutil
-import subprocess
-import sys
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import cache
@@ -17,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from vmtrace.analyze._engine import TraceError
+from vmtrace.analyze.trace import read
 from vmtrace.lab.accuracy import readings
 
 FILES = [
@@ -227,7 +226,7 @@ class View:
 
 
 def plain(path: Path, folder: Path) -> Path:
-    """The file without its gzip wrapper, for tools that want that."""
+    """The file without its gzip wrapper, for the tool that wants that."""
     if path.suffix != ".gz":
         return path
     out = folder / path.stem
@@ -238,10 +237,10 @@ def plain(path: Path, folder: Path) -> Path:
 
 @cache
 def document(path: Path) -> dict[str, Any]:
-    command = [sys.executable, "-m", "vmtrace", "analyze", str(path), "--json", "-"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
-    known: dict[str, Any] = json.loads(done.stdout) if done.stdout else {"connections": []}
-    return known
+    try:
+        return read(path).json()
+    except TraceError:
+        return {"connections": []}
 
 
 def ways(path: Path) -> list[dict[str, Any]]:
@@ -277,6 +276,7 @@ _FIELDS = (
 )  # fmt: skip
 
 
+@cache
 def of_tshark(path: Path) -> View:
     view = View()
     for line in readings.tshark_lines(path, _FIELDS):
@@ -319,17 +319,15 @@ def _as_told(told: tuple[object, object, str] | None, own: object, other: object
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_connections_packets_bytes_and_zero_windows_are_those_of_tshark(
-    traces: Path, name: str, tmp_path: Path
-) -> None:
-    own, other = of_vmtrace(traces / name), of_tshark(plain(traces / name, tmp_path))
+def test_connections_packets_bytes_and_zero_windows_are_those_of_tshark(traces: Path, name: str) -> None:
+    own, other = of_vmtrace(traces / name), of_tshark(traces / name)
     theirs = other.numbers()
     assert differences(name, {number: (value, theirs[number]) for number, value in own.numbers().items()}) == {}
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_server_names_and_handshake_round_trips_are_those_of_tshark(traces: Path, name: str, tmp_path: Path) -> None:
-    own, other = of_vmtrace(traces / name), of_tshark(plain(traces / name, tmp_path))
+def test_server_names_and_handshake_round_trips_are_those_of_tshark(traces: Path, name: str) -> None:
+    own, other = of_vmtrace(traces / name), of_tshark(traces / name)
     pairs: dict[str, tuple[object, object]] = {
         "server names": (sorted(own.names), sorted(other.names)),
         "handshake round trips, us": (sorted(own.round_trips_us.values()), sorted(other.round_trips_us.values())),

@@ -29,6 +29,18 @@ new_run = _captures.new_run
 small_run = _captures.small_run
 
 Vmtrace = Callable[..., "subprocess.CompletedProcess[str]"]
+_OWN = "raise SystemExit('a file of the user was imported')\n"
+
+
+@pytest.fixture
+def own_files(tmp_path: Path) -> Path:
+    """A working directory with the user's own modules, of all the names of rooms."""
+    for room in ("analyze", "lab", "sender", "providers"):
+        (tmp_path / f"{room}.py").write_text(_OWN)
+    for room in ("capture", "receiver", "corpus", "cloudwatch"):
+        (tmp_path / room).mkdir()
+        (tmp_path / room / "__init__.py").write_text(_OWN)
+    return tmp_path
 
 
 @pytest.fixture

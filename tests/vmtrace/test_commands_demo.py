@@ -1,5 +1,10 @@
-"""The demo, from transfers to a report: over loopback here, since the emulated path is of the lab's own tests."""
+"""The demo, from transfers to a report: over loopback as it is, over the emulated path with a plan of two pairs.
 
+The whole of it over the emulated path is a test of `make test-long`. Over loopback it is made where the user has own
+modules of the rooms' names.
+"""
+
+import os
 import re
 import subprocess
 import sys
@@ -7,31 +12,61 @@ from pathlib import Path
 
 import pytest
 
+from tests.cut import cut
+from tests.in_process import vmtrace_here
+from vmtrace.commands import demo
 from vmtrace.commands.demo import _new_folder
 from vmtrace.lab import namespaces
 
 ROOT = Path(__file__).parents[2]
 LINES = 40
 """Of a terminal on which all that the demo prints can be read."""
+SHORT = """
+name = "short"
+repeat = {repeat}
+
+[[entries]]
+index = "I_0"
+pairs = 2
+probe = {{ bytes = "16 KiB" }}
+data = {{ bytes = "800 KiB" }}
+"""
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("path", ["loopback", pytest.param("lab", marks=pytest.mark.root)])
-def test_the_demo_transfers_reports_on_it_and_ends_with_where_the_report_is(tmp_path: Path, path: str) -> None:
-    reason = namespaces.missing_requirement() if path == "lab" else None
-    if reason is not None:
-        pytest.skip(reason)
-    way = ["--loopback"] if path == "loopback" else []
-    words = [sys.executable, "-m", "vmtrace", "demo", *way, "--out", str(tmp_path / "demo")]
-    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False, timeout=240)
+def assert_is_whole(folder: Path, done: "subprocess.CompletedProcess[str]") -> None:
+    """All of the story is there: the verdict, the page that has it, figures."""
     assert done.returncode == 0, done.stderr
     printed = [*done.stderr.splitlines(), *done.stdout.splitlines()]
     assert len(printed) <= LINES, "\n".join(printed)
     assert any(line.startswith("verdict: ") for line in printed)
     place = re.search(r"report, to open in a browser: (\S+)", done.stdout)
     assert place is not None, done.stdout
-    assert "limited" in Path(place[1]).read_text(), "the page has the verdict"
-    assert list((tmp_path / "demo/run-1/figures").glob("*.png"))
+    assert "limited" in (folder / place[1]).read_text(), "the page has the verdict"
+    assert list((folder / "demo/run-1/figures").glob("*.png"))
+
+
+@pytest.mark.slow
+def test_the_demo_transfers_and_reports_beside_the_users_own_modules(own_files: Path) -> None:
+    # Not -P: the working directory comes first, as for whoever runs `python -m vmtrace`.
+    words = [sys.executable, "-m", "vmtrace", "demo", "--loopback", "--out", "demo"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        words, cwd=own_files, env=environment, capture_output=True, text=True, check=False, timeout=240
+    )
+    assert_is_whole(own_files, done)
+
+
+@pytest.mark.slow
+@pytest.mark.root
+@pytest.mark.parametrize("plan", cut([SHORT, demo._PLAN], 1), ids=["short", "whole"])
+def test_over_the_emulated_path_it_says_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plan: str) -> None:
+    reason = namespaces.missing_requirement()
+    if reason is not None:
+        pytest.skip(reason)
+    monkeypatch.setattr(demo, "_PLAN", plan)
+    done = vmtrace_here("demo", "--out", tmp_path / "demo")
+    assert "over loopback" not in done.stdout
+    assert_is_whole(tmp_path, done)
 
 
 @pytest.mark.slow

@@ -97,6 +97,7 @@ def test_ctrl_c_leaves_a_run_that_can_be_reported_on(tmp_path: Path) -> None:
 
 
 @pytest.mark.root
+@pytest.mark.untimed
 def test_without_rights_the_rest_goes_on_and_it_is_reported() -> None:
     if os.geteuid() != 0:
         pytest.skip("needs root, to give up its rights")

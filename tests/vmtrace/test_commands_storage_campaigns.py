@@ -109,6 +109,7 @@ def test_thinning_a_folder_that_is_no_run_is_an_error_of_one_line(tmp_path: Path
 
 
 @pytest.mark.root
+@pytest.mark.untimed
 def test_packets_are_thinned_while_a_campaign_runs(
     swift_service: Server, client_of: Callable[[Server], None], tmp_path: Path
 ) -> None:

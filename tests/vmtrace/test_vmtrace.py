@@ -12,7 +12,6 @@ from tests.old_python import python39
 
 ROOT = Path(__file__).parents[2]
 SAMPLES = ROOT / "samples"
-OWN = "raise SystemExit('a file of the user was imported')\n"
 HELP = """
 from vmtrace import cli
 from vmtrace.commands.rooms import COMMANDS
@@ -20,17 +19,6 @@ for name in COMMANDS:
     assert cli.run([name, "--help"]) == 0, name
 print("all started")
 """
-
-
-@pytest.fixture
-def own_files(tmp_path: Path) -> Path:
-    """A working directory with the user's own modules, of all the names of rooms."""
-    for room in ("analyze", "lab", "sender", "providers"):
-        (tmp_path / f"{room}.py").write_text(OWN)
-    for room in ("capture", "receiver", "corpus", "cloudwatch"):
-        (tmp_path / room).mkdir()
-        (tmp_path / room / "__init__.py").write_text(OWN)
-    return tmp_path
 
 
 def run(folder: Path, *words: str | Path) -> str:
@@ -63,12 +51,6 @@ def test_captures_are_measured_beside_the_users_own_modules(own_files: Path) -> 
     run(own_files, "-m", "vmtrace", "corpus", "analyze", SAMPLES, "--out", "corpus-out", "--workers", "2", "--quiet")
     assert "198.18.1.1:5810" in (own_files / "one.json").read_text()
     assert list((own_files / "corpus-out").iterdir())
-
-
-@pytest.mark.slow
-def test_a_run_is_made_beside_the_users_own_modules(own_files: Path) -> None:
-    run(own_files, "-m", "vmtrace", "demo", "--loopback", "--out", "demo")
-    assert list((own_files / "demo").glob("run-*"))
 
 
 @pytest.mark.slow
