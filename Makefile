@@ -44,7 +44,7 @@ RUST_SOURCES := $(shell find analyze/engine -name '*.rs' -not -path '*/fuzz/*' -
 export PYTHON PROFILE
 
 .PHONY: corpus help queue-bench elasticmq setup demo test install lint format types test-rust test-python test-python-side-by-side test-python-alone test-long quick fuzz fuzz-build bench instructions budget net net-freeze discovery accuracy docs docs-write \
-    providers-demo swarm-demo all-installed picture wheel check-tools system-demo system-test clean
+    providers-demo swarm-demo all-installed picture wheel deb check-tools system-demo system-test clean
 
 help: ## list the targets
 	@echo 'make          what CI does: the same as make test'
@@ -204,6 +204,9 @@ picture: $(STAMPS)/install-dev ## docs/report.png, the README's picture of a rep
 wheel: $(STAMPS)/install-dev ## an abi3 wheel in build/wheels, for machines without Rust; auditwheel says how old they may be
 	@$(BIN)/maturin build --quiet --profile $(PROFILE) --locked --out $(WHEELS)
 	@$(BIN)/auditwheel show $(WHEELS)/vmtrace-*.whl
+
+deb: wheel ## a Debian package in build/wheels, for this machine's Python
+	@packaging/debian/build "$$(ls $(WHEELS)/vmtrace-*.whl | tail -n 1)" $(WHEELS)
 
 clean: ## remove what was built, but not .venv
 	@rm -rf build $(TARGET_DIR)
