@@ -26,7 +26,16 @@ from vmtrace.capture.display import LiveLine, health_text
 from vmtrace.capture.errors import CaptureError
 from vmtrace.capture.health import HEALTH_SUFFIX, CaptureHealth
 from vmtrace.capture.interfaces import interface_lines
-from vmtrace.capture.options import above, whole
+from vmtrace.capture.options import (
+    above,
+    add_duration,
+    add_filter,
+    add_interface,
+    add_json_printed,
+    add_quiet,
+    lasting,
+    whole,
+)
 from vmtrace.capture.recorder import Recorder
 from vmtrace.capture.rotation import Rotation
 from vmtrace.capture.settings import DIRECTIONS, LARGEST_BUFFER_BYTES, LARGEST_SNAPLEN, CaptureSettings
@@ -57,20 +66,17 @@ def build_parser() -> argparse.ArgumentParser:
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    add = parser.add_argument
-    add("--interface", "-i", metavar="IF", help="record this interface; any: all of them")
+    recording = parser.add_argument_group("recording")
+    add = recording.add_argument
+    add_interface(recording, "record this interface; any: all of them", "-i")
     add("--write", "-w", metavar="FILE", type=Path, help="pcap file to write; -: standard output")
-    add("--filter", metavar="BPF", default="", help="record only what matches, e.g. 'tcp port 443'")
+    add_filter(recording, "record only what matches, e.g. 'tcp port 443'", default="")
     add(
         "--snaplen",
         metavar="N",
         type=whole(1, LARGEST_SNAPLEN),
         help=f"keep N bytes of each packet, {LARGEST_SNAPLEN} for all (default: headers, and complete TLS handshakes)",
     )
-    add("--duration", metavar="S", type=above(0, _LONGEST_S), help="stop after this many seconds")
-    add("--count", metavar="N", type=whole(1, 1 << 62), help="stop after this many packets")
-    add("--rotate-size", metavar="BYTES", type=size, help="start a new file after this many bytes (500M, 1Gi)")
-    add("--rotate-seconds", metavar="S", type=above(0, _LONGEST_S), help="start a new file after this many seconds")
     add(
         "--buffer-bytes",
         metavar="BYTES",
@@ -79,8 +85,16 @@ def build_parser() -> argparse.ArgumentParser:
     )
     add("--direction", choices=DIRECTIONS, default="both", help="only what comes in or goes out (default: both)")
     add("--promiscuous", action="store_true", help="also record packets addressed to other hosts")
-    add("--json", action="store_true", help="print the recording's counters as JSON at the end")
-    add("--quiet", "-q", action="store_true", help="print only errors and warnings")
+    limits = parser.add_argument_group("limits")
+    add = limits.add_argument
+    add_duration(limits, "stop after this time (60, 10min)", lasting(_LONGEST_S))
+    add("--count", metavar="N", type=whole(1, 1 << 62), help="stop after this many packets")
+    add("--rotate-size", metavar="BYTES", type=size, help="start a new file after this many bytes (500M, 1Gi)")
+    add("--rotate-seconds", metavar="S", type=above(0, _LONGEST_S), help="start a new file after this many seconds")
+    output = parser.add_argument_group("output")
+    add = output.add_argument
+    add_json_printed(output, "print the recording's counters as JSON at the end")
+    add_quiet(output)
     add("--list", action="store_true", help="list the interfaces, and exit")
     return parser
 

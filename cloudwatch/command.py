@@ -8,6 +8,7 @@ import json
 import sys
 from pathlib import Path
 
+from vmtrace.capture.options import add_json_printed, add_quiet
 from vmtrace.cloudwatch.catalog import AGENT
 from vmtrace.cloudwatch.errors import UsageError
 from vmtrace.cloudwatch.fetching import DEFAULT_MARGIN_S, Result, Wish, fetch_run
@@ -136,8 +137,8 @@ def _add_account(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
-    parser.add_argument("--quiet", "-q", action="store_true", help="print only errors and warnings")
+    add_json_printed(parser, "print the result as JSON")
+    add_quiet(parser)
 
 
 def _fetch(arguments: argparse.Namespace) -> int:

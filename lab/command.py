@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from vmtrace.capture.options import add_duration, add_no_capture, add_out, add_plan, add_quiet
 from vmtrace.lab import namespaces, scenario
 from vmtrace.lab.campaign import run as campaign_run
 from vmtrace.lab.campaign.settings import Campaign, CampaignError, Host
@@ -47,12 +48,12 @@ def build_parser() -> argparse.ArgumentParser:
 
 def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("profile", metavar="PROFILE", help="name of a profile: see vmtrace lab list")
-    parser.add_argument("--out", type=Path, required=True, metavar="RUN", help="run folder to create")
-    parser.add_argument("--plan", metavar="PLAN", help="lee2011 or a TOML file; the sender's default if not given")
+    add_out(parser, "run folder to create", required=True)
+    add_plan(parser, "lee2011 or a TOML file; the sender's default if not given")
     parser.add_argument("--scale", metavar="X", help="multiply sizes and idle times of the plan by X")
     length = parser.add_mutually_exclusive_group()
     length.add_argument("--repeat", metavar="N", help="rounds of the plan")
-    length.add_argument("--for", dest="duration", metavar="TIME", help="repeat the plan for this time, e.g. 18h")
+    add_duration(length, "repeat the plan for this time, e.g. 18h")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of loss, jitter and stalls (default 1)")
     parser.add_argument(
         "--set", dest="settings", action="append", default=[], metavar="NAME=VALUE",
@@ -69,9 +70,9 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-offload", action="store_true", help="hosts segment in software: captures see wire packets"
     )
-    parser.add_argument("--no-capture", action="store_true", help="run without capturing packets")
+    add_no_capture(parser, "run without capturing packets")
     parser.add_argument("--ip-version", type=int, choices=(4, 6), default=4, help="IP version of the path (default 4)")
-    parser.add_argument("--quiet", action="store_true", help="print errors only")
+    add_quiet(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

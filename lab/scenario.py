@@ -17,6 +17,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
+from vmtrace.capture.options import add_out
 from vmtrace.lab import evidence, fate_log, kernel_counters, namespaces
 from vmtrace.lab.capture_run import capturing
 from vmtrace.lab.description import Scenario
@@ -158,7 +159,7 @@ def _tcpdump_version() -> str:
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of a scenario's command line."""
     parser.add_argument("names", nargs="*", metavar="NAME", help="scenarios to run, or 'all'")
-    parser.add_argument("--out", type=Path, help="folder; each scenario gets a folder of its name in it")
+    add_out(parser, "folder; each scenario gets a folder of its name in it", "FOLDER")
     parser.add_argument("--list", action="store_true", help="show the scenarios")
     parser.add_argument("--seed", type=int, help="seed, instead of the scenario's own")
     parser.add_argument("--attempts", type=int, default=4, help="attempts until a run is good (default 4)")

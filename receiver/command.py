@@ -15,7 +15,7 @@ from vmtrace.capture.instance_metadata import check_setting
 from vmtrace.capture.interfaces import no_such_interface
 from vmtrace.capture.interruption import ending_signals
 from vmtrace.capture.libpcap import interface_names
-from vmtrace.capture.options import whole
+from vmtrace.capture.options import add_interface, add_no_capture, add_out, add_quiet, whole
 from vmtrace.capture.rights import missing_rights
 from vmtrace.capture.settings import ANY
 from vmtrace.receiver.log import Log
@@ -58,33 +58,30 @@ def build_parser() -> argparse.ArgumentParser:
         default=DEFAULT_PORT,
         help="TCP port (default: 5810; 0: any)",
     )
-    parser.add_argument(
-        "--out",
-        metavar="DIR",
-        type=Path,
-        default=Path("vmtrace-receiver"),
-        help="folder of the recordings (default: %(default)s)",
-    )
-    recording = parser.add_mutually_exclusive_group()
-    recording.add_argument("--interface", metavar="IF", help="record here (default: the interface towards the sender)")
-    recording.add_argument("--no-capture", action="store_true", help="record no packets")
-    parser.add_argument("--no-host-counters", action="store_true", help="record no counters of this host")
+    add_out(parser, "folder of the recordings (default: %(default)s)", "DIR", default=Path("vmtrace-receiver"))
+    recording = parser.add_argument_group("recording")
+    capture = recording.add_mutually_exclusive_group()
+    add_interface(capture, "record here (default: the interface towards the sender)")
+    add_no_capture(capture, "record no packets")
+    recording.add_argument("--no-host-counters", action="store_true", help="record no counters of this host")
     parser.add_argument(
         "--certificate",
         metavar="FILE",
         type=Path,
         help="PEM file with certificate and key for TLS (default: create one)",
     )
+    limits = parser.add_argument_group("limits")
     for option in _limits():
-        parser.add_argument(
+        limits.add_argument(
             option.flag,
             metavar=option.metavar,
             type=option.type,
             default=option.default,
             help=f"{option.what} (default: %(default)s)",
         )
-    parser.add_argument("--json-lines", action="store_true", help="report events as one JSON object per line")
-    parser.add_argument("--quiet", "-q", action="store_true", help="print only the address, errors and warnings")
+    output = parser.add_argument_group("output")
+    output.add_argument("--json-lines", action="store_true", help="report events as one JSON object per line")
+    add_quiet(output, "print only the address, errors and warnings")
     return parser
 
 

@@ -10,7 +10,18 @@ import shlex
 import sys
 from pathlib import Path
 
-from vmtrace.capture.options import above, whole
+from vmtrace.capture.options import (
+    above,
+    add_duration,
+    add_interface,
+    add_json_printed,
+    add_no_capture,
+    add_out,
+    add_plan,
+    add_quiet,
+    add_resume,
+    whole,
+)
 from vmtrace.capture.quantities import duration_s, size_bytes
 from vmtrace.capture.settings import LARGEST_BUFFER_BYTES
 from vmtrace.sender import quick
@@ -53,15 +64,8 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("host", metavar="HOST", nargs="?", help="name or address of the receiver")
     parser.add_argument("--key-file", metavar="FILE", help=f"the receiver's key (or set {ENVIRONMENT})")
-    parser.add_argument(
-        "--out",
-        metavar="RUN",
-        type=Path,
-        help="folder of the run, new or empty (with -t, -n, -P, -R: named by the time)",
-    )
-    parser.add_argument(
-        "--resume", metavar="RUN", nargs="?", const="", help="resume the run in RUN, or in the folder of --out"
-    )
+    add_out(parser, "folder of the run, new or empty (with -t, -n, -P, -R: named by the time)")
+    add_resume(parser)
     parser.add_argument(
         "--port", "-p", metavar="PORT", type=whole(1, 65535), help=f"port of the receiver (default: {DEFAULT_PORT})"
     )
@@ -101,17 +105,13 @@ def run(arguments: argparse.Namespace) -> int:
 def _add_plan(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("plan")
     built_in = ", ".join(BUILT_IN)
-    group.add_argument(
-        "--plan", metavar="NAME|FILE", help=f"{built_in}, or a TOML or JSON file (default: {_DEFAULT_PLAN})"
-    )
+    add_plan(group, f"{built_in}, or a TOML or JSON file (default: {_DEFAULT_PLAN})")
     group.add_argument("--scale", metavar="X", type=above(0, 1e6), help="multiply sizes and idle times by X")
     limit = group.add_mutually_exclusive_group()
     limit.add_argument("--repeat", metavar="N", type=whole(1, 1_000_000), help="go through the plan N times")
-    limit.add_argument(
-        "--for", dest="for_s", metavar="TIME", type=quick.time_s, help="repeat the plan for this time (18h, 30min)"
-    )
+    add_duration(limit, "repeat the plan for this time (18h, 30min)", quick.time_s)
     group.add_argument("--show-plan", action="store_true", help="print the plan with its totals, and exit")
-    group.add_argument("--json", action="store_true", help="with --show-plan: as JSON")
+    add_json_printed(group, "with --show-plan: as JSON")
 
 
 def _add_path(parser: argparse.ArgumentParser) -> None:
@@ -126,8 +126,8 @@ def _add_recording(parser: argparse.ArgumentParser) -> None:
     defaults = Settings()
     group = parser.add_argument_group("recording")
     capture = group.add_mutually_exclusive_group()
-    capture.add_argument("--interface", metavar="IF", help="record here (default: the interface towards the receiver)")
-    capture.add_argument("--no-capture", action="store_true", help="record no packets at this side")
+    add_interface(capture, "record here (default: the interface towards the receiver)")
+    add_no_capture(capture, "record no packets at this side")
     group.add_argument("--no-receiver-capture", action="store_true", help="ask the receiver to record no packets")
     group.add_argument(
         "--snaplen",
@@ -184,7 +184,7 @@ def _add_trouble(parser: argparse.ArgumentParser) -> None:
 def _add_output(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("output")
     form = group.add_mutually_exclusive_group()
-    form.add_argument("--quiet", "-q", action="store_true", help="print only errors and warnings")
+    add_quiet(form)
     form.add_argument("--json-lines", action="store_true", help="one JSON object for each event on standard output")
 
 
@@ -247,7 +247,7 @@ def check_same_plan(arguments: argparse.Namespace, plan: Plan) -> None:
         different = f"--plan {arguments.plan}: the run has another plan ({plan.name})"
     elif arguments.repeat is not None and arguments.repeat != plan.repeat:
         different = f"--repeat {arguments.repeat}: the run {_limit(plan)}"
-    elif arguments.for_s is not None and arguments.for_s != plan.duration_s:
+    elif arguments.duration is not None and arguments.duration != plan.duration_s:
         different = f"--for: the run {_limit(plan)}"
     if different is not None:
         raise SenderError(f"{different}: leave it out to go on, or begin a run in a new folder")
@@ -263,8 +263,8 @@ def _plan_of(arguments: argparse.Namespace) -> Plan:
         plan = plan.scaled(arguments.scale)
     if arguments.repeat is not None:
         plan = dataclasses.replace(plan, repeat=arguments.repeat, duration_s=None)
-    if arguments.for_s is not None:
-        plan = dataclasses.replace(plan, repeat=None, duration_s=arguments.for_s)
+    if arguments.duration is not None:
+        plan = dataclasses.replace(plan, repeat=None, duration_s=arguments.duration)
     if arguments.ip_version is not None:
         plan = dataclasses.replace(plan, ip_version=arguments.ip_version)
     if arguments.bind is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from vmtrace.capture.options import whole
+from vmtrace.capture.options import add_quiet, whole
 from vmtrace.sender.command import endpoint_of
 from vmtrace.sender.display.choose import choose_display
 from vmtrace.sender.run_folder import RunFolder
@@ -38,7 +38,7 @@ def build_parser() -> argparse.ArgumentParser:
         "--port", metavar="PORT", type=whole(1, 65535), help="port of the receiver (default: that of the run)"
     )
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--quiet", "-q", action="store_true", help="print only errors and warnings")
+    add_quiet(form)
     form.add_argument("--json-lines", action="store_true", help="one JSON object for each event on standard output")
     return parser
 

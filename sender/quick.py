@@ -23,7 +23,7 @@ _PROBE_BYTES = 64 << 10
 _FIRST_DATA_BYTES = 256 << 10
 """Of each stream, before anything is known of the path."""
 _OPTIONS = {"time": "-t", "size": "-n", "streams": "-P", "direction": "-R or --bidir", "algorithm": "-C"}
-_INSTEAD_OF = {"plan": "--plan", "repeat": "--repeat", "for_s": "--for", "scale": "--scale"}
+_INSTEAD_OF = {"plan": "--plan", "repeat": "--repeat", "duration": "--for", "scale": "--scale"}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

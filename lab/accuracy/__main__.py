@@ -26,6 +26,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from vmtrace.capture.options import add_out
 from vmtrace.lab import namespaces
 from vmtrace.lab.accuracy import (
     confidence,
@@ -182,7 +183,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("names", nargs="*", metavar="NAME", help="these scenarios only, and print only")
     parser.add_argument("--quick", action="store_true", help="six scenarios, print only: for CI")
     parser.add_argument("--repeat", type=int, default=1, help="runs of each scenario, with other dice each (1)")
-    parser.add_argument("--out", type=Path, default=ROOT / "build/accuracy", help="folder of the runs")
+    add_out(parser, "folder of the runs", "FOLDER", default=ROOT / "build/accuracy")
     parser.add_argument("--no-runs", action="store_true", help="judge only what is there (all but numbers)")
     parser.add_argument("--keep", action="store_true", help="judge good runs that are there already, run the others")
     arguments = parser.parse_args()

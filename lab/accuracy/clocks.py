@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from vmtrace.capture.options import add_out
 from vmtrace.lab.description import Scenario
 from vmtrace.lab.edit.capture import parse_capture, pcap_bytes
 from vmtrace.lab.edit.clock import StepClock
@@ -112,7 +113,7 @@ def _told(name: str, wanted: tuple[tuple[str, float], ...], sender: Path, receiv
 def main(arguments: list[str] | None = None) -> int:
     """Run all, print a line for each comparison; the exit status says whether all are right."""
     parser = argparse.ArgumentParser(prog="python -m vmtrace.lab.accuracy.clocks")
-    parser.add_argument("--out", type=Path, required=True, help="folder for the runs; what is there is judged again")
+    add_out(parser, "folder for the runs; what is there is judged again", "FOLDER", required=True)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args(arguments)
     dice, all_told = random.Random(options.seed), []

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from vmtrace.capture.options import add_out
 from vmtrace.lab.accuracy import gap_runs
 from vmtrace.lab.accuracy.gap_runs import Made, StalledGuest
 from vmtrace.lab.accuracy.gap_truth import Gap, Place, Score, Truth, gaps_of, table
@@ -191,7 +192,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m vmtrace.lab.accuracy.gap_causes", description=(__doc__ or "").split("\n")[0]
     )
-    parser.add_argument("--out", type=Path, required=True, help="folder of the transfers")
+    add_out(parser, "folder of the transfers", "FOLDER", required=True)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="", help="part of the names of the transfers wanted")
     parser.add_argument("--limit-ms", type=float, default=20.0, help="gaps longer than this (0: the adaptive limit)")

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from vmtrace.capture.options import add_out
 from vmtrace.lab import tcp_info
 from vmtrace.lab.accuracy import gap_runs, gap_stall_runs
 from vmtrace.lab.accuracy.gap_runs import Made
@@ -137,7 +138,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m vmtrace.lab.accuracy.gap_stalls", description=(__doc__ or "").split("\n")[0]
     )
-    parser.add_argument("--out", type=Path, required=True, help="folder of the transfers")
+    add_out(parser, "folder of the transfers", "FOLDER", required=True)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--each", type=int, default=2, help="transfers of every kind")
     parser.add_argument("--only", default="", help="part of the names of the transfers wanted")

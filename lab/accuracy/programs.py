@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from vmtrace.capture.options import add_out
 from vmtrace.lab import namespaces
 from vmtrace.lab.accuracy import program_others, program_runs, program_transfers, readings
 from vmtrace.lab.accuracy.program_commands import missing
@@ -197,7 +198,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Reads the command line; 1 if a verdict at the sender was wrong, or the lab cannot run."""
     parser = argparse.ArgumentParser(prog="python -m vmtrace.lab.accuracy.programs", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help="these transfers only, and print only")
-    parser.add_argument("--out", type=Path, required=True, help="folder of the captures")
+    add_out(parser, "folder of the captures", "FOLDER", required=True)
     parser.add_argument("--seed", type=int, default=1, help="of what is drawn: paths, congestion control, losses (1)")
     parser.add_argument("--attempts", type=int, default=_ATTEMPTS, help="of one that met a busy machine (3)")
     parser.add_argument("--no-runs", action="store_true", help="judge only what is there")

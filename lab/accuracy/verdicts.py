@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from vmtrace.capture.options import add_out
 from vmtrace.lab.accuracy import (
     demands,
     gap_runs,
@@ -208,7 +209,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m vmtrace.lab.accuracy.verdicts", description=(__doc__ or "").split("\n")[0]
     )
-    parser.add_argument("--out", type=Path, required=True, help="folder of the transfers")
+    add_out(parser, "folder of the transfers", "FOLDER", required=True)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--each", type=int, default=3, help="transfers of every kind")
     parser.add_argument("--only", default="", help="part of the names of the transfers wanted")

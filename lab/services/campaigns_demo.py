@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from vmtrace.capture.options import add_out
 from vmtrace.lab import namespaces
 from vmtrace.lab.hosts import module_environment
 from vmtrace.lab.impairments import DelayStep, TokenBucket
@@ -73,7 +74,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m vmtrace.lab.services.campaigns_demo", description=__doc__.splitlines()[0]
     )
-    parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="where runs and report go")
+    add_out(parser, "where runs and report go", "FOLDER", required=True)
     names = [one.name for one in CAMPAIGNS]
     parser.add_argument("--only", action="append", choices=names, help="only this one (repeatable; default: all)")
     return parser

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from vmtrace.capture.options import add_out, add_plan
 from vmtrace.lab import namespaces
 from vmtrace.lab.hosts import module_environment
 from vmtrace.lab.services import azurite
@@ -30,8 +31,8 @@ _QUEUE_PLAN = ("--plan", "yoon-latency", "--rate", "20", "--duration", "20s")
 def build_parser() -> argparse.ArgumentParser:
     """The options of the demo."""
     parser = argparse.ArgumentParser(prog="python -m vmtrace.lab.services.demo", description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="where runs and report go")
-    parser.add_argument("--plan", default="bocchi2014", help="of vmtrace storage run (default bocchi2014)")
+    add_out(parser, "where runs and report go", "FOLDER", required=True)
+    add_plan(parser, "of vmtrace storage run (default bocchi2014)", default="bocchi2014")
     parser.add_argument("--scale", default="0.01", metavar="X", help="multiply sizes and pauses by X (default 0.01)")
     parser.add_argument("--repeat", default="1", metavar="N", help="rounds of the plan (default 1)")
     parser.add_argument("--rtt", type=float, default=0.02, metavar="SECONDS", help="of the path (default 0.02)")

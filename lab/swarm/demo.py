@@ -11,9 +11,9 @@ import json
 import subprocess
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
+from vmtrace.capture.options import add_out
 from vmtrace.lab import namespaces
 from vmtrace.lab.hosts import module_environment
 from vmtrace.lab.swarm import experiment
@@ -29,7 +29,7 @@ RATE_WITHIN, COUNTERS_WITHIN = 0.03, 0.01
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run it; returns 0 if the report holds."""
     parser = argparse.ArgumentParser(prog="vmtrace.lab.swarm.demo", description=main.__doc__)
-    parser.add_argument("--out", type=Path, required=True, help="output folder")
+    add_out(parser, "output folder", "FOLDER", required=True)
     parser.add_argument("--repeat", default="3", help="repeats of each combination (default: 3)")
     parser.add_argument("--seeds", default="0,1,2,4,8", help="numbers of seeds (default: 0,1,2,4,8)")
     options = parser.parse_args(arguments)

@@ -8,9 +8,9 @@ import shutil
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
+from vmtrace.capture.options import add_out
 from vmtrace.lab import namespaces
 from vmtrace.lab.world.running import Seen, look_at
 from vmtrace.lab.world.score import Score, score
@@ -19,7 +19,7 @@ from vmtrace.lab.world.score import Score, score
 def build_parser() -> argparse.ArgumentParser:
     """The options."""
     parser = argparse.ArgumentParser(prog="python -m vmtrace.lab.world", description=__doc__)
-    parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="where runs, report and score go")
+    add_out(parser, "where runs, report and score go", "FOLDER", required=True)
     parser.add_argument("--seed", type=int, default=1, help="of the world (default 1)")
     parser.add_argument("--sites", type=int, default=12, help="regions (default 12)")
     parser.add_argument("--per-site", type=int, default=5, help="front ends of each (default 5)")

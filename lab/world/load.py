@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from vmtrace.capture.options import add_out
 from vmtrace.lab.hosts import module_environment
 from vmtrace.lab.world import plan
 from vmtrace.lab.world.plan import World
@@ -81,7 +82,7 @@ def ask(up: Standing, names: int, out: Path) -> Load:
 def main(words: Sequence[str] | None = None) -> int:
     """Returns 0 where no more than 1 % of the answerable questions stayed unanswered."""
     parser = argparse.ArgumentParser(prog="python -m vmtrace.lab.world.load", description=__doc__)
-    parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="where the runs go (must not exist)")
+    add_out(parser, "where the runs go (must not exist)", "FOLDER", required=True)
     parser.add_argument("--names", type=int, nargs="+", default=[50, 235], help="that do not exist (default: 50 235)")
     arguments = parser.parse_args(words)
     size = {"seed": 1}

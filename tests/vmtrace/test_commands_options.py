@@ -1,9 +1,16 @@
 """Options that several commands have: the same everywhere."""
 
 import argparse
+import ast
+from collections.abc import Iterator
+from pathlib import Path
 
+import pytest
+
+from vmtrace.command_line import every_parser
 from vmtrace.commands import options
 from vmtrace.commands.rooms import COMMANDS
+from vmtrace.errors import UsageError
 
 ANALYSIS = ("analyze", "compare", "report", "compare-runs")
 
@@ -23,3 +30,71 @@ def test_the_parser_measures_no_terminal_for_its_options() -> None:
     parser = options.new_parser("x", "FILE", "What.", "  vmtrace x y\n")
     assert isinstance(parser._get_formatter(), argparse.RawDescriptionHelpFormatter)
     assert parser._get_formatter()._width == 80
+
+
+ROOT = Path(__file__).parents[2]
+OF_ONE_KIND = {
+    *("--out", "--html", "--csv", "--parquet", "--figures", "--plan", "--for", "--duration"),
+    *("--resume", "--filter", "--interface", "--no-capture", "--quiet"),
+}
+
+
+def declarations(path: Path) -> Iterator[tuple[str, str]]:
+    """Options that a file gives to argparse, and where."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", "")) in _ADDING:
+            for word in node.args:
+                if isinstance(word, ast.Constant) and str(word.value).startswith("--"):
+                    yield str(word.value), f"{path.relative_to(ROOT)}:{node.lineno}"
+
+
+_ADDING = {"add_argument", "add", "add_file"}
+
+
+def test_an_option_of_one_kind_is_declared_once() -> None:
+    """In one place of the product, whatever the number of commands that have it."""
+    where: dict[str, list[str]] = {}
+    for room in ROOT.glob("*/__init__.py"):
+        for path in room.parent.rglob("*.py"):
+            if room.parent.name not in {"tests", "bench", "tools"} and not path.is_relative_to(
+                ROOT / "vmtrace/analyze"
+            ):
+                for option, place in declarations(path):
+                    where.setdefault(option, []).append(place)
+    assert {option: where[option] for option in OF_ONE_KIND if len(set(where[option])) != 1} == {}
+    # A place for the document, and a word to print it.
+    assert len(set(where["--json"])) == 2
+
+
+def test_for_and_duration_are_one_option_everywhere() -> None:
+    found = 0
+    for name in COMMANDS:
+        for parser in every_parser(COMMANDS[name].parser(name)):
+            for action in parser._actions:
+                if {"--for", "--duration"} & set(action.option_strings):
+                    assert (action.option_strings, action.dest, action.metavar) == (
+                        ["--for", "--duration"],
+                        "duration",
+                        "TIME",
+                    )
+                    found += 1
+    assert found >= 6
+
+
+@pytest.mark.parametrize(
+    ("out", "resume", "folder"),
+    [(None, None, None), ("a", None, "a"), (None, "b", "b"), ("a", "", "a"), ("a", "a", "a")],
+)
+def test_a_run_goes_on_in_the_folder_that_either_option_names(
+    out: str | None, resume: str | None, folder: str | None
+) -> None:
+    assert options.run_folder(None if out is None else Path(out), resume) == (None if folder is None else Path(folder))
+
+
+@pytest.mark.parametrize(
+    ("out", "resume", "said"),
+    [("a", "b", "--resume b and --out a name two folders"), (None, "", "--resume: name the folder of the run")],
+)
+def test_two_folders_or_none_are_wrong_usage(out: str | None, resume: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        options.run_folder(None if out is None else Path(out), resume)

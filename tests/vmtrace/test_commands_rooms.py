@@ -34,7 +34,10 @@ def test_every_option_of_the_parser_is_in_the_help(vmtrace: Any, name: str) -> N
     [
         (["send", "--nope"], "unrecognized arguments: --nope (see vmtrace send --help)"),
         (["send", "--repeat", "x"], "argument --repeat: x: expected a whole number from 1 to 1000000"),
-        (["send", "h", "--repeat", "1", "--for", "1h"], "argument --for: not allowed with argument --repeat"),
+        (
+            ["send", "h", "--repeat", "1", "--for", "1h"],
+            "argument --for/--duration: not allowed with argument --repeat",
+        ),
         (["send"], "name the receiver, as in: vmtrace send HOST --key-file FILE --out RUN"),
         (["fetch"], "the following arguments are required: RUN"),
         (["agent"], "the following arguments are required: --write"),

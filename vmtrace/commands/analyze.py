@@ -7,12 +7,16 @@ from vmtrace.analyze.findings.connection_order import NOTABLE, SORTS
 from vmtrace.analyze.words.outcomes import SHORT_NAMES as OUTCOMES
 from vmtrace.capture.options import whole
 from vmtrace.commands.options import (
+    add_csv,
     add_display,
     add_endpoint_url,
-    add_file,
+    add_figures,
+    add_html,
     add_json,
     add_keylog,
     add_oversize_abs,
+    add_parquet,
+    add_read_packets,
     new_parser,
 )
 from vmtrace.commands.request import Request
@@ -97,7 +101,7 @@ def request_of(arguments: argparse.Namespace) -> Request:
 
 
 def _add_selection(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--filter", metavar="BPF", help="read only packets that match, e.g. 'tcp port 443'")
+    add_read_packets(group)
     files = group.add_mutually_exclusive_group()
     files.add_argument(
         "--separate",
@@ -164,11 +168,11 @@ def _add_judging(group: argparse._ArgumentGroup) -> None:
 
 def _add_outputs(group: argparse._ArgumentGroup) -> None:
     page = "one HTML page: verdict, zoomable lanes, packets, all connections"
-    add_file(group, "--report", page, "FILE.html")
+    add_html(group, page, "--report", metavar="FILE.html")
     add_json(group)
-    add_file(group, "--csv", "tables as CSV files in this folder", "DIR")
-    add_file(group, "--parquet", "tables as Parquet files in this folder", "DIR")
-    add_file(group, "--figures", "figures for print (PNG and SVG) in this folder", "DIR")
+    add_csv(group, "tables")
+    add_parquet(group, "tables")
+    add_figures(group, "figures for print (PNG and SVG) in this folder")
     group.add_argument(
         "--anonymize", action="store_true", help="replace addresses and server names, the same way in every output"
     )

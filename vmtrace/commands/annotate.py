@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
+from vmtrace.capture.options import add_quiet
 from vmtrace.commands.options import new_parser
 from vmtrace.errors import CommandError, Exit, UsageError, complain, describe
 
@@ -46,7 +47,7 @@ def build_parser() -> argparse.ArgumentParser:
         help="write the packets of this connection alone; may be given several times",
     )
     add("--overwrite", action="store_true", help="replace FILE if it is there")
-    add("--quiet", "-q", action="store_true", help="print only errors and warnings")
+    add_quiet(parser)
     return parser
 
 

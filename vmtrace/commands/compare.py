@@ -3,7 +3,15 @@
 import argparse
 from pathlib import Path
 
-from vmtrace.commands.options import add_display, add_file, add_json, add_keylog, add_oversize_abs, new_parser
+from vmtrace.commands.options import (
+    add_csv,
+    add_display,
+    add_figures,
+    add_json,
+    add_keylog,
+    add_oversize_abs,
+    new_parser,
+)
 
 _EXAMPLES = """\
   vmtrace compare sender.pcap receiver.pcap
@@ -30,10 +38,8 @@ def build_parser() -> argparse.ArgumentParser:
     add_display(parser)
     files = parser.add_argument_group("output files")
     add_json(files)
-    add_file(files, "--csv", "connections, pauses, clock steps as CSV files in this folder", "DIR")
-    add_file(
-        files, "--figures", "one-way delay and time between packets at both ends (PNG, SVG, CSV) in this folder", "DIR"
-    )
+    add_csv(files, "connections, pauses, clock steps")
+    add_figures(files, "one-way delay and time between packets at both ends (PNG, SVG, CSV) in this folder")
     return parser
 
 

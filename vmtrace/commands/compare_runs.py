@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from vmtrace.commands.options import add_display, add_file, add_json, new_parser
+from vmtrace.commands.options import add_display, add_html, add_json, new_parser
 
 _EXAMPLES = """\
   vmtrace compare-runs before after
@@ -32,7 +32,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--fail-if", metavar="EXPR", help=_FAIL_IF_HELP)
     add_display(parser)
     files = parser.add_argument_group("output files")
-    add_file(files, "--html", "one HTML page: both runs over time, and what changed")
+    add_html(files, "one HTML page: both runs over time, and what changed")
     add_json(files)
     return parser
 

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
-from vmtrace.capture.options import whole
-from vmtrace.commands.corpus_options import MOST_BUCKETS, StageDisplay, add_common, add_filter
+from vmtrace.capture.options import add_json_printed, add_out, whole
+from vmtrace.commands.corpus_options import MOST_BUCKETS, StageDisplay, add_common
+from vmtrace.commands.options import add_read_packets
 from vmtrace.errors import CommandError, Exit, UsageError, complain
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of the subcommand."""
     add = parser.add_argument
     add("files", metavar="URL", nargs="+", help="captures: files, folders, patterns, s3:// gs:// az:// URLs")
-    add("--out", metavar="URL", required=True, help="folder or prefix for the results")
+    add_out(parser, "folder or prefix for the results", "URL", type=str, required=True)
     who = parser.add_mutually_exclusive_group()
     who.add_argument("--scheduler", metavar="tcp://HOST:8786", help="use the workers of this Dask scheduler")
     who.add_argument(
@@ -45,9 +46,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         type=whole(1, MOST_BUCKETS),
         help="number of parts to analyse (default: by the size of the corpus)",
     )
-    add("--json", action="store_true", help="also write analysis.json, byte for byte as a single process writes it")
+    add_json_printed(parser, "also write analysis.json, byte for byte as a single process writes it")
     add("--keep-slices", action="store_true", help="keep slices and partial results")
-    add_filter(parser)
+    add_read_packets(parser)
     add_common(parser)
 
 

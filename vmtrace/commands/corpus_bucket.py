@@ -5,7 +5,7 @@ Exit status: 0 it is analysed; 1 it could not be.
 
 import argparse
 
-from vmtrace.capture.options import whole
+from vmtrace.capture.options import add_json_printed, add_out, whole
 from vmtrace.commands.corpus_options import MOST_BUCKETS, add_common
 from vmtrace.errors import Exit
 
@@ -21,8 +21,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("split", metavar="URL", help="where vmtrace corpus split wrote its slices")
     add("--bucket", metavar="N", type=whole(0, MOST_BUCKETS - 1), required=True, help="number of the bucket, from 0")
-    add("--out", metavar="URL", required=True, help="folder or prefix for the results, the same for all buckets")
-    add("--json", action="store_true", help="also write what analysis.json needs")
+    add_out(parser, "folder or prefix for the results, the same for all buckets", "URL", type=str, required=True)
+    add_json_printed(parser, "also write what analysis.json needs")
     add_common(parser)
 
 

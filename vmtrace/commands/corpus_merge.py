@@ -6,6 +6,7 @@ Exit status: 0 done; 1 it could not be.
 import argparse
 from contextlib import closing
 
+from vmtrace.capture.options import add_json_printed, add_out
 from vmtrace.commands.corpus_analyze import report_done
 from vmtrace.commands.corpus_options import StageDisplay, add_common
 from vmtrace.errors import Exit
@@ -20,8 +21,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of the subcommand."""
     add = parser.add_argument
     add("split", metavar="URL", help="where vmtrace corpus split wrote its slices")
-    add("--out", metavar="URL", required=True, help="where vmtrace corpus bucket wrote its results")
-    add("--json", action="store_true", help="write analysis.json, too: the buckets were analysed with --json")
+    add_out(parser, "where vmtrace corpus bucket wrote its results", "URL", type=str, required=True)
+    add_json_printed(parser, "write analysis.json, too: the buckets were analysed with --json")
     add_common(parser)
 
 

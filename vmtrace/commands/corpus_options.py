@@ -4,6 +4,7 @@ import argparse
 import time
 
 from vmtrace.capture.live_display import Bar, LiveDisplay, amount_bytes, live_display
+from vmtrace.capture.options import add_quiet
 from vmtrace.capture.quantities import size_bytes
 from vmtrace.commands.options import add_endpoint_url
 
@@ -28,12 +29,7 @@ def add_common(parser: argparse.ArgumentParser) -> None:
         "--memory", metavar="SIZE", type=memory, default=1 << 30, help="memory of each worker (default: 1GiB)"
     )
     add_endpoint_url(parser)
-    parser.add_argument("--quiet", "-q", action="store_true", help="print only errors and warnings")
-
-
-def add_filter(parser: argparse.ArgumentParser) -> None:
-    """As `vmtrace analyze` has it."""
-    parser.add_argument("--filter", metavar="BPF", help="read only packets that match, e.g. 'tcp port 443'")
+    add_quiet(parser)
 
 
 class StageDisplay:

@@ -6,7 +6,8 @@ Exit status: 0 it is split; 1 it could not be.
 import argparse
 
 from vmtrace.capture.options import whole
-from vmtrace.commands.corpus_options import MOST_BUCKETS, add_common, add_filter
+from vmtrace.commands.corpus_options import MOST_BUCKETS, add_common
+from vmtrace.commands.options import add_read_packets
 from vmtrace.errors import CommandError, Exit, complain
 
 NAME = "split"
@@ -22,7 +23,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("files", metavar="FILE", nargs="+", help="captures that are read as one run: files, folders, patterns, URLs")
     add("--buckets", metavar="B", type=whole(1, MOST_BUCKETS), required=True, help="slices to make of each run")
     add("--to", metavar="URL", required=True, help="folder or prefix for slices, the same for all runs")
-    add_filter(parser)
+    add_read_packets(parser)
     add_common(parser)
 
 

@@ -8,6 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vmtrace.capture.options import add_quiet
+from vmtrace.commands.options import add_figures, add_html, add_json
 from vmtrace.commands.outputs import printed, write_all
 from vmtrace.errors import Exit, UsageError, describe
 from vmtrace.progress import Bar
@@ -50,12 +52,13 @@ def build_parser() -> argparse.ArgumentParser:
     add("--class", dest="storage_class", metavar="NAME", help="storage class that everything is in; default: none")
     add("--region", metavar="NAME", help="region of the service, for its prices and for the places of a trace")
     _add_scenarios(parser)
-    add = parser.add_argument_group("output").add_argument
+    output = parser.add_argument_group("output")
+    add = output.add_argument
     add("--invoice", metavar="FILE", type=Path, help="what a month was charged (TOML), to compare and explain")
-    add("--json", metavar="OUT|-", help="everything as JSON (- is standard output), and no table printed")
-    add("--html", metavar="FILE", type=Path, help="one HTML file with zoomable figures and all tables")
-    add("--figures", metavar="DIR", type=Path, help="figures for print (PNG, SVG) and their data (CSV)")
-    add("-q", "--quiet", action="store_true", help="print errors only")
+    add_json(output)
+    add_html(output, "one HTML file with zoomable figures and all tables")
+    add_figures(output, "figures for print (PNG, SVG) and their data (CSV)")
+    add_quiet(output)
     add("--no-color", action="store_true", help="print without colours")
     return parser
 

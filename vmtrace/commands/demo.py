@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from vmtrace.capture.options import add_out
 from vmtrace.errors import CommandError
 from vmtrace.missing import REPORTS, require
 
@@ -61,7 +62,7 @@ def build_parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     out = Path("vmtrace-demo")
-    parser.add_argument("--out", metavar="DIR", type=Path, default=out, help="folder for runs (default: %(default)s)")
+    add_out(parser, "folder for runs (default: %(default)s)", "DIR", default=out)
     parser.add_argument("--repeat", metavar="N", type=int, default=1, help="rounds of its six pairs (default: 1)")
     parser.add_argument("--all", action="store_true", help="print the whole report, not only what fits on one screen")
     parser.add_argument("--loopback", action="store_true", help="over loopback, also with root")

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from vmtrace.capture.options import add_duration, add_out
 from vmtrace.commands import options
 from vmtrace.errors import Exit, UsageError, complain
 
@@ -35,7 +36,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of the subcommand."""
     add = parser.add_argument
     add("names", metavar="NAME", nargs="+", help="host names, or lists: aws-s3, aws-glacier, azure, swift, your own")
-    add("--out", metavar="RUN", type=Path, required=True, help="output folder (must not exist)")
+    add_out(parser, "output folder (must not exist)", required=True)
     add = parser.add_argument_group("names and resolvers").add_argument
     add("--names-file", metavar="FILE", type=Path, help="more lists of endpoint names by region (TOML)")
     add("--region", metavar="R", action="append", default=[], help="only this region of the lists; may be repeated")
@@ -46,13 +47,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--client-subnet", metavar="PREFIX", action="append", default=[],
         help="also ask on behalf of this network (EDNS client subnet); may be repeated")  # fmt: skip
     add("--only", choices=("A", "AAAA"), help="ask for addresses of one family (default: both)")
-    add = parser.add_argument_group("rates and rounds").add_argument
+    rounds = parser.add_argument_group("rates and rounds")
+    add = rounds.add_argument
     add("--rate", metavar="N", default="100", help="queries per second in all, retries included (default: 100)")
     add("--resolver-rate", metavar="N", default="10", help="queries per second to each resolver (default: 10)")
     add("--timeout", metavar="TIME", default="3s", help="how long to wait for a reply (default: 3s)")
     add("--attempts", metavar="N", default="3", help="attempts at a question (default: 3)")
     add("--every", metavar="TIME", help="repeat everything at this interval")
-    add("--for", metavar="TIME", dest="for_", help="how long to repeat (with --every)")
+    add_duration(rounds, "how long to repeat (with --every)")
     add = parser.add_argument_group("this vantage point").add_argument
     add("--at", metavar="LAT,LON", help="where this host is, in degrees; without it distances locate nothing")
     add("--vantage", metavar="NAME", help="what reports call this host (default: the folder's name)")
@@ -146,11 +148,11 @@ def _repeats(arguments: argparse.Namespace) -> "Repeats":
     from vmtrace.providers import errors
     from vmtrace.providers.discovery.order import Repeats
 
-    if (arguments.every is None) != (arguments.for_ is None):
+    if (arguments.every is None) != (arguments.duration is None):
         raise errors.UsageError("--every and --for go together: how often, and for how long")
     if arguments.every is None:
         return Repeats()
-    return Repeats(_positive("--every", arguments.every, math.inf), _positive("--for", arguments.for_, math.inf))
+    return Repeats(_positive("--every", arguments.every, math.inf), _positive("--for", arguments.duration, math.inf))
 
 
 def _file(option: str, path: Path | None, read: Callable[[Path], T]) -> T | None:

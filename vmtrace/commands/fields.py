@@ -8,6 +8,7 @@ import json
 from textwrap import wrap
 
 from vmtrace.analyze.tables.schema import ANALYSIS, NAMES, load
+from vmtrace.capture.options import add_json_printed
 from vmtrace.commands.options import new_parser
 from vmtrace.commands.outputs import answer
 from vmtrace.errors import CommandError, Exit
@@ -28,7 +29,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser = new_parser("fields", "[PATTERN]", _DESCRIPTION, _EXAMPLES)
     add = parser.add_argument
     add("pattern", metavar="PATTERN", nargs="?", default="", help="part of the name of a field or a column")
-    add("--json", action="store_true", help="print a JSON list of records")
+    add_json_printed(parser, "print a JSON list of records")
     add(
         "--schema",
         metavar="NAME",

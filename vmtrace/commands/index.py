@@ -5,6 +5,7 @@ Exit status: 0 all captures have an index; 1 some have none.
 
 import argparse
 
+from vmtrace.capture.options import add_out, add_quiet
 from vmtrace.commands.options import add_endpoint_url, new_parser
 from vmtrace.errors import CommandError, Exit, UsageError, complain, describe
 
@@ -23,9 +24,9 @@ def build_parser() -> argparse.ArgumentParser:
     parser = new_parser("index", "CAPTURE ...", _DESCRIPTION, _EXAMPLES)
     add = parser.add_argument
     add("files", metavar="CAPTURE", nargs="+", help="captures: files, folders, patterns, s3:// gs:// az:// URLs")
-    add("--out", metavar="FILE", help="where to write the index of one capture (default: next to the capture)")
+    add_out(parser, "where to write the index of one capture (default: next to the capture)", "FILE", type=str)
     add_endpoint_url(parser)
-    add("--quiet", "-q", action="store_true", help="print only errors and warnings")
+    add_quiet(parser)
     return parser
 
 

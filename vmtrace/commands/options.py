@@ -1,5 +1,7 @@
 """Options that mean the same in several subcommands, each declared once; and the parser that they are added to.
 
+Those that sender, receiver and capture have, too, are in `vmtrace.capture.options`.
+
 The parser of a command that must start at once: argparse makes a formatter for each option that it is given, and by
 itself measures the terminal for each.
 """
@@ -8,7 +10,8 @@ import argparse
 from functools import partial
 from pathlib import Path
 
-from vmtrace.capture.options import above
+from vmtrace.capture.options import above, add_filter, add_interface, add_json_printed, add_no_capture, add_quiet
+from vmtrace.errors import UsageError
 
 _LONGEST_MS = 1e12
 _PLAIN = partial(argparse.RawDescriptionHelpFormatter, width=80)
@@ -29,6 +32,35 @@ def new_parser(name: str, operands: str, description: str, examples: str) -> arg
 def add_file(parser: argparse._ActionsContainer, option: str, what: str, metavar: str = "FILE") -> None:
     """An output that is a file or a folder."""
     parser.add_argument(option, metavar=metavar, type=Path, help=what)
+
+
+def add_html(parser: argparse._ActionsContainer, what: str, *other: str, metavar: str = "FILE") -> None:
+    """A page; `other` are names that it has besides."""
+    parser.add_argument(*other, "--html", metavar=metavar, type=Path, help=what)
+
+
+def add_figures(parser: argparse._ActionsContainer, what: str) -> None:
+    """Figures for print."""
+    add_file(parser, "--figures", what, "DIR")
+
+
+def add_csv(parser: argparse._ActionsContainer, what: str) -> None:
+    """Tables as text."""
+    add_file(parser, "--csv", f"{what} as CSV files in this folder", "DIR")
+
+
+def add_parquet(parser: argparse._ActionsContainer, what: str) -> None:
+    """Tables as they are in memory."""
+    add_file(parser, "--parquet", f"{what} as Parquet files in this folder", "DIR")
+
+
+def run_folder(out: Path | None, resume: str | None) -> Path | None:
+    """Of `--out` and `--resume`: the run's folder; wrong usage where they name two, or a run to resume has none."""
+    if resume and out not in {None, Path(resume)}:
+        raise UsageError(f"--resume {resume} and --out {out} name two folders")
+    if resume == "" and out is None:
+        raise UsageError("--resume: name the folder of the run, as in --resume RUN")
+    return Path(resume) if resume else out
 
 
 def add_json(parser: argparse._ActionsContainer) -> None:
@@ -62,7 +94,7 @@ def add_endpoint_url(parser: argparse._ActionsContainer) -> None:
 
 def add_display(parser: argparse._ActionsContainer) -> None:
     """What is printed, and how."""
-    parser.add_argument("--quiet", "-q", action="store_true", help="print no table and no progress")
+    add_quiet(parser, "print no table and no progress")
     parser.add_argument("--no-color", action="store_true", help="no colour, even on a terminal")
     parser.add_argument("--debug", action="store_true", help="on an error, print its traceback")
 
@@ -97,10 +129,8 @@ def add_charge_limits(parser: argparse.ArgumentParser, moved: str, table: str) -
 
 def add_recording(parser: argparse._ActionsContainer, towards: str) -> None:
     """Where packets are recorded, if they are."""
-    parser.add_argument(
-        "--interface", metavar="IF", help=f"interface to record (default: the one towards the {towards})"
-    )
-    parser.add_argument("--no-capture", action="store_true", help="record no packets (needs no rights)")
+    add_interface(parser, f"interface to record (default: the one towards the {towards})")
+    add_no_capture(parser)
 
 
 def add_snap_length(parser: argparse._ActionsContainer) -> None:
@@ -112,15 +142,18 @@ def add_snap_length(parser: argparse._ActionsContainer) -> None:
 
 def add_recorded_packets(parser: argparse._ActionsContainer) -> None:
     """Which packets of a service are recorded."""
-    parser.add_argument(
-        "--filter", metavar="BPF", help="packets to record (default: the service's ports, DNS, ICMP and ARP)"
-    )
+    add_filter(parser, "packets to record (default: the service's ports, DNS, ICMP and ARP)")
+
+
+def add_read_packets(parser: argparse._ActionsContainer) -> None:
+    """Which packets of captures are read."""
+    add_filter(parser, "read only packets that match, e.g. 'tcp port 443'")
 
 
 def add_run_output(parser: argparse.ArgumentParser, *, named: bool = True) -> None:
     """What a run prints, and what reports call it."""
-    add = parser.add_argument_group("output").add_argument
+    output = parser.add_argument_group("output")
     if named:
-        add("--name", metavar="NAME", help="name of the data set in reports (default: the folder's)")
-    add("--json", action="store_true", help="print run.json at the end")
-    add("--quiet", "-q", action="store_true", help="print only errors and warnings")
+        output.add_argument("--name", metavar="NAME", help="name of the data set in reports (default: the folder's)")
+    add_json_printed(output, "print run.json at the end")
+    add_quiet(output)

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from vmtrace.capture.options import add_duration, add_out, add_plan, add_resume
 from vmtrace.commands import options
 from vmtrace.commands.values import amount, checked_url, factor, read_option, repeats, required
 from vmtrace.errors import Exit, UsageError, complain
@@ -34,8 +35,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of the subcommand."""
     add = parser.add_argument
     add("--provider", metavar="NAME", help="sqs or azure-queue (any unique prefix)")
-    add("--out", metavar="RUN", type=Path, help="output folder (must not exist)")
-    add("--resume", metavar="RUN", type=Path, help="resume a run that was killed or interrupted")
+    add_out(parser, "output folder (must not exist)")
+    add_resume(parser)
     service = parser.add_argument_group("the service")
     add = service.add_argument
     add("--endpoint-url", metavar="URL", help="a compatible server instead of the SDK's")
@@ -44,14 +45,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--queue", metavar="NAME", help="an existing queue (default: one of the run's own)")
     add("--fifo", action="store_true", help="use a FIFO queue")
     options.add_service_client(service)
-    add = parser.add_argument_group("the plan").add_argument
-    add(
-        "--plan",
-        metavar="NAME|FILE",
-        help="yoon-latency (default), yoon-latency-fast, garfinkel2007-queue or a TOML file",
-    )
+    plan = parser.add_argument_group("plan")
+    add = plan.add_argument
+    add_plan(plan, "yoon-latency (default), yoon-latency-fast, garfinkel2007-queue or a TOML file")
     add("--rate", metavar="N", help="messages per second, at fixed times; 'fast': as fast as possible")
-    add("--duration", metavar="TIME", help="how long to send at the rate")
+    add_duration(plan, "how long to send at the rate")
     add("--messages", metavar="N", help="messages that each stage sends")
     add("--size", metavar="SIZE", help="size of a message, up to the service's limit")
     add("--send-batch", metavar="N|largest", help="messages per send request")
@@ -66,7 +64,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--repeat", metavar="N", help="repetitions, instead of the plan's number")
     add("--scale", metavar="X", help="multiply the numbers of messages")
     options.add_charge_limits(parser, " in requests and responses", "garfinkel2007 (those of 2007)")
-    packets = parser.add_argument_group("packets")
+    packets = parser.add_argument_group("recording")
     options.add_recording(packets, "service")
     packets.add_argument(
         "--capture-for", metavar="TIME", help="record only the beginning of each stage (default: all of it)"
@@ -83,18 +81,19 @@ def run(arguments: argparse.Namespace) -> int:
     from vmtrace.providers.queues.display import choose
 
     try:
+        arguments.out = options.run_folder(arguments.out, arguments.resume)
         if arguments.resume is not None:
             _refuse_with_resume(arguments)
             shown = choose(quiet=arguments.quiet, currency="")
-            end = resume_queue(arguments.resume, arguments.ca_bundle, shown, capture=not arguments.no_capture)
-            return _told(end, arguments, arguments.resume)
+            end = resume_queue(arguments.out, arguments.ca_bundle, shown, capture=not arguments.no_capture)
+            return _told(end, arguments, arguments.out)
         order = _order(arguments)
         currency = "" if order.prices is None else order.prices.currency
         end = run_queue(order, choose(quiet=arguments.quiet, currency=currency))
     except errors.UsageError as error:
         raise UsageError(f"{error} (see vmtrace queue run --help)") from error
     except errors.ServiceError as error:
-        complain(error.told(arguments.provider or str(arguments.resume)))
+        complain(error.told(arguments.provider or str(arguments.out)))
         return Exit.FAILED
     return _told(end, arguments, arguments.out)
 
@@ -121,7 +120,7 @@ def _told(end: "QueueEnd", arguments: argparse.Namespace, folder: Path) -> int:
 def _refuse_with_resume(arguments: argparse.Namespace) -> None:
     from vmtrace.providers import errors
 
-    allowed = {"resume", "ca_bundle", "no_capture", "json", "quiet", "command", "subcommand", "debug"}
+    allowed = {"resume", "out", "ca_bundle", "no_capture", "json", "quiet", "command", "subcommand", "debug"}
     for name, value in vars(arguments).items():
         if name not in allowed and value not in (None, False, []):
             raise errors.UsageError(f"--{name.replace('_', '-')}: does not go with --resume: {_ONLY_NEW}")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vmtrace.commands.one_screen import on_one_screen
-from vmtrace.commands.options import add_display, add_file, add_json
+from vmtrace.commands.options import add_csv, add_display, add_figures, add_html, add_json
 from vmtrace.commands.outputs import Task, answer, opened, printed, wanted, write_all
 from vmtrace.errors import CommandError
 from vmtrace.progress import Bar
@@ -28,10 +28,10 @@ def add_outputs(parser: argparse.ArgumentParser, *, page: str, figures: bool = T
     parser.add_argument("--all", action="store_true", help="print everything, not only what fits on one screen")
     add_display(parser)
     files = parser.add_argument_group("output files")
-    add_file(files, "--html", page)
+    add_html(files, page)
     if figures:
-        add_file(files, "--figures", "figures for print (PNG, SVG) and their data (CSV) in this folder", "DIR")
-    add_file(files, "--csv", "all tables as CSV files in this folder", "DIR")
+        add_figures(files, "figures for print (PNG, SVG) and their data (CSV) in this folder")
+    add_csv(files, "all tables")
     add_json(files)
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vmtrace.capture.options import add_duration, add_out, add_plan, add_resume
 from vmtrace.commands import options
 from vmtrace.commands.values import amount, checked_url, factor, repeats, required
 from vmtrace.errors import Exit, UsageError, complain
@@ -39,7 +40,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of the subcommand."""
     add = parser.add_argument
     add("--provider", metavar="NAME", required=True, help="s3, glacier, azure-blob or swift (any unique prefix)")
-    add("--out", metavar="RUN", type=Path, required=True, help="output folder (must not exist, unless --resume)")
+    add_out(parser, "output folder (must not exist, unless --resume)")
+    add_resume(parser)
     service = parser.add_argument_group("the service")
     add = service.add_argument
     add(
@@ -51,12 +53,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     options.add_service_client(service)
     add("--restore-timeout", metavar="TIME", help="how long to wait for archived objects (default: 6h)")
     add("--deadline", metavar="TIME", help="longest time of one call, and 1 s more for each 10 kB (default: 10m)")
-    add = parser.add_argument_group("the plan").add_argument
-    add(
-        "--plan", metavar="NAME|FILE", default="bocchi2014",
-        help="bocchi2014 (default), garfinkel2007-probes, garfinkel2007-surge, palankar2008-availability,"
-        " palankar2008-locations, yoon-upload, or a TOML file (docs/run-folder.md)",
-    )  # fmt: skip
+    plan = parser.add_argument_group("plan")
+    add = plan.add_argument
+    built_in = (
+        "bocchi2014 (default), garfinkel2007-probes, garfinkel2007-surge, palankar2008-availability,"
+        " palankar2008-locations, yoon-upload, or a TOML file (docs/run-folder.md)"
+    )
+    add_plan(plan, built_in, default="bocchi2014")
     add(
         "--workload",
         metavar="NAME",
@@ -67,16 +70,16 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--repeat", metavar="N", help="benchmark, sweep: repetitions, instead of the plan's")
     add("--scale", metavar="X", help="multiply sizes, pauses, intervals and durations")
     add("--quick", action="store_true", help="a quick look: once, small objects, a minute or two")
-    add = parser.add_argument_group("the plan, campaigns").add_argument
-    add("--for", metavar="TIME", dest="duration", help="probes, surge, availability, locations: how long (18h, 7d)")
+    plan = parser.add_argument_group("plan of campaigns")
+    add = plan.add_argument
+    add_duration(plan, "probes, surge, availability, locations: how long (18h, 7d)")
     add("--mean-interval", metavar="TIME", help="probes: mean time between them (exponential)")
     add("--every", metavar="TIME", help="availability, locations: time between them")
     add("--sizes", metavar="SIZE,...", help="probes, availability, locations: sizes of objects, as 1B,1kB,1MB")
     add("--start-at", metavar="TIME", help="surge: when it begins, as 2030-01-01T12:00Z; the same on all hosts")
     add("--location", metavar="NAME", help="where this host is, for reports")
-    add("--resume", action="store_true", help="resume the run in --out; give the other options as before")
     options.add_charge_limits(parser, ", over all repetitions", "bocchi2014 (those of 2014)")
-    packets = parser.add_argument_group("packets")
+    packets = parser.add_argument_group("recording")
     options.add_recording(packets, "service")
     options.add_snap_length(packets)
     options.add_recorded_packets(packets)
@@ -94,6 +97,10 @@ def run(arguments: argparse.Namespace) -> int:
     from vmtrace.providers.display import choose
 
     try:
+        arguments.out = options.run_folder(arguments.out, arguments.resume)
+        arguments.resume = arguments.resume is not None
+        if arguments.out is None:
+            raise UsageError("expected --out, or --resume RUN (see vmtrace storage run --help)")
         order = _order(arguments)
         currency = "" if order.prices is None else order.prices.currency
         end = run_campaign(order, choose(quiet=arguments.quiet, currency=currency))

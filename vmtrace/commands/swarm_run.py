@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vmtrace.capture.options import add_out
 from vmtrace.commands import options
 from vmtrace.errors import Exit, UsageError, complain
 
@@ -32,7 +33,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of the subcommand."""
     add = parser.add_argument
     add("torrent", metavar="TORRENT", type=Path, help="torrent of one file (vmtrace swarm seed --write-torrent)")
-    add("--out", metavar="RUN", type=Path, required=True, help="output folder (must not exist)")
+    add_out(parser, "output folder (must not exist)", required=True)
     sources = parser.add_argument_group("sources")
     add = sources.add_argument
     add("--web-seed", metavar="URL", help="the object: a public or signed http(s) URL, or s3://BUCKET/KEY to sign")
@@ -49,7 +50,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="seeds by address, instead of a tracker",
     )
-    add = parser.add_argument_group("the plan").add_argument
+    add = parser.add_argument_group("plan").add_argument
     add("--seeds", metavar="N,...", default="0,1,2,4,8", help="numbers of ordinary seeds (default: 0,1,2,4,8)")
     add(
         "--case", action="append", choices=("public", "forbidden", "none"), default=[],
@@ -75,7 +76,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--web-request", metavar="SIZE", help="most that is asked of the web seed at once (default: libtorrent's 16MiB)"
     )
     add("--sha256", metavar="HEX", help="digest that the file must have (default: that of the first download)")
-    packets = parser.add_argument_group("packets")
+    packets = parser.add_argument_group("recording")
     options.add_recording(packets, "sources")
     options.add_snap_length(packets)
     options.add_run_output(parser)

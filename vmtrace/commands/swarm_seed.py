@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vmtrace.capture.options import add_duration, add_json_printed, add_quiet
 from vmtrace.errors import Exit, UsageError, complain
 
 if TYPE_CHECKING:
@@ -38,9 +39,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--port", metavar="P", default=str(DEFAULT_PORT), help=f"TCP port to listen at (default: {DEFAULT_PORT})")
     add("--bind", metavar="ADDRESS", action="append", default=[], help="address to listen at (default: all)")
     add("--rate", metavar="SIZE", help="upload rate limit per second, e.g. 5MB (default: none)")
-    add("--duration", metavar="TIME", help="end after this time (default: at Ctrl-C)")
-    add("--json", action="store_true", help="print what was uploaded as JSON at the end")
-    add("--quiet", "-q", action="store_true", help="print only errors and warnings")
+    add_duration(parser, "end after this time (default: at Ctrl-C)")
+    add_json_printed(parser, "print what was uploaded as JSON at the end")
+    add_quiet(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
