@@ -20,6 +20,8 @@ from vmtrace.lab.transfer import PORT
 ROUND_TRIP_SHARE, ROUND_TRIP_S = 0.01, 0.0001
 # A handshake is one sample of two hosts that had to be woken first.
 HANDSHAKE_S = 0.0005
+_OPENING = 2
+"""Packets with SYN of a connection that repeats none: SYN and SYN-ACK."""
 # TCP_INFO adds up whole ticks of the kernel's clock (4 ms at 250 Hz), one for each time the state changes.
 LIMITED_SHARE, LIMITED_S = 0.1, 0.08
 
@@ -64,10 +66,13 @@ class Judged:
 
 
 def hidden_tails(rows: Iterable[PacketFate]) -> int:
-    """Repeats of a lost last segment that arrive first, above all that arrived before, without an IPv4 identification.
+    """Repeats of a lost last segment that arrive first, above all that arrived before, and that no number shows.
 
-    To the receiver they look like data that was sent late: no gap in sequence numbers, none in identifications.
+    To the receiver they look like data that was sent late: no gap in sequence numbers, none in identifications. An
+    opening that was repeated has no round trip, which leaves open where the capture was made, and so what numbers tell.
     """
+    rows = list(rows)
+    opened = Counter(_client(row) for row in rows if row.flags & FLAG_SYN)
     sent_end: dict[tuple[int, int], int] = {}
     repeats: list[PacketFate] = []
     arrived: list[PacketFate] = []
@@ -82,7 +87,12 @@ def hidden_tails(rows: Iterable[PacketFate]) -> int:
             sent_end[connection] = end
         if not row.lost:
             arrived.append(row)
-    return sum(_looks_new(repeat, arrived) for repeat in repeats if not repeat.lost and not repeat.ip_id)
+    hidden = [row for row in repeats if not row.lost and (not row.ip_id or opened[_client(row)] > _OPENING)]
+    return sum(_looks_new(repeat, arrived) for repeat in hidden)
+
+
+def _client(row: PacketFate) -> int:
+    return row.destination_port if row.source_port == PORT else row.source_port
 
 
 def _looks_new(repeat: PacketFate, arrived: Iterable[PacketFate]) -> bool:
@@ -109,8 +119,7 @@ def handshakes(log: Iterable[PacketFate]) -> dict[str, HandshakeTruth]:
     by_client: dict[int, list[PacketFate]] = {}
     for row in log:
         if row.fate != "duplicate" and row.source_port:
-            client = row.destination_port if row.source_port == PORT else row.source_port
-            by_client.setdefault(client, []).append(row)
+            by_client.setdefault(_client(row), []).append(row)
     shortest: dict[str, HandshakeTruth] = {}
     for rows in by_client.values():
         opening = [row for row in rows if row.flags & FLAG_SYN]

@@ -26,6 +26,13 @@ def test_with_identifications_it_is_not() -> None:
     assert hidden_tails([fate(0, 0), fate(1, 100, arrives_ms=None), fate(300, 100)]) == 0
 
 
+def test_with_an_opening_that_was_repeated_identifications_do_not_show_it() -> None:
+    syns = [fate(at_ms, 0, 0, flags=flags) for at_ms, flags in ((0, 2), (1000, 2), (1010, 18))]
+    tail = [fate(1020, 1), fate(1021, 101, arrives_ms=None), fate(1300, 101)]
+    assert hidden_tails([*syns, *tail]) == 1
+    assert hidden_tails([*syns[1:], *tail]) == 0
+
+
 def test_a_repeat_below_what_had_arrived_fills_a_hole_that_shows() -> None:
     assert hidden_tails(ipv6(fate(0, 0, arrives_ms=None), fate(1, 100), fate(300, 0))) == 0
 

@@ -228,6 +228,60 @@ fn a_lost_tail_shows_only_by_missing_identifications() {
     assert_eq!((direction.unique_payload_bytes, missing(direction)), (33_000, Some(3)));
 }
 
+/// A short upload of fourteen segments, seen at its receiver 20 ms away: ten in a flight, the first `passed` of the others one round
+/// trip later, and of those all but the newest `unheard` have been acknowledged to the sender.
+fn short_upload(passed: i64) -> Talk {
+    let sent = |talk: Talk, n: i64, at_ms: f64| {
+        talk.client(at_ms, data(n * 1000, 1000)).server(at_ms + 0.1, ack((n + 1) * 1000))
+    };
+    let talk = Talk::new().with_timestamps().open(0.1, 20.0);
+    (0..10 + passed).fold(talk, |talk, n| {
+        let at_ms = if n < 10 { 31.0 } else { 52.0 };
+        sent(talk, n, at_ms + 0.3 * (n % 10) as f64)
+    })
+}
+
+#[test]
+fn a_tail_loss_probe_that_leaves_a_hole_is_a_retransmission_and_so_is_what_fills_it() {
+    let talk = short_upload(2)
+        .lost_before_capture(CLIENT, 2)
+        .client(131.6, data(13_000, 900).and_fin())
+        .server(131.7, ack(12_000).sack(13_000, 13_900))
+        .client(152.2, data(12_000, 1000))
+        .server(152.3, ack(13_901));
+    assert_eq!(client(&talk), (2, 0, 0));
+}
+
+#[test]
+fn a_tail_loss_probe_of_the_last_segment_alone_is_a_retransmission() {
+    // The acknowledgement of what passed last got lost on its way: two segments are in flight to the sender, which does not wait
+    // for a delayed acknowledgement then.
+    let probe = |at_ms: f64, lost: u16| {
+        let talk = short_upload(3).lost_before_capture(CLIENT, lost);
+        client(&talk.client(at_ms, data(13_000, 900).and_fin()).server(at_ms + 0.1, ack(13_901)))
+    };
+    assert_eq!(probe(122.0, 1), (1, 0, 0));
+    assert_eq!(probe(122.0, 0), (0, 0, 0), "no number is missing: it is new");
+    assert_eq!(probe(60.0, 1), (0, 0, 0), "sooner than any timer: the number was something else's");
+}
+
+#[test]
+fn what_is_sent_at_once_when_a_lost_acknowledgement_is_made_good_belongs_to_the_lost_tail() {
+    // The acknowledgement of the repair gets lost, so that the repair comes once more; its duplicate acknowledgement lets the tail go.
+    let talk = short_upload(1)
+        .lost_before_capture(CLIENT, 1)
+        .client(52.5, data(12_000, 1000))
+        .server(52.6, ack(11_000).sack(12_000, 13_000))
+        .lost_before_capture(CLIENT, 1)
+        .client(82.2, data(11_000, 1000))
+        .server(82.3, ack(13_000))
+        .client(314.3, data(11_000, 1000))
+        .server(314.4, ack(13_000).sack(11_000, 12_000))
+        .client(334.9, data(13_000, 900).and_fin())
+        .server(335.0, ack(13_901));
+    assert_eq!(client(&talk), (3, 1, 0));
+}
+
 #[test]
 fn numbers_that_others_share_still_tell_what_was_sent_later() {
     // A host that sends fifty packets to others between two of these.

@@ -120,7 +120,7 @@ fn new_data(direction: &mut Direction, placed: &Placed<'_>, delivered: &mut Deli
 }
 
 /// `packet` shows that everything up to `end` has been sent.
-fn pass_over(direction: &mut Direction, packet: &Packet, end: u64, beside_sender: bool) {
+pub(crate) fn pass_over(direction: &mut Direction, packet: &Packet, end: u64, beside_sender: bool) {
     let tsval = packet.timestamp();
     let exposure = Exposure { time_ns: packet.time_ns, tsval, ip_id: packet.ip_id, by_acknowledgement: false };
     let hole = Hole { start: direction.max, end, exposure };

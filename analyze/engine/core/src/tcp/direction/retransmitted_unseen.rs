@@ -4,9 +4,9 @@
 //!
 //! Rule: docs/methods.md, "A lost tail without a hole".
 
-use crate::packet::option_bits;
+use crate::packet::{option_bits, tcp_flags};
 use crate::tcp::direction::direction::{Direction, Live};
-use crate::tcp::direction::holes::{Exposure, Hole};
+use crate::tcp::direction::on_data;
 use crate::tcp::direction::on_old_data;
 use crate::tcp::direction::placed::Placed;
 use crate::tcp::events::context::Context;
@@ -36,8 +36,11 @@ pub(crate) fn was_sent_unseen(direction: &mut Direction, placed: &Placed<'_>) ->
     // A number that was passed over before is the original's own, overtaken by what was sent after it.
     let Some(missing) = live.loss.identifications.missing_before(packet.ip_id) else { return false };
     if missing == 0 {
-        // A sender that has heard that all of this arrived sends the rest of what it takes for lost at once.
-        let heard_ns = live.acks.last_advance_ns.filter(|_| direction.una >= direction.max);
+        // A sender that has heard that all of this arrived sends the rest of what it takes for lost at once. What it heard may be
+        // the acknowledgement of a repeat, where the first one got lost.
+        let is_all_acknowledgement = live.peer_max_then == peer.max();
+        let heard_ns = if is_all_acknowledgement { live.acks.last_acknowledgement_ns } else { live.acks.last_advance_ns };
+        let heard_ns = heard_ns.filter(|_| direction.una >= direction.max);
         let longest_ns = loop_or_longest(context) + SMALLEST_TIMEOUT_NS;
         if heard_ns.is_some_and(|heard_ns| packet.time_ns.saturating_sub(heard_ns) > longest_ns) {
             live.loss.sent_unseen = 0;
@@ -61,7 +64,8 @@ pub(crate) fn was_sent_unseen(direction: &mut Direction, placed: &Placed<'_>) ->
         return false;
     }
     let round_trip_ns = context.handshake_rtt_ns.unwrap_or(context.sender_loop_ns());
-    if placed.silence_ns() < shortest_silence_ns(leaves_hole, round_trip_ns) {
+    let is_probe = leaves_hole || context.sack && missing == 1 && packet.flags & (tcp_flags::PSH | tcp_flags::FIN) != 0;
+    if placed.silence_ns() < shortest_silence_ns(leaves_hole, is_probe, round_trip_ns) {
         live.loss.shares_numbers = true;
         return false;
     }
@@ -75,11 +79,13 @@ pub(crate) fn unseen_again(direction: &mut Direction, placed: &Placed<'_>, deliv
     let live = Live::of(&mut direction.live);
     let copies = lost_copies(placed.silence_ns(), context);
     let missing = live.loss.identifications.missing_before(packet.ip_id).unwrap_or(0).saturating_sub(copies);
-    live.loss.sent_unseen = live.loss.sent_unseen.max(end).max(before + missing * u64::from(segment_size));
+    // One number is the original's of this very segment.
+    let more = if missing > 1 { before + missing * u64::from(segment_size) } else { end };
+    live.loss.sent_unseen = live.loss.sent_unseen.max(end).max(more);
     if start > before {
-        let exposure = Exposure { time_ns: packet.time_ns, tsval: None, ip_id: packet.ip_id, by_acknowledgement: true };
-        live.holes.push(Hole { start: before, end: start, exposure });
+        on_data::pass_over(direction, packet, start, context.beside_sender);
     }
+    let live = Live::of(&mut direction.live);
     live.segments.push(placed.record(start, end, state::RETRANSMITTED));
     direction.unique_payload_bytes += end - start;
     direction.max = end;
@@ -183,10 +189,11 @@ pub(crate) fn note_unseen_tail(live: &mut Live, placed: &Placed<'_>, una: u64, m
 
 /// How long no data passes before the first of a lost tail is retransmitted, at least. What passed last has to be acknowledged before, and the
 /// timeout, a round trip and [`SMALLEST_TIMEOUT_NS`], begins anew with that acknowledgement (RFC 6298 rule 5.3). Only a tail
-/// loss probe comes sooner, and of several segments that repeats the last (RFC 8985 section 7.3): it leaves a hole.
-fn shortest_silence_ns(leaves_hole: bool, round_trip_ns: i64) -> i64 {
+/// loss probe comes sooner: of several segments it repeats the last (RFC 8985 section 7.3), and leaves a hole where others of them
+/// were lost, too.
+fn shortest_silence_ns(leaves_hole: bool, is_probe: bool, round_trip_ns: i64) -> i64 {
     let round_trips = if leaves_hole { 1.0 } else { 2.0 };
-    let timeout_ns = if leaves_hole { 0 } else { SMALLEST_TIMEOUT_NS - TIMER_SLACK_NS };
+    let timeout_ns = if is_probe { 0 } else { SMALLEST_TIMEOUT_NS - TIMER_SLACK_NS };
     ((round_trips * FASTEST_ANSWER * round_trip_ns as f64) as i64 + timeout_ns).max(RECORDING_DISORDER_NS)
 }
 
