@@ -59,8 +59,11 @@ def harmless(table: "pa.Table") -> "pa.Table":
 
 
 def flat(record: Record, prefix: str = "") -> Record:
-    """A record without nesting: keys joined by underscores."""
+    """A record without nesting: keys joined by underscores. CSV has no lists: they become JSON."""
     found: Record = {}
     for key, value in record.items():
-        found |= flat(value, f"{prefix}{key}_") if isinstance(value, dict) else {f"{prefix}{key}": value}
+        if isinstance(value, dict):
+            found |= flat(value, f"{prefix}{key}_")
+        else:
+            found[f"{prefix}{key}"] = json.dumps(value) if isinstance(value, list | tuple) else value
     return found

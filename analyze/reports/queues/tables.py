@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
+from vmtrace.analyze.findings.joined import JoinedRow, joined
 from vmtrace.analyze.reports.queues.duplicates import DuplicateRow, duplicates
 from vmtrace.analyze.reports.queues.fates import Fates, fates
 from vmtrace.analyze.reports.queues.latency import LatencyRow, LatenessRow, latency_rows, lateness_rows
@@ -90,6 +91,11 @@ class Report:
         return period_rows(self.messages)
 
     @cached_property
+    def findings(self) -> list[JoinedRow]:
+        """What held the calls back, by the packets."""
+        return joined(self.wire.said, "capture")
+
+    @cached_property
     def limits(self) -> list[LimitRow]:
         """A sentence for each stage."""
         return list(limit_rows(self.run, Evidence(self.rates, self.calls, self.processes, self.lateness)))
@@ -144,6 +150,7 @@ _TABLES: dict[str, Callable[[Report], Iterable[Record]]] = {
     "order_by_stage": lambda report: map(asdict, report.orders),
     "wire_by_role": lambda report: map(asdict, report.wire.rows),
     "processes": lambda report: map(asdict, report.processes),
+    "findings": lambda report: map(asdict, report.findings),
     "limits": lambda report: map(asdict, report.limits),
     "over_time": lambda report: map(latency_record, report.periods),
 }

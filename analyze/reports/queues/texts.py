@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
+from vmtrace.analyze.findings.joined import joined_lines
 from vmtrace.analyze.pages.blocks import Lines
 from vmtrace.analyze.pages.on_terminal import Part
 from vmtrace.analyze.reports.queues.fates import fates_text
@@ -88,6 +89,7 @@ def facts(report: Report) -> Iterator[str]:
     for row in report.limits[:_STAGES_SHOWN]:
         stage = report.run.stage(row.stage)
         yield printable(f"{stage.name if stage else row.stage}: limited by {row.sentence}")
+    yield from joined_lines(report.findings)
     if report.run.charges is not None:
         total = sum(report.run.charges.values())
         yield printable(f"charges: {total:.4f} {report.run.currency} by {report.run.prices}")

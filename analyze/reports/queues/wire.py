@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from vmtrace.analyze.findings import overhead
+from vmtrace.analyze.findings import joined, overhead
+from vmtrace.analyze.findings.joined import OfCapture
 from vmtrace.analyze.findings.overhead import Overhead
 from vmtrace.analyze.read.grouping import Grouping
 from vmtrace.analyze.read.records.fields import endpoint
@@ -83,6 +84,8 @@ class Wire:
     """Packets that captures missed."""
     incomplete: bool
     """Some stage has no complete capture: there are no sums of the run."""
+    said: tuple[OfCapture, ...] = ()
+    """What each complete capture says."""
 
     def per_message(self, messages: int) -> tuple[float | None, float | None]:
         """Bytes and packets of all stages over the messages that were sent; None where a capture is missing."""
@@ -102,6 +105,7 @@ def measure(run: QueueRun, progress: Progress | None = None) -> Wire:
     """Read all captures of a run. What cannot be read is reported, and its stage is without a row."""
     rows: list[WireRow] = []
     problems: list[str] = []
+    said: list[OfCapture] = []
     whole, done_bytes = 0, 0
     for end, path in captures_of(run):
         stage = run.stage(end.stage)
@@ -125,9 +129,10 @@ def measure(run: QueueRun, progress: Progress | None = None) -> Wire:
             problems.append(f"{path.name}: incomplete ({packets:,} of {end.capture_written:,} packets): left out")
             continue
         rows += _rows(run, stage, end, trace.true_values(_COLUMNS))
+        said += joined.of_captures(trace.findings, trace.true_values(joined.COLUMNS), [path.name])
         whole += _covers(end) and not end.capture_dropped
     dropped = sum(end.capture_dropped or 0 for end in run.ends)
-    return Wire(tuple(rows), tuple(problems), dropped, whole < len(run.ends) or not run.ends)
+    return Wire(tuple(rows), tuple(problems), dropped, whole < len(run.ends) or not run.ends, tuple(said))
 
 
 def _covers(end: StageEnd) -> bool:

@@ -1,6 +1,5 @@
 """The JSON document `vmtrace.storage_report/1` (docs/report.md), and the same tables as CSV files."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 
@@ -50,13 +49,8 @@ def csv_tables(reports: Sequence[Report]) -> dict[str, list[Record]]:
             "object_times": [asdict(times) for one in report.run.transactions for times in object_times(one)],
         }
         for name, records in named.items():
-            rows.setdefault(name, []).extend({"run": report.name} | _plain(flat(record)) for record in records)
-    return rows | {"surge_all_hosts": [_plain(asdict(row)) for row in _all_hosts(reports)]}
-
-
-def _plain(record: Record) -> Record:
-    """CSV has no lists: they become text."""
-    return {key: json.dumps(value) if isinstance(value, list | tuple) else value for key, value in record.items()}
+            rows.setdefault(name, []).extend({"run": report.name} | flat(record) for record in records)
+    return rows | {"surge_all_hosts": [flat(asdict(row)) for row in _all_hosts(reports)]}
 
 
 def _run(report: Report) -> Record:

@@ -10,7 +10,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from vmtrace.analyze.findings import overhead
+from vmtrace.analyze.findings import joined, overhead
+from vmtrace.analyze.findings.joined import OfCapture
 from vmtrace.analyze.findings.overhead import Overhead
 from vmtrace.analyze.read.grouping import Grouping
 from vmtrace.analyze.read.records.fields import endpoint
@@ -130,6 +131,8 @@ class MeasuredRun:
     run: StorageRun
     transactions: tuple[MeasuredTransaction, ...]
     problems: tuple[str, ...]
+    said: tuple[OfCapture, ...] = ()
+    """What each capture says, of the transactions whose packets count."""
 
     @property
     def name(self) -> str:
@@ -163,7 +166,9 @@ def measure_run(run: StorageRun, progress: Progress | None = None) -> MeasuredRu
     lost = sum(len(found) for number, found in objects.items() if number not in known)
     if lost:
         problems.append(f"{plural(lost, 'object')} of a transaction that was not finished: left out")
-    return MeasuredRun(run, tuple(measured), tuple(problems))
+    counted = {one.transaction.number for one in measured if one.captured}
+    said = (content.said for number, content in contents.items() if number in counted)
+    return MeasuredRun(run, tuple(measured), tuple(problems), tuple(said))
 
 
 def _incomplete(
@@ -212,6 +217,7 @@ class _Content:
     lookups: list[Lookup]
     packets: int
     wire_bytes: int
+    said: OfCapture
 
 
 def _contents(places: dict[int, Path], problems: list[str], progress: Progress | None) -> dict[int, _Content]:
@@ -234,14 +240,15 @@ def _contents(places: dict[int, Path], problems: list[str], progress: Progress |
         if trace.interrupted:
             raise KeyboardInterrupt
         problems += [str(error) for error in trace.errors]
-        contents |= _by_transaction(trace, part)
+        contents |= _by_transaction(trace, part, [path.name for path in paths])
     return contents
 
 
-def _by_transaction(trace: Trace, numbers: Sequence[int]) -> dict[int, _Content]:
+def _by_transaction(trace: Trace, numbers: Sequence[int], files: Sequence[str]) -> dict[int, _Content]:
+    said = joined.of_captures(trace.findings, trace.true_values(joined.COLUMNS), files)
     found = {
-        number: _Content([], [], header["packets"], header["wire_bytes"])
-        for number, header in zip(numbers, trace.header()["inputs"], strict=True)
+        number: _Content([], [], header["packets"], header["wire_bytes"], one)
+        for number, header, one in zip(numbers, trace.header()["inputs"], said, strict=True)
         if header["format"] is not None
     }
     for row in zip(*trace.true_values(CONNECTION_COLUMNS), strict=True):

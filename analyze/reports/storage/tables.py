@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
+from vmtrace.analyze.findings.joined import JoinedRow, joined
 from vmtrace.analyze.reports.storage.campaign import Campaign
 from vmtrace.analyze.reports.storage.charges import Amounts, ChargeRow, charge_rows
 from vmtrace.analyze.reports.storage.connections import ConnectionRow, connection_rows
@@ -95,6 +96,11 @@ class Report:
         return limit_rows(self.run)
 
     @cached_property
+    def findings(self) -> list[JoinedRow]:
+        """What held the transactions back."""
+        return joined(self.run.said, "transaction")
+
+    @cached_property
     def servers(self) -> list[FrontEndRow]:
         """Section II.A."""
         return front_end_rows(self.run, self.places)
@@ -163,6 +169,7 @@ _TABLES: dict[str, Callable[[Report], Iterable[object]]] = {
     "overhead": lambda report: report.overhead,
     "times": lambda report: report.times,
     "round_trips": lambda report: report.round_trips,
+    "findings": lambda report: report.findings,
     "limits": lambda report: report.limits,
     "front_end_servers": lambda report: report.servers,
     "front_end_groups": lambda report: report.groups,

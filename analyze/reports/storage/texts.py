@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
+from vmtrace.analyze.findings.joined import joined_lines
 from vmtrace.analyze.pages.blocks import Lines
 from vmtrace.analyze.pages.on_terminal import Part
 from vmtrace.analyze.pages.texts import estimate_text, number_text
@@ -71,6 +72,7 @@ def facts(report: Report) -> Iterator[str]:
     """What the run shows, a sentence each."""
     if report.campaign is not None:
         yield from map(printable, campaign_texts.facts(report.campaign))
+    yield from joined_lines(report.findings)
     found = report.agreement
     if found is not None and found.packets_agree == found.bytes_agree == found.transactions:
         yield f"captures and interface counters agree to the byte in all {plural(found.transactions, 'transaction')}"

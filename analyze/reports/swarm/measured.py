@@ -9,6 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from vmtrace.analyze.charts.packet_series import throughput_bin_s
+from vmtrace.analyze.findings import joined
+from vmtrace.analyze.findings.joined import OfCapture
 from vmtrace.analyze.findings.overhead import Overhead
 from vmtrace.analyze.read.grouping import Grouping
 from vmtrace.analyze.reports.storage.measured import CONNECTION_COLUMNS, Connection, connection_of
@@ -70,6 +72,8 @@ class MeasuredDownload:
     bin_s: float
     other_connections: int
     """Of the capture that went to none of the sources."""
+    said: tuple[OfCapture, ...] = ()
+    """What the capture says as a whole."""
 
     @property
     def bytes_by_packets(self) -> int | None:
@@ -139,7 +143,8 @@ def _from_capture(download: Download, path: Path, progress: Progress) -> Measure
     bin_s = throughput_bin_s(download.duration_s, _BINS)
     arrivals = _arrivals(trace, found, download.start_ns, bin_s)
     sources = [_source(source, found, arrivals, download, bin_s) for source in download.sources]
-    return MeasuredDownload(download, tuple(sources), True, bin_s, others)
+    said = joined.of_captures(trace.findings, trace.true_values(joined.COLUMNS), [path.name])
+    return MeasuredDownload(download, tuple(sources), True, bin_s, others, tuple(said))
 
 
 def _source(

@@ -19,7 +19,7 @@ def page_of(reports: Sequence[Report], charts: Sequence[Chart], provenance: Reco
     return Page(
         title=", ".join(printable(report.name) for report in reports),
         answer=(
-            Text(f"{lead[0].upper()}{lead[1:]}.", "sentence"),
+            Text(f"{lead[0].upper()}{lead[1:].removesuffix('.')}.", "sentence"),
             Figures(tuple(charts[:1]), height=_LEAD_HEIGHT),
             *limits_bar(reports),
             *(block for one in reports for block in _summary(one, lead)),

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
+from vmtrace.analyze.findings.joined import JoinedRow, joined
 from vmtrace.analyze.reports.swarm.capacity import CapacityRow, capacity_rows
 from vmtrace.analyze.reports.swarm.charges import ChargeRow, PerGb, charge_rows
 from vmtrace.analyze.reports.swarm.comparison import PrivateRow, SeedsRow, private_rows, seeds_rows
@@ -41,6 +42,11 @@ class Report:
     def runs(self) -> list[RunRow]:
         """Each download."""
         return run_rows(self.measured.run, self.measured.downloads, self.capacities)
+
+    @cached_property
+    def findings(self) -> list[JoinedRow]:
+        """What held the downloads back, by the packets."""
+        return joined([said for one in self.swarms for said in one.said], "download")
 
     @cached_property
     def by_seeds(self) -> list[SeedsRow]:
@@ -90,6 +96,7 @@ def _bins(one: MeasuredDownload) -> list[Record]:
 def tables(report: Report) -> dict[str, list[Record]]:
     """Every table but that of the runs themselves, as records."""
     named: dict[str, Sequence[Any]] = {
+        "findings": report.findings,
         "capacities": report.capacities,
         "by_seeds": report.by_seeds,
         "public_against_forbidden": report.private,

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
+from vmtrace.analyze.findings.joined import joined_lines
 from vmtrace.analyze.pages.blocks import Lines
 from vmtrace.analyze.pages.on_terminal import Part
 from vmtrace.analyze.pages.texts import estimate_text, number_text
@@ -93,6 +94,7 @@ def facts(report: Report) -> Iterator[str]:
             f"shares against measured capacities: Jain's index is {number_text(least.jain_index.value)} at the least"
             f" ({_case(least.web_seed, least.seeds)}); 1 is fair"
         )
+    yield from joined_lines(report.findings)
     judged = [row for row in report.runs if row.agrees is not None]
     if judged and all(row.agrees for row in judged):
         yield f"packets and the client's counters agree within 1 % in all {plural(len(judged), 'download')}"

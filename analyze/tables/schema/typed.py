@@ -1,10 +1,10 @@
-"""JSON Schemas of typed records: a `TypedDict` for each object of a document, a note for each key that needs words.
+"""JSON Schemas of typed records: a `TypedDict` or dataclass for each object of a document, with notes.
 
 `Annotated[Count | None, "Transfers with a value."]` is an integer from 0 or null, with that description.
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
 
@@ -55,7 +55,7 @@ def schema_of(document: type, name: str) -> Schema:
 
 def _object(record: type, definitions: dict[str, Schema]) -> Schema:
     hints = get_type_hints(record, include_extras=True)
-    required = [key for key in hints if key in record.__required_keys__]  # type: ignore[attr-defined]
+    required = [key for key in hints if key in getattr(record, "__required_keys__", hints)]
     properties = {key: _value(hint, definitions) for key, hint in hints.items()}
     return {"type": "object", "required": required, "properties": properties}
 
@@ -72,7 +72,7 @@ def _value(hint: Any, definitions: dict[str, Schema]) -> Schema:
         return {"type": "array", "items": _value(arguments[0], definitions)}
     if origin is dict:
         return {"type": "object", "additionalProperties": _value(arguments[1], definitions)}
-    if is_typeddict(hint):
+    if is_typeddict(hint) or is_dataclass(hint):
         name = re.sub(r"(?<!^)(?=[A-Z])", "_", hint.__name__).lower()
         if name not in definitions:
             definitions[name] = {}  # it may be within itself

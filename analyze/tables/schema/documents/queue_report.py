@@ -1,6 +1,8 @@
 """The records of `vmtrace.queue_report/1`."""
 
-from typing import Any, Literal, TypedDict
+from typing import Annotated, Any, Literal, TypedDict
+
+from vmtrace.analyze.findings.joined import JoinedRow
 
 SCHEMA = "vmtrace.queue_report/1"
 
@@ -223,6 +225,7 @@ class Run(TypedDict):
     order_by_stage: list[Order]
     wire_by_role: list[WireOfRole]
     processes: list[Process]
+    findings: Annotated[list[JoinedRow], "What held the transfers back, by their packets"]
     limits: list[Limit]
     over_time: list[Period]
 

@@ -2,6 +2,7 @@
 
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
+from vmtrace.analyze.findings.joined import JoinedRow
 from vmtrace.analyze.tables.schema.typed import Count, Positive, Share, bounds
 
 SCHEMA = "vmtrace.storage_report/1"
@@ -440,6 +441,7 @@ class Run(TypedDict):
     overhead: list[Overhead]
     times: list[Times]
     round_trips: list[RoundTrip]
+    findings: Annotated[list[JoinedRow], "What held the transfers back, by their packets"]
     limits: list[Limit]
     front_end_servers: NotRequired[list[FrontEnd]]
     front_end_groups: list[Group]

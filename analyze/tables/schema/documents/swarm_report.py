@@ -1,7 +1,8 @@
 """The records of `vmtrace.swarm_report/1`."""
 
-from typing import Literal, TypedDict
+from typing import Annotated, Literal, TypedDict
 
+from vmtrace.analyze.findings.joined import JoinedRow
 from vmtrace.analyze.tables.schema.typed import Count, Positive, Share
 
 SCHEMA = "vmtrace.swarm_report/1"
@@ -138,6 +139,7 @@ class DataSet(TypedDict):
     interface: str | None
     downloads_planned: Count | None
     problems: list[str]
+    findings: Annotated[list[JoinedRow], "What held the downloads back, by their packets"]
     capacities: list[Capacity]
     by_seeds: list[BySeeds]
     public_against_forbidden: list[PublicAgainstForbidden]
