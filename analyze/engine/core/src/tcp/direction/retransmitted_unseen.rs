@@ -39,7 +39,8 @@ pub(crate) fn was_sent_unseen(direction: &mut Direction, placed: &Placed<'_>) ->
         // A sender that has heard that all of this arrived sends the rest of what it takes for lost at once. What it heard may be
         // the acknowledgement of a repeat, where the first one got lost.
         let is_all_acknowledgement = live.peer_max_then == peer.max();
-        let heard_ns = if is_all_acknowledgement { live.acks.last_acknowledgement_ns } else { live.acks.last_advance_ns };
+        let heard_ns =
+            if is_all_acknowledgement { live.acks.last_acknowledgement_ns } else { live.acks.last_advance_ns };
         let heard_ns = heard_ns.filter(|_| direction.una >= direction.max);
         let longest_ns = loop_or_longest(context) + SMALLEST_TIMEOUT_NS;
         if heard_ns.is_some_and(|heard_ns| packet.time_ns.saturating_sub(heard_ns) > longest_ns) {
