@@ -1,6 +1,6 @@
 //! Late data away from the sender: retransmission, or the original come late? (docs/methods.md, section 5)
 //!
-//! Subjects: `tcp/direction/holes.rs`, `tcp/direction/on_data.rs`, `tcp/direction/retransmitted_unseen.rs`.
+//! Subjects: `tcp/direction/holes.rs`, `tcp/direction/passed_over.rs`, `tcp/direction/on_data.rs`, `tcp/direction/retransmitted_unseen.rs`.
 
 use crate::playbook;
 

@@ -6,7 +6,7 @@ use crate::tcp::connection::connection::Connection;
 use crate::tcp::direction::direction::{Live, direction_and_peer};
 use crate::tcp::direction::holes::{Exposure, Hole};
 use crate::tcp::direction::on_ack;
-use crate::tcp::direction::on_data;
+use crate::tcp::direction::passed_over;
 use crate::tcp::events::sent::{Arrived, Kind};
 use crate::tcp::kernel::FARTHEST_JUMP;
 use crate::tcp::loss::ip_id::Around;
@@ -36,7 +36,7 @@ pub(crate) fn take_empty(connection: &mut Connection, packet: &Packet, side: usi
     if packet.sequence != direction.max as u32 {
         let beside_sender = connection.beside[side];
         let [direction, peer] = direction_and_peer(&mut connection.directions, side);
-        on_data::shows_sent(direction, packet, peer, beside_sender);
+        passed_over::shows_sent(direction, packet, peer, beside_sender);
     }
     let direction = &mut connection.directions[side];
     let live = Live::of(&mut direction.live);

@@ -9,7 +9,7 @@
 //!     loss_trigger  why a segment was retransmitted
 //!     spurious_by_acks, spurious_timeout, paws_refused  needless retransmissions
 //! foreign_blocks   reports of what was never sent       acknowledged_unseen  what only its ACK shows
-//! send_queue       segments not yet acknowledged        holes            stretches passed over
+//! send_queue       segments not yet acknowledged        holes, passed_over  stretches passed over, and what shows them
 //! fates            sizes acknowledged, and sizes that never were
 //! sizes, ack_signs  how large segments are, what ACKs have shown: the state behind segment_size and on_ack
 //! placed           a data packet in the stream, for those     observers        events, and all that measures them
@@ -36,6 +36,7 @@ pub mod on_ack;
 pub mod on_data;
 pub mod on_old_data;
 pub mod on_sack;
+pub mod passed_over;
 pub mod paws_refused;
 pub mod placed;
 pub mod retransmitted_unseen;

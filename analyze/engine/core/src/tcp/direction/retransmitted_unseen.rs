@@ -6,8 +6,8 @@
 
 use crate::packet::{option_bits, tcp_flags};
 use crate::tcp::direction::direction::{Direction, Live};
-use crate::tcp::direction::on_data;
 use crate::tcp::direction::on_old_data;
+use crate::tcp::direction::passed_over;
 use crate::tcp::direction::placed::Placed;
 use crate::tcp::events::context::Context;
 use crate::tcp::events::retransmission::{Retransmission, Trigger};
@@ -84,7 +84,7 @@ pub(crate) fn unseen_again(direction: &mut Direction, placed: &Placed<'_>, deliv
     let more = if missing > 1 { before + missing * u64::from(segment_size) } else { end };
     live.loss.sent_unseen = live.loss.sent_unseen.max(end).max(more);
     if start > before {
-        on_data::pass_over(direction, packet, start, context.beside_sender);
+        passed_over::pass_over(direction, packet, start, context.beside_sender);
     }
     let live = Live::of(&mut direction.live);
     live.segments.push(placed.record(start, end, state::RETRANSMITTED));
