@@ -1,6 +1,7 @@
 """The schema says what the contract says, and the engine writes what the schema says."""
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
@@ -9,7 +10,7 @@ import pytest
 
 from vmtrace.analyze._engine import TraceError
 from vmtrace.analyze.tables.schema import NAMES, load
-from vmtrace.analyze.tables.schema.typed import Share, bounds, schema_of
+from vmtrace.analyze.tables.schema.typed import FLAT, Share, bounds, one_of, schema_of
 from vmtrace.analyze.trace import read
 
 SCHEMA = load()
@@ -146,3 +147,38 @@ def test_a_record_says_its_schema() -> None:
     assert inner["description"] == "A record within."
     assert inner["properties"]["count"] == {"type": "integer", "minimum": 1, "description": "At least one."}
     assert inner["properties"]["next"] == {"anyOf": [{"$ref": "#/$defs/inner"}, {"type": "null"}]}
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Of a sample."""
+
+    n: int
+    most_s: float | None = None
+
+
+@dataclass(frozen=True)
+class MeasuredRow:
+    """A row as it is measured."""
+
+    from_: Annotated[str, one_of("due", "sent")]
+    times_s: tuple[float, ...]
+    spread: Annotated[Spread, FLAT]
+
+
+class Written(TypedDict):
+    """A document of rows."""
+
+    rows: list[MeasuredRow]
+
+
+def test_what_is_measured_says_its_schema_itself() -> None:
+    measured = schema_of(Written, "made.up/1")["$defs"]["measured"]
+    assert measured["description"] == "A row as it is measured."
+    assert measured["required"] == ["from", "times_s", "n", "most_s"]
+    assert measured["properties"] == {
+        "from": {"enum": ["due", "sent"]},
+        "times_s": {"type": "array", "items": {"type": "number"}},
+        "n": {"type": "integer"},
+        "most_s": {"type": ["number", "null"]},
+    }

@@ -1,15 +1,86 @@
-"""The JSON document `vmtrace.queue_report/1` (docs/queue.md), and the same tables as CSV files."""
+"""The JSON document `vmtrace.queue_report/1` (docs/queue.md), and the same tables as CSV files.
+
+Its parts are the rows that are measured: what they declare is its schema, too.
+"""
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from typing import Annotated, Any, Literal, TypedDict
 
-from vmtrace.analyze.reports.queues.latency import clock_error_s
+from vmtrace.analyze.findings.joined import JoinedRow
+from vmtrace.analyze.reports.queues.duplicates import DuplicateRow
+from vmtrace.analyze.reports.queues.fates import Fates
+from vmtrace.analyze.reports.queues.latency import LatencyRow, LatenessRow, clock_error_s
+from vmtrace.analyze.reports.queues.limits import LimitRow
+from vmtrace.analyze.reports.queues.ordering import OrderRow
+from vmtrace.analyze.reports.queues.over_time import PeriodRow
+from vmtrace.analyze.reports.queues.rates import CallRow, ProcessRow, RateRow
+from vmtrace.analyze.reports.queues.records import Stage
 from vmtrace.analyze.reports.queues.tables import Record, Report, tables
+from vmtrace.analyze.reports.queues.wire import WireRow
 from vmtrace.analyze.tables.csv_files import flat
 from vmtrace.analyze.tables.provenance import of_report
 from vmtrace.analyze.trace import version
 
 SCHEMA = "vmtrace.queue_report/1"
+
+
+class PerMessage(TypedDict):
+    """Of all stages, for each message that the service took."""
+
+    bytes_per_message: float | None
+    packets_per_message: float | None
+
+
+class Run(TypedDict):
+    """A run, and everything measured of it."""
+
+    path: str
+    name: str
+    id: str | None
+    status: str
+    error: str | None
+    provider: str
+    region: str | None
+    location: str | None
+    endpoint: str | None
+    fifo: bool
+    sdk: str | None
+    plan: str | None
+    sessions: int
+    stages: list[Stage]
+    left_behind: int
+    dropped_packets: int
+    clock_error_s: float | None
+    problems: list[str]
+    messages: Fates
+    lost: int | None
+    foreign: int
+    order: OrderRow | None
+    duplicates: DuplicateRow
+    wire: PerMessage
+    charges: dict[str, Any] | None
+    used: dict[str, int]
+    rates: list[RateRow]
+    latency: list[LatencyRow]
+    lateness: list[LatenessRow]
+    calls: list[CallRow]
+    order_by_stage: list[OrderRow]
+    wire_by_role: list[WireRow]
+    processes: list[ProcessRow]
+    findings: Annotated[list[JoinedRow], "What held the transfers back, by their packets"]
+    limits: list[LimitRow]
+    over_time: list[PeriodRow]
+
+
+class Document(TypedDict):
+    """What `vmtrace queue report --json` writes. Seconds are _s, instants _ns (Unix nanoseconds), sizes _bytes, rates
+    per second, shares 0..1. A number that could not be measured is null. Keys are only added within version 1.
+    """
+
+    schema: Literal["vmtrace.queue_report/1"]
+    vmtrace: str
+    runs: list[Run]
 
 
 def document(reports: Sequence[Report]) -> Record:

@@ -7,6 +7,7 @@ waited over a break of the run (sent in one session, received in another) are co
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from vmtrace.analyze.reports.queues.calls import Ints
 from vmtrace.analyze.reports.queues.messages import Messages
 from vmtrace.analyze.reports.queues.quantiles import Quantiles, quantiles
 from vmtrace.analyze.reports.queues.records import FLOW, Stage
+from vmtrace.analyze.tables.schema.typed import FLAT, one_of
 
 DUE, SENT = "due", "sent"
 Floats = NDArray[np.float64]
@@ -26,8 +28,8 @@ class LatencyRow:
     """Of one stage, or of all flow stages together (`stage` None), from one of the two times."""
 
     stage: int | None
-    from_: str
-    quantiles: Quantiles
+    from_: Annotated[str, one_of(DUE, SENT)]
+    quantiles: Annotated[Quantiles, FLAT]
     reason: str | None
     """Why there is none."""
     left_out_over_break: int
@@ -96,8 +98,8 @@ class LatenessRow:
     """
 
     stage: int
-    after: str
-    quantiles: Quantiles
+    after: Annotated[str, one_of("due", "free")]
+    quantiles: Annotated[Quantiles, FLAT]
 
 
 def lateness_rows(messages: Messages) -> Iterator[LatenessRow]:

@@ -6,12 +6,14 @@ requests, which each process makes one after the other. A stage that kept its se
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from vmtrace.analyze.reports.queues.latency import LatenessRow
 from vmtrace.analyze.reports.queues.rates import CallRow, ProcessRow, RateRow
 from vmtrace.analyze.reports.queues.records import PUT, TAKE, QueueRun, Stage
+from vmtrace.analyze.tables.schema.typed import one_of
 from vmtrace.analyze.words.units import seconds, share
 
 _MUCH_CPU = 0.8
@@ -30,7 +32,7 @@ class LimitRow:
     """Of one stage."""
 
     stage: int
-    limited_by: str
+    limited_by: Annotated[str, one_of(SERVICE, CPU, BACKLOG, ROUND_TRIPS, SET_RATE)]
     sentence: str
 
 

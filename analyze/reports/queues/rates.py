@@ -6,12 +6,14 @@ that was kept; as fast as possible, what client, path and service together allow
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from vmtrace.analyze.reports.queues.calls import COLLECTOR, DELETE, OPERATIONS, RECEIVE, SEND, Calls, ProcessLog
 from vmtrace.analyze.reports.queues.quantiles import Quantiles, quantiles
 from vmtrace.analyze.reports.queues.records import QueueRun, Stage
+from vmtrace.analyze.tables.schema.typed import FLAT
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,7 @@ class CallRow:
     """Messages that the service refused, one by one, by its code."""
     foreign: int | None
     """Deliveries of messages that are not of this run; None of other operations."""
-    quantiles: Quantiles
+    quantiles: Annotated[Quantiles, FLAT]
 
 
 def logs_of(run: QueueRun, stage: Stage) -> list[ProcessLog]:

@@ -3,9 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 from vmtrace.analyze.read.records.fields import Fields
 from vmtrace.analyze.reports.queues.calls import ProcessLog
+from vmtrace.analyze.tables.schema.typed import one_of
 
 SCHEMA = "vmtrace.queue_run/1"
 PUT, TAKE, FLOW = "put", "take", "flow"
@@ -19,7 +21,7 @@ class Stage:
 
     number: int
     name: str
-    kind: str
+    kind: Annotated[str, one_of(PUT, TAKE, FLOW)]
     first_message: int
     messages: int
     rate_per_s: float | None

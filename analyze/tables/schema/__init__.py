@@ -1,6 +1,7 @@
 """The JSON Schemas of what vmtrace writes (draft 2020-12), one for each version of each document.
 
-That of an analysis is made of the list of fields (`analysis`), the others of the records of `documents` (`typed`).
+That of an analysis is made of the list of fields (`analysis`), the others of typed records (`typed`): of those of
+`documents`, or of those that a report itself is made of.
 """
 
 import importlib
@@ -18,6 +19,8 @@ NAMES = (
     ),
 )  # fmt: skip
 """The schemas that there are."""
+_BESIDE_THE_WRITER = {"queue_report": "vmtrace.analyze.reports.queues.document"}
+"""Documents whose records are those that are measured: declared where they are written."""
 
 
 def load(name: str = ANALYSIS) -> dict[str, Any]:
@@ -30,5 +33,7 @@ def load(name: str = ANALYSIS) -> dict[str, Any]:
         return analysis_schema()
     from vmtrace.analyze.tables.schema.typed import schema_of
 
-    module = importlib.import_module(f"vmtrace.analyze.tables.schema.documents.{name.split('.')[1]}")
+    document = name.split(".")[1]
+    place = _BESIDE_THE_WRITER.get(document, f"vmtrace.analyze.tables.schema.documents.{document}")
+    module = importlib.import_module(place)
     return schema_of(module.Document, module.SCHEMA)

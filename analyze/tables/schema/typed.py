@@ -1,9 +1,11 @@
-"""JSON Schemas of typed records: a `TypedDict` or dataclass for each object of a document, with notes.
+"""JSON Schemas of typed records: a `TypedDict` or the dataclass that is written for each object of a document, a note
+for each key that needs words.
 
 `Annotated[Count | None, "Transfers with a value."]` is an integer from 0 or null, with that description.
 """
 
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, is_dataclass
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
@@ -22,6 +24,21 @@ def bounds(**words: float) -> Bounds:
     """`bounds(minimum=0)`."""
     return Bounds(tuple(words.items()))
 
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """The texts that a value may be."""
+
+    texts: tuple[str, ...]
+
+
+def one_of(*texts: str) -> OneOf:
+    """`one_of("due", "sent")`."""
+    return OneOf(texts)
+
+
+FLAT = object()
+"""A part whose keys stand in the record itself: `Annotated[Quantiles, FLAT]`."""
 
 Count = Annotated[int, bounds(minimum=0)]
 Positive = Annotated[float, bounds(minimum=0)]
@@ -54,10 +71,22 @@ def schema_of(document: type, name: str) -> Schema:
 
 
 def _object(record: type, definitions: dict[str, Schema]) -> Schema:
-    hints = get_type_hints(record, include_extras=True)
-    required = [key for key in hints if key in getattr(record, "__required_keys__", hints)]
-    properties = {key: _value(hint, definitions) for key, hint in hints.items()}
-    return {"type": "object", "required": required, "properties": properties}
+    properties = dict(_keys(record, definitions))
+    optional = getattr(record, "__optional_keys__", frozenset[str]())
+    return {
+        "type": "object",
+        "required": [key for key in properties if key not in optional],
+        "properties": properties,
+    }
+
+
+def _keys(record: type, definitions: dict[str, Schema]) -> Iterator[tuple[str, Schema]]:
+    """What is a word of Python has an underscore behind it in a dataclass: `from_` is the key `from`."""
+    for name, hint in get_type_hints(record, include_extras=True).items():
+        if get_origin(hint) is Annotated and FLAT in hint.__metadata__:
+            yield from _keys(hint.__origin__, definitions)
+        else:
+            yield name.removesuffix("_"), _value(hint, definitions)
 
 
 def _value(hint: Any, definitions: dict[str, Schema]) -> Schema:
@@ -68,12 +97,13 @@ def _value(hint: Any, definitions: dict[str, Schema]) -> Schema:
         return _union([_value(one, definitions) for one in arguments])
     if origin is Literal:
         return {"enum": list(arguments)} if len(arguments) > 1 else {"const": arguments[0]}
-    if origin is list:
+    if origin in (list, tuple):
         return {"type": "array", "items": _value(arguments[0], definitions)}
-    if origin is dict:
+    if origin in (dict, Mapping):
         return {"type": "object", "additionalProperties": _value(arguments[1], definitions)}
     if is_typeddict(hint) or is_dataclass(hint):
-        name = re.sub(r"(?<!^)(?=[A-Z])", "_", hint.__name__).lower()
+        called = hint.__name__ if is_typeddict(hint) else hint.__name__.removesuffix("Row")
+        name = re.sub(r"(?<!^)(?=[A-Z])", "_", called).lower()
         if name not in definitions:
             definitions[name] = {}  # it may be within itself
             definitions[name] = _object(hint, definitions)
@@ -88,7 +118,10 @@ def _value(hint: Any, definitions: dict[str, Schema]) -> Schema:
 def _annotated(hint: Any, definitions: dict[str, Schema]) -> Schema:
     value = _value(hint.__origin__, definitions)
     for note in hint.__metadata__:
-        value |= {"description": note} if isinstance(note, str) else dict(note.words)
+        if isinstance(note, OneOf):
+            value = {"enum": list(note.texts)}
+        else:
+            value |= {"description": note} if isinstance(note, str) else dict(note.words)
     return value
 
 

@@ -45,9 +45,9 @@ class Estimate(TypedDict):
     """A number with its confidence interval, and the size of the sample."""
 
     value: float | None
-    low: float | None
-    high: float | None
-    n: Count
+    low: Annotated[float | None, "Lower end of the interval."]
+    high: Annotated[float | None, "Upper end of the interval."]
+    n: Annotated[Count, "Values it is made of; where runs are compared, of both together."]
 
 
 class MetricsRow(TypedDict):

@@ -2,6 +2,7 @@
 
 from typing import Annotated, Literal, TypedDict
 
+from vmtrace.analyze.tables.schema.documents.run_report import Estimate, VerdictChange
 from vmtrace.analyze.tables.schema.typed import Count, Share, bounds
 
 SCHEMA = "vmtrace.runs_comparison/1"
@@ -18,13 +19,6 @@ class Run(TypedDict):
     end_ns: Annotated[int | None, "Unix time."]
     pairs: Annotated[int, bounds(minimum=1), "Complete pairs; only they are compared."]
     problems: Annotated[list[str], "What could not be read, one line each."]
-
-
-class Estimate(TypedDict):
-    value: float | None
-    low: Annotated[float | None, "Lower end of the interval."]
-    high: Annotated[float | None, "Upper end of the interval."]
-    n: Annotated[Count, "Values it is made of, both runs together."]
 
 
 class Change(TypedDict):
@@ -48,28 +42,6 @@ class Change(TypedDict):
     p_adjusted: Annotated[Share | None, "For the number of tests (Holm)."]
     change: Annotated[Literal["higher", "lower"] | None, "Null: no change is established."]
     reason: Annotated[str | None, "Why there was no test."]
-
-
-class VerdictChangeFactors(TypedDict):
-    """Over all indices that both have."""
-
-    role: Literal["probe", "data"]
-    factor: str
-    difference: Estimate
-    p_adjusted: Share | None
-    change: Literal["higher", "lower"] | None
-
-
-class VerdictChange(TypedDict):
-    """The verdicts of two runs, and each factor's share of a transfer's time in one against the other."""
-
-    before: str
-    after: str
-    factor_before: str | None
-    factor_after: str | None
-    changed: bool | None
-    sentence: str
-    factors: list[VerdictChangeFactors]
 
 
 class Document(TypedDict):
