@@ -4,11 +4,13 @@ The first quarter of the time is left out, for slow start and for the burst that
 """
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from vmtrace.analyze.reports.swarm.measured import MeasuredDownload, MeasuredRun, MeasuredSource
 from vmtrace.analyze.reports.swarm.records import CAPACITY, WEB_SEED
+from vmtrace.analyze.tables.schema.typed import Count, Positive, one_of
 
 _LEFT_OUT = 0.25
 _FEWEST_BINS = 8
@@ -18,12 +20,12 @@ _FEWEST_BINS = 8
 class CapacityRow:
     """One source alone."""
 
-    kind: str
+    kind: Annotated[str, one_of("seed", "web_seed")]
     address: str
-    capacity_bps: float | None
+    capacity_bps: Positive | None
     """Of TCP payload, each byte once; None where too little came to say."""
-    bytes: int
-    active_s: float | None
+    bytes: Count
+    active_s: Positive | None
     limit: str | None
     """The factor that limited its connection (docs/verdict.md)."""
 

@@ -5,10 +5,12 @@ Only transfer (and retrieval) is counted: how many requests libtorrent sends ins
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 from vmtrace.analyze.reports.swarm.comparison import seeds_rows
 from vmtrace.analyze.reports.swarm.records import WEB_SEED
 from vmtrace.analyze.reports.swarm.rows import RunRow
+from vmtrace.analyze.tables.schema.typed import Count, Positive, one_of
 
 _GB_BYTES = 10**9
 
@@ -29,10 +31,10 @@ class PerGb:
 class ChargeRow:
     """One case with one number of seeds, a download on average."""
 
-    web_seed: str
-    seeds: int
+    web_seed: Annotated[str, one_of("public", "forbidden", "none")]
+    seeds: Count
     downloads: int
-    store_bytes: float
+    store_bytes: Positive
     """Of the object, by the client's counters: HTTP and TLS around them are not charged for."""
     currency: str
     charge: float

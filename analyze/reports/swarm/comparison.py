@@ -2,20 +2,22 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from vmtrace.analyze.reports.swarm.records import FORBIDDEN, NONE, PUBLIC, SEED, WEB_SEED
 from vmtrace.analyze.reports.swarm.rows import RunRow
 from vmtrace.analyze.stats.estimates import Estimate, median
+from vmtrace.analyze.tables.schema.typed import Count, Positive, one_of
 
 
 @dataclass(frozen=True, slots=True)
 class SeedsRow:
     """All finished downloads of one case with one number of seeds (Fig. 5)."""
 
-    web_seed: str
-    seeds: int
+    web_seed: Annotated[str, one_of("public", "forbidden", "none")]
+    seeds: Count
     finished: int
     of: int
     duration_s: Estimate
@@ -29,15 +31,15 @@ class SeedsRow:
 class PrivateRow:
     """One number of seeds with the store public and forbidden (Fig. 6); medians."""
 
-    seeds: int
-    public_duration_s: float | None
-    forbidden_duration_s: float | None
+    seeds: Count
+    public_duration_s: Positive | None
+    forbidden_duration_s: Positive | None
     change: float | None
     """Of the time, forbidden against public: 0.08 is 8 % longer."""
-    public_store_bytes: float | None
-    forbidden_store_bytes: float | None
-    public_seed_bytes: float | None
-    forbidden_seed_bytes: float | None
+    public_store_bytes: Positive | None
+    forbidden_store_bytes: Positive | None
+    public_seed_bytes: Positive | None
+    forbidden_seed_bytes: Positive | None
 
 
 def seeds_rows(rows: Sequence[RunRow]) -> list[SeedsRow]:

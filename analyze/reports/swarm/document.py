@@ -1,16 +1,72 @@
-"""The JSON document `vmtrace.swarm_report/1` (docs/swarm.md), and the same tables as CSV files."""
+"""The JSON document `vmtrace.swarm_report/1` (docs/swarm.md), and the same tables as CSV files.
+
+Its parts are the rows that are measured: what they declare is its schema, too.
+"""
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from typing import Annotated, Literal, TypedDict
 
+from vmtrace.analyze.findings.joined import JoinedRow
+from vmtrace.analyze.reports.swarm.capacity import CapacityRow
+from vmtrace.analyze.reports.swarm.charges import ChargeRow, PerGb
+from vmtrace.analyze.reports.swarm.comparison import PrivateRow, SeedsRow
 from vmtrace.analyze.reports.swarm.rows import AGREES_WITHIN, RunRow
 from vmtrace.analyze.reports.swarm.tables import Record, Report, over_time, tables
 from vmtrace.analyze.stats.estimates import CONFIDENCE
 from vmtrace.analyze.tables.csv_files import flat
 from vmtrace.analyze.tables.provenance import of_report
+from vmtrace.analyze.tables.schema.typed import FLAT, Count, Positive
 from vmtrace.analyze.trace import version
 
 SCHEMA = "vmtrace.swarm_report/1"
+
+
+class Run(TypedDict):
+    """A download, and whose folder it is in."""
+
+    data_set: str
+    row: Annotated[RunRow, FLAT]
+
+
+class DataSet(TypedDict):
+    """A run folder."""
+
+    path: str
+    name: str
+    id: str | None
+    status: str
+    error: str | None
+    client: str | None
+    file: str | None
+    size_bytes: Count | None
+    piece_bytes: Count | None
+    web_seed: str | None
+    trackers: list[str]
+    tracker_reply_s: Positive | None
+    interface: str | None
+    downloads_planned: Count | None
+    problems: list[str]
+    findings: Annotated[list[JoinedRow], "What held the downloads back, by their packets"]
+    capacities: list[CapacityRow]
+    by_seeds: list[SeedsRow]
+    public_against_forbidden: list[PrivateRow]
+    charges: list[ChargeRow]
+
+
+class Document(TypedDict):
+    """What `vmtrace swarm report --json` writes; `runs` are the downloads. Seconds are _s, instants _ns (Unix
+    nanoseconds), sizes _bytes, rates _bps (bits/s), shares 0..1. A number that could not be measured is null.
+    Keys are only added within version 1.
+    """
+
+    schema: Literal["vmtrace.swarm_report/1"]
+    vmtrace: str
+    confidence: Positive
+    agrees_within: Positive
+    prices: PerGb | None
+    data_sets: list[DataSet]
+    runs: list[Run]
 
 
 def document(reports: Sequence[Report]) -> Record:

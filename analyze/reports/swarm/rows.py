@@ -1,12 +1,14 @@
 """The downloads of a run as rows: each with its sources, their bytes by packets and by the client, and their limits."""
 
 from dataclasses import dataclass, field
+from typing import Annotated
 
 from vmtrace.analyze.findings.overhead import Overhead
 from vmtrace.analyze.reports.swarm.capacity import CapacityRow, capacities_bps, key_of
 from vmtrace.analyze.reports.swarm.fairness import jain_index, loads
 from vmtrace.analyze.reports.swarm.measured import MeasuredDownload, MeasuredSource
 from vmtrace.analyze.reports.swarm.records import FINISHED, FORBIDDEN, SWARM, WEB_SEED, SwarmRun
+from vmtrace.analyze.tables.schema.typed import Count, Positive, Share, one_of
 
 BLOCK_BYTES = 16_384
 """What BitTorrent asks for at once (BEP 3)."""
@@ -19,24 +21,24 @@ AGREES_WITHIN = 0.01
 class SourceRow:
     """One source of one download."""
 
-    kind: str
+    kind: Annotated[str, one_of("seed", "web_seed")]
     address: str
     bytes_by_packets: int | None
     """TCP payload from it, each byte once; None without a capture."""
     bytes_by_client: int
-    share: float | None
+    share: Share | None
     """Of the payload of all sources, by packets, else by the client; None where no block came."""
     apart: float | None
     """By packets less by client, over the latter: the protocol's own bytes, and what either missed."""
-    throughput_bps: float | None
+    throughput_bps: Positive | None
     """From its first to its last payload, by packets; None where no block came."""
-    active_s: float | None
-    capacity_bps: float | None
+    active_s: Positive | None
+    capacity_bps: Positive | None
     load: float | None
     """Its share over its share of the capacity: above 1 it carried more than its part."""
-    connections: int | None
+    connections: Count | None
     """With payload or without, by packets."""
-    retransmitted_bytes: int | None
+    retransmitted_bytes: Count | None
     tls: bool | None
     limit: str | None
     limit_share: float | None
@@ -55,17 +57,17 @@ class SourceRow:
 class RunRow:
     """One download; the document's `runs` are these."""
 
-    number: int
-    repeat: int | None
-    seeds: int
-    web_seed: str
+    number: Count
+    repeat: Count | None
+    seeds: Count
+    web_seed: Annotated[str, one_of("public", "forbidden", "none")]
     status: str
     error: str | None
     http_status: int | None
     start_ns: int
-    duration_s: float
+    duration_s: Positive
     """Until the last piece was verified, or the download ended otherwise."""
-    throughput_bps: float | None
+    throughput_bps: Positive | None
     """The file's bits over the duration; None of a download that did not finish."""
     bytes_by_packets: int | None
     bytes_by_client: int
@@ -73,25 +75,25 @@ class RunRow:
     agrees: bool | None
     """Packets and client agree within 1 % for every source and in sum, but for a block of each connection that broke
     off; None without a capture or with drops."""
-    web_seed_share: float | None
-    wire_bytes: int | None
+    web_seed_share: Share | None
+    wire_bytes: Count | None
     """To and from all sources, headers and all."""
     overhead_ratio: float | None
     """Bytes on the wire beyond the file's, over the file's; None of a download that did not finish."""
     overhead_bytes: dict[str, int]
-    wasted_bytes: int | None
+    wasted_bytes: Count | None
     """Received and thrown away: wrong hash, or received twice."""
-    failed_bytes: int | None
-    redundant_bytes: int | None
+    failed_bytes: Count | None
+    redundant_bytes: Count | None
     hash_failures: int | None
     unattributed_bytes: int | None
     digest_ok: bool | None
     dropped_packets: int | None
     other_connections: int | None
-    jain_index: float | None
+    jain_index: Share | None
     fairness_missing: str | None
     """Why there is no index."""
-    bin_s: float
+    bin_s: Positive
     sources: tuple[SourceRow, ...] = field(default_factory=tuple)
 
     @property

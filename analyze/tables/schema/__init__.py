@@ -19,7 +19,10 @@ NAMES = (
     ),
 )  # fmt: skip
 """The schemas that there are."""
-_BESIDE_THE_WRITER = {"queue_report": "vmtrace.analyze.reports.queues.document"}
+_BESIDE_THE_WRITER = {
+    "queue_report": "vmtrace.analyze.reports.queues.document",
+    "swarm_report": "vmtrace.analyze.reports.swarm.document",
+}
 """Documents whose records are those that are measured: declared where they are written."""
 
 
