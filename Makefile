@@ -44,7 +44,7 @@ RUST_SOURCES := $(shell find analyze/engine -name '*.rs' -not -path '*/fuzz/*' -
 export PYTHON PROFILE
 
 .PHONY: corpus help queue-bench elasticmq setup demo test install lint format types test-rust test-python test-python-side-by-side test-python-alone test-long quick fuzz fuzz-build bench instructions budget net net-freeze discovery accuracy docs docs-write \
-    providers-demo swarm-demo all-installed picture wheel deb check-tools system-demo system-test clean
+    providers-demo swarm-demo all-installed picture wheel deb audit sbom lock check-tools system-demo system-test clean
 
 help: ## list the targets
 	@echo 'make          what CI does: the same as make test'
@@ -205,6 +205,17 @@ wheel: $(STAMPS)/install-dev ## an abi3 wheel in build/wheels, for machines with
 	@$(BIN)/maturin build --quiet --profile $(PROFILE) --locked --out $(WHEELS)
 	@$(BIN)/auditwheel show $(WHEELS)/vmtrace-*.whl
 
+audit: $(STAMPS)/install-dev ## licences, duplicates, sources and hashes of all that we depend on, without a network
+	@$(BIN)/python -m tools.audit
+
+sbom: $(STAMPS)/install-dev ## what we depend on as CycloneDX documents, in build/sbom
+	@$(BIN)/python -m tools.audit --sbom build/sbom
+
+lock: ## tools/locked.txt anew: the newest versions that fit, with hashes (needs uv and a registry)
+	@{ sed -n '/^#/p;/^#/!q' tools/locked.txt; uv pip compile --quiet --generate-hashes --universal --python-version 3.11 --extra dev \
+	    --no-header --no-annotate --no-emit-index-url pyproject.toml; } > build/locked.txt
+	@mv build/locked.txt tools/locked.txt
+
 deb: wheel ## a Debian package in build/wheels, for this machine's Python
 	@packaging/debian/build "$$(ls $(WHEELS)/vmtrace-*.whl | tail -n 1)" $(WHEELS)
 
@@ -238,9 +249,10 @@ $(STAMPS)/install: pyproject.toml $(RUST_SOURCES) | $(STAMPS)/check-tools $(VENV
 	@$(BIN)/pip install --quiet --disable-pip-version-check --config-settings build-args=--profile=$(PROFILE) -e '.[reports]'
 	@touch $@
 
-$(STAMPS)/install-dev: pyproject.toml $(RUST_SOURCES) | $(STAMPS)/check-tools $(VENV)/bin/python
-	@echo "Building vmtrace and installing it with what tests and checks need into $(VENV): pip install -e '.[dev]'"
-	@$(BIN)/pip install --quiet --disable-pip-version-check --config-settings build-args=--profile=$(PROFILE) -e '.[dev]'
+$(STAMPS)/install-dev: pyproject.toml tools/locked.txt $(RUST_SOURCES) | $(STAMPS)/check-tools $(VENV)/bin/python
+	@echo "Building vmtrace and installing it with what tests and checks need into $(VENV), by tools/locked.txt"
+	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --requirement tools/locked.txt
+	@$(BIN)/pip install --quiet --disable-pip-version-check --config-settings build-args=--profile=$(PROFILE) --no-deps -e .
 	@touch $(STAMPS)/install $@
 
 # At once: the one waits for processors, the other for the network.
