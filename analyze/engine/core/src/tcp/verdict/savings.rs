@@ -43,6 +43,7 @@ impl Savings {
             Next::Path => self.path_bytes_s.unwrap_or(self.reference_bytes_s),
             Next::TwiceUpToPath if !self.is_closed => twice_bytes_s(),
             Next::Reference | Next::TwiceUpToPath => self.reference_bytes_s,
+            Next::Nothing => return share.time_ns as f64,
         };
         let ways_ns = if rule(factor).next == Next::Path { self.turn_ways_ns } else { 0.0 };
         (saved_ns(share, next_bytes_s.max(self.reference_bytes_s)) - ways_ns).max(0.0)

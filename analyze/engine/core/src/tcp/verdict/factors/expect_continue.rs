@@ -18,7 +18,7 @@ pub const RULE: FactorRule = FactorRule {
     in_rounds: &[],
     least_share: 0.15,
     sets_the_rate: false,
-    next: Next::Reference,
+    next: Next::Nothing,
     blames_loss: false,
     because,
     remedies: |_| &[REMEDY],

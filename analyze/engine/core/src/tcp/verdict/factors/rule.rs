@@ -97,6 +97,8 @@ pub enum Next {
     Path,
     /// That, or twice of what passed, if that is less.
     TwiceUpToPath,
+    /// Nothing passes under it: all of its time would have been saved.
+    Nothing,
 }
 
 /// What would help.
