@@ -47,10 +47,16 @@ pub fn is_application_limited(rounds: &[KnownRound], index: usize, background: &
     };
     // What is delivered still grows by a quarter in each round: a writer that the send buffer holds up now and then does no harm.
     let wrote = || !round.slow_start && in_pieces() || writes_and_waits(rounds, index, background);
-    idle_most
-        || gives_too_little(round)
-        || speaks_in_turns(rounds, index)
-        || wrote() && !answers_acknowledgements(rounds, index)
+    let is_late = || idle_most || gives_too_little(round) || wrote() && !answers_acknowledgements(rounds, index);
+    speaks_in_turns(rounds, index) || is_late() && !has_waited(rounds, index)
+}
+
+/// What came after the pauses had waited in a queue of the host: it was there, and the application was not late.
+///
+/// Rule: docs/verdict.md, "A queue of the sender's host".
+fn has_waited(rounds: &[KnownRound], index: usize) -> bool {
+    let (pauses, time_ns) = pauses_of(neighbours(rounds, index, PAUSE_REACH));
+    pauses.paused_ns as f64 >= PAUSED_SHARE * time_ns && pauses.ended_from_a_queue()
 }
 
 /// What came after a pause was an answer to an acknowledgement much more often than by chance. Only a kernel hears of those, so
@@ -90,6 +96,7 @@ pub fn keeps_its_own_pace(rounds: &[KnownRound], index: usize) -> bool {
     let paused_ns = pauses.paused_ns as f64;
     paused_ns >= PAUSED_SHARE * time_ns
         && (pauses.unanswered_ns as f64 > MOST_UNANSWERED * paused_ns || pauses.late_ns as f64 > MOST_LATE * paused_ns)
+        && !pauses.ended_from_a_queue()
 }
 
 /// Less than a segment was in flight on average, and no window is smaller than that unless something was lost (RFC 5681 section 3.1):

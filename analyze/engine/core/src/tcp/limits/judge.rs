@@ -308,8 +308,8 @@ struct Parts {
 impl Parts {
     fn of(round: &Round, factor: Factor) -> Self {
         let total_ns = round.duration_ns();
-        // Nothing is in flight: no recovery, and no window in the way.
-        let idle_ns = round.idle_ns.min(total_ns);
+        // Nothing is in flight: no recovery, and no window in the way. What waits in a queue of the sender's host is not yet.
+        let idle_ns = if round.pauses.ended_from_a_queue() { 0 } else { round.idle_ns.min(total_ns) };
         let recovering_ns = round.recovering_ns.min(total_ns - idle_ns);
         // Where the other side has spoken it was its turn, but for the time that the answer took.
         let thought_ns = if round.peer_spoke { round.thought_ns.min(idle_ns) } else { idle_ns };

@@ -14,9 +14,9 @@
 //! share, rates   time and bytes of each factor; what a transfer reaches without a limit
 //! moves    what a time was counted for is known better later
 //! second_stage  what is known better at the end: one list of rules, each in a file of its own
-//!     filled, after_data, stall, inferred_window, bucket, held, closed_unscaled, full_link, without_sack, waits,
+//!     filled, after_data, stall, inferred_window, bucket, held, host_queue, closed_unscaled, full_link, without_sack, waits,
 //!     http2_stalls, path_mtu, sharing
-//! late_losses, losses_at_once  losses that neither chance nor a queue explains
+//! late_losses, losses_at_once, even_losses  losses that neither chance nor a queue explains
 //! summary  what stays of all this
 //! ```
 //!
@@ -30,9 +30,11 @@ pub mod bottleneck;
 pub(crate) mod bucket;
 pub(crate) mod closed_unscaled;
 pub mod credit;
+pub(crate) mod even_losses;
 pub(crate) mod filled;
 pub(crate) mod full_link;
 pub(crate) mod held;
+pub(crate) mod host_queue;
 pub(crate) mod http2_stalls;
 pub(crate) mod inferred_window;
 pub mod judge;

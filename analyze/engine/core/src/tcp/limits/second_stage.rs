@@ -15,7 +15,7 @@ use crate::tcp::limits::inferred_window::InferredWindow;
 use crate::tcp::limits::setup::Opening;
 use crate::tcp::limits::summary::LimitsSummary;
 use crate::tcp::limits::{
-    bucket, closed_unscaled, filled, full_link, held, http2_stalls, moves, path_mtu, sharing, stall, waits,
+    bucket, closed_unscaled, filled, full_link, held, host_queue, http2_stalls, moves, path_mtu, sharing, stall, waits,
     without_sack,
 };
 use crate::tcp::requests::summary::RequestSummary;
@@ -91,7 +91,7 @@ macro_rules! rules {
 }
 
 /// All of them, in the order in which they run.
-pub static RULES: [Reassignment; 17] = rules![
+pub static RULES: [Reassignment; 18] = rules![
     "A path filled without a visible queue" => |limits, facts| {
         if facts.opening.is_some() {
             let shortest_ns = limits.shortest_ns.unwrap_or(0);
@@ -122,6 +122,11 @@ pub static RULES: [Reassignment; 17] = rules![
     "A rate held through losses" => |limits, facts| {
         if let Some((series, link_ns)) = facts.over_time.as_ref().and_then(|series| Some((series, series.link_ns?))) {
             held::take_held(limits, link_ns, series.is_clocked);
+        }
+    },
+    "A queue of the sender's host" => |limits, facts| {
+        if facts.offers.is_some() {
+            host_queue::take_host_queue(limits);
         }
     },
     "A closed window of unknown scale" => |limits, facts| {

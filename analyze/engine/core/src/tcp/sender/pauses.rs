@@ -75,6 +75,11 @@ impl Pauses {
         }
     }
 
+    /// What ended them had waited in a queue below the socket: a good part of it, or more than what answers an acknowledgement.
+    pub(crate) fn ended_from_a_queue(&self) -> bool {
+        self.waited_ns > self.paused_ns / 4 || self.waited_ns > self.paused_ns / 10 && self.waited_ns > self.answered_ns
+    }
+
     /// Takes those of another time, too.
     pub(crate) fn add(&mut self, other: &Self) {
         self.paused_ns = self.paused_ns.saturating_add(other.paused_ns);

@@ -3,18 +3,26 @@
 
 use crate::tcp::direction::direction::Direction;
 use crate::tcp::limits::bucket::{full_shares, network_shares, resting_shares};
+use crate::tcp::limits::even_losses::come_after_few;
 use crate::tcp::limits::late_losses::came_late;
 use crate::tcp::limits::losses_at_once::came_at_once;
 use crate::tcp::limits::runs::Run;
+use crate::tcp::loss::reductions::Reductions;
 use crate::tcp::rates::delivered::DeliveredSeries;
 use crate::tcp::rates::series::{Bin, Series};
-use crate::tcp::token_bucket::bucket::{Delivered, Terms, TokenBucket};
+use crate::tcp::token_bucket::bucket::{Delivered, Kind, Terms, TokenBucket};
 use crate::tcp::token_bucket::{self, Found};
 
 /// What held the rate of a direction, and when.
 pub(super) enum HeldRate {
     ByBucket(TokenBucket, Vec<[i64; 2]>),
     ByLink([i64; 2]),
+}
+
+impl HeldRate {
+    pub(super) fn is_policer(&self) -> bool {
+        matches!(self, Self::ByBucket(bucket, _) if bucket.kind == Kind::Policer)
+    }
 }
 
 /// See the module.
@@ -93,6 +101,11 @@ impl<'a> OverTime<'a> {
     pub(super) fn losses_came_at_once(&self) -> bool {
         let of_round_trip = |round_trip_ns| came_at_once(self.series, self.count(), self.segment_bytes, round_trip_ns);
         self.min_rtt_ns.is_some_and(of_round_trip)
+    }
+
+    /// Losses come at even distances, after few segments each.
+    pub(super) fn losses_come_after_few(&self, reductions: &Reductions) -> bool {
+        come_after_few(reductions.list(), self.segment_bytes)
     }
 
     /// Payload delivered, bin by bin.

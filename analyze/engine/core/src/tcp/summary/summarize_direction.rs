@@ -174,7 +174,9 @@ pub(super) fn summarise(
     limits.policed_losses =
         direction.loss.retransmitted > 0 && (over_time.losses_came_late() || over_time.losses_came_at_once());
     limits.delivered = over_time.kept().map(Box::new);
-    let held = over_time.held_rate(direction, &limits.runs);
+    let after_few = over_time.losses_come_after_few(&limits.reductions);
+    let is_its_rate = |held: &HeldRate| !(after_few && held.is_policer());
+    let held = over_time.held_rate(direction, &limits.runs).filter(is_its_rate);
     // Only where a host stalled in a rhythm is it asked for.
     let delivered_bytes = if limits.stall_period_ns.is_some() { over_time.delivered_bytes() } else { Vec::new() };
     facts.over_time = Some(second_stage::OverTime {

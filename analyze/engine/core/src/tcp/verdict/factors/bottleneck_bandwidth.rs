@@ -33,7 +33,11 @@ pub const RULE: FactorRule = FactorRule {
     intervals: |_| Vec::new(),
 };
 
-fn because(_case: &Case, tally: &Tally) -> String {
+fn because(case: &Case, tally: &Tally) -> String {
+    if case.limits.clocked {
+        let rate = tally.rate();
+        return format!("The bottleneck bandwidth was the limit: packets left at a steady {rate}, as a shaper lets them");
+    }
     format!("The bottleneck bandwidth was the limit: the transfer filled it at {}", tally.reference())
 }
 

@@ -52,7 +52,9 @@ fn bounds(case: &Case) -> Vec<Bound> {
 }
 
 fn instead(case: &Case) -> Option<Instead> {
-    if may_be_the_hosts_own_queue(case) {
+    // What leaves at a fixed clock may come from a queueing discipline of the host, which paces, or shapes as a narrow path would.
+    // Acknowledgements come in bursts, and a send buffer lets go what they make room for.
+    if case.is_clocked() {
         Some(Instead { needed: "the queueing discipline of the sender's host", ..doubts::the_path() })
     } else if doubts::is_unseen_nearby(case) {
         Some(doubts::the_path())
@@ -76,14 +78,4 @@ fn fills_no_buffer(case: &Case) -> bool {
     let is_uneven = || doubts::latest_spacing(case).is_some_and(|latest| latest > doubts::EVEN_SPACING);
     let answers_none = || doubts::is_beside_sender(case) && !answers && is_uneven();
     paused_ns >= time_ns / TELLING_PAUSES && (begin_with_nothing_left || answers_none())
-}
-
-/// At the sender most pauses end with what its kernel had handed down before: a queueing discipline of its own kept that back, which
-/// paces, or shapes what leaves the host, as a narrow path would. So does one that lets packets leave at a fixed clock, one by one or two
-/// by two, whatever acknowledgements do, and wherever they are seen: those come in bursts, and a send buffer lets go what they make room
-/// for.
-fn may_be_the_hosts_own_queue(case: &Case) -> bool {
-    let BufferRounds { time_ns, pauses: Pauses { paused_ns, waited_ns, .. } } = case.limits.buffer_rounds;
-    let has_waited = paused_ns >= time_ns / TELLING_PAUSES && waited_ns > paused_ns / 2;
-    doubts::is_beside_sender(case) && has_waited || case.is_clocked()
 }

@@ -3,6 +3,7 @@
 //! Rule: docs/verdict.md, "Token bucket".
 
 use crate::tcp::events::factor::Factor;
+use crate::tcp::limits::even_losses::come_evenly;
 use crate::tcp::replay::change::Change;
 use crate::tcp::token_bucket::bucket::Kind;
 use crate::tcp::verdict::case::Case;
@@ -39,7 +40,7 @@ const LONGEST_P95: f64 = 1.13;
 
 /// A policer may have dropped what was lost.
 ///
-/// Rule: docs/verdict.md, "Losses in a row without a queue".
+/// Rule: docs/verdict.md, "Losses in a row without a queue", and "Losses at even distances".
 pub(crate) fn may_have_dropped(case: &Case) -> bool {
     let direction = case.direction;
     let bursts = direction.details.as_deref().and_then(|details| details.bursts.as_ref());
@@ -50,7 +51,8 @@ pub(crate) fn may_have_dropped(case: &Case) -> bool {
         let ([median_ns, p95_ns, _], least_ns) = (trips.quantiles_ns, trips.moments.min_ns as f64);
         median_ns <= LONGEST_MEDIAN * least_ns && p95_ns <= LONGEST_P95 * least_ns
     });
-    case.limits.policed_losses || in_a_row && without_queue
+    let at_even_distances = || come_evenly(case.limits.reductions.list(), f64::from(direction.segment_size));
+    case.limits.policed_losses || without_queue && (in_a_row || at_even_distances())
 }
 
 fn because(_case: &Case, tally: &Tally) -> String {
