@@ -9,6 +9,8 @@ use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::doubts;
 use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Instead, Labels, Next, Remedy, Tally};
+use crate::tcp::verdict::steady::steady_bps;
+use crate::tcp::verdict::words::rate;
 
 /// What would help, also against a peer that asks for piece after piece.
 pub(crate) const REMEDY: Remedy =
@@ -34,8 +36,9 @@ pub const RULE: FactorRule = FactorRule {
     intervals: |_| Vec::new(),
 };
 
-fn because(_case: &Case, tally: &Tally) -> String {
-    format!("The sending application did not supply data fast enough: the connection waited {} for it", tally.time())
+fn because(case: &Case, tally: &Tally) -> String {
+    let set = steady_bps(case).map_or_else(String::new, |bps| format!(", which gave a steady {}, as if that was set", rate(bps)));
+    format!("The sending application did not supply data fast enough: the connection waited {} for it{set}", tally.time())
 }
 
 fn bounds(case: &Case) -> Vec<Bound> {
