@@ -56,3 +56,32 @@ fn what_no_window_allows_ends_no_silence() {
 fn a_client_that_acknowledges_at_once_never_stands_still() {
     assert_eq!(stall_period_ns(&download(|at_ms| at_ms, &[])), None);
 }
+
+/// A download seen at the client, whose reader makes room each 100 ms: the server sends so many bytes at once, which are acknowledged when
+/// it does. `window` is the field of the client's segments, with a scale of 7.
+fn read_by_a_timer(bytes: u32, window: u16) -> Talk {
+    let opened = Talk::new()
+        .client(0.0, syn())
+        .server(ROUND_TRIP_MS, syn_ack())
+        .client(ROUND_TRIP_MS + 0.1, ack(0).window(window))
+        .client(ROUND_TRIP_MS + 1.0, data(0, 300).window(window))
+        .server(2.0 * ROUND_TRIP_MS + 1.0, ack(300));
+    (1..40).fold(opened, |talk, period| {
+        let (at_ms, base) = (100.0 * f64::from(period), i64::from(period - 1) * i64::from(bytes));
+        let starts = (0..bytes).step_by(FULL as usize);
+        let sent = starts.zip(0u32..).fold(talk, |talk, (start, number)| {
+            let sent_ms = at_ms + ROUND_TRIP_MS + 0.1 * f64::from(number);
+            talk.server(sent_ms, data(base + i64::from(start), FULL.min(bytes - start)).acking(300))
+        });
+        let heard = Segment { start: Some(300), ..ack(base + i64::from(bytes)) };
+        sent.client(at_ms + 100.0, heard.window(window))
+    })
+}
+
+#[test]
+fn a_client_whose_window_is_used_up_owes_no_acknowledgement() {
+    let window = 156;
+    let bytes = u32::from(window) << 7;
+    assert_eq!(stall_period_ns(&read_by_a_timer(bytes, 1000)), Some(100_000_000), "there was room");
+    assert_eq!(stall_period_ns(&read_by_a_timer(bytes, window)), None);
+}
