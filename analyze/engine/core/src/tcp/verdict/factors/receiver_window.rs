@@ -58,10 +58,8 @@ fn because(case: &Case, tally: &Tally) -> String {
         );
     }
     if let Some(InferredWindow { scale, bytes: most }) = case.limits.inferred_window {
-        let (most, rate) = (bytes(most as f64), tally.rate());
-        return format!(
-            "The receiver's window of {most} (scale {scale}, inferred from the data in flight) allowed no more than {rate}"
-        );
+        let (most, allowed) = (bytes(most as f64), allowed(case, tally));
+        return format!("The receiver's window of {most} (scale {scale}, inferred from the data in flight) {allowed}");
     }
     let most = window.extremes.map_or(0, |(_, _, most)| most);
     let unscaled = match unscaled(case) {
@@ -71,8 +69,18 @@ fn because(case: &Case, tally: &Tally) -> String {
         Some(_) => " (the client offered no window scaling: no window is larger than 64 KiB)",
         None => "",
     };
-    format!("The receiver's window of at most {}{unscaled} allowed no more than {}", bytes(most as f64), tally.rate())
+    format!("The receiver's window of at most {}{unscaled} {}", bytes(most as f64), allowed(case, tally))
 }
+
+/// A ceiling, unless the transfer was faster at other times.
+fn allowed(case: &Case, tally: &Tally) -> String {
+    let was_faster = case.direction.goodput_bps().is_some_and(|goodput_bps| goodput_bps > FASTER * tally.rate_bps());
+    let rate = tally.rate();
+    if was_faster { format!("let {rate} pass while it was full") } else { format!("allowed no more than {rate}") }
+}
+
+/// The complete transfer was so many times as fast as it was under the window.
+const FASTER: f64 = 1.1;
 
 /// A receiver that does not read leaves no room in a window of any size.
 fn is_closed_mostly(case: &Case, share: &Share) -> bool {
