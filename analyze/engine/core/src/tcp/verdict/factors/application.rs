@@ -37,8 +37,12 @@ pub const RULE: FactorRule = FactorRule {
 };
 
 fn because(case: &Case, tally: &Tally) -> String {
-    let set = steady_bps(case).map_or_else(String::new, |bps| format!(", which gave a steady {}, as if that was set", rate(bps)));
-    format!("The sending application did not supply data fast enough: the connection waited {} for it{set}", tally.time())
+    let set = steady_bps(case)
+        .map_or_else(String::new, |bps| format!(", which gave a steady {}, as if that was set", rate(bps)));
+    format!(
+        "The sending application did not supply data fast enough: the connection waited {} for it{set}",
+        tally.time()
+    )
 }
 
 fn bounds(case: &Case) -> Vec<Bound> {

@@ -36,7 +36,9 @@ pub const RULE: FactorRule = FactorRule {
 fn because(case: &Case, tally: &Tally) -> String {
     if case.limits.clocked {
         let rate = tally.rate();
-        return format!("The bottleneck bandwidth was the limit: packets left at a steady {rate}, as a shaper lets them");
+        return format!(
+            "The bottleneck bandwidth was the limit: packets left at a steady {rate}, as a shaper lets them"
+        );
     }
     format!("The bottleneck bandwidth was the limit: the transfer filled it at {}", tally.reference())
 }
