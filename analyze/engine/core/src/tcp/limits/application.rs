@@ -51,9 +51,8 @@ pub fn is_application_limited(rounds: &[KnownRound], index: usize, background: &
     speaks_in_turns(rounds, index) || is_late() && !has_waited(rounds, index)
 }
 
-/// What came after the pauses had waited in a queue of the host: it was there, and the application was not late.
-///
-/// Rule: docs/verdict.md, "A queue of the sender's host".
+/// What came after the pauses had waited in a queue of the host ([`crate::tcp::limits::host_queue`]): it was there, and the application
+/// was not late.
 fn has_waited(rounds: &[KnownRound], index: usize) -> bool {
     let (pauses, time_ns) = pauses_of(neighbours(rounds, index, PAUSE_REACH));
     pauses.paused_ns as f64 >= PAUSED_SHARE * time_ns && pauses.ended_from_a_queue()

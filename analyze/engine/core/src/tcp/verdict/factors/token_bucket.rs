@@ -40,7 +40,7 @@ const LONGEST_P95: f64 = 1.13;
 
 /// A policer may have dropped what was lost.
 ///
-/// Rule: docs/verdict.md, "Losses in a row without a queue", and "Losses at even distances".
+/// Rule: docs/verdict.md, "Losses in a row without a queue".
 pub(crate) fn may_have_dropped(case: &Case) -> bool {
     let direction = case.direction;
     let bursts = direction.details.as_deref().and_then(|details| details.bursts.as_ref());
