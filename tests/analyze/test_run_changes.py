@@ -183,7 +183,8 @@ def shown(comparison: RunComparison, width: int = 140) -> list[str]:
 
 def test_the_answer_has_a_line_for_each_metric_and_a_last_word(new_run: Any) -> None:
     lines = shown(compared(campaign(new_run("before"), 1), campaign(new_run("after"), 2, factor=0.8)))
-    assert lines[0].startswith("before: before, 20 pairs from 2")
+    assert lines[0].startswith("Throughput of data transfers: lower")
+    assert lines[1].startswith("before: before, 20 pairs from 2")
     (row,) = [line.split() for line in lines if "data" in line and "goodput_bps" in line]
     assert row[:4] == ["I_0", "data", "goodput_bps", "20/20"]
     assert row[-2:] == ["<0.001", "lower"]

@@ -1,6 +1,7 @@
 """The page of a comparison: the change of throughput in a sentence, both runs over one axis, every metric."""
 
 import io
+import re
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,15 @@ from vmtrace.analyze.read.records.run_folder import named_apart, read_run
 from vmtrace.analyze.reports.run.changes import page as changes_page
 from vmtrace.analyze.reports.run.changes import terminal
 from vmtrace.analyze.reports.run.changes.compare_runs import Change, RunComparison, compare_runs
-from vmtrace.analyze.reports.run.changes.page import headline, page_of
+from vmtrace.analyze.reports.run.changes.page import page_of
+from vmtrace.analyze.reports.run.changes.terminal import headline
 from vmtrace.analyze.reports.run.charts import both_over_time
 from vmtrace.analyze.reports.run.results import RunResults
 from vmtrace.analyze.reports.run.transfers.transfers import Measuring
 from vmtrace.analyze.tables.table import Column
 
 HOSTILE = "<img src=x onerror=alert(1)>"
+TIMES = "\N{MULTIPLICATION SIGN}"
 
 
 def compared(*made: Any) -> RunComparison:
@@ -40,10 +43,10 @@ def run_with(new_run: Any, name: str, factor: float, pairs: int = 12) -> Any:
     return made
 
 
-@pytest.mark.parametrize(("factor", "word"), [(3.0, "faster: 3"), (0.25, "slower: 0.25")])
+@pytest.mark.parametrize(("factor", "word"), [(3.0, f"higher ({TIMES}3"), (0.25, f"lower ({TIMES}0.25")])
 def test_the_change_of_throughput_is_the_first_sentence(new_run: Any, factor: float, word: str) -> None:
     comparison = compared(run_with(new_run, "old", 1.0), run_with(new_run, "new", factor))
-    assert headline(comparison).startswith(f"Data transfers became {word}")
+    assert headline(comparison).startswith(f"Throughput of data transfers: {word}")
     page = page_of(comparison)
     assert words(page.answer).startswith(headline(comparison))
     assert {section.id for section in page.sections} == {"changes", "causes", "distributions"}
@@ -51,7 +54,8 @@ def test_the_change_of_throughput_is_the_first_sentence(new_run: Any, factor: fl
 
 def test_runs_that_do_not_differ_and_runs_of_too_few_pairs_say_so(new_run: Any) -> None:
     same = compared(run_with(new_run, "old", 1.0), run_with(new_run, "new", 1.0))
-    assert headline(same).startswith("No change of data throughput is established: 1")
+    effect = rf"\({TIMES}1, 95 % 0\.\d+ to 1\.\d+, p = 1\.000\)"
+    assert re.fullmatch(rf"Throughput of data transfers: no significant change {effect}\.", headline(same))
     few = compared(run_with(new_run, "a", 1.0, pairs=2), run_with(new_run, "b", 5.0, pairs=2))
     assert "fewer than 6 values on a side" in headline(few)
 

@@ -11,6 +11,9 @@ from tests.analyze.test_run_tables import results_of
 from tests.analyze.verdicts import judged, with_verdicts
 from vmtrace.analyze.findings.vocabulary import KINDS
 from vmtrace.analyze.pages.blocks import Lines
+from vmtrace.analyze.reports.run.changes.compare_runs import compare_runs
+from vmtrace.analyze.reports.run.changes.document import document as comparison_document
+from vmtrace.analyze.reports.run.changes.terminal import causes
 from vmtrace.analyze.reports.run.document import document
 from vmtrace.analyze.reports.run.page.verdict import run_verdict_part
 from vmtrace.analyze.reports.run.results import RunResults
@@ -82,3 +85,15 @@ def test_terminal_page_and_document_say_the_same(results: RunResults) -> None:
 def test_costs_are_kept_with_the_verdict() -> None:
     made = costing(WINDOW, 0.8, (WINDOW, "client_host", 0.5))
     assert of_json(made.as_json()) == made
+
+
+def test_a_comparison_of_two_runs_prints_the_findings_of_both(results: RunResults) -> None:
+    comparison = compare_runs(results, results)
+    lines = list(causes(comparison))
+    for word in ("before", "after"):
+        assert [line.removeprefix(f"{word}: ") for line in lines if line.startswith(f"{word}: ")] == finding_lines(
+            results
+        )
+    found = comparison_document(comparison)
+    jsonschema.validate(json.loads(as_bytes(found)), load("vmtrace.runs_comparison.1"))
+    assert [one["kind"] for one in found["before"]["findings"]] == [LOSS, WINDOW]

@@ -4,6 +4,7 @@ from typing import Any
 
 from vmtrace.analyze.reports.run.changes.compare_runs import Change, RunComparison
 from vmtrace.analyze.reports.run.results import RunResults
+from vmtrace.analyze.reports.run.verdict.findings import run_findings
 from vmtrace.analyze.reports.run.verdict.of_set import verdict_change
 from vmtrace.analyze.reports.run.verdict.records import verdict_change_record
 from vmtrace.analyze.stats.estimates import CONFIDENCE
@@ -42,6 +43,7 @@ def _run(results: RunResults) -> Record:
         "end_ns": run.record.end_ns,
         "pairs": len(run.complete_pairs),
         "problems": list(results.problems),
+        "findings": [one.as_record() for one in run_findings(results)],
     }
 
 

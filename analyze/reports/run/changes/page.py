@@ -7,15 +7,12 @@ from functools import partial
 from vmtrace.analyze.pages.blocks import Block, Figures, Fold, Lines, Page, Section, Text
 from vmtrace.analyze.reports.run import provenance
 from vmtrace.analyze.reports.run.changes.compare_runs import Change, RunComparison
-from vmtrace.analyze.reports.run.changes.terminal import COLUMNS, heading, shown, trouble, verdict
+from vmtrace.analyze.reports.run.changes.terminal import COLUMNS, causes, heading, headline, shown, trouble, verdict
 from vmtrace.analyze.reports.run.charts import both_over_time, by_cause, distributions
 from vmtrace.analyze.reports.run.page.answer import cause_bar
-from vmtrace.analyze.reports.run.verdict.of_run import run_verdict
-from vmtrace.analyze.reports.run.verdict.of_set import verdict_change
-from vmtrace.analyze.stats.estimates import Estimate
 from vmtrace.analyze.tables.table import Cell, Column, Table
 from vmtrace.analyze.tables.table import shown as shown_as_table
-from vmtrace.analyze.words.units import ABSENT, plural, printable
+from vmtrace.analyze.words.units import plural, printable
 
 _HEIGHT = 105
 
@@ -37,37 +34,8 @@ def page_of(comparison: RunComparison) -> Page:
     )  # fmt: skip
 
 
-def headline(comparison: RunComparison) -> str:
-    """How throughput of data transfers changed; that nothing can be said of it, and why."""
-    change = _of_throughput(comparison)
-    if change is None:
-        return "Throughput of data transfers cannot be compared: no index has data transfers of the same size in both."
-    ratio = change.difference.ratio_of_medians
-    if change.change is None:
-        why = f" ({change.reason})" if change.reason else ""
-        return f"No change of data throughput is established: {_times(ratio)}{why}."
-    word = "faster" if change.change == "higher" else "slower"
-    return f"Data transfers became {word}: {_times(ratio)} the throughput before."
-
-
-def _of_throughput(comparison: RunComparison) -> Change | None:
-    """Over all indices, or of the only one."""
-    found = [one for one in comparison.changes if (one.part, one.metric) == ("data", "goodput_bps")]
-    together = [one for one in found if one.index is None]
-    return next(iter(together or found), None)
-
-
-def _times(ratio: Estimate) -> str:
-    if ratio.value is None:
-        return ABSENT
-    between = f" [{ratio.low:.3g}, {ratio.high:.3g}]" if ratio.low is not None and ratio.high is not None else ""
-    return f"{ratio.value:.3g}{between} times"
-
-
 def _answer(comparison: RunComparison) -> tuple[Block, ...]:
-    lines = [line for line in verdict(comparison) if line]
-    if any(run_verdict(run).judged for run in (comparison.before, comparison.after)):
-        lines.append(verdict_change(comparison).sentence)
+    lines = [line for line in (*verdict(comparison), *causes(comparison)) if line]
     return (
         Text(headline(comparison), "sentence"),
         Lines(tuple(f"{line[0].upper()}{line[1:]}" for line in lines)),

@@ -5,9 +5,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from vmtrace.analyze.reports.run.changes.compare_runs import Change, RunComparison
+from vmtrace.analyze.reports.run.verdict.findings import finding_lines
 from vmtrace.analyze.reports.run.verdict.of_run import run_verdict
 from vmtrace.analyze.reports.run.verdict.of_set import verdict_change
-from vmtrace.analyze.stats.estimates import Estimate
+from vmtrace.analyze.stats.estimates import CONFIDENCE, Estimate
 from vmtrace.analyze.tables.table import Column
 from vmtrace.analyze.words.units import ABSENT, count, instant, plural, printable, seconds, share, si
 
@@ -28,16 +29,56 @@ def show(comparison: RunComparison, console: "Console") -> None:
     """Print the answer."""
     from rich.text import Text
 
+    console.print(Text(headline(comparison), "bold"), soft_wrap=True)
     for line in heading(comparison):
-        console.print(Text(line, "bold"), soft_wrap=True)
+        console.print(Text(line), soft_wrap=True)
     for line in trouble(comparison):
         console.print(Text(f"  {line}", "yellow"), soft_wrap=True)
     console.print()
     console.print(table(comparison, console.width))
     for line in verdict(comparison):
         console.print(Text(line), soft_wrap=True)
-    if any(run_verdict(run).judged for run in (comparison.before, comparison.after)):
-        console.print(Text(verdict_change(comparison).sentence), soft_wrap=True)
+    for line in causes(comparison):
+        console.print(Text(line), soft_wrap=True)
+
+
+def headline(comparison: RunComparison) -> str:
+    """How throughput of data transfers changed; that nothing can be said of it, and why."""
+    change = _of_throughput(comparison)
+    if change is None:
+        return "Throughput of data transfers cannot be compared: no index has data transfers of the same size in both."
+    if change.reason:
+        return f"Throughput of data transfers: no change can be told, {change.reason}."
+    word = {"higher": "higher", "lower": "lower", None: "no significant change"}[change.change]
+    return f"Throughput of data transfers: {word} ({_effect(change)})."
+
+
+def _of_throughput(comparison: RunComparison) -> Change | None:
+    """Over all indices, or of the only one."""
+    found = [one for one in comparison.changes if (one.part, one.metric) == ("data", "goodput_bps")]
+    together = [one for one in found if one.index is None]
+    return next(iter(together or found), None)
+
+
+def _effect(change: Change) -> str:
+    """Ratio, interval and p: `x1.23, 95 % 0.9 to 1.6, p = 0.3`."""
+    ratio = change.difference.ratio_of_medians
+    parts = [f"{_TIMES}{ratio.value:.3g}"] if ratio.value is not None else []
+    if ratio.low is not None and ratio.high is not None:
+        parts.append(f"{CONFIDENCE:.0%} {ratio.low:.3g} to {ratio.high:.3g}".replace("%", " %"))
+    if change.p_adjusted is not None:
+        shown_p = _shown_p(change.p_adjusted)
+        parts.append(f"p {shown_p}" if shown_p.startswith("<") else f"p = {shown_p}")
+    return ", ".join(parts)
+
+
+def causes(comparison: RunComparison) -> Iterator[str]:
+    """What limited either run, and what held its transfers back: findings as every command prints them."""
+    runs = (("before", comparison.before), ("after", comparison.after))
+    if any(run_verdict(run).judged for _, run in runs):
+        yield verdict_change(comparison).sentence
+    for word, run in runs:
+        yield from (f"{word}: {line}" for line in finding_lines(run))
 
 
 def heading(comparison: RunComparison) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal, TypedDict
 
-from vmtrace.analyze.tables.schema.documents.run_report import Estimate, VerdictChange
+from vmtrace.analyze.tables.schema.documents.run_report import Estimate, RunFinding, VerdictChange
 from vmtrace.analyze.tables.schema.typed import Count, Share, bounds
 
 SCHEMA = "vmtrace.runs_comparison/1"
@@ -19,6 +19,7 @@ class Run(TypedDict):
     end_ns: Annotated[int | None, "Unix time."]
     pairs: Annotated[int, bounds(minimum=1), "Complete pairs; only they are compared."]
     problems: Annotated[list[str], "What could not be read, one line each."]
+    findings: Annotated[list[RunFinding], "What held its transfers back, as in the report on it.", bounds(maxItems=20)]
 
 
 class Change(TypedDict):
