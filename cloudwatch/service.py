@@ -1,7 +1,7 @@
 """A service of AWS, asked through boto3: again while it is busy, every exchange kept, every trouble one line.
 
 The only place where boto3 is imported. Credentials are boto3's alone; nothing of them is kept, and should an answer
-repeat one of them, it is blotted out.
+repeat one of them, it is redacted.
 """
 
 import re

@@ -440,5 +440,5 @@ def _warnings(captures: tuple[Capture, Capture], clock: Clock, paired: int) -> l
     if any(alone):
         found.append(f"in one capture only: {alone[0]:,} connections of the sender's, {alone[1]:,} of the receiver's")
     if clock.offset_error_s is not None and clock.offset_error_s < 1e-6:
-        found.append("nothing takes time between the captures: they seem to be of the same place")
+        found.append("no delay between the captures: they were probably made at the same point")
     return found

@@ -46,9 +46,7 @@ def test_the_factor_of_most_time_is_the_run_s_and_says_how_many_transfers_it_lim
     run = data(results, *[(WINDOW, 0.9)] * 7, (LOSS, 0.8))
     found = run_verdict(run)
     assert (found.factor, found.runner_up, found.share) == (WINDOW, LOSS, 7 / 8)
-    assert found.sentence.startswith(
-        "The receiver's window limited 7 of 8 transfers that can be judged (87.5 % of their"
-    )
+    assert found.sentence.startswith("The receiver's window limited 7 of 8 judged transfers (87.5 % of their")
     assert found.confidence == 0.9, "no surer than the verdicts on its transfers"
     assert (found.transfers, found.judged, found.left_open) == (16, 8, 0)
     whole, probe, of_data = run_verdicts(run)
@@ -65,7 +63,7 @@ def test_losses_are_one_cause_whichever_factor_shows_them(results: RunResults) -
     transfers = tuple(replace(one, measures=replace(one.measures, loss_rate=0.01)) for one in run.transfers)
     found = run_verdict(replace(run, transfers=transfers))
     assert (found.factor, found.share) == ("congestion_window", 5 / 8)
-    assert found.sentence.startswith("Losses, which kept the congestion window small, limited 5 of 8 transfers")
+    assert found.sentence.startswith("Losses, which kept the congestion window small, limited 5 of 8 judged transfers")
     slow = tuple(replace(one, measures=replace(one.measures, loss_rate=0.0)) for one in run.transfers)
     assert run_verdict(replace(run, transfers=slow)).share == 3 / 8, "without losses it is another cause"
 
@@ -205,7 +203,7 @@ def test_the_verdict_comes_first_in_the_answer_and_in_the_page_and_json_is_as_th
     assert text.index("verdict: The receiver's window limited 8 of 8") < text.index("median RTT")
     assert "see pair 1 data (packets/sender/0001-data.pcap)" in text
     page = words(answer([run], None))
-    assert page.startswith("The receiver's window limited 8 of 8 transfers")
+    assert page.startswith("The receiver's window limited 8 of 8 judged transfers")
     page = words(run_verdict_part(run))
     assert "frame.number in {3, 9}" in page
     content = json.loads(as_bytes(document([run], [run.choose(None)])))

@@ -130,7 +130,7 @@ def test_an_endpoint_with_a_password_or_none_at_all_is_wrong_usage(url: str) -> 
         Account(endpoint_url=url).checked()
 
 
-def test_credentials_are_blotted_out_of_any_text(scripted: Any) -> None:
+def test_credentials_are_redacted_in_any_text(scripted: Any) -> None:
     service = open_service(Account(region=REGION, endpoint_url=scripted.url))
     text = service.redact(f"a {ACCESS_KEY} b {SECRET_KEY} c {TOKEN} d")
     assert text == "a (credential) b (credential) c (credential) d"

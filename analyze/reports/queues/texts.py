@@ -76,7 +76,7 @@ def facts(report: Report) -> Iterator[str]:
         ("after an acknowledged deletion (by the service)", found.after_deletion),
     )
     named = [f"{number:,} {word}" for word, number in parts if number]
-    yield f"delivered again: {', '.join(named) or 'none'}"
+    yield f"delivered more than once: {', '.join(named)}" if named else "no message was delivered more than once"
     if report.orders and report.orders[0].n:
         order = report.orders[0]
         text = f"out of order: {share(order.out_of_order_share)}, Kendall's tau {_number(order.tau, 5)}"

@@ -36,8 +36,8 @@ def spread_sentence(role: Role, found: Spread) -> str:
     verdict = {
         "steady": "is steady",
         "unstable": "is unstable",
-        "undecided": "may be unstable or not",
-        "too_few": "has too few transfers to call it unstable or not",
+        "undecided": "is neither clearly steady nor clearly unstable",
+        "too_few": "has too few transfers to tell whether it is stable",
     }[found.judgement]
     return f"{role} throughput {verdict}: {number}, {of}"
 

@@ -312,7 +312,7 @@ def _sentence(found: RunVerdict, *, both_sides: bool, losses_lead: bool) -> str:
         return f"What limited the {noun}s is undecided{what}: {found.reason}."
     own = next(one for one in found.factors if one.factor == found.factor)
     cause = _BY_LOSSES if losses_lead and found.factor == "congestion_window" else in_words([found.factor])
-    said = f"{cause} limited {own.verdict_in:,} of {plural(found.judged, f'{noun}')} that can be judged"
+    said = f"{cause} limited {own.verdict_in:,} of {plural(found.judged, f'judged {noun}')}"
     said += f" ({share(own.verdict_time_share)} of their time)"
     if found.is_open:
         said = f"{in_words(found.undetermined_between)}; {said}, and {found.reason}"

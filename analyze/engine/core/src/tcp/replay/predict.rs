@@ -82,7 +82,7 @@ impl Unpredicted {
             Self::RuledOut => "the change would bring next to nothing",
             Self::PathUnknown => "the capture shows neither round trip nor rate of the path",
             Self::RateUnknown => "no train of packets shows how much more the path carries",
-            Self::NotReproduced => "the model does not reproduce the transfer as it was within 15 %",
+            Self::NotReproduced => "a replay of the unchanged transfer is off by more than 15 %",
             Self::TooLong => "the transfer has too many round trips to be replayed",
         }
     }
