@@ -185,6 +185,13 @@ def test_wrong_checksums_are_one_finding_for_each_host_that_sent_them() -> None:
     assert not any(one.kind == "bad_checksums" for one in second)
 
 
+@pytest.mark.parametrize(("packets", "of", "is_said"), [(2, 1_000, False), (3, 1_000, True), (1, 1, True)])
+def test_one_packet_of_many_that_looks_like_a_tunnel_is_none(packets: int, of: int, is_said: bool) -> None:
+    unread = {"look": "wireguard", "packets": packets, "bytes": 150 * packets, "ports": [30_000]}
+    found = of_document({"inputs": [{"packets": of, "unread_tunnels": [unread]}]})
+    assert ("tunnel_unread" in [finding.kind for finding in found]) is is_said
+
+
 def test_names_with_braces_are_no_format() -> None:
     hostile = lookup("{0}.{time.__class__}.test", tries=2, waited_s=5.0)
     [one] = found(lookups=[hostile])

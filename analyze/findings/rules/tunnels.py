@@ -12,11 +12,16 @@ from vmtrace.analyze.words.units import plural, si
 
 KIND = "tunnel_unread"
 
+_FEWEST_PACKETS = 3
+"""A tunnel carries more than a packet or two; so few of many may look like one by chance."""
+
 
 def find(facts: Facts) -> Iterator[Finding]:
     """One finding for each look of an input."""
     for capture in facts.inputs:
         for one in capture.get("unread_tunnels") or ():
+            if one["packets"] < min(_FEWEST_PACKETS, capture.get("packets") or 0):
+                continue
             ports = f" on port {', '.join(map(str, one['ports'][:4]))}" if one.get("ports") else ""
             amount = f"{plural(one['packets'], 'packet')} ({si(one['bytes'], 'B')})"
             yield Finding(

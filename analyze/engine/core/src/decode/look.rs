@@ -98,7 +98,10 @@ fn encrypted(data: &[u8], wire: u32, ports: [u16; 2]) -> Option<Look> {
         [1, 0, 0, 0, ..] if wire == 148 => Some(Look::WireGuard),
         [2, 0, 0, 0, ..] if wire == 92 => Some(Look::WireGuard),
         [3, 0, 0, 0, ..] if wire == 64 => Some(Look::WireGuard),
-        [4, 0, 0, 0, ..] if wire >= 32 && wire.is_multiple_of(16) => Some(Look::WireGuard),
+        // Counters of data begin at 0 and stay far below 2^40: keys live for minutes.
+        [4, 0, 0, 0, _, _, _, _, _, _, _, _, _, 0, 0, 0, ..] if wire >= 32 && wire.is_multiple_of(16) => {
+            Some(Look::WireGuard)
+        }
         // ESP in UDP (RFC 3948): the index is not 0, which marks IKE.
         [a, b, c, d, ..] if is_of(IPSEC_NAT) && [a, b, c, d] != [0; 4] => Some(Look::Esp),
         [1, ..] if is_of(port::CAPWAP) => Some(Look::Dtls),
