@@ -1,7 +1,7 @@
 //! Numbers outside every window: counted, believed by nobody; and captures with holes, of which nothing is refused
 //! (RFC 9293 section 3.10.7.4, RFC 5961 section 5).
 //!
-//! Subjects: `tcp/connection/on_packet.rs`, `tcp/connection/own_data.rs`, `tcp/connection/acknowledged.rs`.
+//! Subjects: `tcp/connection/far_jump.rs`, `tcp/connection/on_packet.rs`, `tcp/connection/own_data.rs`, `tcp/connection/acknowledged.rs`.
 
 use crate::playbook;
 
@@ -324,5 +324,29 @@ proptest! {
         let summary = talk.summary();
         prop_assert_eq!(unacceptable(&summary), [0, 0]);
         prop_assert_eq!(summary.directions.iter().map(|direction| direction.packets).sum::<u64>(), kept as u64);
+    }
+}
+
+/// A download of which the capture missed so many bytes in the middle.
+fn with_a_jump(bytes: i64, acknowledged: bool) -> ConnectionSummary {
+    let talk = Talk::seen_at_client(20.0).client(51.0, data(0, 300)).server(71.0, data(0, 1000).acking(300));
+    let talk = talk.client(71.1, Segment { start: Some(300), ..ack(1000) });
+    let talk = (0..4).fold(talk, |talk, number| {
+        let (at_ms, start) = (500.0 + 10.0 * number as f64, 1000 + bytes + number * 1000);
+        let talk = talk.server(at_ms, data(start, 1000).acking(300));
+        if acknowledged { talk.client(at_ms + 0.1, Segment { start: Some(300), ..ack(start + 1000) }) } else { talk }
+    });
+    talk.summary()
+}
+
+#[test]
+fn more_than_any_window_that_the_capture_missed_is_passed_over() {
+    for bytes in [1_000_000_000, 1_200_000_000, 2_000_000_000] {
+        for acknowledged in [false, true] {
+            let server = &with_a_jump(bytes, acknowledged).directions[SERVER];
+            let found = (server.payload_bytes, server.unique_payload_bytes, server.loss.retransmitted);
+            assert_eq!(found, (5000, 5000, 0), "{bytes}, acknowledged: {acknowledged}");
+            assert_eq!(server.loss.unacceptable, 0, "{bytes}, acknowledged: {acknowledged}");
+        }
     }
 }

@@ -187,3 +187,15 @@ fn of_data_that_the_capture_missed_a_report_does_not_tell_who_made_the_copy() {
     assert_eq!(reported(Talk::seen_at_client(40.0).client(50.0, data(0, 1000))), 1);
     assert_eq!(reported(Talk::seen_at_client(40.0)), 0);
 }
+
+#[test]
+fn a_syn_like_the_one_before_that_gets_a_syn_ack_of_its_own_has_arrived() {
+    let twice = || Talk::new().client(0.0, syn()).again(0.5).server(10.0, syn_ack());
+    let counts = |talk: &Talk| client(&talk.clone().client(1020.0, ack(0)).client(1030.0, data(0, 100)));
+    let both = twice().server(10.5, syn_ack());
+    assert_eq!((counts(&both).syn, counts(&both).capture_duplicates), (1, 0));
+    let copied = twice().again(10.5);
+    assert_eq!((counts(&copied).syn, counts(&copied).capture_duplicates), (0, 1), "both were captured twice");
+    let by_timer = twice().server(1010.0, syn_ack());
+    assert_eq!((counts(&by_timer).syn, counts(&by_timer).capture_duplicates), (0, 1), "the SYN-ACK was lost");
+}

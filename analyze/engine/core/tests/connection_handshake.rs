@@ -337,3 +337,17 @@ fn a_syn_that_the_network_delayed_was_not_recorded_late() {
     let delayed = with_late_syn(39.9, 0.1).summary();
     assert_eq!(delayed.handshake_loops_ns()[1], Some(ms(0.1)));
 }
+
+#[test]
+fn an_acknowledgement_stored_before_the_syn_ack_completes_the_handshake() {
+    let stored = |acknowledged: i64| {
+        let talk = Talk::new().client(0.0, syn()).client(20.0, ack(acknowledged)).server(30.0, syn_ack());
+        talk.server(31.0, data(0, 100)).summary()
+    };
+    let summary = stored(0);
+    assert!(summary.handshake_complete);
+    assert_eq!((summary.handshake_rtt_ns(), summary.handshake_loops_ns()), (None, [None; 2]));
+    assert!(!stored(500).handshake_complete, "it acknowledges something else");
+    let nothing_said = Talk::new().client(0.0, syn()).server(30.0, syn_ack()).server(31.0, data(0, 100));
+    assert!(!nothing_said.summary().handshake_complete, "the client said nothing");
+}

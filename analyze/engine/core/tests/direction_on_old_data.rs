@@ -2,9 +2,11 @@
 //!
 //! Subjects: `tcp/direction/holes.rs`, `tcp/direction/passed_over.rs`, `tcp/direction/on_data.rs`, `tcp/direction/retransmitted_unseen.rs`.
 
+use crate::captures::cases;
 use crate::playbook;
 
 use playbook::*;
+use proptest::prelude::*;
 use vmtrace_core::tcp::summary::summary::DirectionSummary;
 
 /// Retransmitted, spurious and reordered segments of the client.
@@ -436,4 +438,19 @@ fn what_was_sent_again_seconds_behind_its_acknowledgement_has_a_later_number() {
         .server(900_000.0, Segment { acknowledges: Some(126 * 31), ..data(2520, 84) }.id(0x4965));
     let again = talk.client(909_000.0, data(126 * 30, 126).id(0x2995 + 31));
     assert_eq!(client(&again), (1, 1, 0));
+}
+
+proptest! {
+    #![proptest_config(cases(60))]
+
+    /// Payload that equals unique bytes and retransmissions contradict each other where every number of both senders is in the file.
+    #[test]
+    fn what_is_in_the_file_once_with_all_its_numbers_was_sent_once(late in prop::collection::btree_set(1..38_i64, 0..12)) {
+        let late: Vec<i64> = late.into_iter().collect();
+        for direction in &dialogue(&late, &[]).summary().directions {
+            prop_assert_eq!(direction.payload_bytes, direction.unique_payload_bytes);
+            let loss = &direction.loss;
+            prop_assert_eq!((loss.retransmitted, loss.spurious, direction.unseen_acknowledged_bytes), (0, 0, 0), "{:?}", late);
+        }
+    }
 }

@@ -18,7 +18,7 @@ pub(super) fn take_acknowledgement(connection: &mut Connection, packet: &Packet,
         return Answer::default();
     }
     let sender = 1 - side;
-    if connection.copied_syn_ack.is_some() && side == 0 && packet.options & option_bits::OTHERS != 0 {
+    if connection.copied_opening.is_some() && side == 0 && packet.options & option_bits::OTHERS != 0 {
         crossing::refute_copied_syn_ack(connection, packet, bytes);
     }
     if !connection.sack && shows_sack(connection, packet, bytes) {

@@ -89,8 +89,8 @@ pub struct Connection {
     pub(crate) other_syn_acks: Vec<OtherSynAck>,
     /// Lists of both directions together that were full.
     pub(crate) bounds: BoundsReached,
-    /// The last SYN-ACK that was left out as a copy of the one before.
-    pub(crate) copied_syn_ack: Option<Box<Packet>>,
+    /// The last SYN or SYN-ACK that was left out as a copy of the one before.
+    pub(crate) copied_opening: Option<Box<Packet>>,
     /// SYN, SYN-ACK were captured twice, far apart.
     pub(crate) openings_twice: [bool; 2],
     /// Packets that no window allows, as long as what follows may show that the capture missed what lies between.
@@ -165,7 +165,7 @@ impl Connection {
             two_points: begins_in_mid_stream.then(Box::default),
             other_syn_acks: Vec::new(),
             bounds: BoundsReached::default(),
-            copied_syn_ack: None,
+            copied_opening: None,
             openings_twice: [false; 2],
             doubtful: None,
             rewritten_by: None,

@@ -10,6 +10,7 @@ use crate::packet::{Packet, tcp_flags};
 use crate::tcp::connection::connection::Connection;
 use crate::tcp::connection::environment::Environment;
 use crate::tcp::connection::opened;
+use crate::tcp::kernel::SMALLEST_TIMEOUT_NS;
 
 /// A SYN passed: where both crossed, the second SYN-ACK completes the opening.
 pub(crate) fn complete_crossed(
@@ -55,11 +56,30 @@ pub(crate) fn awaits_syn(connection: &Connection, side: usize) -> bool {
         && connection.directions.iter().all(|direction| direction.data_packets == 0 && direction.fin.is_none())
 }
 
-/// A SYN-ACK looks like one captured twice, which its receiver may yet report to have come twice.
-pub(crate) fn keep_copied_syn_ack(connection: &mut Connection, packet: &Packet, side: usize) {
-    if side == 1 && packet.has(tcp_flags::ACK) {
-        connection.copied_syn_ack = Some(Box::new(*packet));
+/// A SYN or SYN-ACK looks like one captured twice; its receiver may yet show that it has come twice.
+pub(crate) fn keep_copied_opening(connection: &mut Connection, packet: &Packet, side: usize) {
+    if packet.has(tcp_flags::ACK) == (side == 1) {
+        connection.copied_opening = Some(Box::new(*packet));
     }
+}
+
+/// A SYN-ACK that is no copy comes sooner behind another one, at `before_ns`, than a timer sends it again: the server replies to a
+/// second SYN. One that looked like a copy of the first has arrived.
+#[cold]
+pub(crate) fn refute_copied_syn(connection: &mut Connection, syn_ack: &Packet, before_ns: i64) {
+    let is_answered =
+        |syn: &mut Box<Packet>| !syn.has(tcp_flags::ACK) && syn_ack.acknowledgement == syn.sequence.wrapping_add(1);
+    if syn_ack.time_ns.saturating_sub(before_ns) >= SMALLEST_TIMEOUT_NS {
+        return;
+    }
+    let Some(again) = connection.copied_opening.take_if(is_answered) else { return };
+    connection.openings_twice[0] = false;
+    connection.handshake.syn.count += 1;
+    connection.count(&again, 0);
+    let client = &mut connection.directions[0];
+    client.loss.capture_duplicates = client.loss.capture_duplicates.saturating_sub(1);
+    client.loss.syn += 1;
+    client.ledger.add_retransmission(&again, 0);
 }
 
 /// The client reports (D-SACK) that the SYN-ACK came twice: it was no copy that the capture made.
@@ -71,7 +91,8 @@ pub(crate) fn refute_copied_syn_ack(connection: &mut Connection, packet: &Packet
     if reported.is_none_or(|(start, end)| start != behind_syn.wrapping_sub(1) || end != behind_syn) {
         return;
     }
-    let Some(again) = connection.copied_syn_ack.take() else { return };
+    let is_syn_ack = |again: &mut Box<Packet>| again.has(tcp_flags::ACK);
+    let Some(again) = connection.copied_opening.take_if(is_syn_ack) else { return };
     connection.openings_twice[1] = false;
     connection.count(&again, 1);
     let server = &mut connection.directions[1];

@@ -30,6 +30,8 @@ pub struct Handshake {
     pub waited_for_timer: bool,
     /// Since then: when everything that the client has sent was acknowledged.
     clocked_ns: Option<i64>,
+    /// What acknowledges the SYN-ACK was stored before it.
+    pub acknowledged_before: bool,
     /// The client answered the server's SYN with a SYN-ACK of its own, since both had crossed.
     pub crossed: bool,
     /// Frames of the first SYN-ACK and of that acknowledgement.
@@ -69,6 +71,15 @@ impl Handshake {
             self.client_loop_ns = None;
             // Nothing was waited for but a timer of the client's.
             self.completed_ns = Some(self.syn_ack.last_ns);
+        }
+    }
+
+    /// The connection is over: an opening whose steps are all there is complete, in whatever order they were stored. When is not known.
+    ///
+    /// Rule: docs/methods.md, "Handshake round trip".
+    pub fn settle(&mut self) {
+        if self.acknowledged_before && !self.complete {
+            (self.complete, self.server_loop_ns) = (true, None);
         }
     }
 

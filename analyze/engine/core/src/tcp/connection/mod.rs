@@ -10,7 +10,7 @@
 //! opened, closing  what follows from a handshake         nearer           who answered the SYN (syn_late: and when it passed)
 //! reset            which RST is believed, and what refutes it
 //! ending_log, ending_notes       repeated SYNs, resets, what was retransmitted
-//! acceptable       which numbers are believed (doubtful)  padding        zeros that are no data (padded)
+//! acceptable       which numbers are believed (doubtful, far_jump)  padding        zeros that are no data (padded)
 //! elsewhere        what is of another connection         rewritten      numbers that a device draws anew
 //! duplicates, at_two_taps, congestion_bits              what a packet is besides its data
 //! watchers, watching   pauses and rounds of a direction, and when they are asked
@@ -37,6 +37,7 @@ pub(crate) mod elsewhere;
 pub mod ending_log;
 pub mod ending_notes;
 pub mod environment;
+mod far_jump;
 pub mod handshake;
 pub mod loops;
 pub mod nearer;

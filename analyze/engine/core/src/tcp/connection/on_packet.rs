@@ -17,6 +17,7 @@ use crate::tcp::connection::duplicates;
 use crate::tcp::connection::elsewhere::is_elsewhere;
 use crate::tcp::connection::ending_notes;
 use crate::tcp::connection::environment::Environment;
+use crate::tcp::connection::far_jump;
 use crate::tcp::connection::loops;
 use crate::tcp::connection::open;
 use crate::tcp::connection::own_data;
@@ -57,7 +58,7 @@ pub fn on_packet(
     let may_lie_ahead = !opens_or_resets && acceptable::is_far_ahead(connection, packet, side);
     if may_lie_ahead {
         let judged = acceptable::judge_ahead(connection, packet, side);
-        if !settle(connection, judged, side, environment) {
+        if !settle(connection, judged, packet, side, environment) {
             return;
         }
     }
@@ -89,7 +90,7 @@ pub(crate) fn take_packet(
     let may_lie_behind = !is_believed && acceptable::is_far_behind(connection, packet, side);
     if may_lie_behind {
         let judged = acceptable::judge_behind(connection, packet, side);
-        if !settle(connection, judged, side, environment) {
+        if !settle(connection, judged, packet, side, environment) {
             // Where a side begins is what it says first that is believed.
             connection.directions[side].begun = was_begun;
             return;
@@ -172,12 +173,19 @@ fn begin_side(connection: &mut Connection, packet: &Packet, side: usize, environ
 
 /// Whether a packet that may lie outside every window is believed; what was held before and is believed now is taken first.
 #[cold]
-fn settle(connection: &mut Connection, judged: Judged, side: usize, environment: &mut Environment) -> bool {
+fn settle(
+    connection: &mut Connection,
+    judged: Judged,
+    packet: &Packet,
+    side: usize,
+    environment: &mut Environment,
+) -> bool {
     match judged {
         Judged::Refused => false,
         Judged::Inside => true,
         Judged::Believed(held) => {
             take_held(connection, side, *held, environment);
+            far_jump::pass_over(connection, packet, side);
             true
         }
     }
@@ -196,6 +204,7 @@ pub(crate) fn take_held(
         for packet in [first, last].iter().skip(usize::from(only_one)) {
             let unacceptable = &mut connection.directions[side].loss.unacceptable;
             *unacceptable = unacceptable.saturating_sub(1);
+            far_jump::pass_over(connection, packet, side);
             take_packet(connection, packet, &[], side, true, environment);
         }
     }

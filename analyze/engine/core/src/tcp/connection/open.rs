@@ -193,12 +193,13 @@ fn take_syn(connection: &mut Connection, packet: &Packet, bytes: &[u8], side: us
     if !openings.add(packet, asked_ns.is_some_and(|asked_ns| asked_ns > newest_ns)) {
         connection.directions[side].loss.capture_duplicates += 1;
         at_two_taps::opening_passed_again(connection, side, packet.time_ns.saturating_sub(before_ns));
-        crossing::keep_copied_syn_ack(connection, packet, side);
+        crossing::keep_copied_opening(connection, packet, side);
         return None;
     }
     congestion_bits::agree_on_ecn(connection, packet);
     let direction = &mut connection.directions[side];
     let isn_changed = direction.begun && direction.base as u32 != packet.sequence.wrapping_add(1);
+    let is_acknowledged_before = side == 1 && packet.has(tcp_flags::ACK) && direction.begun && !isn_changed;
     // What has been acknowledged stands: of two servers (or proxies) that answer, the client talks to the first.
     let may_change = direction.payload_bytes == 0 && !connection.handshake.complete;
     let begins = !direction.begun || (isn_changed && may_change);
@@ -219,9 +220,13 @@ fn take_syn(connection: &mut Connection, packet: &Packet, bytes: &[u8], side: us
     }
     let direction = &mut connection.directions[side];
     direction.loss.syn += u32::from(repeated);
+    if is_acknowledged_before && !repeated {
+        let client_packets = connection.directions[0].packets;
+        connection.handshake.acknowledged_before = client_packets > u64::from(connection.handshake.syn.count);
+    }
     if packet.has(tcp_flags::ACK) {
         match side {
-            _ if repeated => {}
+            _ if repeated => crossing::refute_copied_syn(connection, packet, newest_ns),
             0 => connection.handshake.answered_by_client(packet),
             _ => connection.handshake.answered(packet),
         }

@@ -32,6 +32,7 @@ use crate::tls::{StreamBytes, StreamDirection, TlsFacts};
 /// Ends a connection.
 pub fn summary_of(connection: &mut Connection, environment: &Environment) -> Box<ConnectionSummary> {
     let fixed_limit_ns = environment.fixed_spacing_limit_ns;
+    connection.handshake.settle();
     syn_late::forget_late_syn(connection);
     let (vantage, ending) = (vantage(connection), Ending::of(connection));
     let contexts = [0, 1].map(|side| Context::of(connection, side, vantage.side, fixed_limit_ns));
