@@ -334,6 +334,11 @@ def time_order(header: Row) -> Iterator[str]:
         put = "" if disorder["left"] else " (put in order)"
         left = f"; {disorder['left']:,} came too late to be put in order" if disorder["left"] else ""
         yield f"{what}{put}, by up to {seconds(disorder['largest_step_s'])}{left}"
+    if disorder.get("appended"):
+        yield f"{disorder['appended'] + 1} captures appended in one file, whose times overlap (put in order of time)"
+    if disorder.get("appended_left"):
+        what = f"{disorder['appended_left'] + 1} captures appended, whose times overlap, are read one behind the other"
+        yield f"{what}: connections in several are split; save it as a plain file, or sort it with reordercap"
     capture = header.get("capture") or {}
     if capture.get("clock_offset_s") is not None:
         ahead_s = capture["clock_offset_s"]

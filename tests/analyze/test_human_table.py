@@ -121,6 +121,15 @@ def test_records_out_of_time_order_are_shown() -> None:
     ]
 
 
+def test_captures_appended_in_one_file_are_shown() -> None:
+    disorder = {"records": 0, "left": 0, "largest_step_s": None}
+    assert list(trouble({"out_of_time_order": disorder | {"appended": 2}})) == [
+        "3 captures appended in one file, whose times overlap (put in order of time)"
+    ]
+    (left,) = trouble({"out_of_time_order": disorder | {"appended_left": 1}})
+    assert left.startswith("2 captures appended, whose times overlap, are read one behind the other: ")
+
+
 def test_damage_is_shown_by_its_first_place() -> None:
     first = {"what": "cut short", "offset": 12_345, "skipped_bytes": 40}
     assert list(trouble({"damage": [first]})) == ["damage: cut short at byte 12,345; 40 B skipped"]

@@ -76,6 +76,15 @@ impl Input {
         }
     }
 
+    /// How long it is, if parts of it are read as cheaply as the whole.
+    pub fn length_bytes(&self) -> Option<u64> {
+        match self.source() {
+            Source::Bytes(bytes) => Some(bytes.len() as u64),
+            Source::Path(path) if self.can_be_read_again() => path.metadata().map(|metadata| metadata.len()).ok(),
+            Source::Path(_) | Source::Feed(_) => None,
+        }
+    }
+
     /// Opens parts of the input (offset, length), one behind the other.
     ///
     /// # Errors

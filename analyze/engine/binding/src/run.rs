@@ -121,10 +121,26 @@ impl Group {
         self.inputs.iter().all(Input::can_be_read_again)
     }
 
-    /// All of it from its beginning, once more.
-    fn opened_again(&self, watch: &Watch) -> Result<Vec<read::Input>, ReadError> {
-        let opened = self.inputs.iter().enumerate().map(|(number, input)| {
-            input.open(&watch.stop, &watch.files).map_err(|error| ReadError::Io {
+    /// Analyses what was opened. What can be read again is, if its connections need more room than there is.
+    fn analyze(&self, open: Vec<read::Input>, options: &Options, watch: &Watch) -> Outcome {
+        if self.can_be_read_again() {
+            analysis::analyze_in_parts(open, &OnceMore { group: self, watch }, options, watch)
+        } else {
+            analysis::analyze(open, options, watch)
+        }
+    }
+}
+
+/// A group's inputs, opened once more.
+struct OnceMore<'a> {
+    group: &'a Group,
+    watch: &'a Watch,
+}
+
+impl read::Reopen for OnceMore<'_> {
+    fn all(&self) -> Result<Vec<read::Input>, ReadError> {
+        let opened = self.group.inputs.iter().enumerate().map(|(number, input)| {
+            input.open(&self.watch.stop, &self.watch.files).map_err(|error| ReadError::Io {
                 input: u16::try_from(number).unwrap_or(u16::MAX),
                 source: std::io::Error::other(error.to_string()),
             })
@@ -132,13 +148,12 @@ impl Group {
         opened.collect()
     }
 
-    /// Analyses what was opened. What can be read again is, if its connections need more room than there is.
-    fn analyze(&self, open: Vec<read::Input>, options: &Options, watch: &Watch) -> Outcome {
-        if self.can_be_read_again() {
-            analysis::analyze_in_parts(open, &|| self.opened_again(watch), options, watch)
-        } else {
-            analysis::analyze(open, options, watch)
-        }
+    fn length_bytes(&self, input: usize) -> Option<u64> {
+        self.group.inputs.get(input)?.length_bytes()
+    }
+
+    fn ranges(&self, input: usize, ranges: &[(u64, u64)]) -> Option<read::Input> {
+        self.group.inputs.get(input)?.open_ranges(ranges.to_vec()).ok()
     }
 }
 
@@ -149,7 +164,7 @@ fn analyze_group(mut group: Group, options: &mut Options, watch: &Watch) -> Outc
     if first.lags.is_empty() || first.interrupted || !group.can_be_read_again() {
         return Ok(first);
     }
-    let Ok(again) = group.opened_again(watch) else { return Ok(first) };
+    let Ok(again) = read::Reopen::all(&OnceMore { group: &group, watch }) else { return Ok(first) };
     options.lags.clone_from(&first.lags);
     drop(first);
     let second = group.analyze(again, options, watch);

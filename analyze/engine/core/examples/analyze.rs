@@ -2,14 +2,43 @@
 //! on Linux the peak of memory on standard error.
 
 use std::fs::File;
-use std::io::{BufWriter, Write, stdout};
+use std::io::{BufWriter, Read, Seek, SeekFrom, Write, stdout};
+use std::path::PathBuf;
 
 use vmtrace_core::analysis::{NoObserver, Options, analyze_in_parts};
 use vmtrace_core::output::json::JsonHeader;
-use vmtrace_core::read::{Input, ReadError};
+use vmtrace_core::read::{Input, ReadError, Reopen};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// A file that is opened as often as it takes, in parts too.
+struct OfFile {
+    path: PathBuf,
+}
+
+impl Reopen for OfFile {
+    fn all(&self) -> Result<Vec<Input>, ReadError> {
+        match File::open(&self.path) {
+            Ok(file) => Ok(vec![Box::new(file)]),
+            Err(source) => Err(ReadError::Io { input: 0, source }),
+        }
+    }
+
+    fn length_bytes(&self, _input: usize) -> Option<u64> {
+        self.path.metadata().map(|metadata| metadata.len()).ok()
+    }
+
+    fn ranges(&self, _input: usize, ranges: &[(u64, u64)]) -> Option<Input> {
+        let mut all: Input = Box::new(std::io::empty());
+        for &(offset, length) in ranges {
+            let mut file = File::open(&self.path).ok()?;
+            file.seek(SeekFrom::Start(offset)).ok()?;
+            all = Box::new(all.chain(file.take(length)));
+        }
+        Some(all)
+    }
+}
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().collect();
@@ -17,11 +46,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let threads = arguments.get(2).map_or(Ok(1), |text| text.parse())?;
     let room_bytes = arguments.get(3).map(|text| text.parse()).transpose()?;
     let options = Options { threads, room_bytes, ..Options::default() };
-    let again = || match File::open(path) {
-        Ok(file) => Ok(vec![Box::new(file) as Input]),
-        Err(source) => Err(ReadError::Io { input: 0, source }),
-    };
-    let analysis = analyze_in_parts(again()?, &again, &options, &NoObserver)?;
+    let file = OfFile { path: path.into() };
+    let analysis = analyze_in_parts(file.all()?, &file, &options, &NoObserver)?;
     let header = JsonHeader { input_paths: vec![path.clone()], ..JsonHeader::default() };
     let mut out = BufWriter::new(stdout().lock());
     analysis.write_json(&mut out, &header)?;

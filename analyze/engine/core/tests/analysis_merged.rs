@@ -8,8 +8,7 @@ use crate::playbook;
 use playbook::captures::{Frame, plain_pcap};
 use playbook::two_points::{Dice, Ids, Second, World};
 use playbook::*;
-use vmtrace_core::analysis::{Analysis, NoObserver, Options, analyze_in_parts};
-use vmtrace_core::read::Input;
+use vmtrace_core::analysis::{Analysis, Options};
 
 fn drawn(dice: &mut Dice) -> World {
     let rtt_ms = dice.any_size(0.2, 300.0);
@@ -59,9 +58,7 @@ fn merged_by_time(near: Vec<Frame>, far: &[Frame], ahead_ns: i64) -> Vec<Frame> 
 }
 
 fn analysed(frames: &[Frame]) -> Analysis {
-    let file = plain_pcap(frames);
-    let open = || vec![Box::new(std::io::Cursor::new(file.clone())) as Input];
-    analyze_in_parts(open(), &|| Ok(open()), &Options::default(), &NoObserver).unwrap()
+    InParts::new(&[plain_pcap(frames)]).analysis(&Options::default())
 }
 
 /// Of each direction: packets, retransmissions, losses behind the capture point, needless ones, round trips, and the shortest and the middle of them.

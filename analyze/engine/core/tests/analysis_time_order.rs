@@ -10,8 +10,7 @@ use playbook::captures::{Frame, Order, block, cases, enhanced, interface, plain_
 use playbook::hostile::{self, lines};
 use playbook::*;
 use proptest::prelude::*;
-use vmtrace_core::analysis::{Analysis, NoObserver, Options, analyze_in_parts};
-use vmtrace_core::read::Input;
+use vmtrace_core::analysis::{Analysis, Options};
 use vmtrace_core::tcp::rows::rows::Field;
 
 /// A download beside the client in rounds of ten segments; in each the `lost`-th is retransmitted half a round later.
@@ -81,8 +80,7 @@ fn records(analysis: &Analysis) -> u64 {
 }
 
 fn analysed_again(files: &[Vec<u8>], options: &Options) -> Analysis {
-    let open = || files.iter().map(|file| Box::new(std::io::Cursor::new(file.clone())) as Input).collect();
-    analyze_in_parts(open(), &|| Ok(open()), options, &NoObserver).unwrap()
+    InParts::new(files).analysis(options)
 }
 
 #[test]

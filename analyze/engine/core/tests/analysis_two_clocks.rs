@@ -8,8 +8,7 @@ use crate::playbook;
 use playbook::captures::{Frame, Order, cases, enhanced, interface, plain_pcap, section};
 use playbook::*;
 use proptest::prelude::*;
-use vmtrace_core::analysis::{Analysis, NoObserver, Options, analyze_in_parts};
-use vmtrace_core::read::Input;
+use vmtrace_core::analysis::{Analysis, Options};
 
 const SECOND: i64 = 1_000_000_000;
 
@@ -95,8 +94,7 @@ fn merged_by_time(captures: [Vec<Frame>; 2]) -> Vec<Frame> {
 }
 
 fn analysed(files: &[Vec<u8>], threads: usize) -> Analysis {
-    let open = || files.iter().map(|file| Box::new(std::io::Cursor::new(file.clone())) as Input).collect();
-    analyze_in_parts(open(), &|| Ok(open()), &Options { threads, ..Options::default() }, &NoObserver).unwrap()
+    InParts::new(files).analysis(&Options { threads, ..Options::default() })
 }
 
 /// What must not depend on the clocks: connections, and of each direction packets, payload, retransmissions, losses, and

@@ -12,6 +12,7 @@ mod soup;
 mod support;
 
 mod account;
+mod analysis_appended;
 mod analysis_echoes;
 mod analysis_hostile;
 mod analysis_indexed;

@@ -1,6 +1,6 @@
 //! Formats: what is written comes back, whatever the byte order, time unit and kind of block.
 //!
-//! Subjects: `read/endian.rs`, `read/input_facts.rs`, `read/record.rs`, `read/records/layout.rs`,
+//! Subjects: `read/foreign.rs`, `read/endian.rs`, `read/input_facts.rs`, `read/record.rs`, `read/records/layout.rs`,
 //! `read/records/pcap.rs`, `read/records/snoop.rs`, `read/pcapng/mod.rs`, `read/pcapng/blocks.rs`,
 //! `read/pcapng/packets.rs`.
 #![allow(clippy::unwrap_used, clippy::panic)]

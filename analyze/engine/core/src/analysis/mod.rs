@@ -8,6 +8,7 @@
 //! whole, parts  all of it in one reading, or as many as memory or a lag asks for (part: a range of flows)
 //!   reading    one reading, what it leaves, and how several become one result
 //!     time_order records in order of their times (held: what waits for that; set_back: a clock that was set is no disorder)
+//!     runs     captures that stand one behind the other in a file, read beside each other (run_search: where each begins)
 //!     two_clocks captures of two points put together (one_point: the packets of one of them)
 //!       second_look   is it worth comparing everything? decided from a sample
 //!       points_apart  are there two, and how far apart (hops_apart, gaps_to_copies, turnarounds: what shows it)
@@ -47,6 +48,8 @@ pub(crate) mod point_labels;
 pub(crate) mod points_apart;
 pub(crate) mod reading;
 pub mod results;
+mod run_search;
+pub(crate) mod runs;
 pub(crate) mod second_look;
 pub(crate) mod serial;
 mod set_back;

@@ -8,11 +8,13 @@ use crate::analysis::options::{Observer, Options};
 use crate::analysis::part::{ALL, NARROWEST, Part};
 use crate::analysis::reading::Reading;
 use crate::analysis::results::Analysis;
+use crate::analysis::runs::Runs;
 use crate::analysis::time_order::Patience;
 use crate::analysis::two_clocks;
 use crate::read::chunk_source::Input;
 use crate::read::merge::open;
 use crate::read::read_error::ReadError;
+use crate::read::reopen::Reopen;
 use crate::tcp::flow::memory_budget::Room;
 
 /// What connections may take together: a million of them, open or not, in less than 1.5 GiB with all else.
@@ -30,32 +32,44 @@ const SPARSE: usize = 4;
 /// As [`crate::analysis::whole::analyze`], and [`Failure::Read`] if they cannot be opened again.
 pub fn analyze_in_parts(
     inputs: Vec<Input>,
-    again: &dyn Fn() -> Result<Vec<Input>, ReadError>,
+    again: &dyn Reopen,
     options: &Options,
     observer: &dyn Observer,
 ) -> Result<Analysis, Failure> {
     // To find connections by their numbers all are needed; those that are known are few.
     let is_endless = !options.detail().is_empty();
     let room = if is_endless { Room::ANY } else { Room::of(options.room_bytes.unwrap_or(ROOM_BYTES)) };
-    let again = || again().map_err(|error| Failure::Read(vec![error]));
     let part = Part::whole(room);
-    let mut patience = Patience::Little;
-    let (mut whole, mut is_overfull) = Reading::of_part(open(inputs), options, &part, observer, patience)?;
+    let inputs_count = inputs.len();
+    let mut runs = Runs::by_samples(again, inputs_count, observer);
+    let first = if runs.is_empty() { open(inputs) } else { runs.open(again).map_err(unreadable)? };
+    let in_parts = (0..inputs_count).any(|input| again.length_bytes(input).is_some());
+    let mut patience = if in_parts { Patience::UntilAppended } else { Patience::Little };
+    let (mut whole, mut is_overfull) = Reading::of_part(first, options, &part, observer, patience)?;
+    patience = Patience::Little;
+    if in_parts && whole.has_appended() && !whole.interrupted {
+        runs = Runs::of_all(again, inputs_count, observer);
+        drop(whole);
+        (whole, is_overfull) =
+            Reading::of_part(runs.open(again).map_err(unreadable)?, options, &part, observer, patience)?;
+    }
+    let reopened = || runs.open(again).map_err(unreadable);
     if let Some(step_ns) = whole.too_late_ns().filter(|_| !whole.interrupted) {
         patience = Patience::ForSteps(step_ns);
         if !is_overfull {
             drop(whole);
-            (whole, is_overfull) = Reading::of_part(open(again()?), options, &part, observer, patience)?;
+            (whole, is_overfull) = Reading::of_part(reopened()?, options, &part, observer, patience)?;
         }
     }
     if !is_overfull
         && !whole.interrupted
         && let Some(sample) = whole.second_look()
     {
-        let reopened = || again().map(open);
-        if let Some(clocks) = two_clocks::find(sample, &reopened, observer)? {
+        // What two points saw lies as it was stored: by times that differ it would be mixed.
+        let as_stored = || again.all().map(open).map_err(unreadable);
+        if let Some(clocks) = two_clocks::find(sample, &as_stored, observer)? {
             drop(whole);
-            let one = Box::new(OnePoint::new(reopened()?, clocks));
+            let one = Box::new(OnePoint::new(as_stored()?, clocks));
             (whole, is_overfull) = Reading::of_part(one, options, &part, observer, patience)?;
         }
     }
@@ -66,9 +80,13 @@ pub fn analyze_in_parts(
     part_by_part(room, ALL / PARTS, options, &|part, before| {
         let before_bytes = before.map_or(0, |before| share(before.consumed_bytes, u64::from(*part.hashes.start())));
         let progress = PartProgress { observer, before_bytes, width: part.width() };
-        let (reading, is_overfull) = Reading::of_part(open(again()?), options, part, &progress, patience)?;
+        let (reading, is_overfull) = Reading::of_part(reopened()?, options, part, &progress, patience)?;
         Ok((reading.interrupted || !is_overfull).then_some(reading))
     })
+}
+
+fn unreadable(error: ReadError) -> Failure {
+    Failure::Read(vec![error])
 }
 
 /// Reads a part, given those before it; none if it has no room for it.

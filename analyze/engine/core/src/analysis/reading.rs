@@ -122,7 +122,9 @@ impl Reading {
     /// Connections of which most came twice, or was retransmitted, or that are there twice: captures of two points may have been put
     /// together. None if there are none; where one capture stands behind the other, others may be.
     pub(super) fn second_look(&self) -> Option<Sample> {
-        let are_behind_one_another = self.facts.iter().any(|facts| facts.clock_steps_back > 0);
+        // Those that were read beside each other show copies as any.
+        let is_behind_another = |facts: &InputFacts| facts.clock_steps_back + facts.out_of_time_order.appended_left > 0;
+        let are_behind_one_another = self.facts.iter().any(is_behind_another);
         let mut concerned = self.connections_twice();
         let mut others = Vec::new();
         for one in &self.connections {
@@ -152,6 +154,11 @@ impl Reading {
         let disorder = self.facts.iter().map(|facts| facts.out_of_time_order);
         let is_left = disorder.clone().any(|disorder| disorder.left > 0);
         is_left.then(|| disorder.map(|disorder| disorder.largest_step_ns).max()).flatten()
+    }
+
+    /// Captures stand one behind the other, though their times overlap.
+    pub fn has_appended(&self) -> bool {
+        self.facts.iter().any(|facts| facts.out_of_time_order.appended_left > 0)
     }
 
     /// Adds the connections of another part of the same inputs. What is said of frames is the same in both.

@@ -16,6 +16,9 @@ const NEAR_NUMBERS: u16 = 1000;
 /// So many times more packets must show one order as show the other: what is retransmitted goes back in its numbers.
 const MOSTLY: usize = 4;
 
+/// So many segments that were acknowledged before them are more than a sender retransmits needlessly.
+const FEWEST_ACKNOWLEDGED: usize = 8;
+
 /// Flows that are remembered before those are left out that have not been seen for long.
 const MOST_FLOWS: usize = 4 * LOOKED_BACK;
 
@@ -84,17 +87,28 @@ impl LastPackets {
     }
 }
 
-/// True if senders go on behind the step where they were before it, though their times are earlier: then the order in the file
-/// is right. `before` are the last packets before the step; `behind` the records behind it that are earlier; at least `fewest`
-/// of them must show it.
-pub(super) fn file_order_is_right<'a>(
+/// Which order of the records around a step back in time their senders show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shown {
+    /// That in the file: senders go on behind the step where they were before it, though their times are earlier.
+    File,
+    /// That of the times: what stands behind the step was sent before.
+    Times,
+    /// Neither.
+    Nothing,
+}
+
+/// Which order is right. `before` are the last packets before the step; `behind` the records behind it that are earlier; at least
+/// `fewest` of them must show it.
+pub(super) fn order_shown<'a>(
     fewest: usize,
     before: &LastPackets,
     behind: impl Iterator<Item = (&'a Record, &'a [u8])>,
-) -> bool {
+) -> Shown {
     let (mut forth, mut back) = (0usize, 0usize);
-    let mut directions = KeyedSet::default();
-    let mut is_certain = fewest == 1;
+    let (mut directions, mut directions_back) = (KeyedSet::default(), KeyedSet::default());
+    let (mut is_certain, mut is_certainly_back) = (fewest == 1, false);
+    let mut acknowledged = 0usize;
     for (record, bytes) in behind {
         let Decoded::Tcp(packet) = decode(bytes, record) else { continue };
         let [flow, opposite] = packet.flows();
@@ -104,7 +118,11 @@ pub(super) fn file_order_is_right<'a>(
             if progress > 0 {
                 directions.insert(flow);
             }
+            if progress < 0 {
+                directions_back.insert(flow);
+            }
             is_certain |= by_clock > 0;
+            is_certainly_back |= by_clock < 0;
             forth += usize::from(progress > 0);
             back += usize::from(progress < 0);
         }
@@ -112,11 +130,24 @@ pub(super) fn file_order_is_right<'a>(
         let is_causal = before.last_data(opposite, &packet).is_some_and(|data| acknowledges(&packet, &data));
         is_certain |= is_causal;
         forth += if is_causal { fewest } else { 0 };
+        // What a sender stamped earlier than its peer had echoed before the step was sent before that.
+        let is_echoed = before.last(opposite, &packet).is_some_and(|last| is_echoed_before(&packet, &last));
+        is_certainly_back |= is_echoed;
+        back += usize::from(is_echoed);
         let is_acknowledged = before.last(opposite, &packet).is_some_and(|last| acknowledges(&last, &packet));
         back += if is_acknowledged { fewest } else { 0 };
+        acknowledged += usize::from(is_acknowledged);
     }
     // What was retransmitted goes back in its numbers: those of one sender alone may mislead.
-    (is_certain || directions.len() > 1) && forth >= fewest && forth > MOSTLY * back
+    let is_forth = is_certain || directions.len() > 1;
+    let is_back = is_certainly_back || directions_back.len() > 1 || acknowledged >= FEWEST_ACKNOWLEDGED;
+    if is_forth && forth >= fewest && forth > MOSTLY * back {
+        Shown::File
+    } else if is_back && back >= fewest && back > MOSTLY * forth {
+        Shown::Times
+    } else {
+        Shown::Nothing
+    }
 }
 
 /// It acknowledges the last byte of the data.
@@ -124,6 +155,12 @@ fn acknowledges(packet: &Packet, data: &Packet) -> bool {
     let end = data.sequence.wrapping_add(data.payload_length);
     let is_acknowledgement = packet.has(tcp_flags::ACK) && data.payload_length > 0;
     is_acknowledgement && serial_difference(packet.acknowledgement, end) >= 0
+}
+
+/// `last`, of the other side, echoes a later TSval of its sender (RFC 7323 section 3).
+fn is_echoed_before(packet: &Packet, last: &Packet) -> bool {
+    let stamps = packet.timestamp().zip(last.timestamp());
+    last.has(tcp_flags::ACK) && stamps.is_some_and(|(tsval, _)| serial_difference(tsval, last.tsecr) < 0)
 }
 
 /// Positive if `then` was sent after `first` by the clock of their sender, negative if before, 0 if that does not show it.

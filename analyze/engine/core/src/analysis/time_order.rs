@@ -6,17 +6,18 @@
 //! [`MOST_HELD_BYTES`]. What comes too late even for that goes on at once and is counted; inputs that can be read once more are
 //! ([`crate::analysis::parts`]), with the window that they need.
 //!
-//! A clock that was set back is no disorder: [`crate::analysis::set_back`] tells them apart.
+//! A clock that was set back is no disorder: [`crate::analysis::set_back`] tells them apart. Nor are captures that stand one behind
+//! the other: [`crate::analysis::runs`] has them read beside each other.
 //!
 //! Rule: docs/methods.md, "Records out of time order".
 
 use crate::analysis::held::{HeldChunks, Key, LAST, push_record};
-use crate::analysis::set_back::{LastPackets, file_order_is_right};
+use crate::analysis::set_back::{LastPackets, Shown, order_shown};
 use crate::keyed::KeyedMap;
 use crate::read::chunk_source::ChunkSource;
 use crate::read::input_facts::{InputFacts, OutOfTimeOrder};
 use crate::read::read_error::ReadError;
-use crate::read::record::{Chunk, Record};
+use crate::read::record::{Chunk, Record, Stretch};
 
 /// The longest that the source waits for earlier records of one interface. A larger step back is a clock that was set.
 const LONGEST_WINDOW_NS: i64 = 1_000_000_000;
@@ -39,6 +40,12 @@ const PATIENTLY_HELD_BYTES: usize = 4 << 20;
 /// Records behind one that steps back that are looked at to tell disorder from a clock that was set.
 const LOOKED_AHEAD: usize = 256;
 
+/// The same behind one that steps back so far that it is another clock or another capture: other frames may stand between.
+const LOOKED_FAR_AHEAD: usize = 1024;
+
+/// So many such steps are looked at; of a file that has more, each is the clock's.
+const MOST_FAR_STEPS: u32 = 256;
+
 /// A chunk does not grow further to have them.
 const LARGEST_GROWN_BYTES: usize = 8 << 20;
 
@@ -55,6 +62,8 @@ const FEWEST_SHOWING: usize = 3;
 pub enum Patience {
     /// The inputs can be read once more if that was too short.
     Little,
+    /// The same, and parts of them can be read by themselves: where captures were appended nothing more is read.
+    UntilAppended,
     /// They cannot.
     Once,
     /// They were read before: records step back by so much, nanoseconds.
@@ -68,6 +77,8 @@ enum StepBack {
     Jitter,
     /// The clock was set.
     Clock,
+    /// Another capture begins.
+    Appended,
 }
 
 /// The step back that was judged last.
@@ -104,6 +115,12 @@ pub(crate) struct TimeOrder {
     noted: Option<LastPackets>,
     /// Time of the record read last, for records without one.
     last_time_ns: Option<i64>,
+    /// Interfaces were described in the chunk before.
+    had_headers: bool,
+    /// Captures were appended: nothing of this reading counts.
+    given_up: bool,
+    /// Steps back so far that they are no disorder.
+    far_steps: u32,
 }
 
 impl TimeOrder {
@@ -123,6 +140,9 @@ impl TimeOrder {
             epoch: 0,
             noted: None,
             last_time_ns: None,
+            had_headers: false,
+            given_up: false,
+            far_steps: 0,
         }
     }
 
@@ -135,7 +155,7 @@ impl TimeOrder {
             _ if step_ns == 0 => (i64::MAX, LITTLE_HELD_BYTES),
             Patience::ForSteps(_) => (step_ns, MOST_HELD_BYTES),
             Patience::Once => (step_ns.max(LONGEST_WINDOW_NS), MOST_HELD_BYTES),
-            Patience::Little => {
+            Patience::Little | Patience::UntilAppended => {
                 let window_ns = step_ns.saturating_mul(WINDOW_IN_STEPS).clamp(SHORTEST_WINDOW_NS, LONGEST_WINDOW_NS);
                 (window_ns.max(step_ns), MOST_HELD_BYTES)
             }
@@ -147,7 +167,9 @@ impl TimeOrder {
     fn read(&mut self, mut room: Chunk) -> Result<(), ReadError> {
         self.ended = !self.inner.next_chunk(&mut room)?;
         if !self.ended {
+            let has_headers = room.stretch.is_some_and(Stretch::has_headers_within);
             self.take_in(room);
+            self.had_headers = has_headers;
         }
         Ok(())
     }
@@ -181,6 +203,11 @@ impl TimeOrder {
                     StepBack::Disorder => {}
                     StepBack::Jitter => judged.is_jitter = true,
                     StepBack::Clock => self.clock_was_set(&record),
+                    StepBack::Appended => {
+                        self.disorder_of(record.input).appended_left += 1;
+                        self.given_up |= matches!(self.patience, Patience::UntilAppended);
+                        self.clock_was_set(&record);
+                    }
                 }
             }
             let is_late = record.time_ns < self.newest_ns;
@@ -216,23 +243,31 @@ impl TimeOrder {
         let Some(record) = chunk.records.get(index).copied() else { return StepBack::Disorder };
         let own_ns = self.latest_ns.get(&(record.input, record.interface)).copied();
         let back_ns = own_ns.unwrap_or(self.newest_ns).saturating_sub(record.time_ns);
-        if back_ns > LONGEST_WINDOW_NS {
-            return StepBack::Clock;
-        }
         if back_ns <= 0 {
             return StepBack::Disorder;
         }
-        self.look_ahead(chunk, index);
+        let is_far = back_ns > LONGEST_WINDOW_NS;
+        self.far_steps += u32::from(is_far);
+        if self.far_steps > MOST_FAR_STEPS && is_far {
+            return StepBack::Clock;
+        }
+        let has_headers = self.had_headers && index == 0 || chunk.stretch.is_some_and(Stretch::has_headers_within);
+        let looked_ahead = if is_far { LOOKED_FAR_AHEAD } else { LOOKED_AHEAD };
+        self.look_ahead(chunk, index, looked_ahead);
         self.note(chunk, *noted..index);
         *noted = index;
         let behind =
-            chunk.records.iter().skip(index).take(LOOKED_AHEAD).take_while(|next| next.time_ns < self.newest_ns);
+            chunk.records.iter().skip(index).take(looked_ahead).take_while(|next| next.time_ns < self.newest_ns);
         let behind = behind.map(|record| (record, chunk.bytes.as_slice()));
         let fewest = if back_ns <= LONGEST_JITTER_NS { 1 } else { FEWEST_SHOWING };
-        match self.noted.as_ref().is_some_and(|before| file_order_is_right(fewest, before, behind)) {
-            true if back_ns >= SHORTEST_CLOCK_STEP_NS => StepBack::Clock,
-            true => StepBack::Jitter,
-            false => StepBack::Disorder,
+        let shown = self.noted.as_ref().map_or(Shown::Nothing, |before| order_shown(fewest, before, behind));
+        match shown {
+            Shown::Times if is_far => StepBack::Appended,
+            Shown::Nothing if is_far && has_headers => StepBack::Appended,
+            _ if is_far => StepBack::Clock,
+            Shown::File if back_ns >= SHORTEST_CLOCK_STEP_NS => StepBack::Clock,
+            Shown::File => StepBack::Jitter,
+            Shown::Times | Shown::Nothing => StepBack::Disorder,
         }
     }
 
@@ -270,10 +305,9 @@ impl TimeOrder {
     }
 
     /// Makes the chunk longer until enough follows on `index`, or nothing more comes.
-    fn look_ahead(&mut self, chunk: &mut Chunk, index: usize) {
+    fn look_ahead(&mut self, chunk: &mut Chunk, index: usize, records: usize) {
         let mut more = Chunk::default();
-        let is_short =
-            |chunk: &Chunk| chunk.records.len() - index < LOOKED_AHEAD && chunk.bytes.len() < LARGEST_GROWN_BYTES;
+        let is_short = |chunk: &Chunk| chunk.records.len() - index < records && chunk.bytes.len() < LARGEST_GROWN_BYTES;
         while is_short(chunk) && !self.ended && self.error.is_none() {
             match self.inner.next_chunk(&mut more) {
                 Ok(true) => {
@@ -311,6 +345,10 @@ impl ChunkSource for TimeOrder {
             if let Some(error) = self.error.take() {
                 return Err(error);
             }
+            if self.given_up {
+                chunk.clear();
+                return Ok(false);
+            }
             let (settled, least_held) = self.settled();
             self.held.give_out(chunk, settled, least_held);
             if !chunk.records.is_empty() {
@@ -327,8 +365,11 @@ impl ChunkSource for TimeOrder {
     fn inputs(&self) -> Vec<InputFacts> {
         let mut inputs = self.inner.inputs();
         for (facts, disorder) in inputs.iter_mut().zip(&self.disorder) {
-            facts.out_of_time_order = *disorder;
-            facts.clock_steps_back += disorder.clock_steps;
+            let appended = facts.out_of_time_order.appended;
+            facts.out_of_time_order = OutOfTimeOrder { appended, ..*disorder };
+            // Another capture is no step of the clock.
+            facts.clock_steps_back =
+                facts.clock_steps_back.saturating_sub(disorder.appended_left) + disorder.clock_steps;
         }
         inputs
     }

@@ -9,6 +9,7 @@ use std::io::ErrorKind;
 
 use crate::read::chunk_source::{ChunkSource, Input};
 use crate::read::compression::Unpacker;
+use crate::read::foreign::foreign;
 use crate::read::input_facts::InputFacts;
 use crate::read::ledger::Ledger;
 use crate::read::read_error::ReadError;
@@ -32,11 +33,6 @@ const LARGEST_CHUNK_BYTES: usize = 1 << 20;
 const KEPT_BUFFER_BYTES: usize = 8 * CHUNK_BYTES;
 
 const LEAST_ASK_BYTES: usize = 4 << 10;
-
-/// What a tar archive (POSIX.1 ustar, and GNU's) has within its first header.
-const TAR_MAGIC: &[u8] = b"ustar";
-
-const TAR_MAGIC_AT: usize = 257;
 
 /// Kernels copy a file's page several times slower to where, within a page, it comes to lie a little behind its own place:
 /// processors take each load for one of what was just stored, as both have the same low address bits (measured: up to
@@ -113,6 +109,8 @@ pub struct FileSource {
     stretch_bytes: u64,
     /// Those behind it, where an input is read in stretches.
     stretches: VecDeque<Part>,
+    /// So many of the stretches are read for what they declare; their records are left out.
+    heads: usize,
     /// Bytes that the next read asks for: less of a pipe that gives little at a time, for room has to be zeroed.
     ask_bytes: usize,
     /// The most that a read asks for.
@@ -137,6 +135,7 @@ impl FileSource {
             offset: 0,
             stretch_bytes: u64::MAX,
             stretches: VecDeque::new(),
+            heads: 0,
             ask_bytes: CHUNK_BYTES,
             chunk_bytes: CHUNK_BYTES,
             at_end: false,
@@ -154,18 +153,39 @@ impl FileSource {
         Self { stretch_bytes, stretches, ..Self::new(reader, input) }
     }
 
+    /// A source over `run`, a stretch of an input behind others, of which `heads` declare what its records are: they, then the run,
+    /// are what `reader` gives. The first head is the input's beginning.
+    pub(crate) fn of_run(reader: Input, input: u16, heads: &[Part], run: Part) -> Self {
+        let parts = [heads, &[run]].concat();
+        Self { heads: heads.len(), ..Self::of_parts(reader, input, &parts) }
+    }
+
+    /// The number that records carry.
+    pub(crate) fn input(&self) -> u16 {
+        self.input
+    }
+
+    /// Offset in the input of what the next chunk begins with.
+    pub(crate) fn offset(&self) -> u64 {
+        self.offset
+    }
+
     /// What is known of the input by now.
     pub fn facts(&self) -> InputFacts {
         self.ledger.facts()
     }
 
     /// As [`ChunkSource::next_chunk`], with reads of `read_bytes`.
-    pub(super) fn next_chunk_of(&mut self, chunk: &mut Chunk, read_bytes: usize) -> Result<bool, ReadError> {
-        chunk.records.clear();
-        let mut result = if self.finished { Ok(false) } else { self.fill(chunk, read_bytes) };
-        while matches!(result, Ok(false)) && self.jump() {
-            result = self.fill(chunk, read_bytes);
-        }
+    pub(crate) fn next_chunk_of(&mut self, chunk: &mut Chunk, read_bytes: usize) -> Result<bool, ReadError> {
+        let result = loop {
+            chunk.records.clear();
+            let read_bytes = if self.heads > 0 { CHUNK_BYTES } else { read_bytes };
+            match if self.finished { Ok(false) } else { self.fill(chunk, read_bytes) } {
+                Ok(true) if self.heads > 0 => {}
+                Ok(false) if self.jump() => {}
+                result => break result,
+            }
+        };
         if !matches!(result, Ok(true)) {
             self.finished = true;
             self.tail = Vec::new();
@@ -178,6 +198,11 @@ impl FileSource {
     fn jump(&mut self) -> bool {
         let (Some(walk), Some(part)) = (&mut self.walk, self.stretches.pop_front()) else { return false };
         walk.jump(part.frame);
+        if self.heads == 1 {
+            // What is told of heads is told by those who read their records.
+            self.ledger.forget_packets();
+        }
+        self.heads = self.heads.saturating_sub(1);
         self.tail.clear();
         (self.offset, self.stretch_bytes, self.at_end) = (part.offset, part.length, false);
         true
@@ -385,28 +410,6 @@ fn make_room(bytes: &mut Vec<u8>, length: usize) {
     if bytes.len() < length {
         bytes.resize(length, 0);
     }
-}
-
-/// What bytes are that are not a capture, as far as their start tells.
-fn foreign(head: &[u8]) -> String {
-    let start = head.get(..compression::MAGIC_BYTES).unwrap_or(head);
-    let name = match head {
-        [] => return "the file is empty: a capture has at least a file header".to_owned(),
-        [b'P', b'K', 3, 4, ..] => "a zip archive: unpack it first",
-        [0x1f, 0x8b, _, ..] => "a capture that is compressed twice: unpack it once",
-        _ if head.get(TAR_MAGIC_AT..).is_some_and(|rest| rest.starts_with(TAR_MAGIC)) => {
-            "a tar archive: unpack it first"
-        }
-        [b'G', b'M', b'B', b'U', ..] | [b'R', b'T', b'S', b'S', ..] => {
-            "a Network Monitor capture, which is not read: convert it with editcap"
-        }
-        [b'X', b'C', b'P', 0, ..] => "a NetXRay capture, which is not read: convert it with editcap",
-        _ if start.iter().all(u8::is_ascii) && start.iter().any(u8::is_ascii_graphic) => {
-            "text, not a capture (pcap, pcapng or snoop)"
-        }
-        _ => "not a capture: none of the formats pcap, pcapng and snoop starts like this",
-    };
-    name.to_owned()
 }
 
 impl ChunkSource for FileSource {

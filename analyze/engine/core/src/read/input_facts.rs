@@ -22,6 +22,10 @@ pub struct OutOfTimeOrder {
     pub left: u64,
     /// Steps back of the clock of up to a second.
     pub clock_steps: u64,
+    /// Captures that stand behind another one in the file and overlap it in time: read beside each other.
+    pub appended: u64,
+    /// Those that were read one behind the other all the same.
+    pub appended_left: u64,
 }
 
 /// What reading learnt of one input, apart from its packets.
@@ -72,6 +76,36 @@ pub struct InputFacts {
 }
 
 impl InputFacts {
+    /// Adds what another reader learnt of a later part of the same input.
+    pub(crate) fn join(&mut self, part: Self) {
+        let sum = |one: Option<u64>, other: Option<u64>| match (one, other) {
+            (None, None) => None,
+            _ => Some(one.unwrap_or(0).saturating_add(other.unwrap_or(0))),
+        };
+        let new_ones = part.link_types.into_iter().filter(|new| !self.link_types.contains(new)).collect::<Vec<_>>();
+        self.link_types.extend(new_ones);
+        self.time_resolution_s = self.time_resolution_s.min(part.time_resolution_s);
+        self.packets += part.packets;
+        self.captured_bytes += part.captured_bytes;
+        self.wire_bytes += part.wire_bytes;
+        self.start_ns = self.start_ns.into_iter().chain(part.start_ns).min();
+        self.end_ns = self.end_ns.max(part.end_ns);
+        self.snap_length = self.snap_length.zip(part.snap_length).map(|(one, other)| one.max(other));
+        self.dropped_by_kernel = sum(self.dropped_by_kernel, part.dropped_by_kernel);
+        self.dropped_by_interface = sum(self.dropped_by_interface, part.dropped_by_interface);
+        self.packets_without_time += part.packets_without_time;
+        self.clock_steps_back += part.clock_steps_back;
+        self.tls_key_log.extend(part.tls_key_log);
+        for (kind, count) in part.unknown_blocks {
+            match self.unknown_blocks.iter_mut().find(|(known, _)| *known == kind) {
+                Some((_, known)) => *known += count,
+                None => self.unknown_blocks.push((kind, count)),
+            }
+        }
+        self.damage.extend(part.damage);
+        self.out_of_time_order.appended += 1;
+    }
+
     /// No frame has a time: where all have the same, or 0, nobody has looked at a clock.
     pub fn is_timeless(&self) -> bool {
         let timed = self.packets - self.packets_without_time;

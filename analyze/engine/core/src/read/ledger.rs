@@ -51,6 +51,14 @@ impl Ledger {
         facts
     }
 
+    /// Forgets what was read so far, but for what interfaces declare.
+    pub fn forget_packets(&mut self) {
+        let Self { facts, headers, .. } = std::mem::take(self);
+        let InputFacts { format, link_types, time_resolution_s, snap_length, .. } = facts;
+        self.facts = InputFacts { format, link_types, time_resolution_s, snap_length, ..InputFacts::default() };
+        self.headers = headers;
+    }
+
     /// Notes a stretch that could not be used. Neighbours with the same complaint become one.
     pub fn damage(&mut self, offset: u64, skipped_bytes: u64, what: &str) {
         if let Some(last) = self.facts.damage.last_mut()

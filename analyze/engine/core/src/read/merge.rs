@@ -77,14 +77,15 @@ pub struct MergedSource {
 impl MergedSource {
     /// A source over several inputs, see [`open`].
     pub fn new(readers: Vec<Input>) -> Self {
-        let lane = |(reader, input)| Lane {
-            source: FileSource::new(reader, input),
-            chunk: Chunk::default(),
-            next: 0,
-            reached_ns: i64::MIN,
-        };
-        let lanes = readers.into_iter().zip(0..=u16::MAX).map(lane).collect();
-        Self { lanes, started: false, waiting: VecDeque::new(), running: BinaryHeap::new(), errors: VecDeque::new() }
+        Self::of_sources(readers.into_iter().zip(0..=u16::MAX).map(|(reader, input)| FileSource::new(reader, input)))
+    }
+
+    /// The same over sources, of which several may be parts of one input.
+    pub(crate) fn of_sources(sources: impl Iterator<Item = FileSource>) -> Self {
+        let lane = |source| Lane { source, chunk: Chunk::default(), next: 0, reached_ns: i64::MIN };
+        let lanes: Vec<Lane> = sources.map(lane).collect();
+        let (waiting, running, errors) = (VecDeque::new(), BinaryHeap::new(), VecDeque::new());
+        Self { lanes, started: false, waiting, running, errors }
     }
 
     /// Reads the start of every input.
@@ -198,7 +199,14 @@ impl ChunkSource for MergedSource {
     }
 
     fn inputs(&self) -> Vec<InputFacts> {
-        self.lanes.iter().map(|lane| lane.source.facts()).collect()
+        let mut inputs: Vec<InputFacts> = Vec::new();
+        for lane in &self.lanes {
+            match inputs.get_mut(usize::from(lane.source.input())) {
+                Some(facts) => facts.join(lane.source.facts()),
+                None => inputs.push(lane.source.facts()),
+            }
+        }
+        inputs
     }
 
     fn key_log_bytes(&self) -> usize {

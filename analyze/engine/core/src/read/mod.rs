@@ -9,7 +9,8 @@
 //!     records    pcap, snoop, ERF: fixed record headers; finds its way again after damage
 //!     pcapng     blocks with a trailer
 //!   ledger       what was learnt of the input: counts, times, damage
-//! chunk_source   the contract of merge and file_source
+//!   foreign      what a file is that is not a capture
+//! chunk_source   the contract of merge and file_source (reopen: inputs opened once more, or parts of them)
 //! record, input_facts, read_error   what reading hands on, learns, and fails with (endian: byte order of numbers)
 //! ```
 
@@ -18,6 +19,7 @@ pub mod chunk_source;
 pub(crate) mod compression;
 pub(crate) mod endian;
 pub(crate) mod file_source;
+mod foreign;
 pub(crate) mod gzip;
 pub mod input_facts;
 pub(crate) mod ledger;
@@ -27,6 +29,7 @@ pub mod pcapng;
 pub mod read_error;
 pub mod record;
 pub mod records;
+pub mod reopen;
 pub(crate) mod same_point;
 pub mod unpack;
 pub(crate) mod walk;
@@ -40,4 +43,5 @@ pub use crate::read::input_facts::{Damage, InputFacts};
 pub use crate::read::merge::{MergedSource, open};
 pub use crate::read::read_error::ReadError;
 pub use crate::read::record::{Chunk, Record, Stretch};
+pub use crate::read::reopen::Reopen;
 pub use crate::read::same_point::{Overlap, shared_frames};

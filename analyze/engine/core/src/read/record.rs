@@ -50,6 +50,13 @@ pub struct Stretch {
     pub has_headers: bool,
 }
 
+impl Stretch {
+    /// The same, and it is not the input's beginning.
+    pub(crate) fn has_headers_within(self) -> bool {
+        self.has_headers && self.offset > 0
+    }
+}
+
 impl Chunk {
     /// Empties the chunk, keeping its allocations.
     pub fn clear(&mut self) {

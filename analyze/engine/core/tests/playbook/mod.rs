@@ -16,11 +16,13 @@
 pub(crate) use crate::captures;
 pub mod gaps;
 pub mod hostile;
+pub mod in_parts;
 pub mod invariants;
 pub mod modelled;
 pub mod segment;
 pub mod two_points;
 
+pub use in_parts::InParts;
 pub use segment::*;
 
 use captures::{Frame, Slow, plain_pcap};

@@ -83,6 +83,8 @@ fn completeness(input: &InputSummary, facts: &InputFacts, visitor: &mut impl Vis
     visitor.integer(key!("records"), Some(disorder.records));
     visitor.exact_seconds(key!("largest_step_s"), (disorder.records > 0).then_some(disorder.largest_step_ns));
     visitor.integer(key!("left"), Some(disorder.left));
+    visitor.integer(key!("appended", IfSet), Some(disorder.appended));
+    visitor.integer(key!("appended_left", IfSet), Some(disorder.appended_left));
     visitor.end();
     visitor.object(key!("capture"), true);
     visitor.integer(key!("dropped_by_kernel"), facts.dropped_by_kernel);

@@ -75,6 +75,13 @@ pub(super) const INPUTS: Section = Section {
         field("out_of_time_order.records", "those put in order of time"),
         field("out_of_time_order.largest_step_s", "the largest step back").null("if there was none"),
         field("out_of_time_order.left", "those that came too late for that"),
+        field("out_of_time_order.appended", "captures behind another one in the file that overlap it, read in order of time")
+            .left_out("if 0"),
+        field(
+            "out_of_time_order.appended_left",
+            "those of them that were read one behind the other, for parts of the file cannot be read by themselves",
+        )
+        .left_out("if 0"),
         field("capture", "how complete the capture is:"),
         field("capture.dropped_by_kernel, capture.dropped_by_interface", "packets, as the file reports")
             .null("if it does not"),

@@ -253,6 +253,8 @@ fn secrets<E: Endian>(block: Block<'_>, ledger: &mut Ledger) {
 impl Walk for PcapngWalk {
     fn jump(&mut self, frame: u32) {
         (self.frame, self.lost) = (frame.wrapping_sub(1), None);
+        (self.drops, self.dropped_before_packets) = (Drops::default(), None);
+        self.interfaces.iter_mut().for_each(|interface| interface.drops = Drops::default());
     }
 
     fn walk(&mut self, window: Window<'_>, records: &mut Vec<Record>, ledger: &mut Ledger) -> Walked {
