@@ -4,6 +4,8 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := test
 MAKEFLAGS += --no-print-directory
 export PATH := $(HOME)/.cargo/bin:$(PATH)
+# Else each worker of the tests compiles all of them again.
+unexport PYTHONDONTWRITEBYTECODE
 
 # The first Python of 3.11 or newer; override with `make PYTHON=...`.
 PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.13 python3.14; do \
@@ -43,7 +45,7 @@ RUST_SOURCES := $(shell find analyze/engine -name '*.rs' -not -path '*/fuzz/*' -
 
 export PYTHON PROFILE
 
-.PHONY: corpus help queue-bench elasticmq setup demo test install lint format types test-rust test-python test-python-side-by-side test-python-alone test-long quick fuzz fuzz-build bench instructions budget net net-freeze discovery accuracy docs docs-write \
+.PHONY: corpus help queue-bench elasticmq setup demo test install lint format types test-rust test-python test-python-side-by-side test-python-alone tests-compiled test-long quick fuzz fuzz-build bench instructions budget net net-freeze discovery accuracy docs docs-write \
     providers-demo swarm-demo all-installed picture wheel deb audit sbom lock check-tools system-demo system-test clean
 
 help: ## list the targets
@@ -71,7 +73,7 @@ swarm-demo: $(STAMPS)/system-test all-installed ## BitTorrent with an object sto
 
 # Compilers and checkers two at a time: each has stretches on one processor alone. Tests keep time, and come after them.
 test: $(STAMPS)/system-test all-installed ## set up, then all checks and tests
-	@status=0; $(MAKE) --keep-going -j2 -Otarget lint types test-rust budget fuzz-build || status=1; \
+	@status=0; $(MAKE) --keep-going -j2 -Otarget lint types test-rust budget fuzz-build tests-compiled || status=1; \
 	    $(MAKE) --keep-going test-python fuzz || status=1; exit $$status
 	@echo '== all checks and tests passed'
 
@@ -118,6 +120,10 @@ test-python-side-by-side: $(STAMPS)/install-dev
 test-python-alone: $(STAMPS)/install-dev
 	@$(RUN_TESTS) -m "(root and not untimed or alone) and not long" \
 	    $$(grep -rlE 'mark\.(root|alone)' tests --include='test_*.py')
+
+# Once, so that workers find them compiled.
+tests-compiled: $(STAMPS)/install-dev
+	@$(BIN)/pytest --collect-only --quiet --quiet
 
 quick: $(STAMPS)/install-dev ## lint, types, Rust tests, and short Python tests without namespaces, servers, browsers
 	@$(MAKE) --keep-going lint types test-rust
