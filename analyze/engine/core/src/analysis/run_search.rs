@@ -27,7 +27,7 @@ pub(super) struct AppendedCapture {
 const CLOCK_STEP_NS: i64 = 1_000_000_000;
 
 /// A sample is looked at in so many bytes of a file, ...
-const SAMPLE_EVERY_BYTES: u64 = 4 << 20;
+const SAMPLE_EVERY_BYTES: u64 = 1 << 20;
 
 /// ... of at most so many samples, ...
 const MOST_SAMPLES: u64 = 32;
