@@ -251,8 +251,8 @@ $(VENV)/bin/python:
 	@$(PYTHON) -m venv $(VENV)
 
 $(STAMPS)/install: pyproject.toml $(RUST_SOURCES) | $(STAMPS)/check-tools $(VENV)/bin/python
-	@echo 'Building vmtrace and installing it with its dependencies into $(VENV): pip install -e .[reports]'
-	@$(BIN)/pip install --quiet --disable-pip-version-check --config-settings build-args=--profile=$(PROFILE) -e '.[reports]'
+	@echo 'Building vmtrace and installing it with its dependencies into $(VENV): pip install -e .[reports,stores]'
+	@$(BIN)/pip install --quiet --disable-pip-version-check --config-settings build-args=--profile=$(PROFILE) -e '.[reports,stores]'
 	@touch $@
 
 $(STAMPS)/install-dev: pyproject.toml tools/locked.txt $(RUST_SOURCES) | $(STAMPS)/check-tools $(VENV)/bin/python

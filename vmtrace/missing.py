@@ -15,8 +15,8 @@ _PACKAGES = {"dns": "dnspython", "hdrh": "hdrhistogram", "rich_argparse": "rich-
 """What is installed for a library of another name."""
 REPORTS = ("scipy",)
 """What reports on runs need beyond captures."""
-_WHOLE_EXTRA = "reports"
-"""Who lacks one of its packages is told to install all of them."""
+_WHOLE_EXTRAS = ("tables", "pages", "reports")
+"""Who lacks one of its packages is told to install all of the first that has it."""
 
 
 def line_of(error: ModuleNotFoundError) -> str | None:
@@ -45,7 +45,7 @@ def _requirements(package: str) -> list[str]:
         lines = requires("vmtrace") or []
     except PackageNotFoundError:
         return [package]
-    whole = [line for line in lines if f"extra == '{_WHOLE_EXTRA}'" in line.replace('"', "'")]
     own = [line for line in lines if re.match(rf"{re.escape(package)}(?![\w.-])", line, re.IGNORECASE)]
-    found = whole if any(line in whole for line in own) else own[:1]
+    extras = ([line for line in lines if f"extra == '{extra}'" in line.replace('"', "'")] for extra in _WHOLE_EXTRAS)
+    found = next((whole for whole in extras if any(line in whole for line in own)), own[:1])
     return [line.partition(";")[0].strip() for line in found] or [package]

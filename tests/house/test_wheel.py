@@ -44,12 +44,14 @@ def build_path() -> str:
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, float]:
-    """An environment with the wheel, made with nothing else in reach; and when its installation began."""
+    """An environment with the wheel and what pages need, nothing else in reach; and when its installation began."""
     folder = tmp_path_factory.mktemp("machine")
     subprocess.run([sys.executable, "-m", "venv", str(folder / ".venv")], check=True, timeout=300)
     (folder / "samples").symlink_to(ROOT / "samples")
     began_s = time.monotonic()
-    done = run(folder, ".venv/bin/python", "-m", "pip", "install", "--quiet", "--only-binary", ":all:", str(wheel))
+    done = run(
+        folder, ".venv/bin/python", "-m", "pip", "install", "--quiet", "--only-binary", ":all:", f"{wheel}[pages]"
+    )
     if "ConnectionError" in done.stderr or "Max retries exceeded" in done.stderr:
         pytest.skip("there is no package registry for what the wheel needs")
     assert done.returncode == 0, done.stderr
@@ -108,7 +110,7 @@ def test_what_captures_do_not_need_is_named_with_the_line_that_installs_it(insta
     assert done.returncode == 1
     assert re.fullmatch(
         r"vmtrace: cannot make figures: the Python package matplotlib is not installed: "
-        r"\S+ -m pip install 'scipy>=[\d.]+' 'matplotlib>=[\d.]+'\n",
+        r"\S+ -m pip install 'scipy>=[\d.]+' 'matplotlib>=[\d.]+'( '\w+>=[\d.]+')+\n",
         done.stderr,
     ), done.stderr
     assert (installed[0] / "out.json").stat().st_size > 1000, "the other outputs are made"

@@ -105,9 +105,34 @@ def test_what_is_missing_is_one_line_with_its_remedy(library: str, command: str,
     assert "defect" not in done.stderr
 
 
-def test_the_line_names_what_the_metadata_asks_for_and_an_extra_as_a_whole() -> None:
+BASE = ("numpy", "pyarrow", "pandas", "jinja2", "dns", "hdrh", "obstore", "scipy", "matplotlib")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "analyze samples/tls13.pcap",
+        "analyze samples/tls13.pcap --json - --fail-if retransmission_rate>1",
+        "analyze samples/tls13.pcap --connection 1",
+        "annotate samples/tls13.pcap --write annotated.pcapng",
+        "index samples/tls13.pcap --out index",
+        "fields",
+        "storage run --help",
+        "--version",
+    ],
+)
+def test_captures_are_answered_by_what_is_installed_at_least(command: str, place: Path) -> None:
+    done = vmtrace_without(",".join(BASE), command.split(), place)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout or "annotate" in command
+
+
+def test_the_line_names_what_the_metadata_asks_for_and_an_extra_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    assert all(f"'{wanted}'" in line_for("scipy") for wanted in extras["reports"])
+    lines = [f"{wanted} ; extra == '{extra}'" for extra, some in extras.items() for wanted in some]
+    monkeypatch.setattr("vmtrace.missing.requires", lambda _: lines)
+    for library, extra in (("scipy", "reports"), ("numpy", "tables"), ("pyarrow", "tables"), ("jinja2", "pages")):
+        assert re.findall(r"'([^']+)'", line_for(library)) == extras[extra]
     assert line_for("dns").startswith("the Python package dnspython is not installed: ")
     assert line_for("dns").endswith("-m pip install 'dnspython>=2.6'")
     assert line_for("nosuchlibrary").endswith("-m pip install nosuchlibrary")
