@@ -33,6 +33,8 @@ AZURITE ?= azurite@3.35.0
 # What net is given, e.g. NET="--keep build/net".
 NET ?=
 ELASTICMQ_JARS := build/elasticmq/elasticmq-server_3-1.7.1.jar
+# What mutants are made of.
+MUTANTS ?= sender/wire/handshake.py receiver/admission.py
 # What the bench is given, e.g. BENCH="--quick" or BENCH="--packets 1000000".
 BENCH ?=
 
@@ -46,7 +48,7 @@ RUST_SOURCES := $(shell find analyze/engine -name '*.rs' -not -path '*/fuzz/*' -
 export PYTHON PROFILE
 
 .PHONY: corpus help queue-bench elasticmq setup demo test install lint format types test-rust test-python test-python-side-by-side test-python-alone tests-compiled test-long quick fuzz fuzz-build bench instructions budget net net-freeze discovery accuracy docs docs-write \
-    providers-demo swarm-demo all-installed picture wheel deb audit sbom lock check-tools system-demo system-test clean
+    providers-demo swarm-demo all-installed picture wheel deb audit sbom lock mutants check-tools system-demo system-test clean
 
 help: ## list the targets
 	@echo 'make          what CI does: the same as make test'
@@ -221,6 +223,9 @@ lock: ## tools/locked.txt anew: the newest versions that fit, with hashes (needs
 	@{ sed -n '/^#/p;/^#/!q' tools/locked.txt; uv pip compile --quiet --generate-hashes --universal --python-version 3.11 --extra dev \
 	    --no-header --no-annotate --no-emit-index-url pyproject.toml; } > build/locked.txt
 	@mv build/locked.txt tools/locked.txt
+
+mutants: $(STAMPS)/install-dev ## changes files in one place each and runs their tests (MUTANTS="sender/wire/keys.py")
+	@$(BIN)/python -m tools.mutants --most 25 $(MUTANTS)
 
 deb: wheel ## a Debian package in build/wheels, for this machine's Python
 	@packaging/debian/build "$$(ls $(WHEELS)/vmtrace-*.whl | tail -n 1)" $(WHEELS)

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -51,6 +53,45 @@ def test_the_right_key_forgets_wrong_ones() -> None:
     for _ in range(5):
         admission.wrong_key("a", 0)
         admission.right_key("a")
+    assert admission.admit("a", 0)
+
+
+def test_each_connection_that_is_settled_makes_room_for_one() -> None:
+    admission = Admission(LIMITS)
+    for _ in range(3):
+        admission.admit("a", 0)
+    admission.settled("a")
+    assert [admission.admit("a", 5) for _ in range(2)] == [True, False]
+    for _ in range(3):
+        admission.settled("a")
+    assert [admission.admit("a", 9) for _ in range(4)] == [True, True, True, False]
+
+
+def test_after_a_pause_wrong_keys_are_counted_anew() -> None:
+    admission = Admission(LIMITS)
+    for _ in range(2):
+        admission.wrong_key("a", 0)
+    admission.wrong_key("a", 10)
+    assert admission.admit("a", 10)
+
+
+def test_origins_with_the_key_are_the_last_so_many() -> None:
+    admission = Admission(replace(LIMITS, proven_origins=2))
+    assert not admission.has_proved("a")
+    for origin in ("a", "b", "a", "c"):
+        admission.right_key(origin)
+    assert [admission.has_proved(origin) for origin in "abc"] == [True, False, True]
+
+
+def test_as_many_origins_are_remembered_as_may_be() -> None:
+    admission = Admission(LIMITS)
+    for _ in range(2):
+        admission.wrong_key("a", 0)
+    for origin in "bc":
+        admission.admit(origin, 0)
+    assert not admission.admit("a", 0)
+    for origin in "def":
+        admission.admit(origin, 0)
     assert admission.admit("a", 0)
 
 

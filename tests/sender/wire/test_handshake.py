@@ -131,3 +131,16 @@ def test_every_refusal_has_its_error(status: int, kind: type[WireError]) -> None
     hello = hs.new_hello()
     with pytest.raises(kind):
         hs.check_accept(KEY, hello, hs.new_auth(KEY, hello, hs.CONTROL), hs.new_refusal(status), "it")
+
+
+def test_the_bytes_on_the_wire_are_those_of_version_2() -> None:
+    """Both ends of one build would agree on any others; those of two builds would not."""
+    hello, subject = hs.new_hello(), bytes(range(32))
+    assert (hello[:16], len(hello)) == (b"VMTRACE\0\0\2" + bytes(6), 48)
+    for kind, number in ((hs.CONTROL, 1), (hs.DATA, 2)):
+        auth = hs.new_auth(KEY, hello, kind, subject)
+        assert auth[:16] == b"VMTRACE\0\0\2" + bytes([number]) + bytes(5)
+        assert (auth[48:80], len(auth)) == (subject, 112)
+    accept = hs.new_accept(KEY, hello, hs.new_auth(KEY, hello, hs.CONTROL))
+    assert (accept[:8], len(accept)) == (b"VMTA\0\2\0\0", 40)
+    assert hs.new_refusal(hs.REFUSED_BUSY) == b"VMTA\3\2\0\0" + bytes(32)

@@ -1,3 +1,4 @@
+import hmac
 from pathlib import Path
 
 import pytest
@@ -56,3 +57,19 @@ def test_any_text_is_a_key_or_refused_without_showing_it(text: str) -> None:
 @given(st.lists(st.binary(max_size=8), max_size=4), st.lists(st.binary(max_size=8), max_size=4))
 def test_no_two_contexts_give_the_same_key(one: list[bytes], other: list[bytes]) -> None:
     assert (derive(b"k", b"l", *one) == derive(b"k", b"l", *other)) == (one == other)
+
+
+def test_a_key_is_derived_of_parts_with_four_bytes_of_length() -> None:
+    """As another build derives it."""
+    message = b"\0\0\0\5label\0\0\0\2ab\0\0\0\0"
+    assert derive(bytes(32), b"label", b"ab", b"") == hmac.digest(bytes(32), message, "sha256")
+
+
+def test_who_alone_can_read_the_key_is_not_warned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "key"
+    write_new_key(path)
+    load_key(str(path))
+    assert capsys.readouterr().err == ""
+    path.chmod(0o640)
+    load_key(str(path))
+    assert "others may read this key" in capsys.readouterr().err
