@@ -26,7 +26,6 @@ def test_without_the_right_to_capture_the_run_goes_on(tmp_path: Path, monkeypatc
 
 
 @pytest.mark.root
-@pytest.mark.untimed
 @pytest.mark.skipif(os.geteuid() != 0, reason="recording packets needs root")
 def test_transfers_are_recorded_and_the_control_connection_is_not(tmp_path: Path) -> None:
     with receiver(tmp_path, capture=True, host_counters=True) as there, leaves_nothing(tmp_path):
