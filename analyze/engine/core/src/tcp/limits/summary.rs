@@ -61,6 +61,8 @@ pub struct LimitsSummary {
     pub sack_offered: [bool; 2],
     /// What was delivered when, until limits that connections share are found.
     pub delivered: Option<Box<DeliveredSeries>>,
+    /// What was delivered kept to this rate all the time, bits/s of payload.
+    pub steady_bps: Option<f64>,
     /// Losses came late, or all at once without a queue: a policer may have dropped what was lost.
     pub policed_losses: bool,
     /// Time after which a host ran again, each time, nanoseconds; none without a rhythm.

@@ -6,7 +6,7 @@
 //! series           delivered, lost, measured by bin     peaks            the most within 1, 10, 100 ms
 //! spacing          time between data packets            packet_trains    what a path carries where no queue stands
 //! syn_series       connections opened each second        ack_trains       the same by trains of a few acknowledgements
-//! delivered        what stays of a series when its direction is over
+//! delivered        what stays of a series when its direction is over (steady: a rate that was set)
 //! ```
 
 pub mod ack_trains;
@@ -17,4 +17,5 @@ pub mod peaks;
 pub mod rates;
 pub mod series;
 pub mod spacing;
+pub(crate) mod steady;
 pub mod syn_series;

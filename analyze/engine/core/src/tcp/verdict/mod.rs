@@ -8,7 +8,6 @@
 //! decide     which factor, which share, the runner-up, the confidence
 //! savings    how much shorter the transfer would have been without a factor
 //! sentence   in one sentence
-//! steady     a rate that was set
 //! shared     a limit that the connection shares with others
 //! evidence   the frames
 //! requests   which part of the time of requests dominates, in a sentence
@@ -27,7 +26,6 @@ pub(crate) mod requests;
 pub(crate) mod savings;
 pub(crate) mod sentence;
 pub(crate) mod shared;
-pub(crate) mod steady;
 pub(crate) mod what_if;
 pub(crate) mod words;
 

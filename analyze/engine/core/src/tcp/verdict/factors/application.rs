@@ -9,7 +9,6 @@ use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::doubts;
 use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Instead, Labels, Next, Remedy, Tally};
-use crate::tcp::verdict::steady::steady_bps;
 use crate::tcp::verdict::words::rate;
 
 /// What would help, also against a peer that asks for piece after piece.
@@ -37,7 +36,9 @@ pub const RULE: FactorRule = FactorRule {
 };
 
 fn because(case: &Case, tally: &Tally) -> String {
-    let set = steady_bps(case)
+    let set = case
+        .limits
+        .steady_bps
         .map_or_else(String::new, |bps| format!(", which gave a steady {}, as if that was set", rate(bps)));
     format!(
         "The sending application did not supply data fast enough: the connection waited {} for it{set}",

@@ -3,8 +3,8 @@
 //!
 //! Rule: docs/verdict.md, "A steady rate".
 
+use crate::tcp::rates::delivered::DeliveredSeries;
 use crate::tcp::rates::series::Series;
-use crate::tcp::verdict::case::Case;
 
 /// Of the transfer, the first and the last part are left out: slow start, a burst that is allowed, the end.
 const FIRST_PART: f64 = 0.1;
@@ -14,7 +14,7 @@ const LAST_PART: f64 = 0.05;
 /// Bins that tell, at least, and pauses as long as the longest that would fit.
 const FEWEST_BINS: usize = 40;
 
-const FEWEST_PAUSES: f64 = 8.0;
+const FEWEST_PAUSES: f64 = 4.0;
 
 /// How far it may stray, in what the longest pause would have delivered; bins cut off as much as one or two of them.
 const STRAYS: f64 = 1.3;
@@ -22,8 +22,7 @@ const STRAYS: f64 = 1.3;
 const CUT_BINS: f64 = 2.0;
 
 /// Payload, bits/s; none where it is not steady.
-pub(crate) fn steady_bps(case: &Case) -> Option<f64> {
-    let delivered = case.limits.delivered.as_deref()?;
+pub(crate) fn steady_bps(delivered: &DeliveredSeries) -> Option<f64> {
     steady_bytes_s(&delivered.series).map(|bytes_s| bytes_s * 8.0 / delivered.overhead.max(1.0))
 }
 
