@@ -7,9 +7,11 @@ use crate::tcp::limits::even_losses::come_after_few;
 use crate::tcp::limits::late_losses::came_late;
 use crate::tcp::limits::losses_at_once::came_at_once;
 use crate::tcp::limits::runs::Run;
+use crate::tcp::limits::summary::LimitsSummary;
 use crate::tcp::loss::reductions::Reductions;
 use crate::tcp::rates::delivered::DeliveredSeries;
 use crate::tcp::rates::series::{Bin, Series};
+use crate::tcp::rates::steady::steady_bps;
 use crate::tcp::token_bucket::bucket::{Delivered, Kind, Terms, TokenBucket};
 use crate::tcp::token_bucket::{self, Found};
 
@@ -87,9 +89,12 @@ impl<'a> OverTime<'a> {
         })
     }
 
-    /// What is kept of it; none if that is too little.
-    pub(super) fn kept(&self) -> Option<DeliveredSeries> {
-        DeliveredSeries::of(self.series, self.count(), self.segment_bytes, self.overhead, self.beside_sender)
+    /// What is kept of it, if that is enough, and the rate if that was steady.
+    pub(super) fn keep(&self, limits: &mut LimitsSummary) {
+        let kept =
+            DeliveredSeries::of(self.series, self.count(), self.segment_bytes, self.overhead, self.beside_sender);
+        limits.steady_bps = kept.as_ref().and_then(steady_bps);
+        limits.delivered = kept.map(Box::new);
     }
 
     /// Nothing was lost while the transfer was fast, and much when it was slow.

@@ -16,7 +16,6 @@ use crate::tcp::limits::second_stage::{self, Facts, reassign};
 use crate::tcp::limits::summary::LimitsSummary;
 use crate::tcp::loss::ip_id::numbers_connections_apart;
 use crate::tcp::rates::series::Series;
-use crate::tcp::rates::steady::steady_bps;
 use crate::tcp::rtt::covering::WithoutStalls;
 use crate::tcp::stats::compact::Measured;
 use crate::tcp::summary::over_time::{HeldRate, OverTime};
@@ -174,8 +173,7 @@ pub(super) fn summarise(
     let over_time = over_time(&series, direction, context);
     limits.policed_losses =
         direction.loss.retransmitted > 0 && (over_time.losses_came_late() || over_time.losses_came_at_once());
-    limits.delivered = over_time.kept().map(Box::new);
-    limits.steady_bps = limits.delivered.as_deref().and_then(steady_bps);
+    over_time.keep(limits);
     let after_few = over_time.losses_come_after_few(&limits.reductions);
     let is_its_rate = |held: &HeldRate| !(after_few && held.is_policer());
     let held = over_time.held_rate(direction, &limits.runs).filter(is_its_rate);
