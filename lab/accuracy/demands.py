@@ -70,6 +70,7 @@ def hidden_tails(rows: Iterable[PacketFate]) -> int:
 
     To the receiver they look like data that was sent late: no gap in sequence numbers, none in identifications. An
     opening that was repeated has no round trip, which leaves open where the capture was made, and so what numbers tell.
+    While a hole is open below, a missing number may be that of its repeat, which got lost, too.
     """
     rows = list(rows)
     opened = Counter(_client(row) for row in rows if row.flags & FLAG_SYN)
@@ -87,8 +88,12 @@ def hidden_tails(rows: Iterable[PacketFate]) -> int:
             sent_end[connection] = end
         if not row.lost:
             arrived.append(row)
-    hidden = [row for row in repeats if not row.lost and (not row.ip_id or opened[_client(row)] > _OPENING)]
-    return sum(_looks_new(repeat, arrived) for repeat in hidden)
+    return sum(
+        _looks_new(repeat, arrived)
+        and (not repeat.ip_id or opened[_client(repeat)] > _OPENING or _leaves_hole_below(repeat, rows))
+        for repeat in repeats
+        if not repeat.lost
+    )
 
 
 def _client(row: PacketFate) -> int:
@@ -103,6 +108,19 @@ def _looks_new(repeat: PacketFate, arrived: Iterable[PacketFate]) -> bool:
         and _before(repeat.seq, row.seq + row.payload_bytes)
         for row in arrived
     )
+
+
+def _leaves_hole_below(repeat: PacketFate, rows: Iterable[PacketFate]) -> bool:
+    """Whether data right below what arrived last is among what had not arrived when the repeat came."""
+    ports = (repeat.source_port, repeat.destination_port)
+    below = [
+        row
+        for row in rows
+        if (row.source_port, row.destination_port) == ports and row.payload_bytes and _before(row.seq, repeat.seq)
+    ]
+    arrived = [row for row in below if not row.lost and row.time_out_ns < repeat.time_out_ns]
+    highest = max((row.seq for row in arrived), key=lambda seq: (seq - repeat.seq) % 2**32, default=repeat.seq)
+    return bool({row.seq for row in below if _before(row.seq, highest)} - {row.seq for row in arrived})
 
 
 def _before(one: int, other: int) -> bool:

@@ -33,6 +33,12 @@ def test_with_an_opening_that_was_repeated_identifications_do_not_show_it() -> N
     assert hidden_tails([*syns[1:], *tail]) == 0
 
 
+def test_while_a_hole_is_open_below_identifications_do_not_show_it() -> None:
+    hole, tail = fate(0, 0, arrives_ms=None), [fate(1, 100), fate(2, 200, arrives_ms=None), fate(300, 200)]
+    assert hidden_tails([hole, *tail]) == 1
+    assert hidden_tails([replace(hole, fate="delivered", time_out_ns=1), *tail]) == 0
+
+
 def test_a_repeat_below_what_had_arrived_fills_a_hole_that_shows() -> None:
     assert hidden_tails(ipv6(fate(0, 0, arrives_ms=None), fate(1, 100), fate(300, 0))) == 0
 
