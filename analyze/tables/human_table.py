@@ -7,6 +7,7 @@ that comes from a capture goes through `printable`, because names in it may hold
 import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from vmtrace.analyze.findings.connection_order import NOTABLE, ordered
@@ -157,7 +158,8 @@ def show(trace: "Trace", console: "Console", *, limit: int, sort: str = NOTABLE)
     total = len(trace)
     console.print()
     for line in answer_lines(trace.findings, trace.header(), total):
-        console.print(Text(line))
+        # Wrapped here: Rich leaves the blank at which it wraps.
+        console.print(Text(fill(line, console.width, break_on_hyphens=False)), soft_wrap=True)
     dashes: list[str] = []
     if total:
         console.print()

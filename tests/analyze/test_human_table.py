@@ -232,6 +232,14 @@ def test_the_cause_stays_on_a_narrow_terminal(transfer: Any, width: int) -> None
     assert len(rows[0].rstrip()) <= width
 
 
+def test_findings_wrap_within_the_width_and_leave_no_blank_at_a_line_s_end(transfer: Any) -> None:
+    lines = summary_text(read(transfer.bytes()), limit=1, width=60).splitlines()
+    first = next(at for at, line in enumerate(lines) if line.startswith("1. "))
+    found = lines[first : lines.index("", first)]
+    assert len(found) > 1
+    assert [line for line in found if len(line) > 60 or line != line.rstrip()] == []
+
+
 def test_every_dash_in_the_table_is_explained(transfer: Any, two_transfers: Any) -> None:
     del transfer.records[:3]
     for capture in (transfer.bytes(), two_transfers.bytes()):
