@@ -42,7 +42,10 @@ def written(value: Any) -> str:
     return _quoted(value) if isinstance(value, str) else json.dumps(value)
 
 
-_ESCAPES = {chr(code): f"\\u{code:04x}" for code in (*range(0x20), 0x7F, *map(ord, "<>&"), 0x2028, 0x2029)}
+_OF_DIRECTION = (0x61C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A))
+_ESCAPES = {
+    chr(code): f"\\u{code:04x}" for code in (*range(0x20), *range(0x7F, 0xA0), *map(ord, "<>&"), *_OF_DIRECTION)
+}
 _ESCAPES |= {'"': '\\"', "\\": "\\\\"}
 _TABLE = str.maketrans(_ESCAPES)
 

@@ -320,3 +320,12 @@ def test_the_table_of_no_capture_has_the_columns_of_every_capture(two_transfers:
     text |= {name for name in table.column_names if pa.types.is_dictionary(table.schema.field(name).type)}
     assert set(columns.texts) == text
     assert {"client", "close", "verdict_sentence"} <= text
+
+
+def test_names_that_would_turn_or_steer_a_terminal_are_escaped_in_json(transfer: Any, tmp_path: Path) -> None:
+    name = "a\u202eb\x85\x9bc\u2066d.pcap"
+    pieces = list[bytes]()
+    read(transfer.write(tmp_path / name)).write_json(pieces.append)
+    text = b"".join(pieces).decode()
+    assert re.findall("[\x00-\x09\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]", text) == []
+    assert json.loads(text)["inputs"][0]["path"].endswith(name)

@@ -21,7 +21,7 @@ def test_what_is_written_is_what_was_parsed(value: object) -> None:
 
 
 def test_digits_stay_as_they_were_written() -> None:
-    text = '{"a":0.000001,"b":[1.50,-0.0,12345678901234567890],"c":"\\u003c\\"\\\\\\u0007\\u2028é"}'
+    text = '{"a":0.000001,"b":[1.50,-0.0,12345678901234567890],"c":"\\u003c\\"\\\\\\u0007\\u2028\\u202e\\u0085é"}'
     assert written(parsed(text)) == text
     assert isinstance(parsed("0.25"), Digits)
     assert parsed("0.25") == 0.25

@@ -67,7 +67,8 @@ impl Json {
         self.out.push(b',');
     }
 
-    /// A string from a file or a peer: control characters, quotes and what HTML could take for markup are escaped.
+    /// A string from a file or a peer: control characters (C1 and those of writing direction, too), quotes and what HTML could take
+    /// for markup are escaped.
     pub(super) fn string(&mut self, text: &str) {
         self.out.push(b'"');
         if is_plain(text) {
@@ -84,12 +85,19 @@ impl Json {
             match character {
                 '"' => self.out.extend_from_slice(b"\\\""),
                 '\\' => self.out.extend_from_slice(b"\\\\"),
-                '\0'..='\u{1f}' | '\u{7f}' | '<' | '>' | '&' => {
-                    let code = character as usize;
-                    self.out.extend_from_slice(&[b'\\', b'u', b'0', b'0', HEX[code >> 4], HEX[code & 15]]);
+                '\0'..='\u{1f}'
+                | '\u{7f}'..='\u{9f}'
+                | '<'
+                | '>'
+                | '&'
+                | '\u{61c}'
+                | '\u{200e}'
+                | '\u{200f}'
+                | '\u{2028}'..='\u{202e}'
+                | '\u{2066}'..='\u{2069}' => {
+                    let digit = |place: usize| HEX[character as usize >> (4 * place) & 15];
+                    self.out.extend_from_slice(&[b'\\', b'u', digit(3), digit(2), digit(1), digit(0)]);
                 }
-                '\u{2028}' => self.out.extend_from_slice(b"\\u2028"),
-                '\u{2029}' => self.out.extend_from_slice(b"\\u2029"),
                 _ => self.out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes()),
             }
         }
