@@ -67,8 +67,8 @@ pub(crate) fn complete_handshake(connection: &mut Connection, packet: &Packet, e
     let server = &connection.directions[1];
     let acknowledged = unwrap(server.base, packet.acknowledgement);
     // Written by hand, as if a SYN took no number, on both sides.
-    let are_at_syns =
-        acknowledged + 1 == server.base && packet.sequence.wrapping_add(1) == connection.directions[0].base as u32;
+    let are_at_syns = acknowledged.wrapping_add(1) == server.base
+        && packet.sequence.wrapping_add(1) == connection.directions[0].base as u32;
     let is_acknowledged = (server.base..=server.max).contains(&acknowledged) || are_at_syns;
     if packet.has(tcp_flags::ACK) && server.offer.seen && is_acknowledged {
         opened::opened(connection, packet, environment);
