@@ -45,7 +45,7 @@ def test_no_sdk_is_imported_before_a_client_is_built() -> None:
 
 def test_a_missing_sdk_is_reported_with_what_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "swiftclient", None)
-    remedy = rf"{re.escape(sys.executable)} -m pip install 'python-swiftclient\[keystone\]>=[0-9.]+'$"
+    remedy = rf"{re.escape(sys.executable)} -m pip install 'python-swiftclient\[keystone\]>=[0-9.]+'"
     with pytest.raises(ProvidersError, match=remedy):
         registry.build(registry.find("swift"), Target("swift", "box"))
 

@@ -66,6 +66,8 @@ pub enum Patience {
     UntilAppended,
     /// They cannot.
     Once,
+    /// The same, of a part of a corpus: what stands before it is not read, so that nothing shown is no sign of another capture.
+    OfPart,
     /// They were read before: records step back by so much, nanoseconds.
     ForSteps(i64),
 }
@@ -151,10 +153,10 @@ impl TimeOrder {
         let step_ns = self.largest_step_ns;
         let (window_ns, most_bytes) = match self.patience {
             _ if self.ended => return (LAST, 0),
-            Patience::Once if step_ns == 0 => (i64::MAX, PATIENTLY_HELD_BYTES),
+            Patience::Once | Patience::OfPart if step_ns == 0 => (i64::MAX, PATIENTLY_HELD_BYTES),
             _ if step_ns == 0 => (i64::MAX, LITTLE_HELD_BYTES),
             Patience::ForSteps(_) => (step_ns, MOST_HELD_BYTES),
-            Patience::Once => (step_ns.max(LONGEST_WINDOW_NS), MOST_HELD_BYTES),
+            Patience::Once | Patience::OfPart => (step_ns.max(LONGEST_WINDOW_NS), MOST_HELD_BYTES),
             Patience::Little | Patience::UntilAppended => {
                 let window_ns = step_ns.saturating_mul(WINDOW_IN_STEPS).clamp(SHORTEST_WINDOW_NS, LONGEST_WINDOW_NS);
                 (window_ns.max(step_ns), MOST_HELD_BYTES)
@@ -263,7 +265,7 @@ impl TimeOrder {
         let shown = self.noted.as_ref().map_or(Shown::Nothing, |before| order_shown(fewest, before, behind));
         match shown {
             Shown::Times if is_far => StepBack::Appended,
-            Shown::Nothing if is_far && has_headers => StepBack::Appended,
+            Shown::Nothing if is_far && has_headers && self.patience != Patience::OfPart => StepBack::Appended,
             _ if is_far => StepBack::Clock,
             Shown::File if back_ns >= SHORTEST_CLOCK_STEP_NS => StepBack::Clock,
             Shown::File => StepBack::Jitter,

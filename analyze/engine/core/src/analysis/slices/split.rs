@@ -58,7 +58,7 @@ pub fn split(
     observer: &dyn Observer,
     sink: Sink<'_>,
 ) -> Result<Split, Failure> {
-    let source = Reading::corrected(source, options, Patience::Once);
+    let source = Reading::corrected(source, options, Patience::OfPart);
     let mut intake = Intake::new(source, options, observer);
     let mut slices = Slices::new(buckets, room_bytes);
     let (mut tallies, mut others, mut reassembler) = (Tallies::default(), Others::default(), Reassembler::new());
