@@ -96,13 +96,14 @@ def _was_lost(future: Any) -> bool:
 def _result(future: Any) -> None:
     from distributed import KilledWorker
     from distributed.client import FutureCancelledError
+    from distributed.comm import CommClosedError
 
     try:
         future.result()
     except KilledWorker as error:
         what = "a task ended its workers again and again, most often for want of memory: more --buckets, or --memory"
         raise CorpusError(f"{what} ({str(error).splitlines()[0][:120]})") from None
-    except (FutureCancelledError, TimeoutError) as error:
+    except (CommClosedError, FutureCancelledError, TimeoutError) as error:
         raise CorpusError(f"the scheduler is gone ({type(error).__name__}); the same command resumes the run") from None
 
 
