@@ -66,7 +66,7 @@ pub enum Patience {
     UntilAppended,
     /// They cannot.
     Once,
-    /// The same, of a part of a corpus: what stands before it is not read, so that nothing shown is no sign of another capture.
+    /// The same, of a part of a corpus: what stands before it is not read, so that what senders show is no sign of another capture.
     OfPart,
     /// They were read before: records step back by so much, nanoseconds.
     ForSteps(i64),
@@ -264,8 +264,9 @@ impl TimeOrder {
         let fewest = if back_ns <= LONGEST_JITTER_NS { 1 } else { FEWEST_SHOWING };
         let shown = self.noted.as_ref().map_or(Shown::Nothing, |before| order_shown(fewest, before, behind));
         match shown {
+            _ if is_far && self.patience == Patience::OfPart => StepBack::Clock,
             Shown::Times if is_far => StepBack::Appended,
-            Shown::Nothing if is_far && has_headers && self.patience != Patience::OfPart => StepBack::Appended,
+            Shown::Nothing if is_far && has_headers => StepBack::Appended,
             _ if is_far => StepBack::Clock,
             Shown::File if back_ns >= SHORTEST_CLOCK_STEP_NS => StepBack::Clock,
             Shown::File => StepBack::Jitter,
