@@ -96,7 +96,7 @@ def _was_lost(future: Any) -> bool:
 def _result(future: Any) -> None:
     from distributed import KilledWorker
     from distributed.client import FutureCancelledError
-    from distributed.comm import CommClosedError
+    from distributed.comm.core import CommClosedError
 
     try:
         future.result()

@@ -43,8 +43,8 @@ def _of_connection(connection: Record) -> Iterator[str]:
         if connection.get(name):
             yield from (f"{name}: {said}" for said in _of_direction(connection[name]))
     ledger = connection.get("ledger") or {}
-    parts = [ledger.get(part) for part in _PARTS]
-    if ledger and None not in parts and sum(parts) != ledger["wire_bytes"]:
+    parts = [known for part in _PARTS if (known := ledger.get(part)) is not None]
+    if ledger and len(parts) == len(_PARTS) and sum(parts) != ledger["wire_bytes"]:
         yield f"the ledger's parts are {sum(parts)} of {ledger['wire_bytes']}"
     yield from (f"{path} is {number}" for path, number in _numbers(connection) if number < 0)
 
