@@ -7,7 +7,9 @@ use std::collections::VecDeque;
 use std::io::BufReader;
 
 use crate::analysis::options::Observer;
-use crate::analysis::set_back::{LastPackets, Shown, order_shown};
+use crate::analysis::set_back::{
+    FEWEST_SHOWING, LONGEST_DISORDER_NS, LOOKED_FAR_AHEAD, LastPackets, MOST_FAR_STEPS, Shown, order_shown,
+};
 use crate::read::chunk_source::Input;
 use crate::read::file_source::{FileSource, Part};
 use crate::read::record::{Chunk, Record};
@@ -22,9 +24,6 @@ pub(super) struct AppendedCapture {
     pub(super) heads: Vec<Part>,
     pub(super) part: Part,
 }
-
-/// A step back by more is no disorder.
-const CLOCK_STEP_NS: i64 = 1_000_000_000;
 
 /// A sample is looked at in so many bytes of a file, ...
 const SAMPLE_EVERY_BYTES: u64 = 1 << 20;
@@ -41,16 +40,9 @@ const SEARCH_BYTES: usize = 64 << 10;
 /// Little enough to end before the next record.
 const STEP_BYTES: usize = 16;
 
-/// Records before and behind a step that show what it is, and their bytes.
+/// Records before a step that show what it is, and their bytes with those behind it.
 const RECORDS_BEFORE: usize = 2048;
-const RECORDS_BEHIND: usize = 1024;
 const BYTES_AROUND: usize = 8 << 20;
-
-/// Packets that must show it.
-const FEWEST_SHOWING: usize = 3;
-
-/// Steps back in time that are looked at.
-const MOST_STEPS: usize = 256;
 
 /// Places that declare interfaces.
 const MOST_HEADS: usize = 64;
@@ -67,13 +59,12 @@ pub(super) fn is_likely(again: &dyn Reopen, input: usize) -> bool {
     }
     let offsets = (0..=samples).map(|number| length / (samples + 1) * number);
     let parts: Vec<Part> = offsets.map(|offset| Part { offset, length: SAMPLE_BYTES, frame: 1 }).collect();
-    let Some(mut source) = opened(again, input, &parts, |reader| FileSource::of_parts(reader, 0, &parts)) else {
-        return false;
-    };
-    let (mut chunk, mut newest_ns) = (Chunk::default(), i64::MIN + CLOCK_STEP_NS);
+    let Some(reader) = parts_of(again, input, &parts) else { return false };
+    let mut source = FileSource::of_parts(reader, 0, &parts);
+    let (mut chunk, mut newest_ns) = (Chunk::default(), i64::MIN + LONGEST_DISORDER_NS);
     while source.next_chunk_of(&mut chunk, SAMPLE_BYTES as usize).unwrap_or(false) {
         for record in chunk.records.iter().filter(|record| record.time_ns != Record::NO_TIME) {
-            if record.time_ns < newest_ns - CLOCK_STEP_NS {
+            if record.time_ns < newest_ns - LONGEST_DISORDER_NS {
                 return true;
             }
             newest_ns = newest_ns.max(record.time_ns);
@@ -82,21 +73,17 @@ pub(super) fn is_likely(again: &dyn Reopen, input: usize) -> bool {
     false
 }
 
-fn opened(
-    again: &dyn Reopen,
-    input: usize,
-    parts: &[Part],
-    source: impl FnOnce(Input) -> FileSource,
-) -> Option<FileSource> {
+/// Reads these parts of an input one behind the other; none if it cannot be read in parts.
+pub(super) fn parts_of(again: &dyn Reopen, input: usize, parts: &[Part]) -> Option<Input> {
     let ranges: Vec<(u64, u64)> = parts.iter().map(|part| (part.offset, part.length)).collect();
-    again.ranges(input, &ranges).map(source)
+    again.ranges(input, &ranges)
 }
 
 /// The captures in an input, each in order of its times; none if it is one, or cannot be taken apart.
 pub(super) fn search(again: &dyn Reopen, input: usize, observer: &dyn Observer) -> Option<Vec<AppendedCapture>> {
     let length = again.length_bytes(input)?;
     let whole = Part { offset: 0, length, frame: 1 };
-    let source = opened(again, input, &[whole], |reader| FileSource::new(reader, 0))?;
+    let source = FileSource::new(parts_of(again, input, &[whole])?, 0);
     let mut search = Search {
         again,
         input,
@@ -207,7 +194,7 @@ impl Search<'_> {
                 self.latest_ns.resize(interface + 1, None);
             }
             let last_ns = self.latest_ns[interface].or(self.newest_ns).unwrap_or(record.time_ns);
-            if record.time_ns < last_ns.saturating_sub(CLOCK_STEP_NS) {
+            if record.time_ns < last_ns.saturating_sub(LONGEST_DISORDER_NS) {
                 self.step(&record, index - 1)?;
                 self.latest_ns.fill(None);
                 self.newest_ns = None;
@@ -222,16 +209,12 @@ impl Search<'_> {
     fn step(&mut self, record: &Record, index: usize) -> Option<()> {
         self.steps += 1;
         let (start, has_headers) = self.place(record)?;
-        let is_another = match self.shown(index) {
-            Shown::Times => true,
-            Shown::Nothing => has_headers,
-            Shown::File => false,
-        };
-        if is_another {
+        if self.shown(index).is_another_capture(has_headers) {
             let heads = self.heads.iter().take_while(|head| head.offset < start.offset).count();
             self.starts.push((heads, start));
         }
-        let is_little = self.starts.len() <= MOST_RUNS && self.heads.len() <= MOST_HEADS && self.steps <= MOST_STEPS;
+        let is_little =
+            self.starts.len() <= MOST_RUNS && self.heads.len() <= MOST_HEADS && self.steps <= MOST_FAR_STEPS;
         is_little.then_some(())
     }
 
@@ -243,7 +226,7 @@ impl Search<'_> {
         };
         loop {
             let (records, bytes) = around(&self.chunks, self.at);
-            if records >= index + RECORDS_BEHIND || bytes >= BYTES_AROUND || !self.read() {
+            if records >= index + LOOKED_FAR_AHEAD || bytes >= BYTES_AROUND || !self.read() {
                 break;
             }
         }
@@ -261,7 +244,7 @@ impl Search<'_> {
             .get(self.at)
             .and_then(|placed| placed.chunk.records.get(index).map(|record| (record, placed.chunk.bytes.as_slice())));
         let behind = first.into_iter().chain(all.map(|(_, record, bytes)| (record, bytes)));
-        let behind = behind.take(RECORDS_BEHIND).take_while(|(record, _)| record.time_ns < newest_ns);
+        let behind = behind.take(LOOKED_FAR_AHEAD).take_while(|(record, _)| record.time_ns < newest_ns);
         order_shown(FEWEST_SHOWING, &last, behind)
     }
 
@@ -270,9 +253,8 @@ impl Search<'_> {
         let placed = self.chunks.get(self.at)?;
         let heads: Vec<Part> = self.heads.iter().take_while(|head| head.offset < placed.part.offset).copied().collect();
         let parts = [heads.as_slice(), &[placed.part]].concat();
-        let mut source = opened(self.again, self.input, &parts, |reader| {
-            FileSource::of_run(Box::new(BufReader::new(reader)), 0, &heads, placed.part)
-        })?;
+        let reader = BufReader::new(parts_of(self.again, self.input, &parts)?);
+        let mut source = FileSource::of_run(Box::new(reader), 0, &heads, placed.part);
         let (mut chunk, mut frame) = (Chunk::default(), placed.part.frame);
         while source.next_chunk_of(&mut chunk, STEP_BYTES).unwrap_or(false) {
             if chunk.records.iter().any(|one| one.frame == record.frame) {

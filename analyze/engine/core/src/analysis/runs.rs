@@ -5,7 +5,7 @@
 //! ([`crate::analysis::time_order`]): it is given up there, and begun again.
 
 use crate::analysis::options::Observer;
-use crate::analysis::run_search::{AppendedCapture, MOST_RUNS, is_likely, search};
+use crate::analysis::run_search::{AppendedCapture, MOST_RUNS, is_likely, parts_of, search};
 use crate::read::chunk_source::ChunkSource;
 use crate::read::file_source::FileSource;
 use crate::read::merge::{MergedSource, open};
@@ -66,9 +66,7 @@ impl Runs {
 
 impl AppendedCapture {
     fn open(&self, again: &dyn Reopen, input: u16) -> Option<FileSource> {
-        let ranges: Vec<(u64, u64)> =
-            self.heads.iter().chain([&self.part]).map(|part| (part.offset, part.length)).collect();
-        let reader = again.ranges(usize::from(input), &ranges)?;
+        let reader = parts_of(again, usize::from(input), &[self.heads.as_slice(), &[self.part]].concat())?;
         Some(FileSource::of_run(reader, input, &self.heads, self.part))
     }
 }

@@ -7,6 +7,19 @@ use crate::packet::{Packet, tcp_flags};
 use crate::read::record::Record;
 use crate::tcp::stats::sequence::{serial_difference, serial_difference_16};
 
+/// The longest that earlier records of an interface are waited for. A larger step back is no disorder: the clock was set, or another
+/// capture begins.
+pub(super) const LONGEST_DISORDER_NS: i64 = 1_000_000_000;
+
+/// Records behind such a step that are looked at: other frames may stand between.
+pub(super) const LOOKED_FAR_AHEAD: usize = 1024;
+
+/// So many such steps are looked at; of a file that has more, each is the clock's.
+pub(super) const MOST_FAR_STEPS: usize = 256;
+
+/// Packets that must show which order is right.
+pub(super) const FEWEST_SHOWING: usize = 3;
+
 /// Records before the step that are looked at.
 const LOOKED_BACK: usize = 4096;
 
@@ -96,6 +109,17 @@ pub(super) enum Shown {
     Times,
     /// Neither.
     Nothing,
+}
+
+impl Shown {
+    /// What stands behind a step that is no disorder is another capture. `has_headers`: a header of a file or a section stands there.
+    pub(super) fn is_another_capture(self, has_headers: bool) -> bool {
+        match self {
+            Self::Times => true,
+            Self::Nothing => has_headers,
+            Self::File => false,
+        }
+    }
 }
 
 /// Which order is right. `before` are the last packets before the step; `behind` the records behind it that are earlier; at least

@@ -12,15 +12,14 @@
 //! Rule: docs/methods.md, "Records out of time order".
 
 use crate::analysis::held::{HeldChunks, Key, LAST, push_record};
-use crate::analysis::set_back::{LastPackets, Shown, order_shown};
+use crate::analysis::set_back::{
+    FEWEST_SHOWING, LONGEST_DISORDER_NS, LOOKED_FAR_AHEAD, LastPackets, MOST_FAR_STEPS, Shown, order_shown,
+};
 use crate::keyed::KeyedMap;
 use crate::read::chunk_source::ChunkSource;
 use crate::read::input_facts::{InputFacts, OutOfTimeOrder};
 use crate::read::read_error::ReadError;
 use crate::read::record::{Chunk, Record, Stretch};
-
-/// The longest that the source waits for earlier records of one interface. A larger step back is a clock that was set.
-const LONGEST_WINDOW_NS: i64 = 1_000_000_000;
 
 /// The shortest window once there is disorder.
 const SHORTEST_WINDOW_NS: i64 = 50_000_000;
@@ -40,12 +39,6 @@ const PATIENTLY_HELD_BYTES: usize = 4 << 20;
 /// Records behind one that steps back that are looked at to tell disorder from a clock that was set.
 const LOOKED_AHEAD: usize = 256;
 
-/// The same behind one that steps back so far that it is another clock or another capture: other frames may stand between.
-const LOOKED_FAR_AHEAD: usize = 1024;
-
-/// So many such steps are looked at; of a file that has more, each is the clock's.
-const MOST_FAR_STEPS: u32 = 256;
-
 /// A chunk does not grow further to have them.
 const LARGEST_GROWN_BYTES: usize = 8 << 20;
 
@@ -54,8 +47,6 @@ const SHORTEST_CLOCK_STEP_NS: i64 = 50_000_000;
 
 /// Times jitter by so much where packets are stamped in groups; of more, several packets must show that their order is right.
 const LONGEST_JITTER_NS: i64 = 100_000;
-
-const FEWEST_SHOWING: usize = 3;
 
 /// How long to wait for earlier records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -122,7 +113,7 @@ pub(crate) struct TimeOrder {
     /// Captures were appended: nothing of this reading counts.
     given_up: bool,
     /// Steps back so far that they are no disorder.
-    far_steps: u32,
+    far_steps: usize,
 }
 
 impl TimeOrder {
@@ -156,9 +147,9 @@ impl TimeOrder {
             Patience::Once | Patience::OfPart if step_ns == 0 => (i64::MAX, PATIENTLY_HELD_BYTES),
             _ if step_ns == 0 => (i64::MAX, LITTLE_HELD_BYTES),
             Patience::ForSteps(_) => (step_ns, MOST_HELD_BYTES),
-            Patience::Once | Patience::OfPart => (step_ns.max(LONGEST_WINDOW_NS), MOST_HELD_BYTES),
+            Patience::Once | Patience::OfPart => (step_ns.max(LONGEST_DISORDER_NS), MOST_HELD_BYTES),
             Patience::Little | Patience::UntilAppended => {
-                let window_ns = step_ns.saturating_mul(WINDOW_IN_STEPS).clamp(SHORTEST_WINDOW_NS, LONGEST_WINDOW_NS);
+                let window_ns = step_ns.saturating_mul(WINDOW_IN_STEPS).clamp(SHORTEST_WINDOW_NS, LONGEST_DISORDER_NS);
                 (window_ns.max(step_ns), MOST_HELD_BYTES)
             }
         };
@@ -248,8 +239,8 @@ impl TimeOrder {
         if back_ns <= 0 {
             return StepBack::Disorder;
         }
-        let is_far = back_ns > LONGEST_WINDOW_NS;
-        self.far_steps += u32::from(is_far);
+        let is_far = back_ns > LONGEST_DISORDER_NS;
+        self.far_steps += usize::from(is_far);
         if self.far_steps > MOST_FAR_STEPS && is_far {
             return StepBack::Clock;
         }
@@ -265,8 +256,7 @@ impl TimeOrder {
         let shown = self.noted.as_ref().map_or(Shown::Nothing, |before| order_shown(fewest, before, behind));
         match shown {
             _ if is_far && self.patience == Patience::OfPart => StepBack::Clock,
-            Shown::Times if is_far => StepBack::Appended,
-            Shown::Nothing if is_far && has_headers => StepBack::Appended,
+            _ if is_far && shown.is_another_capture(has_headers) => StepBack::Appended,
             _ if is_far => StepBack::Clock,
             Shown::File if back_ns >= SHORTEST_CLOCK_STEP_NS => StepBack::Clock,
             Shown::File => StepBack::Jitter,
@@ -276,7 +266,7 @@ impl TimeOrder {
 
     fn clock_was_set(&mut self, record: &Record) {
         // Longer steps are counted where they are read.
-        let is_short = self.newest_ns.saturating_sub(record.time_ns) <= LONGEST_WINDOW_NS;
+        let is_short = self.newest_ns.saturating_sub(record.time_ns) <= LONGEST_DISORDER_NS;
         self.disorder_of(record.input).clock_steps += u64::from(is_short);
         self.latest_ns.retain(|(input, _), _| *input != record.input);
         self.newest_ns = i64::MIN;

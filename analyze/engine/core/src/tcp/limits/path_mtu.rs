@@ -20,8 +20,14 @@ pub(crate) fn take_path_mtu(summary: &mut LimitsSummary, [first_ns, last_ns]: [i
 
 /// What it looks like while segments wait that did not pass: repairs, a small window, and a sender that gives too little.
 fn is_shadow(factor: Factor) -> bool {
-    let is_repair = matches!(factor, Factor::LossRecovery | Factor::TimeoutWait | Factor::CongestionWindow);
-    is_repair || matches!(factor, Factor::Application | Factor::SendBuffer)
+    matches!(
+        factor,
+        Factor::LossRecovery
+            | Factor::TimeoutWait
+            | Factor::CongestionWindow
+            | Factor::Application
+            | Factor::SendBuffer
+    )
 }
 
 #[cfg(test)]
