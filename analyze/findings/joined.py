@@ -11,12 +11,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from vmtrace.analyze.findings.finding import MOST_LISTED, Finding, Record
-from vmtrace.analyze.findings.lines import finding_line
+from vmtrace.analyze.findings.lines import MOST_OF_MANY, finding_lines
 from vmtrace.analyze.findings.rules.causes import cost_words
 from vmtrace.analyze.words.units import plural
 
 MOST_JOINED = 20
-_MOST_LINES = 3
 _MOST_EVIDENCE = 3
 _LEAST_SHARE = 0.01
 """Of the time of all connections: what costs less is left out."""
@@ -48,21 +47,6 @@ class JoinedRow:
     """The first 20, the costliest first."""
     evidence: list[Record] = field(default_factory=list)
     remedy: str = ""
-
-    def line(self) -> str:
-        """As every command prints a finding."""
-        waited_s = self.cost_s / self.share if self.cost_s and self.share else 0.0
-        return finding_line(
-            Finding(
-                kind=self.kind,
-                sentence=self.sentence,
-                confidence=self.confidence,
-                owner=self.owner,
-                remedy=self.remedy,
-                cost_s=self.cost_s,
-                waited_s=waited_s,
-            )
-        )
 
 
 def of_captures(
@@ -104,7 +88,7 @@ def joined(captures: Iterable[OfCapture], noun: str) -> list[JoinedRow]:
 
 def joined_lines(rows: Sequence[JoinedRow]) -> list[str]:
     """The costliest, for people."""
-    return [f"{number}. {one.line()}" for number, one in enumerate(rows[:_MOST_LINES], 1)]
+    return finding_lines(rows[:MOST_OF_MANY])
 
 
 def _rank(one: JoinedRow) -> tuple[bool, float, float, str]:

@@ -1,24 +1,50 @@
 """Findings for people: a line each, the costliest first. Terminal, pages and reports print these lines."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from vmtrace.analyze.findings.finding import Finding
 from vmtrace.analyze.words.units import plural, printable, seconds, share
 
 MOST_LINES = 8
+MOST_OF_MANY = 3
+"""Of findings over many captures, which reports print among other sentences."""
 _LEAST_CONFIDENCE = 0.6
 """Below it a finding is a candidate and no more: the engine's verdicts are undecided there, too."""
 
 
-def finding_line(finding: Finding) -> str:
+class Told(Protocol):
+    """What a line says: of a capture's finding, or of one over several captures."""
+
+    @property
+    def sentence(self) -> str:
+        """Who, what, how long."""
+        ...
+
+    @property
+    def confidence(self) -> float:
+        """0 to 1."""
+        ...
+
+    @property
+    def cost_s(self) -> float | None:
+        """What would be saved."""
+        ...
+
+    @property
+    def share(self) -> float | None:
+        """Of what was waited for."""
+        ...
+
+
+def finding_line(finding: Told) -> str:
     """Cost, sentence, confidence; the sentence of an undecided verdict says that itself."""
     cost = "no cost" if finding.cost_s is None else seconds(finding.cost_s)
     part = f" ({share(finding.share)})" if finding.share is not None else ""
     return f"{cost}{part}: {printable(finding.sentence)} Confidence {share(finding.confidence)}."
 
 
-def finding_lines(findings: Sequence[Finding], most: int = MOST_LINES) -> list[str]:
+def finding_lines(findings: Sequence[Told], most: int = MOST_LINES) -> list[str]:
     """The first lines of an answer; more findings than `most` are counted."""
     lines = [f"{number}. {finding_line(one)}" for number, one in enumerate(findings[:most], 1)]
     if len(findings) > most:

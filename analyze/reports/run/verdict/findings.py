@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from vmtrace.analyze.findings import lines
 from vmtrace.analyze.findings.finding import Finding
-from vmtrace.analyze.findings.lines import finding_line
 from vmtrace.analyze.findings.rules.causes import BESIDE_CONFIDENCE, cost_words
 from vmtrace.analyze.findings.vocabulary import KINDS
 from vmtrace.analyze.reports.run.results import RunResults
@@ -22,7 +22,6 @@ from vmtrace.analyze.reports.run.verdict.judged import Judged
 from vmtrace.analyze.words.units import plural
 
 _MOST = 20
-_MOST_LINES = 3
 _LEAST_SHARE = 0.01
 """Of the time of all transfers: what costs less is left out."""
 
@@ -49,9 +48,8 @@ def run_findings(results: RunResults) -> list[RunFinding]:
 
 
 def finding_lines(results: RunResults) -> list[str]:
-    """The costliest, for people; the first line of each is that of every other command."""
-    found = run_findings(results)
-    return [f"{number}. {finding_line(one.finding)}" for number, one in enumerate(found[:_MOST_LINES], 1)]
+    """The costliest, for people."""
+    return lines.finding_lines([one.finding for one in run_findings(results)[: lines.MOST_OF_MANY]])
 
 
 def _found(results: RunResults) -> list[RunFinding]:
