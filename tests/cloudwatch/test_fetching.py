@@ -168,8 +168,13 @@ def test_the_side_decides_whose_metrics(moto: Any, ec2_run: Any, command: Any, c
     assert json.loads(capsys.readouterr().out)["instance_id"] == "i-0bbbbbbbbbbbbbbbb"
 
 
-def test_open_periods_are_marked_with_no_wait(moto: Any, new_run: Any, command: Any, capsys: Any) -> None:
-    run = new_run(start_s=int(time.time()) // 60 * 60 - 900, length_s=840).facts()
+def test_open_periods_are_marked_with_no_wait(
+    moto: Any, new_run: Any, command: Any, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    minute_s = int(time.time()) // 60 * 60
+    # The clock stands in the middle of a minute: its turn would close the last period meanwhile.
+    monkeypatch.setattr("vmtrace.cloudwatch.fetching.time.time_ns", lambda: (minute_s + 30) * NS)
+    run = new_run(start_s=minute_s - 900, length_s=840).facts()
     moto.put("CPUUtilization", [1.0] * 15, run.start_ns)
     assert command("fetch", run.folder, "--endpoint-url", moto.url, "--no-wait") == 0
     assert "the last periods are open until" in capsys.readouterr().err
