@@ -21,6 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
+from vmtrace.capture.afterwards import command, show_afterwards
 from vmtrace.capture.capture_file import STANDARD_OUTPUT
 from vmtrace.capture.display import LiveLine, health_text
 from vmtrace.capture.errors import CaptureError
@@ -40,6 +41,7 @@ from vmtrace.capture.recorder import Recorder
 from vmtrace.capture.rotation import Rotation
 from vmtrace.capture.settings import DIRECTIONS, LARGEST_BUFFER_BYTES, LARGEST_SNAPLEN, CaptureSettings
 
+_FILES_NAMED = 3
 _LONGEST_S = 10 * 366 * 86_400.0
 _DONE, _FAILED, _USAGE, _INTERRUPTED = 0, 1, 2, 130
 _EXAMPLES = """\
@@ -70,6 +72,7 @@ def build_parser() -> argparse.ArgumentParser:
     add = recording.add_argument
     add_interface(recording, "record this interface; any: all of them", "-i")
     add("--write", "-w", metavar="FILE", type=Path, help="pcap file to write; -: standard output")
+    add("--overwrite", action="store_true", help="replace FILE if it exists")
     add_filter(recording, "record only what matches, e.g. 'tcp port 443'", default="")
     add(
         "--snaplen",
@@ -198,6 +201,20 @@ def _tell(arguments: argparse.Namespace, health: CaptureHealth, healths: list[Ca
         # Standard output may be the capture itself.
         out = sys.stderr if arguments.write == STANDARD_OUTPUT or arguments.quiet else sys.stdout
         print(health_text(health, len(healths)), file=out)
+        if not arguments.quiet:
+            files, following = _afterwards(arguments.write, healths)
+            show_afterwards(files, following, to=out)
+
+
+def _afterwards(place: Path, healths: list[CaptureHealth]) -> tuple[list[str], str]:
+    """The files of a recording, and the command that reads them; of a pipe there is none."""
+    files = [place.with_name(one.file) for one in healths if place != STANDARD_OUTPUT]
+    if not files:
+        return [], ""
+    if len(files) <= _FILES_NAMED:
+        return [*map(str, files)], command("vmtrace", "analyze", *files)
+    every = place.with_name(f"{place.stem}-*{place.suffix}")
+    return [str(files[0]), "...", str(files[-1])], command("vmtrace", "analyze", every)
 
 
 def _wrong_usage(arguments: argparse.Namespace) -> str | None:
@@ -213,6 +230,10 @@ def _wrong_usage(arguments: argparse.Namespace) -> str | None:
             return "--write - would put packets on the terminal: pipe it into a program"
     elif arguments.write.name.endswith(HEALTH_SUFFIX):
         return f"{arguments.write} is the name of a health file, not of a capture"
+    else:
+        first = Rotation(arguments.rotate_size, arguments.rotate_seconds).path(arguments.write, 1)
+        if first.is_file() and not arguments.overwrite:
+            return f"--write {first}: this file exists; --overwrite replaces it"
     return None
 
 

@@ -8,6 +8,7 @@ import json
 import sys
 from pathlib import Path
 
+from vmtrace.capture.afterwards import command, show_afterwards
 from vmtrace.capture.options import add_json_printed, add_quiet
 from vmtrace.cloudwatch.catalog import AGENT
 from vmtrace.cloudwatch.errors import UsageError
@@ -169,7 +170,8 @@ def _tell_fetched(result: Result, arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps(summary_record(result, files), indent=1))
     elif not arguments.quiet:
-        print(summary_text(result, ", ".join(files)))
+        print(summary_text(result))
+        show_afterwards(files, command("vmtrace", "report", arguments.run))
     return _tell_trouble(result.notes, result.problems, arguments)
 
 

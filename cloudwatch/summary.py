@@ -7,7 +7,7 @@ from vmtrace.cloudwatch.table import Merged, dimensions_text, merged
 SCHEMA = "vmtrace.cloudwatch_summary/1"
 
 
-def summary_text(result: Result, files: str) -> str:
+def summary_text(result: Result) -> str:
     """A few lines, and one for each statistic."""
     tables = merged(result.series)
     who = result.instance_id or "imported metrics"
@@ -20,7 +20,7 @@ def summary_text(result: Result, files: str) -> str:
         f"{'metric':<44} {'statistic':<11} {'period':>7} {'points':>7} {'min':>12} {'mean':>12} {'max':>12} unit",
         *(_line(one) for one in tables),
         "",
-        f"{points:,} points of {len({one.metric for one in tables})} metrics: {files}",
+        f"{points:,} points of {len({one.metric for one in tables})} metrics",
     ]
     return "\n".join(lines)
 

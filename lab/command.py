@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from vmtrace.capture.afterwards import command, show_afterwards
 from vmtrace.capture.options import add_duration, add_no_capture, add_out, add_plan, add_quiet
 from vmtrace.lab import namespaces, scenario
 from vmtrace.lab.campaign import run as campaign_run
@@ -111,10 +112,10 @@ def _run_campaign(arguments: argparse.Namespace) -> int:
         return _complain(str(error), 1)
     except KeyboardInterrupt:
         return _complain("interrupted", _INTERRUPTED)
-    return _tell_outcome(outcome, arguments.out, tell)
+    return _tell_outcome(outcome, arguments.out, tell, quiet=arguments.quiet)
 
 
-def _tell_outcome(outcome: campaign_run.Outcome, folder: Path, tell: campaign_run.Tell) -> int:
+def _tell_outcome(outcome: campaign_run.Outcome, folder: Path, tell: campaign_run.Tell, *, quiet: bool) -> int:
     error = outcome.truth["timing"]["delay_error"]
     exact = ""
     if error:
@@ -125,6 +126,8 @@ def _tell_outcome(outcome: campaign_run.Outcome, folder: Path, tell: campaign_ru
     tell(f"truth in {folder / 'lab'}{exact}")
     if outcome.interrupted:
         return _complain(f"interrupted: what was finished is in {folder}", _INTERRUPTED)
+    if not quiet:
+        show_afterwards([folder], command("vmtrace", "report", folder))
     if not outcome.good:
         return _complain(f"the run is not good: {'; '.join(outcome.truth['problems'])}", 1)
     return 0

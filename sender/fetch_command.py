@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from vmtrace.capture.afterwards import command, show_afterwards
 from vmtrace.capture.options import add_quiet, whole
 from vmtrace.sender.command import endpoint_of
 from vmtrace.sender.display.choose import choose_display
@@ -49,6 +50,9 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         endpoint = endpoint_of(folder, arguments, "there is nothing to fetch")
         display = choose_display(quiet=arguments.quiet, json_lines=arguments.json_lines)
-        return fetch(folder, Order(endpoint, load_key(arguments.key_file)), display, complain)
+        status = fetch(folder, Order(endpoint, load_key(arguments.key_file)), display, complain)
+        if not arguments.quiet and not arguments.json_lines:
+            show_afterwards([folder.path], command("vmtrace", "report", folder.path))
+        return status
     finally:
         folder.close()

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import statistics
 from array import array
+from shlex import quote
 from typing import Any
 
+from vmtrace.capture.afterwards import afterwards, command
 from vmtrace.capture.quantities import shown_bytes, shown_rate, shown_s
 from vmtrace.sender.plan import Plan
 
@@ -69,12 +71,12 @@ class Tally:
         ]
         lines += [f"  {line}" for part in PARTS for line in self._part_lines(part, plan.fill)]
         lines += [f"  {line}" for line in self._trouble_lines()]
-        lines.append(f"run folder: {folder}")
+        following = []
         if status != "complete":
-            lines.append(f"to go on:   vmtrace send --resume {folder} --key-file FILE")
+            following.append(f"vmtrace send --resume {quote(folder)} --key-file FILE")
         if self.pairs > self.failed:
-            lines.append(f"next:       vmtrace report {folder}")
-        return "\n".join(lines)
+            following.append(command("vmtrace", "report", folder))
+        return "\n".join([*lines, *afterwards([folder], *following)])
 
     def _part_lines(self, part: str, unlike: bool) -> list[str]:
         """One line; `unlike`: data transfers differ in size, and their median says nothing of the whole."""

@@ -5,6 +5,7 @@ Captures hold other people's traffic, so what is derived from them is created wi
 
 import errno
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -12,14 +13,26 @@ from typing import BinaryIO
 
 from vmtrace.analyze.read.capture_files import is_capture
 
+STANDARD_OUTPUT = "-"
+
 
 @contextmanager
 def writing(path: Path, *, over_a_capture: bool = False) -> Iterator[BinaryIO]:
     """Open `path` for writing; it appears, whole, when the block ends well, and is left as it was if not.
 
-    A device or a pipe (`/dev/stdout`, a named pipe) is written directly: there is nothing to rename. A capture is not
-    replaced unless its user has said so, it may be the only one of its traffic: `FileExistsError`.
+    `-` is standard output. A device or a pipe (`/dev/stdout`, a named pipe) is written directly: there is nothing to
+    rename. A capture is not replaced unless its user has said so, it may be the only one of its traffic:
+    `FileExistsError`.
     """
+    if str(path) == STANDARD_OUTPUT:
+        try:
+            sys.stdout.flush()
+            yield sys.stdout.buffer
+            sys.stdout.buffer.flush()
+        except OSError as error:
+            error.filename = "standard output"
+            raise
+        return
     if not over_a_capture and is_capture(path):
         raise FileExistsError(errno.EEXIST, "this is a capture, which is not overwritten", str(path))
     if path.exists() and not path.is_file():

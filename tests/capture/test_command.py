@@ -69,7 +69,7 @@ def test_an_interrupted_duration_is_130_and_a_finished_one_0(tmp_path: Path) -> 
     process.communicate(timeout=20)
     assert process.returncode == 130
     began_s = time.monotonic()
-    assert run(*words, *SMALL, "--duration", "0.3").returncode == 0
+    assert run(*words, *SMALL, "--duration", "0.3", "--overwrite").returncode == 0
     assert 0.3 <= time.monotonic() - began_s < 10
 
 
@@ -225,3 +225,27 @@ def test_a_recording_on_python_3_9(tmp_path: Path) -> None:
         _, error = process.communicate(timeout=20)
     assert process.returncode == 0, error
     assert numbers(read_pcap(path)) == list(range(50))
+
+
+@pytest.mark.root
+@needs_rights
+def test_a_file_is_not_overwritten_unless_that_is_said(tmp_path: Path) -> None:
+    place = tmp_path / "x.pcap"
+    place.write_bytes(b"mine")
+    words = ["--interface", "lo", "--write", str(place), "--duration", "0.2"]
+    refused = run(*words)
+    assert refused.returncode == 2
+    assert "this file exists; --overwrite replaces it" in refused.stderr
+    assert place.read_bytes() == b"mine"
+    done = run(*words, "--overwrite", *SMALL)
+    assert done.returncode == 0, done.stderr
+    assert place.read_bytes()[:4] != b"mine"
+    assert f"wrote: {place}" in done.stdout
+    assert f"next:  vmtrace analyze {place}" in done.stdout
+
+
+def test_of_several_files_the_first_is_not_overwritten_either(tmp_path: Path) -> None:
+    (tmp_path / "x-0001.pcap").write_bytes(b"mine")
+    done = run("--interface", "lo", "--write", str(tmp_path / "x.pcap"), "--rotate-seconds", "60")
+    assert done.returncode == 2
+    assert "x-0001.pcap: this file exists" in done.stderr

@@ -16,13 +16,13 @@ def result() -> Result:
 
 
 def test_a_line_for_each_statistic() -> None:
-    text = summary_text(result(), "there")
+    text = summary_text(result())
     assert "i-0 in eu-west-1, detailed monitoring, 1970-01-01T00:00:00Z to 1970-01-01T00:04:00Z" in text
     cpu = next(line for line in text.splitlines() if line.startswith("CPUUtilization"))
     assert cpu.split() == ["CPUUtilization", "Average", "60", "s", "4", "0", "1.5", "3", "Percent"]
     counter = next(line for line in text.splitlines() if line.startswith("ethtool_x"))
     assert counter.split() == ["ethtool_x", "interface=eth0", "(counted)", "Maximum", "60", "s", "4", "1", "1", "1"]
-    assert text.endswith("8 points of 2 metrics: there")
+    assert text.endswith("8 points of 2 metrics")
 
 
 def test_the_record_has_what_a_program_needs() -> None:

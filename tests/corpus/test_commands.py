@@ -42,9 +42,11 @@ def test_two_commands_and_a_merge_give_the_result_of_one_process(
         assert run(["corpus", "bucket", work, "--bucket", bucket, "--out", out, "--json"]) == 0
     assert run(["corpus", "merge", work, "--out", out, "--json"]) == 0
     assert_same(tmp_path / "out", paths)
-    answer = capsys.readouterr().out.splitlines()[-4:]
+    answer = capsys.readouterr().out.splitlines()[-5:]
     assert "more finding" in answer[0]
-    assert answer[1].startswith("40 connections in 3 captures")
+    assert answer[1] == "40 connections in 3 captures"
+    assert answer[2] == f"wrote: {out}/"
+    assert answer[4].startswith(f"next:  vmtrace corpus query {out} ")
     assert run(["corpus", "bucket", work, "--bucket", "2", "--out", out]) == 1
     assert "--bucket: from 0 to 1, not 2" in capsys.readouterr().err
 

@@ -39,8 +39,8 @@ def test_medians_loss_and_rtt_beside_the_baseline(plan: Plan) -> None:
         "complete: 3 of 3 pairs finished, 5.9 KiB of payload",
         "  probe: median throughput 1 Mbit/s, 1 % of segments retransmitted, mean RTT 220 ms (idle: 213 ms)",
         "  data: median throughput 2 Mbit/s, 1 % of segments retransmitted, mean RTT 220 ms (idle: 213 ms)",
-        "run folder: run1",
-        "next:       vmtrace report run1",
+        "wrote: run1",
+        "next:  vmtrace report run1",
     ]
 
 
@@ -58,8 +58,8 @@ def test_trouble_is_reported(plan: Plan) -> None:
         "1 captures failed",
         "the clock was set during 1 pairs",
         "1 pairs failed",
-        "to go on:   vmtrace send --resume run1 --key-file FILE",
-        "next:       vmtrace report run1",
+        "next:  vmtrace send --resume run1 --key-file FILE",
+        "       vmtrace report run1",
     ):
         assert words in text
 

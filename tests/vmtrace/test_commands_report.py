@@ -21,7 +21,7 @@ def test_one_run_gives_the_short_answer_and_a_page_beside_it(vmtrace: Any, small
     assert any(line.split()[:3] == ["I_1", "data", "4"] for line in lines)
     assert "possible causes were not measured, or need 10 or more transfers: --all lists them" in done.stdout
     assert len(lines) <= 40
-    assert lines[-1] == "report, to open in a browser: run/report.html"
+    assert lines[-1] == "next:  xdg-open run/report.html"
     assert "\x1b" not in done.stdout, "no colour where it is no terminal"
     assert max(map(len, lines)) <= 120
     page = small_run.folder / "report.html"

@@ -5,12 +5,14 @@ The file is a zip archive (`zipapp`). The same sources give the same bytes: two 
 
 import argparse
 import importlib.util
+import sys
 import zipfile
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path, PurePosixPath
 
 import vmtrace
+from vmtrace.capture.afterwards import STANDARD_OUTPUT, command, show_afterwards
 from vmtrace.capture.durable import write_aside
 
 _ROOMS = ("capture", "receiver", "sender")
@@ -44,7 +46,11 @@ def build_parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "--write", metavar="FILE", type=Path, required=True, help="file to write, e.g. vmtrace-agent.pyz"
+        "--write",
+        metavar="FILE",
+        type=Path,
+        required=True,
+        help="file to write, e.g. vmtrace-agent.pyz; -: standard output",
     )
     return parser
 
@@ -54,9 +60,12 @@ def run(arguments: argparse.Namespace) -> int:
     from vmtrace.capture.provenance import vmtrace_version
 
     data = agent_bytes(vmtrace_version())
+    if arguments.write == Path(STANDARD_OUTPUT):
+        sys.stdout.buffer.write(data)
+        return 0
     write_aside(arguments.write, data)
     arguments.write.chmod(_EXECUTABLE)
-    print(f"{arguments.write}: {len(data) // 1024} KiB, for Python 3.9 or newer: python3 {arguments.write} --help")
+    show_afterwards([arguments.write], command("python3", arguments.write, "--help"))
     return 0
 
 

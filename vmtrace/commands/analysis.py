@@ -15,7 +15,7 @@ from vmtrace.analyze.read.stores.place import is_url
 from vmtrace.analyze.trace import Trace, TraceError, read
 from vmtrace.analyze.words.beyond_tcp import protocol_text
 from vmtrace.analyze.words.units import plural
-from vmtrace.commands.outputs import STANDARD_OUTPUT, opened, printed, wanted, write_all
+from vmtrace.commands.outputs import STANDARD_OUTPUT, Afterwards, opened, printed, wanted, write_all
 from vmtrace.commands.request import Request
 from vmtrace.commands.thresholds import check_oversize_abs, parsed_condition
 from vmtrace.errors import CommandError, Exit, UsageError, complain, describe
@@ -64,7 +64,7 @@ def run(request: Request) -> int:
         trace.keep_until_exit()
         outputs = Outputs(trace, request, bar, allowance, ranges)
         # Who asks for JSON has a program read it, not eyes.
-        if not request.quiet and request.json is None:
+        if not request.quiet and not request.is_piped:
             failures += outputs.print()
         failures += outputs.write()
         crossed = condition is not None and _judge(trace, request.fail_if or "", condition)
@@ -83,6 +83,8 @@ def _check_places(request: Request) -> None:
 
     An option that takes a file takes a capture, too, where its own value was forgotten: `--json *.pcap`.
     """
+    if request.json == STANDARD_OUTPUT and str(request.report) == STANDARD_OUTPUT:
+        raise UsageError("--json - and --report -: standard output can hold one of them, not both")
     if request.json not in (None, STANDARD_OUTPUT) and request.report is not None:
         json = os.path.realpath(request.json)
         if json == os.path.realpath(request.report) and not Path(json).is_char_device():
@@ -318,7 +320,8 @@ class Outputs:
             *wanted(request.figures, self._write_figures, endpoint_url),
             *wanted(request.report, self._write_report, endpoint_url),
         )
-        return write_all(tasks, debug=request.debug, making=self._bar.making)
+        then = Afterwards("vmtrace fields", quiet=request.quiet)
+        return write_all(tasks, debug=request.debug, making=self._bar.making, then=then)
 
     def _write_json(self, place: str) -> None:
         with opened(place) as write:

@@ -7,10 +7,12 @@ import argparse
 import bz2
 import gzip
 import lzma
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
+from vmtrace.capture.afterwards import STANDARD_OUTPUT, command, show_afterwards
 from vmtrace.capture.options import add_quiet
 from vmtrace.commands.options import new_parser
 from vmtrace.errors import CommandError, Exit, UsageError, complain, describe
@@ -37,7 +39,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser = new_parser("annotate", "CAPTURE --write FILE", _DESCRIPTION, _EXAMPLES)
     add = parser.add_argument
     add("file", metavar="CAPTURE", type=Path, help="a pcap or pcapng file; gzip, bzip2 and xz are read, too")
-    add("--write", metavar="FILE", type=Path, required=True, help="where to write it (pcapng)")
+    add("--write", metavar="FILE", type=Path, required=True, help="where to write it (pcapng); -: standard output")
     add(
         "--connection",
         metavar="N",
@@ -46,7 +48,7 @@ def build_parser() -> argparse.ArgumentParser:
         default=[],
         help="write the packets of this connection alone; may be given several times",
     )
-    add("--overwrite", action="store_true", help="replace FILE if it is there")
+    add("--overwrite", action="store_true", help="replace FILE if it exists")
     add_quiet(parser)
     return parser
 
@@ -79,8 +81,11 @@ def run(arguments: argparse.Namespace) -> int:
     if made.not_listed:
         complain(f"{made.not_listed:,} comments more than a file should have were left out")
     if not arguments.quiet:
-        print(f"{arguments.write}: {written:,} packets, {len(made.frames):,} with comments")
-        print(f"next:  wireshark {arguments.write}    (filter: frame.comment)")
+        piped = arguments.write == Path(STANDARD_OUTPUT)
+        out = sys.stderr if piped else sys.stdout
+        print(f"{written:,} packets, {len(made.frames):,} with comments", file=out)
+        shown = "" if piped else f"{command('wireshark', arguments.write)}    # filter: frame.comment"
+        show_afterwards([arguments.write], shown, to=out)
     return Exit.FAILED if problems else Exit.DONE
 
 
@@ -89,7 +94,7 @@ def _check_place(arguments: argparse.Namespace) -> None:
     if place.exists() and arguments.file.exists() and place.samefile(arguments.file):
         raise UsageError(f"--write {place}: this is the capture itself; name another file")
     if place.is_file() and not arguments.overwrite:
-        raise UsageError(f"--write {place}: there is such a file; --overwrite replaces it")
+        raise UsageError(f"--write {place}: this file exists; --overwrite replaces it")
 
 
 def _frames(trace: "Trace", connections: list[int]) -> set[int] | None:

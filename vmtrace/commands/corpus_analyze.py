@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
+from vmtrace.capture.afterwards import command, show_afterwards
 from vmtrace.capture.options import add_json_printed, add_out, whole
 from vmtrace.commands.corpus_options import MOST_BUCKETS, StageDisplay, add_common
 from vmtrace.commands.options import add_read_packets
@@ -111,6 +112,6 @@ def _print_done(done: "Done", out: str) -> None:
 
     for line in done.answer:
         print(line)
-    print(f"{plural(done.connections, 'connection')} in {plural(len(done.header['inputs']), 'capture')}: {out}")
-    print(f"  the page: {out}/report.html")
-    print(f'  questions: vmtrace corpus query {out} "SELECT verdict_factor, count(*) FROM connections GROUP BY 1"')
+    print(f"{plural(done.connections, 'connection')} in {plural(len(done.header['inputs']), 'capture')}")
+    question = "SELECT verdict_factor, count(*) FROM connections GROUP BY 1"
+    show_afterwards([out, f"{out}/report.html"], command("vmtrace", "corpus", "query", out, question))

@@ -5,6 +5,7 @@ Exit status: 0 it is analysed; 1 it could not be.
 
 import argparse
 
+from vmtrace.capture.afterwards import command, show_afterwards
 from vmtrace.capture.options import add_json_printed, add_out, whole
 from vmtrace.commands.corpus_options import MOST_BUCKETS, add_common
 from vmtrace.errors import Exit
@@ -40,5 +41,6 @@ def run(arguments: argparse.Namespace) -> int:
     )
     name = analyze_bucket(task)
     if not arguments.quiet:
-        print(f"{arguments.out}/{name}")
+        merge = command("vmtrace", "corpus", "merge", arguments.split, "--out", arguments.out)
+        show_afterwards([f"{arguments.out}/{name}"], f"{merge}    # once all buckets are analysed")
     return Exit.DONE

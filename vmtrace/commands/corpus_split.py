@@ -5,6 +5,7 @@ Exit status: 0 it is split; 1 it could not be.
 
 import argparse
 
+from vmtrace.capture.afterwards import command, show_afterwards
 from vmtrace.capture.options import whole
 from vmtrace.commands.corpus_options import MOST_BUCKETS, add_common
 from vmtrace.commands.options import add_read_packets
@@ -53,5 +54,9 @@ def run(arguments: argparse.Namespace) -> int:
     for problem in manifest.problems:
         complain(problem)
     if not arguments.quiet:
-        print(f"{manifest.packets:,} TCP packets in {len(manifest.slices):,} slices: {arguments.to}/{name}")
+        print(f"{manifest.packets:,} TCP packets in {len(manifest.slices):,} slices")
+        following = f"{command('vmtrace', 'corpus', 'bucket', arguments.to)} --bucket 0 --out RESULTS"
+        show_afterwards(
+            [f"{arguments.to}/{name}"], f"{following}    # and for each bucket up to {arguments.buckets - 1}"
+        )
     return Exit.DONE

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from vmtrace.capture.options import add_quiet
 from vmtrace.commands.options import add_figures, add_html, add_json
-from vmtrace.commands.outputs import printed, write_all
+from vmtrace.commands.outputs import STANDARD_OUTPUT, Afterwards, printed, write_all
 from vmtrace.errors import Exit, UsageError, describe
 from vmtrace.progress import Bar
 
@@ -88,14 +88,23 @@ def run(arguments: argparse.Namespace) -> int:
     invoiced = _invoiced(arguments.invoice, reckoned, source)
     failures = []
     # Who asks for JSON has a program read it, not eyes.
-    if not arguments.quiet and arguments.json is None:
+    if not arguments.quiet and not _is_piped(arguments):
         from vmtrace.commands import cost_human
 
         show = partial(cost_human.show, reckoned, invoiced)
         failures += printed(show, no_color=arguments.no_color, piped_width=160)
     made = Made(reckoned, source.replay, invoiced if arguments.invoice else None)
-    failures += write_all(outputs(arguments, made), debug=False, making=Bar(wanted=not arguments.quiet).making)
+    failures += write_all(
+        outputs(arguments, made),
+        debug=False,
+        making=Bar(wanted=not arguments.quiet).making,
+        then=Afterwards("vmtrace fields", quiet=arguments.quiet),
+    )
     return Exit.FAILED if failures else Exit.DONE
+
+
+def _is_piped(arguments: argparse.Namespace) -> bool:
+    return arguments.json is not None or str(arguments.html) == STANDARD_OUTPUT
 
 
 def _source(arguments: argparse.Namespace) -> "Source":

@@ -186,7 +186,4 @@ def _report(folder: Path, *, everything: bool) -> int:
 
     page, figures = folder / "report.html", folder / "figures"
     request = Request((folder,), html=page, figures=figures, everything=everything, most_lines=_REPORT_LINES)
-    status = run_report(request)
-    if status == 0:
-        print(f"figures: {figures}", flush=True)
-    return status
+    return run_report(request)

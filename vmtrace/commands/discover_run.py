@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from vmtrace.capture.afterwards import command, show_afterwards
 from vmtrace.capture.options import add_duration, add_out
 from vmtrace.commands import options
 from vmtrace.errors import Exit, UsageError, complain
@@ -90,7 +91,8 @@ def _reported(end: "End", arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps(end.state, indent=1))
     elif not arguments.quiet and end.found:
-        print(f"{end.status}: {arguments.out}\nto read it: vmtrace discover report {arguments.out}")
+        print(end.status)
+        show_afterwards([arguments.out], command("vmtrace", "discover", "report", arguments.out))
     if end.error is not None:
         complain(end.error)
     if end.status == "interrupted":

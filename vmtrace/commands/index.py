@@ -4,7 +4,9 @@ Exit status: 0 all captures have an index; 1 some have none.
 """
 
 import argparse
+import sys
 
+from vmtrace.capture.afterwards import STANDARD_OUTPUT, command, show_afterwards
 from vmtrace.capture.options import add_out, add_quiet
 from vmtrace.commands.options import add_endpoint_url, new_parser
 from vmtrace.errors import CommandError, Exit, UsageError, complain, describe
@@ -70,5 +72,7 @@ def _index(path: str, arguments: argparse.Namespace) -> bool:
         return False
     if not arguments.quiet:
         stretches = f"{len(index.stretches):,} stretches"
-        print(f"{place}: {index.packets:,} TCP packets in {stretches}, {len(content):,} bytes")
+        out = sys.stderr if place == STANDARD_OUTPUT else sys.stdout
+        print(f"{index.packets:,} TCP packets in {stretches}, {len(content):,} bytes", file=out)
+        show_afterwards([place], command("vmtrace", "analyze", path, "--connection", "1"), to=out)
     return True

@@ -3,11 +3,11 @@
 import errno
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TextIO, TypeVar
 
 from vmtrace.analyze.read.stores.place import url_of
 from vmtrace.errors import CommandError, complain, describe, guarded_output
@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 STANDARD_OUTPUT = "-"
-"""Where JSON is asked for instead of in a file."""
+"""Where a document is asked for instead of in a file."""
 _NAME = "standard output"
+_PAGES = (".html", ".htm")
 
 Place = TypeVar("Place", str, Path)
 
@@ -77,17 +78,35 @@ def _put(url: str, kind: Callable[[Path], Place], write: Callable[[Place], None]
     upload.write_to(url, lambda local: write(kind(local)), endpoint_url)
 
 
+class Afterwards(NamedTuple):
+    """How a command ends: with the files that it wrote, and the next command to type."""
+
+    following: str = ""
+    """Where no page was written, which is to be looked at first."""
+    quiet: bool = False
+
+
 def write_all(
-    tasks: Iterable[Task], *, debug: bool, making: Callable[[str], AbstractContextManager[None]] | None = None
+    tasks: Iterable[Task],
+    *,
+    debug: bool,
+    making: Callable[[str], AbstractContextManager[None]] | None = None,
+    then: Afterwards | None = None,
 ) -> list[str]:
-    """Do all of them; returns one line for each that failed. `making` says what is being made, while it is."""
-    failures = []
+    """Do all of them; returns one line for each that failed. `making` says what is being made, while it is.
+
+    `then` names the files that were written; on standard error, if something was written to standard output.
+    """
+    failures, written, to_program = list[str](), list[str | Path](), False
     for place, write in tasks:
         # Nothing but the output itself goes where standard output may show.
-        told = nullcontext() if making is None or place == STANDARD_OUTPUT else making(Path(place).name)
+        piped = str(place) == STANDARD_OUTPUT
+        told = nullcontext() if making is None or piped else making(Path(place).name)
         try:
-            with told:
+            with told, guarded_output() if piped else nullcontext():
                 write()
+            written += [] if piped else [place]
+            to_program |= piped
         except (OSError, ModuleNotFoundError) as error:
             failures.append(_failure(error, place))
             complain(failures[-1])
@@ -95,7 +114,18 @@ def write_all(
                 import traceback
 
                 traceback.print_exc()
+    if then is not None and not then.quiet and written:
+        _say(written, then.following, sys.stderr if to_program else sys.stdout)
     return failures
+
+
+def _say(written: Sequence[str | Path], following: str, to: TextIO) -> None:
+    """Which files were written, and the next command: a page is looked at first."""
+    from vmtrace.capture.afterwards import browse, show_afterwards
+
+    page = next((place for place in written if str(place).endswith(_PAGES)), None)
+    with suppress(CommandError), answer():
+        show_afterwards(written, following if page is None else browse(page), to=to)
 
 
 def _failure(error: OSError | ModuleNotFoundError, place: str | Path) -> str:

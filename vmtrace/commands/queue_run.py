@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from vmtrace.capture.afterwards import command, show_afterwards
 from vmtrace.capture.options import add_duration, add_out, add_plan, add_resume
 from vmtrace.commands import options
 from vmtrace.commands.values import amount, checked_url, factor, read_option, repeats, required
@@ -104,7 +105,8 @@ def _told(end: "QueueEnd", arguments: argparse.Namespace, folder: Path) -> int:
     if arguments.json:
         print(json.dumps(end.state, indent=1))
     elif not arguments.quiet:
-        print(f"{end.status}: {accounts_text(folder)}\n{folder}")
+        print(f"{end.status}: {accounts_text(folder)}")
+        show_afterwards([folder], command("vmtrace", "queue", "report", folder))
     if end.error is not None:
         complain(end.error)
     for left in end.state["left_behind"]:

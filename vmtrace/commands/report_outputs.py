@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vmtrace.commands.one_screen import on_one_screen
 from vmtrace.commands.options import add_csv, add_display, add_figures, add_html, add_json
-from vmtrace.commands.outputs import Task, answer, opened, printed, wanted, write_all
+from vmtrace.commands.outputs import STANDARD_OUTPUT, Afterwards, Task, opened, printed, wanted, write_all
 from vmtrace.errors import CommandError
 from vmtrace.progress import Bar
 
@@ -51,6 +51,8 @@ class ReportKind(NamedTuple):
     several: bool = False
     """True if tables have their column of runs even for a single one."""
     piped_width: int = 160
+    following: str = "vmtrace fields"
+    """The next command, where files without a page were written: here what their columns mean."""
 
 
 class Outputs:
@@ -77,12 +79,12 @@ class Outputs:
         self._show = show
         self._more = more
         self._html = arguments.html or (_default_page(arguments) if kind.page_by_default else None)
-        self._page: Path | None = None
-        """Where the page is, once it is written."""
+        self._piped = arguments.json is not None or str(self._html) == STANDARD_OUTPUT
+        """Whether a program reads standard output, or a file takes the answer's place."""
 
     def make(self) -> list[str]:
         """Print and write; returns what went wrong. Who asks for JSON has a program read it, not eyes."""
-        silent = self._arguments.quiet or self._arguments.json is not None
+        silent = self._arguments.quiet or self._piped
         return [*([] if silent else self._print()), *self._write()]
 
     def _print(self) -> list[str]:
@@ -106,11 +108,12 @@ class Outputs:
             *self._more,
             *wanted(self._html, self._write_html),
         )
-        failures = write_all(tasks, debug=arguments.debug, making=Bar(wanted=not arguments.quiet).making)
-        if self._page is not None and not arguments.quiet and arguments.json is None:
-            with answer():
-                print(f"\nreport, to open in a browser: {self._page}")
-        return failures
+        return write_all(
+            tasks,
+            debug=arguments.debug,
+            making=Bar(wanted=not arguments.quiet).making,
+            then=Afterwards(self._kind.following, quiet=arguments.quiet),
+        )
 
     def _module(self, name: str) -> Any:
         return import_module(f"{self._kind.package}.{self._kind.modules.get(name, name)}")
@@ -136,7 +139,6 @@ class Outputs:
         from vmtrace.analyze.pages.write import write_report_page
 
         write_report_page(self._module("page").page_of(self._reports, self._charts, self._provenance), path)
-        self._page = path
 
     @cached_property
     def _charts(self) -> "list[Chart]":

@@ -37,6 +37,11 @@ class Request(NamedTuple):
     debug: bool = False
 
     @property
+    def is_piped(self) -> bool:
+        """True if a program reads standard output, or a document takes the answer's place."""
+        return self.json is not None or str(self.report) == "-"
+
+    @property
     def draws(self) -> bool:
         """True if the packets of connections are wanted that are only known after a first pass."""
         return (self.report is not None or self.figures is not None) and not self.connections

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from vmtrace.analyze.trace import Options, Trace, TraceError, read
 from vmtrace.commands.kinds import Kind, redirect
-from vmtrace.commands.outputs import opened, printed, wanted, write_all
+from vmtrace.commands.outputs import Afterwards, opened, printed, wanted, write_all
 from vmtrace.commands.thresholds import check_oversize_abs
 from vmtrace.errors import CommandError, Exit, UsageError, complain, describe
 from vmtrace.progress import Bar
@@ -91,7 +91,8 @@ def _with_endpoint(request: Request) -> int:
     failures = list[str]()
     if not request.quiet and request.json is None:
         failures += printed(partial(show, found), no_color=request.no_color)
-    failures += write_all(wanted(request.json, partial(_write_record, document(found))), debug=request.debug)
+    tasks = wanted(request.json, partial(_write_record, document(found)))
+    failures += write_all(tasks, debug=request.debug, then=_afterwards(request))
     return Exit.FAILED if failures else Exit.DONE
 
 
@@ -112,7 +113,11 @@ def _write(comparison: "Comparison", request: Request) -> list[str]:
         *wanted(request.csv, partial(_write_csv, comparison)),
         *wanted(request.figures, partial(_write_figures, comparison)),
     )
-    return write_all(tasks, debug=request.debug)
+    return write_all(tasks, debug=request.debug, then=_afterwards(request))
+
+
+def _afterwards(request: Request) -> Afterwards:
+    return Afterwards("vmtrace fields", quiet=request.quiet)
 
 
 def _write_json(comparison: "Comparison", place: str) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from vmtrace.commands.kinds import Kind, redirect
-from vmtrace.commands.outputs import opened, printed, wanted, write_all
+from vmtrace.commands.outputs import STANDARD_OUTPUT, Afterwards, opened, printed, wanted, write_all
 from vmtrace.commands.runs import measure_runs, read_runs
 from vmtrace.commands.thresholds import parsed_threshold
 from vmtrace.errors import CommandError, Exit, UsageError, complain
@@ -51,7 +51,8 @@ def run(request: Request) -> int:
     if not comparison.changes:
         raise CommandError(_nothing_in_common(comparison))
     # Who asks for JSON has a program read it, not eyes.
-    if not request.quiet and request.json is None:
+    piped = request.json is not None or str(request.html) == STANDARD_OUTPUT
+    if not request.quiet and not piped:
         from vmtrace.analyze.reports.run.changes import terminal
 
         failures += printed(partial(terminal.show, comparison), no_color=request.no_color, piped_width=140)
@@ -59,7 +60,8 @@ def run(request: Request) -> int:
         *wanted(request.json, lambda place: _write_json(comparison, place)),
         *wanted(request.html, lambda place: _write_html(comparison, place)),
     )
-    failures += write_all(tasks, debug=request.debug)
+    then = Afterwards("vmtrace fields", quiet=request.quiet)
+    failures += write_all(tasks, debug=request.debug, then=then)
     crossed = condition is not None and _judge(comparison, request.fail_if or "", condition)
     if failures:
         return Exit.FAILED

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vmtrace.capture.afterwards import command, show_afterwards
 from vmtrace.capture.options import add_duration, add_out, add_plan, add_resume
 from vmtrace.commands import options
 from vmtrace.commands.values import amount, checked_url, factor, repeats, required
@@ -116,7 +117,8 @@ def _told(end: "End", arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps(end.state, indent=1))
     elif not arguments.quiet:
-        print(summary(end, arguments.out))
+        print(summary(end))
+        show_afterwards([arguments.out], command("vmtrace", "storage", "report", arguments.out))
     if end.error is not None:
         complain(end.error)
     if end.state["left_behind"]:
@@ -129,8 +131,8 @@ def _told(end: "End", arguments: argparse.Namespace) -> int:
     return Exit.FAILED if end.error is not None or end.state["left_behind"] else Exit.DONE
 
 
-def summary(end: "End", out: Path) -> str:
-    """What was done, in one or two lines."""
+def summary(end: "End") -> str:
+    """What was done, in one line."""
     from vmtrace.capture.quantities import shown_decimal_bytes
     from vmtrace.providers.prices import shown_charge
 
@@ -147,7 +149,7 @@ def summary(end: "End", out: Path) -> str:
         if cost is None
         else f"charges {shown_charge(cost)} {prices.get('currency', '')} by {prices['name']}"
     )
-    return f"{end.status}: {done}, {moved}, {charged}\n{out}"
+    return f"{end.status}: {done}, {moved}, {charged}"
 
 
 def _order(arguments: argparse.Namespace) -> "Order":

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from vmtrace.capture.afterwards import command, show_afterwards
 from vmtrace.errors import Exit, UsageError, complain, describe
 
 NAME = "thin"
@@ -43,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     except ValueError as error:
         raise UsageError(f"--keep: {error}") from error
     campaign = read_storage_run(arguments.run)
-    status = Exit.DONE
+    status, written = Exit.DONE, list[Path]()
     for capture in captures_of_campaign(campaign.folder):
         if facts_path(capture).is_file() or (arguments.file and capture.name not in arguments.file):
             continue
@@ -54,6 +55,8 @@ def run(arguments: argparse.Namespace) -> int:
             status = Exit.FAILED
             continue
         print(f"{capture}: {plural(kept.packets, 'packet')} of {kept.of:,} kept")
+        written.append(capture)
+    show_afterwards(written, command("vmtrace", "storage", "report", arguments.run))
     return status
 
 

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vmtrace.capture.afterwards import command, show_afterwards
 from vmtrace.capture.options import add_out
 from vmtrace.commands import options
 from vmtrace.errors import Exit, UsageError, complain
@@ -104,7 +105,8 @@ def _shown(end: "End", arguments: argparse.Namespace) -> int:
         print(json.dumps(state, indent=1))
     elif not arguments.quiet:
         done = f"{state['downloads_finished']} of {state['downloads_planned']} downloads"
-        print(f"{end.status}: {done}\n{arguments.out}\nreport: vmtrace swarm report {arguments.out}")
+        print(f"{end.status}: {done}")
+        show_afterwards([arguments.out], command("vmtrace", "swarm", "report", arguments.out))
     if end.error is not None:
         complain(end.error)
     if end.status == "interrupted":

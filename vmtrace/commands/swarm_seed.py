@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vmtrace.capture.afterwards import show_afterwards
 from vmtrace.capture.options import add_duration, add_json_printed, add_quiet
 from vmtrace.errors import Exit, UsageError, complain
 
@@ -57,6 +58,8 @@ def run(arguments: argparse.Namespace) -> int:
         def ready() -> None:
             if not arguments.quiet:
                 Lines().say(_ready_text(order))
+                if arguments.write_torrent is not None:
+                    show_afterwards([arguments.write_torrent], to=sys.stderr)
 
         state = share(order, ready, lambda line: Lines().say(f"vmtrace: {line}"), _shows(quiet=arguments.quiet))
     except errors.UsageError as error:
