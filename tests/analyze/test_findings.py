@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.analyze.findings_made import connection, direction, entry, outcome, request, verdict
+from tests.analyze.findings_made import START_NS, connection, direction, entry, outcome, request, verdict
 from vmtrace.analyze.findings.finding import MOST_LISTED, Finding
 from vmtrace.analyze.findings.lines import answer_lines, finding_line, finding_lines
 from vmtrace.analyze.findings.ranking import of_document
@@ -78,6 +78,15 @@ def full_queue(side: str) -> list[Record]:
     return [*served, *late]
 
 
+def test_an_application_that_the_verdict_has_second_is_a_finding_and_one_that_rests_is_none() -> None:
+    account = [entry("setup", 1.0, 1.0), entry("application", 0.5, 0.5, "client_application")]
+    judged = {**verdict("setup", 1.0), "runner_up": "application"}
+    waiting = connection(1, 0.0, 3.0, verdict=judged, account=account)
+    resting = connection(1, 0.0, 3.0, verdict={**judged, "runner_up": None}, account=account)
+    assert kinds(waiting) == ["setup", "application"]
+    assert kinds(resting) == ["setup"]
+
+
 def test_syns_ignored_while_others_wait_are_a_full_accept_queue() -> None:
     [at_server] = found(*full_queue("server"))
     assert at_server.kind == "accept_queue_full"
@@ -135,6 +144,41 @@ def test_resets_at_one_moment_are_one_finding() -> None:
     together, alone = found(*reset, later)
     assert together.connections == [1, 2, 3, 4, 5]
     assert alone.connections == [6]
+
+
+def interval(factor: str, start_s: float, end_s: float) -> Record:
+    return {"factor": factor, "start_ns": START_NS + round(start_s * 1e9), "end_ns": START_NS + round(end_s * 1e9)}
+
+
+def asked(number: int, *intervals: Record, **more: Any) -> Record:
+    costs = [entry(one["factor"], 0.2, 0.2) for one in intervals]
+    return connection(
+        number, 0.0, 2.0, server=f"198.18.1.{number}:80", server_to_client=direction(limit_intervals=[*intervals]),
+        account=costs, verdict=verdict(intervals[0]["factor"], 0.2), **more,
+    )  # fmt: skip
+
+
+def test_a_host_that_asks_many_at_once_and_waits_for_the_timer_of_one_has_incast() -> None:
+    slow = asked(1, interval("timeout_wait", 1.0, 1.2), interval("client_wait", 1.201, 1.202))
+    quick = [asked(number, interval("client_wait", 0.99, 1.2 + 0.001 * number)) for number in range(2, 7)]
+    [incast] = found(slow, *quick)
+    assert incast.sentence.startswith("Incast: 198.18.0.1 asks 6 senders at once")
+    assert (incast.kind, incast.connections) == ("timeout_wait", [1, 2, 3, 4, 5, 6])
+    assert incast.cost_s == pytest.approx(0.2)
+    assert incast.evidence[0]["frames"] == [1]
+
+
+@pytest.mark.parametrize(
+    "quick",
+    [
+        [asked(number, interval("client_wait", 0.99, 1.2 + 0.1 * number)) for number in range(2, 7)],  # each by itself
+        [asked(number, interval("client_wait", 1.3, 1.8)) for number in range(2, 7)],  # the client itself waited
+        [asked(2, interval("client_wait", 0.99, 1.2))],  # two senders
+    ],
+)
+def test_rests_of_another_reason_are_no_incast(quick: list[Record]) -> None:
+    slow = asked(1, interval("timeout_wait", 1.0, 1.2), interval("client_wait", 1.201, 1.202))
+    assert not any(one.sentence.startswith("Incast") for one in found(slow, *quick))
 
 
 def test_a_shared_limit_explains_what_it_does_to_its_members() -> None:

@@ -355,6 +355,21 @@ fn acknowledgements_go_on_and_the_last_segment_ends_a_write_then_the_sender_had_
     assert_eq!(gaps(&talk), [(Cause::SenderApplication, 450)]);
 }
 
+#[test]
+fn a_repeat_just_before_the_pause_does_not_say_that_the_sender_had_more_to_send() {
+    // Segment 446, a full one without PSH, is lost and repeated; the write ended with a short one.
+    let last = running().client(450.0, data(400_000, 300));
+    let talk = (430..446).fold(last, |talk, n| answer(talk, f64::from(n) + 19.9, n, f64::from(n) + 10.0));
+    let reported = (447..451).fold(talk, |talk, n| {
+        let end = ((i64::from(n) - 49) * 1000).min(400_300);
+        let said = ack(396_000).sack(397_000, end).tsval(2_000_010 + n as u32).tsecr(1_000_000 + n as u32);
+        talk.server(f64::from(n) + 19.9, said)
+    });
+    let repaired = reported.client(470.0, segment(396)).server(490.0, ack(400_300).tsval(2_000_480).tsecr(1_000_470));
+    let talk = repaired.client(900.0, data(400_300, 1000)).client(900.1, data(401_300, 1000));
+    assert_eq!(gaps(&talk), [(Cause::SenderApplication, 430)]);
+}
+
 /// Three full segments each forty milliseconds, acknowledged after ninety; every fourth time with a short one.
 fn pieces() -> Talk {
     let full = i64::from(FULL) - 12; // without the timestamps

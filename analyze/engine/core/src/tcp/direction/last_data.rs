@@ -1,11 +1,11 @@
-//! The last data packet of a direction, for pauses that may follow it.
+//! The end of a direction's data so far, for pauses that may follow it.
 
 use crate::packet::tcp_flags;
 use crate::tcp::events::context::Context;
 use crate::tcp::events::observer::Observer;
 use crate::tcp::events::sent::{Data, Sent};
 
-/// The last data packet of a direction.
+/// The packet that ended a direction's data so far: a repeat of older data says nothing of what was left to send.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LastData {
     pub(crate) length: u32,
@@ -34,6 +34,8 @@ impl Observer for LastData {
     fn on_sent(&mut self, sent: &Sent<'_>, _context: &Context) {
         let Data { packet, end, highest, is_short, .. } = sent.data;
         let short_end = if is_short { end } else { self.short_end };
-        *self = Self { length: packet.payload_length, flags: packet.flags, max: highest, short_end };
+        let (length, flags) =
+            if end >= highest { (packet.payload_length, packet.flags) } else { (self.length, self.flags) };
+        *self = Self { length, flags, max: highest, short_end };
     }
 }

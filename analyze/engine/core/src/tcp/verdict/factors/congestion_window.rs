@@ -53,11 +53,11 @@ fn because(case: &Case, tally: &Tally) -> String {
     }
 }
 
-/// Rates that read the same are one rate.
+/// Rates that read the same are one rate. The words say of which time it is: goodput is of all.
 fn possible(tally: &Tally) -> String {
     let [allowed, reference] = [tally.rate(), tally.reference()];
     if tally.reference_bps > tally.rate_bps() && allowed != reference {
-        format!("{allowed} where {reference} was possible")
+        format!("{allowed} meanwhile, where {reference} was possible")
     } else {
         format!("it allowed {allowed}")
     }
