@@ -24,6 +24,9 @@ const SAME_RATE: f64 = 0.85;
 /// A window that is full shows no other path, so that the queue must be longer to be sure of.
 const LONG_QUEUE_RATIO: f64 = 1.5;
 
+/// A managed queue drops, or marks, when it is no longer than this for a while.
+const SHORT_QUEUE_RATIO: f64 = 1.02;
+
 /// Coefficient of variation up to which a rate is even, and rounds with losses in which it stays so.
 const EVEN_RATE: f64 = 0.1;
 
@@ -138,7 +141,7 @@ pub fn has_standing_queue(rounds: &[KnownRound], index: usize, background: &Back
 pub fn shows_queue(round: &Round, background: &Background) -> bool {
     let queued_from_ns = background.min_rtt_ns.map(|min_rtt_ns| {
         let min_rtt_ns = min_rtt_ns as f64;
-        (STANDING_RATIO * min_rtt_ns).max(min_rtt_ns + QUEUE_NS)
+        (SHORT_QUEUE_RATIO * min_rtt_ns).max(min_rtt_ns + QUEUE_NS)
     });
     round.least_rtt_ns.zip(queued_from_ns).is_some_and(|(least_ns, from_ns)| least_ns as f64 >= from_ns)
 }

@@ -10,15 +10,19 @@ use crate::tcp::limits::moves;
 use crate::tcp::limits::share::Share;
 use crate::tcp::limits::summary::LimitsSummary;
 
-/// Reductions of the window, at least, and share of them right before which a queue stood.
-const FEWEST_REDUCTIONS: u64 = 3;
-
+/// Share of the reductions of the window right before which a queue stood.
 const QUEUED_SHARE: f64 = 0.9;
 
-/// What congestion control let pass, and the time in which the link was seen to be full.
-const LEAST_USE: f64 = 0.75;
+/// What congestion control let pass. What was left without a loss would have saved less than a link of twice the width.
+const LEAST_USE: f64 = 0.6;
 
+/// The time in which the link was seen to be full, and reductions.
 const LEAST_FULL: f64 = 0.1;
+
+const FEWEST_REDUCTIONS: u64 = 3;
+
+/// Or so unlikely is a queue before as many reductions by chance, as often as one stood at other times.
+const BY_CHANCE: f64 = 0.05;
 
 /// What congestion control and repairs took was the link's.
 pub(crate) fn take_full_link(summary: &mut LimitsSummary) {
@@ -30,10 +34,11 @@ pub(crate) fn take_full_link(summary: &mut LimitsSummary) {
     }
     let full_ns = summary.shares[Factor::BottleneckBandwidth as usize].time_ns;
     let reductions = summary.reduced_rounds;
-    let is_of_queue =
-        reductions.all >= FEWEST_REDUCTIONS && reductions.queued as f64 >= QUEUED_SHARE * reductions.all as f64;
+    let is_of_queue = reductions.queued as f64 >= QUEUED_SHARE * reductions.all as f64;
     let is_used = answered.bytes as f64 * 1e9 >= LEAST_USE * reference_bytes_s * answered.time_ns as f64;
-    if is_of_queue && is_used && full_ns as f64 >= LEAST_FULL * summary.time_ns() as f64 {
+    let is_full = reductions.chance() <= BY_CHANCE
+        || reductions.all >= FEWEST_REDUCTIONS && full_ns as f64 >= LEAST_FULL * summary.time_ns() as f64;
+    if is_of_queue && is_used && is_full {
         let runs = summary.runs.iter().filter(|run| is_answer(run.factor));
         let spans: Vec<[i64; 2]> = runs.map(|run| [run.start_ns, run.end_ns]).collect();
         let taken = moves::move_to(summary, Factor::BottleneckBandwidth, is_answer, &spans);
@@ -53,13 +58,12 @@ mod tests {
 
     const SECOND: i64 = 1_000_000_000;
 
-    /// Seconds of the link and of the congestion window, where a link of 1 MB/s was full for two seconds and the window let pass so many
-    /// kilobytes in each of four.
-    fn limited_s(all: u64, queued: u64, kilobytes_s: u64) -> [u64; 2] {
-        let mut summary = LimitsSummary { reference_bytes_s: Some(1e6), ..LimitsSummary::default() };
-        summary.reduced_rounds = ReducedRounds { all, queued };
-        let list = [(Factor::BottleneckBandwidth, 0, 2, 1000), (Factor::CongestionWindow, 2, 6, kilobytes_s)];
-        for (factor, start, end, kilobytes_s) in list {
+    /// Seconds of the link and of the congestion window, where a link of 1 MB/s was full for so many seconds and the window let pass so
+    /// many kilobytes in each of forty.
+    fn limited_s(reduced_rounds: ReducedRounds, full_s: i64, kilobytes_s: u64) -> [u64; 2] {
+        let mut summary = LimitsSummary { reference_bytes_s: Some(1e6), reduced_rounds, ..LimitsSummary::default() };
+        let [link, window] = [Factor::BottleneckBandwidth, Factor::CongestionWindow];
+        for (factor, start, end, kilobytes_s) in [(link, 0, full_s, 1000), (window, full_s, full_s + 40, kilobytes_s)] {
             let bytes = kilobytes_s * 1000 * (end - start) as u64;
             let run = Run { start_ns: start * SECOND, end_ns: end * SECOND, factor, bytes, frames: [1, 2] };
             let share = Share { time_ns: run.duration_ns(), bytes };
@@ -69,20 +73,32 @@ mod tests {
         take_full_link(&mut summary);
         let seconds = |factor: Factor| summary.shares[factor as usize].time_ns / SECOND as u64;
         let of = |factor: Factor| summary.underlying[factor as usize].time_ns / SECOND as u64;
-        let [link, window] = [Factor::BottleneckBandwidth, Factor::CongestionWindow];
         assert_eq!([seconds(link), seconds(window)], [of(link), of(window)]);
         [seconds(link), seconds(window)]
     }
 
+    /// A queue stood before so many of all reductions, and in so many of a hundred rounds at other times.
+    fn reduced(all: u64, queued: u64, quiet_queued: u64) -> ReducedRounds {
+        ReducedRounds { all, queued, quiet: 100, quiet_queued }
+    }
+
     #[test]
     fn a_window_that_shrinks_only_when_a_queue_stands_leaves_the_link_to_be_the_limit() {
-        assert_eq!(limited_s(5, 5, 850), [6, 0]);
+        assert_eq!(limited_s(reduced(5, 5, 90), 20, 850), [60, 0]);
+    }
+
+    #[test]
+    fn a_queue_that_stands_before_reductions_alone_shows_a_link_that_is_hardly_ever_full() {
+        assert_eq!(limited_s(reduced(5, 5, 20), 1, 700), [41, 0], "Reno's window is three quarters of it on average");
+        assert_eq!(limited_s(reduced(5, 5, 70), 1, 700), [1, 40], "a queue of others' stands all the time");
+        assert_eq!(limited_s(reduced(3, 3, 40), 1, 700), [1, 40], "that may be chance");
+        assert_eq!(limited_s(reduced(1, 1, 2), 1, 700), [41, 0], "that is none");
     }
 
     #[test]
     fn losses_by_chance_few_of_them_and_a_link_that_stays_half_empty_are_losses() {
-        assert_eq!(limited_s(5, 3, 850), [2, 4]);
-        assert_eq!(limited_s(2, 2, 850), [2, 4]);
-        assert_eq!(limited_s(5, 5, 600), [2, 4]);
+        assert_eq!(limited_s(reduced(5, 3, 90), 20, 850), [20, 40]);
+        assert_eq!(limited_s(reduced(2, 2, 30), 20, 850), [20, 40]);
+        assert_eq!(limited_s(reduced(5, 5, 10), 20, 500), [20, 40]);
     }
 }

@@ -120,13 +120,7 @@ impl Limits {
         let round: Round = *self.rounds[index];
         self.loss_seen |= round.tells_of_congestion();
         self.timed_rounds += u64::from(round.rtt_ns.is_some());
-        if let Some(before) = index.checked_sub(1).and_then(|before| self.rounds.get(before))
-            && round.tells_of_congestion()
-            && !before.tells_of_congestion()
-        {
-            self.reduced_rounds.all += 1;
-            self.reduced_rounds.queued += u64::from(bottleneck::shows_queue(before, &background));
-        }
+        self.count_reduced(index, &background);
         let mut counted = Counted::default();
         if factor == Factor::CongestionWindow {
             // What the whole connection knows: a way that seems longer may be a queue of others' that stands as evenly.
@@ -169,6 +163,23 @@ impl Limits {
             self.rates.add(&round, factor.shows_capacity() && steady && !round.disturbed);
         }
         self.draw(start_ns, end_ns, parts.main(), &round, &cuts);
+    }
+
+    /// Was the window reduced in this round, and did a queue stand in it or right before? Its sender learns a round trip late.
+    fn count_reduced(&mut self, index: usize, background: &Background) {
+        let before = index.checked_sub(1).and_then(|before| self.rounds.get(before));
+        let round = &self.rounds[index];
+        let is_queued = || {
+            before.into_iter().chain(std::iter::once(round)).any(|round| bottleneck::shows_queue(round, background))
+        };
+        let counted = &mut self.reduced_rounds;
+        if !round.tells_of_congestion() {
+            counted.quiet += 1;
+            counted.quiet_queued += u64::from(is_queued());
+        } else if before.is_some_and(|before| !before.tells_of_congestion()) {
+            counted.all += 1;
+            counted.queued += u64::from(is_queued());
+        }
     }
 
     /// After a loss, what nothing else limits counts for the congestion window until its flight has stalled for long, unless

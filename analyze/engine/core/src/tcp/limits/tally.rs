@@ -63,4 +63,21 @@ pub struct ReducedRounds {
     pub all: u64,
     /// A queue stood in the round before.
     pub queued: u64,
+    /// Rounds in which nothing was lost or marked.
+    pub quiet: u64,
+    /// Those of them in which a queue stood.
+    pub quiet_queued: u64,
+}
+
+impl ReducedRounds {
+    /// How likely so many reductions follow a queue by chance, if one stands as often as it did.
+    pub(crate) fn chance(&self) -> f64 {
+        let often = self.quiet_queued as f64 / self.quiet.max(1) as f64;
+        often.powf(self.queued as f64)
+    }
+
+    /// A queue stood before half of them: they may be its answer.
+    pub(crate) fn may_be_of_a_queue(&self) -> bool {
+        self.queued > 0 && 2 * self.queued >= self.all
+    }
 }

@@ -98,7 +98,8 @@ fn bounds(case: &Case) -> Vec<Bound> {
         ),
     ];
     let unknown_window = doubts::unknown_window(case).filter(|_| by_exclusion);
-    bounds.into_iter().filter_map(|(applies, bound)| applies.then_some(bound)).chain(unknown_window).collect()
+    let of_rounds = bounds.into_iter().filter_map(|(applies, bound)| applies.then_some(bound));
+    of_rounds.chain(unknown_window).chain(doubts::a_full_link(case)).collect()
 }
 
 /// The congestion window is what is left when nothing else shows; without a loss nothing shows that it was small, either.

@@ -10,6 +10,9 @@ use crate::tcp::verdict::factors::token_bucket::may_have_dropped;
 /// Where the window is not known, it may be what limits.
 const UNKNOWN_WINDOW_CONFIDENCE: f64 = 0.55;
 
+/// Where losses may be the answer of a link that is full.
+const FULL_LINK_CONFIDENCE: f64 = 0.75;
+
 /// Hosts nearer to each other than this are far nearer than queues are long: without a round trip nothing says how much is in
 /// flight.
 const NEARBY_NS: i64 = 1_000_000;
@@ -29,6 +32,12 @@ pub(crate) fn unknown_window(case: &Case) -> Option<Bound> {
         confidence: UNKNOWN_WINDOW_CONFIDENCE,
         needed: "a capture with the handshake, which shows the window scale",
     })
+}
+
+/// A queue stood before half of the reductions of the window: they may be the answer of a link that is full.
+pub(crate) fn a_full_link(case: &Case) -> Option<Bound> {
+    let answers = case.limits.reduced_rounds.may_be_of_a_queue();
+    answers.then_some(Bound { confidence: FULL_LINK_CONFIDENCE, needed: "a longer transfer" })
 }
 
 /// In most rounds a round trip was seen.

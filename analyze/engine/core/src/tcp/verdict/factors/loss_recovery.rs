@@ -32,5 +32,6 @@ fn because(case: &Case, tally: &Tally) -> String {
 
 fn bounds(case: &Case) -> Vec<Bound> {
     let untimed = Bound { confidence: UNTIMED_CONFIDENCE, needed: "a capture at the sender, or one with timestamps" };
-    if doubts::is_timed(case) { Vec::new() } else { vec![untimed] }
+    let untimed = Some(untimed).filter(|_| !doubts::is_timed(case));
+    untimed.into_iter().chain(doubts::a_full_link(case)).collect()
 }
