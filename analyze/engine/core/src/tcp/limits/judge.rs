@@ -169,9 +169,8 @@ impl Limits {
     fn count_reduced(&mut self, index: usize, background: &Background) {
         let before = index.checked_sub(1).and_then(|before| self.rounds.get(before));
         let round = &self.rounds[index];
-        let is_queued = || {
-            before.into_iter().chain(std::iter::once(round)).any(|round| bottleneck::shows_queue(round, background))
-        };
+        let is_queued =
+            || before.into_iter().chain(std::iter::once(round)).any(|round| bottleneck::shows_queue(round, background));
         let counted = &mut self.reduced_rounds;
         if !round.tells_of_congestion() {
             counted.quiet += 1;

@@ -5,10 +5,11 @@
 use crate::tcp::events::factor::Factor;
 use crate::tcp::limits::application::{is_application_limited, pauses_by_itself};
 use crate::tcp::limits::rules::Condition;
+use crate::tcp::limits::share::Share;
 use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::doubts;
-use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Instead, Labels, Next, Remedy, Tally};
+use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Instead, Labels, Next, Remedy, Tally, UNTIMED_CONFIDENCE};
 use crate::tcp::verdict::words::rate;
 
 /// What would help, also against a peer that asks for piece after piece.
@@ -47,7 +48,17 @@ fn because(case: &Case, tally: &Tally) -> String {
 }
 
 fn bounds(case: &Case) -> Vec<Bound> {
-    doubts::unknown_window(case).into_iter().collect()
+    let untimed = Bound { confidence: UNTIMED_CONFIDENCE, needed: "a capture at the sender, or one with timestamps" };
+    let untimed = may_be_a_buffer(case).then_some(untimed);
+    doubts::unknown_window(case).into_iter().chain(untimed).collect()
+}
+
+/// Pieces came at half of what the path carried or more. A small send buffer lets pieces go as well, when an acknowledgement has come,
+/// which nothing shows away from it without timestamps.
+fn may_be_a_buffer(case: &Case) -> bool {
+    let Share { time_ns, bytes } = case.limits.shares[Factor::Application as usize];
+    let carried = case.limits.reference_bytes_s.map_or(0.0, |bytes_s| bytes_s * time_ns as f64 / 1e9);
+    !doubts::is_timed(case) && !doubts::is_beside_sender(case) && 2.0 * bytes as f64 > carried
 }
 
 /// What comes evenly from nearby may have waited in a queue before the path.

@@ -104,7 +104,10 @@ fn remedies(case: &Case) -> &'static [Remedy] {
 
 fn bounds(case: &Case) -> Vec<Bound> {
     let inferred = Bound { confidence: INFERRED_CONFIDENCE, needed: "a capture with the handshake" };
-    case.limits.inferred_window.map(|_| inferred).into_iter().collect()
+    let inferred = case.limits.inferred_window.map(|_| inferred);
+    // Zero is zero at any scale.
+    let is_closed = is_closed_mostly(case, &case.limits.shares[Factor::ReceiverWindow as usize]);
+    inferred.into_iter().chain(doubts::unknown_window(case).filter(|_| !is_closed)).collect()
 }
 
 /// One of twenty flights of any size would fit some scale.
