@@ -14,6 +14,7 @@ __all__ = [
     "TraceError",
     "analyze",
     "analyze_slices",
+    "beyond",
     "analyze_stretches",
     "factor_labels",
     "factors",
@@ -102,6 +103,13 @@ class Analysis:
     def connections(self, *, names: Sequence[str] | None = None, rows: Sequence[int] | None = None) -> Columns: ...
     # Of a part of all connections, for `merge_buckets`: what limits that they share follow from, and the servers asked.
     def packed(self) -> tuple[bytes, bytes]: ...
+    # Likewise for `beyond`: what others have to know of them.
+    def outlines(self) -> bytes: ...
+    # By number of the connection, the index of its lookup in the document.
+    def lookups_of_connections(self) -> dict[int, int]: ...
+    # Secrets that the inputs hold, as a key log.
+    @property
+    def key_log(self) -> bytes: ...
     def __len__(self) -> int: ...
     # Rows of the connections with the most bytes on the wire, the largest first.
     def largest(self, most: int) -> list[int]: ...
@@ -175,7 +183,7 @@ _Address: TypeAlias = IPv4Address | IPv6Address
 # Why an input has to be read from its beginning, its TCP packets, its stretches (`vmtrace.analyze.read.index_file`).
 _Index: TypeAlias = tuple[str | None, int, bytes]
 
-# Each packet goes to the slice of its bucket by `write(bucket, piece)`. Returns what is known of the inputs, the TCP
+# Each packet goes to the slice of its bucket by `write(bucket, piece)`, frames without TCP to one behind those. Returns what is known of the inputs, the TCP
 # packets, the fragments of IP datagrams, and the datagrams that are not complete at the end; `lags` as in `Analysis`.
 def split(
     inputs: Sequence[_Input | tuple[_Input, str]],
@@ -199,6 +207,17 @@ def analyze_slices(
     icmp_errors: Sequence[_IcmpError] = ...,
     translated: Sequence[int] = ...,
     shared: Sequence[tuple[float, ...]] | None = None,
+    key_log: bytes | None = None,
+    progress: Callable[[int], object] | None = None,
+) -> Analysis: ...
+
+# What is no TCP, from slices of frames without it, with the outlines of all buckets and the numbers of their connections
+# among all (little-endian, 32 bits). A result without connections.
+def beyond(
+    slices: Sequence[tuple[_Input | tuple[_Input, str], int, Sequence[int]]],
+    buckets: Sequence[tuple[bytes, bytes]],
+    *,
+    key_log: bytes | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> Analysis: ...
 

@@ -27,6 +27,8 @@ FEW_CONNECTIONS = 100
 """Up to so many the JSON document has the limits of each connection interval by interval."""
 LINES, LINES_WITH_INTERVALS = ".document", "-intervals.document"
 """Each connection has a line of its own in it."""
+OUTLINES = ".outlines"
+"""What the task beyond TCP has to know of connections."""
 SMALL_PARTS = (".orders", ".flows", ".servers")
 """The places of first packets; what is needed for limits and servers of all buckets."""
 _ROOM_SHARE = 0.6
@@ -78,7 +80,8 @@ def analyze_bucket(task: BucketTask, progress: Callable[[int], object] | None = 
     analysis = _analysis(task, ordered, progress)
     names, fates = names_of(ordered), analysis.icmp_fates
     parts = _put_table(out, task.bucket, analysis)
-    for ending, content in zip(SMALL_PARTS, (analysis.orders(), *analysis.packed()), strict=True):
+    small = (analysis.orders(), *analysis.packed(), analysis.outlines())
+    for ending, content in zip((*SMALL_PARTS, OUTLINES), small, strict=True):
         name = part_name(task.bucket, ending)
         out.put(name, content)
         parts[name] = len(content)
@@ -120,6 +123,11 @@ def names_of(ordered: Sequence[Manifest]) -> list[str]:
     return sorted(name for one in ordered for name in one.names)
 
 
+def key_log_of(ordered: Sequence[Manifest]) -> bytes:
+    """Secrets that the captures hold themselves."""
+    return b"\n".join(one.key_log for one in ordered)
+
+
 def _analysis(
     task: BucketTask, ordered: Sequence[Manifest], progress: Callable[[int], object] | None
 ) -> _engine.Analysis:
@@ -145,6 +153,7 @@ def _analysis(
         icmp_errors=errors_of(ordered),
         translated=task.translated or (),
         shared=None if ordered[0].buckets == 1 else task.shared or (),
+        key_log=key_log_of(ordered),
         progress=progress,
     )
 

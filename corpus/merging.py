@@ -7,29 +7,28 @@ kind, so that new ones need no rule: numbers are added, lists joined, `null` giv
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import islice, pairwise
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vmtrace.corpus.engine import Digits, Record
-from vmtrace.corpus.splitting import OF_FRAMES, Manifest
+from vmtrace.corpus.splitting import Manifest
 
 _SAME_STEP_NS = 1_000_000_000
 """Steps of the clock within this time are the same (docs/methods.md)."""
-_MOST_ECHOES = 1 << 20
 _SYN_COUNTS = ("syn", "syn_ack", "syn_retransmissions", "established", "reset")
 _THE_SAME = frozenset({"schema", "vmtrace", "reasons"})
 """In all buckets."""
 CROSSING = ("shared_limits", "shared_limits_not_listed", "request_servers")
 """What the engine finds from what all buckets packed (`vmtrace.corpus.results.crossing`)."""
 BEYOND_TCP = (
-    *("lookups", "lookup_totals", "flows", "flows_not_listed", "tunnels", "tunnels_not_listed"),
-    *("neighbours_not_listed", "neighbour_requests_not_kept", "icmp_errors_of_no_flow"),
+    *("lookups", "lookup_totals", "flows", "flows_not_listed", "tunnels", "tunnels_not_listed", "protocols"),
+    *("neighbours", "neighbours_not_listed", "neighbour_requests_not_kept", "icmp_errors_of_no_flow"),
 )
-"""A corpus has none of these: flows and names go on from run to run."""
-_LEFT_OUT = frozenset({"outcomes", *CROSSING, *BEYOND_TCP, *OF_FRAMES})
+"""What is no TCP, and what joins it to connections, is read from all runs (`vmtrace.corpus.beyond`)."""
+_LEFT_OUT = frozenset({"outcomes", *CROSSING, *BEYOND_TCP})
 """Outcomes have a rule of their own, too (`vmtrace.corpus.outcomes`)."""
 
 Ids = NDArray[np.uint32]
@@ -139,14 +138,6 @@ def merged_lookups(runs: Sequence[Manifest], buckets: Sequence[Record]) -> list[
     return sorted(found, key=lambda row: row["answered_ns"])
 
 
-def merged_echoes(runs: Sequence[Manifest]) -> list[Record]:
-    """ICMP echo requests of run after run, as many as one process keeps."""
-    names = sorted(name for run in runs for name in run.names)
-    numbers = {name: number for number, name in enumerate(names)}
-    found = ({**row, "input": numbers[run.names[row["input"]]]} for run in runs for row in run.echoes)
-    return list(islice(found, _MOST_ECHOES))
-
-
 def merged_protocols(runs: Sequence[Manifest]) -> list[Record]:
     """Frames by protocol of all runs, as one process orders them: the most bytes first, then by name."""
     sums: dict[str, Counter[str]] = {}
@@ -154,22 +145,6 @@ def merged_protocols(runs: Sequence[Manifest]) -> list[Record]:
         sums.setdefault(one["protocol"], Counter()).update({key: one[key] for key in ("packets", "wire_bytes")})
     found = [{"protocol": name, **counts} for name, counts in sums.items()]
     return sorted(found, key=lambda one: (-one["wire_bytes"], one["protocol"]))
-
-
-def merged_neighbours(runs: Sequence[Manifest]) -> list[Record]:
-    """Who asked for whom on the link, over all runs, in the order of the first requests."""
-    found: dict[tuple[str, str], Record] = {}
-    for one in (one for run in runs for one in run.neighbours):
-        pair = one["address"], one["asked_by"]
-        known = found.get(pair)
-        if known is None:
-            found[pair] = dict(one)
-            continue
-        # A reply in a later run ends what was unanswered before.
-        before = 0 if one["replies"] else known["unanswered"]
-        known |= {key: known[key] + one[key] for key in ("requests", "replies")}
-        known |= {"unanswered": before + one["unanswered"], "last_ns": max(known["last_ns"], one["last_ns"])}
-    return sorted(found.values(), key=lambda one: one["first_ns"])
 
 
 def lags_of(buckets: Sequence[Record]) -> tuple[tuple[str, str, int], ...]:

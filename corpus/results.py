@@ -33,10 +33,8 @@ from vmtrace.corpus.folder import Folder, folder
 from vmtrace.corpus.merging import (
     CROSSING,
     Ids,
-    merged_echoes,
     merged_header,
     merged_lookups,
-    merged_neighbours,
     merged_protocols,
     merged_syns,
     merged_top,
@@ -156,12 +154,14 @@ def number(out: Folder, records: Sequence[Record]) -> list[Ids]:
     return ids
 
 
-def write_small_tables(out: Folder, runs: Sequence[Manifest], records: Sequence[Record]) -> None:
+def write_small_tables(out: Folder, runs: Sequence[Manifest], records: Sequence[Record], beyond: Record) -> None:
     """`syns.parquet` and `lookups.parquet`, with the columns that one process gives."""
     nothing = _engine.analyze([])
     _put_table(out, "syns.parquet", merged_syns(records), pa.table(nothing.syns()).schema)
-    _put_table(out, "echoes.parquet", merged_echoes(runs), pa.table(nothing.echoes()).schema)
-    _put_table(out, "lookups.parquet", merged_lookups(runs, records), pa.table(nothing.lookups()).schema)
+    # One process keeps a number of them; where there are more, all of them are taken run by run.
+    lookups = beyond["lookups"]
+    found = merged_lookups(runs, records) if lookups is None else lookups
+    _put_table(out, "lookups.parquet", found, pa.table(nothing.lookups()).schema)
 
 
 def _put_table(out: Folder, name: str, rows: list[dict[str, Any]], schema: pa.Schema) -> None:
@@ -175,7 +175,9 @@ def _put_table(out: Folder, name: str, rows: list[dict[str, Any]], schema: pa.Sc
         out.put(name, Path(file.name))
 
 
-def header(runs: Sequence[Manifest], records: Sequence[Record], ids: Sequence[Ids], crossing: Crossing) -> Record:
+def header(
+    runs: Sequence[Manifest], records: Sequence[Record], ids: Sequence[Ids], crossing: Crossing, beyond: Record
+) -> Record:
     """The document without its connections."""
     top = merged_top(records, ids)
     before = {key: top.pop(key) for key in ("schema", "vmtrace", "interrupted", "reasons")}
@@ -183,12 +185,13 @@ def header(runs: Sequence[Manifest], records: Sequence[Record], ids: Sequence[Id
         (record["top"]["outcomes"], numbers) for record, numbers in zip(records, ids, strict=True)
     )
     inputs = merged_header(runs, records)
-    beyond = {"neighbours": merged_neighbours(runs), "protocols": merged_protocols(runs)}
-    return before | {"inputs": inputs, "outcomes": outcomes, "connections": []} | crossing.top | top | beyond
+    no_tcp: Record = beyond["document"] | {"protocols": merged_protocols(runs)}
+    return before | {"inputs": inputs, "outcomes": outcomes, "connections": []} | crossing.top | top | no_tcp
 
 
-def write_document(out: Folder, header: Record, ids: Sequence[Ids]) -> list[Finding]:
+def write_document(out: Folder, header: Record, ids: Sequence[Ids], beyond: Record) -> list[Finding]:
     """The JSON document of one process, with all connections in the order of their numbers; its findings."""
+    lookup_of = {int(number): place for number, place in beyond["lookup_of"].items()}
     ending = LINES_WITH_INTERVALS if sum(map(len, ids)) <= FEW_CONNECTIONS else LINES
     with tempfile.TemporaryDirectory(prefix="vmtrace-") as within:
         path = Path(within, "document.json")
@@ -203,7 +206,8 @@ def write_document(out: Folder, header: Record, ids: Sequence[Ids]) -> list[Find
         with path.open("wb", buffering=_WRITTEN_BYTES) as file:
             file.write(before)
             comma = b""
-            for number_, line in heapq.merge(*lines):
+            for number_, plain in heapq.merge(*lines):
+                line = _with_lookup(plain, lookup_of.get(number_))
                 file.write(b'%b\n{"id":%d%b' % (comma, number_, line))
                 comma = b","
                 if number_ in wanted:
@@ -215,6 +219,14 @@ def write_document(out: Folder, header: Record, ids: Sequence[Ids]) -> list[Find
             appending.finish({"findings": [one.as_record() for one in found]})
         out.put(DOCUMENT, path)
     return found
+
+
+def _with_lookup(line: bytes, place: int | None) -> bytes:
+    """Which lookup a connection waited for is known of all runs only: its key is the last one."""
+    if place is None:
+        return line
+    before, _, _ = line.rpartition(b"null}")
+    return b"%b%d}" % (before, place)
 
 
 def _to_look_at(out: Folder, buckets: int, within: Path) -> frozenset[int]:

@@ -3,6 +3,7 @@
 split      runs of captures to slices; those that cannot stand apart are split again as one
 buckets    slices to connections; once more those that others concern (limits that hosts share, ICMP errors)
            where hosts were recorded late, both once more with that taken away
+beyond TCP frames without TCP, with the connections that followed
 merging    numbers, header, small tables, document
 tables     the connection table of each bucket, with the numbers
 """
@@ -12,7 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from vmtrace.analyze.findings.lines import finding_lines
-from vmtrace.corpus import results
+from vmtrace.corpus import beyond, results
+from vmtrace.corpus.beyond import BeyondTask, read_beyond
 from vmtrace.corpus.buckets import BucketTask, analyze_bucket, is_as_asked
 from vmtrace.corpus.engine import Record
 from vmtrace.corpus.folder import PARTS, Folder, folder
@@ -92,13 +94,14 @@ class Run:
         if lags:
             runs, plan = self._split(plan, lags)
             buckets = self._analyze(runs, plan.buckets, settings.out)
-        return self._finish(runs, buckets, plan.input_bytes)
+        return self._finish(runs, buckets, plan.input_bytes, settings.out)
 
     def of_split(self, split_url: str) -> Done:
         """From slices that were made by single commands to results."""
         runs = checked(manifests(split_url, self._settings.endpoint_url))
         buckets = self._analyze(runs, runs[0].buckets, split_url)
-        return self._finish(runs, buckets, sum(header["captured_bytes"] for run in runs for header in run.header))
+        input_bytes = sum(header["captured_bytes"] for run in runs for header in run.header)
+        return self._finish(runs, buckets, input_bytes, split_url)
 
     def _split(self, plan: Plan, lags: tuple[tuple[str, str, int], ...]) -> tuple[list[Manifest], Plan]:
         settings = self._settings
@@ -153,15 +156,19 @@ class Run:
             records = results.records_of(self._out, buckets)
         return _Buckets(records, crossing)
 
-    def _finish(self, runs: Sequence[Manifest], buckets: _Buckets, input_bytes: int) -> Done:
+    def _finish(self, runs: Sequence[Manifest], buckets: _Buckets, input_bytes: int, split_url: str) -> Done:
         settings, out, records = self._settings, self._out, buckets.records
         ids = results.number(out, records)
+        names = tuple(one.name for one in runs)
+        rest = BeyondTask(split_url, settings.out, len(records), settings.endpoint_url, names)
+        self._do("beyond TCP", read_beyond, [rest], [beyond.size_bytes(runs, len(records))])
+        no_tcp = beyond.record_of(out)
         of = ",".join(one.key for one in runs)
         tables = [TableTask(settings.out, bucket, of, settings.endpoint_url) for bucket in range(len(records))]
         self._do("tables", write_table, tables, list(map(results.table_bytes, records, range(len(records)))))
-        results.write_small_tables(out, runs, records)
-        header = results.header(runs, records, ids, buckets.crossing)
-        found = results.write_document(out, header, ids) if settings.json else []
+        results.write_small_tables(out, runs, records, no_tcp)
+        header = results.header(runs, records, ids, buckets.crossing, no_tcp)
+        found = results.write_document(out, header, ids, no_tcp) if settings.json else []
         overview = results.write_page(out, header, len(records), found)
         slice_bytes = sum(one.slice_bytes for one in runs)
         problems = tuple(problem for one in runs for problem in one.problems)

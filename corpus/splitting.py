@@ -19,12 +19,10 @@ from vmtrace.corpus.engine import document, parsed, rows, written
 from vmtrace.corpus.folder import Folder, Slices, folder
 from vmtrace.corpus.inputs import Input, check_unchanged
 
-FORMAT = 4
+FORMAT = 5
 MANIFESTS = "split"
 SLICES = "slices"
 INDEXES = "indexes"
-OF_FRAMES = ("protocols", "neighbours")
-"""Keys of the document that say something of frames without TCP, run by run."""
 _ROOM_SHARE = 8
 """Of a worker's memory, for slices that grow."""
 
@@ -72,13 +70,14 @@ class Manifest:
     fragments: int
     open_datagrams: int
     slices: Slices
+    """Behind those of the buckets the one of frames without TCP."""
     lookups: tuple[dict[str, Any], ...]
     problems: tuple[str, ...]
     icmp_errors: tuple[list[Any], ...] = ()
     """Each as the engine has it, addresses as texts."""
-    echoes: tuple[dict[str, Any], ...] = ()
     protocols: tuple[dict[str, Any], ...] = ()
-    neighbours: tuple[dict[str, Any], ...] = ()
+    key_log: bytes = b""
+    """Secrets that the captures hold."""
 
     @property
     def name(self) -> str:
@@ -140,8 +139,8 @@ def split(task: SplitTask, progress: Callable[[int], object] | None = None) -> s
         "slices": {str(bucket): [list(piece) for piece in pieces] for bucket, pieces in writer.finish().items()},
         "lookups": rows(analysis.lookups()),
         "icmp_errors": [list(map(_plain, error)) for error in icmp_errors],
-        "echoes": rows(analysis.echoes()),
-        **{key: said[key] for key in OF_FRAMES},
+        "protocols": said["protocols"],
+        "key_log": analysis.key_log.hex(),
         "problems": [str(error) for error in analysis.errors],
     }
     _put_indexes(target, task, indexes)
@@ -198,9 +197,8 @@ def manifest_of(content: bytes) -> Manifest:
         lookups=tuple(record["lookups"]),
         problems=tuple(record["problems"]),
         icmp_errors=tuple(record["icmp_errors"]),
-        echoes=tuple(record["echoes"]),
         protocols=tuple(record["protocols"]),
-        neighbours=tuple(record["neighbours"]),
+        key_log=bytes.fromhex(record["key_log"]),
     )
 
 

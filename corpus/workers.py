@@ -136,7 +136,7 @@ def _prepared() -> Iterator[None]:
 
     context = get_mp_context()  # type: ignore[no-untyped-call]
     context.set_forkserver_preload(
-        ["distributed", "vmtrace.corpus.splitting", "vmtrace.corpus.buckets", "vmtrace.corpus.results"]
+        ["distributed", *(f"vmtrace.corpus.{name}" for name in ("splitting", "buckets", "beyond", "results"))]
     )
     yield
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tests.analyze.outcome_made import START_NS, Ends, Wire
 from tests.corpus import captures_made as made
+from tests.corpus import datagrams_made as beside
 
 Frames = list[made.Frame]
 
@@ -138,6 +139,17 @@ def with_dns(frames: Frames) -> Frames:
     return _in_order([*frames, *more])
 
 
+def beyond_tcp(folder: Path) -> list[Path]:
+    """Names, datagrams, echoes and neighbours go on from file to file, and connections follow them."""
+    parts = (beside.names, beside.datagrams, beside.echoes, beside.neighbours, beside.quic_in_vain)
+    frames = [frame for part in (*parts, beside.names_over_tcp) for frame in part()]
+    waited = made.Talk(beside.CLIENT, beside.SERVER, 30_001, made.START_NS + 2_610_000_000)
+    searched = made.Talk(beside.CLIENT, "10.1.0.8", 30_002, made.START_NS + 3_050_000_000)
+    talks = made.merged([waited, searched, *made.talks(40)])
+    tunnelled = [made.tunnelled(frame) if number % 7 == 0 else frame for number, frame in enumerate(talks)]
+    return made.written(folder, made.rotated(_in_order([*frames, *tunnelled]), 11))
+
+
 def _in_order(frames: Frames) -> Frames:
     return sorted(frames, key=lambda frame: frame.time_ns)
 
@@ -146,7 +158,7 @@ CORPORA: dict[str, Callable[[Path], list[Path]]] = {
     make.__name__: make
     for make in (
         *(rotated_with_lookups, few_connections, interfaces, fragments_and_tunnels, damaged_and_truncated),
-        *(compressed_and_cut, elephant, clock_set_back, clock_set_forward, recorded_late, shared_limits),
+        *(compressed_and_cut, elephant, clock_set_back, clock_set_forward, recorded_late, shared_limits, beyond_tcp),
     )
 }
 BUCKETS = (1, 8, 64)

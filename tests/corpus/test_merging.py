@@ -14,7 +14,6 @@ from vmtrace.corpus.merging import (
     distinct_steps,
     lags_of,
     merged_header,
-    merged_neighbours,
     merged_protocols,
     merged_syns,
     merged_top,
@@ -97,18 +96,12 @@ def test_syns_are_summed_second_by_second() -> None:
     assert merged[1]["reset"] == 2
 
 
-def of_frames(
-    protocols: Sequence[tuple[str, int, int]], neighbours: Sequence[tuple[str, int, int, int, int]] = ()
-) -> dict[str, Any]:
-    """What a run says: packets and bytes by protocol; requests, replies, unanswered, first request of neighbours."""
-    names = ("protocol", "packets", "wire_bytes")
-    asked = ("address", "requests", "replies", "unanswered", "first_ns")
+def of_frames(protocols: Sequence[tuple[str, int, int]]) -> dict[str, Any]:
+    """What a run says: packets and bytes by protocol."""
     return {
-        "protocols": tuple(dict(zip(names, one, strict=True)) for one in protocols),
-        "neighbours": tuple(
-            dict(zip(asked, one, strict=True)) | {"asked_by": "10.0.0.1", "last_ns": one[4] + 5, "first_frame": one[4]}
-            for one in neighbours
-        ),
+        "protocols": tuple(
+            {"protocol": name, "packets": packets, "wire_bytes": wire_bytes} for name, packets, wire_bytes in protocols
+        )
     }
 
 
@@ -123,16 +116,3 @@ def test_frames_of_all_runs_are_added_up_by_protocol() -> None:
         ("arp", 1, 60),
         ("lldp", 1, 60),
     ]
-
-
-def test_a_reply_in_a_later_run_ends_what_was_unanswered() -> None:
-    runs = [
-        replace(manifest("a", 0, 10), **of_frames([], [("10.0.0.9", 3, 0, 3, 7), ("10.0.0.8", 2, 0, 2, 1)])),
-        replace(manifest("b", 10, 20), **of_frames([], [("10.0.0.9", 4, 1, 2, 11), ("10.0.0.8", 1, 0, 1, 12)])),
-    ]
-    found = {one["address"]: one for one in merged_neighbours(runs)}
-    assert list(found) == ["10.0.0.8", "10.0.0.9"]
-    assert [found["10.0.0.9"][key] for key in ("requests", "replies", "unanswered", "first_ns", "last_ns")] == [
-        *(7, 1, 2, 7, 16)
-    ]
-    assert [found["10.0.0.8"][key] for key in ("requests", "replies", "unanswered")] == [3, 0, 3]

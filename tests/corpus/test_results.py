@@ -3,6 +3,7 @@
 import json
 import resource
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -41,7 +42,8 @@ def test_there_may_be_more_buckets_than_open_files(tmp_path: Path, monkeypatch: 
     few, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(few, 256), most))
     try:
-        write_document(out, {"connections": []}, [np.array([last - bucket], np.uint32) for bucket in range(last)])
+        numbers = [np.array([last - bucket], np.uint32) for bucket in range(last)]
+        write_document(out, {"connections": []}, numbers, {"lookup_of": {}})
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (few, most))
     written = json.loads(out.get("analysis.json") or b"")["connections"]
@@ -51,7 +53,8 @@ def test_there_may_be_more_buckets_than_open_files(tmp_path: Path, monkeypatch: 
 def test_the_header_stands_in_the_order_of_one_process(tmp_path: Path) -> None:
     top = {"schema": "s", "vmtrace": "v", "interrupted": False, "reasons": {}, "more": [], "outcomes": []}
     record = {"top": {**top, "request_servers": []}, "header": [], "clock_steps": []}
-    assert list(header([], [record], [np.empty(0, np.uint32)], Crossing({"request_servers": []}, ()))) == [
+    rest: dict[str, Any] = {"document": {"lookups": [], "neighbours": [], "protocols": []}}
+    assert list(header([], [record], [np.empty(0, np.uint32)], Crossing({"request_servers": []}, ()), rest)) == [
         *(
             "schema",
             "vmtrace",
@@ -63,5 +66,5 @@ def test_the_header_stands_in_the_order_of_one_process(tmp_path: Path) -> None:
             "request_servers",
             "more",
         ),
-        *("neighbours", "protocols"),
+        *("lookups", "neighbours", "protocols"),
     ]

@@ -32,7 +32,7 @@ mod _engine {
     #[pymodule_export]
     use super::run::{analyze, holds_secrets, shared_frames};
     #[pymodule_export]
-    use super::slices::{analyze_slices, merge_buckets, split};
+    use super::slices::{analyze_slices, beyond, merge_buckets, split};
     #[pymodule_export]
     use super::stretches::analyze_stretches;
     #[pymodule_export]

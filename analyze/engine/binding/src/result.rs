@@ -1,5 +1,7 @@
 //! A finished analysis as Python sees it: JSON through a callable, tables as [`Columns`].
 
+use std::collections::HashMap;
+
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use vmtrace_core::analysis;
@@ -85,6 +87,23 @@ impl Analysis {
     fn packed<'py>(&self, py: Python<'py>) -> [Bound<'py, PyBytes>; 2] {
         let servers = py.detach(|| self.inner.servers().to_bytes());
         [PyBytes::new(py, &self.inner.packed), PyBytes::new(py, &servers)]
+    }
+
+    /// The same for `beyond`: what others have to know of them.
+    fn outlines<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.inner.packed_outlines)
+    }
+
+    /// By number of the connection, the index of its lookup in the document.
+    fn lookups_of_connections(&self, py: Python<'_>) -> HashMap<u32, u64> {
+        py.detach(|| lookups::of_connections(&self.inner))
+    }
+
+    /// Secrets that the inputs hold, as a key log.
+    #[getter]
+    fn key_log<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        let logs: Vec<_> = self.inner.inputs.iter().map(|input| input.facts.tls_key_log.as_slice()).collect();
+        PyBytes::new(py, &logs.concat())
     }
 
     /// The number of connections.

@@ -10,6 +10,7 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 use vmtrace_core::analysis::Inputs;
 use vmtrace_core::analysis::flow_index::FlowIndex;
+use vmtrace_core::analysis::slices::beyond::{self as core_beyond, Outlined};
 use vmtrace_core::analysis::slices::bucket::{self, Slice};
 use vmtrace_core::analysis::slices::crossing::{self, Bucket};
 use vmtrace_core::analysis::slices::split::{self as core_split, Split};
@@ -81,7 +82,8 @@ fn index_of(py: Python<'_>, index: &FlowIndex) -> Index {
 }
 
 /// Reads `inputs` as one capture and gives each packet to the slice of its bucket, by `write(bucket, piece)`: pieces are
-/// written one behind the other. About `room_bytes` are held at a time.
+/// written one behind the other. Frames without TCP go to a slice of their own, whose number follows the last bucket's. About `room_bytes`
+/// are held at a time.
 ///
 /// Returns what is known of the inputs (without connections), the number of TCP packets, of fragments of IP datagrams, and of
 /// datagrams that are not complete at the end; ICMP errors; and for each input its index. `lags` are hosts that were recorded late:
@@ -138,12 +140,12 @@ pub fn split(
 /// the numbers that the inputs of its run have among all `inputs`.
 ///
 /// Connections that take more than `room_bytes` are taken in parts. `timeless` says that no frame of any input has a time, `end_ns`
-/// when the last one passed. `icmp_errors` are those of all inputs; the ones at the places `translated` belong to this bucket if none
+/// when the last one passed; `key_log` are secrets that the inputs hold. `icmp_errors` are those of all inputs; the ones at the places `translated` belong to this bucket if none
 /// of its connections has the addresses that they quote. `shared` are limits that its connections share with those of other buckets;
 /// none where there are no others.
 #[expect(clippy::too_many_arguments, reason = "Python gives them by name")]
 #[pyfunction]
-#[pyo3(signature = (slices, *, inputs, timeless = false, end_ns = None, room_bytes = None, icmp_errors = Vec::new(), translated = Vec::new(), shared = None, progress = None))]
+#[pyo3(signature = (slices, *, inputs, timeless = false, end_ns = None, room_bytes = None, icmp_errors = Vec::new(), translated = Vec::new(), shared = None, key_log = None, progress = None))]
 pub fn analyze_slices(
     py: Python<'_>,
     slices: Vec<(Input, u64, Vec<u16>)>,
@@ -154,27 +156,62 @@ pub fn analyze_slices(
     icmp_errors: Vec<IcmpRow>,
     translated: Vec<u32>,
     shared: Option<Vec<Shared>>,
+    key_log: Option<Vec<u8>>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Analysis> {
     let watch = Arc::new(Watch::default());
     let names: Vec<String> = slices.iter().map(|(slice, ..)| slice.name()).collect();
-    let options = Options { room_bytes, ..Options::default() };
+    let options = Options { room_bytes, ..with_keys(key_log) };
     let icmp_errors = icmp_errors.into_iter().map(icmp_error).collect();
     let shared = shared.map(|rows| rows.into_iter().filter_map(given).collect());
     let inputs = Inputs { count: inputs, timeless, end_ns, icmp_errors, translated, shared };
     let observed = Arc::clone(&watch);
+    let work = move || bucket::analyze_slices(&|| opened(&slices, &observed), &inputs, &options, &*observed);
+    finished(py, on_own_thread(py, &watch, progress.as_ref(), work)?, &names)
+}
+
+fn with_keys(key_log: Option<Vec<u8>>) -> Options {
+    let options = Options::default();
+    options.key_log.read(&key_log.unwrap_or_default());
+    options
+}
+
+fn opened(slices: &[(Input, u64, Vec<u16>)], watch: &Watch) -> io::Result<Vec<Slice>> {
+    let open_slice = |(slice, first_place, inputs): &(Input, u64, Vec<u16>)| {
+        let opened = slice.open(&watch.stop, &watch.files);
+        let reader = opened.map_err(|error| io::Error::other(error.to_string()))?;
+        Ok(Slice { reader, first_place: *first_place, inputs: inputs.clone() })
+    };
+    slices.iter().map(open_slice).collect()
+}
+
+/// Finds what is no TCP in `slices` of frames without it, in order: each is an input, the number of packets before its run, and the numbers
+/// that the inputs of its run have among all. `buckets` gave their outlines ([`Analysis::outlines`]) and the numbers of their connections
+/// among all, as little-endian numbers of 32 bits. The result has no connections.
+#[pyfunction]
+#[pyo3(signature = (slices, buckets, *, key_log = None, progress = None))]
+pub fn beyond(
+    py: Python<'_>,
+    slices: Vec<(Input, u64, Vec<u16>)>,
+    buckets: Vec<(PyBackedBytes, PyBackedBytes)>,
+    key_log: Option<Vec<u8>>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Analysis> {
+    let watch = Arc::new(Watch::default());
+    let names: Vec<String> = slices.iter().map(|(slice, ..)| slice.name()).collect();
+    let options = with_keys(key_log);
+    let observed = Arc::clone(&watch);
     let work = move || {
-        let open = || {
-            let open_slice = |(slice, first_place, inputs): &(Input, u64, Vec<u16>)| {
-                let opened = slice.open(&observed.stop, &observed.files);
-                let reader = opened.map_err(|error| io::Error::other(error.to_string()))?;
-                Ok(Slice { reader, first_place: *first_place, inputs: inputs.clone() })
-            };
-            slices.iter().map(open_slice).collect::<io::Result<Vec<_>>>()
-        };
-        bucket::analyze_slices(&open, &inputs, &options, &*observed)
+        let numbers: Vec<Vec<u32>> = buckets.iter().map(|(_, numbers)| numbers_of(numbers)).collect();
+        let parts = buckets.iter().zip(&numbers);
+        let outlined: Vec<_> = parts.map(|((outlines, _), numbers)| Outlined { outlines, numbers }).collect();
+        core_beyond::beyond(&|| opened(&slices, &observed), &outlined, &options, &*observed)
     };
     finished(py, on_own_thread(py, &watch, progress.as_ref(), work)?, &names)
+}
+
+fn numbers_of(bytes: &[u8]) -> Vec<u32> {
+    bytes.as_chunks().0.iter().map(|number| u32::from_le_bytes(*number)).collect()
 }
 
 /// What connections of several buckets show together: of each bucket what it packed ([`Analysis::packed`]) and the numbers of its
@@ -185,10 +222,7 @@ pub fn merge_buckets(
     py: Python<'_>,
     buckets: Vec<(PyBackedBytes, PyBackedBytes, PyBackedBytes)>,
 ) -> PyResult<(Analysis, Vec<Vec<Shared>>)> {
-    let numbers: Vec<Vec<u32>> = buckets
-        .iter()
-        .map(|(.., numbers)| numbers.as_chunks().0.iter().map(|number| u32::from_le_bytes(*number)).collect())
-        .collect();
+    let numbers: Vec<Vec<u32>> = buckets.iter().map(|(.., numbers)| numbers_of(numbers)).collect();
     let found = py.detach(|| {
         let parts = buckets.iter().zip(&numbers);
         let buckets: Vec<Bucket<'_>> =

@@ -13,6 +13,7 @@ mod support;
 
 mod account;
 mod analysis_appended;
+mod analysis_beyond;
 mod analysis_echoes;
 mod analysis_hostile;
 mod analysis_indexed;

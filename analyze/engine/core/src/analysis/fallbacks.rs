@@ -21,13 +21,16 @@ pub fn fallbacks(analysis: &Analysis) -> HashMap<usize, u32> {
         wanted.entry(key).or_default().push(place);
     }
     let mut found = HashMap::new();
-    for summary in analysis.connections.iter().filter(|_| !wanted.is_empty()) {
-        let key = (summary.address(0), summary.address(1), summary.ports[1]);
-        for &place in wanted.get(&key).into_iter().flatten().filter(|_| summary.handshake_complete) {
+    if wanted.is_empty() {
+        return found;
+    }
+    for outline in analysis.outlines().filter(|outline| outline.is_open) {
+        let key = (outline.addresses[0], outline.addresses[1], outline.ports[1]);
+        for &place in wanted.get(&key).into_iter().flatten() {
             let Some(flow) = analysis.datagrams.flows.list().get(place) else { continue };
             let within = flow.start_ns()..=flow.end_ns().saturating_add(MAX_WAIT_NS);
-            if within.contains(&summary.start_ns) {
-                found.entry(place).or_insert(summary.id);
+            if within.contains(&outline.start_ns) {
+                found.entry(place).or_insert(outline.id);
             }
         }
     }

@@ -22,6 +22,7 @@
 //!       stage  what both share: chunks taken in, filtered, counted by input
 //! slices       in two runs, on as many processes as there are: packets to slices, slices to connections
 //! indexed      packets of connections that are known, from the stretches that hold them (flow_index: which)
+//! outline      what others have to know of a connection
 //! fallbacks    TCP connections that followed QUIC without a reply
 //! options, results, failure   what the caller gives and gets
 //! ```
@@ -40,6 +41,7 @@ pub(crate) mod lag;
 pub(crate) mod one_point;
 pub mod options;
 pub mod others;
+pub mod outline;
 pub(crate) mod pairs;
 pub(crate) mod parallel;
 pub mod part;

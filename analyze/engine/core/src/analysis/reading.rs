@@ -10,11 +10,13 @@ use crate::analysis::others::Others;
 use crate::analysis::part::Part;
 use crate::analysis::results::{Analysis, Datagrams, InputSummary, Inputs, Summaries};
 use crate::analysis::second_look::Sample;
+use crate::analysis::slices::outlines;
 use crate::analysis::stage::{Collected, InputTally, Intake};
 use crate::analysis::time_order::{Patience, TimeOrder};
 use crate::analysis::tunnels::GatheredTunnels;
 use crate::analysis::{parallel, serial};
-use crate::dns::resolutions::{Follower, resolutions};
+use crate::dns::lookups::Lookups;
+use crate::dns::resolutions::{Follower, Resolutions, resolutions};
 use crate::flows::protocols::Amount;
 use crate::keyed::KeyedSet;
 use crate::read::chunk_source::ChunkSource;
@@ -43,6 +45,8 @@ pub struct Reading {
     is_timeless: bool,
     /// Time of the last frame, where frames were read in another run.
     end_ns: Option<i64>,
+    /// Packets were read in another run: what is no TCP is analysed apart.
+    is_of_slices: bool,
     /// The connections are a part of all; limits that they share.
     shared_limits: Option<Vec<Given>>,
     shared: Shared,
@@ -111,6 +115,7 @@ impl Reading {
             interrupted,
             is_timeless: inputs.timeless,
             end_ns: inputs.end_ns,
+            is_of_slices: true,
             shared_limits: inputs.shared.clone(),
             open_bytes,
             facts,
@@ -186,6 +191,7 @@ impl Reading {
             mut connections,
             interrupted,
             is_timeless,
+            is_of_slices,
             shared_limits: given,
             shared,
             others,
@@ -198,16 +204,15 @@ impl Reading {
         let protocols = protocols.finish(all_frames(&facts, &tallies));
         // Each summary is somewhere else in memory: looked at once.
         connections.sort_by_cached_key(|summary| summary.order);
-        let mut over_tcp = Vec::new();
-        for (summary, number) in connections.iter_mut().zip(1..) {
-            summary.id = number;
-            over_tcp.extend(summary.lookups.take());
-        }
+        connections.iter_mut().zip(1..).for_each(|(summary, number)| summary.id = number);
+        tunnels.join(&mut connections);
+        let packed_outlines = if is_of_slices { outlines::packed(&connections) } else { Vec::new() };
+        let over_tcp: Vec<_> = connections.iter_mut().filter_map(|summary| summary.lookups.take()).collect();
         lookups.merge(over_tcp.into_iter().map(|lookups| *lookups));
         let echoes = std::mem::take(&mut icmp.echoes);
-        tunnels.join(&mut connections);
         let icmp_fates = icmp.join(&mut connections);
-        let resolutions = resolutions(lookups.all(), connections.iter().map(|summary| follower(summary)));
+        // Without the names over UDP it is open what followed what.
+        let resolutions = if is_of_slices { Resolutions::default() } else { followed(&lookups, &connections) };
         let end_ns = facts.iter().filter_map(|facts| facts.end_ns).chain(known_end_ns).max();
         outcome::settle(&mut connections, end_ns);
         let doubted: Vec<bool> =
@@ -243,6 +248,8 @@ impl Reading {
             packed,
             datagrams: Datagrams { flows, neighbours, protocols, errors_of_none },
             known_servers: None,
+            packed_outlines,
+            known_outlines: None,
             clock_steps: shared.environment.clock_steps,
             openings: shared.environment.openings,
             lookups,
@@ -280,9 +287,12 @@ fn came_twice(connection: &ConnectionSummary) -> bool {
     connection.directions.iter().all(|direction| direction.loss.syn > 0) || connection.directions.iter().any(again)
 }
 
-fn follower(summary: &ConnectionSummary) -> Follower {
-    let addresses = [0, 1].map(|side| summary.address(side));
-    Follower { id: summary.id, addresses, start_ns: summary.start_ns }
+fn followed(lookups: &Lookups, connections: &Summaries) -> Resolutions {
+    let follower = |summary: &ConnectionSummary| {
+        let addresses = [0, 1].map(|side| summary.address(side));
+        Follower { id: summary.id, addresses, start_ns: summary.start_ns }
+    };
+    resolutions(lookups.all(), connections.iter().map(|summary| follower(summary)))
 }
 
 /// What is in the files, but for what a filter left out.

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::analysis::echoes::Echoes;
+use crate::analysis::outline::Outline;
 use crate::decode::icmp::IcmpError;
 use crate::decode::unread::Unread;
 use crate::dns::lookups::Lookups;
@@ -122,6 +123,10 @@ pub struct Analysis {
     pub packed: Vec<u8>,
     /// Servers that were asked, where they were counted elsewhere; else by these connections.
     pub known_servers: Option<Servers>,
+    /// Of a part of all connections: their outlines, packed.
+    pub packed_outlines: Vec<u8>,
+    /// Connections that were analysed elsewhere, in the order of their numbers.
+    pub known_outlines: Option<Vec<Outline>>,
     /// Steps of the captures' clocks, as each connection sees them.
     pub clock_steps: Vec<ClockStep>,
     /// SYNs over time.
@@ -173,6 +178,12 @@ impl Analysis {
         let moved = |lag: Lag| Lag { input: lag.input.saturating_add(inputs), ..lag };
         self.lags.extend(next.lags.into_iter().map(moved));
         self.lags_removed.extend(next.lags_removed.into_iter().map(moved));
+    }
+
+    /// Outlines of all connections, in order of their numbers, wherever they were analysed.
+    pub fn outlines(&self) -> impl Iterator<Item = Outline> {
+        let own = self.connections.iter().map(|summary| Outline::of(summary));
+        own.chain(self.known_outlines.iter().flatten().cloned())
     }
 
     /// Servers that were asked.

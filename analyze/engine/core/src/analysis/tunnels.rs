@@ -10,6 +10,7 @@ use crate::decode::hash;
 use crate::decode::walk;
 use crate::packet::Packet;
 use crate::read::record::Chunk;
+use crate::tcp::stats::packed::Packed;
 use crate::tcp::summary::summary::ConnectionSummary;
 
 /// Flows whose tunnels are remembered.
@@ -38,40 +39,47 @@ impl FlowTunnels {
         out.extend(self.flow_hash.to_le_bytes());
         out.extend(self.address_key.to_le_bytes());
         out.extend(self.ports.to_le_bytes());
-        let path = &self.path[..self.path.len().min(MOST_TUNNELS)];
-        out.push(path.len() as u8);
-        for Tunnel { kind, outer, id } in path {
-            out.push(KINDS.iter().position(|known| known == kind).unwrap_or(KINDS.len()) as u8);
-            out.push(u8::from(id.is_some()));
-            out.extend(id.unwrap_or(0).to_le_bytes());
-            for address in outer {
-                let (version, bytes) = match address {
-                    IpAddr::V4(address) => (4, address.to_ipv6_mapped().octets()),
-                    IpAddr::V6(address) => (6, address.octets()),
-                };
-                out.push(version);
-                out.extend(bytes);
-            }
-        }
+        put_path(out, &self.path);
     }
 
     /// Reads what [`Self::write`] has written; none if it is something else.
-    pub(crate) fn read(from: &mut &[u8]) -> Option<Self> {
-        let flow_hash = u32::from_le_bytes(next(from)?);
-        let address_key = u64::from_le_bytes(next(from)?);
-        let ports = u32::from_le_bytes(next(from)?);
-        let [count] = next(from)?;
-        let path = (0..count).map(|_| read_tunnel(from)).collect::<Option<_>>()?;
-        Some(Self { flow_hash, address_key, ports, path })
+    pub(crate) fn read(from: &mut Packed<'_>) -> Option<Self> {
+        let (flow_hash, address_key, ports) = (from.u32()?, from.u64()?, from.u32()?);
+        Some(Self { flow_hash, address_key, ports, path: read_path(from)? })
     }
 }
 
-fn read_tunnel(from: &mut &[u8]) -> Option<Tunnel> {
-    let [kind, has_id] = next(from)?;
-    let id = u32::from_le_bytes(next(from)?);
+/// Appends the tunnels that a connection was found in, for another run.
+pub(crate) fn put_path(out: &mut Vec<u8>, path: &[Tunnel]) {
+    let path = &path[..path.len().min(MOST_TUNNELS)];
+    out.push(path.len() as u8);
+    for Tunnel { kind, outer, id } in path {
+        out.push(KINDS.iter().position(|known| known == kind).unwrap_or(KINDS.len()) as u8);
+        out.push(u8::from(id.is_some()));
+        out.extend(id.unwrap_or(0).to_le_bytes());
+        for address in outer {
+            let (version, bytes) = match address {
+                IpAddr::V4(address) => (4, address.to_ipv6_mapped().octets()),
+                IpAddr::V6(address) => (6, address.octets()),
+            };
+            out.push(version);
+            out.extend(bytes);
+        }
+    }
+}
+
+/// Reads what [`put_path`] has written; none if it is something else.
+pub(crate) fn read_path(from: &mut Packed<'_>) -> Option<Vec<Tunnel>> {
+    let [count] = from.bytes()?;
+    (0..count).map(|_| read_tunnel(from)).collect()
+}
+
+fn read_tunnel(from: &mut Packed<'_>) -> Option<Tunnel> {
+    let [kind, has_id] = from.bytes()?;
+    let id = from.u32()?;
     let mut address = || {
-        let [version] = next(from)?;
-        let bytes = std::net::Ipv6Addr::from(next::<16>(from)?);
+        let [version] = from.bytes()?;
+        let bytes = std::net::Ipv6Addr::from(from.bytes::<16>()?);
         if version == 4 { bytes.to_ipv4_mapped().map(IpAddr::V4) } else { Some(IpAddr::V6(bytes)) }
     };
     Some(Tunnel {
@@ -79,12 +87,6 @@ fn read_tunnel(from: &mut &[u8]) -> Option<Tunnel> {
         outer: [address()?, address()?],
         id: (has_id > 0).then_some(id),
     })
-}
-
-fn next<const N: usize>(from: &mut &[u8]) -> Option<[u8; N]> {
-    let (head, rest) = from.split_first_chunk()?;
-    *from = rest;
-    Some(*head)
 }
 
 /// Ports of a flow, whichever way its packet goes.
@@ -175,9 +177,9 @@ mod tests {
         let mut bytes = Vec::new();
         found.write(&mut bytes);
         found.write(&mut bytes);
-        let mut rest = bytes.as_slice();
+        let mut rest = Packed::new(&bytes);
         assert_eq!([FlowTunnels::read(&mut rest), FlowTunnels::read(&mut rest)], [Some(found.clone()), Some(found)]);
         assert!(rest.is_empty());
-        assert!((0..bytes.len() / 2).all(|length| FlowTunnels::read(&mut &bytes[..length]).is_none()));
+        assert!((0..bytes.len() / 2).all(|length| FlowTunnels::read(&mut Packed::new(&bytes[..length])).is_none()));
     }
 }

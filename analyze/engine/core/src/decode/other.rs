@@ -60,6 +60,32 @@ impl Other {
         Self { payload_offset, payload_captured, payload_length: view.wire, ..self }
     }
 
+    /// One that was written down elsewhere: where its addresses (of this IP version, or 0) and what was captured of its payload stand now.
+    pub(crate) fn placed(
+        kind: Kind,
+        version: u8,
+        address_offset: u32,
+        payload: std::ops::Range<u32>,
+        length: u32,
+    ) -> Self {
+        let (payload_offset, payload_captured) = (payload.start, payload.end.saturating_sub(payload.start));
+        let reason = Undecoded::NotTcp;
+        Self { kind, reason, version, address_offset, payload_offset, payload_captured, payload_length: length }
+    }
+
+    /// Source and destination as they stand in the packet, and the IP version; nothing and 0 where there are none.
+    pub(crate) fn address_bytes<'a>(&self, bytes: &'a [u8]) -> (&'a [u8], u8) {
+        let length = match self.version {
+            4 => 8,
+            6 => 32,
+            _ => 0,
+        };
+        match bytes.get(self.address_offset as usize..).and_then(|rest| rest.get(..length)) {
+            Some(found) if length > 0 => (found, self.version),
+            _ => (&[], 0),
+        }
+    }
+
     /// What was captured of the payload.
     #[inline]
     #[must_use]

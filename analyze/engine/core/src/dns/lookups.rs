@@ -138,6 +138,11 @@ impl Lookups {
         Self::with_room(MAX_LOOKUPS_OF_CONNECTION, MAX_TEXT_BYTES_OF_CONNECTION)
     }
 
+    /// Those that another run has found, in their order.
+    pub(crate) fn known(list: Vec<Lookup>, counts: Counts) -> Self {
+        Self { list, counts, ..Self::default() }
+    }
+
     /// Takes a datagram, if it is of DNS.
     pub fn datagram(&mut self, bytes: &[u8], record: &Record, other: &Other) {
         let Some(udp) = other.udp(bytes).filter(|udp| udp.ports.contains(&DNS_PORT)) else { return };

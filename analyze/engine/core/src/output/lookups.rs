@@ -1,8 +1,16 @@
 //! Names looked up, as columns: one row for each address of an answer, one without an address for an answer without any.
 
+use std::collections::HashMap;
+
 use crate::analysis::results::Analysis;
 use crate::dns::lookups::{Lookup, Transport};
 use crate::output::columns::{Column, ColumnValues};
+use crate::output::describe::names;
+
+/// By number of the connection: the index of its lookup in the document.
+pub fn of_connections(analysis: &Analysis) -> HashMap<u32, u64> {
+    names::of_connections(analysis, &names::listed(&analysis.resolutions.list))
+}
 
 /// One row for each address that the capture shows to have been answered, in the order of the answers.
 pub fn lookup_columns(analysis: &Analysis) -> Vec<Column> {

@@ -8,6 +8,7 @@ use std::io::{ErrorKind, Read};
 use crate::analysis::tunnels::FlowTunnels;
 use crate::packet::Packet;
 use crate::tcp::capture::checksums::{FIXED_LENGTH, needs_header};
+use crate::tcp::stats::packed::Packed;
 
 /// What a piece begins with; the last letter is the version of the format.
 const MAGIC: [u8; 4] = *b"vms2";
@@ -219,7 +220,7 @@ impl Piece {
         if fill(reader, &mut tunnels)? != of_tunnels {
             return Err(broken("it is cut short"));
         }
-        let mut rest = tunnels.as_slice();
+        let mut rest = Packed::new(&tunnels);
         while !rest.is_empty() {
             self.tunnels.push(FlowTunnels::read(&mut rest).ok_or_else(|| broken("its tunnels do not fit together"))?);
         }
@@ -244,12 +245,12 @@ impl Piece {
     }
 }
 
-fn broken(what: &str) -> std::io::Error {
+pub(super) fn broken(what: &str) -> std::io::Error {
     std::io::Error::new(ErrorKind::InvalidData, format!("a damaged slice: {what}; split its inputs again"))
 }
 
 /// Reads until `room` is full or the reader ends; how many bytes it were.
-fn fill(reader: &mut dyn Read, room: &mut [u8]) -> std::io::Result<usize> {
+pub(super) fn fill(reader: &mut dyn Read, room: &mut [u8]) -> std::io::Result<usize> {
     let mut filled = 0;
     while let Some(rest) = room.get_mut(filled..).filter(|rest| !rest.is_empty()) {
         match reader.read(rest) {

@@ -8,6 +8,7 @@ use crate::analysis::options::{Observer, Options};
 use crate::analysis::others::Others;
 use crate::analysis::reading::Reading;
 use crate::analysis::results::Analysis;
+use crate::analysis::slices::frames::FramesWriter;
 use crate::analysis::slices::piece::PieceWriter;
 use crate::analysis::stage::{Intake, Tallies};
 use crate::analysis::time_order::Patience;
@@ -27,7 +28,8 @@ const SHORTEST_PIECE_BYTES: usize = 64 << 10;
 /// Nor longer: what reads them holds one at a time.
 const LONGEST_PIECE_BYTES: usize = 4 << 20;
 
-/// Where pieces go: the number of a bucket and the next piece of its slice. False ends the run.
+/// Where pieces go: the number of a bucket and the next piece of its slice; behind the last bucket's stands the number of the slice of
+/// frames without TCP. False ends the run.
 pub type Sink<'a> = &'a mut dyn FnMut(u32, Vec<u8>) -> bool;
 
 /// What a run of inputs gave.
@@ -80,16 +82,17 @@ pub fn split(
         indexes.add(&chunk, batch.packets(), chunk_fragments > 0);
         tallies.add_filtered(&filtered);
         filtered.clear();
-        if !slices.take(batch.packets(), packets, &chunk.bytes, sink) {
+        if !slices.take(batch.packets(), packets, &chunk.bytes, sink) || !slices.take_frames(&chunk, &batch, sink) {
             intake.interrupted = true;
             break;
         }
         packets += batch.packets().len() as u64;
     }
-    slices.finish(sink);
     let open_datagrams = reassembler.waiting();
     let mut counts = CountsByInput::default();
     reassembler.finish(&mut counts);
+    reassembler.beginnings().iter().for_each(|beginning| slices.frames.push_beginning(beginning));
+    slices.finish(sink);
     tallies.add_counts(&counts);
     others.end_fragments(&reassembler);
     let icmp_errors = others.icmp.errors().to_vec();
@@ -118,13 +121,16 @@ fn bucket(packet: &Packet, bytes: &[u8], buckets: u32) -> u32 {
 /// The pieces that grow, by bucket.
 struct Slices {
     pieces: Vec<PieceWriter>,
+    /// Frames without TCP, of all buckets.
+    frames: FramesWriter,
     full_bytes: usize,
 }
 
 impl Slices {
     fn new(buckets: u32, room_bytes: usize) -> Self {
         let full_bytes = (room_bytes / buckets.max(1) as usize).clamp(SHORTEST_PIECE_BYTES, LONGEST_PIECE_BYTES);
-        Self { pieces: (0..buckets).map(|_| PieceWriter::default()).collect(), full_bytes }
+        let pieces = (0..buckets).map(|_| PieceWriter::default()).collect();
+        Self { pieces, frames: FramesWriter::default(), full_bytes }
     }
 
     fn take(&mut self, packets: &[Packet], first_place: u64, bytes: &[u8], sink: Sink<'_>) -> bool {
@@ -143,6 +149,17 @@ impl Slices {
         true
     }
 
+    fn take_frames(&mut self, chunk: &Chunk, batch: &Batch, sink: Sink<'_>) -> bool {
+        if self.pieces.is_empty() {
+            return true;
+        }
+        for at in &batch.others {
+            let Some(record) = chunk.records.get(at.record as usize) else { continue };
+            self.frames.push(record, at, &chunk.bytes);
+        }
+        self.frames.len() < self.full_bytes || sink(self.pieces.len() as u32, self.frames.take())
+    }
+
     /// Those of a flow whose first packet in a tunnel comes next.
     fn take_tunnels(&mut self, found: &FlowTunnels, bucket: u32) {
         if let Some(piece) = self.pieces.get_mut(bucket as usize) {
@@ -155,6 +172,9 @@ impl Slices {
             if piece.len() > 0 && !sink(bucket, piece.take()) {
                 return;
             }
+        }
+        if self.frames.len() > 0 && !self.pieces.is_empty() {
+            sink(self.pieces.len() as u32, self.frames.take());
         }
     }
 }

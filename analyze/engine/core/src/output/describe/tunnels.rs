@@ -45,9 +45,8 @@ pub(super) fn tunnels(analysis: &Analysis, visitor: &mut impl Visitor) {
 fn carried(analysis: &Analysis) -> Vec<Carried> {
     let mut list: Vec<Carried> = Vec::new();
     let mut places: HashMap<Tunnel, usize> = HashMap::new();
-    for summary in &analysis.connections {
-        let path = summary.details.as_ref().and_then(|details| details.tunnels.as_ref());
-        for tunnel in path.iter().flat_map(|path| &path.list) {
+    for (id, tunnelled) in analysis.outlines().filter_map(|outline| Some((outline.id, outline.tunnelled?))) {
+        for tunnel in &tunnelled.path.list {
             let mut ends = *tunnel;
             ends.outer.sort_unstable();
             let place = *places.entry(ends).or_insert_with(|| {
@@ -58,10 +57,10 @@ fn carried(analysis: &Analysis) -> Vec<Carried> {
             let Some(one) = list.get_mut(place) else { continue };
             one.count += 1;
             if one.connections.len() < MOST_CONNECTIONS {
-                one.connections.push(summary.id);
+                one.connections.push(id);
             }
-            one.packets += summary.directions.iter().map(|direction| direction.packets).sum::<u64>();
-            one.wire_bytes += summary.wire_bytes();
+            one.packets += tunnelled.packets;
+            one.wire_bytes += tunnelled.wire_bytes;
         }
     }
     list

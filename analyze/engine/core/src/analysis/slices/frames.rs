@@ -1,0 +1,196 @@
+//! Frames without a TCP segment on their way to another run: a piece is a header, then frames one behind the other, each with its
+//! addresses and its payload. What came of datagrams whose fragments are not all there stands with them.
+//!
+//! All numbers are little-endian. A piece is whole or refused, as those of packets are.
+
+use std::io::Read;
+use std::net::IpAddr;
+
+use crate::analysis::slices::piece::{broken, fill};
+use crate::decode::batch::{Batch, OtherAt};
+use crate::decode::fragments::Beginning;
+use crate::decode::other::{Kind, Other};
+use crate::read::record::{Chunk, Record};
+use crate::tcp::stats::packed::Packed;
+
+/// What a piece begins with; the last letter is the version of the format.
+const MAGIC: [u8; 4] = *b"vmb1";
+
+/// Magic, frames, bytes behind the header.
+const HEADER_BYTES: usize = 12;
+
+/// Numbers of a frame, before its bytes.
+const FRAME_BYTES: usize = 38;
+
+/// No piece is longer.
+const LONGEST_BYTES: usize = 64 << 20;
+
+/// What a frame is, in its numbers.
+const IP: u8 = 0;
+const ETHER_TYPE: u8 = 1;
+const BEGINNING: u8 = 2;
+
+/// A piece that grows.
+#[derive(Default)]
+pub(super) struct FramesWriter {
+    bytes: Vec<u8>,
+    frames: u32,
+}
+
+impl FramesWriter {
+    /// Bytes so far.
+    pub(super) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Adds a frame of `bytes`; of what could not be read nothing is kept.
+    pub(super) fn push(&mut self, record: &Record, at: &OtherAt, bytes: &[u8]) {
+        let (tag, number) = match at.other.kind {
+            Kind::Ip(number) => (IP, u16::from(number)),
+            Kind::EtherType(number) => (ETHER_TYPE, number),
+            Kind::Unread => return,
+        };
+        let numbers = [at.frames as u32, record.frame, at.other.payload_length];
+        let (addresses, version) = at.other.address_bytes(bytes);
+        self.put([record.time_ns as u64, at.wire_bytes], numbers, [record.input, number], [tag, version]);
+        self.put_bytes(addresses, at.other.payload(bytes));
+    }
+
+    /// Adds what came of a datagram that is not whole.
+    pub(super) fn push_beginning(&mut self, beginning: &Beginning) {
+        let (addresses, version) = match beginning.addresses {
+            [IpAddr::V4(from), IpAddr::V4(to)] => ([from.octets(), to.octets()].concat(), 4),
+            ends => {
+                let octets = ends.map(|end| match end {
+                    IpAddr::V4(end) => end.to_ipv6_mapped().octets(),
+                    IpAddr::V6(end) => end.octets(),
+                });
+                (octets.concat(), 6)
+            }
+        };
+        self.put([0; 2], [0; 3], [beginning.input, 0], [BEGINNING, version]);
+        self.put_bytes(&addresses, &beginning.bytes);
+    }
+
+    fn put(&mut self, long: [u64; 2], numbers: [u32; 3], short: [u16; 2], last: [u8; 2]) {
+        if self.bytes.is_empty() {
+            self.bytes.extend_from_slice(&[0; HEADER_BYTES]);
+        }
+        self.frames += 1;
+        long.iter().for_each(|value| self.bytes.extend_from_slice(&value.to_le_bytes()));
+        numbers.iter().for_each(|value| self.bytes.extend_from_slice(&value.to_le_bytes()));
+        short.iter().for_each(|value| self.bytes.extend_from_slice(&value.to_le_bytes()));
+        self.bytes.extend_from_slice(&last);
+    }
+
+    /// How much of the payload there is, and both.
+    fn put_bytes(&mut self, addresses: &[u8], payload: &[u8]) {
+        self.bytes.extend_from_slice(&(payload.len() as u32).to_le_bytes());
+        self.bytes.extend_from_slice(addresses);
+        self.bytes.extend_from_slice(payload);
+    }
+
+    /// The whole piece; nothing is left of it here. Empty if nothing was added.
+    pub(super) fn take(&mut self) -> Vec<u8> {
+        let mut piece = std::mem::take(&mut self.bytes);
+        let frames = std::mem::take(&mut self.frames);
+        let length = piece.len().saturating_sub(HEADER_BYTES) as u32;
+        if let Some(header) = piece.first_chunk_mut::<HEADER_BYTES>() {
+            let (magic, rest) = header.split_at_mut(MAGIC.len());
+            magic.copy_from_slice(&MAGIC);
+            rest.copy_from_slice(&[frames, length].map(u32::to_le_bytes).concat());
+        }
+        piece
+    }
+}
+
+/// The frames of a piece, as decoding gives those of a chunk.
+#[derive(Default)]
+pub(super) struct FramesPiece {
+    /// What they point into, and when each passed.
+    pub(super) chunk: Chunk,
+    /// What each is.
+    pub(super) batch: Batch,
+    /// Of datagrams that are not whole.
+    pub(super) beginnings: Vec<Beginning>,
+}
+
+impl FramesPiece {
+    /// Reads the next piece in place of this one; false at the end. Inputs get the numbers that `inputs` has for those of their run.
+    ///
+    /// # Errors
+    /// What the reader says, and [`std::io::ErrorKind::InvalidData`] for what is no piece or a part of one.
+    pub(super) fn read(&mut self, reader: &mut dyn Read, inputs: &[u16]) -> std::io::Result<bool> {
+        self.chunk.clear();
+        self.batch.clear();
+        self.beginnings.clear();
+        let mut header = [0; HEADER_BYTES];
+        match fill(reader, &mut header)? {
+            0 => return Ok(false),
+            HEADER_BYTES => {}
+            _ => return Err(broken("it is cut short")),
+        }
+        let mut numbers = Packed::new(&header);
+        let (magic, count, length) = (numbers.bytes(), numbers.u32().unwrap_or(0), numbers.u32().unwrap_or(0) as usize);
+        if magic != Some(MAGIC) || length > LONGEST_BYTES {
+            return Err(broken("it is no slice of this version"));
+        }
+        self.chunk.bytes.resize(length, 0);
+        if fill(reader, &mut self.chunk.bytes)? != length {
+            return Err(broken("it is cut short"));
+        }
+        let mut at = 0;
+        for _ in 0..count {
+            at = self.take(at, inputs).ok_or_else(|| broken("its frames do not fit together"))?;
+        }
+        if at == length { Ok(true) } else { Err(broken("it holds more than its frames")) }
+    }
+
+    /// Takes the frame that stands at a place; where the next one stands.
+    fn take(&mut self, at: usize, inputs: &[u16]) -> Option<usize> {
+        let bytes = &self.chunk.bytes;
+        let mut numbers = Packed::new(bytes.get(at..at + FRAME_BYTES)?);
+        let (time_ns, wire_bytes) = (numbers.i64()?, numbers.u64()?);
+        let (frames, frame, payload_length) = (u64::from(numbers.u32()?), numbers.u32()?, numbers.u32()?);
+        let (input, number) = (numbers.u16()?, numbers.u16()?);
+        let [tag, version] = numbers.bytes()?;
+        let captured = numbers.u32()?;
+        let input = inputs.get(usize::from(input)).copied().unwrap_or(input);
+        let address_offset = (at + FRAME_BYTES) as u32;
+        let start = match version {
+            4 => address_offset + 8,
+            6 => address_offset + 32,
+            _ => address_offset,
+        };
+        let end = start.checked_add(captured)?;
+        let payload = bytes.get(start as usize..end as usize)?;
+        let kind = match tag {
+            IP => Kind::Ip(number as u8),
+            ETHER_TYPE => Kind::EtherType(number),
+            BEGINNING => {
+                let placed = Other::placed(Kind::Unread, version, address_offset, start..end, 0);
+                let addresses = placed.addresses(bytes)?;
+                self.beginnings.push(Beginning { input, addresses, bytes: payload.to_vec() });
+                return Some(end as usize);
+            }
+            _ => return None,
+        };
+        let other = Other::placed(kind, version, address_offset, start..end, payload_length);
+        self.batch.others.push(OtherAt { record: self.chunk.records.len() as u32, frames, wire_bytes, other });
+        let original_length = wire_bytes as u32;
+        let (offset, captured_length, link_type, interface, fcs_length) = (start, captured, 0, 0, 0);
+        let record = Record {
+            time_ns,
+            frame,
+            input,
+            offset,
+            captured_length,
+            original_length,
+            link_type,
+            interface,
+            fcs_length,
+        };
+        self.chunk.records.push(record);
+        Some(end as usize)
+    }
+}
