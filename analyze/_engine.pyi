@@ -14,8 +14,8 @@ __all__ = [
     "TraceError",
     "analyze",
     "analyze_slices",
-    "beyond",
     "analyze_stretches",
+    "beyond",
     "factor_labels",
     "factors",
     "fields",
@@ -183,8 +183,9 @@ _Address: TypeAlias = IPv4Address | IPv6Address
 # Why an input has to be read from its beginning, its TCP packets, its stretches (`vmtrace.analyze.read.index_file`).
 _Index: TypeAlias = tuple[str | None, int, bytes]
 
-# Each packet goes to the slice of its bucket by `write(bucket, piece)`, frames without TCP to one behind those. Returns what is known of the inputs, the TCP
-# packets, the fragments of IP datagrams, and the datagrams that are not complete at the end; `lags` as in `Analysis`.
+# Each packet goes to the slice of its bucket by `write(bucket, piece)`, frames without TCP to one behind those.
+# Returns what is known of the inputs, the TCP packets, the fragments of IP datagrams, and the datagrams that are not
+# complete at the end; `lags` as in `Analysis`.
 def split(
     inputs: Sequence[_Input | tuple[_Input, str]],
     write: Callable[[int, bytes], object],
@@ -211,8 +212,8 @@ def analyze_slices(
     progress: Callable[[int], object] | None = None,
 ) -> Analysis: ...
 
-# What is no TCP, from slices of frames without it, with the outlines of all buckets and the numbers of their connections
-# among all (little-endian, 32 bits). A result without connections.
+# What is no TCP, from slices of frames without it, with the outlines of all buckets and the numbers of their
+# connections among all (little-endian, 32 bits). A result without connections.
 def beyond(
     slices: Sequence[tuple[_Input | tuple[_Input, str], int, Sequence[int]]],
     buckets: Sequence[tuple[bytes, bytes]],

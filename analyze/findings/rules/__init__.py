@@ -28,6 +28,7 @@ from vmtrace.analyze.findings.rules import (
     resets,
     shared_limits,
     tunnels,
+    untranslated,
 )
 
 Rule = Callable[[Facts], Iterator[Finding]]
@@ -37,6 +38,7 @@ RULES: tuple[Rule, ...] = (
     ports.find,
     health_checks.find,
     icmp_not_matched.find,
+    untranslated.find,
     path_mtu.find,
     resets.find,
     incast.find,
