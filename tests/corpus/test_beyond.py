@@ -2,17 +2,22 @@
 
 import json
 from pathlib import Path
+from ssl import TLSVersion
 
 import pyarrow.parquet as pq
 import pytest
 
+from tests.analyze.test_http2 import RESPONSE_BYTES, Tls, download, with_secrets
 from tests.corpus import datagrams_made as beside
 from tests.corpus.corpora import beyond_tcp
-from tests.corpus.oracle import run
+from tests.corpus.grid import small_runs
+from tests.corpus.oracle import assert_same, run
+from vmtrace.analyze.trace import Trace
 from vmtrace.corpus.beyond import RECORD, BeyondTask, read_beyond, record_of
 from vmtrace.corpus.errors import CorpusError
 from vmtrace.corpus.folder import folder
 from vmtrace.corpus.splitting import MANIFESTS
+from vmtrace.lab.services.certificates import Certificates
 
 
 @pytest.fixture
@@ -58,3 +63,28 @@ def test_the_task_is_done_once_and_again_where_its_runs_differ(corpus: Path) -> 
 def test_a_record_that_is_missing_is_named(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match="what is no TCP is missing"):
         record_of(folder(str(tmp_path)))
+
+
+def test_secrets_in_a_capture_open_what_other_captures_hold(chain: Certificates, tmp_path: Path) -> None:
+    """The secrets stand in the first capture, and the transfer goes on in the second."""
+    keylog = tmp_path / "keys.log"
+    whole = download(Tls(chain, keylog, TLSVersion.TLSv1_3)).capture.write(tmp_path / "tls.pcap").read_bytes()
+    records, at = [], 24
+    while at < len(whole):
+        end = at + 16 + int.from_bytes(whole[at + 8 : at + 12], "little")
+        records.append(whole[at:end])
+        at = end
+    halves = (records[: len(records) // 2], records[len(records) // 2 :])
+    names = [tmp_path / "in" / f"{number}.pcapng" for number in (1, 2)]
+    names[0].parent.mkdir()
+    for path, some, secrets in zip(names, halves, (keylog.read_bytes(), b""), strict=True):
+        path.write_bytes(with_secrets(whole[:24] + b"".join(some), secrets))
+    trace = assert_ran_as_one_process([str(path) for path in names], tmp_path / "out")
+    [connection] = trace.json()["connections"]
+    assert connection["http2"]["data_bytes"] == RESPONSE_BYTES
+
+
+def assert_ran_as_one_process(names: list[str], out: Path) -> Trace:
+    with small_runs():
+        assert run(names, out, 3).runs == 2
+    return assert_same(out, names)
