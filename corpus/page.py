@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from vmtrace.analyze.charts.chart import Axis, Chart, Panel, Series, span, time_unit
-from vmtrace.analyze.pages.blocks import Figures, Page, Section, Shares, Text, summary
+from vmtrace.analyze.pages.blocks import Block, Figures, Fold, Page, Section, Shares, Text, summary
 from vmtrace.analyze.pages.causes import COLOURS, NOT_JUDGED, cause_shares
 from vmtrace.analyze.pages.write import write_report_page
 from vmtrace.analyze.tables.table import Cell, Column, Table, shown
@@ -47,7 +47,7 @@ def page_of(overview: Overview, inputs: Sequence[Record], findings: Sequence[str
             *summary("", _faults(inputs), ()),
         ),
         sections=(
-            Section("worst", "Connections slowed for longest", (_worst(overview),), wide=True),
+            Section("worst", "Connections slowed for longest", _folded(_worst(overview), "connection"), wide=True),
             Section("causes", "Causes", (_causes(overview),)),
             Section("places", "Causes by host pair and hour", _places(overview), wide=True),
             Section("captures", "Captures", _captures(inputs), wide=True),
@@ -93,6 +93,10 @@ def _faults(inputs: Sequence[Record]) -> tuple[str, ...]:
 
 def _worst(overview: Overview) -> Table:
     return shown(_WORST, overview.worst_rows(), row_id=lambda row: f"connection-{row['id']}", sortable=True)
+
+
+def _folded(table: Table, what: str) -> tuple[Block, ...]:
+    return (Fold(f"{plural(len(table.rows), what)}, a line each", (table,)),) if table.rows else (table,)
 
 
 def _rtt_s(row: dict[str, Any]) -> float | None:

@@ -112,7 +112,12 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A report. `answer` is its first screen: the result in a sentence, the figure that shows it, one bar."""
+    """A report, the same parts in the same order whatever it is on:
+
+    what was measured (`title`, `facts`); the `answer` on the first screen: the result in a sentence with its number,
+    and the chart that shows it; then `sections`: charts, tables, what was looked at. Behind folds is whatever has a
+    line for each transfer.
+    """
 
     title: str
     answer: tuple[Block, ...]

@@ -11,14 +11,19 @@ from vmtrace.analyze.words.units import plural
 _OPEN = frozenset({"beside", "throughput"})
 """Tables that are never behind a fold."""
 _FEW_ROWS = 8
+_CHARTS_SHOWN = 4
 _SENTENCE = 40
 """Characters from which on a text is one."""
 
 
 def further_figures(charts: Sequence[Chart]) -> tuple[Section, ...]:
-    """All but the first, if there are more."""
+    """All but the first, if there are more: some in sight, the others behind a fold."""
+    if not charts:
+        return ()
     hint = "Drag to zoom, double-click to see all; a click on a name hides or shows its series."
-    return (Section("figures", "Figures", (Figures(tuple(charts)),), hint=hint),) if charts else ()
+    first, rest = tuple(charts[:_CHARTS_SHOWN]), tuple(charts[_CHARTS_SHOWN:])
+    more = (Fold(plural(len(rest), "more chart"), (Figures(rest),)),) if rest else ()
+    return (Section("figures", "Figures", (Figures(first), *more), hint=hint),)
 
 
 def summary_of(heading: str, trouble: Iterable[str], facts: Iterable[str]) -> tuple[Block, ...]:

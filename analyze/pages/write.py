@@ -17,6 +17,7 @@ from markupsafe import Markup
 
 from vmtrace.analyze.charts import on_page
 from vmtrace.analyze.pages.blocks import Page, charts_of
+from vmtrace.analyze.pages.drawn import drawn
 from vmtrace.analyze.read.atomic import writing
 from vmtrace.analyze.words.units import printable
 
@@ -33,6 +34,7 @@ class Template:
 
 def write_report_page(page: Page, path: Path) -> None:
     """Write a report that is made of blocks alone."""
+    page = drawn(page)
     charts = charts_of(page)
     values = {
         "page": page,

@@ -1,4 +1,7 @@
-"""Every page in a real browser: on a phone, three screens and paper, light and dark, nothing is cut."""
+"""Every page in a real browser: on a phone, three screens and paper, light and dark, nothing is cut.
+
+The first screen of each holds what was measured, the answer with its number, and the chart that shows it.
+"""
 
 from io import BytesIO
 from pathlib import Path
@@ -15,11 +18,21 @@ from tests.analyze.pages import Visit
 from tests.cut import cut
 
 WIDTHS = (390, 1280, 1400, 1920)
-HIGHEST_FIGURE = 900
+SCREENS = {390: 844, 1280: 800}
+"""Heights of a phone and of a small notebook."""
+TALLEST = {390: 8000, 1280: 4000}
+SEVERAL_RUNS = 1.4
+"""Times as tall may a page be that shows each of two runs."""
+BEGINS_BY = 0.92
+"""Of a capture's lanes the first ones are in the first screen: this share of it above them at most."""
+LEAST_CONTRAST, LEAST_OF_LARGE = 4.5, 3.0
+"""WCAG 2.2 section 1.4.3."""
 FLUID_MS = 2500
 """Of one core, until a page of 1,000 pairs is drawn; measured: 300 ms on two idle cores."""
 PAPER = {"auto": 703, "wide": 1047}
 """A4 between the margins, upright and across, in pixels."""
+KEYS = 12
+"""Presses of the Tab key; the rest is known by what can be reached."""
 FIGURES = "figure.chart canvas, #timeline canvas, #lanes canvas, figure.drawing svg"
 EVERY_PAGE = pytest.mark.parametrize("name", PAGES)
 
@@ -66,6 +79,65 @@ def blank_canvases(visit: Visit) -> list[str]:
     return found
 
 
+def answer_of(visit: Visit) -> Any:
+    """The first line of a page's answer."""
+    return visit.page.locator("#findings li, #answer p.sentence").first
+
+
+def first_words(visit: Visit) -> str:
+    """What stands before the first figure."""
+    words: str = visit.page.evaluate(
+        """() => [...document.querySelectorAll("#findings li, #answer > p, #answer > ul > li")]
+          .map((one) => one.innerText).join(" ")"""
+    )
+    return words
+
+
+def cut_texts(visit: Visit) -> list[str]:
+    """Texts that are wider than the box they are in, where the box hides or clips the rest."""
+    found: list[str] = visit.page.evaluate(
+        """() => [...document.querySelectorAll("h1, h2, h3, p, li, td, th, summary, button, figcaption, dt, dd, label")]
+          .filter((one) => one.clientWidth && one.scrollWidth > one.clientWidth + 1
+            && getComputedStyle(one).overflowX !== "visible")
+          .map((one) => one.textContent.slice(0, 60))"""
+    )
+    return found
+
+
+def faint_texts(visit: Visit) -> list[Any]:
+    """Visible texts whose colour is too near to that behind them, with the ratio of contrast."""
+    found: list[Any] = visit.page.evaluate(
+        r"""([least, leastOfLarge]) => {
+          const parts = (colour) => (colour.match(/[\d.]+/g) ?? []).map(Number);
+          const light = ([r, g, b]) => [r, g, b].map((one) => one / 255)
+            .map((one) => (one <= 0.04045 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4))
+            .reduce((sum, one, place) => sum + one * [0.2126, 0.7152, 0.0722][place], 0);
+          const behind = (node) => {
+            for (let one = node; one; one = one.parentElement) {
+              const style = getComputedStyle(one), [r, g, b, a = 1] = parts(style.backgroundColor);
+              if (style.backgroundImage !== "none") return null;
+              if (a === 1) return [r, g, b];
+            }
+            return [255, 255, 255];
+          };
+          const faint = [], walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+          for (let text = walker.nextNode(); text; text = walker.nextNode()) {
+            const node = text.parentElement;
+            if (!text.data.trim() || !node.checkVisibility() || !node.getClientRects().length) continue;
+            const style = getComputedStyle(node), ground = behind(node);
+            if (!ground) continue;
+            const [one, other] = [light(parts(style.color)), light(ground)].sort((a, b) => b - a);
+            const ratio = (one + 0.05) / (other + 0.05), size = parseFloat(style.fontSize);
+            const isLarge = size >= 24 || (size >= 18.66 && Number(style.fontWeight) >= 700);
+            if (ratio < (isLarge ? leastOfLarge : least)) faint.push([text.data.trim().slice(0, 40), ratio.toFixed(2)]);
+          }
+          return faint;
+        }""",
+        [LEAST_CONTRAST, LEAST_OF_LARGE],
+    )
+    return found
+
+
 def drawn(visit: Visit) -> None:
     """Wait until a page is drawn as wide as its window."""
     visit.page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
@@ -79,15 +151,50 @@ def test_nothing_is_cut_and_the_first_figure_is_in_the_first_screen(
     for widths in (WIDTHS[:1], WIDTHS[1:]):  # a phone does not become a screen
         visit = Visit(browser, page_of(name), scheme, widths[0])
         for width in widths:
-            visit.page.set_viewport_size({"width": width, "height": 900})
+            height = SCREENS.get(width, 900)
+            visit.page.set_viewport_size({"width": width, "height": height})
             drawn(visit)
             where = f"{width} pixels"
             assert overflowing(visit) == [], where
             assert blank_canvases(visit) == [], where
-            assert visit.page.locator(FIGURES).first.bounding_box()["y"] < HIGHEST_FIGURE, where
-            assert visit.page.locator("p.sentence").first.bounding_box()["y"] < HIGHEST_FIGURE / 2, where
+            assert cut_texts(visit) == [], where
+            figure, said = visit.page.locator(FIGURES).first.bounding_box(), answer_of(visit)
+            assert said.bounding_box()["y"] + said.bounding_box()["height"] < height / 2, where
+            assert figure["y"] < BEGINS_BY * height, where
+            if name not in ("capture", "captures"):  # whose lanes go on below
+                assert figure["y"] + figure["height"] <= height, where
+            if width in TALLEST:
+                tall = visit.page.evaluate("document.documentElement.scrollHeight")
+                assert tall <= TALLEST[width] * (SEVERAL_RUNS if name == "runs" else 1), where
+        assert visit.page.locator("h1").first.inner_text().strip()
+        assert any(letter.isdigit() for letter in first_words(visit)), "the answer has its number"
+        assert faint_texts(visit) == []
         assert visit.complaints == []
         visit.page.close()
+
+
+@EVERY_PAGE
+def test_the_keyboard_goes_from_top_to_bottom_and_leaves_nothing_out(browser: Any, page_of: Any, name: str) -> None:
+    visit = Visit(browser, page_of(name), "light", 1280)
+    drawn(visit)
+    reachable, skipped = visit.page.evaluate(
+        """() => {
+          const all = [...document.querySelectorAll("button, a[href], input, select, summary, [tabindex]")]
+            .filter((one) => one.checkVisibility() && one.getClientRects().length && !one.disabled);
+          all.forEach((one, place) => { one.dataset.place = place; });
+          const skipped = all.filter((one) => one.matches("button, a, input, select, summary") && one.tabIndex !== 0);
+          return [all.filter((one) => one.tabIndex >= 0).length, skipped.map((one) => one.outerHTML.slice(0, 80))];
+        }"""
+    )
+    assert skipped == []
+    places = []
+    for _ in range(min(reachable, KEYS)):
+        visit.page.keyboard.press("Tab")
+        places.append(visit.page.evaluate("Number(document.activeElement.dataset.place ?? -1)"))
+    assert places == list(range(len(places))), "each in the order in which it is read"
+    ring = visit.page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+    assert ring != "none", "where the keyboard is can be seen"
+    visit.page.close()
 
 
 @EVERY_PAGE
@@ -120,7 +227,7 @@ def test_a_picture_of_the_whole_page_shows_every_figure(browser: Any, page_of: A
 def test_paper_has_no_empty_page_and_every_figure(browser: Any, page_of: Any, name: str, tmp_path: Path) -> None:
     visit = Visit(browser, page_of(name), "dark")
     visit.page.pdf(path=tmp_path / "page.pdf", prefer_css_page_size=True, print_background=True)
-    titles = visit.page.locator("figure.chart h3").all_inner_texts()
+    titles = [one.inner_text() for one in visit.page.locator("figure.chart h3").all() if one.is_visible()]
     closed = visit.page.locator("main details:not([open]) > summary").all_inner_texts()
     closed = [line for line in closed if line != "Provenance"]
     visit.page.close()
@@ -197,6 +304,11 @@ def test_a_page_of_thirty_pairs_is_small_and_one_of_a_thousand_is_fluid(
     write_runs(tmp_path / "thirty.html", thirty)
     write_runs(tmp_path / "thousand.html", thousand)
     assert (tmp_path / "thirty.html").stat().st_size < 1_000_000
+    for width, tallest in TALLEST.items():
+        small = Visit(browser, tmp_path / "thirty.html", "light", width)
+        drawn(small)
+        assert small.page.evaluate("document.documentElement.scrollHeight") <= tallest
+        small.page.close()
     assert (tmp_path / "thousand.html").stat().st_size < 10_000_000
     visit = Visit(browser, tmp_path / "thousand.html")
     clock = ThreadClock(visit)
@@ -211,6 +323,7 @@ def test_a_page_of_thirty_pairs_is_small_and_one_of_a_thousand_is_fluid(
         }"""
     )
     assert clock.passed_ms() < FLUID_MS
+    visit.page.locator("#pairs summary").first.click()
     visit.page.locator("#pairs input[type=search]").fill("I_0")
     visit.page.locator("#pairs th button", has_text="throughput").click()
     assert visit.page.locator("#pairs tbody tr").first.locator("td").first.inner_text() == "1000"

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
+from vmtrace.analyze.charts.chart import Chart
 from vmtrace.analyze.pages.blocks import Block, Figures, Fold, Lines, Page, Section, Text
 from vmtrace.analyze.reports.run import provenance
 from vmtrace.analyze.reports.run.changes.compare_runs import Change, RunComparison
@@ -15,6 +16,12 @@ from vmtrace.analyze.tables.table import shown as shown_as_table
 from vmtrace.analyze.words.units import plural, printable
 
 _HEIGHT = 105
+_METRICS = {
+    "distribution-throughput": "goodput_bps",
+    "distribution-mean-rtt": "rtt_mean_s",
+    "distribution-loss-rate": "loss_rate",
+}
+"""Which metric a chart shows, by its name."""
 
 
 def page_of(comparison: RunComparison) -> Page:
@@ -26,9 +33,9 @@ def page_of(comparison: RunComparison) -> Page:
         title=" and ".join(printable(run.name) for run in runs) + " compared",
         answer=_answer(comparison),
         sections=(
-            _changes(comparison),
             Section("causes", "What limited them", (Figures((by_cause.chart(runs),)), *bars)),
-            Section("distributions", "Distributions", (Figures(small, beside=True),)),
+            *_distributions(comparison, small),
+            _changes(comparison),
         ),
         provenance=provenance.of_runs(runs),
     )  # fmt: skip
@@ -46,16 +53,34 @@ def _answer(comparison: RunComparison) -> tuple[Block, ...]:
 
 def _changes(comparison: RunComparison) -> Section:
     first = shown(comparison)
+    changed = [change for change in first if change.change]
+    same = [change for change in first if not change.change]
     rest = [change for change in comparison.changes if change not in first]
-    more = (
-        (Fold(f"{plural(len(rest), 'metric')} of single indices that did not change", (_table(rest),)),) if rest else ()
+    opened = (_table(changed),) if changed else (Text("No metric changed significantly."),)
+    folds = (
+        (same, "without a significant change"),
+        (rest, "of single indices without a significant change"),
     )
+    more = (Fold(f"{plural(len(found), 'metric')} {what}", (_table(found),)) for found, what in folds if found)
     return Section(
-        "changes", "What changed", (_table(first), *more), wide=True,
+        "changes", "What changed", (*opened, *more), wide=True,
         hint="Before and after are medians. The change is the ratio of medians, or the difference of means where there"
         " is no ratio, with its 95 % confidence interval. Cliff's delta, -1 to 1, says how often a value after is"
         " larger than one before. p is adjusted for the number of metrics (Holm).",
     )  # fmt: skip
+
+
+def _distributions(comparison: RunComparison, charts: tuple[Chart, ...]) -> tuple[Section, ...]:
+    """A chart for each metric that did change; the others behind a fold."""
+    changed = {change.metric for change in comparison.established}
+    first = tuple(chart for chart in charts if _METRICS.get(chart.name) in changed)
+    rest = tuple(chart for chart in charts if chart not in first)
+    what = plural(len(rest), "metric")
+    blocks = (
+        *((Figures(first, beside=True),) if first else ()),
+        *((Fold(f"{what} without a significant change", (Figures(rest, beside=True),)),) if rest else ()),
+    )
+    return (Section("distributions", "Distributions", blocks),) if blocks else ()
 
 
 def _table(changes: list[Change]) -> Table:

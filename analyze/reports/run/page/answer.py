@@ -8,13 +8,15 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
 from vmtrace.analyze.charts.chart import Chart
 from vmtrace.analyze.pages.blocks import Block, Figures, Fold, Lines, Shares, Text, summary
 from vmtrace.analyze.pages.causes import cause_shares
-from vmtrace.analyze.read.records.run import ROLES
+from vmtrace.analyze.read.records.run import ROLES, Role
 from vmtrace.analyze.reports.run.charts.by_cause import MOST_PANELS, cause_of
 from vmtrace.analyze.reports.run.human import baseline_lines, trouble
-from vmtrace.analyze.reports.run.results import RunResults
+from vmtrace.analyze.reports.run.results import RunResults, goodput_bps
 from vmtrace.analyze.reports.run.transfers.transfers import MeasuredTransfer
 from vmtrace.analyze.reports.run.variation.findings import Finding, variation
 from vmtrace.analyze.reports.run.variation.words import metric_names
@@ -23,9 +25,10 @@ from vmtrace.analyze.reports.run.verdict.words import confidence_words
 from vmtrace.analyze.stats.association import FEWEST
 from vmtrace.analyze.words.factors import in_words
 from vmtrace.analyze.words.outcomes import CLAUSES
-from vmtrace.analyze.words.units import plural, printable
+from vmtrace.analyze.words.units import plural, printable, si
 
 _HEIGHT = 210
+_ROLES_SAID: dict[Role, str] = {"data": "data transfers", "probe": "probes"}
 
 
 def answer(runs: Sequence[RunResults], lead: Chart | None) -> tuple[Block, ...]:
@@ -68,7 +71,20 @@ def _of_one(run: RunResults) -> tuple[Block, ...]:
     found = run_verdict(run)
     first, rest = first_sentence(found.sentence)
     more = " ".join(part for part in (rest, confidence_words(found).strip(" ()").capitalize()) if part)
-    return (Text(printable(first), "sentence"), *([Text(f"{printable(more)}.".replace("..", "."))] if more else []))
+    said = (throughput_line(run), f"{printable(more)}.".replace("..", ".") if more else "")
+    return (Text(printable(first), "sentence"), *(Text(one) for one in said if one))
+
+
+def throughput_line(run: RunResults) -> str:
+    """How fast the transfers were, by what they are for; empty where none was measured."""
+    parts = []
+    for role, said in _ROLES_SAID.items():
+        values = goodput_bps(run.of(role))
+        rates = np.sort(values[np.isfinite(values)])
+        if len(rates):
+            spread = f" ({si(rates[0], 'bit/s')} to {si(rates[-1], 'bit/s')})" if len(rates) > 1 else ""
+            parts.append(f"{said} {si(float(np.median(rates)), 'bit/s')}{spread}")
+    return f"Median throughput: {', '.join(parts)}." if parts else ""
 
 
 def _of_several(runs: Sequence[RunResults]) -> tuple[Block, ...]:
@@ -81,7 +97,7 @@ def _of_several(runs: Sequence[RunResults]) -> tuple[Block, ...]:
     said = Text(f"{first[0].upper()}{first[1:]}.", "sentence")
     if len(runs) > MOST_PANELS:
         return (said,)
-    lines = [f"{run.name}: {first_sentence(found.sentence)[0]}" for run, found in verdicts]
+    lines = [f"{run.name}: {first_sentence(found.sentence)[0]} {throughput_line(run)}" for run, found in verdicts]
     return said, Lines(tuple(map(printable, lines)))
 
 

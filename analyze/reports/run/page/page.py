@@ -20,6 +20,7 @@ from vmtrace.analyze.words.units import plural, printable
 Blocks = tuple[Block, ...]
 
 _LEAD = "throughput-by-cause"
+_ALONG = ("along-the-run", "figure-9-cpu")
 _DISTRIBUTIONS = ("distribution-", "figure-3-probe-and-data-throughput", "figure-6-mean-spacing-and-throughput")
 
 
@@ -32,9 +33,8 @@ def page_of(runs: Sequence[RunResults], charts: Sequence[Chart], provenance: Pro
         facts=_facts(runs),
         answer=answer(runs, lead),
         sections=(
-            *([_beside(runs, shown)] if len(runs) > 1 else []),
-            *_first_sections(shown),
             *_figures(charts),
+            *([_beside(runs, shown)] if len(runs) > 1 else []),
             *_further_sections(shown),
         ),
         provenance=provenance,
@@ -68,20 +68,16 @@ def _each(runs: Sequence[RunResults], make: Callable[[RunResults], Blocks]) -> B
     return tuple(Group(printable(run.name), make(run)) for run in runs)
 
 
-def _first_sections(runs: Sequence[RunResults]) -> tuple[Section, ...]:
+def _pairs(runs: Sequence[RunResults]) -> tuple[Section, ...]:
     numbered = {id(run): number for number, run in enumerate(runs)}
+    count = plural(sum(len(run.run.pairs) for run in runs), "pair")
+    table = Fold(f"{count}, a line each", _each(runs, lambda run: pairs_part(run, numbered[id(run)])))
     return (
         Section(
-            "pairs", "Pairs", _each(runs, lambda run: pairs_part(run, numbered[id(run)])), wide=True,
+            "pairs", "Pairs", (table,), wide=True,
             hint="A click on a head sorts. The verdict is that on the data transfer; a question mark: undecided, see"
             " its sentence. Share: of the bytes that were lost to any factor or, where nothing was, of those delivered."
             " The lanes and packets of a pair: vmtrace analyze RUN/packets/sender/0017-data.pcap --report pair-17.html",
-        ),
-        Section(
-            "why", "Why, and what would help", _each(runs, run_verdict_part),
-            hint="Each transfer counts by how long it took, for the factor that its own verdict names; those undecided"
-            " count for none. What a change would bring is worked out for each transfer that its verdict says so of;"
-            " all others stay as they were.",
         ),
     )  # fmt: skip
 
@@ -91,15 +87,25 @@ def _figures(charts: Sequence[Chart]) -> tuple[Section, ...]:
     spread = [chart for chart in rest if chart.name.startswith(_DISTRIBUTIONS)]
     small = tuple(chart for chart in spread if chart.name.startswith("distribution-"))
     large = tuple(chart for chart in spread if chart not in small)
-    others = tuple(chart for chart in rest if chart not in spread)
+    along = tuple(chart for chart in rest if chart.name.startswith(_ALONG))
+    inside = tuple(chart for chart in rest if chart not in spread and chart not in along)
     return (
-        Section("distributions", "Distributions", (Figures(small, beside=True), Figures(large))),
+        Section("distributions", "Distributions", (Figures(small, beside=True),)),
         Section(
-            "figures", "Along the run, and inside of one pair", (Figures(others),),
+            "figures", "Along the run, and inside of one pair",
+            (
+                Figures(along),
+                *_folded(inside, "inside of one pair"),
+                *_folded(large, "of probes and data transfers together"),
+            ),
             hint="Drag to zoom, double-click to see all; a click on a name hides or shows its series. Points of long"
             " series are thinned out for drawing; the lowest and highest stay.",
         ),
     )  # fmt: skip
+
+
+def _folded(charts: tuple[Chart, ...], of: str) -> Blocks:
+    return (Fold(f"{plural(len(charts), 'chart')} {of}", (Figures(charts),)),) if charts else ()
 
 
 def _further_sections(runs: Sequence[RunResults]) -> tuple[Section, ...]:
@@ -115,6 +121,13 @@ def _further_sections(runs: Sequence[RunResults]) -> tuple[Section, ...]:
             " has values. Weight: the share of those values' time that lies in the transfer; below 50 % of either"
             " nothing is more than consistent.",
         ),
+        Section(
+            "why", "Why, and what would help", _each(runs, run_verdict_part),
+            hint="Each transfer counts by how long it took, for the factor that its own verdict names; those undecided"
+            " count for none. What a change would bring is worked out for each transfer that its verdict says so of;"
+            " all others stay as they were.",
+        ),
+        *_pairs(runs),
         Section(
             "limits", "What limited the transfers, in time and in bytes", folded("All factors", limits_part),
             hint="Lost is what the rate that a transfer reached at its best would have delivered more in the time of a"
