@@ -25,6 +25,7 @@ from vmtrace.cloudwatch.store import RAW, TABLE
 from vmtrace.cloudwatch.summary import summary_record, summary_text
 
 _DONE, _FAILED, _USAGE = 0, 1, 2
+_DRY_RUN_LINES = 20
 _LONGEST_MARGIN_S = 86_400
 _EXAMPLES = """examples:
   vmtrace cloudwatch fetch run1
@@ -118,6 +119,11 @@ def _add_publish(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="print what would be published, without contacting AWS")
     parser.add_argument("--again", action="store_true", help="also publish earlier values again: they then count twice")
     parser.add_argument(
+        "--detailed",
+        action="store_true",
+        help="each metric by index, and all of verdicts: hundreds of custom metrics (default: at most 40)",
+    )
+    parser.add_argument(
         "--no-verdict",
         action="store_true",
         help="leave out what limited transfers: fewer custom metrics to pay for",
@@ -182,7 +188,9 @@ def _publish(arguments: argparse.Namespace) -> int:
             arguments.run,
             _account(arguments),
             progress,
-            Selection(arguments.dry_run, arguments.again, verdicts=not arguments.no_verdict),
+            Selection(
+                arguments.dry_run, arguments.again, verdicts=not arguments.no_verdict, detailed=arguments.detailed
+            ),
             lambda due: _complain(_charge_text(due)) if due.metrics and not arguments.quiet else None,
         )
     finally:
@@ -197,15 +205,17 @@ def _publish(arguments: argparse.Namespace) -> int:
 def _published_text(published: Published, *, dry_run: bool) -> str:
     lines = []
     if dry_run:
-        for one in (datum.as_record() for datum in published.data):
+        for one in (datum.as_record() for datum in published.data[:_DRY_RUN_LINES]):
             dimensions = " ".join(f"{dimension['Name']}={dimension['Value']}" for dimension in one["Dimensions"])
             values = " ".join(f"{value:g}" for value in one["Values"])
             lines.append(f"{as_json(one['Timestamp'])} {one['MetricName']} {dimensions} {values} {one['Unit']}")
+        more = len(published.data) - _DRY_RUN_LINES
+        lines += [f"... and {more:,} more: --json lists all"] if more > 0 else []
     verb = "would be published" if dry_run else "published"
     where = f" in {published.region}" if published.region else ""
     lines.append(
-        f"{published.values:,} values {verb} as {len(published.data):,} data in {published.requests:,} requests, "
-        f"{published.metrics:,} custom metrics: namespace {NAMESPACE}{where}"
+        f"{published.values:,} values {verb} as {len(published.data):,} data points"
+        f" in {published.requests:,} requests, {published.metrics:,} custom metrics: namespace {NAMESPACE}{where}"
     )
     if dry_run:
         lines.append(_charge_text(published))

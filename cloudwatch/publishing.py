@@ -18,7 +18,7 @@ from vmtrace.cloudwatch.files import append_line, lines, read
 from vmtrace.cloudwatch.records import Record, as_json, iso, moment, one_line, parse, record
 from vmtrace.cloudwatch.run_facts import run_facts
 from vmtrace.cloudwatch.service import Account, Service, open_service
-from vmtrace.cloudwatch.transfer_metrics import Value, values_of
+from vmtrace.cloudwatch.transfer_metrics import Value, few, values_of
 
 NAMESPACE = "vmtrace"
 PUBLISHED = "cloudwatch.published.jsonl"
@@ -102,6 +102,8 @@ class Selection:
     again: bool = False
     """Also those that were put before."""
     verdicts: bool = True
+    detailed: bool = False
+    """By index, and with every metric of verdicts: hundreds of custom metrics instead of 40."""
 
 
 def publish_run(
@@ -116,6 +118,8 @@ def publish_run(
     account = replace(account.checked(), region=account.region or (instance.region if instance else None))
     notes: list[str] = []
     found = values_of(folder, notes, verdicts=selection.verdicts)
+    if not selection.detailed:
+        found = few(found)
     if not found:
         raise CloudWatchError(f"{folder}: no complete pair: there is nothing to publish")
     service = None if selection.dry_run else open_service(account, tell)
@@ -143,7 +147,7 @@ def _put(service: Service, requests: Sequence[list[Datum]], published: Path, tar
                 service.ask("put_metric_data", _as_request(request))
             done += len(request)
             append_line(published, _line(request, target))
-            tell(f"{done:,} of {due:,} data published")
+            tell(f"{done:,} of {due:,} data points published")
 
 
 def data_of(run: str, values: Sequence[Value]) -> list[Datum]:

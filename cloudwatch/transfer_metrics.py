@@ -4,8 +4,8 @@ say from `analysis/transfers.parquet`, which `vmtrace report` leaves there.
 
 import json
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +45,8 @@ _OF_PACKETS = tuple(name for name in _UNITS if name not in _OF_PROGRAMS | _OF_VE
 _LEAST_CONFIDENCE = 0.6
 """Below it a verdict is left open (docs/verdict.md); a test compares it with that of the analysis."""
 _OPEN = "undetermined"
+_FACTORS_NAMED = 9
+_OTHERS = "other"
 _WAITING = "idle"
 """Waiting for the other side loses nothing."""
 
@@ -74,6 +76,27 @@ class Value:
         """What makes it the same value when the run is published again."""
         of_factor = f" {self.factor}" if self.factor else ""
         return f"{self.sequence} {self.part} {self.metric}{of_factor}"
+
+
+def few(values: Sequence[Value]) -> list[Value]:
+    """The same for at most 40 custom metrics: over all indices, and of factors their share of data transfers' time.
+
+    The factors that limited longest are named, the others added up.
+    """
+    plain = [value for value in values if value.metric not in _OF_VERDICT or value.metric == "verdict_confidence"]
+    shares = [value for value in values if value.metric == "limited_time_share" and value.part == "data"]
+    total = dict[str | None, float]()
+    for value in shares:
+        total[value.factor] = total.get(value.factor, 0.0) + value.value
+    named = sorted(total, key=lambda factor: (-total[factor], factor or ""))[:_FACTORS_NAMED]
+    others = dict[int, Value]()
+    for value in shares:
+        if value.factor not in named:
+            before = others.get(value.sequence)
+            so_far = before.value if before else 0.0
+            others[value.sequence] = replace(value, factor=_OTHERS, value=so_far + value.value)
+    kept = [value for value in shares if value.factor in named]
+    return [replace(value, index=None) for value in (*plain, *kept, *others.values())]
 
 
 def values_of(folder: Path, notes: list[str], *, verdicts: bool = True) -> list[Value]:

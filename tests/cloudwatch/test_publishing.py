@@ -52,9 +52,12 @@ def test_a_request_is_below_the_size_that_is_taken() -> None:
 def test_values_come_back_from_the_service(moto: Any, ec2_run: Any, command: Any, capsys: Any) -> None:
     for sequence in range(1, 4):
         ec2_run.pair(sequence, start_s=60 * sequence)
-    assert command("publish", ec2_run.folder, "--endpoint-url", moto.url) == 0
+    assert command("publish", ec2_run.folder, "--endpoint-url", moto.url, "--detailed") == 0
     said = capsys.readouterr()
-    assert "24 values published as 24 data in 1 requests, 8 custom metrics: namespace vmtrace in eu-west-1" in said.out
+    assert (
+        "24 values published as 24 data points in 1 requests, 8 custom metrics: namespace vmtrace in eu-west-1"
+        in said.out
+    )
     assert said.err.startswith("vmtrace: 8 custom metrics, each charged by AWS for the hours in which it has values:")
     assert "at most 2.40 USD a month" in said.err
     dimensions = [
@@ -87,7 +90,7 @@ def test_what_limited_comes_back_as_a_mean_share_of_each_factor_over_all_transfe
         found = {"verdict_factor": factor, "verdict_confidence": confidence, "limits": json.dumps(limit)}
         rows.append({"sequence": sequence, "role": "data", "key": "k", **found})
     measured(ec2_run.folder, *rows)
-    assert command("publish", ec2_run.folder, "--endpoint-url", moto.url) == 0
+    assert command("publish", ec2_run.folder, "--endpoint-url", moto.url, "--detailed") == 0
     assert "custom metrics" in capsys.readouterr().out
 
     def told(metric: str, factor: str | None) -> dict[str, Any] | None:
@@ -122,10 +125,44 @@ def test_verdicts_can_be_left_out_because_each_factor_is_a_custom_metric_more(
     found = {"verdict_factor": "setup", "verdict_confidence": 0.9, "limits": limits}
     measured(ec2_run.folder, {"sequence": 1, "role": "data", "key": "k", **found})
     metrics = []
-    for more in ((), ("--no-verdict",)):
+    for more in (("--detailed",), (), ("--no-verdict",)):
         assert command("publish", ec2_run.folder, "--dry-run", "--json", *more) == 0
         metrics.append(json.loads(capsys.readouterr().out)["metrics"])
-    assert metrics == [8 + 2 * 2 + 2, 8]
+    assert metrics == [8 + 2 * 2 + 2, 8 + 2 + 1, 8]
+
+
+def test_a_run_is_at_most_40_custom_metrics_whatever_its_plan_and_its_factors(
+    ec2_run: Any, command: Any, capsys: Any
+) -> None:
+    rows = []
+    factors = [f"factor_{number}" for number in range(14)]
+    for sequence in range(1, 41):
+        ec2_run.pair(sequence, start_s=10 * sequence, index=f"I_{sequence % 10}")
+        for role in ("probe", "data"):
+            limits = {factor: [1.0 + place, 10] for place, factor in enumerate(factors)}
+            found = {"verdict_factor": factors[0], "verdict_confidence": 0.9, "limits": json.dumps(limits)}
+            numbers = dict.fromkeys(transfer_metrics._OF_PACKETS, 0.25)
+            rows.append({"sequence": sequence, "role": role, "key": "k", **found, **numbers})
+    measured(ec2_run.folder, *rows)
+    assert command("publish", ec2_run.folder, "--dry-run", "--json") == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["metrics"] == 40
+    names = [{one["Name"]: one["Value"] for one in datum["Dimensions"]} for datum in document["data"]]
+    assert not any("index" in one for one in names)
+    named = {one["factor"] for one in names if "factor" in one}
+    assert named == {"other", *factors[5:]}, "those that limited longest have their names"
+    shares: dict[str, float] = {}
+    for datum in document["data"]:
+        if datum["MetricName"] == "limited_time_share":
+            (factor,) = (one["Value"] for one in datum["Dimensions"] if one["Name"] == "factor")
+            weighed = sum(v * c for v, c in zip(datum["Values"], datum["Counts"], strict=True))
+            shares[factor] = shares.get(factor, 0.0) + weighed
+    assert sum(shares.values()) == pytest.approx(40), "nothing is lost of the whole"
+    assert command("publish", ec2_run.folder, "--dry-run") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 20 + 3
+    assert lines[20].startswith("... and ")
+    assert "40 custom metrics" in lines[21]
 
 
 @pytest.mark.parametrize("limits", ["[]", "nonsense", '{"setup": 3}', '{"setup": ["a", 1]}', '{"setup": [0, 0]}', None])
@@ -166,7 +203,7 @@ def test_a_dry_run_asks_no_service_and_puts_nothing(
     ec2_run.pair(1)
     assert command("publish", ec2_run.folder, "--endpoint-url", scripted.url, "--dry-run") == 0
     out = capsys.readouterr().out
-    assert "goodput_bps run=run1 index=I_0 part=data 2e+06 Bits/Second" in out
+    assert "goodput_bps run=run1 part=data 2e+06 Bits/Second" in out
     assert "8 values would be published" in out
     assert scripted.asked == []
     assert not (ec2_run.folder / "cloudwatch.published.jsonl").exists()
