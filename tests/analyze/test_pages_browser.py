@@ -246,7 +246,7 @@ def test_folds_that_are_open_are_on_paper_under_their_headings(
     browser: Any, page_of: Any, name: str, tmp_path: Path
 ) -> None:
     visit = Visit(browser, page_of(name))
-    folds = "main details:not(#provenance details)"
+    folds = "main details:not(#provenance details, .hint)"
     visit.page.evaluate("(folds) => document.querySelectorAll(folds).forEach((one) => { one.open = true; })", folds)
     visit.page.pdf(path=tmp_path / "page.pdf", prefer_css_page_size=True)
     wanted = visit.page.locator(f"main h2:not(:has(select)), {folds} > summary").all_inner_texts()
