@@ -116,7 +116,8 @@ def _plan(dice: random.Random, names: tuple[str, str], name: str, together: bool
     faults = tuple(_fault(one, cost_s) for one, cost_s in planted)
     if together:
         scenario = base
-        for one, cost_s in planted:
+        # An exchange is opened by the other host: whose SYN is lost has to be known first.
+        for one, cost_s in sorted(planted, key=lambda one: one[0] != "client"):
             scenario = _with(scenario, one, cost_s)
         scenarios: tuple[Scenario, ...] = (scenario,)
     else:
