@@ -36,7 +36,7 @@ def test_who_does_not_end_is_ended() -> None:
     process.send_signal(signal.SIGTERM)
     began_s = time.monotonic()
     said, told = process.communicate(timeout=30)
-    assert ENDS_WITHIN_S - 0.5 < time.monotonic() - began_s < 5.0
+    assert ENDS_WITHIN_S - 0.5 < time.monotonic() - began_s < 8.0
     assert (process.returncode, said, told) == (130, "broken off\n", "vmtrace: ended at once: look at FOLDER\n")
 
 
@@ -48,7 +48,7 @@ def test_a_second_signal_ends_at_once(second: int) -> None:
     process.send_signal(second)
     began_s = time.monotonic()
     _, told = process.communicate(timeout=30)
-    assert time.monotonic() - began_s < 1.0
+    assert time.monotonic() - began_s < 2.5
     assert (process.returncode, told) == (130, "vmtrace: ended at once: look at FOLDER\n")
 
 

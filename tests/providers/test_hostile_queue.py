@@ -91,7 +91,7 @@ def test_a_first_signal_ends_a_run_with_a_queue_that_drips(tmp_path: Path) -> No
         running.send_signal(signal.SIGTERM)
         began_s = time.monotonic()
         _, told = running.communicate(timeout=60)
-        assert time.monotonic() - began_s < 5.0
+        assert time.monotonic() - began_s < 8.0
     assert running.returncode == 130, told
     state = json.loads((out / "run.json").read_text())
     assert (state["status"], state["queue_removed"]) == ("interrupted", False)
