@@ -27,6 +27,7 @@ from vmtrace.analyze.findings.rules import (
     quic,
     resets,
     shared_limits,
+    tls_flight,
     tunnels,
     untranslated,
 )
@@ -42,6 +43,7 @@ RULES: tuple[Rule, ...] = (
     path_mtu.find,
     resets.find,
     incast.find,
+    tls_flight.find,
     http2.find,
     shared_limits.find,
     queue_shared.find,
