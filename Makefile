@@ -35,6 +35,8 @@ NET ?=
 ELASTICMQ_JARS := build/elasticmq/elasticmq-server_3-1.7.1.jar
 # What mutants are made of.
 MUTANTS ?= sender/wire/handshake.py receiver/admission.py
+# Records of the smallest capture of each family of growth.
+SIZE ?= 1000
 # What the bench is given, e.g. BENCH="--quick" or BENCH="--packets 1000000".
 BENCH ?=
 
@@ -47,7 +49,7 @@ RUST_SOURCES := $(shell find analyze/engine -name '*.rs' -not -path '*/fuzz/*' -
 
 export PYTHON PROFILE
 
-.PHONY: corpus help queue-bench elasticmq setup demo test install lint format types test-rust test-python test-python-side-by-side test-python-alone tests-compiled test-long quick fuzz fuzz-build bench instructions budget net net-freeze discovery accuracy docs docs-write \
+.PHONY: corpus help queue-bench elasticmq setup demo test install lint format types test-rust test-python test-python-side-by-side test-python-alone tests-compiled test-long quick fuzz fuzz-build bench instructions budget growth net net-freeze discovery accuracy docs docs-write \
     providers-demo swarm-demo all-installed picture wheel deb audit sbom lock mutants check-tools system-demo system-test clean
 
 help: ## list the targets
@@ -178,6 +180,11 @@ budget: $(STAMPS)/system-test $(STAMPS)/install-dev ## the same in the profile `
 	@echo '== budget'
 	@cargo build --profile quick --locked --quiet --example analyze --example bench_generate --package vmtrace-core
 	@PROFILE=quick $(BIN)/python -m tools.engine_instructions --check
+	@$(BIN)/python -m tools.engine_growth --profile quick
+
+growth: $(STAMPS)/system-test $(STAMPS)/install-dev ## how instructions grow with a capture, family by family (SIZE=1000)
+	@cargo build --profile quick --locked --quiet --example analyze --example bench_generate --package vmtrace-core
+	@$(BIN)/python -m tools.engine_growth --profile quick --size $(SIZE)
 
 discovery: $(STAMPS)/system-test $(STAMPS)/install-dev ## the discovery of a lab world with known truth (needs root)
 	@$(BIN)/python -P -m vmtrace.lab.world --out $(DISCOVERY_OUT)

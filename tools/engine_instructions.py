@@ -106,16 +106,18 @@ def _options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m tools.engine_instructions", description="Instructions per packet of the engine, by callgrind."
     )
-    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    profile = os.environ.get("PROFILE", "release")
-    parser.add_argument(
-        "--binaries", type=Path, default=target / profile / "examples", help="folder of the built examples"
-    )
+    parser.add_argument("--binaries", type=Path, default=binaries(), help="folder of the built examples")
     parser.add_argument("--only", action="append", default=[], metavar="NAME", help="this kind of capture alone")
     parser.add_argument("--check", action="store_true", help="fail where a budget is exceeded")
     parser.add_argument("--freeze", action="store_true", help="write what was counted into bench/budget.tsv")
     parser.add_argument("--write", action="store_true", help="put the table into docs/performance.md")
     return parser
+
+
+def binaries(profile: str | None = None) -> Path:
+    """Where Cargo puts the examples of a profile, or of the one that the environment names."""
+    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    return target / (profile or os.environ.get("PROFILE", "release")) / "examples"
 
 
 def what_is_missing(binaries: Path) -> str | None:

@@ -42,12 +42,15 @@ impl Fates {
 impl SegmentQueue {
     /// What became of those on record.
     pub fn fates(&self) -> Fates {
+        if let Some(wide) = &self.wide {
+            return Fates::of(&wide.done, &wide.open.values().copied().collect::<Vec<_>>());
+        }
         Fates::of(self.list.get(..self.front).unwrap_or_default(), self.open())
     }
 
     /// The first that is not done with.
     pub fn first(&self) -> Option<&Segment> {
-        self.open().first()
+        self.open().first().or_else(|| self.wide.as_deref()?.open.values().next())
     }
 }
 

@@ -1,6 +1,6 @@
 //! Stretches of a stream that were passed over: not seen at the capture point although later bytes were.
 
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
 
 /// What the capture knew of the moment a hole came to light.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,10 +26,10 @@ pub struct Hole {
     pub exposure: Exposure,
 }
 
-/// All holes of a direction, ascending.
+/// All holes of a direction. A tree, since they are filled in any order.
 #[derive(Debug, Default)]
 pub struct Holes {
-    list: VecDeque<Hole>,
+    by_start: BTreeMap<u64, Hole>,
     /// Bytes of holes that had to be forgotten because there were too many.
     forgotten_bytes: u64,
 }
@@ -39,18 +39,17 @@ const MOST_HOLES: usize = 4096;
 impl Holes {
     /// Adds a hole above all others.
     pub fn push(&mut self, hole: Hole) {
-        if self.list.len() >= MOST_HOLES {
-            let old = self.list.pop_front();
-            self.forgotten_bytes += old.map_or(0, |old| old.end - old.start);
+        if self.by_start.len() >= MOST_HOLES {
+            let old = self.by_start.pop_first();
+            self.forgotten_bytes += old.map_or(0, |(_, old)| old.end - old.start);
         }
-        self.list.push_back(hole);
+        self.by_start.insert(hole.start, hole);
     }
 
     /// Bytes that are missing right below `position`, without a byte between that is there.
     pub fn missing_right_below(&self, position: u64) -> u64 {
-        let before = self.list.partition_point(|hole| hole.start < position);
         let mut start = position;
-        for hole in self.list.range(..before).rev() {
+        for hole in self.by_start.range(..position).rev().map(|(_, hole)| hole) {
             if hole.end < start {
                 break;
             }
@@ -61,10 +60,9 @@ impl Holes {
 
     /// Bytes of `start..end` that are missing, and how the first of them came to light.
     pub fn missing(&self, start: u64, end: u64) -> (u64, Option<Exposure>) {
-        let first = self.list.partition_point(|hole| hole.end <= start);
         let mut bytes = 0;
         let mut exposure = None;
-        for hole in self.list.range(first..).take_while(|hole| hole.start < end) {
+        for hole in self.ending_above(start).take_while(|hole| hole.start < end) {
             bytes += hole.end.min(end) - hole.start.max(start);
             exposure.get_or_insert(hole.exposure);
         }
@@ -73,36 +71,28 @@ impl Holes {
 
     /// The first missing position from `position` on.
     pub fn next(&self, position: u64) -> Option<u64> {
-        let first = self.list.partition_point(|hole| hole.end <= position);
-        self.list.get(first).map(|hole| hole.start.max(position))
+        self.ending_above(position).next().map(|hole| hole.start.max(position))
+    }
+
+    /// Those with bytes at or above `position`, ascending.
+    fn ending_above(&self, position: u64) -> impl Iterator<Item = &Hole> {
+        let over = self.by_start.range(..position).next_back().into_iter();
+        over.chain(self.by_start.range(position..)).map(|(_, hole)| hole).filter(move |hole| hole.end > position)
     }
 
     /// Takes `start..end` out of the holes; calls `filled` for each part that was missing.
     pub fn fill(&mut self, start: u64, end: u64, mut filled: impl FnMut(u64, u64)) {
-        let mut index = self.list.partition_point(|hole| hole.end <= start);
-        while let Some(&hole) = self.list.get(index)
-            && hole.start < end
-        {
+        loop {
+            let next = self.ending_above(start).next().copied();
+            let Some(hole) = next.filter(|hole| hole.start < end) else { return };
             filled(hole.start.max(start), hole.end.min(end));
-            let before = Hole { end: start, ..hole };
-            let after = Hole { start: end, ..hole };
-            match (before.start < before.end, after.start < after.end) {
-                (true, true) => {
-                    self.list[index] = before;
-                    self.list.insert(index + 1, after);
-                    return;
-                }
-                (true, false) => {
-                    self.list[index] = before;
-                    index += 1;
-                }
-                (false, true) => {
-                    self.list[index] = after;
-                    return;
-                }
-                (false, false) => {
-                    self.list.remove(index);
-                }
+            self.by_start.remove(&hole.start);
+            if hole.start < start {
+                self.by_start.insert(hole.start, Hole { end: start, ..hole });
+            }
+            if end < hole.end {
+                self.by_start.insert(end, Hole { start: end, ..hole });
+                return;
             }
         }
     }
@@ -114,15 +104,15 @@ impl Holes {
 
     /// The first of them.
     pub fn first(&self) -> Option<&Hole> {
-        self.list.front()
+        self.by_start.values().next()
     }
 
     /// Bytes below `position` that were never seen.
     pub fn bytes_below(&self, position: u64) -> u64 {
         self.forgotten_bytes
             + self
-                .list
-                .iter()
+                .by_start
+                .values()
                 .take_while(|hole| hole.start < position)
                 .map(|hole| hole.end.min(position) - hole.start)
                 .sum::<u64>()
@@ -130,22 +120,27 @@ impl Holes {
 
     /// The end of the last hole that lies wholly below `position` and came to light before `time_ns`.
     pub fn last_end_below(&self, position: u64, time_ns: i64) -> Option<u64> {
-        self.list.iter().rev().find(|hole| hole.end <= position && hole.exposure.time_ns < time_ns).map(|hole| hole.end)
+        self.by_start
+            .values()
+            .rev()
+            .find(|hole| hole.end <= position && hole.exposure.time_ns < time_ns)
+            .map(|hole| hole.end)
     }
 
     /// Start and end of the last one, if it came to light at that time.
     pub fn exposed_at(&self, time_ns: i64) -> Option<[u64; 2]> {
-        self.list.back().filter(|hole| hole.exposure.time_ns == time_ns).map(|hole| [hole.start, hole.end])
+        let last = self.by_start.values().next_back();
+        last.filter(|hole| hole.exposure.time_ns == time_ns).map(|hole| [hole.start, hole.end])
     }
 
     /// True if any of them ends behind `position`.
     pub fn reach_beyond(&self, position: u64) -> bool {
-        self.list.back().is_some_and(|hole| hole.end > position)
+        self.by_start.values().next_back().is_some_and(|hole| hole.end > position)
     }
 
     /// True if there is none.
     pub fn is_empty(&self) -> bool {
-        self.list.is_empty()
+        self.by_start.is_empty()
     }
 }
 
@@ -161,7 +156,7 @@ mod tests {
         let mut holes = Holes::default();
         let number = MOST_HOLES as u64 + 3;
         (0..number).for_each(|at| holes.push(Hole { start: 10 * at, end: 10 * at + 2, exposure: EXPOSURE }));
-        assert_eq!(holes.list.len(), MOST_HOLES);
+        assert_eq!(holes.by_start.len(), MOST_HOLES);
         assert_eq!([holes.next(0), holes.next(30)], [Some(30), Some(30)]);
         assert_eq!(holes.missing(0, 10 * number).0, 2 * MOST_HOLES as u64);
         assert_eq!(holes.bytes_below(10 * number), 2 * number);

@@ -9,7 +9,7 @@
 //!     loss_trigger  why a segment was retransmitted
 //!     spurious_by_acks, spurious_timeout, paws_refused  needless retransmissions
 //! foreign_blocks   reports of what was never sent       acknowledged_unseen  what only its ACK shows
-//! send_queue       segments not yet acknowledged        holes, passed_over  stretches passed over, and what shows them
+//! send_queue, wide_queue, widening  segments not yet acknowledged       holes, passed_over  stretches passed over, and what shows them
 //! fates            sizes acknowledged, and sizes that never were
 //! sizes, ack_signs  how large segments are, what ACKs have shown: the state behind segment_size and on_ack
 //! placed           a data packet in the stream, for those     observers        events, and all that measures them
@@ -48,3 +48,5 @@ pub mod sizes;
 pub mod spurious_by_acks;
 pub mod spurious_timeout;
 pub mod tsval_history;
+pub mod wide_queue;
+pub mod widening;

@@ -2,9 +2,11 @@
 //!
 //! One [`Segment`] stands for one captured frame (a superpacket stays one record and is cut into its wire segments by
 //! arithmetic). Acknowledgements take records off the front; retransmissions and SACK split them where they must.
-//! Bulk transfers without loss only push at the back and pop at the front.
+//! Bulk transfers without loss only push at the back and pop at the front. Where much is outstanding and comes in any order, the
+//! records are kept as a tree ([`crate::tcp::direction::wide_queue`]); then `list` is empty and without room.
 
 use crate::tcp::direction::tsval_history::{Stamp, Stamps};
+use crate::tcp::direction::wide_queue::Wide;
 use crate::tcp::events::segment::{Acknowledged, Reported, Retransmitted, Sampled, Segment, Unmarked, state};
 use crate::tcp::stats::reuse::room_of;
 
@@ -15,21 +17,25 @@ pub struct SegmentQueue {
     /// ring costs, and every search has one slice.
     pub(super) list: Vec<Segment>,
     pub(super) front: usize,
-    stamps: Stamps,
+    pub(super) wide: Option<Box<Wide>>,
+    pub(super) stamps: Stamps,
     lost_bytes: u64,
     resent_bytes: u64,
     lost_below: u64,
-    has_forgotten: bool,
+    pub(super) has_forgotten: bool,
 }
 
 /// Room that is made at first: enough for an initial window of ten segments (RFC 6928).
 const FIRST_ROOM: usize = 16;
 
 /// Records that are kept of what is done with, for copies that come late.
-const REMEMBERED: usize = 128;
+pub(super) const REMEMBERED: usize = 128;
 
 /// Records kept when no acknowledgement is ever seen; the oldest go first.
-const MOST_SEGMENTS: usize = 1 << 17;
+pub(super) const MOST_SEGMENTS: usize = 1 << 17;
+
+/// A record that is put before more than so many makes the queue wide.
+const MOST_MOVED: usize = 512;
 
 impl SegmentQueue {
     /// A new one in the room of this one.
@@ -42,7 +48,7 @@ impl SegmentQueue {
     #[inline]
     pub fn push(&mut self, segment: Segment) {
         if self.list.len() == self.list.capacity() {
-            self.make_room();
+            return self.push_with_room(segment);
         }
         self.list.push(segment);
     }
@@ -53,6 +59,14 @@ impl SegmentQueue {
     }
 
     #[cold]
+    fn push_with_room(&mut self, segment: Segment) {
+        if self.wide.is_some() {
+            return self.insert_wide(segment);
+        }
+        self.make_room();
+        self.list.push(segment);
+    }
+
     fn make_room(&mut self) {
         if self.list.is_empty() {
             self.list.reserve_exact(FIRST_ROOM);
@@ -82,23 +96,35 @@ impl SegmentQueue {
 
     /// What is not acknowledged and ends at or below `position`.
     pub fn unacknowledged_below(&self, position: u64) -> impl Iterator<Item = &Segment> {
-        self.open().iter().take_while(move |segment| segment.end() <= position)
+        let wide = self.wide.iter().flat_map(|wide| wide.open.values());
+        self.open().iter().chain(wide).take_while(move |segment| segment.end() <= position)
     }
 
     /// The last record.
     pub fn last(&self) -> Option<&Segment> {
-        self.list.last()
+        self.list.last().or_else(|| self.wide.as_deref()?.last())
     }
 
     /// Nothing on record is outstanding.
     pub fn is_empty(&self) -> bool {
-        self.open().is_empty()
+        self.open().is_empty() && self.wide.is_none()
     }
 
     /// Inserts a record that fills a hole.
     pub fn insert(&mut self, segment: Segment) {
+        if self.wide.is_some() {
+            return self.insert_wide(segment);
+        }
         let index = self.front + self.open().partition_point(|other| other.start < segment.start);
         self.list.insert(index, segment);
+        self.widen_behind(index);
+    }
+
+    /// What would be moved for each record that is put here is taken into a tree.
+    fn widen_behind(&mut self, index: usize) {
+        if self.list.len() - index > MOST_MOVED {
+            self.widen();
+        }
     }
 
     /// Bytes to take off (lost) and to add (retransmitted) for RFC 6675's pipe.
@@ -108,7 +134,7 @@ impl SegmentQueue {
     }
 
     #[inline]
-    fn settle(&mut self, segment: &Segment) {
+    pub(super) fn settle(&mut self, segment: &Segment) {
         if segment.is(state::LOST) {
             self.lost_bytes -= u64::from(segment.length);
         }
@@ -139,6 +165,13 @@ impl SegmentQueue {
 
     /// Takes off everything below `position`; `highest_sacked` is what had been reported before.
     pub fn acknowledge(&mut self, position: u64, highest_sacked: u64) -> Acknowledged {
+        if self.wide.is_some() {
+            return self.acknowledge_wide(position, highest_sacked);
+        }
+        self.acknowledge_listed(position, highest_sacked)
+    }
+
+    pub(super) fn acknowledge_listed(&mut self, position: u64, highest_sacked: u64) -> Acknowledged {
         let mut result = Acknowledged { latest_time_ns: i64::MIN, ..Acknowledged::default() };
         let before = self.front;
         while let Some(segment) = self.list.get(self.front) {
@@ -220,7 +253,11 @@ impl SegmentQueue {
 
     /// Applies `change` to the records of `start..end`, split at both ends.
     fn change(&mut self, start: u64, end: u64, mut change: impl FnMut(&mut Segment)) {
+        if let Some(wide) = &mut self.wide {
+            return wide.change(start, end, change);
+        }
         let mut index = self.index_above(start);
+        let (first, before) = (index, self.list.len());
         if self.list.get(index).is_some_and(|segment| segment.start < start) {
             self.split(index, start);
             index += 1;
@@ -235,6 +272,9 @@ impl SegmentQueue {
                 change(segment);
             }
             index += 1;
+        }
+        if self.list.len() > before {
+            self.widen_behind(first);
         }
     }
 
@@ -299,7 +339,8 @@ impl SegmentQueue {
 
     /// The segment of the byte at `position`, if that is on record and was sent once.
     pub fn sent_once(&self, position: u64) -> Option<Sampled> {
-        let segment = self.list.get(self.index_above(position))?;
+        let listed = self.list.get(self.index_above(position));
+        let segment = listed.or_else(|| self.wide.as_deref()?.open_at(position))?;
         (segment.start <= position && segment.was_sent_once()).then(|| Sampled::of(segment))
     }
 
@@ -316,17 +357,19 @@ impl SegmentQueue {
     /// The record with the byte at `position`, also of what was acknowledged not long ago.
     pub fn recent(&self, position: u64) -> Option<&Segment> {
         let index = self.list.partition_point(|segment| segment.end() <= position);
-        self.list.get(index).filter(|segment| segment.start <= position)
+        let listed = self.list.get(index).filter(|segment| segment.start <= position);
+        listed.or_else(|| self.wide.as_deref()?.recent(position))
     }
 
     /// The lowest record not acknowledged, if it ends by `position` and was sent more than once.
     pub fn first_repeated_below(&self, position: u64) -> Option<Segment> {
-        let first = self.open().first().filter(|segment| segment.end() <= position);
+        let first = self.first().filter(|segment| segment.end() <= position);
         first.filter(|segment| segment.is(state::RETRANSMITTED)).copied()
     }
 
     /// Notes that the record of `start..end`, known as sent once, has repeated what got lost before; returns it.
     pub fn repeat_only(&mut self, start: u64, end: u64) -> Option<Segment> {
+        self.narrow();
         let index = self.list.partition_point(|segment| segment.end() <= start);
         let is_all = |segment: &&mut Segment| segment.start == start && segment.end() == end && segment.state == 0;
         let segment = self.list.get_mut(index).filter(is_all)?;
@@ -339,9 +382,11 @@ impl SegmentQueue {
         if position <= self.lost_below {
             return;
         }
-        let first = self.index_above(self.lost_below);
+        let lost_below = self.lost_below;
+        let first = self.index_above(lost_below);
         let mut lost = 0;
-        for segment in self.list[first..].iter_mut().take_while(|segment| segment.end() <= position) {
+        let wide = self.wide.iter_mut().flat_map(|wide| wide.open_above(lost_below));
+        for segment in self.list[first..].iter_mut().chain(wide).take_while(|segment| segment.end() <= position) {
             if !segment.is(state::SACKED | state::LOST) {
                 segment.state |= state::LOST;
                 lost += u64::from(segment.length);
@@ -359,87 +404,19 @@ impl SegmentQueue {
     pub fn mark_all_lost(&mut self) {
         self.lost_bytes = 0;
         self.resent_bytes = 0;
-        for segment in &mut self.list[self.front..] {
+        let wide = self.wide.iter_mut().flat_map(|wide| wide.open.values_mut());
+        for segment in self.list[self.front..].iter_mut().chain(wide) {
             segment.state &= !state::RESENT;
             if !segment.is(state::SACKED) {
                 segment.state |= state::LOST;
                 self.lost_bytes += u64::from(segment.length);
             }
         }
-        self.lost_below = self.open().last().map_or(self.lost_below, Segment::end);
+        let last = self.open().last().or_else(|| self.wide.as_deref()?.last());
+        self.lost_below = last.map_or(self.lost_below, Segment::end);
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn segment(start: u64, length: u32, time_ns: i64) -> Segment {
-        Segment { start, length, time_ns, frame: 0, tsval: 0, segment_size: 1000, state: 0 }
-    }
-
-    fn queue(count: u64) -> SegmentQueue {
-        let mut queue = SegmentQueue::default();
-        (0..count).for_each(|index| queue.push(segment(index * 1000, 1000, index as i64)));
-        queue
-    }
-
-    #[test]
-    fn a_cumulative_acknowledgement_belongs_to_the_newest_segment() {
-        let acknowledged = queue(3).acknowledge(2000, 0);
-        assert_eq!(acknowledged.newest.map(|segment| segment.time_ns), Some(1));
-        assert_eq!(acknowledged.wire_segments, 2);
-    }
-
-    #[test]
-    fn an_acknowledgement_inside_a_superpacket_leaves_the_rest() {
-        let mut queue = SegmentQueue::default();
-        queue.push(segment(0, 5000, 7));
-        let acknowledged = queue.acknowledge(2000, 0);
-        assert_eq!((acknowledged.wire_segments, acknowledged.newest.map(|s| s.time_ns)), (2, Some(7)));
-        assert_eq!(queue.acknowledge(5000, 0).wire_segments, 3);
-    }
-
-    #[test]
-    fn retransmitting_the_middle_of_a_superpacket_marks_only_that() {
-        let mut queue = SegmentQueue::default();
-        queue.push(segment(0, 5000, 7));
-        assert_eq!(queue.retransmit(2000, 3000, 9, 1, 0).previous_time_ns, Some(7));
-        assert!(!queue.acknowledge(2000, 0).any_retransmitted);
-        assert!(queue.acknowledge(3000, 0).any_retransmitted);
-        assert!(!queue.acknowledge(5000, 0).any_retransmitted);
-    }
-
-    #[test]
-    fn lost_and_resent_bytes_come_back_to_zero() {
-        let mut queue = queue(5);
-        queue.sack(2000, 5000, 0);
-        queue.mark_lost_below(2000);
-        assert_eq!(queue.lost_and_resent(), (2000, 0));
-        queue.retransmit(0, 1000, 9, 1, 0);
-        assert_eq!(queue.lost_and_resent(), (2000, 1000));
-        queue.acknowledge(5000, 5000);
-        assert_eq!(queue.lost_and_resent(), (0, 0));
-    }
-
-    #[test]
-    fn what_is_acknowledged_is_remembered_for_a_while() {
-        let mut queue = SegmentQueue::default();
-        (0..1000).for_each(|n| {
-            queue.push(segment(n * 1000, 1000, n as i64));
-            queue.acknowledge((n + 1) * 1000, 0);
-        });
-        let time_ns = |position: u64| queue.recent(position).map(|segment| segment.time_ns);
-        assert_eq!([950_000, 950_999, 999_999].map(time_ns), [Some(950), Some(950), Some(999)]);
-        assert_eq!([0, 1_000_000].map(time_ns), [None, None]);
-        assert!(queue.list.capacity() <= 4 * REMEMBERED, "{}", queue.list.capacity());
-    }
-
-    #[test]
-    fn an_original_delivered_after_a_later_one_is_out_of_order() {
-        let mut queue = queue(3);
-        assert_eq!(queue.sack(2000, 3000, 0).late_originals, 0);
-        assert_eq!(queue.sack(1000, 2000, 3000).late_originals, 1);
-        assert_eq!(queue.acknowledge(3000, 3000).late_originals, 1);
-    }
-}
+#[path = "send_queue_tests.rs"]
+mod tests;
