@@ -85,13 +85,15 @@ def connection_columns() -> Columns:
 
 
 def read(*sources: Source, options: Options = _DEFAULTS, progress: Progress | None = None) -> "Trace":
-    """Measure captures.
+    """Measure captures: files, folders of them, patterns, URLs, lists of these, open files.
 
     Raises `FileNotFoundError`, `PermissionError` and other `OSError`s, `TraceError` for what is not a capture,
     `ValueError` for a bad filter, for too many captures and for options out of range, and `TypeError` for what is no
     source or no option. Ctrl-C stops the reading; what was measured until then is kept (`interrupted`).
     """
     _check_kinds(options)
+    if any(isinstance(source, (list, tuple)) or _stands_for_several(source) for source in sources):
+        sources = _named(sources)
     if not 0 <= options.threads <= MOST_THREADS:
         raise ValueError(f"threads: from 0 to {MOST_THREADS:,}, not {options.threads:,}")
     if len(sources) > MOST_INPUTS:
@@ -113,6 +115,34 @@ def read(*sources: Source, options: Options = _DEFAULTS, progress: Progress | No
         _secrets(options.key_log)
     spool = Spool(progress)
     return Trace([opened(source, spool, keep=options.keep_input) for source in sources], options, progress, spool)
+
+
+def _named(sources: Sequence[Any]) -> tuple[Any, ...]:
+    """The captures that lists, folders and patterns stand for; anything else is a source as it is."""
+    from vmtrace.analyze.read import capture_files
+
+    found = list[Any]()
+    for source in sources:
+        if isinstance(source, (list, tuple)):
+            found += _named(source)
+        elif _stands_for_several(source):
+            there = capture_files.find([str(source)])
+            if not there.paths:
+                raise FileNotFoundError(errno.ENOENT, "; ".join(there.problems) or "no captures", str(source))
+            found += there.paths
+        else:
+            found.append(source)
+    return tuple(found)
+
+
+def _stands_for_several(source: object) -> bool:
+    """True of a folder, and of a pattern that is no file's name."""
+    if not isinstance(source, (str, Path)) or "://" in str(source):
+        return False
+    try:
+        return Path(source).is_dir() or (any(one in str(source) for one in "*?[") and not Path(source).exists())
+    except (OSError, ValueError):  # no name of a file: whoever opens it says so
+        return False
 
 
 def _compiler(expression: str | None) -> Callable[[int, int], bytes] | None:
@@ -182,6 +212,16 @@ class Trace:
         """One row for each connection; columns are named by the JSON path joined with `_`."""
         columns = self._connection_columns()
         return columns if self._anonymizer is None else self._anonymizer.table(columns)
+
+    @property
+    def narrow(self) -> "pyarrow.Table":
+        """One row for each connection: id, client, server, goodput_bps of the data's direction, rtt_min_s, cause,
+        saves_s, outcome."""
+        from vmtrace.analyze.tables import summary
+
+        self.load(summary.COLUMNS)
+        records = self.records(self.values("id"))
+        return summary.summary(self.values, {one["id"]: (one["verdict"] or {}).get("saves_s") for one in records})
 
     def connection_tables(self, rows: int) -> Iterator["pyarrow.Table"]:
         """The same in pieces of so many rows, one of no rows if there are no connections: of a million connections all

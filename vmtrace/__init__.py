@@ -1,7 +1,8 @@
 """vmtrace: what crossed the wire, measured exactly. The few names that a notebook imports.
 
 import vmtrace
-t = vmtrace.read("x.pcap")
+t = vmtrace.read("x.pcap")   # a file, a folder, a pattern, a URL, a list of them
+t.narrow        # id, client, server, goodput_bps, rtt_min_s, cause, saves_s, outcome
 t.connections   # into pyarrow.table(), polars.DataFrame(), pandas.DataFrame.from_arrow() or a DuckDB query
 t.packets(0)
 

@@ -152,11 +152,6 @@ def test_numbers_of_numpy_are_numbers(two_transfers: Any) -> None:
     assert len(trace.packets(np.array([1, 2]))) == 134
 
 
-def test_several_captures_in_a_list_are_refused_with_what_to_do(transfer_file: Path) -> None:
-    with pytest.raises(TypeError, match=r"not list; several are given one by one: read\(\*captures\)"):
-        read([transfer_file])  # type: ignore[arg-type]
-
-
 def test_packets_take_one_column_and_only_numbers(transfer: Any) -> None:
     trace = read(transfer.bytes())
     assert trace.packets(1, columns="rtt_s").names == ["rtt_s"]
