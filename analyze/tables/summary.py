@@ -42,7 +42,7 @@ def summary(values: Callable[[str], Sequence[Any]], saves_s: Mapping[int, float 
     return pa.table({name: pa.array(list(found), kind) for name, (kind, found) in made.items()})
 
 
-def _of_data(row: Mapping[str, Any]) -> str:
+def _of_data(row: dict[str, Any]) -> str:
     """The direction in which the data went."""
     from vmtrace.analyze.tables.human_table import main_direction
 
