@@ -13,6 +13,7 @@ use crate::tcp::connection::doubtful::{Held, agree, has_numbers_of, is_next};
 use crate::tcp::connection::rewritten;
 use crate::tcp::direction::direction::Direction;
 use crate::tcp::kernel::{FARTHEST_JUMP, NEAR_BYTES};
+use crate::tcp::loss::ip_id::Around;
 use crate::tcp::stats::sequence::unwrap;
 
 /// Data so many windows behind was sent long ago and delayed, or repeated by a sender that knows no better: it counts as that.
@@ -173,7 +174,14 @@ fn hold(
     believed: u64,
 ) {
     let in_row = goes_on.map_or(0, |held| held.in_row) + 1;
-    connection.directions[side].loss.unacceptable += 1;
+    let direction = &mut connection.directions[side];
+    direction.loss.unacceptable += 1;
+    // The number that its host gave it was not that of a packet which got lost.
+    if let Some(live) = direction.live.as_deref_mut().filter(|_| packet.ip_version == 4)
+        && live.loss.identifications.missing_before(packet.ip_id) == Some(0)
+    {
+        live.loss.identifications.add(packet.ip_id, 1, false, Around::default);
+    }
     let is_repeated = own.is_some_and(|held| has_numbers_of(packet, &held.last));
     if !is_repeated {
         let last = Packet {
