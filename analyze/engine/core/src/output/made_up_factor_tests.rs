@@ -7,7 +7,7 @@ use std::io::Cursor;
 use crate::analysis::options::{NoObserver, Options};
 use crate::analysis::whole::analyze;
 use crate::output::json::JsonHeader;
-use crate::tcp::verdict::factors::made_up::SEGMENT_SIZE;
+use crate::tcp::verdict::factors::made_up::{SEGMENT_SIZE, SYN_AGAIN_NS};
 
 const SYN: u8 = 0x02;
 const ACK: u8 = 0x10;
@@ -30,8 +30,8 @@ fn packet(from_client: bool, [sequence, acknowledged]: [u32; 2], flags: u8, opti
     bytes
 }
 
-/// A capture of a handshake and rounds of ten segments of that size.
-fn capture(segment: u16) -> Vec<u8> {
+/// A capture of a handshake and rounds of ten segments of that size; a SYN that got lost was sent so many milliseconds before.
+fn capture(segment: u16, lost_before: Option<u32>) -> Vec<u8> {
     let mss = [2, 4, (segment >> 8) as u8, segment as u8];
     let size = u32::from(segment);
     let mut packets = vec![
@@ -47,6 +47,9 @@ fn capture(segment: u16) -> Vec<u8> {
     }
     let header: [u32; 6] = [0xa1b2_c3d4, 0x0004_0002, 0, 0, 65_535, 101];
     let mut file: Vec<u8> = header.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let waited = lost_before.unwrap_or(0);
+    packets.iter_mut().for_each(|(milliseconds, _)| *milliseconds += waited);
+    packets.splice(0..0, lost_before.map(|_| (0, packet(true, [0, 0], SYN, &mss, 0))));
     for (milliseconds, bytes) in packets {
         let length = bytes.len() as u32;
         let record = [1 + milliseconds / 1000, milliseconds % 1000 * 1000, length, length];
@@ -66,10 +69,21 @@ fn json_of(capture: Vec<u8>) -> String {
 
 #[test]
 fn a_factor_of_one_file_is_in_limits_and_verdict() {
-    let json = json_of(capture(SEGMENT_SIZE));
+    let json = json_of(capture(SEGMENT_SIZE, None));
     assert!(json.contains(r#""limits":[{"factor":"made_up","#), "{json}");
     assert!(json.contains(r#""verdict":{"direction":"client_to_server","factor":"made_up""#), "{json}");
     assert!(json.contains("What was made up took 0.6 s") || json.contains("What was made up took 5"), "{json}");
     assert!(json.contains(r#""change":"less made up""#) || json.contains(r#""what_if":[]"#), "{json}");
-    assert!(!json_of(capture(SEGMENT_SIZE + 1)).contains("made_up"));
+    assert!(!json_of(capture(SEGMENT_SIZE + 1, None)).contains("made_up"));
+}
+
+#[test]
+fn what_a_factor_takes_in_the_second_stage_is_its_time_in_limits_account_and_verdict() {
+    let after = |milliseconds: u32| json_of(capture(SEGMENT_SIZE + 1, Some(milliseconds)));
+    let again = (SYN_AGAIN_NS / 1_000_000) as u32;
+    let json = after(again);
+    assert!(json.contains(r#"{"factor":"made_up","time_s":1.3"#), "{json}");
+    assert!(json.contains(r#""kind":"made_up","#), "{json}");
+    assert!(json.contains(r#""verdict":{"direction":"client_to_server","factor":"made_up""#), "{json}");
+    assert!(!after(again + 1).contains("made_up"));
 }

@@ -2,15 +2,15 @@
 //! because it was the other side's turn, the limits of the other direction say more, where there are any.
 
 use crate::tcp::account::entry::Ledger;
-use crate::tcp::connection::vantage::Side;
 use crate::tcp::events::factor::Factor;
-use crate::tcp::events::owner::{Owner, Whose};
-use crate::tcp::gaps::cause::Cause;
+use crate::tcp::events::holder::Holder;
+use crate::tcp::events::owner::Owner;
 use crate::tcp::limits::runs::Run;
 use crate::tcp::limits::summary::LimitsSummary;
 use crate::tcp::requests::summary::RequestSummary;
 use crate::tcp::summary::summary::ConnectionSummary;
 use crate::tcp::verdict::factors::rule;
+use crate::tcp::verdict::factors::token_bucket::blame;
 use crate::tcp::verdict::savings::Savings;
 
 /// The direction that is accounted for, and the other one if that was judged, too. None without any limits.
@@ -37,11 +37,12 @@ pub(super) fn fill(ledger: &mut Ledger, summary: &ConnectionSummary, (side, othe
         _ if rule(factor).least_share.is_infinite() => None,
         _ => savings.as_ref().map(|savings| savings.ns(factor) as u64),
     };
-    let shares = case.map_or(limits.shares, |case| case.blame());
-    let idle_ns = shares[Factor::Idle as usize].time_ns;
+    let shares = case.as_ref().map_or(limits.shares, blame);
+    let idle = Factor::Idle;
+    let idle_ns = shares[idle as usize].time_ns;
     let mut left_ns = idle_ns - limits.after_data_ns.min(idle_ns);
     // Whoever opened the connection has no more to ask.
-    ledger.add(Owner::ClientApplication, Factor::Idle, idle_ns - left_ns, Some(0));
+    ledger.add(Owner::ClientApplication, idle, idle_ns - left_ns, Some(0));
     let of_other = other.and_then(|other| summary.limits(other)).map(|of_other| in_idle_time(limits, of_other));
     for (factor, time_ns) in Factor::ALL.into_iter().zip(of_other.unwrap_or_default()) {
         let time_ns = time_ns.min(left_ns);
@@ -51,14 +52,14 @@ pub(super) fn fill(ledger: &mut Ledger, summary: &ConnectionSummary, (side, othe
     let mut ways_ns = summary.requests().map_or(0, RequestSummary::ways_ns);
     let mut add = |factor: Factor, time_ns: u64, saves_ns: Option<u64>| {
         // Messages on their way between turns are nobody's wait.
-        let is_turn = matches!(factor, Factor::Idle | Factor::Application);
+        let is_turn = matches!(factor.holder(), Some(Holder::Turn | Holder::Application));
         let path_ns = if is_turn { ways_ns.min(time_ns) } else { 0 };
         ways_ns -= path_ns;
         ledger.add(Owner::Path, factor, path_ns, Some(0));
         ledger.add(owner(summary, factor, side), factor, time_ns - path_ns, saves_ns);
     };
-    add(Factor::Idle, left_ns, Some(0));
-    for (factor, share) in Factor::ALL.into_iter().zip(&shares).filter(|(factor, _)| *factor != Factor::Idle) {
+    add(idle, left_ns, Some(0));
+    for (factor, share) in Factor::ALL.into_iter().zip(&shares).filter(|(factor, _)| *factor != idle) {
         add(factor, share.time_ns, saves_ns(factor));
     }
 }
@@ -67,7 +68,7 @@ pub(super) fn fill(ledger: &mut Ledger, summary: &ConnectionSummary, (side, othe
 fn in_idle_time(limits: &LimitsSummary, other: &LimitsSummary) -> [u64; Factor::COUNT] {
     let mut times_ns = [0; Factor::COUNT];
     let mut ahead = other.runs.as_slice();
-    for idle in limits.runs.iter().filter(|run| run.factor == Factor::Idle) {
+    for idle in limits.runs.iter().filter(|run| run.factor.holder() == Some(Holder::Turn)) {
         let passed = ahead.iter().take_while(|run| run.end_ns <= idle.start_ns).count();
         ahead = &ahead[passed..];
         for run in ahead.iter().take_while(|run| run.start_ns < idle.end_ns).filter(|run| is_more_than_idle(run)) {
@@ -80,35 +81,11 @@ fn in_idle_time(limits: &LimitsSummary, other: &LimitsSummary) -> [u64; Factor::
 
 /// The opening is the same for both directions.
 fn is_more_than_idle(run: &Run) -> bool {
-    !matches!(run.factor, Factor::Idle | Factor::Setup)
+    !matches!(run.factor.holder(), Some(Holder::Turn | Holder::Opening))
 }
 
 fn owner(summary: &ConnectionSummary, factor: Factor, side: usize) -> Owner {
-    match factor {
-        Factor::HostStall => stalled(summary, side),
-        Factor::ReceiverWindow if is_closed_mostly(summary, side) => Whose::ReceiverApplication.of(side),
-        factor => factor.whose().of(side),
-    }
-}
-
-/// The host that stalled longer: the one at the capture point, or the other one.
-fn stalled(summary: &ConnectionSummary, side: usize) -> Owner {
-    let time_ns = |cause: Cause| {
-        let causes = summary.directions[side].spacing.causes.as_ref();
-        causes.map_or(0, |causes| causes.oversize[cause as usize].time_ns)
-    };
-    let is_local = time_ns(Cause::LocalHostStall) >= time_ns(Cause::RemoteHostStall);
-    match (summary.vantage.side, is_local) {
-        (Side::Client, true) | (Side::Server, false) => Owner::ClientHost,
-        (Side::Server, true) | (Side::Client, false) => Owner::ServerHost,
-        (Side::Middle | Side::Unknown, _) => Factor::HostStall.whose().of(side),
-    }
-}
-
-/// A window that is closed for most of its time is its reader's.
-fn is_closed_mostly(summary: &ConnectionSummary, side: usize) -> bool {
-    let limited_ns = summary.limits(side).map_or(0, |limits| limits.shares[Factor::ReceiverWindow as usize].time_ns);
-    summary.directions[side].window.zero_time_ns * 2 > limited_ns
+    (rule(factor).owner)(summary, side).unwrap_or_else(|| factor.whose().of(side))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use crate::secrets::SharedKeys;
 use crate::tcp::direction::direction::Live;
 use crate::tcp::limits::rules::RoundRule;
+use crate::tcp::limits::second_stage::Reassignment;
 use crate::tcp::rates::syn_series::OpeningSeries;
 use crate::tcp::rows::recorder::RowRecorder;
 use crate::tcp::stats::pool::Pool;
@@ -25,6 +26,8 @@ pub struct Environment {
     pub fixed_spacing_limit_ns: Option<u64>,
     /// What limits a round, in the order in which it is asked.
     pub round_rules: &'static [RoundRule],
+    /// What changes the time by factor once rounds were judged, in the order in which it runs.
+    pub reassignments: &'static [Reassignment],
     /// Keys of what is inside TLS.
     pub keys: SharedKeys,
     /// SYNs over time.

@@ -6,6 +6,7 @@
 use crate::packet::{Packet, option_bits};
 use crate::tcp::connection::congestion_bits;
 use crate::tcp::connection::connection::Connection;
+use crate::tcp::connection::environment::Environment;
 use crate::tcp::connection::loops;
 use crate::tcp::connection::nearer;
 use crate::tcp::connection::standstills;
@@ -274,7 +275,7 @@ pub(crate) fn finish_limits(
     connection: &mut Connection,
     side: usize,
     tls_end_ns: Option<i64>,
-    rules: &[RoundRule],
+    environment: &Environment,
 ) -> Option<LimitsSummary> {
     let direction = &connection.directions[side];
     let first_data_ns = direction.first_data_ns.filter(|_| direction.data_packets >= FEWEST_DATA_PACKETS)?;
@@ -301,8 +302,13 @@ pub(crate) fn finish_limits(
     };
     let around = around(connection, side);
     let watchers = &mut connection.watchers[side];
-    let (mut summary, ending) =
-        finish(&mut watchers.limits, &mut connection.directions[side], &around, connection.end_ns, rules)?;
+    let (mut summary, ending) = finish(
+        &mut watchers.limits,
+        &mut connection.directions[side],
+        &around,
+        connection.end_ns,
+        environment.round_rules,
+    )?;
     let is_unscaled = connection.advertised_shift(1 - side).is_none();
     let nothing_lost = connection.directions[side].loss.retransmitted == 0;
     let stops = standstills::stops(connection);
@@ -315,7 +321,7 @@ pub(crate) fn finish_limits(
         inferred: inferred_window(connection, side).filter(|_| is_unscaled).map(|window| (window, nothing_lost)),
         ..Facts::default()
     };
-    reassign(&mut summary, &facts);
+    reassign(environment.reassignments, &mut summary, &facts);
     Some(summary)
 }
 

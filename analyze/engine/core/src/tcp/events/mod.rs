@@ -11,7 +11,7 @@
 //! ending, outcome_kind   what is kept of an opening and an end, and what it comes to
 //! bounds           lists that were full
 //! place, row       a place in the capture, and the row of a packet
-//! factor           what can limit a transfer: the list of all; sharing  one that several share; owner  whose time
+//! factor           what can limit a transfer: the list of all; sharing  one that several share; owner  whose time; holder  who holds it up
 //! ```
 
 pub mod acked;
@@ -23,6 +23,7 @@ pub mod ecn;
 pub mod ending;
 pub mod ends;
 pub mod factor;
+pub mod holder;
 pub mod observer;
 pub mod offer;
 pub mod openings;

@@ -32,7 +32,7 @@ use crate::tcp::gaps::state::shortest_gap_ns;
 use crate::tcp::stats::pool::Pool;
 use crate::tcp::summary::capture_faults::CaptureFaults;
 use crate::tcp::summary::summary::ConnectionSummary;
-use crate::tcp::verdict::factors::round_rules;
+use crate::tcp::verdict::factors::{reassignments, round_rules};
 
 /// A connection that was reset while data passed, of which everything comes twice, or whose repeats may still be answered,
 /// is kept in full for so many packets of the capture: what is under way still comes. Counted in packets and not in time, so
@@ -104,7 +104,12 @@ fn spread(hash: u32) -> u64 {
 impl Shard {
     /// An empty shard.
     pub fn new(fixed_spacing_limit_ns: Option<u64>, detail: Detail) -> Self {
-        let environment = Environment { fixed_spacing_limit_ns, round_rules: round_rules(), ..Environment::default() };
+        let environment = Environment {
+            fixed_spacing_limit_ns,
+            round_rules: round_rules(),
+            reassignments: reassignments(),
+            ..Environment::default()
+        };
         Self { detail, shared: Shared { environment, ..Shared::default() }, ..Self::default() }
     }
 

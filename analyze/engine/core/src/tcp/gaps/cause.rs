@@ -9,23 +9,23 @@ use crate::tcp::events::factor::Factor;
 macro_rules! with_causes {
     ($make:ident) => {
         $make! {
-            LocalHostStall => local_host_stall, Blames::Always(Factor::HostStall),
+            LocalHostStall => local_host_stall, Blames::Stall,
                 "The host at which the capture was made stalled.";
-            RemoteHostStall => remote_host_stall, Blames::Always(Factor::HostStall), "The other host stalled.";
-            PathHold => path_hold, Blames::TimerOr(Some(Factor::Unknown)),
+            RemoteHostStall => remote_host_stall, Blames::Stall, "The other host stalled.";
+            PathHold => path_hold, Blames::TimerOrNobody,
                 "Packets were held or lost on the way while both hosts ran.";
-            HostOrPath => host_or_path, Blames::TimerOr(Some(Factor::Unknown)),
+            HostOrPath => host_or_path, Blames::TimerOrNobody,
                 "One of the three above; this capture cannot say which.";
-            SenderApplication => sender_application, Blames::TimerOr(None), "The sender had nothing to send.";
+            SenderApplication => sender_application, Blames::TimerOrRounds, "The sender had nothing to send.";
             ReceiverWindow => receiver_window, Blames::Rounds, "The receiver's window left no room.";
-            Timeout => timeout, Blames::Always(Factor::TimeoutWait), "Ended by a retransmission timeout.";
-            TailProbe => tail_probe, Blames::Always(Factor::TimeoutWait), "Ended by a tail loss probe.";
-            AckClock => ack_clock, Blames::TimerOr(None),
+            Timeout => timeout, Blames::Timer, "Ended by a retransmission timeout.";
+            TailProbe => tail_probe, Blames::Timer, "Ended by a tail loss probe.";
+            AckClock => ack_clock, Blames::TimerOrRounds,
                 "The sender waited for ACKs, which came on time.";
-            PacingOrShaping => pacing_or_shaping, Blames::TimerOr(None), "This time between packets is usual.";
-            CaptureArtifact => capture_artifact, Blames::TimerOr(Some(Factor::Unknown)),
+            PacingOrShaping => pacing_or_shaping, Blames::TimerOrRounds, "This time between packets is usual.";
+            CaptureArtifact => capture_artifact, Blames::TimerOrNobody,
                 "The capture's clock was set, or the capture missed packets.";
-            Unknown => unknown, Blames::TimerOr(None), "Nothing known explains it.";
+            Unknown => unknown, Blames::TimerOrRounds, "Nothing known explains it.";
         }
     };
 }
@@ -66,13 +66,20 @@ with_causes!(enumerate);
 /// What the time of a pause counts for.
 #[derive(Debug, Clone, Copy)]
 enum Blames {
-    /// That.
-    Always(Factor),
-    /// A timer that ended the pause; without, that, if no window was full.
-    TimerOr(Option<Factor>),
+    /// A host that stalled.
+    Stall,
+    /// The timer that ended the pause.
+    Timer,
+    /// A timer that ended the pause; without, nobody, if no window was full.
+    TimerOrNobody,
+    /// A timer that ended the pause; without, what its rounds say.
+    TimerOrRounds,
     /// What its rounds say.
     Rounds,
 }
+
+/// What a timer ends was a wait for it.
+const TIMER: Option<Factor> = Some(Factor::TimeoutWait);
 
 impl Default for Cause {
     fn default() -> Self {
@@ -89,10 +96,11 @@ impl Cause {
     /// The factor of a pause's time, which a timer ended or not, with a full window or not; none where the rounds show it better.
     pub(crate) fn factor(self, ended_by_timer: bool, limited: bool) -> Option<Factor> {
         match self.blames() {
-            Blames::Always(factor) => Some(factor),
-            Blames::Rounds => None,
-            Blames::TimerOr(_) if ended_by_timer => Some(Factor::TimeoutWait),
-            Blames::TimerOr(other) => other.filter(|_| !limited),
+            Blames::Stall => Some(Factor::HostStall),
+            Blames::Timer => TIMER,
+            Blames::TimerOrNobody | Blames::TimerOrRounds if ended_by_timer => TIMER,
+            Blames::TimerOrNobody => Some(Factor::Unknown).filter(|_| !limited),
+            Blames::TimerOrRounds | Blames::Rounds => None,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Judges rounds as they end: the state of one direction, from its first round to the summary.
 
 use crate::tcp::events::factor::Factor;
+use crate::tcp::events::holder::Holder;
 use crate::tcp::limits::background::{Background, REACH};
 use crate::tcp::limits::known::KnownRound;
 use crate::tcp::limits::marks::Marks;
@@ -325,7 +326,7 @@ impl Parts {
         let thought_ns = if round.peer_spoke { round.thought_ns.min(idle_ns) } else { idle_ns };
         let rest_ns = total_ns - recovering_ns - idle_ns;
         // Where the path is full, a full window is its shadow: with more of it nothing more would pass.
-        let whole_round = matches!(factor, Factor::ReceiverWindow | Factor::BottleneckBandwidth);
+        let whole_round = factor.holder() == Some(Holder::Reader) || factor == Factor::BottleneckBandwidth;
         let limited_ns = if whole_round { 0 } else { round.limited_ns.min(rest_ns) };
         let moving_ns = (recovering_ns + rest_ns).max(1);
         let bytes = |time_ns: u64| match time_ns {
@@ -333,16 +334,17 @@ impl Parts {
             time_ns => (round.delivered_bytes as f64 * time_ns as f64 / moving_ns as f64) as u64,
         };
         let share = |time_ns: u64| Share { time_ns, bytes: bytes(time_ns) };
-        if factor == Factor::ApplicationWindow {
+        let repairs = (Factor::LossRecovery, share(recovering_ns));
+        if factor.holder() == Some(Holder::PeerApplication) {
             // What waits for credit has nothing in flight, too.
             let whole = Share { time_ns: total_ns - recovering_ns, bytes: bytes(rest_ns) };
-            let none = (Factor::Idle, Share::default());
-            return Self { list: [(factor, whole), (Factor::LossRecovery, share(recovering_ns)), none, none, none] };
+            let none = (factor, Share::default());
+            return Self { list: [(factor, whole), repairs, none, none, none] };
         }
         Self {
             list: [
                 (factor, share(rest_ns - limited_ns)),
-                (Factor::LossRecovery, share(recovering_ns)),
+                repairs,
                 (Factor::ReceiverWindow, share(limited_ns)),
                 (Factor::Application, Share { time_ns: thought_ns, bytes: 0 }),
                 (Factor::Idle, Share { time_ns: idle_ns - thought_ns, bytes: 0 }),
@@ -356,6 +358,6 @@ impl Parts {
 
     /// The factor of the longest part.
     fn main(&self) -> Factor {
-        self.list.iter().max_by_key(|(_, share)| share.time_ns).map_or(Factor::Unknown, |(factor, _)| *factor)
+        self.list.iter().max_by_key(|(_, share)| share.time_ns).map_or(self.list[0].0, |(factor, _)| *factor)
     }
 }

@@ -13,9 +13,8 @@
 //!                                          tally  what the rounds of one factor say together, for the verdict
 //! share, rates   time and bytes of each factor; what a transfer reaches without a limit
 //! moves    what a time was counted for is known better later
-//! second_stage  what is known better at the end: one list of rules, each in a file of its own
-//!     filled, after_data, stall, inferred_window, bucket, held, host_queue, closed_unscaled, full_link, without_sack, waits,
-//!     http2_stalls, path_mtu, sharing
+//! second_stage  what is known better at the end: one list of rules, which the factors declare (`verdict::factors`)
+//! after_data, setup, inferred_window, bucket, sharing, retransmitting  what some of them ask
 //! late_losses, losses_at_once, even_losses  losses that neither chance nor a queue explains
 //! summary  what stays of all this
 //! ```
@@ -28,14 +27,8 @@ pub mod application;
 pub mod background;
 pub mod bottleneck;
 pub(crate) mod bucket;
-pub(crate) mod closed_unscaled;
 pub mod credit;
 pub(crate) mod even_losses;
-pub(crate) mod filled;
-pub(crate) mod full_link;
-pub(crate) mod held;
-pub(crate) mod host_queue;
-pub(crate) mod http2_stalls;
 pub(crate) mod inferred_window;
 pub mod judge;
 pub mod known;
@@ -43,9 +36,9 @@ pub(crate) mod late_losses;
 pub(crate) mod losses_at_once;
 pub mod marks;
 pub(crate) mod moves;
-pub(crate) mod path_mtu;
 pub(crate) mod plateau;
 pub(crate) mod rates;
+pub(crate) mod retransmitting;
 pub mod round;
 pub(crate) mod route;
 pub mod rules;
@@ -56,9 +49,6 @@ pub mod setup;
 pub mod share;
 pub mod sharing;
 pub(crate) mod slow_start;
-pub(crate) mod stall;
 pub mod summary;
 pub(crate) mod tally;
-pub(crate) mod waits;
 pub(crate) mod watch;
-pub(crate) mod without_sack;

@@ -1,7 +1,6 @@
 //! What a time was counted for is known better at the end of a transfer: it goes to another factor.
 
 use crate::tcp::events::factor::Factor;
-use crate::tcp::limits::inferred_window::InferredWindow;
 use crate::tcp::limits::runs::Runs;
 use crate::tcp::limits::share::{Share, Shares};
 use crate::tcp::limits::summary::LimitsSummary;
@@ -85,15 +84,23 @@ pub(crate) fn move_all(summary: &mut LimitsSummary, from: Factor, to: Factor) {
     rename(summary, to, from, &spans);
 }
 
-/// What seemed the sender's own limit, or its congestion window, was that window: the flight stood at it.
-pub(crate) fn take_inferred(summary: &mut LimitsSummary, window: InferredWindow, nothing_lost: bool) {
-    summary.inferred_window = Some(window);
-    let stood = |factor: Factor| factor == Factor::SendBuffer || (factor == Factor::CongestionWindow && nothing_lost);
-    let spans: Vec<[i64; 2]> =
-        summary.runs.iter().filter(|run| stood(run.factor)).map(|run| [run.start_ns, run.end_ns]).collect();
-    let taken = move_to(summary, Factor::ReceiverWindow, stood, &spans);
-    for factor in [Factor::SendBuffer, Factor::CongestionWindow] {
-        let moved = summary.underlying[factor as usize].take(taken[factor as usize]);
-        summary.underlying[Factor::ReceiverWindow as usize].add(moved);
+/// The same, and what would have limited the transfer beneath recovery is that, too.
+pub(crate) fn take_time(
+    summary: &mut LimitsSummary,
+    factor: Factor,
+    is_meant: impl Fn(Factor) -> bool,
+    between_ns: &[[i64; 2]],
+) {
+    let taken = move_to(summary, factor, is_meant, between_ns);
+    move_underlying(summary, factor, &taken);
+}
+
+fn move_underlying(summary: &mut LimitsSummary, to: Factor, taken: &Shares) {
+    let mut wanted = Share::default();
+    taken.iter().for_each(|share| wanted.add(*share));
+    for factor in Factor::ALL.into_iter().filter(|factor| factor.shows_capacity()) {
+        let moved = summary.underlying[factor as usize].take(wanted);
+        wanted.take(moved);
+        summary.underlying[to as usize].add(moved);
     }
 }

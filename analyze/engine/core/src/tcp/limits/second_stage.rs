@@ -1,23 +1,17 @@
-//! What changes the time by factor once rounds were judged: one list of rules, in the order in which they run.
+//! What changes the time by factor once rounds were judged: one list of rules, in the order in which they run. Each factor declares what
+//! becomes its time (`verdict::factors`, where the list stands).
 //!
 //! Facts come at several moments: when a direction's rounds are over, when it is summarised, when the messages of both sides are known, and
 //! when all connections are. Each time the list is gone through, and a rule acts on the facts that it needs.
-//!
-//! Rule: docs/verdict.md, "The second stage".
 
 use crate::http2::WindowUse;
-use crate::tcp::events::factor::Factor;
 use crate::tcp::events::offer::Offer;
 use crate::tcp::events::sharing::Sharing;
 use crate::tcp::gaps::undecided_gap::Settled;
-use crate::tcp::limits::after_data::{self, Ending};
+use crate::tcp::limits::after_data::Ending;
 use crate::tcp::limits::inferred_window::InferredWindow;
 use crate::tcp::limits::setup::Opening;
 use crate::tcp::limits::summary::LimitsSummary;
-use crate::tcp::limits::{
-    bucket, closed_unscaled, filled, full_link, held, host_queue, http2_stalls, moves, path_mtu, sharing, stall, waits,
-    without_sack,
-};
 use crate::tcp::requests::summary::RequestSummary;
 
 /// What is known besides the rounds; what is not known yet, or not at all, is none.
@@ -78,134 +72,17 @@ pub(crate) struct OverTime<'a> {
 }
 
 /// A rule of the second stage.
+#[derive(Clone, Copy)]
 pub struct Reassignment {
+    /// The lower, the earlier it runs.
+    pub turn: u8,
     /// The heading in docs/verdict.md that says when.
     pub heading: &'static str,
-    apply: fn(&mut LimitsSummary, &Facts),
+    /// Acts on the facts that it needs.
+    pub(crate) apply: fn(&mut LimitsSummary, &Facts),
 }
 
-macro_rules! rules {
-    ($($heading:literal => $apply:expr,)+) => {
-        [$(Reassignment { heading: $heading, apply: $apply }),+]
-    };
-}
-
-/// All of them, in the order in which they run.
-pub static RULES: [Reassignment; 18] = rules![
-    "A path filled without a visible queue" => |limits, facts| {
-        if facts.opening.is_some() {
-            let shortest_ns = limits.shortest_ns.unwrap_or(0);
-            filled::take_filled(limits, shortest_ns);
-        }
-    },
-    "Setup" => |limits, facts| facts.opening.into_iter().for_each(|opening| limits.take_opening(opening)),
-    "After the last data" => |limits, facts| {
-        facts.ending.iter().for_each(|ending| after_data::take_ending(limits, ending));
-    },
-    "Host stall" => |limits, facts| facts.settled.iter().for_each(|settled| stall::settle(limits, settled)),
-    "Stops of a host with a rhythm" => |limits, facts| facts.rhythm.iter().for_each(|rhythm| take_rhythm(limits, rhythm)),
-    "A window scale from the flight" => |limits, facts| {
-        if let Some((window, nothing_lost)) = facts.inferred {
-            moves::take_inferred(limits, window, nothing_lost);
-        }
-    },
-    "Reference rate" => |limits, facts| {
-        if let (Some(series), Some(period_ns)) = (&facts.over_time, limits.stall_period_ns) {
-            stall::take_best_periods(limits, period_ns, series.delivered_bytes, series.bin_ns);
-        }
-    },
-    "Token bucket" => |limits, facts| {
-        if let Some(empty_ns) = facts.over_time.as_ref().and_then(|series| series.empty_ns) {
-            bucket::take_token_bucket(limits, empty_ns);
-        }
-    },
-    "A rate held through losses" => |limits, facts| {
-        if let Some((series, link_ns)) = facts.over_time.as_ref().and_then(|series| Some((series, series.link_ns?))) {
-            held::take_held(limits, link_ns, series.is_clocked);
-        }
-    },
-    "A queue of the sender's host" => |limits, facts| {
-        if facts.offers.is_some() {
-            host_queue::take_host_queue(limits);
-        }
-    },
-    "A closed window of unknown scale" => |limits, facts| {
-        if let Some((zero_windows, closed_ns)) = facts.closed {
-            closed_unscaled::take_closed(limits, zero_windows, closed_ns);
-        }
-    },
-    "Losses of a full link" => |limits, facts| {
-        let has_bucket = facts.over_time.as_ref().is_some_and(|series| series.empty_ns.is_some());
-        if facts.offers.is_some() && !has_bucket && !limits.policed_losses {
-            full_link::take_full_link(limits);
-        }
-    },
-    "Repairs without SACK" => |limits, facts| {
-        if let Some((offers, retransmitted)) = facts.offers {
-            without_sack::take_without_sack(limits, offers, retransmitted);
-        }
-    },
-    "Waits between messages" => |limits, facts| {
-        if let Some((requests, side)) = facts.requests {
-            waits::take_waits(limits, requests, side);
-        }
-    },
-    "Stalls at an HTTP/2 window" => |limits, facts| {
-        facts.http2.iter().for_each(|used| http2_stalls::take_stalls(limits, used));
-        if facts.is_http2 {
-            moves::move_all(limits, Factor::ApplicationWindow, Factor::Http2Window);
-        }
-    },
-    "Repairs after an MTU was named" => |limits, facts| {
-        facts.mtu_errors_ns.into_iter().for_each(|between_ns| path_mtu::take_path_mtu(limits, between_ns));
-    },
-    "What others leave" => |limits, facts| {
-        if let Some((shared, left_bytes_s)) = facts.sharing {
-            sharing::take_sharing(limits, shared, left_bytes_s);
-        }
-    },
-    "Allowance" => |limits, facts| {
-        facts.allowed_bytes_s.into_iter().for_each(|allowed| sharing::allow_at_most(limits, allowed));
-    },
-];
-
-/// Goes through the list.
-pub(crate) fn reassign(limits: &mut LimitsSummary, facts: &Facts) {
-    RULES.iter().for_each(|rule| (rule.apply)(limits, facts));
-}
-
-/// The time in which a host stalled is no other factor's.
-///
-/// Rule: docs/verdict.md, "Stops of a host with a rhythm".
-fn take_rhythm(limits: &mut LimitsSummary, rhythm: &Rhythm) {
-    limits.stall_period_ns = u64::try_from(rhythm.period_ns).ok();
-    let settle = if rhythm.is_beside { stall::settle } else { stall::settle_empty };
-    rhythm.stops.iter().for_each(|stop| settle(limits, stop));
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/verdict.md");
-
-    #[test]
-    fn each_rule_has_one_heading_and_stands_in_the_list_of_the_document_in_this_order() {
-        let document = std::fs::read_to_string(DOCUMENT).expect("the document");
-        let (_, listed) = document.split_once("### The second stage").expect("the heading");
-        let mut rest = listed;
-        for rule in &RULES {
-            assert_eq!(document.matches(&format!("\n### {}\n", rule.heading)).count(), 1, "{}", rule.heading);
-            let (_, behind) = rest.split_once(&format!("[{}]", rule.heading)).expect(rule.heading);
-            rest = behind;
-        }
-    }
-
-    #[test]
-    fn without_facts_nothing_is_changed() {
-        let mut limits = LimitsSummary { reference_bytes_s: Some(1e6), ..LimitsSummary::default() };
-        let before = format!("{limits:?}");
-        reassign(&mut limits, &Facts::default());
-        assert_eq!(format!("{limits:?}"), before);
-    }
+/// Goes through the list, which is in the order of its turns.
+pub(crate) fn reassign(rules: &[Reassignment], limits: &mut LimitsSummary, facts: &Facts) {
+    rules.iter().for_each(|rule| (rule.apply)(limits, facts));
 }

@@ -4,8 +4,28 @@
 
 use crate::tcp::events::factor::Factor;
 use crate::tcp::events::sharing::Sharing;
-use crate::tcp::limits::bucket::{network_sets_the_rate, take_time};
+use crate::tcp::limits::bucket::network_sets_the_rate;
+use crate::tcp::limits::moves::take_time;
+use crate::tcp::limits::second_stage::Reassignment;
 use crate::tcp::limits::summary::LimitsSummary;
+
+/// What no factor declares: a limit that others share is one of several, and an allowance takes no time.
+pub(crate) static OF_OTHERS: [Reassignment; 2] = [
+    Reassignment {
+        turn: 170,
+        heading: "What others leave",
+        apply: |limits, facts| {
+            if let Some((shared, left_bytes_s)) = facts.sharing {
+                take_sharing(limits, shared, left_bytes_s);
+            }
+        },
+    },
+    Reassignment {
+        turn: 180,
+        heading: "Allowance",
+        apply: |limits, facts| facts.allowed_bytes_s.into_iter().for_each(|allowed| allow_at_most(limits, allowed)),
+    },
+];
 
 /// Its rate was that of all together less what the others had; `left_bytes_s` of payload was there for it.
 pub(crate) fn take_sharing(summary: &mut LimitsSummary, sharing: Sharing, left_bytes_s: f64) {

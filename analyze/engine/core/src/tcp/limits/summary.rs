@@ -3,9 +3,8 @@
 use crate::tcp::events::factor::Factor;
 use crate::tcp::events::sharing::Sharing;
 use crate::tcp::limits::inferred_window::InferredWindow;
-use crate::tcp::limits::marks::{Mark, Marks};
-use crate::tcp::limits::runs::{Run, Runs};
-use crate::tcp::limits::setup::{Opening, move_to_setup};
+use crate::tcp::limits::marks::Mark;
+use crate::tcp::limits::runs::Run;
 use crate::tcp::limits::share::{Share, Shares};
 use crate::tcp::limits::tally::{BufferRounds, FullRounds, ReducedRounds, WindowRounds};
 use crate::tcp::loss::reductions::Reductions;
@@ -112,50 +111,5 @@ impl LimitsSummary {
             .collect();
         list.sort_by_key(|limit| std::cmp::Reverse(limit.time_ns));
         list
-    }
-}
-
-impl LimitsSummary {
-    /// Counts the opening: what came before the first data, and all up to the end of the TLS handshake.
-    pub(crate) fn take_opening(&mut self, opening: Opening) {
-        let setup_end_ns = opening.end_ns.max(opening.start_ns);
-        let mut rest = Vec::new();
-        for run in std::mem::take(&mut self.runs) {
-            let [within, after] = run.split(setup_end_ns);
-            if within.duration_ns() > 0 {
-                let share = Share { time_ns: within.duration_ns(), bytes: within.bytes };
-                for shares in [&mut self.shares, &mut self.underlying] {
-                    move_to_setup(shares, share, run.factor);
-                }
-            }
-            rest.extend([Run { factor: Factor::Setup, ..within }, after]);
-        }
-        let data_ns = opening.first_data_ns;
-        let before_data_ns = setup_end_ns.min(data_ns);
-        let mut first = Vec::new();
-        let mut push = |start_ns: i64, end_ns: i64, factor: Factor| {
-            let run = Run { start_ns, end_ns, factor, bytes: 0, frames: [opening.frame; 2] };
-            if run.duration_ns() > 0 {
-                self.shares[factor as usize].time_ns += run.duration_ns();
-                self.underlying[factor as usize].time_ns += run.duration_ns();
-                first.push(run);
-            }
-        };
-        push(opening.start_ns, before_data_ns, Factor::Setup);
-        let asked_ns = opening.asked_ns.unwrap_or(before_data_ns).clamp(before_data_ns, data_ns);
-        push(before_data_ns, asked_ns, Factor::Idle);
-        push(asked_ns, data_ns, if opening.waited_for_timer { Factor::TimeoutWait } else { Factor::Application });
-        let mut marks = Marks::default();
-        let [syn, syn_again, ..] = opening.handshake;
-        let after_ns = syn.zip(syn_again).map(|(first, again)| again.0.saturating_sub(first.0));
-        self.syn_retransmitted_ns = after_ns.and_then(|after_ns| u64::try_from(after_ns).ok());
-        let mut handshake: Vec<(i64, u32)> = opening.handshake.into_iter().flatten().collect();
-        handshake.sort_unstable();
-        let handshake = handshake.into_iter();
-        handshake.for_each(|(time_ns, frame)| marks.push(time_ns, frame, std::iter::once(Factor::Setup)));
-        self.marks.splice(0..0, marks.into_list());
-        let mut runs = Runs::default();
-        first.into_iter().chain(rest).for_each(|run| runs.push(run));
-        self.runs = runs.into_list();
     }
 }

@@ -1,8 +1,9 @@
 //! The one thing that a replay changes.
 
+use crate::tcp::events::holder::Holder;
 use crate::tcp::replay::control::INITIAL_SEGMENTS;
 use crate::tcp::replay::model::Setting;
-use crate::tcp::replay::timeline::{Event, Holder, What};
+use crate::tcp::replay::timeline::{Event, What};
 
 /// See the module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! The path as estimated: its rate with an interval, its round trip, its queue; and the windows at its ends.
 
 use crate::tcp::events::factor::Factor;
+use crate::tcp::events::holder::Holder;
 use crate::tcp::replay::seen::Seen;
 use crate::tcp::replay::window::WindowLimited;
 
@@ -130,7 +131,8 @@ fn rate(seen: &Seen) -> Option<(Interval, bool)> {
 
 /// What an application writes piece by piece comes as it was written, unless trains are clearly faster than that.
 fn is_application_paced(seen: &Seen, short_bytes_s: f64) -> bool {
-    let runs = || seen.runs.iter().filter(|run| matches!(run.factor, Factor::Application | Factor::Idle));
+    let runs =
+        || seen.runs.iter().filter(|run| matches!(run.factor.holder(), Some(Holder::Application | Holder::Turn)));
     let bytes = runs().map(|run| run.bytes).sum::<u64>() as f64;
     let time_s = runs().map(|run| run.duration_ns()).sum::<u64>() as f64 / 1e9;
     bytes >= PACED_SHARE * seen.bytes && short_bytes_s * time_s < FASTER_THAN_PACED * bytes
@@ -146,7 +148,7 @@ fn is_paced_by_window(seen: &Seen, short_bytes_s: f64) -> bool {
 }
 
 fn is_a_window(factor: Factor) -> bool {
-    matches!(factor, Factor::ReceiverWindow | Factor::ApplicationWindow | Factor::Http2Window | Factor::SendBuffer)
+    factor == Factor::SendBuffer || matches!(factor.holder(), Some(Holder::Reader | Holder::PeerApplication))
 }
 
 /// What passed a second while a factor limited, pauses left out; none if that was too short a time.

@@ -2,7 +2,7 @@
 //!
 //! What path, windows and congestion control make of a transfer is not on it: that is the model's to find.
 
-use crate::tcp::events::factor::Factor;
+use crate::tcp::events::holder::Holder;
 use crate::tcp::limits::runs::Run;
 use crate::tcp::loss::reductions::Reduction;
 use crate::tcp::replay::seen::Seen;
@@ -13,35 +13,6 @@ const MOST_RECOVERIES: u64 = 65_536;
 
 /// A run that delivers less than so many segments delivers nothing: it is a pause.
 const FEWEST_SEGMENTS: f64 = 1.0;
-
-/// Who held it up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Holder {
-    /// Opening the connection.
-    Opening,
-    /// It was the other side's turn.
-    Turn,
-    /// The sending application.
-    Application,
-    /// The server's application, before a response.
-    ServerWait,
-    /// The client's application, before a request.
-    ClientWait,
-    /// The reader: it had left the window closed.
-    Reader,
-    /// A host that stalled.
-    Stall,
-    /// Repairs of one loss after the other.
-    Repairs,
-    /// A timer after a loss.
-    Timeout,
-    /// The window of the receiving application.
-    PeerApplication,
-    /// A token bucket.
-    Bucket,
-    /// Nobody knows.
-    Unknown,
-}
 
 /// What happens at a position of the stream.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -103,7 +74,8 @@ pub fn duration_s(seen: &Seen) -> f64 {
 /// Runs at the end in which nobody had anything to send.
 fn runs_after_the_end(seen: &Seen) -> usize {
     let is_rest = |run: &&Run| {
-        is_pause(seen, run.bytes as f64) && matches!(run.factor, Factor::Idle | Factor::Application | Factor::Unknown)
+        is_pause(seen, run.bytes as f64)
+            && matches!(run.factor.holder(), Some(Holder::Turn | Holder::Application | Holder::Unknown))
     };
     seen.runs.iter().rev().take_while(is_rest).count()
 }
@@ -121,7 +93,7 @@ fn is_pause(seen: &Seen, bytes: f64) -> bool {
 
 fn event_of(seen: &Seen, run: &Run, [at_bytes, end_bytes]: [f64; 2]) -> Option<Event> {
     let (time_s, bytes) = (run.duration_ns() as f64 / 1e9, end_bytes - at_bytes);
-    let holder = holder_of(run.factor)?;
+    let holder = run.factor.holder()?;
     let what = match holder {
         Holder::Reader => return None,
         Holder::Timeout => What::Pause(holder, time_s),
@@ -137,7 +109,7 @@ fn waits_for_reader(seen: &Seen) -> Vec<Event> {
     let mut at_bytes = 0.0;
     let mut events = Vec::new();
     for (run, bytes) in delivered(seen) {
-        if run.factor == Factor::ReceiverWindow && window.reader_s > 0.0 {
+        if run.factor.holder() == Some(Holder::Reader) && window.reader_s > 0.0 {
             let time_s = window.reader_s * run.duration_ns() as f64 / 1e9 / window.time_s;
             events.push(Event { at_bytes: at_bytes + bytes / 2.0, what: What::Pause(Holder::Reader, time_s) });
         }
@@ -159,23 +131,4 @@ fn recoveries(seen: &Seen) -> Vec<Event> {
     let again = seen.reductions.iter().cycle().take(more as usize).enumerate();
     events.extend(again.map(|(number, one)| of(one, last.at_bytes + apart_bytes * (number + 1) as f64)));
     events
-}
-
-/// None for what the model finds by itself.
-fn holder_of(factor: Factor) -> Option<Holder> {
-    match factor {
-        Factor::Setup => Some(Holder::Opening),
-        Factor::Idle => Some(Holder::Turn),
-        Factor::Application => Some(Holder::Application),
-        Factor::ServerWait => Some(Holder::ServerWait),
-        Factor::ClientWait | Factor::ExpectContinue => Some(Holder::ClientWait),
-        Factor::SackNotAgreed | Factor::PathMtu => Some(Holder::Repairs),
-        Factor::ReceiverWindow => Some(Holder::Reader),
-        Factor::HostStall => Some(Holder::Stall),
-        Factor::TimeoutWait => Some(Holder::Timeout),
-        Factor::ApplicationWindow | Factor::Http2Window => Some(Holder::PeerApplication),
-        Factor::TokenBucket => Some(Holder::Bucket),
-        Factor::Unknown => Some(Holder::Unknown),
-        _ => None,
-    }
 }

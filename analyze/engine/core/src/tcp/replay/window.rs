@@ -1,6 +1,6 @@
 //! The receiver's window while it limited: what it let pass when it was open, and how long its reader kept it shut.
 
-use crate::tcp::events::factor::Factor;
+use crate::tcp::events::holder::Holder;
 use crate::tcp::replay::seen::Seen;
 
 /// A window that passes so much more at its best than on average was not open all the time.
@@ -20,7 +20,7 @@ pub struct WindowLimited {
 impl WindowLimited {
     /// None where it never limited.
     pub fn of(seen: &Seen) -> Option<Self> {
-        let runs = || seen.runs.iter().filter(|run| run.factor == Factor::ReceiverWindow);
+        let runs = || seen.runs.iter().filter(|run| run.factor.holder() == Some(Holder::Reader));
         let bytes = runs().map(|run| run.bytes).sum::<u64>() as f64;
         let time_s = runs().map(|run| run.duration_ns()).sum::<u64>() as f64 / 1e9;
         if time_s <= 0.0 {

@@ -25,6 +25,7 @@ use crate::tcp::shared_limits::flat::Flat;
 use crate::tcp::shared_limits::groups::{Flow, Role, flows, groups};
 use crate::tcp::shared_limits::sum::Sum;
 use crate::tcp::summary::summary::ConnectionSummary;
+use crate::tcp::verdict::factors::reassignments;
 
 /// Limits that are listed, those of the highest rates first.
 pub const MOST_LISTED: usize = 100;
@@ -111,7 +112,7 @@ pub fn give(connections: &mut [Box<ConnectionSummary>], given: &[Given]) {
         connection.directions[side].token_bucket.take_if(|bucket| is_part(bucket.sustained_bps));
         let limits = connection.judgement.as_deref_mut().and_then(|judgement| judgement.limits[side].as_deref_mut());
         if let Some(limits) = limits {
-            reassign(limits, &Facts { sharing: Some((sharing, left_bytes_s)), ..Facts::default() });
+            reassign(reassignments(), limits, &Facts { sharing: Some((sharing, left_bytes_s)), ..Facts::default() });
         }
     }
 }

@@ -15,9 +15,8 @@ use crate::tcp::direction::direction::{Direction, direction_and_peer};
 use crate::tcp::direction::segment_size;
 use crate::tcp::events::bounds::BoundsReached;
 use crate::tcp::events::offer::Scaling;
-use crate::tcp::limits::rules::RoundRule;
-use crate::tcp::limits::second_stage::{Facts, reassign};
-use crate::tcp::limits::waits::retransmitting_ns;
+use crate::tcp::limits::retransmitting::retransmitting_ns;
+use crate::tcp::limits::second_stage::{Facts, Reassignment, reassign};
 use crate::tcp::requests::exchanges::Reason;
 use crate::tcp::requests::summary::RequestSummary;
 use crate::tcp::stats::compact::Measured;
@@ -35,7 +34,7 @@ pub fn summary_of(connection: &mut Connection, environment: &Environment) -> Box
     connection.handshake.settle();
     syn_late::forget_late_syn(connection);
     let (vantage, ending) = (vantage(connection), Ending::of(connection));
-    let contexts = [0, 1].map(|side| Context::of(connection, side, vantage.side, fixed_limit_ns));
+    let contexts = [0, 1].map(|side| Context::of(connection, side, vantage.side, environment));
     let facts = connection.tls.as_ref().and_then(|tracker| tracker.facts());
     let stream = facts.is_some().then(|| stream_bytes(connection));
     let is_http2 = connection.talk.as_ref().is_some_and(|talk| talk.plain.http2);
@@ -45,7 +44,7 @@ pub fn summary_of(connection: &mut Connection, environment: &Environment) -> Box
     watching::judge_all(connection, fixed_limit_ns);
     settle_counters(&mut connection.directions);
     let tls_end_ns = tls_end_ns(connection, facts.as_ref());
-    let judgement = judge(connection, tls_end_ns, environment.round_rules);
+    let judgement = judge(connection, tls_end_ns, environment);
     // Its place comes first, and nothing of it is moved once it stands: it is large.
     let place = Box::new_uninit();
     let mut summary = Box::write(
@@ -99,7 +98,7 @@ pub fn summary_of(connection: &mut Connection, environment: &Environment) -> Box
         }
         found.details = details(direction, peer, context, pauses, congestion[side]);
     }
-    take_messages(&mut summary, is_http2);
+    take_messages(&mut summary, is_http2, environment.reassignments);
     if let Some(side) = unseen_side(&summary) {
         summary.directions[side].shown = summary.directions[side].shown.unseen();
     }
@@ -112,7 +111,7 @@ pub fn summary_of(connection: &mut Connection, environment: &Environment) -> Box
 }
 
 /// What messages say of the limits: whose pauses they were, and whose window. `is_http2` is known by its preface.
-fn take_messages(summary: &mut ConnectionSummary, is_http2: bool) {
+fn take_messages(summary: &mut ConnectionSummary, is_http2: bool, rules: &[Reassignment]) {
     let ConnectionSummary { details, judgement, tls, .. } = summary;
     let Some(judgement) = judgement.as_deref_mut() else { return };
     if let Some(requests) = details.as_deref_mut().and_then(|all| all.requests.as_mut()) {
@@ -128,7 +127,7 @@ fn take_messages(summary: &mut ConnectionSummary, is_http2: bool) {
             is_http2,
             ..Facts::default()
         };
-        limits.iter_mut().for_each(|limits| reassign(limits, &facts));
+        limits.iter_mut().for_each(|limits| reassign(rules, limits, &facts));
     }
 }
 
@@ -227,8 +226,8 @@ fn tls_end_ns(connection: &Connection, facts: Option<&TlsFacts>) -> Option<i64> 
 }
 
 /// What limited either direction.
-fn judge(connection: &mut Connection, tls_end_ns: Option<i64>, rules: &[RoundRule]) -> Option<Box<Judgement>> {
-    let limits = [0, 1].map(|side| watching::finish_limits(connection, side, tls_end_ns, rules).map(Box::new));
+fn judge(connection: &mut Connection, tls_end_ns: Option<i64>, environment: &Environment) -> Option<Box<Judgement>> {
+    let limits = [0, 1].map(|side| watching::finish_limits(connection, side, tls_end_ns, environment).map(Box::new));
     limits.iter().any(Option::is_some).then(|| Box::new(Judgement { limits, decision: None }))
 }
 

@@ -2,6 +2,7 @@
 
 use crate::packet::Packet;
 use crate::tcp::connection::connection::Connection;
+use crate::tcp::connection::environment::Environment;
 use crate::tcp::connection::nearer;
 use crate::tcp::connection::vantage::Side;
 use crate::tcp::direction::direction::{Direction, Live};
@@ -12,7 +13,7 @@ use crate::tcp::events::ecn::{Echoes, Feedback};
 use crate::tcp::events::offer::Offer;
 use crate::tcp::gaps::pauses::Pauses;
 use crate::tcp::gaps::totals::Gaps;
-use crate::tcp::limits::second_stage::{self, Facts, reassign};
+use crate::tcp::limits::second_stage::{self, Facts, Reassignment, reassign};
 use crate::tcp::limits::summary::LimitsSummary;
 use crate::tcp::loss::ip_id::numbers_connections_apart;
 use crate::tcp::rates::series::Series;
@@ -88,6 +89,7 @@ pub(super) struct Context {
     /// From the capture point to the sender and back.
     sender_loop_ns: Option<i64>,
     pub(super) fixed_limit_ns: Option<u64>,
+    reassignments: &'static [Reassignment],
     beside_sender: bool,
     beside_receiver: bool,
     sack: bool,
@@ -97,14 +99,15 @@ pub(super) struct Context {
 }
 
 impl Context {
-    pub(super) fn of(connection: &Connection, side: usize, captured_at: Side, fixed_limit_ns: Option<u64>) -> Self {
+    pub(super) fn of(connection: &Connection, side: usize, captured_at: Side, environment: &Environment) -> Self {
         let [sender, receiver] = if side == 0 { [Side::Client, Side::Server] } else { [Side::Server, Side::Client] };
         Self {
             end_ns: connection.end_ns,
             shift: connection.advertised_shift(1 - side),
             min_rtt_ns: nearer::path_rtt_ns(connection),
             sender_loop_ns: connection.loops_ns[side],
-            fixed_limit_ns,
+            fixed_limit_ns: environment.fixed_spacing_limit_ns,
+            reassignments: environment.reassignments,
             beside_sender: captured_at == sender,
             beside_receiver: captured_at == receiver,
             sack: connection.sack,
@@ -169,7 +172,7 @@ pub(super) fn summarise(
         offers: Some((offers, u64::from(direction.loss.retransmitted))),
         ..Facts::default()
     };
-    let Some(series) = series else { return reassign(limits, &facts) };
+    let Some(series) = series else { return reassign(context.reassignments, limits, &facts) };
     let over_time = over_time(&series, direction, context);
     limits.policed_losses =
         direction.loss.retransmitted > 0 && (over_time.losses_came_late() || over_time.losses_came_at_once());
@@ -193,7 +196,7 @@ pub(super) fn summarise(
         is_clocked: summary.spacing.is_clocked(),
     });
     limits.leaves_in_pairs = leaves_in_pairs(direction);
-    reassign(limits, &facts);
+    reassign(context.reassignments, limits, &facts);
     summary.token_bucket = bucket_of(held);
 }
 

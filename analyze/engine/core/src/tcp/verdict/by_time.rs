@@ -7,9 +7,7 @@
 use crate::tcp::events::factor::Factor;
 use crate::tcp::summary::decision::Decision;
 use crate::tcp::verdict::case::Case;
-
-/// What can take all of a transfer's time, whatever the path carries.
-const WAITS: [Factor; 3] = [Factor::Setup, Factor::TimeoutWait, Factor::ReceiverWindow];
+use crate::tcp::verdict::factors::rule;
 
 /// Of the time in which it was not the other side's turn.
 const LEAST_SHARE: f64 = 0.6;
@@ -24,7 +22,8 @@ pub(crate) fn decide(case: &Case) -> Option<Decision> {
     let shares = &case.limits.shares;
     let time_ns = |factor: Factor| shares[factor as usize].time_ns;
     let all_ns = case.limits.time_ns().saturating_sub(time_ns(Factor::Idle));
-    let factor = WAITS.into_iter().max_by_key(|factor| time_ns(*factor))?;
+    let factor =
+        Factor::ALL.into_iter().filter(|factor| rule(*factor).explains_alone).max_by_key(|factor| time_ns(*factor))?;
     let share = time_ns(factor) as f64 / all_ns.max(1) as f64;
     let is_missing = case.direction.loss_caveat().is_some();
     (all_ns > 0 && share >= LEAST_SHARE).then_some(Decision {

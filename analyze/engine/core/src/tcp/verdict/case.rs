@@ -2,12 +2,9 @@
 
 use crate::tcp::events::factor::Factor;
 use crate::tcp::events::place::Place;
-use crate::tcp::limits::runs::Run;
-use crate::tcp::limits::share::{Share, Shares};
 use crate::tcp::limits::summary::LimitsSummary;
 use crate::tcp::replay::predict::{Predicted, Unpredicted};
 use crate::tcp::summary::summary::{ConnectionSummary, DirectionSummary};
-use crate::tcp::token_bucket::bucket::Kind;
 
 /// Below this confidence nothing is decided.
 pub const LEAST_CONFIDENCE: f64 = 0.6;
@@ -80,23 +77,5 @@ impl Case<'_> {
     /// Packets come at a fixed clock, one by one or two by two.
     pub(crate) fn is_clocked(&self) -> bool {
         self.direction.spacing.is_clocked() || self.limits.leaves_in_pairs
-    }
-
-    /// Time and bytes by what is to blame for them. A policer drops what exceeds its rate: once its bucket has run empty, the
-    /// timeouts waited for what it had dropped.
-    ///
-    /// Rule: docs/verdict.md, "Timeouts after a policer".
-    pub(crate) fn blame(&self) -> Shares {
-        let mut shares = self.limits.shares;
-        let policer = self.direction.token_bucket.as_deref().filter(|bucket| bucket.kind == Kind::Policer);
-        if let Some(policer) = policer {
-            let waits = |run: &&Run| run.factor == Factor::TimeoutWait && run.end_ns > policer.switch_ns;
-            for wait in self.limits.runs.iter().filter(waits) {
-                let share = Share { time_ns: wait.duration_ns(), bytes: wait.bytes };
-                let policed = shares[Factor::TimeoutWait as usize].take(share);
-                shares[Factor::TokenBucket as usize].add(policed);
-            }
-        }
-        shares
     }
 }

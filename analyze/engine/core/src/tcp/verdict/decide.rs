@@ -5,6 +5,7 @@
 
 use crate::tcp::connection::vantage::Side;
 use crate::tcp::events::factor::Factor;
+use crate::tcp::events::holder::Holder;
 use crate::tcp::summary::decision::Decision;
 use crate::tcp::verdict::by_time;
 use crate::tcp::verdict::case::Case;
@@ -32,7 +33,12 @@ const CAPTURE_LOSS_CONFIDENCE: f64 = 0.5;
 /// None if nothing can be said.
 pub fn decide(case: &Case) -> Option<Decision> {
     let limits = case.limits;
-    let turn_ns = limits.shares[Factor::Idle as usize].time_ns;
+    let is_turn = |factor: Factor| factor.holder() == Some(Holder::Turn);
+    let turn_ns: u64 = Factor::ALL
+        .into_iter()
+        .filter(|factor| is_turn(*factor))
+        .map(|factor| limits.shares[factor as usize].time_ns)
+        .sum();
     let Some(savings) = Savings::of(case) else { return by_time::decide(case) };
     let time_ns = limits.time_ns().saturating_sub(turn_ns) as f64;
     if time_ns <= 0.0 {
@@ -51,12 +57,12 @@ pub fn decide(case: &Case) -> Option<Decision> {
     let ranked = if by_lost_bytes { disturbances } else { limiting };
     let &(factor, most) = ranked.first()?;
     let all: f64 = if by_lost_bytes {
-        Factor::ALL.iter().filter(|factor| **factor != Factor::Idle).map(|factor| weight(*factor)).sum()
+        Factor::ALL.iter().filter(|factor| !is_turn(**factor)).map(|factor| weight(*factor)).sum()
     } else {
         ranked.iter().map(|(_, weight)| weight).sum()
     };
     let second = if by_lost_bytes {
-        ranking(weight, |other| *other != factor && *other != Factor::Idle).first().copied()
+        ranking(weight, |other| *other != factor && !is_turn(*other)).first().copied()
     } else {
         ranked.get(1).copied()
     };

@@ -33,6 +33,7 @@ use crate::tcp::limits::second_stage::{Facts, reassign};
 use crate::tcp::summary::decision::Decision;
 use crate::tcp::summary::summary::ConnectionSummary;
 use crate::tcp::verdict::case::{Case, LEAST_CONFIDENCE, Verdict};
+use crate::tcp::verdict::factors::reassignments;
 
 impl ConnectionSummary {
     /// Decides what made the connection slow, of the direction that carried more payload: once all is known of it.
@@ -56,7 +57,7 @@ impl ConnectionSummary {
             .fold(None, |ns, error| Some(times_ns(ns, error.time_ns)));
         if let (Some(between_ns), Some(judgement)) = (between_ns, self.judgement.as_deref_mut()) {
             let facts = Facts { mtu_errors_ns: Some(between_ns), ..Facts::default() };
-            judgement.limits.iter_mut().flatten().for_each(|limits| reassign(limits, &facts));
+            judgement.limits.iter_mut().flatten().for_each(|limits| reassign(reassignments(), limits, &facts));
         }
     }
 

@@ -9,6 +9,7 @@ use crate::tcp::replay::path::Path;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::rule;
 use crate::tcp::verdict::factors::rule::Next;
+use crate::tcp::verdict::factors::token_bucket::blame;
 use crate::tcp::verdict::what_if::seen;
 
 /// See the module.
@@ -31,7 +32,7 @@ impl Savings {
         let path = Path::of(&seen(case)).filter(|path| !path.rate_is_reached);
         let path_bytes_s = path.map(|path| path.rate_bytes_s[1].max(reference_bytes_s));
         let turn_ways_ns = case.limits.turn_ways_ns as f64;
-        let (shares, is_closed) = (case.blame(), is_closed_mostly(case));
+        let (shares, is_closed) = (blame(case), is_closed_mostly(case));
         Some(Self { shares, reference_bytes_s, path_bytes_s, turn_ways_ns, is_closed })
     }
 

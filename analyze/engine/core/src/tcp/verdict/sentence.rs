@@ -53,7 +53,7 @@ fn undetermined(case: &Case, decision: &Decision) -> String {
 
 /// Small writes that the kernel kept back are part of it.
 pub(super) fn is_of_writers(factor: Factor) -> bool {
-    matches!(factor, Factor::Application | Factor::ServerWait | Factor::ClientWait)
+    rule(factor).of_writers
 }
 
 /// Why an application's small writes were held back.

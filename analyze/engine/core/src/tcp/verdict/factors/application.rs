@@ -34,6 +34,10 @@ pub const RULE: FactorRule = FactorRule {
     bounds,
     instead,
     intervals: |_| Vec::new(),
+    of_writers: true,
+    explains_alone: false,
+    owner: |_, _| None,
+    in_second_stage: &[],
 };
 
 fn because(case: &Case, tally: &Tally) -> String {

@@ -2,9 +2,15 @@
 //!
 //! Rule: docs/verdict.md, "Bottleneck bandwidth".
 
+mod filled;
+mod full_link;
+mod held;
+mod host_queue;
+
 use crate::tcp::events::factor::Factor;
 use crate::tcp::limits::bottleneck::{is_bottleneck_limited, is_full_behind_window};
 use crate::tcp::limits::rules::Condition;
+use crate::tcp::limits::second_stage::Reassignment;
 use crate::tcp::limits::summary::LimitsSummary;
 use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
@@ -31,6 +37,50 @@ pub const RULE: FactorRule = FactorRule {
     bounds,
     instead: |_| None,
     intervals: |_| Vec::new(),
+    of_writers: false,
+    explains_alone: false,
+    owner: |_, _| None,
+    in_second_stage: &[
+        Reassignment {
+            turn: 10,
+            heading: "A path filled without a visible queue",
+            apply: |limits, facts| {
+                if facts.opening.is_some() {
+                    let shortest_ns = limits.shortest_ns.unwrap_or(0);
+                    filled::take_filled(limits, shortest_ns);
+                }
+            },
+        },
+        Reassignment {
+            turn: 90,
+            heading: "A rate held through losses",
+            apply: |limits, facts| {
+                let held = facts.over_time.as_ref().and_then(|series| Some((series, series.link_ns?)));
+                if let Some((series, link_ns)) = held {
+                    held::take_held(limits, link_ns, series.is_clocked);
+                }
+            },
+        },
+        Reassignment {
+            turn: 100,
+            heading: "A queue of the sender's host",
+            apply: |limits, facts| {
+                if facts.offers.is_some() {
+                    host_queue::take_host_queue(limits);
+                }
+            },
+        },
+        Reassignment {
+            turn: 120,
+            heading: "Losses of a full link",
+            apply: |limits, facts| {
+                let has_bucket = facts.over_time.as_ref().is_some_and(|series| series.empty_ns.is_some());
+                if facts.offers.is_some() && !has_bucket && !limits.policed_losses {
+                    full_link::take_full_link(limits);
+                }
+            },
+        },
+    ],
 };
 
 fn because(case: &Case, tally: &Tally) -> String {

@@ -26,6 +26,10 @@ pub const RULE: FactorRule = FactorRule {
     bounds: |_| Vec::new(),
     instead: |_| None,
     intervals,
+    of_writers: true,
+    explains_alone: false,
+    owner: |_, _| None,
+    in_second_stage: &[],
 };
 
 fn because(case: &Case, tally: &Tally) -> String {

@@ -2,9 +2,15 @@
 //!
 //! Rule: docs/verdict.md, "Host stall".
 
+mod stops;
+
+use crate::tcp::connection::vantage::Side;
 use crate::tcp::events::factor::Factor;
+use crate::tcp::events::owner::Owner;
+use crate::tcp::gaps::cause::Cause;
+use crate::tcp::limits::second_stage::Reassignment;
 use crate::tcp::replay::change::Change;
-use crate::tcp::summary::summary::DirectionSummary;
+use crate::tcp::summary::summary::{ConnectionSummary, DirectionSummary};
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::rule::{Bound, FactorRule, HIGHEST_CONFIDENCE, Labels, Next, Remedy, Tally};
 use crate::tcp::verdict::words::seconds;
@@ -26,6 +32,30 @@ pub const RULE: FactorRule = FactorRule {
     bounds,
     instead: |_| None,
     intervals: |_| Vec::new(),
+    of_writers: false,
+    explains_alone: false,
+    owner: |summary, side| Some(stalled(summary, side)),
+    in_second_stage: &[
+        Reassignment {
+            turn: 40,
+            heading: "Host stall",
+            apply: |limits, facts| facts.settled.iter().for_each(|settled| stops::settle(limits, settled)),
+        },
+        Reassignment {
+            turn: 50,
+            heading: "Stops of a host with a rhythm",
+            apply: |limits, facts| facts.rhythm.iter().for_each(|rhythm| stops::take_rhythm(limits, rhythm)),
+        },
+        Reassignment {
+            turn: 70,
+            heading: "Reference rate",
+            apply: |limits, facts| {
+                if let (Some(series), Some(period_ns)) = (&facts.over_time, limits.stall_period_ns) {
+                    stops::take_best_periods(limits, period_ns, series.delivered_bytes, series.bin_ns);
+                }
+            },
+        },
+    ],
 };
 
 fn because(case: &Case, tally: &Tally) -> String {
@@ -67,3 +97,17 @@ fn stall_confidence(case: &Case) -> f64 {
 
 /// Round trips are reported with and without stalls if these make them so many times as long.
 const PLAINLY_LONGER: f64 = 1.2;
+
+/// The host that stalled longer: the one at the capture point, or the other one.
+fn stalled(summary: &ConnectionSummary, side: usize) -> Owner {
+    let time_ns = |cause: Cause| {
+        let causes = summary.directions[side].spacing.causes.as_ref();
+        causes.map_or(0, |causes| causes.oversize[cause as usize].time_ns)
+    };
+    let is_local = time_ns(Cause::LocalHostStall) >= time_ns(Cause::RemoteHostStall);
+    match (summary.vantage.side, is_local) {
+        (Side::Client, true) | (Side::Server, false) => Owner::ClientHost,
+        (Side::Server, true) | (Side::Client, false) => Owner::ServerHost,
+        (Side::Middle | Side::Unknown, _) => Factor::HostStall.whose().of(side),
+    }
+}

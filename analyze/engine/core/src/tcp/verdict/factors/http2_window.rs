@@ -2,8 +2,12 @@
 //!
 //! Rule: docs/verdict.md, "HTTP/2 window".
 
+mod stalls;
+
 use crate::http2::WindowUse;
 use crate::tcp::events::factor::Factor;
+use crate::tcp::limits::moves::move_all;
+use crate::tcp::limits::second_stage::Reassignment;
 use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Labels, Next, Remedy, Tally};
@@ -26,6 +30,19 @@ pub const RULE: FactorRule = FactorRule {
     bounds,
     instead: |_| None,
     intervals: |_| Vec::new(),
+    of_writers: false,
+    explains_alone: false,
+    owner: |_, _| None,
+    in_second_stage: &[Reassignment {
+        turn: 150,
+        heading: "Stalls at an HTTP/2 window",
+        apply: |limits, facts| {
+            facts.http2.iter().for_each(|used| stalls::take_stalls(limits, used));
+            if facts.is_http2 {
+                move_all(limits, Factor::ApplicationWindow, Factor::Http2Window);
+            }
+        },
+    }],
 };
 
 fn because(case: &Case, tally: &Tally) -> String {

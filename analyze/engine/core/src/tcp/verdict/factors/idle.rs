@@ -2,7 +2,10 @@
 //!
 //! Rule: docs/verdict.md, "Idle".
 
+mod after_data;
+
 use crate::tcp::events::factor::Factor;
+use crate::tcp::limits::second_stage::Reassignment;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::rule::{FactorRule, Labels, Next, Tally};
 
@@ -21,6 +24,14 @@ pub const RULE: FactorRule = FactorRule {
     bounds: |_| Vec::new(),
     instead: |_| None,
     intervals: |_| Vec::new(),
+    of_writers: false,
+    explains_alone: false,
+    owner: |_, _| None,
+    in_second_stage: &[Reassignment {
+        turn: 30,
+        heading: "After the last data",
+        apply: |limits, facts| facts.ending.iter().for_each(|ending| after_data::take_ending(limits, ending)),
+    }],
 };
 
 fn because(_case: &Case, tally: &Tally) -> String {

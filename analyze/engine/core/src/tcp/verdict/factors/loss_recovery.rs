@@ -24,6 +24,10 @@ pub const RULE: FactorRule = FactorRule {
     bounds,
     instead: doubts::a_policer,
     intervals: |_| Vec::new(),
+    of_writers: false,
+    explains_alone: false,
+    owner: |_, _| None,
+    in_second_stage: &[],
 };
 
 fn because(case: &Case, tally: &Tally) -> String {

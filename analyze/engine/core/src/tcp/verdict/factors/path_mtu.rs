@@ -2,7 +2,10 @@
 //!
 //! Rule: docs/verdict.md, "Path MTU".
 
+mod repairs;
+
 use crate::tcp::events::factor::Factor;
+use crate::tcp::limits::second_stage::Reassignment;
 use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::rule::{FactorRule, Labels, Next, Remedy, Tally};
@@ -24,6 +27,16 @@ pub const RULE: FactorRule = FactorRule {
     bounds: |_| Vec::new(),
     instead: |_| None,
     intervals: |_| Vec::new(),
+    of_writers: false,
+    explains_alone: false,
+    owner: |_, _| None,
+    in_second_stage: &[Reassignment {
+        turn: 160,
+        heading: "Repairs after an MTU was named",
+        apply: |limits, facts| {
+            facts.mtu_errors_ns.into_iter().for_each(|between_ns| repairs::take_path_mtu(limits, between_ns));
+        },
+    }],
 };
 
 fn because(case: &Case, tally: &Tally) -> String {

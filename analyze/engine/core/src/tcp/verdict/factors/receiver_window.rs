@@ -2,14 +2,20 @@
 //!
 //! Rule: docs/verdict.md, "Receiver's window".
 
+mod closed_unscaled;
+mod inferred;
+
 use crate::tcp::events::factor::Factor;
 use crate::tcp::events::offer::Scaling;
+use crate::tcp::events::owner::Whose;
 use crate::tcp::limits::background::{Background, is_window_limited};
 use crate::tcp::limits::inferred_window::InferredWindow;
 use crate::tcp::limits::known::KnownRound;
 use crate::tcp::limits::rules::Condition;
+use crate::tcp::limits::second_stage::Reassignment;
 use crate::tcp::limits::share::Share;
 use crate::tcp::replay::change::Change;
+use crate::tcp::summary::summary::ConnectionSummary;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::doubts;
 use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Instead, Labels, Next, Remedy, Tally};
@@ -43,6 +49,29 @@ pub const RULE: FactorRule = FactorRule {
     bounds,
     instead,
     intervals: |_| Vec::new(),
+    of_writers: false,
+    explains_alone: true,
+    owner: |summary, side| is_shut(summary, side).then(|| Whose::ReceiverApplication.of(side)),
+    in_second_stage: &[
+        Reassignment {
+            turn: 60,
+            heading: "A window scale from the flight",
+            apply: |limits, facts| {
+                if let Some((window, nothing_lost)) = facts.inferred {
+                    inferred::take_inferred(limits, window, nothing_lost);
+                }
+            },
+        },
+        Reassignment {
+            turn: 110,
+            heading: "A closed window of unknown scale",
+            apply: |limits, facts| {
+                if let Some((zero_windows, closed_ns)) = facts.closed {
+                    closed_unscaled::take_closed(limits, zero_windows, closed_ns);
+                }
+            },
+        },
+    ],
 };
 
 fn is_full(rounds: &[KnownRound], index: usize, _background: &Background) -> bool {
@@ -123,4 +152,10 @@ fn instead(case: &Case) -> Option<Instead> {
     let ([_, late_ns], mean_ns) = (durations.quantiles_ns, durations.moments.mean_ns());
     let is_spread = mean_ns > 0.0 && (1.0..=doubts::EVEN_SPACING).contains(&(late_ns / mean_ns));
     is_spread.then(doubts::the_path)
+}
+
+/// A window that is closed for most of its time is its reader's.
+fn is_shut(summary: &ConnectionSummary, side: usize) -> bool {
+    let limited_ns = summary.limits(side).map_or(0, |limits| limits.shares[Factor::ReceiverWindow as usize].time_ns);
+    summary.directions[side].window.zero_time_ns * 2 > limited_ns
 }

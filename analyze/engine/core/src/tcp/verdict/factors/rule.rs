@@ -1,10 +1,13 @@
 //! What a limiting factor declares for the verdict, and what several of them share.
 
 use crate::tcp::events::factor::Factor;
+use crate::tcp::events::owner::Owner;
 use crate::tcp::limits::rules::Condition;
 use crate::tcp::limits::runs::Run;
+use crate::tcp::limits::second_stage::Reassignment;
 use crate::tcp::limits::share::Share;
 use crate::tcp::replay::change::Change;
+use crate::tcp::summary::summary::ConnectionSummary;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::words::{fine_percent, rate, seconds};
 
@@ -52,6 +55,14 @@ pub struct FactorRule {
     pub instead: fn(&Case) -> Option<Instead>,
     /// Its intervals where something knows them more exactly than rounds do; empty if nothing does.
     pub intervals: fn(&Case) -> Vec<Run>,
+    /// Small writes that Nagle's algorithm kept back are part of it.
+    pub of_writers: bool,
+    /// It can take all of a transfer's time, whatever the path carries: it is the verdict where no rate is known.
+    pub explains_alone: bool,
+    /// Whose time it is in a connection with data of a side, where that is more than [`Factor::whose`] says.
+    pub owner: fn(&ConnectionSummary, usize) -> Option<Owner>,
+    /// What becomes its time once rounds were judged.
+    pub in_second_stage: &'static [Reassignment],
 }
 
 /// What else the same packets may come from, and what would decide.

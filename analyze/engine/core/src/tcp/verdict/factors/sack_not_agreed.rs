@@ -2,7 +2,10 @@
 //!
 //! Rule: docs/verdict.md, "SACK not agreed".
 
+mod without_sack;
+
 use crate::tcp::events::factor::Factor;
+use crate::tcp::limits::second_stage::Reassignment;
 use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Labels, Next, OPEN_CONFIDENCE, Remedy, Tally};
@@ -25,6 +28,18 @@ pub const RULE: FactorRule = FactorRule {
     bounds,
     instead: |_| None,
     intervals: |_| Vec::new(),
+    of_writers: false,
+    explains_alone: false,
+    owner: |_, _| None,
+    in_second_stage: &[Reassignment {
+        turn: 130,
+        heading: "Repairs without SACK",
+        apply: |limits, facts| {
+            if let Some((offers, retransmitted)) = facts.offers {
+                without_sack::take_without_sack(limits, offers, retransmitted);
+            }
+        },
+    }],
 };
 
 fn because(case: &Case, tally: &Tally) -> String {

@@ -4,10 +4,12 @@
 
 use crate::tcp::events::factor::Factor;
 use crate::tcp::limits::runs::Run;
+use crate::tcp::limits::second_stage::Reassignment;
 use crate::tcp::replay::change::Change;
 use crate::tcp::requests::longest::Exchange;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::rule::{FactorRule, Labels, Next, Remedy, Tally};
+use crate::tcp::verdict::factors::waits;
 
 const REMEDY: Remedy = Remedy { words: "a server that responds at once", change: Change::NoServerWait };
 
@@ -26,6 +28,18 @@ pub const RULE: FactorRule = FactorRule {
     bounds: |_| Vec::new(),
     instead: |_| None,
     intervals,
+    of_writers: true,
+    explains_alone: false,
+    owner: |_, _| None,
+    in_second_stage: &[Reassignment {
+        turn: 140,
+        heading: "Waits between messages",
+        apply: |limits, facts| {
+            if let Some((requests, side)) = facts.requests {
+                waits::take_waits(limits, requests, side);
+            }
+        },
+    }],
 };
 
 fn because(case: &Case, tally: &Tally) -> String {

@@ -2,7 +2,10 @@
 //!
 //! Rule: docs/verdict.md, "Setup".
 
+mod opening;
+
 use crate::tcp::events::factor::Factor;
+use crate::tcp::limits::second_stage::Reassignment;
 use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::rule::{FactorRule, Labels, Next, Remedy, Tally};
@@ -25,6 +28,14 @@ pub const RULE: FactorRule = FactorRule {
     bounds: |_| Vec::new(),
     instead: |_| None,
     intervals: |_| Vec::new(),
+    of_writers: false,
+    explains_alone: true,
+    owner: |_, _| None,
+    in_second_stage: &[Reassignment {
+        turn: 20,
+        heading: "Setup",
+        apply: |limits, facts| facts.opening.into_iter().for_each(|found| opening::take_opening(limits, found)),
+    }],
 };
 
 fn because(case: &Case, tally: &Tally) -> String {

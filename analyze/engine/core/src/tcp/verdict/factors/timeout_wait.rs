@@ -25,6 +25,10 @@ pub const RULE: FactorRule = FactorRule {
     bounds: |_| Vec::new(),
     instead: doubts::a_policer,
     intervals: |_| Vec::new(),
+    of_writers: false,
+    explains_alone: true,
+    owner: |_, _| None,
+    in_second_stage: &[],
 };
 
 fn because(case: &Case, tally: &Tally) -> String {

@@ -3,7 +3,12 @@
 //! Rule: docs/verdict.md, "Token bucket".
 
 use crate::tcp::events::factor::Factor;
+use crate::tcp::limits::bucket::network_sets_the_rate;
 use crate::tcp::limits::even_losses::come_evenly;
+use crate::tcp::limits::moves::take_time;
+use crate::tcp::limits::runs::Run;
+use crate::tcp::limits::second_stage::Reassignment;
+use crate::tcp::limits::share::{Share, Shares};
 use crate::tcp::replay::change::Change;
 use crate::tcp::token_bucket::bucket::Kind;
 use crate::tcp::verdict::case::Case;
@@ -26,6 +31,18 @@ pub const RULE: FactorRule = FactorRule {
     bounds,
     instead: |_| None,
     intervals: |_| Vec::new(),
+    of_writers: false,
+    explains_alone: false,
+    owner: |_, _| None,
+    in_second_stage: &[Reassignment {
+        turn: 80,
+        heading: "Token bucket",
+        apply: |limits, facts| {
+            if let Some(empty_ns) = facts.over_time.as_ref().and_then(|series| series.empty_ns) {
+                take_time(limits, Factor::TokenBucket, network_sets_the_rate, empty_ns);
+            }
+        },
+    }],
 };
 
 /// Losses in a row, times what chance makes of as many, and so many of them.
@@ -53,6 +70,24 @@ pub(crate) fn may_have_dropped(case: &Case) -> bool {
     });
     let at_even_distances = || come_evenly(case.limits.reductions.list(), f64::from(direction.segment_size));
     case.limits.policed_losses || without_queue && (in_a_row || at_even_distances())
+}
+
+/// Time and bytes by what is to blame for them. A policer drops what exceeds its rate: once its bucket has run empty, the
+/// timeouts waited for what it had dropped.
+///
+/// Rule: docs/verdict.md, "Timeouts after a policer".
+pub(crate) fn blame(case: &Case) -> Shares {
+    let mut shares = case.limits.shares;
+    let policer = case.direction.token_bucket.as_deref().filter(|bucket| bucket.kind == Kind::Policer);
+    if let Some(policer) = policer {
+        let waits = |run: &&Run| run.factor == Factor::TimeoutWait && run.end_ns > policer.switch_ns;
+        for wait in case.limits.runs.iter().filter(waits) {
+            let share = Share { time_ns: wait.duration_ns(), bytes: wait.bytes };
+            let policed = shares[Factor::TimeoutWait as usize].take(share);
+            shares[Factor::TokenBucket as usize].add(policed);
+        }
+    }
+    shares
 }
 
 fn because(_case: &Case, tally: &Tally) -> String {

@@ -21,6 +21,10 @@ pub const RULE: FactorRule = FactorRule {
     bounds,
     instead: |_| None,
     intervals: |_| Vec::new(),
+    of_writers: false,
+    explains_alone: false,
+    owner: |_, _| None,
+    in_second_stage: &[],
 };
 
 fn because(_case: &Case, _tally: &Tally) -> String {

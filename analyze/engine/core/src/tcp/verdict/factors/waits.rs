@@ -4,7 +4,7 @@
 
 use crate::tcp::events::factor::Factor;
 use crate::tcp::limits::moves::{move_time, rename};
-use crate::tcp::limits::runs::Run;
+use crate::tcp::limits::retransmitting::first_byte_spans;
 use crate::tcp::limits::summary::LimitsSummary;
 use crate::tcp::requests::longest::Exchange;
 use crate::tcp::requests::summary::RequestSummary;
@@ -36,22 +36,6 @@ pub(crate) fn take_waits(summary: &mut LimitsSummary, requests: &RequestSummary,
     }
 }
 
-/// Of the time from requests to first bytes, what the client's repairs took, as far as exchanges are known one by one. `summary` is that
-/// of the client's data.
-pub(crate) fn retransmitting_ns(summary: &LimitsSummary, requests: &RequestSummary) -> u64 {
-    let spans = spans(requests, Factor::ServerWait);
-    let repairs = summary.runs.iter().filter(|run| is_repair(run.factor));
-    let within = |run: &Run| {
-        let of = |[from_ns, to_ns]: &[i64; 2]| run.end_ns.min(*to_ns).saturating_sub(run.start_ns.max(*from_ns));
-        spans.iter().map(|span| u64::try_from(of(span)).unwrap_or(0)).sum::<u64>()
-    };
-    repairs.map(within).sum()
-}
-
-fn is_repair(factor: Factor) -> bool {
-    matches!(factor, Factor::TimeoutWait | Factor::LossRecovery | Factor::SackNotAgreed | Factor::PathMtu)
-}
-
 fn turn_ns(summary: &LimitsSummary) -> u64 {
     summary.shares[Factor::Idle as usize].time_ns.saturating_sub(summary.after_data_ns)
 }
@@ -80,8 +64,7 @@ fn pauses(summary: &LimitsSummary, from: Factor) -> Vec<[i64; 2]> {
 fn spans(requests: &RequestSummary, to: Factor) -> Vec<[i64; 2]> {
     let list = &requests.longest.list;
     if to == Factor::ServerWait {
-        let of = |one: &Exchange| [one.request_ns, one.request_ns + one.first_byte_ns].map(|ns| one.at_ns(ns));
-        return list.iter().map(of).collect();
+        return first_byte_spans(requests);
     }
     let all_listed = list.len() as u64 == requests.longest.totals.count;
     let between = |pair: &[Exchange]| [pair[0].at_ns(pair[0].duration_ns()), pair[1].start.0];
@@ -91,6 +74,8 @@ fn spans(requests: &RequestSummary, to: Factor) -> Vec<[i64; 2]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tcp::limits::retransmitting::retransmitting_ns;
+    use crate::tcp::limits::runs::Run;
     use crate::tcp::limits::share::Share;
     use crate::tcp::requests::longest::Longest;
 

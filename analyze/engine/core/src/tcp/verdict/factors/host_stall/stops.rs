@@ -6,16 +6,17 @@ use crate::tcp::gaps::undecided_gap::{Proved, Settled};
 use crate::tcp::limits::marks;
 use crate::tcp::limits::rates::by_time;
 use crate::tcp::limits::runs::Runs;
+use crate::tcp::limits::second_stage::Rhythm;
 use crate::tcp::limits::share::Share;
 use crate::tcp::limits::summary::LimitsSummary;
 
 /// Moves the time between two moments to the factor that it belongs to, with what was delivered in it.
-pub fn settle(summary: &mut LimitsSummary, settled: &Settled) {
+pub(super) fn settle(summary: &mut LimitsSummary, settled: &Settled) {
     settle_with(summary, settled, |share| share);
 }
 
 /// The same for a stop in which nothing was delivered: what was delivered around it was so in less time.
-pub(crate) fn settle_empty(summary: &mut LimitsSummary, settled: &Settled) {
+fn settle_empty(summary: &mut LimitsSummary, settled: &Settled) {
     settle_with(summary, settled, |share| Share { bytes: 0, ..share });
 }
 
@@ -37,6 +38,15 @@ fn settle_with(summary: &mut LimitsSummary, settled: &Settled, moves: fn(Share) 
             shares[to as usize].add(moved);
         }
     }
+}
+
+/// The time in which a host stalled is no other factor's.
+///
+/// Rule: docs/verdict.md, "Stops of a host with a rhythm".
+pub(super) fn take_rhythm(limits: &mut LimitsSummary, rhythm: &Rhythm) {
+    limits.stall_period_ns = u64::try_from(rhythm.period_ns).ok();
+    let move_to_stall = if rhythm.is_beside { settle } else { settle_empty };
+    rhythm.stops.iter().for_each(|stop| move_to_stall(limits, stop));
 }
 
 /// A share of the periods is no slower than what the path carries.

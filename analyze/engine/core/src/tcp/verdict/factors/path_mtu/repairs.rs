@@ -5,7 +5,7 @@
 //! Rule: docs/verdict.md, "Repairs after an MTU was named".
 
 use crate::tcp::events::factor::Factor;
-use crate::tcp::limits::bucket::take_time;
+use crate::tcp::limits::moves::take_time;
 use crate::tcp::limits::summary::LimitsSummary;
 
 /// From the first error to the last, and so many round trips after it, in which the segments are retransmitted and acknowledged.

@@ -1,0 +1,30 @@
+//! What the repairs of requests took of the time until responses began.
+
+use crate::tcp::events::factor::Factor;
+use crate::tcp::events::holder::Holder;
+use crate::tcp::limits::runs::Run;
+use crate::tcp::limits::summary::LimitsSummary;
+use crate::tcp::requests::longest::Exchange;
+use crate::tcp::requests::summary::RequestSummary;
+
+/// Of the time from requests to first bytes, what the client's repairs took, as far as exchanges are known one by one. `summary` is that
+/// of the client's data.
+pub(crate) fn retransmitting_ns(summary: &LimitsSummary, requests: &RequestSummary) -> u64 {
+    let spans = first_byte_spans(requests);
+    let repairs = summary.runs.iter().filter(|run| is_repair(run.factor));
+    let within = |run: &Run| {
+        let of = |[from_ns, to_ns]: &[i64; 2]| run.end_ns.min(*to_ns).saturating_sub(run.start_ns.max(*from_ns));
+        spans.iter().map(|span| u64::try_from(of(span)).unwrap_or(0)).sum::<u64>()
+    };
+    repairs.map(within).sum()
+}
+
+fn is_repair(factor: Factor) -> bool {
+    factor == Factor::LossRecovery || matches!(factor.holder(), Some(Holder::Timeout | Holder::Repairs))
+}
+
+/// From the ends of requests to the first bytes of their responses, of the exchanges that are known one by one.
+pub(crate) fn first_byte_spans(requests: &RequestSummary) -> Vec<[i64; 2]> {
+    let of = |one: &Exchange| [one.request_ns, one.request_ns + one.first_byte_ns].map(|ns| one.at_ns(ns));
+    requests.longest.list.iter().map(of).collect()
+}
