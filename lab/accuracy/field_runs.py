@@ -2,14 +2,14 @@
 
 Kinds that the plain ones of `verdict_runs` leave out: a window that is full because the path is, a bottleneck with
 next to no queue under BBR, a send buffer over a long round trip, a policer whose bucket runs empty in slow start of a
-long path, a processor's quota, and what a short transfer loses at its start or at its end.
+long path, a queue that CoDel manages, a processor's quota, and what a short transfer loses at its start or at its end.
 """
 
 from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from vmtrace.lab.accuracy.gap_runs import Made, StalledGuest
 from vmtrace.lab.accuracy.verdict_runs import Labelled, over_a_path
 from vmtrace.lab.description import Scenario
 from vmtrace.lab.hosts import HostSettings, Topology
-from vmtrace.lab.impairments import Impairments, TokenBucket
+from vmtrace.lab.impairments import CoDel, Impairments, TokenBucket
 from vmtrace.lab.stalls import Stalls
 from vmtrace.lab.transfer import Transfer
 
@@ -51,6 +51,7 @@ def _makers() -> dict[str, _Maker]:
         "short_tail_lost": _short_tail_lost,
         "short_then_closed": _short_then_closed,
         "quota": _quota,
+        "managed_queue": _managed_queue,
     }
 
 
@@ -67,10 +68,13 @@ def _labelled(
     dice: random.Random,
     *congestion_controls: str,
     plain: bool = False,
+    sysctls: Mapping[str, str] | None = None,
 ) -> Labelled:
     """With all that should not matter drawn; `plain` where single packets are chosen: IPv4, every one a segment."""
     host = HostSettings(
-        dice.choice(congestion_controls or ("cubic", "reno")), timestamps=dice.random() >= _WITHOUT_TIMESTAMPS
+        dice.choice(congestion_controls or ("cubic", "reno")),
+        timestamps=dice.random() >= _WITHOUT_TIMESTAMPS,
+        sysctls=sysctls or {},
     )
     description = Scenario(
         name, name, transfer, *ways, sender=host, receiver=host,
@@ -79,6 +83,7 @@ def _labelled(
     )  # fmt: skip
     words = [host.congestion_control, f"{ways[0].delay_s * 2e3:.0f} ms"]
     words += [f"{ways[0].rate_bps / 1e6:.0f} Mbit/s"] if ways[0].rate_bps else []
+    words += [("marks" if ways[0].codel.marks else "drops")] if ways[0].codel else []
     words += [] if host.timestamps else ["no timestamps"]
     return over_a_path(description, factors, words)
 
@@ -116,6 +121,15 @@ def _policer_long_way(dice: random.Random, name: str) -> Labelled:
     bucket = TokenBucket(rate_bps, round(rate_bps / 8 * dice.uniform(0.15, 0.4)))
     transfer = Transfer(seconds=9, payload_bytes=_ENDLESS_BYTES)
     return _labelled(name, ("token_bucket",), (replace(forward, token_bucket=bucket), back), transfer, dice)
+
+
+def _managed_queue(dice: random.Random, name: str) -> Labelled:
+    """CoDel drops, or marks, now and then: the window that it leaves is a little too small for the link for a while."""
+    rtt_s, rate_bps, marks = dice.choice((0.02, 0.05, 0.07, 0.1)), dice.uniform(8e6, 40e6), dice.random() < 0.5
+    forward, back = _ways(rtt_s, rate_bps, 2_000_000)
+    transfer = Transfer(seconds=10, payload_bytes=_ENDLESS_BYTES)
+    ways, ecn = (replace(forward, codel=CoDel(marks=marks)), back), {"net.ipv4.tcp_ecn": "1"} if marks else {}
+    return _labelled(name, ("bottleneck_bandwidth",), ways, transfer, dice, "reno", "reno", "cubic", sysctls=ecn)
 
 
 def _shared_path(dice: random.Random, name: str) -> Labelled:
