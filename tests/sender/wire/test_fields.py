@@ -1,5 +1,6 @@
 import json
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -66,3 +67,27 @@ def test_what_is_missing_is_named_and_what_is_new_is_ignored() -> None:
     with pytest.raises(FieldError, match="sequence: missing"):
         from_json(records.TransferRequest, {"number": 1})
     assert from_json(records.FileListing, {"count": 1, "new": {}}) == records.FileListing(1)
+
+
+@dataclass(frozen=True)
+class OneOfEach:
+    text: str
+    whole: int
+    number: float
+    several: tuple[int, ...]
+
+
+LARGEST = {"text": "a" * 1024, "whole": -(2**63 - 1), "number": -1e300, "several": [1] * 4096}
+
+
+def test_the_largest_of_each_is_taken() -> None:
+    made = from_json(OneOfEach, LARGEST)
+    assert (made.text, made.whole, made.number, len(made.several)) == ("a" * 1024, -(2**63 - 1), -1e300, 4096)
+
+
+@pytest.mark.parametrize(
+    "beyond", [{"text": "a" * 1025}, {"whole": 2**63}, {"number": 1.1e300}, {"several": [1] * 4097}]
+)
+def test_what_is_larger_is_refused(beyond: dict[str, Any]) -> None:
+    with pytest.raises(FieldError, match=f"^{next(iter(beyond))}: expected"):
+        from_json(OneOfEach, {**LARGEST, **beyond})
