@@ -270,9 +270,8 @@ fn strays() -> impl Strategy<Value = Stray> {
 fn in_a_download_of_twelve_segments_nothing_is_told_of_a_stray_either() {
     for at_server in [false, true] {
         let download = Download { rounds: 3, segments: 4, rtt_ms: 1.0, scaled: false, at_server, ..PLAIN };
-        let shown = download.with(2, |talk, at_ms| {
-            talk.line(SERVER, at_ms, data(download.first_of(2) + 300_000, 0).acking(300_300))
-        });
+        let shown = download
+            .with(2, |talk, at_ms| talk.line(SERVER, at_ms, data(download.first_of(2) + 300_000, 0).acking(300_300)));
         assert_eq!((unacceptable(&shown), told(&shown)), ([0, 1], told(&download.clean())));
     }
 }
