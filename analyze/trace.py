@@ -84,7 +84,9 @@ def connection_columns() -> Columns:
     return _engine.analyze([]).connections()
 
 
-def read(*sources: Source, options: Options = _DEFAULTS, progress: Progress | None = None) -> "Trace":
+def read(
+    *sources: Source | Sequence[Source], options: Options = _DEFAULTS, progress: Progress | None = None
+) -> "Trace":
     """Measure captures: files, folders of them, patterns, URLs, lists of these, open files.
 
     Raises `FileNotFoundError`, `PermissionError` and other `OSError`s, `TraceError` for what is not a capture,
@@ -92,13 +94,12 @@ def read(*sources: Source, options: Options = _DEFAULTS, progress: Progress | No
     source or no option. Ctrl-C stops the reading; what was measured until then is kept (`interrupted`).
     """
     _check_kinds(options)
-    if any(isinstance(source, (list, tuple)) or _stands_for_several(source) for source in sources):
-        sources = _named(sources)
+    captures = _named(sources)
     if not 0 <= options.threads <= MOST_THREADS:
         raise ValueError(f"threads: from 0 to {MOST_THREADS:,}, not {options.threads:,}")
-    if len(sources) > MOST_INPUTS:
+    if len(captures) > MOST_INPUTS:
         raise ValueError(
-            f"{len(sources):,} captures: at most {MOST_INPUTS:,} are read at once, join some with mergecap"
+            f"{len(captures):,} captures: at most {MOST_INPUTS:,} are read at once, join some with mergecap"
         )
     if options.oversize_abs_ms is not None and not 0 < options.oversize_abs_ms <= MOST_OVERSIZE_ABS_MS:
         most = f"{MOST_OVERSIZE_ABS_MS:,.0f}"
@@ -114,25 +115,25 @@ def read(*sources: Source, options: Options = _DEFAULTS, progress: Progress | No
     if options.key_log is not None:
         _secrets(options.key_log)
     spool = Spool(progress)
-    return Trace([opened(source, spool, keep=options.keep_input) for source in sources], options, progress, spool)
+    return Trace([opened(source, spool, keep=options.keep_input) for source in captures], options, progress, spool)
 
 
-def _named(sources: Sequence[Any]) -> tuple[Any, ...]:
+def _named(sources: Sequence[Any]) -> list[Source]:
     """The captures that lists, folders and patterns stand for; anything else is a source as it is."""
-    from vmtrace.analyze.read import capture_files
-
-    found = list[Any]()
+    found: list[Source] = []
     for source in sources:
         if isinstance(source, (list, tuple)):
             found += _named(source)
         elif _stands_for_several(source):
+            from vmtrace.analyze.read import capture_files
+
             there = capture_files.find([str(source)])
             if not there.paths:
                 raise FileNotFoundError(errno.ENOENT, "; ".join(there.problems) or "no captures", str(source))
             found += there.paths
         else:
             found.append(source)
-    return tuple(found)
+    return found
 
 
 def _stands_for_several(source: object) -> bool:
