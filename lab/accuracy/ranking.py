@@ -171,6 +171,11 @@ def _with(scenario: Scenario, name: str, cost_s: float) -> Scenario:
     )
 
 
+def capture_of(scenario: Scenario, done: Run) -> Path:
+    """The capture of the host that opened the connection: nobody else sees that its SYN was lost."""
+    return done.receiver_pcap if scenario.transfer.kind is Kind.EXCHANGE else done.sender_pcap
+
+
 def judged(planned: Planned, captures: list[Path]) -> Told:
     """What `vmtrace analyze` says of the captures together."""
     command = [sys.executable, "-m", "vmtrace", "analyze", *map(str, captures), "--json", "-"]
@@ -196,7 +201,7 @@ def main(arguments: list[str] | None = None) -> int:
         for scenario in planned.scenarios:
             folder = options.out / scenario.name
             done = Run(folder, {}) if (folder / "truth.json").exists() else run(scenario, folder)
-            captures.append(done.sender_pcap)
+            captures.append(capture_of(scenario, done))
         told.append(judged(planned, captures))
         print(_line(told[-1]), flush=True)
     right, costs = sum(one.in_order for one in told), sum(one.costs_right for one in told)

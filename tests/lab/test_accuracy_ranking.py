@@ -29,6 +29,6 @@ def test_planted_costs_lie_apart_and_are_drawn_by_the_seed() -> None:
 @pytest.mark.parametrize("name", cut(sorted(PLANS, key=lambda name: name not in FIRST), len(FIRST)))
 def test_the_costlier_fault_comes_first(name: str, tmp_path: Path) -> None:
     planned = PLANS[name]
-    captures = [run(scenario, tmp_path / scenario.name).sender_pcap for scenario in planned.scenarios]
+    captures = [ranking.capture_of(scenario, run(scenario, tmp_path / scenario.name)) for scenario in planned.scenarios]
     told = ranking.judged(planned, captures)
     assert told.in_order, told
