@@ -39,7 +39,7 @@ def assert_is_whole(folder: Path, done: "subprocess.CompletedProcess[str]") -> N
     printed = [*done.stderr.splitlines(), *done.stdout.splitlines()]
     assert len(printed) <= LINES, "\n".join(printed)
     assert any(line.startswith("verdict: ") for line in printed)
-    place = re.search(r"wrote: (\S+)", done.stdout)
+    place = re.search(r"(\S+\.html)$", done.stdout, re.MULTILINE)
     assert place is not None, done.stdout
     assert "limited" in (folder / place[1]).read_text(), "the page has the verdict"
     assert list((folder / "demo/run-1/figures").glob("*.png"))

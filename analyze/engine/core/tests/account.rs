@@ -1,7 +1,7 @@
 //! Where a connection's time went, by owner and kind: it adds up, and waits are whose they are.
 //!
 //! Subjects: `output/describe/account.rs`, `tcp/account/mod.rs`, `tcp/account/short.rs`, `tcp/account/limited.rs`, `tcp/events/owner.rs`,
-//! `tcp/limits/waits.rs`, `tcp/verdict/savings.rs`, `tcp/verdict/factors/server_wait.rs`, `tcp/verdict/factors/client_wait.rs`,
+//! `tcp/verdict/factors/waits.rs`, `tcp/verdict/savings.rs`, `tcp/verdict/factors/server_wait.rs`, `tcp/verdict/factors/client_wait.rs`,
 //! `tcp/verdict/factors/expect_continue.rs`, `tcp/verdict/factors/http2_window.rs` (real captures: tests/traces/test_field2.py).
 
 use crate::playbook;

@@ -3,7 +3,7 @@
 //! Subjects: `tcp/limits/judge.rs`, `tcp/limits/round.rs`, `tcp/limits/watch.rs`, `tcp/limits/share.rs`,
 //! `tcp/limits/slow_start.rs`, `tcp/limits/summary.rs`, `tcp/verdict/factors/setup.rs`,
 //! `tcp/verdict/factors/slow_start.rs`, `tcp/verdict/factors/receiver_window.rs`,
-//! `tcp/verdict/factors/congestion_window.rs`, `tcp/verdict/factors/unknown.rs`.
+//! `tcp/verdict/factors/congestion_window.rs`, `tcp/verdict/factors/unknown.rs`, `tcp/limits/second_stage.rs`.
 
 use crate::playbook;
 

@@ -28,3 +28,46 @@ pub(crate) fn first_byte_spans(requests: &RequestSummary) -> Vec<[i64; 2]> {
     let of = |one: &Exchange| [one.request_ns, one.request_ns + one.first_byte_ns].map(|ns| one.at_ns(ns));
     requests.longest.list.iter().map(of).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::requests::longest::Longest;
+
+    const TENTH_NS: i64 = 100_000_000;
+
+    /// Requests at 0 and 2.6 s, whose responses begin a second later.
+    fn requests() -> RequestSummary {
+        let mut longest = Longest::default();
+        for start_ns in [0, 26 * TENTH_NS] {
+            longest.add(Exchange {
+                start: (start_ns, 1),
+                request_ns: 0,
+                request_bytes: 100,
+                first_byte_ns: 10 * TENTH_NS as u64,
+                response_ns: 5 * TENTH_NS as u64,
+                response_bytes: 900,
+                frames: [1, 2],
+            });
+        }
+        RequestSummary {
+            longest,
+            handshake_ns: None.into(),
+            tls_ns: None.into(),
+            server_loop_ns: None.into(),
+            client_loop_ns: None.into(),
+            retransmitting_ns: 0,
+        }
+    }
+
+    #[test]
+    fn a_request_that_timers_repaired_waited_for_no_server() {
+        let mut summary = LimitsSummary::default();
+        for (start, end, factor) in [(0, 7, Factor::TimeoutWait), (7, 20, Factor::Idle), (20, 30, Factor::LossRecovery)]
+        {
+            let [start_ns, end_ns] = [start, end].map(|tenths: i64| tenths * TENTH_NS);
+            summary.runs.push(Run { start_ns, end_ns, factor, bytes: 0, frames: [1, 2] });
+        }
+        assert_eq!(retransmitting_ns(&summary, &requests()), 11 * TENTH_NS as u64);
+    }
+}

@@ -74,7 +74,6 @@ fn spans(requests: &RequestSummary, to: Factor) -> Vec<[i64; 2]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tcp::limits::retransmitting::retransmitting_ns;
     use crate::tcp::limits::runs::Run;
     use crate::tcp::limits::share::Share;
     use crate::tcp::requests::longest::Longest;
@@ -152,18 +151,6 @@ mod tests {
         let seconds = |factor: Factor| summary.shares[factor as usize].time_ns as f64 / 1e9;
         assert_eq!([Factor::ClientWait, Factor::ServerWait].map(seconds), [1.0, 2.0]);
         assert_eq!([Factor::Idle, Factor::Application].map(seconds), [1.0, 0.1], "a message's way is nobody's wait");
-    }
-
-    #[test]
-    fn a_request_that_timers_repaired_waited_for_no_server() {
-        let mut summary = LimitsSummary::default();
-        for (start, end, factor) in [(0, 7, Factor::TimeoutWait), (7, 20, Factor::Idle), (20, 30, Factor::LossRecovery)]
-        {
-            let [start_ns, end_ns] = [start, end].map(|tenths: i64| tenths * SECOND / 10);
-            summary.runs.push(Run { start_ns, end_ns, factor, bytes: 0, frames: [1, 2] });
-        }
-        // Requests at 0 and 2.6 s, whose responses begin a second later.
-        assert_eq!(retransmitting_ns(&summary, &requests(SECOND as u64)), 1_100_000_000);
     }
 
     #[test]

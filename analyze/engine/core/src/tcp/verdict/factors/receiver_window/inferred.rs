@@ -17,3 +17,30 @@ pub(crate) fn take_inferred(summary: &mut LimitsSummary, window: InferredWindow,
         summary.underlying[Factor::ReceiverWindow as usize].add(moved);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::limits::runs::Run;
+    use crate::tcp::limits::share::Share;
+
+    /// A second of the send buffer, then two of the congestion window; the seconds of both and of the window after that.
+    fn seconds(nothing_lost: bool) -> [u64; 3] {
+        let mut summary = LimitsSummary::default();
+        for (factor, start, end) in [(Factor::SendBuffer, 0, 1), (Factor::CongestionWindow, 1, 3)] {
+            let [start_ns, end_ns] = [start, end].map(|at: i64| at * 1_000_000_000);
+            summary.runs.push(Run { start_ns, end_ns, factor, bytes: 1000, frames: [1, 2] });
+            summary.shares[factor as usize].add(Share { time_ns: (end_ns - start_ns) as u64, bytes: 1000 });
+        }
+        take_inferred(&mut summary, InferredWindow { scale: 3, bytes: 64_000 }, nothing_lost);
+        assert_eq!(summary.inferred_window.map(|window| window.scale), Some(3));
+        [Factor::SendBuffer, Factor::CongestionWindow, Factor::ReceiverWindow]
+            .map(|factor| summary.shares[factor as usize].time_ns / 1_000_000_000)
+    }
+
+    #[test]
+    fn a_flight_that_stood_at_the_window_is_the_windows_and_losses_keep_what_they_reduced() {
+        assert_eq!(seconds(true), [0, 0, 3]);
+        assert_eq!(seconds(false), [0, 2, 1]);
+    }
+}
