@@ -1,5 +1,7 @@
 """What `vmtrace compare` does: read both captures, compare, print, write. Owns the order and the exit status."""
 
+import errno
+import os
 import traceback
 from functools import partial
 from pathlib import Path
@@ -99,6 +101,9 @@ def _with_endpoint(request: Request) -> int:
 def _read(path: str, request: Request, bar: Bar) -> Trace:
     options = Options(oversize_abs_ms=request.oversize_abs_ms, keep_input=True, datagrams=True, key_log=request.keylog)
     try:
+        # A folder stands for all its captures elsewhere; here one of them is one end.
+        if Path(path).is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
         return read(path, options=options, progress=bar)
     except (TraceError, OSError) as error:
         if request.debug:
