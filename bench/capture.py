@@ -135,16 +135,18 @@ def measure_bulk(recorders: Sequence[Recorder], arguments: argparse.Namespace, p
         for recorder in recorders:
             command = [*namespaces.exec_prefix(receiver), "iperf3", "--server", "--one-off", "--bind", ADDRESSES[1]]
             with subprocess.Popen([*command, "--forceflush"], stdout=subprocess.PIPE, text=True) as server:
-                for line in server.stdout or []:
-                    if "listening" in line:
-                        break
-                recording = Recording(recorder, settings, receiver, folder / f"{recorder.name}.pcap", RECORDING)
                 try:
-                    client = ["iperf3", "--client", ADDRESSES[1], "--time", str(arguments.seconds), "--json"]
-                    report = json.loads(_run(sender, None, [*client, "--length", "1M"]))
-                    outcome = recording.stop()
+                    for line in server.stdout or []:
+                        if "listening" in line:
+                            break
+                    recording = Recording(recorder, settings, receiver, folder / f"{recorder.name}.pcap", RECORDING)
+                    try:
+                        client = ["iperf3", "--client", ADDRESSES[1], "--time", str(arguments.seconds), "--json"]
+                        report = json.loads(_run(sender, None, [*client, "--length", "1M"]))
+                        outcome = recording.stop()
+                    finally:
+                        recording.kill()
                 finally:
-                    recording.kill()
                     server.kill()
             gigabits = report["end"]["sum_received"]["bits_per_second"] / 1e9
             _say(f"{recorder.name} at {gigabits:.1f} Gbit/s: {outcome.dropped:,} of {outcome.written:,} dropped")

@@ -120,7 +120,16 @@ def _dumpcap(settings: Settings, file: Path) -> list[str]:
 
 
 def _vmtrace(settings: Settings, file: Path) -> list[str]:
-    words = [sys.executable, "-m", "vmtrace.capture", "--interface", settings.interface, "--write", str(file)]
+    words = [
+        sys.executable,
+        "-m",
+        "vmtrace.capture",
+        "--interface",
+        settings.interface,
+        "--write",
+        str(file),
+        "--overwrite",
+    ]
     words += ["--buffer-bytes", f"{settings.buffer_mib}Mi", "--filter", settings.filter]
     # 0: what vmtrace keeps when nobody asks for a snap length.
     return [*words, "--snaplen", str(settings.snaplen)] if settings.snaplen else words
