@@ -10,7 +10,7 @@ import pytest
 from tools.field_tables import DOCUMENTS, written
 from vmtrace.analyze.tables import fields
 from vmtrace.analyze.tables.fields import Field, Section, sections
-from vmtrace.analyze.tables.schema import load
+from vmtrace.analyze.tables.schema import analysis, load
 from vmtrace.command_line import run
 from vmtrace.errors import CommandError
 
@@ -44,7 +44,8 @@ def made_up(monkeypatch: pytest.MonkeyPatch) -> None:
     engine = fields.sections()
     more = [replace(one, fields=(*one.fields, field)) if one.name == "rtt" else one for one in engine]
     monkeypatch.setattr(fields, "sections", lambda: tuple(more))
-    monkeypatch.setattr("vmtrace.analyze.tables.schema.analysis.sections", lambda: tuple(more))
+    # Imported above: a module that is imported while `fields` is patched would keep the made-up field for good.
+    monkeypatch.setattr(analysis, "sections", lambda: tuple(more))
     monkeypatch.setattr("tools.field_tables.sections", lambda: tuple(more))
 
 
