@@ -1,12 +1,13 @@
 """What rules get: the plain records of a document, and what several rules ask of them."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 Record = dict[str, Any]
+_Item = TypeVar("_Item")
 
 CLIENT, SERVER = "client_to_server", "server_to_client"
 
@@ -53,6 +54,18 @@ def grouped(records: Iterable[Record], key: str) -> dict[str, list[Record]]:
     for record in records:
         found[record[key]].append(record)
     return dict(found)
+
+
+def moments(items: Iterable[_Item], at_ns: Callable[[_Item], int], within_ns: int) -> Iterator[list[_Item]]:
+    """Items in order of their times, together as long as the next one comes within so many nanoseconds."""
+    together: list[_Item] = []
+    for item in sorted(items, key=at_ns):
+        if together and at_ns(item) - at_ns(together[-1]) > within_ns:
+            yield together
+            together = []
+        together.append(item)
+    if together:
+        yield together
 
 
 def end_ns(connection: Record) -> int:

@@ -18,10 +18,10 @@ _LEAST_SHARE = 0.05
 BESIDE_CONFIDENCE = 0.6
 """Of a kind that is not the connection's verdict, at most."""
 _NO_CAUSE = ("idle",)
-_ONLY_AS_VERDICT = ("setup", "slow_start")
-"""Every connection has an opening: nobody waits for that."""
-_ONLY_BY_NAME = ("client_wait", "application")
+RESTS = ("client_wait", "application")
 """A control connection rests: only where the verdict has it first or second did anybody wait for it."""
+_ONLY_AS_VERDICT = ("setup", "slow_start", *RESTS)
+"""Every connection has an opening, too: nobody waits for that."""
 
 
 class _Cause(NamedTuple):
@@ -55,8 +55,8 @@ def costs_of(connection: Record) -> Iterator[tuple[str, str, float]]:
     for kind, saves_s in saved.items():
         is_late = kind == "setup" and connection["handshake"].get("syn_retransmissions")
         is_verdict = verdict.get("factor") == kind or is_late
-        is_named = is_verdict or (kind in _ONLY_BY_NAME and verdict.get("runner_up") == kind)
-        if kind in _NO_CAUSE or (kind in (*_ONLY_AS_VERDICT, *_ONLY_BY_NAME) and not is_named):
+        is_second = kind in RESTS and verdict.get("runner_up") == kind
+        if kind in _NO_CAUSE or (kind in _ONLY_AS_VERDICT and not (is_verdict or is_second)):
             continue
         if saves_s >= least_s:
             yield kind, owners.get(kind) or (KINDS[kind].owner if kind in KINDS else "unknown"), saves_s

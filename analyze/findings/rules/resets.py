@@ -4,9 +4,8 @@ Rule: docs/findings.md, "Resets at one moment".
 """
 
 from collections.abc import Iterator
-from itertools import groupby
 
-from vmtrace.analyze.findings.facts import Facts, Record, end_ns, ids, of_connections, outcome_kind
+from vmtrace.analyze.findings.facts import Facts, Record, end_ns, ids, moments, of_connections, outcome_kind
 from vmtrace.analyze.findings.finding import Finding
 from vmtrace.analyze.findings.vocabulary import KINDS
 from vmtrace.analyze.words.units import instant, plural
@@ -20,20 +19,9 @@ def find(facts: Facts) -> Iterator[Finding]:
     """One finding for each moment and kind of reset."""
     for kind, owner in _KINDS.items():
         reset = [one for one in facts.connections if outcome_kind(one) == kind and facts.is_open(kind, one)]
-        for _, group in groupby(_by_moment(sorted(reset, key=end_ns)), key=lambda pair: pair[0]):
-            together = [one for _, one in group]
+        for together in moments(reset, end_ns, _MOMENT_NS):
             if len(together) >= _FEWEST:
                 yield _finding(kind, owner, together)
-
-
-def _by_moment(ordered: list[Record]) -> Iterator[tuple[int, Record]]:
-    moment, last_ns = 0, None
-    for one in ordered:
-        at_ns = end_ns(one)
-        if last_ns is not None and at_ns - last_ns > _MOMENT_NS:
-            moment += 1
-        last_ns = at_ns
-        yield moment, one
 
 
 def _finding(kind: str, owner: str, together: list[Record]) -> Finding:

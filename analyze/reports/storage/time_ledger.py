@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from vmtrace.analyze.findings.spans import Covered
 from vmtrace.analyze.reports.storage.connections import Ends
 from vmtrace.analyze.reports.storage.measured import Connection, Lookup, MeasuredRun, MeasuredTransaction
 from vmtrace.analyze.reports.storage.records import Exchange
@@ -125,12 +126,12 @@ def _times(exchange: Exchange, lookups: "_Lookups", by_ends: dict[Ends, list[Con
     taken: list[tuple[int, int]] = []
     setup_ns: dict[str, int] = {}
     for name, found in (("name_lookup", asked), ("tcp_handshake", tcp), ("tls_handshake", tls)):
-        before = _covered(taken)
+        before = Covered(taken).length
         clipped = [(max(low, start_ns), min(high, first_ns)) for low, high in found]
         taken += [(low, high) for low, high in clipped if high > low]
-        setup_ns[name] = _covered(taken) - before
+        setup_ns[name] = Covered(taken).length - before
     ready_ns = max((high for _, high in taken), default=start_ns)
-    return _Times(setup_ns, (ready_ns - start_ns) - _covered(taken), first_ns - ready_ns, end_ns - first_ns)
+    return _Times(setup_ns, (ready_ns - start_ns) - Covered(taken).length, first_ns - ready_ns, end_ns - first_ns)
 
 
 def _told(times: _Times, numbers: tuple[int, int | None], *, download: bool) -> ObjectTimes:
@@ -156,16 +157,6 @@ class _Lookups:
         """When each was asked and answered."""
         first, last = bisect_left(self._asked_ns, start_ns), bisect_right(self._asked_ns, end_ns)
         return [span for span in self._spans[first:last] if span[1] <= end_ns]
-
-
-def _covered(spans: Sequence[tuple[int, int]]) -> int:
-    """The length of spans together, what overlaps once."""
-    length, reached = 0, None
-    for low, high in sorted(spans):
-        begin = low if reached is None else max(low, reached)
-        length += max(high - begin, 0)
-        reached = high if reached is None else max(reached, high)
-    return length
 
 
 def _ns(seconds: float | None) -> int:
