@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex
 
 from vmtrace.analyze import _engine
 from vmtrace.analyze._engine import Columns, TraceError
+from vmtrace.analyze.read.capture_files import captures_of
 from vmtrace.analyze.read.grouping import Grouping, group
 from vmtrace.analyze.read.sources import Opened, Progress, Source, Spool, opened
 from vmtrace.analyze.read.stores.remote import RemoteObject
@@ -67,6 +68,9 @@ MOST_THREADS = 1024
 
 _ALL_OF_A_DATAGRAM = 1 << 16
 
+_RECORDS = 10_000
+"""JSON records that are read at a time."""
+
 MOST_OVERSIZE_ABS_MS = 1e9
 """Eleven days."""
 
@@ -94,7 +98,7 @@ def read(
     source or no option. Ctrl-C stops the reading; what was measured until then is kept (`interrupted`).
     """
     _check_kinds(options)
-    captures = _named(sources)
+    captures = captures_of(sources)
     if not 0 <= options.threads <= MOST_THREADS:
         raise ValueError(f"threads: from 0 to {MOST_THREADS:,}, not {options.threads:,}")
     if len(captures) > MOST_INPUTS:
@@ -116,34 +120,6 @@ def read(
         _secrets(options.key_log)
     spool = Spool(progress)
     return Trace([opened(source, spool, keep=options.keep_input) for source in captures], options, progress, spool)
-
-
-def _named(sources: Sequence[Any]) -> list[Source]:
-    """The captures that lists, folders and patterns stand for; anything else is a source as it is."""
-    found: list[Source] = []
-    for source in sources:
-        if isinstance(source, (list, tuple)):
-            found += _named(source)
-        elif _stands_for_several(source):
-            from vmtrace.analyze.read import capture_files
-
-            there = capture_files.find([str(source)])
-            if not there.paths:
-                raise FileNotFoundError(errno.ENOENT, "; ".join(there.problems) or "no captures", str(source))
-            found += there.paths
-        else:
-            found.append(source)
-    return found
-
-
-def _stands_for_several(source: object) -> bool:
-    """True of a folder, and of a pattern that is no file's name."""
-    if not isinstance(source, (str, Path)) or "://" in str(source):
-        return False
-    try:
-        return Path(source).is_dir() or (any(one in str(source) for one in "*?[") and not Path(source).exists())
-    except (OSError, ValueError):  # no name of a file: whoever opens it says so
-        return False
 
 
 def _compiler(expression: str | None) -> Callable[[int, int], bytes] | None:
@@ -221,8 +197,11 @@ class Trace:
         from vmtrace.analyze.tables import summary
 
         self.load(summary.COLUMNS)
-        records = self.records(self.values("id"))
-        return summary.summary(self.values, {one["id"]: (one["verdict"] or {}).get("saves_s") for one in records})
+        ids = self.values("id")
+        # The records of all connections at once would take many times as much memory as the table.
+        some = (self.records(ids[first : first + _RECORDS]) for first in range(0, len(ids), _RECORDS))
+        saves_s = {one["id"]: (one["verdict"] or {}).get("saves_s") for records in some for one in records}
+        return summary.summary(self.values, saves_s)
 
     def connection_tables(self, rows: int) -> Iterator["pyarrow.Table"]:
         """The same in pieces of so many rows, one of no rows if there are no connections: of a million connections all

@@ -1,10 +1,11 @@
 """Which files to read: names, glob patterns and folders (where captures are known by their first bytes)."""
 
+import errno
 import os
 import stat
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from vmtrace.analyze.read.stores.place import is_url
 
@@ -55,6 +56,35 @@ def find(names: Iterable[str], endpoint_url: str | None = None) -> Found:
     for path in paths:
         once.setdefault(_identity(path), path)
     return Found(tuple(once.values()), tuple(problems))
+
+
+def captures_of(sources: Iterable[Any]) -> list[Any]:
+    """The captures that lists, folders and patterns stand for; anything else is a source as it is.
+
+    Raises `FileNotFoundError` for a folder or a pattern without any.
+    """
+    found = list[Any]()
+    for source in sources:
+        if isinstance(source, (list, tuple)):
+            found += captures_of(source)
+        elif _stands_for_several(source):
+            there = find([str(source)])
+            if not there.paths:
+                raise FileNotFoundError(errno.ENOENT, "; ".join(there.problems) or "no captures", str(source))
+            found += there.paths
+        else:
+            found.append(source)
+    return found
+
+
+def _stands_for_several(source: object) -> bool:
+    """True of a folder, and of a pattern that is no file's name."""
+    if not isinstance(source, (str, Path)) or "://" in str(source):
+        return False
+    try:
+        return Path(source).is_dir() or (any(one in str(source) for one in "*?[") and not Path(source).exists())
+    except (OSError, ValueError):  # no name of a file: whoever opens it says so
+        return False
 
 
 def _objects(url: str, endpoint_url: str | None) -> tuple[Sequence[str], list[str]]:
