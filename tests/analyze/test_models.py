@@ -3,6 +3,7 @@
 import asyncio
 import json
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import dpkt
 import pytest
 from mcp import Client
 
-from vmtrace.analyze.reports.models.budget import LEAST_TOKENS, citations, fitted, tokens
+from vmtrace.analyze.reports.models.budget import LEAST_TOKENS, fitted, tokens
 from vmtrace.analyze.reports.models.folders import Folders, NotAllowedError
 from vmtrace.analyze.reports.models.questions import Questions
 from vmtrace.analyze.reports.models.server import server
@@ -31,6 +32,21 @@ def asked(folder: Path, *calls: Call, budget: int = 4000) -> list[Any]:
             return [await client.call_tool(name, words) for name, words in calls]
 
     return asyncio.run(talk())
+
+
+def citations(answer: Any) -> Iterator[int]:
+    """Every frame that an answer names."""
+    if isinstance(answer, dict):
+        for key, value in answer.items():
+            if key == "frame" or key.endswith("_frame"):
+                yield from (value,) if isinstance(value, int) else ()
+            elif key == "frames" and isinstance(value, list):
+                yield from (one for one in value if isinstance(one, int))
+            else:
+                yield from citations(value)
+    elif isinstance(answer, list):
+        for one in answer:
+            yield from citations(one)
 
 
 def record(reply: Any) -> Any:

@@ -6,6 +6,7 @@ Exit status: 0 the other side closed it; 1 it could not start; 2 wrong usage.
 import argparse
 from pathlib import Path
 
+from vmtrace.analyze.reports.models.budget import DEFAULT_TOKENS, LEAST_TOKENS
 from vmtrace.commands.options import new_parser
 from vmtrace.errors import CommandError, Exit, UsageError
 from vmtrace.missing import require
@@ -25,14 +26,19 @@ def build_parser() -> argparse.ArgumentParser:
     parser = new_parser("mcp", "FOLDER ...", _DESCRIPTION, _EXAMPLES)
     add = parser.add_argument
     add("folders", metavar="FOLDER", nargs="+", type=Path, help="captures in and below it may be asked about")
-    add("--tokens", metavar="N", type=int, default=4000, help="the most tokens of an answer (default: 4000)")
+    add(
+        "--tokens",
+        metavar="N",
+        type=int,
+        default=DEFAULT_TOKENS,
+        help=f"the most tokens of an answer (default: {DEFAULT_TOKENS})",
+    )
     return parser
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Serve until the other side closes; returns the exit status."""
     require("mcp", "matplotlib")
-    from vmtrace.analyze.reports.models.budget import LEAST_TOKENS
     from vmtrace.analyze.reports.models.folders import Folders
     from vmtrace.analyze.reports.models.questions import Questions
     from vmtrace.analyze.reports.models.server import server

@@ -2,8 +2,10 @@
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
+
+from vmtrace.analyze.words.units import printable
 
 Record = dict[str, Any]
 
@@ -41,7 +43,7 @@ def fitted(answer: Record, budget: int) -> str:
 def cleaned(value: Any) -> Any:
     """Without control characters and what turns the direction of writing; long texts end early."""
     if isinstance(value, str):
-        text = "".join(one if one.isprintable() else "\N{REPLACEMENT CHARACTER}" for one in value)
+        text = printable(value)
         return text if len(text) <= _MOST_CHARACTERS else text[:_MOST_CHARACTERS] + "..."
     if isinstance(value, Mapping):
         return {cleaned(str(key)): cleaned(one) for key, one in value.items()}
@@ -79,18 +81,3 @@ def _drop_largest(answer: Record) -> str:
             continue
         del holder[key]
         return path
-
-
-def citations(answer: Any) -> Iterator[int]:
-    """Every frame that an answer names."""
-    if isinstance(answer, Mapping):
-        for key, value in answer.items():
-            if key == "frame" or key.endswith("_frame"):
-                yield from (value,) if isinstance(value, int) else ()
-            elif key == "frames" and isinstance(value, list):
-                yield from (one for one in value if isinstance(one, int))
-            else:
-                yield from citations(value)
-    elif isinstance(answer, list):
-        for one in answer:
-            yield from citations(one)

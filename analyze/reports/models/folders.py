@@ -1,12 +1,11 @@
 """The captures below the folders that somebody named: what a language model may open."""
 
-import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from vmtrace.analyze.read.capture_files import find
+
 MOST_LISTED = 1000
-_ENDINGS = (".pcap", ".pcapng", ".cap", ".erf")
-_COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".lz4")
 
 
 class NotAllowedError(ValueError):
@@ -36,14 +35,8 @@ class Folders:
         return str(file.relative_to(root))
 
     def captures(self) -> Iterator[Path]:
-        """Files that are named like captures, in the order of their names."""
+        """What `vmtrace analyze` would read of them, in the order of the names."""
         for root in self._roots:
-            for place, folders, names in os.walk(root):
-                folders.sort()
-                for name in sorted(names):
-                    plain = Path(name.lower())
-                    if plain.suffix in _COMPRESSED:
-                        plain = plain.with_suffix("")
-                    file = Path(place, name)
-                    if plain.suffix in _ENDINGS and file.resolve().is_relative_to(root):
-                        yield file
+            for path in map(Path, find([str(root)]).paths):
+                if path.resolve().is_relative_to(root):
+                    yield path

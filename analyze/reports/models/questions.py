@@ -6,10 +6,11 @@ Frames are numbered as in Wireshark, and evidence has display filters: an answer
 from collections import OrderedDict
 from collections.abc import Sequence
 from io import BytesIO
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from vmtrace.analyze.reports.models.folders import MOST_LISTED, Folders, NotAllowedError
+from vmtrace.analyze.reports.models.folders import MOST_LISTED, Folders
 from vmtrace.analyze.trace import Trace, TraceError, read
 
 Record = dict[str, Any]
@@ -40,11 +41,8 @@ class Questions:
 
     def captures(self) -> Record:
         """The captures there are, with their sizes."""
-        found: list[Record] = []
-        for file in self._folders.captures():
-            if len(found) == MOST_LISTED:
-                break
-            found.append({"file": self._folders.shown(file), "bytes": file.stat().st_size})
+        some = islice(self._folders.captures(), MOST_LISTED)
+        found = [{"file": self._folders.shown(file), "bytes": file.stat().st_size} for file in some]
         return {"captures": found, "captures_count": len(found)}
 
     def summarize(self, file: str) -> Record:
@@ -176,6 +174,3 @@ def _plain(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     return str(error).splitlines()[0] if str(error) else type(error).__name__
-
-
-__all__ = ["NotAllowedError", "QuestionError", "Questions"]

@@ -7,7 +7,8 @@ from mcp.server.mcpserver import Image, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 
 from vmtrace.analyze.reports.models.budget import DEFAULT_TOKENS, fitted
-from vmtrace.analyze.reports.models.questions import NotAllowedError, QuestionError, Questions
+from vmtrace.analyze.reports.models.folders import NotAllowedError
+from vmtrace.analyze.reports.models.questions import QuestionError, Questions
 from vmtrace.analyze.trace import version
 
 Answer = TypeVar("Answer")
