@@ -377,7 +377,7 @@ def names_of_addresses(count: int) -> bytes:
     return _section() + interface + _block(4, b"".join(records) + bytes(4)) + _enhanced(0, 0)
 
 
-# What each family is made by; `of` many is what is doubled.
+# What makes each family, by what is doubled.
 OF_RECORDS: dict[str, Callable[[int], Iterator[bytes | Timed]]] = {
     function.__name__: function
     for function in (

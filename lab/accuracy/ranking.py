@@ -90,18 +90,7 @@ def plans(seed: int, each: int) -> Iterator[Planned]:
 
 def _plan(dice: random.Random, names: tuple[str, str], name: str, together: bool) -> Planned:
     order = names if dice.random() < 0.5 else (names[1], names[0])
-    # The timer of a SYN is given; costs of the others follow from it or are drawn.
-    times = dice.uniform(_LEAST_TIMES, _MOST_TIMES)
-    if "syn" in order:
-        costs = (_FIRST_SYN_S * times, _FIRST_SYN_S) if order[1] == "syn" else (_FIRST_SYN_S, _FIRST_SYN_S / times)
-    else:
-        longer_s = dice.uniform(1.2, 2.5)
-        costs = (longer_s, longer_s / times)
-    if order[1] == "outage":
-        # Ended by a timer that doubles, it may cost twice as much as it lasts.
-        costs = (costs[0], costs[1] / 2)
-    if order[0] == "syn":
-        costs = (costs[0], max(costs[1], _LEAST_S))
+    costs_s = _costs_s(dice, order)
     base = Scenario(
         name,
         "two planted faults",
@@ -112,8 +101,7 @@ def _plan(dice: random.Random, names: tuple[str, str], name: str, together: bool
         seed=dice.randrange(10**6),
     )
     base = replace(base, reverse=Impairments(delay_s=base.forward.delay_s))
-    planted = [(one, cost_s) for one, cost_s in zip(order, costs, strict=True)]
-    faults = tuple(_fault(one, cost_s) for one, cost_s in planted)
+    planted = list(zip(order, costs_s, strict=True))
     if together:
         scenario = base
         # An exchange is opened by the other host: whose SYN is lost has to be known first.
@@ -125,7 +113,21 @@ def _plan(dice: random.Random, names: tuple[str, str], name: str, together: bool
             replace(_with(base, one, cost_s), name=f"{name}-{place}", seed=base.seed + place)
             for place, (one, cost_s) in enumerate(planted)
         )
-    return Planned(name, scenarios, (faults[0], faults[1]))
+    return Planned(name, scenarios, (_fault(order[0], costs_s[0]), _fault(order[1], costs_s[1])))
+
+
+def _costs_s(dice: random.Random, order: tuple[str, str]) -> tuple[float, float]:
+    """Of two faults, the costlier first. The timer of a SYN is given: the other one's cost follows from it."""
+    times = dice.uniform(_LEAST_TIMES, _MOST_TIMES)
+    if order[0] == "syn":
+        longer_s = _FIRST_SYN_S
+    elif order[1] == "syn":
+        longer_s = _FIRST_SYN_S * times
+    else:
+        longer_s = dice.uniform(1.2, 2.5)
+    # An outage is ended by a timer that doubles: it may cost twice as much as it lasts.
+    shorter_s = longer_s / times / (2 if order[1] == "outage" else 1)
+    return longer_s, max(shorter_s, _LEAST_S) if order[0] == "syn" else shorter_s
 
 
 def _fault(name: str, cost_s: float) -> Fault:
