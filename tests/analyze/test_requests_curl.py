@@ -41,12 +41,14 @@ TOO_BUSY_S = 0.15
 PAGES = ["/f500", "/wait/0.3/200", "/f10000", "/f1", "/wait/0.1/50000", "/wait/0/1"]
 DOWNLOADS = ["/f1000000"] * 3
 
-Connections = dict[int, dict[str, Any]]
+Ports = tuple[int, int]
+"""The client's and the server's: a kernel gives one port of its own to connections to two servers."""
+Connections = dict[Ports, dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """Connections by the client's port, for each end and snap length, and what curl measured by case."""
+    """Connections by their ports, for each end and snap length, and what curl measured by case."""
 
     connections: dict[tuple[str, int], Connections]
     asked: dict[str, list[Asked]]
@@ -91,12 +93,16 @@ def cut_to(capture: Path, snap_length: int) -> Connections:
         cut, _ = CutFrames(snap_length).apply(parse_capture(capture.read_bytes()), Random(0))
         path = capture.with_suffix(f".{snap_length}.pcap")
         path.write_bytes(pcap_bytes(cut))
-    return {int(one["client"].rpartition(":")[2]): one for one in read(path).json()["connections"]}
+    return {(port_of(one["client"]), port_of(one["server"])): one for one in read(path).json()["connections"]}
+
+
+def port_of(endpoint: str) -> int:
+    return int(endpoint.rpartition(":")[2])
 
 
 def record_of(seen: Seen, case: str, end: str, snap_length: int) -> dict[str, Any]:
     (port,) = {one.port for one in seen.asked[case]}
-    return seen.connections[end, snap_length][port]
+    return seen.connections[end, snap_length][port, curl_nginx.PORTS[case.split(maxsplit=1)[0]]]
 
 
 def assert_is(one: dict[str, Any], truth: Asked, end: str, case: str) -> None:
