@@ -1,10 +1,12 @@
-"""The README's commands work as they are written: each block runs in a folder that looks like the clone."""
+"""Commands of the README and of the first hour work as they are written, in a folder that looks like the clone."""
 
+import itertools
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -14,11 +16,14 @@ pytestmark = pytest.mark.alone
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
-MOST_LINES = 200
+# What the README leaves to them.
+PAGES = {"README": README} | {
+    name: (ROOT / f"docs/{name}.md").read_text() for name in ("install", "first-hour", "analyze")
+}
+MOST_LINES = 80
 TIMEOUT_S = 600
 # A block by what it holds, and why it is not run here.
 NOT_RUN = {
-    "make install\n": "set-up: the environment of these tests was made by it",
     "git clone": "set-up, the demo and this very suite",
     "pip install vmtrace-*.whl": "run from a wheel in tests/house/test_wheel.py",
     "vmtrace receive": "needs two machines; tests/sender runs both programs",
@@ -30,7 +35,9 @@ SET_UP = ("make install",)
 
 
 def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+    """Those of all pages, a block that two of them have once."""
+    found = (re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL) for text in PAGES.values())
+    return list(dict.fromkeys(itertools.chain.from_iterable(found)))
 
 
 def reason_not_to_run(block: str) -> str | None:
@@ -66,6 +73,12 @@ def clone(tmp_path: Path) -> Path:
 
 def test_it_is_short() -> None:
     assert len(README.splitlines()) <= MOST_LINES
+
+
+def test_every_extra_is_named_where_installing_is_described() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    users = set(extras) - {"dev", "test", "stand-ins", "bench"}
+    assert {name for name in users if f"`{name}`" not in PAGES["install"]} == set()
 
 
 def test_the_first_screen_has_the_commands_their_table_and_a_picture() -> None:
