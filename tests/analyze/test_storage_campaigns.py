@@ -13,7 +13,7 @@ from scapy.utils import rdpcap, wrpcap
 from tests.analyze import storage_made
 from tests.analyze.campaign_made import START_NS, campaign_of, folder_of, request
 from vmtrace.analyze.reports.storage.campaign import between, has_anything
-from vmtrace.analyze.reports.storage.change_points import change_points, pettitt
+from vmtrace.analyze.reports.storage.change_points import change_points
 from vmtrace.analyze.reports.storage.knee import knee
 from vmtrace.analyze.reports.storage.packet_facts import connections_of, facts_of, facts_path, read_facts
 from vmtrace.analyze.reports.storage.requests import made, read_requests
@@ -43,13 +43,6 @@ def test_chance_and_small_changes_are_no_steps() -> None:
 def test_steps_of_sizes_and_directions_are_told_apart() -> None:
     both = series((40, 8e6), (40, 4e6)) + [{**one, "direction": "upload"} for one in series((80, 8e6))]
     assert [one.direction for one in change_points(made(both), None)] == ["download"]
-
-
-@given(st.lists(st.floats(0, 1e9), min_size=2, max_size=60))
-def test_pettitt_gives_a_place_within_and_a_probability(values: list[float]) -> None:
-    place, p = pettitt(np.array(values))
-    assert 1 <= place < len(values)
-    assert 0 <= p <= 1
 
 
 def test_the_knee_lies_where_the_ramp_ends() -> None:

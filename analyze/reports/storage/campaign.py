@@ -10,6 +10,7 @@ from typing import Any
 
 from vmtrace.analyze.reports.storage.availability import AvailabilityRow, RetryRow, availability_rows, retry_rows
 from vmtrace.analyze.reports.storage.change_points import ChangePoint, change_points
+from vmtrace.analyze.reports.storage.hours import HourTest, hour_tests
 from vmtrace.analyze.reports.storage.locations import LocationRow, location_rows
 from vmtrace.analyze.reports.storage.packet_facts import (
     ConnectionFacts,
@@ -23,14 +24,12 @@ from vmtrace.analyze.reports.storage.packet_facts import (
 )
 from vmtrace.analyze.reports.storage.probes import (
     AddressRow,
-    HourTest,
     Lateness,
     PeriodRow,
     SizeRow,
     SuccessiveRow,
     address_rows,
     daily_rows,
-    hour_tests,
     hourly_rows,
     lateness,
     size_rows,
@@ -90,7 +89,7 @@ class Campaign:
 
     @cached_property
     def hour_tests(self) -> list[HourTest]:
-        """Welch's tests."""
+        """Of every pair of hours."""
         return hour_tests(self.requests) if self.requests is not None else []
 
     @cached_property

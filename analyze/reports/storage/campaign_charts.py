@@ -8,7 +8,8 @@ import numpy as np
 
 from vmtrace.analyze.charts.chart import Axis, Chart, Panel, Series, empty_note, time_unit
 from vmtrace.analyze.reports.storage.campaign import SURGE, Campaign
-from vmtrace.analyze.reports.storage.probes import DAY_NS, PeriodRow, successive
+from vmtrace.analyze.reports.storage.hours import DAY_NS
+from vmtrace.analyze.reports.storage.probes import PeriodRow, successive
 from vmtrace.analyze.reports.storage.requests import DIRECTIONS, Requests
 from vmtrace.analyze.reports.storage.surge_hosts import all_hosts
 from vmtrace.analyze.stats.estimates import Floats

@@ -58,7 +58,8 @@ def facts(campaign: Campaign) -> Iterator[str]:
         yield (
             f"{si(test.size_bytes, 'B')} {test.direction}s of the hour from {test.first_hour:02}:00 UTC differ from"
             f" those of {test.second_hour:02}:00: {si(test.first_mean_bps, 'bit/s')} against"
-            f" {si(test.second_mean_bps, 'bit/s')} (Welch's t-test, p = {test.p_adjusted:.2g} after correction)"
+            f" {si(test.second_mean_bps, 'bit/s')} (paired t-test over"
+            f" {test.days} days, p = {test.p_adjusted:.2g} after correction)"
         )
     for one in campaign.surge_knees:
         yield f"{one.direction}: {knee_text(one.knee, 'threads')}"
@@ -152,7 +153,10 @@ def _changes(campaigns: Sequence[Labelled]) -> Table:
         "run", "size", "direction", "after (UTC)", "before (UTC)", "from", "to", "ratio", "p",
         "changed in the packets", "explained by",
     )  # fmt: skip
-    hint = "Steps in medians of days, hours or requests: Pettitt's test, 10 % or more, Cliff's delta of 0.33 or more."
+    hint = (
+        "Steps in medians of days, hours or requests, beyond what a series of that dependence wanders: p below 0.01,"
+        " corrected for sizes and directions; 10 % or more, Cliff's delta of 0.33 or more."
+    )
     return of_texts("change-points", "Steps", head, _rows(campaigns, rows), 5, hint)
 
 
@@ -192,12 +196,15 @@ def _hour_tests(campaigns: Sequence[Labelled]) -> Table:
         for one in campaign.hour_tests[:_TESTS_SHOWN]:
             yield (
                 si(one.size_bytes, "B"), one.direction, f"{one.first_hour:02}:00", f"{one.second_hour:02}:00",
-                f"{one.first_n} / {one.second_n}", _rate(one.first_mean_bps), _rate(one.second_mean_bps),
+                f"{one.first_n} / {one.second_n}", str(one.days), _rate(one.first_mean_bps), _rate(one.second_mean_bps),
                 f"{one.t:.2f}", f"{one.p:.2g}", f"{one.p_adjusted:.2g}",
             )  # fmt: skip
 
-    head = ("run", "size", "direction", "hour", "other hour", "n", "mean", "other", "t", "p", "p, corrected")
-    hint = "Welch's two-tailed t-test of every pair of hours, the most unlikely ones; corrected for all of them (Holm)."
+    head = ("run", "size", "direction", "hour", "other hour", "n", "days", "mean", "other", "t", "p", "p, corrected")
+    hint = (
+        "Two-tailed t-test of every pair of hours by their means on the same days, from five days on, the most unlikely"
+        " ones; corrected for all of them (Holm)."
+    )
     return of_texts("hour-tests", "Hours compared", head, _rows(campaigns, rows), 5, hint)
 
 
@@ -209,7 +216,10 @@ def _successive(campaigns: Sequence[Labelled]) -> Table:
                 yield si(one.size_bytes, "B"), one.direction, count(one.n), number_text(one.r), p
 
     head = ("run", "size", "direction", "pairs", "r", "p")
-    hint = "Throughput of the first request of a probe against that of the second: Pearson's correlation."
+    hint = (
+        "Throughput of the first request of a probe against that of the second: Pearson's correlation; p allows for"
+        " pairs that are alike."
+    )
     return of_texts("successive", "Successive requests", head, _rows(campaigns, rows), 3, hint)
 
 
@@ -260,7 +270,10 @@ def _locations(campaigns: Sequence[Labelled]) -> Table:
         "run", "location", "size", "direction", "N", "mean", "top 1 %", "stdev", "min", "max",
         "due to the hour",
     )  # fmt: skip
-    hint = "Top 1 %: the 99th percentile. Due to the hour: share of the variation of ranks (Kruskal-Wallis)."
+    hint = (
+        "Top 1 %: the 99th percentile. Due to the hour: share of the variation of ranks (Kruskal-Wallis), p by turning"
+        " each day's hours; from five days on."
+    )
     return of_texts("locations", "By location", head, _rows(campaigns, rows), 4, hint)
 
 

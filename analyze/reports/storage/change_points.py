@@ -1,34 +1,34 @@
 """Steps in a series of throughput, found and dated, with what changed in the packets at the same time.
 
-A step is found in medians of days (runs of ten days or more), of hours (ten hours or more), or in single requests:
-Pettitt's test, applied again to both sides of each step (binary segmentation). A step counts if its p is below 0.01 and
-the medians before and after differ by 10 % with Cliff's delta of 0.33 or more. It is dated between two requests by
-least squares of logarithms, within the neighbouring bins. Sources: A. N. Pettitt, Applied Statistics 28 (1979);
-J. Romano and others (2006) for the size of the effect.
+A step is looked for in medians of days (runs of 20 days or more), of hours (40 hours or more), or of a few requests,
+and again on both sides of each (binary segmentation). Requests near in time are alike: `level_shift.py` allows for it.
+A step counts if its p is below 0.01, corrected for the sizes and directions, and the medians before and after differ by
+10 % with Cliff's delta of 0.33 or more. It is dated between two requests by least squares of logarithms, within the
+neighbouring bins. Source: J. Romano and others (2006) for the size of the effect.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from scipy.stats import mannwhitneyu, rankdata
+from scipy.stats import mannwhitneyu
 
 from vmtrace.analyze.reports.storage.packet_facts import PacketFacts
 from vmtrace.analyze.reports.storage.requests import Ints, Requests
 from vmtrace.analyze.stats.estimates import Floats
+from vmtrace.analyze.stats.level_shift import FEWEST_EACH_SIDE, MOST_VALUES, level_shifts
 
 LARGEST_P = 0.01
 SMALLEST_CHANGE = 0.10
 SMALLEST_DELTA = 0.33
-FEWEST_EACH_SIDE = 5
 UNSCALED_WINDOW_BYTES = 65_535
 _HOUR_NS = 3600 * 10**9
-_BINS = (("day", 24 * _HOUR_NS), ("hour", _HOUR_NS))
-_FEWEST_BINS = 10
+_BINS = (("day", 24 * _HOUR_NS, 20), ("hour", _HOUR_NS, 40))
+"""With how many there are to be at the least."""
+_MOST_OF_REQUESTS = 40
 _MOST_STEPS = 20
 _SMALLEST_RTT_CHANGE_S = 0.0002
 _REQUESTS_AROUND = 12
@@ -73,24 +73,15 @@ class ChangePoint:
 def change_points(requests: Requests, facts: PacketFacts | None) -> list[ChangePoint]:
     """All steps, by time."""
     found: list[ChangePoint] = []
-    for size, direction, there in requests.kinds():
-        places = np.flatnonzero(there & np.isfinite(requests.bps))
+    kinds = list(requests.kinds())
+    for size, direction, there in kinds:
+        places = np.flatnonzero(there & (requests.bps > 0))
         places = places[np.argsort(requests.start_ns[places], kind="stable")]
-        for split, low, high, unit, p in _splits(requests.start_ns[places], requests.bps[places]):
+        for split, low, high, unit, p in _splits(requests.start_ns[places], requests.bps[places], len(kinds)):
             point = _point(requests, facts, (size, direction), (places[low:split], places[split:high]), unit, p)
             if point is not None:
                 found.append(point)
     return sorted(found, key=lambda one: one.first_after_ns)
-
-
-def pettitt(values: Floats) -> tuple[int, float]:
-    """Where a series most likely steps (the place of the first value after it), and how unlikely that is by chance."""
-    n = len(values)
-    ranks = rankdata(values)
-    cusum = 2 * np.cumsum(ranks)[:-1] - np.arange(1, n) * (n + 1)
-    place = int(np.argmax(np.abs(cusum)))
-    largest = float(abs(cusum[place]))
-    return place + 1, min(1.0, 2 * math.exp(-6 * largest**2 / (n**3 + n**2)))
 
 
 def cliffs_delta(first: Floats, second: Floats) -> float:
@@ -99,12 +90,13 @@ def cliffs_delta(first: Floats, second: Floats) -> float:
     return 2 * u / (len(first) * len(second)) - 1
 
 
-def _splits(times_ns: Ints, values: Floats) -> Iterator[tuple[int, int, int, str, float]]:
+def _splits(times_ns: Ints, values: Floats, tests: int) -> Iterator[tuple[int, int, int, str, float]]:
     """Steps as (first place after, begin and end of the stretch around, unit, p)."""
     unit, bins = _binned(times_ns)
     edges = [0, *(np.flatnonzero(np.diff(bins)) + 1).tolist(), len(values)]
-    medians = np.array([np.median(values[low:high]) for low, high in pairwise(edges) if high > low])
-    found = sorted(_segmented(medians, 0, len(medians)))[:_MOST_STEPS]
+    medians = np.array([np.median(values[low:high]) for low, high in pairwise(edges)])
+    slow = unit == "day"
+    found = sorted(_segmented(medians, tests, slow=slow))[:_MOST_STEPS]
     dated = [_dated(values, edges, place) for place, _ in found]
     bounds = [0, *dated, len(values)]
     for number, (_, p) in enumerate(found):
@@ -113,26 +105,33 @@ def _splits(times_ns: Ints, values: Floats) -> Iterator[tuple[int, int, int, str
 
 
 def _binned(times_ns: Ints) -> tuple[str, Ints]:
-    for unit, length_ns in _BINS:
-        bins = times_ns // length_ns
-        if len(np.unique(bins)) >= _FEWEST_BINS:
-            return unit, bins
-    return "request", np.arange(len(times_ns), dtype=np.int64)
+    """The number of the bin of each request: a day, an hour, or of neighbours where there are many."""
+    for unit, length_ns, fewest in _BINS:
+        _, bins = np.unique(times_ns // length_ns, return_inverse=True)
+        if len(bins) and bins[-1] + 1 >= fewest:
+            return unit, _merged(bins.astype(np.int64), MOST_VALUES)
+    return "request", _merged(np.arange(len(times_ns), dtype=np.int64), _MOST_OF_REQUESTS)
 
 
-def _segmented(values: Floats, low: int, high: int) -> Iterator[tuple[int, float]]:
-    waiting = [(low, high)]
+def _merged(bins: Ints, most: int) -> Ints:
+    count = int(bins[-1]) + 1 if len(bins) else 0
+    return bins * most // count if count > most else bins
+
+
+def _segmented(values: Floats, tests: int, *, slow: bool) -> Iterator[tuple[int, float]]:
+    """Places and p values, corrected for so many tests; only of days a change may be slow."""
+    waiting = [(0, len(values))]
     while waiting:
         low, high = waiting.pop()
-        if high - low < 2 * FEWEST_EACH_SIDE:
+        found = level_shifts(np.log(values[low:high]))
+        if found is None or (p := min(1.0, found.p * tests)) >= LARGEST_P:
             continue
-        place, p = pettitt(values[low:high])
-        place += low
-        if p >= LARGEST_P or min(place - low, high - place) < FEWEST_EACH_SIDE:
-            continue
-        if _is_step(values[low:place], values[place:high]):
-            yield place, p
-            waiting += [(low, place), (place, high)]
+        kept = [low + one for one, sudden in zip(found.places, found.sudden, strict=True) if sudden or slow]
+        edges = [low, *kept, high]
+        steps = [b for a, b, c in zip(edges, edges[1:], edges[2:], strict=False) if _is_step(values[a:b], values[b:c])]
+        yield from ((place, p) for place in steps)
+        if steps:
+            waiting += pairwise([low, *steps, high])
 
 
 def _is_step(before: Floats, after: Floats) -> bool:
@@ -142,10 +141,7 @@ def _is_step(before: Floats, after: Floats) -> bool:
 
 
 def _dated(values: Floats, edges: list[int], place: int) -> int:
-    """The first request after a step that was found at the begin of a bin: within the bins around, by least squares.
-
-    The turn of the ranks' CUSUM would be off where one side is longer: its low ranks lie below the mean of all.
-    """
+    """The first request after a step that was found at the begin of a bin: within the bins around, by least squares."""
     around = 2 if edges[place + 1] - edges[place] > 1 else _REQUESTS_AROUND
     low, high = edges[max(0, place - around)], edges[min(len(edges) - 1, place + around)]
     return low + _best_split(np.log(values[low:high])) if high - low >= 4 else edges[place]

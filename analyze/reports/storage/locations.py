@@ -9,13 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import kruskal
 
-from vmtrace.analyze.reports.storage.requests import Ints, Requests
-from vmtrace.analyze.stats.estimates import Floats
-
-HOUR_NS = 3600 * 10**9
-_FEWEST_IN_HOUR = 3
+from vmtrace.analyze.reports.storage.hours import hour_effect
+from vmtrace.analyze.reports.storage.requests import Requests
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +28,7 @@ class LocationRow:
     min_bps: float
     max_bps: float
     hour_p: float | None
-    """Kruskal-Wallis test of throughput over the hours of the day (UTC); None where there are too few requests."""
+    """Kruskal-Wallis test of throughput over the hours of the day (UTC), by turning days; None below five days."""
     hour_share: float | None
     """Of the variation of ranks, what the hour explains (epsilon squared)."""
 
@@ -45,7 +41,7 @@ def location_rows(requests: Requests, location: str) -> list[LocationRow]:
         rates = requests.bps[known]
         if not len(rates):
             continue
-        p, share = _hour_effect(rates, requests.start_ns[known] // HOUR_NS % 24)
+        p, share = hour_effect(rates, requests.start_ns[known])
         rows.append(
             LocationRow(
                 location,
@@ -62,13 +58,3 @@ def location_rows(requests: Requests, location: str) -> list[LocationRow]:
             )
         )
     return rows
-
-
-def _hour_effect(rates: Floats, hours: Ints) -> tuple[float | None, float | None]:
-    groups = [rates[hours == hour] for hour in np.unique(hours)]
-    groups = [group for group in groups if len(group) >= _FEWEST_IN_HOUR]
-    n = sum(map(len, groups))
-    if len(groups) < 2 or np.ptp(np.concatenate(groups)) == 0:
-        return None, None
-    test = kruskal(*groups)
-    return float(test.pvalue), float(test.statistic) / (n - 1)

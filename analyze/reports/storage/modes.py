@@ -47,7 +47,7 @@ def modes(values: Floats) -> Modes:
     if n < FEWEST or values.max() <= values.min():
         return Modes(None, None, n)
     chance = np.random.default_rng(_SEED)
-    if n > _MOST_VALUES:
+    if len(values) > _MOST_VALUES:
         values = chance.choice(values, _MOST_VALUES, replace=False)
     widths = [_critical_width(values, number) for number in range(1, MOST_MODES + 2)]
     tests = [

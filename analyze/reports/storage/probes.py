@@ -6,22 +6,21 @@ is all that a service does. Hours and days are those of UTC. Percentiles need tw
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import pearsonr, ttest_ind_from_stats
+from scipy.special import stdtr
+from scipy.stats import pearsonr
 
+from vmtrace.analyze.reports.storage.hours import DAY_NS, HOUR_NS
 from vmtrace.analyze.reports.storage.modes import modes
 from vmtrace.analyze.reports.storage.requests import Ints, Requests
-from vmtrace.analyze.stats.estimates import Floats, holm
+from vmtrace.analyze.stats.association import effective_number
+from vmtrace.analyze.stats.estimates import Floats
 
-DAY_NS, HOUR_NS = 86_400 * 10**9, 3600 * 10**9
 FEWEST_FOR_PERCENTILES = 20
-_FEWEST_FOR_TEST = 5
 _FEWEST_FOR_CORRELATION = 5
-_FEWEST_HOURS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,26 +64,11 @@ class PeriodRow:
 
 
 @dataclass(frozen=True, slots=True)
-class HourTest:
-    """Welch's two-tailed t-test of throughput between two hours of the day; p adjusted for all such tests (Holm)."""
-
-    size_bytes: int
-    direction: str
-    first_hour: int
-    second_hour: int
-    first_n: int
-    second_n: int
-    first_mean_bps: float
-    second_mean_bps: float
-    t: float
-    freedom: float
-    p: float
-    p_adjusted: float
-
-
-@dataclass(frozen=True, slots=True)
 class SuccessiveRow:
-    """The first request of a probe against its second one (Fig 7): Pearson's r of their throughput."""
+    """The first request of a probe against its second one (Fig 7): Pearson's r of their throughput.
+
+    Pairs near in time are alike: p is that of fewer, as for any two series (`association`).
+    """
 
     size_bytes: int
     direction: str
@@ -164,19 +148,6 @@ def hourly_rows(requests: Requests) -> list[PeriodRow]:
     ]
 
 
-def hour_tests(requests: Requests) -> list[HourTest]:
-    """Every pair of hours with five requests or more each, the most unlikely first."""
-    found: list[tuple[int, str, int, int, int, int, float, float, float, float, float]] = []
-    for size, direction, places, hours in _parts(requests, HOUR_NS):
-        groups = [(int(hour), requests.bps[some]) for hour, some in _groups(hours % 24, places)]
-        groups = [(hour, values) for hour, values in groups if len(values) >= _FEWEST_FOR_TEST]
-        if len(groups) >= _FEWEST_HOURS:
-            found += _welch(size, direction, groups)
-    adjusted = holm([one[-1] for one in found])
-    tests = [HourTest(*one, 1.0 if p is None else p) for one, p in zip(found, adjusted, strict=True)]
-    return sorted(tests, key=lambda one: one.p)
-
-
 def successive_rows(requests: Requests) -> list[SuccessiveRow]:
     """A row for each size and direction."""
     rows = []
@@ -184,10 +155,17 @@ def successive_rows(requests: Requests) -> list[SuccessiveRow]:
         first, second = successive(requests, np.flatnonzero(there))
         r = p = None
         if len(first) >= _FEWEST_FOR_CORRELATION and np.ptp(first) > 0 and np.ptp(second) > 0:
-            test = pearsonr(first, second)
-            r, p = float(test.statistic), float(test.pvalue)
+            r = float(pearsonr(first, second).statistic)
+            p = _p_of_correlation(r, effective_number(first, second))
         rows.append(SuccessiveRow(size, direction, len(first), r, p))
     return rows
+
+
+def _p_of_correlation(r: float, pairs: float) -> float | None:
+    """Two-tailed, of so many independent pairs; None where they are too few."""
+    if pairs <= 2 or abs(r) >= 1:
+        return None if pairs <= 2 else 0.0
+    return 2 * float(stdtr(pairs - 2, -abs(r) * np.sqrt((pairs - 2) / (1 - r * r))))
 
 
 def successive(requests: Requests, places: Ints) -> tuple[Floats, Floats]:
@@ -257,28 +235,3 @@ def _period(
     mean = float(rates.mean())
     tps = float((1 / requests.duration_s[places]).mean())
     return PeriodRow(size, direction, start_ns, hour, len(rates), mean, p5, p95, mean / 8, tps)
-
-
-def _welch(
-    size: int, direction: str, groups: list[tuple[int, Floats]]
-) -> Iterator[tuple[int, str, int, int, int, int, float, float, float, float, float]]:
-    hours = [hour for hour, _ in groups]
-    n = np.array([len(values) for _, values in groups], np.float64)
-    means = np.array([values.mean() for _, values in groups])
-    stdevs = np.array([values.std(ddof=1) for _, values in groups])
-    first, second = np.triu_indices(len(groups), 1)
-    errors = stdevs**2 / n
-    with np.errstate(divide="ignore", invalid="ignore"):
-        tests = ttest_ind_from_stats(
-            means[first], stdevs[first], n[first], means[second], stdevs[second], n[second], equal_var=False
-        )
-        freedom = (errors[first] + errors[second]) ** 2 / (
-            errors[first] ** 2 / (n[first] - 1) + errors[second] ** 2 / (n[second] - 1)
-        )
-    for place, (one, other) in enumerate(zip(first, second, strict=True)):
-        t, p = float(tests.statistic[place]), float(tests.pvalue[place])
-        if math.isfinite(t) and math.isfinite(p):
-            yield (
-                size, direction, hours[one], hours[other], int(n[one]), int(n[other]), float(means[one]),
-                float(means[other]), t, float(freedom[place]), p,
-            )  # fmt: skip

@@ -326,6 +326,8 @@ class ProbesHourTests(TypedDict):
     second_hour: int | None
     first_n: int | None
     second_n: int | None
+    days: NotRequired[int]
+    days_effective: NotRequired[float]
     t: float | None
     p_adjusted: float | None
     p: Share
