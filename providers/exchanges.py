@@ -23,6 +23,7 @@ from types import TracebackType
 from typing import Any, Protocol, Self
 from weakref import WeakKeyDictionary, WeakSet
 
+from vmtrace.capture.tcp_info_layout import SIZE, decode
 from vmtrace.providers.clock import REAL, Clock
 from vmtrace.providers.errors import ErrorKind, ServiceError
 
@@ -101,6 +102,8 @@ class ConnectionUse:
     requests: int
     opened: bool
     """Not used by any exchange before."""
+    rtt_s: float | None = None
+    """As the kernel had measured it when it was first asked: of the handshake, where the connection was new."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +165,7 @@ class HttpObserver:
         self._closing: Exception | None = None
         self._seen: set[tuple[str, str]] = set()
         self._ends_of: WeakKeyDictionary[Any, tuple[str, str]] = WeakKeyDictionary()
+        self._rtts_s: dict[tuple[str, str], float | None] = {}
         self._undo: list[Callable[[], None]] = []
         self.front_ends: dict[str, None] = {}
         """Addresses of all peers, in order of their first use."""
@@ -248,6 +252,8 @@ class HttpObserver:
                 connection.close()
             with self._lock:
                 self._seen.difference_update((use.local, use.peer) for use in uses)  # ports come again
+                for use in uses:
+                    self._rtts_s.pop((use.local, use.peer), None)
         return Exchange(
             start_ns=start_ns,
             end_ns=start_ns + took_ns,
@@ -307,7 +313,10 @@ class HttpObserver:
                 pair = attempt.local, attempt.peer
                 counts[pair] = counts.get(pair, 0) + 1
         with self._lock:
-            uses = tuple(ConnectionUse(*pair, count, pair not in self._seen) for pair, count in counts.items())
+            uses = tuple(
+                ConnectionUse(*pair, count, pair not in self._seen, self._rtts_s.get(pair))
+                for pair, count in counts.items()
+            )
             self._seen.update(counts)
             self.front_ends.update(dict.fromkeys(peer for _, peer in counts))
         return uses
@@ -384,6 +393,7 @@ class HttpObserver:
             known = self._ends_of.get(sock)
             if known is None:
                 known = self._ends_of[sock] = _shown(sock.getsockname()), _shown(sock.getpeername())
+                self._rtts_s[known] = _rtt_s(sock)
         except (AttributeError, OSError, TypeError):  # closed meanwhile; or not what urllib3 has by itself
             return None, None
         return known
@@ -406,6 +416,15 @@ def _shut(connections: Iterable[Any]) -> None:
         if sock is not None:
             with suppress(OSError, TypeError):  # that of TLS would read on what is left, as if it were plain
                 socket.socket.shutdown(sock, socket.SHUT_RDWR)
+
+
+def _rtt_s(sock: Any) -> float | None:
+    """Of a TCP connection, on Linux."""
+    try:
+        rtt_us = decode(sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, SIZE))["rtt_us"]
+    except (AttributeError, KeyError, OSError, TypeError):
+        return None
+    return rtt_us / 1e6 if rtt_us else None
 
 
 def _retry_causes(attempts: list[_Attempt]) -> Counter[str]:

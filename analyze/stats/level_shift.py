@@ -17,6 +17,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from vmtrace.analyze.stats.association import autocorrelation
 from vmtrace.analyze.stats.estimates import Floats
 
 FEWEST_EACH_SIDE = 5
@@ -57,6 +58,23 @@ def level_shifts(values: Floats) -> Shifts | None:
     as_rare = int(np.searchsorted(least, p.min(), side="right"))
     found = tuple(int(place) for place in chosen if place)
     return Shifts(found, tuple(_is_sudden(values, place) for place in found), (1 + as_rare) / (1 + len(least)))
+
+
+def shift_at(values: Floats, place: int) -> float:
+    """The p of a shift at a place that the values did not choose: a t-test of as many as they are worth."""
+    from scipy.special import stdtr
+
+    n, sides = len(values), (values[:place], values[place:])
+    rest = np.concatenate([side - side.mean() for side in sides])
+    found = float(autocorrelation(rest, 1)[0])
+    # Found too small by about this much: Kendall, Biometrika 41 (1954).
+    alike = min(max(0.0, found + (1 + 3 * found) / n), 0.99)
+    worth = (1 - alike) / (1 + alike)
+    freedom = n * worth - 2
+    error = float(np.sqrt((rest**2).sum() / max(n - 2, 1) * sum(1 / (worth * len(side)) for side in sides)))
+    if freedom <= 0 or error <= 0:
+        return 1.0 if freedom <= 0 else 0.0
+    return 2 * float(stdtr(freedom, -abs(float(sides[1].mean() - sides[0].mean())) / error))
 
 
 def _statistics(rows: Floats) -> tuple[Floats, Floats, NDArray[np.int64]]:

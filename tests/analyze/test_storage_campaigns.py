@@ -13,8 +13,8 @@ from scapy.utils import rdpcap, wrpcap
 from tests.analyze import storage_made
 from tests.analyze.campaign_made import START_NS, campaign_of, folder_of, request
 from vmtrace.analyze.reports.storage.campaign import between, has_anything
-from vmtrace.analyze.reports.storage.change_points import change_points
 from vmtrace.analyze.reports.storage.knee import knee
+from vmtrace.analyze.reports.storage.network_events import change_points
 from vmtrace.analyze.reports.storage.packet_facts import connections_of, facts_of, facts_path, read_facts
 from vmtrace.analyze.reports.storage.requests import made, read_requests
 from vmtrace.analyze.reports.storage.thinning import thin

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from tests.analyze.campaign_made import START_NS, request
-from vmtrace.analyze.reports.storage.change_points import change_points
 from vmtrace.analyze.reports.storage.hours import hour_effect, hour_tests
 from vmtrace.analyze.reports.storage.modes import modes
+from vmtrace.analyze.reports.storage.network_events import change_points
 from vmtrace.analyze.reports.storage.probes import successive_rows
 from vmtrace.analyze.reports.storage.requests import Requests, made
 from vmtrace.analyze.stats.estimates import Floats

@@ -261,7 +261,7 @@ def test_the_tables_are_in_the_json_document(tmp_path: Path) -> None:
     measured = measure_run(run)
     found = json.loads(json.dumps(document(reports_of([measured], {}, {run.name: campaign_of(folder)}))["runs"][0]))
     assert set(found["probes"]) == {
-        "sizes", "daily", "hourly", "hour_tests", "successive", "addresses", "change_points",
+        "sizes", "daily", "hourly", "hour_tests", "successive", "addresses", "change_points", "events",
     }  # fmt: skip
     assert {"surge", "locations", "sweep", "merge", "availability", "campaign"} <= set(found)
     assert set(found["availability"][0]) >= {"retries", "share"}

@@ -9,9 +9,10 @@ from functools import cached_property
 from typing import Any
 
 from vmtrace.analyze.reports.storage.availability import AvailabilityRow, RetryRow, availability_rows, retry_rows
-from vmtrace.analyze.reports.storage.change_points import ChangePoint, change_points
+from vmtrace.analyze.reports.storage.change_points import ChangePoint
 from vmtrace.analyze.reports.storage.hours import HourTest, hour_tests
 from vmtrace.analyze.reports.storage.locations import LocationRow, location_rows
+from vmtrace.analyze.reports.storage.network_events import NetworkEvent, network_events
 from vmtrace.analyze.reports.storage.packet_facts import (
     ConnectionFacts,
     PacketFacts,
@@ -103,11 +104,16 @@ class Campaign:
         return address_rows(self.requests) if self.requests is not None else []
 
     @cached_property
-    def change_points(self) -> list[ChangePoint]:
-        """Steps; of a surge, whose load changes by plan, none are looked for."""
+    def events(self) -> list[NetworkEvent]:
+        """What is behind the steps; of a surge, whose load changes by plan, none are looked for."""
         if self.requests is None or self.run.kind == SURGE:
             return []
-        return change_points(self.requests, self.facts)
+        return network_events(self.requests, self.facts)
+
+    @property
+    def change_points(self) -> list[ChangePoint]:
+        """The steps of all events."""
+        return [step for event in self.events for step in event.steps]
 
     @cached_property
     def lateness(self) -> Lateness | None:
@@ -210,6 +216,7 @@ def tables_of(campaign: Campaign | None) -> Record:
             "successive": _rows(campaign.successive),
             "addresses": _rows(campaign.addresses),
             "change_points": _rows(campaign.change_points),
+            "events": [{**asdict(one), "steps": len(one.steps)} for one in campaign.events],
         }
         if campaign.run.kind in {PROBES, AVAILABILITY, LOCATIONS}
         else None,

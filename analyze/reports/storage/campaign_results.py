@@ -6,8 +6,8 @@ Steps of throughput come first, then what its kind was made to find: availabilit
 from collections.abc import Iterator
 
 from vmtrace.analyze.reports.storage.campaign import Campaign
-from vmtrace.analyze.reports.storage.campaign_texts import knee_text
-from vmtrace.analyze.words.units import instant, plural, share, si
+from vmtrace.analyze.reports.storage.campaign_texts import event_text, knee_text
+from vmtrace.analyze.words.units import plural, share, si
 
 
 def campaign_results(campaign: Campaign) -> Iterator[str]:
@@ -22,16 +22,11 @@ def campaign_results(campaign: Campaign) -> Iterator[str]:
 
 
 def _steps(campaign: Campaign) -> Iterator[str]:
-    """The largest step, and how many more there were."""
-    points = campaign.change_points
-    if not points:
-        return
-    largest = max(points, key=lambda one: max(one.ratio, 1 / one.ratio) if one.ratio > 0 else 0.0)
-    more = f"; {plural(len(points) - 1, 'more step')}" if len(points) > 1 else ""
-    yield (
-        f"{si(largest.size_bytes, 'B')} {largest.direction}s stepped from {si(largest.before_bps, 'bit/s')} to"
-        f" {si(largest.after_bps, 'bit/s')} (x {largest.ratio:.2f}) at {instant(largest.first_after_ns)[:16]} UTC{more}"
-    )
+    """The largest event, and how many more there were."""
+    if campaign.events:
+        largest = max(campaign.events, key=lambda one: max(one.ratio, 1 / one.ratio))
+        others = len(campaign.events) - 1
+        yield event_text(largest) + (f"; {plural(others, 'more event')}" if others else "")
 
 
 def _served(campaign: Campaign) -> Iterator[str]:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from vmtrace.analyze.pages.texts import number_text
 from vmtrace.analyze.reports.storage.campaign import AVAILABILITY, LOCATIONS, PROBES, SURGE, SWEEP, Campaign, between
-from vmtrace.analyze.reports.storage.change_points import ChangePoint
 from vmtrace.analyze.reports.storage.knee import Knee
+from vmtrace.analyze.reports.storage.network_events import NetworkEvent
 from vmtrace.analyze.reports.storage.probes import PeriodRow
 from vmtrace.analyze.reports.storage.surge import SurgeRow
 from vmtrace.analyze.reports.storage.surge_hosts import all_hosts
@@ -15,8 +15,9 @@ from vmtrace.analyze.tables.table import Table, of_texts
 from vmtrace.analyze.words.units import ABSENT, count, instant, plural, printable, seconds, share, si
 
 Labelled = tuple[str, Campaign]
-_SHOWN = ("between", "probe-sizes", "change-points", "surge", "sweep", "merge")
+_SHOWN = ("between", "probe-sizes", "events", "change-points", "surge", "sweep", "merge")
 _TESTS_SHOWN = 10
+_STEPS_SHOWN = 3
 _ADDRESSES_SHOWN = 50
 _DAYS_SHOWN = 60
 _LARGEST_P = 0.05
@@ -44,8 +45,8 @@ def amount(campaign: Campaign) -> tuple[str, str]:
 
 def facts(campaign: Campaign) -> Iterator[str]:
     """What the run shows, a sentence each."""
-    for point in campaign.change_points:
-        yield change_text(point)
+    for event in campaign.events:
+        yield event_text(event)
     late = campaign.lateness
     if late is not None and late.late:
         extra = "" if late.late_share <= _SMALLEST_SHARE_OF_LATE else ": a busy host, or more than it can carry"
@@ -73,17 +74,19 @@ def facts(campaign: Campaign) -> Iterator[str]:
             )
 
 
-def change_text(point: ChangePoint) -> str:
-    """One step, dated, with what changed beside it."""
-    text = (
-        f"{si(point.size_bytes, 'B')} {point.direction}s stepped from {si(point.before_bps, 'bit/s')} to"
-        f" {si(point.after_bps, 'bit/s')} (x {point.ratio:.2f}) between {instant(point.last_before_ns)[:19]} and"
-        f" {instant(point.first_after_ns)[:19]} UTC"
+def event_text(event: NetworkEvent) -> str:
+    """One event, dated, with its series and its cause."""
+    moved = ", ".join(
+        f"{si(one.size_bytes, 'B')} {one.direction}s {si(one.before_bps, 'bit/s')} to {si(one.after_bps, 'bit/s')}"
+        for one in event.steps[:_STEPS_SHOWN]
     )
-    if point.explanation is not None:
-        return f"{text}: {point.explanation}"
-    changes = "; ".join(f"{one.what} {one.before} to {one.after}" for one in point.changes)
-    return f"{text}; at the same time: {changes}" if changes else f"{text}; nothing in the packets changed with it"
+    more = f" and {len(event.steps) - _STEPS_SHOWN} more" if len(event.steps) > _STEPS_SHOWN else ""
+    end = "" if event.end_ns is None else f", until {instant(event.end_ns)[:19]}"
+    unrecorded = "" if event.packets else "no packets were recorded; "
+    return (
+        f"throughput stepped (x {event.ratio:.2f}) between {instant(event.last_before_ns)[:19]} and"
+        f" {instant(event.first_after_ns)[:19]} UTC{end}: {unrecorded}{event.explanation} ({moved}{more})"
+    )
 
 
 def knee_text(knee: Knee, what: str) -> str:
@@ -97,8 +100,8 @@ def knee_text(knee: Knee, what: str) -> str:
 def tables(campaigns: Sequence[Labelled]) -> list[Table]:
     """Those that have rows."""
     makers: tuple[Callable[[Sequence[Labelled]], Table], ...] = (
-        _between, _sizes, _changes, _availability, _retries, _locations, _surge, _sweep, _merge, _daily, _hourly,
-        _hour_tests, _successive, _addresses,
+        _between, _sizes, _events, _changes, _availability, _retries, _locations, _surge, _sweep, _merge, _daily,
+        _hourly, _hour_tests, _successive, _addresses,
     )  # fmt: skip
     return [table for make in makers if campaigns and (table := make(campaigns)).rows]
 
@@ -137,6 +140,20 @@ def _sizes(campaigns: Sequence[Labelled]) -> Table:
         " downloads."
     )
     return of_texts("probe-sizes", "Requests by size", head, _rows(campaigns, rows), 3, hint)
+
+
+def _events(campaigns: Sequence[Labelled]) -> Table:
+    def rows(campaign: Campaign) -> Iterator[tuple[str, ...]]:
+        for one in campaign.events:
+            end = ABSENT if one.end_ns is None else instant(one.end_ns)[:19]
+            yield (
+                instant(one.last_before_ns)[:19], instant(one.first_after_ns)[:19], end, str(len(one.steps)),
+                f"{one.ratio:.2f}", one.cause.replace("_", " "), one.explanation,
+            )  # fmt: skip
+
+    head = ("run", "after (UTC)", "before (UTC)", "end", "steps", "ratio", "cause", "why")
+    hint = "Steps whose dates may be the same, with one date for all: an interval of 95 %. End: an effect taken back."
+    return of_texts("events", "Events", head, _rows(campaigns, rows), 1, hint)
 
 
 def _changes(campaigns: Sequence[Labelled]) -> Table:

@@ -9,7 +9,7 @@ neighbouring bins. Source: J. Romano and others (2006) for the size of the effec
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -19,7 +19,7 @@ from scipy.stats import mannwhitneyu
 from vmtrace.analyze.reports.storage.packet_facts import PacketFacts
 from vmtrace.analyze.reports.storage.requests import Ints, Requests
 from vmtrace.analyze.stats.estimates import Floats
-from vmtrace.analyze.stats.level_shift import FEWEST_EACH_SIDE, MOST_VALUES, level_shifts
+from vmtrace.analyze.stats.level_shift import FEWEST_EACH_SIDE, MOST_VALUES, level_shifts, shift_at
 
 LARGEST_P = 0.01
 SMALLEST_CHANGE = 0.10
@@ -32,17 +32,34 @@ _MOST_OF_REQUESTS = 40
 _MOST_STEPS = 20
 _SMALLEST_RTT_CHANGE_S = 0.0002
 _REQUESTS_AROUND = 12
+_FILLED = (0.5, 1.5)
+"""Rate times RTT in windows: connecting and asking take part of a request's time."""
 _WITHIN = 0.25
 """Of the predicted ratio: then window over RTT explains the step."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What the packets had before and after a step."""
+    """What was recorded before and after a step."""
 
     what: str
     before: str
     after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of one size and direction: requests before and after it, by their places, in order of time."""
+
+    size_bytes: int
+    direction: str
+    before: Ints
+    after: Ints
+    near: tuple[int, int]
+    """How many of those before and after lie in the bins around: what the step is dated by."""
+    unit: str
+    """What it was found in: day, hour or request."""
+    p: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +71,6 @@ class ChangePoint:
     last_before_ns: int
     first_after_ns: int
     unit: str
-    """What it was found in: day, hour or request."""
     before_bps: float
     after_bps: float
     ratio: float
@@ -70,18 +86,17 @@ class ChangePoint:
     explanation: str | None
 
 
-def change_points(requests: Requests, facts: PacketFacts | None) -> list[ChangePoint]:
-    """All steps, by time."""
-    found: list[ChangePoint] = []
+def steps_of(requests: Requests, rtt_s: Floats) -> Iterator[Step]:
+    """All steps of all sizes and directions; they are looked for, with more right, where round trips stepped."""
     kinds = list(requests.kinds())
+    moved_ns = _rtt_steps_ns(requests, rtt_s)
     for size, direction, there in kinds:
         places = np.flatnonzero(there & (requests.bps > 0))
         places = places[np.argsort(requests.start_ns[places], kind="stable")]
-        for split, low, high, unit, p in _splits(requests.start_ns[places], requests.bps[places], len(kinds)):
-            point = _point(requests, facts, (size, direction), (places[low:split], places[split:high]), unit, p)
-            if point is not None:
-                found.append(point)
-    return sorted(found, key=lambda one: one.first_after_ns)
+        rates = requests.bps[places]
+        for split, low, high, near, unit, p in _splits(requests.start_ns[places], rates, len(kinds), moved_ns):
+            if _is_step(rates[low:split], rates[split:high]):
+                yield Step(size, direction, places[low:split], places[split:high], near, unit, p)
 
 
 def cliffs_delta(first: Floats, second: Floats) -> float:
@@ -90,18 +105,24 @@ def cliffs_delta(first: Floats, second: Floats) -> float:
     return 2 * u / (len(first) * len(second)) - 1
 
 
-def _splits(times_ns: Ints, values: Floats, tests: int) -> Iterator[tuple[int, int, int, str, float]]:
-    """Steps as (first place after, begin and end of the stretch around, unit, p)."""
+def _splits(
+    times_ns: Ints, values: Floats, tests: int, moved_ns: Sequence[int]
+) -> Iterator[tuple[int, int, int, tuple[int, int], str, float]]:
+    """Steps as (first place after, begin and end of the stretch around, how many are near, unit, p)."""
     unit, bins = _binned(times_ns)
     edges = [0, *(np.flatnonzero(np.diff(bins)) + 1).tolist(), len(values)]
     medians = np.array([np.median(values[low:high]) for low, high in pairwise(edges)])
     slow = unit == "day"
-    found = sorted(_segmented(medians, tests, slow=slow))[:_MOST_STEPS]
+    found = list(_segmented(medians, tests, slow=slow))
+    found += _at(medians, np.searchsorted(times_ns[edges[:-1]], moved_ns).tolist(), [one for one, _ in found], tests)
+    found = sorted(found)[:_MOST_STEPS]
     dated = [_dated(values, edges, place) for place, _ in found]
-    bounds = [0, *dated, len(values)]
+    bounds = [0, *(split for split, _, _ in dated), len(values)]
     for number, (_, p) in enumerate(found):
-        if bounds[number] < bounds[number + 1] < bounds[number + 2]:
-            yield bounds[number + 1], bounds[number], bounds[number + 2], unit, p
+        split, first, last = dated[number]
+        low, high = bounds[number], bounds[number + 2]
+        if low < split < high:
+            yield split, low, high, (split - max(low, first), min(high, last) - split), unit, p
 
 
 def _binned(times_ns: Ints) -> tuple[str, Ints]:
@@ -134,17 +155,43 @@ def _segmented(values: Floats, tests: int, *, slow: bool) -> Iterator[tuple[int,
             waiting += pairwise([low, *steps, high])
 
 
+def _at(values: Floats, places: Sequence[int], known: Sequence[int], tests: int) -> Iterator[tuple[int, float]]:
+    """Steps at places that something else gives, where none is known within the fewest values."""
+    for place in places:
+        others = [0, *known, len(values)]
+        if any(abs(place - one) < FEWEST_EACH_SIDE for one in others):
+            continue
+        low, high = max(one for one in others if one < place), min(one for one in others if one > place)
+        p = min(1.0, shift_at(np.log(values[low:high]), place - low) * tests)
+        if p < LARGEST_P and _is_step(values[low:place], values[place:high]):
+            yield place, p
+
+
+def _rtt_steps_ns(requests: Requests, rtt_s: Floats) -> list[int]:
+    """When the round trips of all requests stepped."""
+    places = np.flatnonzero(np.isfinite(rtt_s) & (rtt_s > 0))
+    if not len(places):
+        return []
+    places = places[np.argsort(requests.start_ns[places], kind="stable")]
+    times_ns, values = requests.start_ns[places], rtt_s[places]
+    unit, bins = _binned(times_ns)
+    edges = [0, *(np.flatnonzero(np.diff(bins)) + 1).tolist(), len(values)]
+    medians = np.array([np.median(values[low:high]) for low, high in pairwise(edges)])
+    found = [place for place, _ in _segmented(medians, 1, slow=unit == "day")]
+    return [int(times_ns[_dated(values, edges, place)[0]]) for place in sorted(found)]
+
+
 def _is_step(before: Floats, after: Floats) -> bool:
     first, second = float(np.median(before)), float(np.median(after))
     apart = abs(second - first) >= SMALLEST_CHANGE * max(first, second)
     return apart and abs(cliffs_delta(before, after)) >= SMALLEST_DELTA
 
 
-def _dated(values: Floats, edges: list[int], place: int) -> int:
-    """The first request after a step that was found at the begin of a bin: within the bins around, by least squares."""
+def _dated(values: Floats, edges: list[int], place: int) -> tuple[int, int, int]:
+    """The first request after a step that was found at the begin of a bin, by least squares, and the bins around it."""
     around = 2 if edges[place + 1] - edges[place] > 1 else _REQUESTS_AROUND
     low, high = edges[max(0, place - around)], edges[min(len(edges) - 1, place + around)]
-    return low + _best_split(np.log(values[low:high])) if high - low >= 4 else edges[place]
+    return (low + _best_split(np.log(values[low:high])) if high - low >= 4 else edges[place]), low, high
 
 
 def _best_split(values: Floats) -> int:
@@ -156,65 +203,70 @@ def _best_split(values: Floats) -> int:
     return int(np.argmax(explained)) + 1
 
 
-def _point(
-    requests: Requests, facts: PacketFacts | None, kind: tuple[int, str], sides: tuple[Ints, Ints], unit: str, p: float
-) -> ChangePoint | None:
-    before, after = sides
+def point_of(requests: Requests, facts: PacketFacts | None, step: Step, dated_ns: tuple[int, int]) -> ChangePoint:
+    """With what changed beside it; the date is that of its event."""
+    before, after = step.before, step.after
     first, second = requests.bps[before], requests.bps[after]
-    if not _is_step(first, second):
-        return None
     medians = float(np.median(first)), float(np.median(second))
-    rtts = (None, None) if facts is None else (_median(facts.rtt_s[before]), _median(facts.rtt_s[after]))
-    window = None if facts is None else _unscaled_window(facts, after)
-    changes = tuple(_changes(requests, facts, before, after))
+    rtts = (None, None) if facts is None else (median_of(facts.rtt_s[before]), median_of(facts.rtt_s[after]))
+    window = None if facts is None else _unscaled_window(facts, before, after)
     return ChangePoint(
-        *kind,
-        int(requests.start_ns[before].max()),
-        int(requests.start_ns[after].min()),
-        unit,
+        step.size_bytes,
+        step.direction,
+        *dated_ns,
+        step.unit,
         *medians,
         medians[1] / medians[0],
         cliffs_delta(first, second),
-        p,
+        step.p,
         len(first),
         len(second),
         *rtts,
         window,
-        changes,
-        _explained(medians[1] / medians[0], rtts, window),
+        tuple(_changes(requests, facts, before, after)),
+        _explained(medians, rtts, window),
     )
 
 
-def _median(values: Floats) -> float | None:
+def median_of(values: Floats) -> float | None:
+    """Of what is known."""
     known = values[np.isfinite(values)]
     return float(np.median(known)) if len(known) else None
 
 
-def _unscaled_window(facts: PacketFacts, places: Ints) -> int | None:
-    scales, windows = facts.window_scale[places], facts.window_bytes[places]
-    known = np.isfinite(scales) & np.isfinite(windows)
-    if not known.any() or (scales[known] > 0).any():
-        return None
-    return min(int(windows[known].max()), UNSCALED_WINDOW_BYTES)
+def _unscaled_window(facts: PacketFacts, *sides: Ints) -> int | None:
+    found = []
+    for places in sides:
+        scales, windows = facts.window_scale[places], facts.window_bytes[places]
+        known = np.isfinite(scales) & np.isfinite(windows)
+        if not known.any() or (scales[known] > 0).any():
+            return None
+        found.append(min(int(windows[known].max()), UNSCALED_WINDOW_BYTES))
+    return found[-1]
 
 
-def _explained(ratio: float, rtts: tuple[float | None, float | None], window: int | None) -> str | None:
-    """Whether a window without scaling, over the round trip, predicts the step."""
+def fills(rate_bps: float, rtt_s: float | None, window_bytes: float | None) -> bool:
+    """Whether so much is on its way that the window is the limit; a request waits for more than its data."""
+    if rtt_s is None or window_bytes is None or window_bytes <= 0:
+        return False
+    return _FILLED[0] <= rate_bps / 8 * rtt_s / window_bytes <= _FILLED[1]
+
+
+def _explained(rates: tuple[float, float], rtts: tuple[float | None, float | None], window: int | None) -> str | None:
+    """A window without scaling, where it is full on both sides, and predicts the step by its size over the RTT."""
     before_s, after_s = rtts
-    if window is None or before_s is None or after_s is None or not before_s or not after_s:
+    if window is None or not before_s or not after_s or abs(after_s - before_s) < _SMALLEST_RTT_CHANGE_S:
         return None
-    apart_s = after_s - before_s
-    if abs(apart_s) < _SMALLEST_RTT_CHANGE_S:
+    ratio, predicted, apart_s = rates[1] / rates[0], before_s / after_s, after_s - before_s
+    if not all(fills(rate, rtt, window) for rate, rtt in zip(rates, rtts, strict=True)):
         return None
-    predicted = before_s / after_s
-    moved = "rose" if apart_s > 0 else "fell"
-    fact = (
-        f"the RTT {moved} by {abs(apart_s) * 1e3:.2g} ms ({before_s * 1e3:.3g} to {after_s * 1e3:.3g} ms) and the "
-        f"window is at most {window:,} bytes (no window scale)"
+    if abs(ratio / predicted - 1) > _WITHIN:
+        return None
+    return (
+        f"the RTT {'rose' if apart_s > 0 else 'fell'} by {abs(apart_s) * 1e3:.2g} ms ({before_s * 1e3:.3g} to"
+        f" {after_s * 1e3:.3g} ms) and the window is at most {window:,} bytes (no window scale):"
+        f" window / RTT predicts x {predicted:.2f}, seen x {ratio:.2f}"
     )
-    if abs(ratio / predicted - 1) <= _WITHIN:
-        return f"{fact}: window / RTT predicts x {predicted:.2f}, seen x {ratio:.2f}"
-    return f"{fact}: window / RTT alone would be x {predicted:.2f}, seen x {ratio:.2f}"
 
 
 def _changes(requests: Requests, facts: PacketFacts | None, before: Ints, after: Ints) -> Iterator[Change]:
@@ -234,7 +286,7 @@ def _changes(requests: Requests, facts: PacketFacts | None, before: Ints, after:
         ("largest window", facts.window_bytes, " bytes"),
         ("segment size", facts.segment_bytes, " bytes"),
     ):
-        usual = _median if values is facts.window_bytes else _usual  # a window grows and differs with each connection
+        usual = median_of if values is facts.window_bytes else _usual  # a window grows and differs with each connection
         low, high = usual(values[before]), usual(values[after])
         if low is not None and high is not None and abs(high - low) > SMALLEST_CHANGE * abs(low):
             yield Change(what, _shown(low, unit), _shown(high, unit))

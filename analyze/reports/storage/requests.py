@@ -45,6 +45,8 @@ class Requests:
     start_ns: Ints
     duration_s: Floats
     late_s: Floats
+    rtt_s: Floats
+    """That the kernel measured on the last connection of a request; NaN where the log has none."""
     due_ns: Ints
     outcome: Ints
     retries: Ints
@@ -105,7 +107,7 @@ _WHOLE = (
     "probe", "session", "position", "direction", "size_bytes", "start_ns", "due_ns", "outcome", "retries", "error_kind",
     "front_end", "local_port", "step", "threads", "thread",
 )  # fmt: skip
-_REAL = ("duration_s", "late_s")
+_REAL = ("duration_s", "late_s", "rtt_s")
 
 
 def read_requests(folder: Path, problems: list[str]) -> Requests | None:
@@ -187,11 +189,20 @@ def _take(columns: dict[str, array[Any]], record: dict[str, Any], kinds: _Codes,
         "error_kind": kinds.of(record.get("error_kind")),
         "front_end": front_ends.of(front_end.rpartition(":")[0].strip("[]") if isinstance(front_end, str) else None),
         "local_port": _local_port(record),
+        "rtt_s": _rtt_s(record),
     }
     for name in _WHOLE:
         columns[name].append(values[name] if name in values else record.get(name) or 0)
     for name in _REAL:
-        columns[name].append(record.get(name) or 0.0)
+        columns[name].append(values[name] if name in values else record.get(name) or 0.0)
+
+
+def _rtt_s(record: dict[str, Any]) -> float:
+    uses = record.get("connections")
+    found = uses[-1].get("rtt_s") if isinstance(uses, list) and uses and isinstance(uses[-1], dict) else None
+    if isinstance(found, bool) or not isinstance(found, int | float) or not 0 < found < math.inf:
+        return math.nan
+    return float(found)
 
 
 def _local_port(record: dict[str, Any]) -> int:

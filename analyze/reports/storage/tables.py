@@ -186,6 +186,7 @@ _CAMPAIGN_TABLES: dict[str, Callable[[Campaign], Iterable[object]]] = {
     "probe_successive": lambda campaign: campaign.successive,
     "probe_addresses": lambda campaign: campaign.addresses,
     "probe_change_points": lambda campaign: campaign.change_points,
+    "probe_events": lambda campaign: campaign.events,
     "availability": lambda campaign: campaign.availability,
     "campaign_retries": lambda campaign: campaign.retries,
     "locations": lambda campaign: campaign.locations,

@@ -359,6 +359,18 @@ class ProbesChangePoints(TypedDict):
     explanation: str | None
 
 
+class ProbesEvents(TypedDict):
+    last_before_ns: int
+    first_after_ns: int
+    end_ns: int | None
+    cause: Literal["front_end", "window", "window_size", "segment_size", "round_trips", "rate", "unknown"]
+    packets: bool
+    ratio: float
+    changes: Any
+    explanation: str
+    steps: int
+
+
 class Probes(TypedDict):
     """Of probes, availability and locations"""
 
@@ -369,6 +381,7 @@ class Probes(TypedDict):
     successive: list[ProbesSuccessive]
     addresses: list[ProbesAddresses]
     change_points: list[ProbesChangePoints]
+    events: NotRequired[list[ProbesEvents]]
 
 
 class RunOverheadLeftOut(TypedDict):
