@@ -8,6 +8,8 @@ import numpy as np
 from vmtrace.analyze.compare.arrays import Floats
 
 _BINS = 20_000
+_FEW_POINTS = 50
+_MOSTLY_CORNERS = 0.9
 _HOST_JITTER_S = 100e-6
 """A few packets say no more: hosts are slower by so much when they wake up."""
 _POINTS_OF_A_STRETCH = 16
@@ -44,7 +46,7 @@ class Hull:
 
 def lower_hull(x: Floats, y: Floats) -> Hull:
     """The lower convex hull (Andrew's monotone chain), of the lowest points of many narrow bins."""
-    keep_x, keep_y = _lowest_of_bins(x, y)
+    keep_x, keep_y = _without_dents(*_lowest_of_bins(x, y))
     corners: list[tuple[float, float]] = []
     for point in zip(keep_x.tolist(), keep_y.tolist(), strict=True):
         while len(corners) > 1 and _turns_right(corners[-2], corners[-1], point):
@@ -173,6 +175,18 @@ def _lowest_of_bins(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     chosen = chosen[np.argsort(x[chosen], kind="stable")]
     unique = np.append(True, np.diff(x[chosen]) > 0)
     return x[chosen][unique], y[chosen][unique]
+
+
+def _without_dents(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """Without most of the points that lie on or over the line between their neighbours: those are no corners."""
+    while len(x) > _FEW_POINTS:
+        before, after = x[1:-1] - x[:-2], x[2:] - x[:-2]
+        corner = before * (y[2:] - y[:-2]) > (y[1:-1] - y[:-2]) * after
+        if corner.mean() > _MOSTLY_CORNERS:
+            break
+        keep = np.concatenate([[True], corner, [True]])
+        x, y = x[keep], y[keep]
+    return x, y
 
 
 def _turns_right(first: tuple[float, float], middle: tuple[float, float], last: tuple[float, float]) -> bool:

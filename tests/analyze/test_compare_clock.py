@@ -5,7 +5,7 @@ import pytest
 
 from vmtrace.analyze.compare.clock import Crossings, measure
 from vmtrace.analyze.compare.clock_steps import find_cuts
-from vmtrace.analyze.compare.hull import lower_hull
+from vmtrace.analyze.compare.hull import _lowest_of_bins, _without_dents, lower_hull
 
 NS = 1e9
 
@@ -170,6 +170,18 @@ def test_no_point_lies_below_the_hull() -> None:
     assert (y >= np.interp(x, hull.x, hull.y) - 1e-12).all()
     assert (np.diff(hull.slopes()) > 0).all()
     assert hull.lowest(0.0) == y.min()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_corners_are_those_of_all_points(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    x, y = np.sort(random.uniform(0, 30, 5000)), random.exponential(1e-3, 5000)
+    found = _lowest_of_bins(x, np.round(y, 6) if seed % 2 else y)
+    fewer = _without_dents(*found)
+    assert len(fewer[0]) < len(found[0]) / 10
+    hull = lower_hull(*found)
+    assert set(zip(hull.x, hull.y, strict=True)) <= set(zip(*fewer, strict=True))
+    assert (found[1] >= np.interp(found[0], hull.x, hull.y) - 1e-12).all()
 
 
 @pytest.mark.parametrize("grows", ["forward", "backward"])

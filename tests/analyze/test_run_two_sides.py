@@ -8,6 +8,7 @@ import pytest
 from rich.console import Console
 
 from tests.analyze.two_ends import Path, TwoEnds, pcap, transfer
+from vmtrace.analyze import trace as trace_module
 from vmtrace.analyze.read.records.run_folder import read_run
 from vmtrace.analyze.reports.run.document import document
 from vmtrace.analyze.reports.run.human import show, two_sides_lines
@@ -57,6 +58,18 @@ def test_loss_is_exact_and_delay_and_clock_are_known(new_run: Any) -> None:
     assert found.clock_offset_error_s is not None
     assert found.clock_offset_s == pytest.approx(1.5, abs=found.clock_offset_error_s)
     assert found.one_way_delay_median_s == pytest.approx(0.025, abs=1e-3), "half of both ways: it cannot be told apart"
+
+
+def test_each_capture_is_read_once(new_run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = new_run()
+    captured(run, 1)
+    read = list[Any]()
+    engine = trace_module._engine.analyze
+    monkeypatch.setattr(
+        trace_module._engine, "analyze", lambda groups, **more: read.append(groups) or engine(groups, **more)
+    )
+    assert data_of(run).two_sides_data_segments == 400
+    assert len(read) == len({str(groups) for groups in read}) == 2
 
 
 def test_a_pause_is_located_and_the_longest_one_named(new_run: Any) -> None:

@@ -23,6 +23,8 @@ from vmtrace.analyze.words.units import plural
 
 _SAMPLES_LIMIT = 5_000_000
 """Packets of a transfer of several streams that are held in memory for its exact quantiles."""
+_MOST_BYTES_WITH_PACKETS = 64 << 20
+"""Of a capture whose packets are kept from its only reading: about a million of them, at 50 bytes each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,8 +181,10 @@ def _why_no_file(transfer: Transfer) -> str:
 class Captures:
     """The captures of one transfer, each read once, when it is first asked for."""
 
-    def __init__(self, files: dict[Side, Path]) -> None:
+    def __init__(self, files: dict[Side, Path], packets_of: int = 0) -> None:
+        """The packets of so many connections will be wanted, too: of all, where the transfer was alone."""
         self._files = files
+        self._packets_of = tuple(range(1, packets_of + 1))
         self._read: dict[Side, Trace] = {}
 
     def find(self, side: Side, wanted: Sequence[Connection], *, at_sender: bool) -> list[Flow]:
@@ -204,8 +208,10 @@ class Captures:
             raise NotMeasuredError(f"the {side}'s capture is not in the folder")
         if side not in self._read:
             try:
+                small = self._files[side].stat().st_size <= _MOST_BYTES_WITH_PACKETS
                 # Many small captures at once are quicker with one thread each.
-                self._read[side] = read(self._files[side], options=Options(threads=1))
+                options = Options(threads=1, packets_of=self._packets_of if small else ())
+                self._read[side] = read(self._files[side], options=options)
             except (TraceError, OSError) as error:
                 raise NotMeasuredError(f"{side}'s capture: {_reason(error)}") from None
         return self._read[side]

@@ -131,12 +131,13 @@ class Measuring:
             executor.shutdown(cancel_futures=True)
 
     def _measured(self, transfer: Transfer, files: dict[Side, Path]) -> Measures:
-        captures = Captures(files)
+        matched = self._compared and len(files) == len(SIDES)
+        captures = Captures(files, len(transfer.connections) if matched else 0)
         found = measure(transfer, files, captures)
-        if not self._compared or len(files) < len(SIDES) or found.captured_at is None:
+        if not matched or found.captured_at is None:
             return found
-        matched = replace(found, **two_sides(transfer, captures))
-        return replace(matched, **verdict_of_both(transfer, matched, captures))
+        together = replace(found, **two_sides(transfer, captures))
+        return replace(together, **verdict_of_both(transfer, together, captures))
 
     def _keep(self) -> None:
         rows = [
