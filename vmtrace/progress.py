@@ -4,7 +4,7 @@ what is being made of what was read."""
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -18,7 +18,10 @@ _PATIENCE_S = 0.5
 
 
 class Bar:
-    """Call it with the bytes consumed so far. Nothing is imported or drawn until the patience is over."""
+    """Call it with the bytes consumed so far. Nothing is imported or drawn until the patience is over.
+
+    As a context it also shows that nothing was consumed yet: what is read first may take long.
+    """
 
     def __init__(self, paths: Sequence[str] = (), *, wanted: bool) -> None:
         self._wanted = wanted and sys.stderr.isatty()
@@ -28,14 +31,17 @@ class Bar:
         self._live: LiveDisplay | None = None
         self._bar: LiveBar | None = None
         self._making: str | None = None
+        self._over = False
         # What is being made is shown by a thread that has waited; reading may begin meanwhile.
         self._lock = threading.RLock()
+        self._first = self._waiting(self._show_first)
 
     def __call__(self, consumed_bytes: int) -> None:
         """Show how far the reading is."""
         if not self._wanted:
             return
         with self._lock:
+            self._first.cancel()
             if consumed_bytes < self._last:  # a further pass begins
                 self._close()
                 self._started = time.monotonic()
@@ -58,10 +64,10 @@ class Bar:
             yield
             return
         with self._lock:
+            self._first.cancel()
             self._close()
             self._making = what
-        waiting = threading.Timer(max(_PATIENCE_S, 0.0), self._show_making)
-        waiting.daemon = True
+        waiting = self._waiting(self._show_making)
         waiting.start()
         try:
             yield
@@ -73,13 +79,28 @@ class Bar:
                 self._close()
 
     def __enter__(self) -> Self:
+        if self._wanted:
+            self._first.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         with self._lock:
+            self._first.cancel()
+            self._over = True
             self._close()
+
+    @staticmethod
+    def _waiting(show: Callable[[], None]) -> threading.Timer:
+        timer = threading.Timer(max(_PATIENCE_S, 0.0), show)
+        timer.daemon = True
+        return timer
+
+    def _show_first(self) -> None:
+        with self._lock:
+            if not self._over and self._making is None and self._bar is None:
+                self._open_reading()
 
     def _open_reading(self) -> None:
         from vmtrace.capture.live_display import live_display

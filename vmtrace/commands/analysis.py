@@ -287,7 +287,7 @@ class Outputs:
     def print(self) -> list[str]:
         """The human answer on standard output; returns what went wrong."""
         width = _PROVIDERS_WIDTH if self._request.by_provider else _WIDTH
-        return printed(self._show, no_color=self._request.no_color, piped_width=width)
+        return printed(self._show, no_color=self._request.no_color, piped_width=width, making=self._bar.making)
 
     def _show(self, console: "Console") -> None:
         from vmtrace.analyze.tables import human_table

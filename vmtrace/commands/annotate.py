@@ -16,6 +16,7 @@ from vmtrace.capture.afterwards import STANDARD_OUTPUT, command, show_afterwards
 from vmtrace.capture.options import add_quiet
 from vmtrace.commands.options import new_parser
 from vmtrace.errors import CommandError, Exit, UsageError, complain, describe
+from vmtrace.progress import Bar
 
 if TYPE_CHECKING:
     from vmtrace.analyze.trace import Trace
@@ -61,16 +62,22 @@ def run(arguments: argparse.Namespace) -> int:
     from vmtrace.analyze.trace import TraceError, read
 
     _check_place(arguments)
+    bar = Bar([str(arguments.file)], wanted=not arguments.quiet)
     try:
-        trace = read(str(arguments.file))
+        with bar:
+            trace = read(str(arguments.file), progress=bar)
         known = set(trace.values("id"))
         for number in arguments.connection:
             if number not in known:
                 raise CommandError(f"no connection {number}: there are {len(known):,}")
-        made = remarks(trace, arguments.connection)
-        only = _frames(trace, arguments.connection)
-        with _opened(arguments.file) as source, writing(arguments.write, over_a_capture=arguments.overwrite) as sink:
-            written = annotate(source, sink, made, only)
+        with bar.making("the comments"):
+            made = remarks(trace, arguments.connection)
+            only = _frames(trace, arguments.connection)
+            with (
+                _opened(arguments.file) as source,
+                writing(arguments.write, over_a_capture=arguments.overwrite) as sink,
+            ):
+                written = annotate(source, sink, made, only)
     except (TraceError, AnnotateError, OSError, EOFError, lzma.LZMAError) as error:
         raise CommandError(
             f"{arguments.file}: {error}" if isinstance(error, AnnotateError) else describe(error)

@@ -84,7 +84,9 @@ def run(arguments: argparse.Namespace) -> int:
     from vmtrace.providers.costs.estimate import estimate
 
     source = _source(arguments)
-    reckoned = estimate(source.context, source.ways)
+    making = Bar(wanted=not arguments.quiet).making
+    with making("the estimate"):
+        reckoned = estimate(source.context, source.ways)
     invoiced = _invoiced(arguments.invoice, reckoned, source)
     failures = []
     # Who asks for JSON has a program read it, not eyes.
@@ -92,12 +94,12 @@ def run(arguments: argparse.Namespace) -> int:
         from vmtrace.commands import cost_human
 
         show = partial(cost_human.show, reckoned, invoiced)
-        failures += printed(show, no_color=arguments.no_color, piped_width=160)
+        failures += printed(show, no_color=arguments.no_color, piped_width=160, making=making)
     made = Made(reckoned, source.replay, invoiced if arguments.invoice else None)
     failures += write_all(
         outputs(arguments, made),
         debug=False,
-        making=Bar(wanted=not arguments.quiet).making,
+        making=making,
         then=Afterwards("vmtrace fields", quiet=arguments.quiet),
     )
     return Exit.FAILED if failures else Exit.DONE

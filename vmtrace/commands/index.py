@@ -10,6 +10,7 @@ from vmtrace.capture.afterwards import STANDARD_OUTPUT, command, show_afterwards
 from vmtrace.capture.options import add_out, add_quiet
 from vmtrace.commands.options import add_endpoint_url, new_parser
 from vmtrace.errors import CommandError, Exit, UsageError, complain, describe
+from vmtrace.progress import Bar
 
 _DESCRIPTION = (
     "Write an index next to each capture (CAPTURE.vmtrace-index): which stretches of it hold which connections."
@@ -58,7 +59,8 @@ def _index(path: str, arguments: argparse.Namespace) -> bool:
     from vmtrace.analyze.read import index_file
 
     try:
-        index, errors = index_file.made(path)
+        with Bar([path], wanted=not arguments.quiet) as bar:
+            index, errors = index_file.made(path, bar)
         for error in errors:
             complain(describe(error))
         if index.obstacle is not None:

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import partial
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TextIO, TypeVar
 
@@ -41,8 +42,26 @@ def answer() -> Iterator[None]:
         raise CommandError(f"cannot write {_NAME}: {error.strerror}") from error
 
 
-def printed(show: "Callable[[Console], None]", *, no_color: bool, piped_width: int = 120) -> list[str]:
-    """Print the human answer; returns what went wrong, which is told of and keeps nothing else from being made."""
+Making = Callable[[str], AbstractContextManager[None]]
+"""Says what is being made, while it is (`vmtrace.progress.Bar.making`)."""
+
+
+class _Held(StringIO):
+    """What was printed, until all of it is there: a console takes it for standard output."""
+
+    encoding = property(lambda _self: sys.stdout.encoding)
+
+    def isatty(self) -> bool:
+        return sys.stdout.isatty()
+
+
+def printed(
+    show: "Callable[[Console], None]", *, no_color: bool, piped_width: int = 120, making: Making | None = None
+) -> list[str]:
+    """Print the human answer; returns what went wrong, which is told of and keeps nothing else from being made.
+
+    Who looks on sees meanwhile that the answer is being made.
+    """
     from rich.console import Console
 
     class Guarded(Console):
@@ -52,9 +71,16 @@ def printed(show: "Callable[[Console], None]", *, no_color: bool, piped_width: i
 
     # A pipe or a file has no width; and a table is read best at no more than this.
     width = None if sys.stdout.isatty() else piped_width
+    held = _Held() if making is not None and sys.stderr.isatty() else None
+    console = Guarded(file=held, no_color=no_color or None, highlight=False, width=width, markup=False)
     try:
         with answer():
-            show(Guarded(no_color=no_color or None, highlight=False, width=width, markup=False))
+            if held is None or making is None:
+                show(console)
+            else:
+                with making("the answer"):
+                    show(console)
+                sys.stdout.write(held.getvalue())
     except CommandError as error:
         complain(str(error))
         return [str(error)]
@@ -90,7 +116,7 @@ def write_all(
     tasks: Iterable[Task],
     *,
     debug: bool,
-    making: Callable[[str], AbstractContextManager[None]] | None = None,
+    making: Making | None = None,
     then: Afterwards | None = None,
 ) -> list[str]:
     """Do all of them; returns one line for each that failed. `making` says what is being made, while it is.

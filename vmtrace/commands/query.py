@@ -8,6 +8,7 @@ from pathlib import Path
 
 from vmtrace.commands.options import new_parser
 from vmtrace.errors import CommandError, Exit, complain, describe
+from vmtrace.progress import Bar
 
 _DESCRIPTION = (
     "Ask in SQL (DuckDB) over captures, read as one: tables connections, flows, lookups, findings, syns, packets."
@@ -31,6 +32,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 def run(arguments: argparse.Namespace) -> int:
     """Ask; returns the exit status."""
+    from vmtrace.analyze.read.capture_files import captures_of
     from vmtrace.analyze.tables.query import QueryError, ask, shown, tables_of
     from vmtrace.analyze.trace import TraceError, read
     from vmtrace.commands.outputs import answer
@@ -40,12 +42,15 @@ def run(arguments: argparse.Namespace) -> int:
     if not others and Path(first, "connections.parquet").exists() | Path(first, "connections").is_dir():
         from vmtrace.corpus import query
 
-        rows = query.ask(first, arguments.question)
+        with Bar(wanted=True).making("the answer"):
+            rows = query.ask(first, arguments.question)
     else:
         try:
-            trace = read(*arguments.sources)
-            problems = [describe(error) for error in trace.errors]
-            rows = ask(lambda: tables_of(trace, arguments.question), arguments.question)
+            with Bar(captures_of(arguments.sources), wanted=True) as bar:
+                trace = read(*arguments.sources, progress=bar)
+                problems = [describe(error) for error in trace.errors]
+                with bar.making("the answer"):
+                    rows = ask(lambda: tables_of(trace, arguments.question), arguments.question)
         except (TraceError, OSError) as error:
             raise CommandError(describe(error)) from None
         except QueryError as error:

@@ -62,7 +62,9 @@ def _read(folders: Sequence[Path], failures: list[str], *, quiet: bool) -> "list
             except (RunFolderError, OSError, ValueError) as error:
                 failures.append(describe(error))
                 complain(failures[-1])
-    return reports_of(_with_wire(_named_apart(runs), quiet=quiet))
+    wired = _with_wire(_named_apart(runs), quiet=quiet)
+    with Bar(wanted=not quiet).making("the report"):
+        return reports_of(wired)
 
 
 def _named_apart(runs: "list[QueueRun]") -> "list[QueueRun]":

@@ -91,7 +91,8 @@ class Outputs:
         show = self._show
         if show is None:
             show = self._show_parts if self._arguments.all else on_one_screen(self._show_parts)
-        return printed(show, no_color=self._arguments.no_color, piped_width=self._kind.piped_width)
+        width, making = self._kind.piped_width, Bar(wanted=True).making
+        return printed(show, no_color=self._arguments.no_color, piped_width=width, making=making)
 
     def _show_parts(self, console: "Console") -> None:
         from vmtrace.analyze.pages.on_terminal import show

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from vmtrace.analyze.trace import Options, Trace, TraceError, read
 from vmtrace.commands.kinds import Kind, redirect
-from vmtrace.commands.outputs import Afterwards, opened, printed, wanted, write_all
+from vmtrace.commands.outputs import Afterwards, Making, opened, printed, wanted, write_all
 from vmtrace.commands.thresholds import check_oversize_abs
 from vmtrace.errors import CommandError, Exit, UsageError, complain, describe
 from vmtrace.progress import Bar
@@ -64,7 +64,7 @@ def run(request: Request) -> int:
     if not request.quiet and request.json is None:
         from vmtrace.analyze.compare import human
 
-        failures += printed(partial(human.show, comparison), no_color=request.no_color)
+        failures += printed(partial(human.show, comparison), no_color=request.no_color, making=_making(request))
     failures += _write(comparison, request)
     return Exit.FAILED if failures else Exit.DONE
 
@@ -92,9 +92,9 @@ def _with_endpoint(request: Request) -> int:
         raise CommandError(describe(error)) from error
     failures = list[str]()
     if not request.quiet and request.json is None:
-        failures += printed(partial(show, found), no_color=request.no_color)
+        failures += printed(partial(show, found), no_color=request.no_color, making=_making(request))
     tasks = wanted(request.json, partial(_write_record, document(found)))
-    failures += write_all(tasks, debug=request.debug, then=_afterwards(request))
+    failures += write_all(tasks, debug=request.debug, making=_making(request), then=_afterwards(request))
     return Exit.FAILED if failures else Exit.DONE
 
 
@@ -118,7 +118,11 @@ def _write(comparison: "Comparison", request: Request) -> list[str]:
         *wanted(request.csv, partial(_write_csv, comparison)),
         *wanted(request.figures, partial(_write_figures, comparison)),
     )
-    return write_all(tasks, debug=request.debug, then=_afterwards(request))
+    return write_all(tasks, debug=request.debug, making=_making(request), then=_afterwards(request))
+
+
+def _making(request: Request) -> Making:
+    return Bar(wanted=not request.quiet).making
 
 
 def _afterwards(request: Request) -> Afterwards:

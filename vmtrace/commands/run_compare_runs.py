@@ -10,6 +10,7 @@ from vmtrace.commands.runs import measure_runs, read_runs
 from vmtrace.commands.thresholds import parsed_threshold
 from vmtrace.errors import CommandError, Exit, UsageError, complain
 from vmtrace.missing import REPORTS, require
+from vmtrace.progress import Bar
 
 if TYPE_CHECKING:
     from vmtrace.analyze.findings.fail_if import Condition, Expression
@@ -47,7 +48,9 @@ def run(request: Request) -> int:
         return Exit.FAILED
     require(*REPORTS)
     before, after = measure_runs(runs, quiet=request.quiet, match_sides=False)
-    comparison = compare_runs(before, after)
+    making = Bar(wanted=not request.quiet).making
+    with making("the comparison"):
+        comparison = compare_runs(before, after)
     if not comparison.changes:
         raise CommandError(_nothing_in_common(comparison))
     # Who asks for JSON has a program read it, not eyes.
@@ -55,13 +58,14 @@ def run(request: Request) -> int:
     if not request.quiet and not piped:
         from vmtrace.analyze.reports.run.changes import terminal
 
-        failures += printed(partial(terminal.show, comparison), no_color=request.no_color, piped_width=140)
+        show = partial(terminal.show, comparison)
+        failures += printed(show, no_color=request.no_color, piped_width=140, making=making)
     tasks = (
         *wanted(request.json, lambda place: _write_json(comparison, place)),
         *wanted(request.html, lambda place: _write_html(comparison, place)),
     )
     then = Afterwards("vmtrace fields", quiet=request.quiet)
-    failures += write_all(tasks, debug=request.debug, then=then)
+    failures += write_all(tasks, debug=request.debug, making=making, then=then)
     crossed = condition is not None and _judge(comparison, request.fail_if or "", condition)
     if failures:
         return Exit.FAILED

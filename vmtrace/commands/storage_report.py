@@ -130,4 +130,5 @@ def _measured(
                 campaigns[run.name] = campaign
             measured.append(measure_run(run, passed_on))
             done_bytes += sum(Path(path).stat().st_size for path in paths[run.folder])
-    return reports_of(measured, invoiced, campaigns)
+    with Bar(wanted=not quiet).making("the report"):
+        return reports_of(measured, invoiced, campaigns)
