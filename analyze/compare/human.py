@@ -8,11 +8,11 @@ from vmtrace.analyze.compare.clock import Clock
 from vmtrace.analyze.compare.comparison import Comparison, ConnectionResult, DirectionResult
 from vmtrace.analyze.compare.datagrams import DatagramDirection, FlowResult
 from vmtrace.analyze.tables.table import Column, Table, shown
+from vmtrace.analyze.tables.terminal_table import terminal_table
 from vmtrace.analyze.words.units import ABSENT, count, plural, printable, seconds, share
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table as RichTable
 
 _SHOWN = 20
 
@@ -27,7 +27,7 @@ def show(comparison: Comparison, console: "Console") -> None:
         console.print(Text(f"  {printable(line)}", "yellow"), soft_wrap=True)
     console.print()
     if comparison.connections:
-        console.print(table(comparison, console.width))
+        console.print(terminal_table(table(comparison), console.width))
     for line in flow_lines(comparison):
         console.print(Text(line), soft_wrap=True)
     for line in notes(comparison):
@@ -95,11 +95,6 @@ def clock_line(clock: Clock) -> str:
     return f"clock: the receiver's is {offset}{skew}{steps}{': ' if shown else ''}{shown}"
 
 
-_GIVE_WAY = ("delay min", "rate", "p99", "not captured", "way", "pauses", "median")
-"""Columns that a narrow terminal leaves out, in this order: who, sent and lost are always there."""
-_GAP = 2
-
-
 class _Shown(NamedTuple):
     """One direction of a connection, and what its row is called."""
 
@@ -122,33 +117,10 @@ _COLUMNS: tuple[Column[_Shown], ...] = (
 )
 
 
-def table(comparison: Comparison, width: int = 100) -> "RichTable":
-    """One row for each direction of each connection, the connections with most packets first; the columns that fit."""
-    from rich.table import Table as RichTable
-    from rich.text import Text
-
+def table(comparison: Comparison) -> Table:
+    """One row for each direction of each connection, the connections with most packets first."""
     connections = sorted(comparison.connections, key=lambda one: -one.matched_packets)[:_SHOWN]
-    cells = shown(_COLUMNS, (row for one in connections for row in _rows(one)))
-    places = _fitting(cells, width)
-    made = RichTable(box=None, pad_edge=False, header_style="bold", padding=(0, _GAP, 0, 0), collapse_padding=True)
-    for column in (cells.columns[place] for place in places):
-        made.add_column(column.title, justify="left" if column.left else "right", no_wrap=True, overflow="ellipsis")
-    for row in cells.rows:
-        made.add_row(*(Text(row.texts[place]) for place in places))
-    return made
-
-
-def _fitting(table: Table, width: int) -> list[int]:
-    widths = [
-        max(len(text) for text in (head, *(row.texts[place] for row in table.rows))) + _GAP
-        for place, head in enumerate(table.head)
-    ]
-    places = list(range(len(widths)))
-    for name in _GIVE_WAY:
-        if sum(widths[place] for place in places) - _GAP <= width:
-            break
-        places.remove(table.head.index(name))
-    return places
+    return shown(_COLUMNS, (row for one in connections for row in _rows(one)))
 
 
 def _rows(one: ConnectionResult) -> Iterator[_Shown]:

@@ -25,7 +25,7 @@ def show(parts: Iterable[Part], console: "Console", *, several: bool = True) -> 
                 console.print(Text(f"  {line}", "yellow"), soft_wrap=True)
             for line in part.items:
                 console.print(Text(f"  {line}"), soft_wrap=True)
-        else:
+        elif part.rows:
             console.print()
             console.print(Text(part.title, "bold"))
             console.print(terminal_table(part, console.width, several=several))

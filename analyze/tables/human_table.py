@@ -1,7 +1,8 @@
 """The short answer: a line for each input, a table of connections by size, and what could not be measured.
 
-Built with rich, so that it fits the width it is given: the least telling columns give way. Everything
-that comes from a capture goes through `printable`, because names in it may hold terminal escapes.
+Built with rich, so that it fits the width it is given: details give way, and where the others do not fit either, each
+connection is a card. Everything that comes from a capture goes through `printable`, because names in it may hold
+terminal escapes.
 """
 
 import io
@@ -12,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from vmtrace.analyze.findings.connection_order import NOTABLE, ordered
 from vmtrace.analyze.findings.lines import answer_lines
+from vmtrace.analyze.tables.table import Column, Row, Table, of_texts
+from vmtrace.analyze.tables.terminal_table import cards, terminal_table
 from vmtrace.analyze.words import beyond_tcp
 from vmtrace.analyze.words.human_causes import why
 from vmtrace.analyze.words.path_rtt import median_of_path_s, path_rtt_min_s
@@ -20,61 +23,57 @@ from vmtrace.analyze.words.units import ABSENT, count, instant, plural, printabl
 from vmtrace.analyze.words.verdict import is_on_the_clients_data
 
 if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
+    from rich.console import Console, RenderableType
 
     from vmtrace.analyze.findings.providers import Provider
     from vmtrace.analyze.trace import Trace
 
 DIRECTIONS = ("client_to_server", "server_to_client")
-_ADDRESS_WIDTH, _LEAST_ADDRESS_WIDTH = 26, 9
 _COLUMN_GAP = 2
+_DETAILS = 2
+"""Columns of this rank and above are there where there is room; JSON, CSV and `--connection` have them."""
 _INPUTS_SHOWN = 10
 _INTERRUPTED = "interrupted: the numbers cover the part that was read"
 _LINKS = {"EN10MB": "Ethernet", "RAW": "raw IP", "LINUX_SLL": "Linux cooked", "LINUX_SLL2": "Linux cooked v2"}
-_EXPENDABLE = ("bytes", "client", "file")
-"""Of the columns that are always there, those that a very narrow terminal leaves out, in this order."""
 
 _SORTED_BY = {"goodput": "goodput", "time": "time", "rtt": "RTT min", "retrans": "retrans"}
 """The columns that show an order; those of the other orders are always there."""
 
-Row = dict[str, Any]
+Record = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One column of the table: `rank` 0 is always there, higher ranks where there is room."""
+    """One column of the table: those of low rank are always there, higher ranks where there is room."""
 
     title: str
     rank: int
-    text: Callable[[Row, str], str]
+    text: Callable[[Record, str], str]
     """The cell for a row of the connection table and the direction that carries most of its payload."""
     left: bool = False
-    shrinks: bool = False
-    """True for names that may be shortened in the middle."""
     absent: str = ""
     """What a dash in this column means."""
-    warns: Callable[[Row, str], bool] = lambda _row, _direction: False
+    warns: Callable[[Record, str], bool] = lambda _row, _direction: False
     """True if the cell tells of trouble (it is then coloured)."""
 
 
-def _tls(row: Row, _direction: str) -> str:
+def _tls(row: Record, _direction: str) -> str:
     return printable(str(row.get("tls_version") or ABSENT)).removeprefix("TLS ")
 
 
-def _get(name: str) -> Callable[[Row, str], Any]:
+def _get(name: str) -> Callable[[Record, str], Any]:
     return lambda row, d: row.get(f"{d}_{name}")
 
 
-def _positive(name: str) -> Callable[[Row, str], bool]:
+def _positive(name: str) -> Callable[[Record, str], bool]:
     return lambda row, d: (row.get(f"{d}_{name}") or 0) > 0
 
 
 FIELDS = (
     Field("id", 0, lambda row, _: str(row["id"])),
-    Field("client", 0, lambda row, _: printable(row["client"]), left=True, shrinks=True),
+    Field("client", 0, lambda row, _: printable(row["client"]), left=True),
     Field("", 1, lambda _, d: "→" if d == DIRECTIONS[0] else "←"),
-    Field("server", 0, lambda row, _: printable(row["server"]), left=True, shrinks=True),
+    Field("server", 0, lambda row, _: printable(row["server"]), left=True),
     Field("bytes", 0, lambda row, _: si(row.get("ledger_wire_bytes"), "B")),
     Field("time", 1, lambda row, _: seconds(row.get("duration_s")), absent="its packets have no time"),
     Field(
@@ -141,7 +140,7 @@ FIELDS = (
 )
 
 
-def main_direction(row: Row) -> str:
+def main_direction(row: Record) -> str:
     """The direction that the verdict is about."""
     forth, back = (row.get(f"{d}_unique_payload_bytes") or 0 for d in DIRECTIONS)
     return DIRECTIONS[0] if is_on_the_clients_data(forth, back) else DIRECTIONS[1]
@@ -165,7 +164,7 @@ def show(trace: "Trace", console: "Console", *, limit: int, sort: str = NOTABLE)
         console.print()
         rows = ordered(trace, sort, limit)
         fields = connection_fields(trace, rows, console.width, sort)
-        console.print(_table(trace, rows, fields))
+        console.print(_drawn(trace, rows, fields, console.width))
         if limit < total:
             text = f"{plural(total - limit, 'more connection')} not shown (--limit {total} shows all)"
             console.print(Text(text, "dim"), soft_wrap=True)
@@ -190,7 +189,7 @@ def connection_fields(trace: "Trace", rows: Sequence[int], width: int, sort: str
     fields = [replace(field, rank=0) if field.title == by else field for field in _with_file(trace)]
     cells = {f: [f.text(row, main_direction(row)) for row in read] for f in fields}
     cells = {f: texts for f, texts in cells.items() if f.rank <= 2 or any(t not in (ABSENT, "0") for t in texts)}
-    return fitting(cells, width)
+    return fitting(cells, width) or cells
 
 
 def _with_file(trace: "Trace") -> Sequence[Field]:
@@ -198,44 +197,48 @@ def _with_file(trace: "Trace") -> Sequence[Field]:
     if len(trace.paths) < 2:
         return FIELDS
     names = [printable(name) for name in short_names(trace.paths)]
-    file = Field("file", 0, lambda row, _: names[row["input"]], left=True, shrinks=True)
+    file = Field("file", 0, lambda row, _: names[row["input"]], left=True)
     return (FIELDS[0], file, *FIELDS[1:])
 
 
-def _table(trace: "Trace", rows: Sequence[int], fields: dict[Field, list[str]]) -> "Table":
-    from rich.table import Table
-    from rich.text import Text
+def _drawn(trace: "Trace", rows: Sequence[int], fields: dict[Field, list[str]], width: int) -> "RenderableType":
+    """A row for each connection, or a card where the columns do not fit."""
+    made = [Row(texts) for texts in zip(*fields.values(), strict=True)]
+    warned = {id(row): trace.row(index) for row, index in zip(made, rows, strict=True)}
+    places = list(fields)
 
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, _COLUMN_GAP, 0, 0), collapse_padding=True)
-    for field in fields:
-        table.add_column(field.title, justify="left" if field.left else "right", no_wrap=True, overflow="ellipsis")
-    for number, row in enumerate(map(trace.row, rows)):
-        direction = main_direction(row)
-        table.add_row(*(Text(fields[f][number], "yellow" if f.warns(row, direction) else "") for f in fields))
-    return table
+    def style(row: Row, place: int) -> str:
+        record = warned[id(row)]
+        return "yellow" if places[place].warns(record, main_direction(record)) else ""
+
+    columns: tuple[Column[Any], ...] = tuple(Column(field.title, left=field.left) for field in places)
+    if _width(fields) <= width:
+        return terminal_table(Table(columns, tuple(made)), width, style=style)
+    return cards(_named(Table(columns, tuple(made))), width)
+
+
+def _named(table: Table) -> Table:
+    """The same with one column that names the connection, for cards: `1 host:50074 → server:443`."""
+    name = [place for place, title in enumerate(table.head) if title in ("id", "file", "client", "", "server")]
+    rest = [place for place in range(len(table.head)) if place not in name]
+    rows = (
+        Row((" ".join(row.texts[place] for place in name), *(row.texts[place] for place in rest))) for row in table.rows
+    )
+    columns: tuple[Column[Any], ...] = (Column("connection", left=True), *(Column(table.head[place]) for place in rest))
+    return Table(columns, tuple(rows))
 
 
 def fitting(cells: dict[Field, list[str]], width: int) -> dict[Field, list[str]]:
-    """As many of the columns as fit, the most telling first; long names are shortened if that is not all."""
-    if _width(cells) > width:
-        cells = _shrunk(_ADDRESS_WIDTH, cells)
-    for title in _EXPENDABLE:
-        if _width(_shrunk(_LEAST_ADDRESS_WIDTH, _always(cells))) > width:
-            cells = {f: texts for f, texts in cells.items() if f.title != title}
-    for most in range(_ADDRESS_WIDTH, _LEAST_ADDRESS_WIDTH - 1, -1):
-        if _width(_always(cells)) <= width:
-            break
-        cells = _shrunk(most, cells)
-    kept: dict[Field, list[str]] = {}
+    """The columns that must be there, and as many of the others as fit, the most telling first; none where not even
+    the former fit."""
+    kept = {field: texts for field, texts in cells.items() if field.rank < _DETAILS}
+    if _width(kept) > width:
+        return {}
     for field in sorted(cells, key=lambda f: f.rank):
         wider = kept | {field: cells[field]}
-        if field.rank == 0 or _width(wider) <= width:
+        if _width(wider) <= width:
             kept = wider
     return {f: texts for f, texts in cells.items() if f in kept}
-
-
-def _always(cells: dict[Field, list[str]]) -> dict[Field, list[str]]:
-    return {f: texts for f, texts in cells.items() if f.rank == 0}
 
 
 def _width(cells: dict[Field, list[str]]) -> int:
@@ -243,18 +246,7 @@ def _width(cells: dict[Field, list[str]]) -> int:
     return sum(width + _COLUMN_GAP for width in widths) - _COLUMN_GAP
 
 
-def _shrunk(width: int, cells: dict[Field, list[str]]) -> dict[Field, list[str]]:
-    return {f: [_shortened(text, width) for text in texts] if f.shrinks else texts for f, texts in cells.items()}
-
-
-def _shortened(text: str, width: int) -> str:
-    if len(text) <= width:
-        return text
-    half = (width - 1) // 2
-    return f"{text[: width - 1 - half]}…{text[-half:]}"
-
-
-def inputs_lines(headers: list[Row], most: int = _INPUTS_SHOWN) -> Iterator[tuple[str, str]]:
+def inputs_lines(headers: list[Record], most: int = _INPUTS_SHOWN) -> Iterator[tuple[str, str]]:
     """A line for each input, and its trouble; of more than `most` inputs only for those with trouble."""
     if len(headers) > 1:
         packets, tcp = (sum(header[key] for header in headers) for key in ("packets", "tcp_packets"))
@@ -268,7 +260,7 @@ def inputs_lines(headers: list[Row], most: int = _INPUTS_SHOWN) -> Iterator[tupl
         yield f"and {plural(len(troubled) - _INPUTS_SHOWN, 'more capture')} with trouble (see --json)", "yellow"
 
 
-def input_lines(header: Row) -> Iterator[tuple[str, str]]:
+def input_lines(header: Record) -> Iterator[tuple[str, str]]:
     """What there is to say of one input, with a style for each line."""
     if header["format"] is None:
         yield f"{printable(header['path'])}: could not be read", "yellow"
@@ -287,7 +279,7 @@ def input_lines(header: Row) -> Iterator[tuple[str, str]]:
     yield from ((f"  {line}", "yellow") for line in trouble(header))
 
 
-def trouble(header: Row) -> Iterator[str]:
+def trouble(header: Record) -> Iterator[str]:
     """Damage of the file and loss in the capture: what makes the numbers less than the whole truth."""
     damage = header.get("damage") or []
     if damage:
@@ -328,7 +320,7 @@ def trouble(header: Row) -> Iterator[str]:
             yield f"{what}: times and retransmissions are wrong; save the capture as a file, which can be read twice"
 
 
-def time_order(header: Row) -> Iterator[str]:
+def time_order(header: Record) -> Iterator[str]:
     """Records out of the order of their times, and capture points whose clocks differ."""
     disorder = header.get("out_of_time_order") or {}
     if disorder.get("records"):
@@ -370,6 +362,7 @@ def unmeasured(trace: "Trace") -> Iterator[str]:
         yield f"Not measured: {'; '.join(reasons)}."
 
 
+_PROVIDER_NAMES = ("provider", "service", "identified by")
 _PROVIDER_HEADS = ("conns", "resumed", "bytes", "application", "overhead", "TLS handshake", "TLS rec", "retrans")
 _PROVIDER_TIMES = ("TCP RTT", "TLS time")
 _PROVIDER_DASHES = (
@@ -380,18 +373,11 @@ _PROVIDER_DASHES = (
 
 def show_providers(providers: Iterable["Provider"], console: "Console") -> None:
     """Print connections and their cost by service."""
-    from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, _COLUMN_GAP, 0, 0))
-    for title in ("provider", "service", "identified by"):
-        table.add_column(title, no_wrap=True)
-    for title in (*_PROVIDER_HEADS, *_PROVIDER_TIMES):
-        table.add_column(title, justify="right", no_wrap=True)
     rows = [_provider_cells(provider) for provider in providers]
-    for cells in rows:
-        table.add_row(*map(Text, cells))
-    console.print(table)
+    head = (*_PROVIDER_NAMES, *_PROVIDER_HEADS, *_PROVIDER_TIMES)
+    console.print(terminal_table(of_texts("providers", "", head, rows, len(_PROVIDER_NAMES)), console.width))
     if any(ABSENT in cells for cells in rows):
         console.print(Text(_PROVIDER_DASHES, "dim"))
 

@@ -7,8 +7,9 @@ import io
 import json
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -73,19 +74,26 @@ def _plain(value: object) -> object:
 
 def _as_table(rows: pa.Table) -> str:
     from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
 
+    from vmtrace.analyze.tables.table import Column, Row, Table, of_texts
+    from vmtrace.analyze.tables.terminal_table import cards, fits, terminal_table
     from vmtrace.analyze.words.units import printable
 
-    table = Table(box=None, pad_edge=False)
-    for field in rows.schema:
-        numeric = pa.types.is_integer(field.type) or pa.types.is_floating(field.type)
-        table.add_column(Text(field.name), justify="right" if numeric else "left")
-    for row in rows.to_pylist():
-        table.add_row(*(Text("" if value is None else printable(_cell(value))) for value in row.values()))
+    kinds = (field.type for field in rows.schema)
+    left = [not (pa.types.is_integer(kind) or pa.types.is_floating(kind)) for kind in kinds]
+    width = get_terminal_size().columns if sys.stdout.isatty() else max(100, 24 * rows.num_columns)
+    columns: Iterator[Column[Any]] = (
+        Column(name, left=at_left) for name, at_left in zip(rows.column_names, left, strict=True)
+    )
+    cells = [
+        tuple("" if value is None else printable(_cell(value)) for value in row.values()) for row in rows.to_pylist()
+    ]
+    table = Table(tuple(columns), tuple(map(Row, cells)))
+    # The first column is the name of a card; any other has its own name there, texts, too.
+    narrow = of_texts("", "", rows.column_names, cells, 1)
+    drawn = terminal_table(table, width) if fits(table, width) else cards(narrow, width)
     out = io.StringIO()
-    Console(file=out, width=max(100, 24 * rows.num_columns), no_color=True).print(table)
+    Console(file=out, width=width, no_color=True).print(drawn)
     return "".join(line.rstrip() + "\n" for line in out.getvalue().splitlines())
 
 

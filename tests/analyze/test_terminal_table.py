@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from vmtrace.analyze.tables.table import Table, of_texts
-from vmtrace.analyze.tables.terminal_table import fits, terminal_table
+from vmtrace.analyze.tables.table import Column, Row, Table, of_texts
+from vmtrace.analyze.tables.terminal_table import fits, height, terminal_table
 
 HEAD = ("run", "stage", "messages", "rate")
 ROWS = (("first", "a stage with a long name", "1,000,000", "12.5"), ("first", "short", "7", ""))
@@ -63,6 +63,30 @@ def test_markup_in_a_cell_is_text() -> None:
 def test_no_line_is_longer_than_the_terminal(rows: list[tuple[str, ...]], width: int) -> None:
     lines = printed(of_texts("t", "T", HEAD, tuple(rows)), width)
     assert max(map(len, lines), default=0) <= width
+
+
+@given(
+    st.lists(st.tuples(*(st.text("abc 1,.", max_size=40) for _ in range(4))), max_size=5),
+    st.sampled_from([60, 80, 100, 120]),
+)
+def test_no_word_and_no_number_is_broken_or_missing(rows: list[tuple[str, ...]], width: int) -> None:
+    lines = printed(of_texts("t", "T", HEAD, tuple(rows)), width)
+    there = {word.rstrip(",;") for line in lines for word in line.split()}
+    assert {word.rstrip(",;") for row in rows for cell in row for word in cell.split()} <= there
+
+
+def test_a_detail_is_left_out_of_a_narrow_table_and_is_in_a_card() -> None:
+    columns = (Column("name", left=True), Column("rate"), Column("detail", least_width=100))
+    table = Table(columns, (Row(("x" * 20, "12.5", "7.25")),))
+    shown = {width: " ".join(printed(table, width)) for width in (20, 60, 120)}
+    assert {width: "7.25" in text for width, text in shown.items()} == {20: True, 60: False, 120: True}
+    assert "12.5" in shown[60]
+
+
+@pytest.mark.parametrize("width", [20, 36, 60, 120])
+def test_its_height_is_that_of_the_lines_printed(width: int) -> None:
+    table = of_texts("t", "T", HEAD, [("first", "short", "1,000,000", "12.5"), ("other", "long", "7", "")])
+    assert height(table, width) == len(printed(table, width))
 
 
 @pytest.mark.parametrize("width", [40, 80, 160])

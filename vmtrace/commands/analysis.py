@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from vmtrace.analyze.tables.provenance import Provenance
     from vmtrace.analyze.words.document import Record
 
-_WIDTH, _PROVIDERS_WIDTH = 100, 140
+_WIDTH, _PROVIDERS_WIDTH = 120, 160
 """Of the answer where it goes to no terminal."""
 _DRAWN_AT_MOST = 3
 _DRAWN_SHARE = 0.05

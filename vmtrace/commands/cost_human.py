@@ -4,7 +4,7 @@ prices matter."""
 from typing import TYPE_CHECKING
 
 from vmtrace.analyze.tables.table import Table
-from vmtrace.analyze.tables.terminal_table import fits, terminal_table
+from vmtrace.analyze.tables.terminal_table import terminal_table
 from vmtrace.commands import cost_texts as texts
 from vmtrace.providers.costs.differences import Difference
 from vmtrace.providers.costs.estimate import Estimate
@@ -25,7 +25,7 @@ def show(estimate: Estimate, invoiced: dict[str, list[Difference]], console: "Co
     for note in estimate.context.workload.notes:
         line(f"  {note}")
     console.print()
-    _show_table(console, _scenarios(estimate, console.width))
+    _show_table(console, texts.scenarios(estimate))
     for text in texts.missing(estimate):
         line(f"  {text}", "yellow")
     for text in texts.notes(estimate):
@@ -40,11 +40,6 @@ def show(estimate: Estimate, invoiced: dict[str, list[Difference]], console: "Co
     for table in texts.invoices(estimate, invoiced):
         console.print()
         _show_table(console, table)
-
-
-def _scenarios(estimate: Estimate, width: int) -> Table:
-    every = texts.scenarios(estimate)
-    return every if fits(every, width) else texts.totals(estimate)
 
 
 def _show_table(console: "Console", table: Table) -> None:

@@ -48,16 +48,6 @@ def scenarios(estimate: Estimate) -> Table:
     return of_texts("scenarios", title, ("scenario", "", *CATEGORIES, TOTAL, "against first"), rows, 1)
 
 
-def totals(estimate: Estimate) -> Table:
-    """Without categories, for where there is little room."""
-    rows = tuple(
-        (one.scenario.name, shown(one.month[TOTAL]), shown(one.year[TOTAL]), _against(one, estimate.base))
-        for one in estimate.charged
-    )
-    title = f"{estimate.context.table.currency} by scenario (by category: --html, --json, or a wider terminal)"
-    return of_texts("totals", title, ("scenario", "a month", "a year", "to first"), rows, 1)
-
-
 def _aside(estimate: Estimate, charges: Charges) -> str:
     parts = []
     if charges.scenario.byte_hit_ratio is not None:

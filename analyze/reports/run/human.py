@@ -24,12 +24,12 @@ from vmtrace.analyze.reports.run.variation.words import answer, spread_sentence
 from vmtrace.analyze.reports.run.verdict.of_set import verdict_changes
 from vmtrace.analyze.reports.run.verdict.words import verdict_lines
 from vmtrace.analyze.stats.estimates import Estimate
-from vmtrace.analyze.tables.table import Column
+from vmtrace.analyze.tables.table import Column, Row, Table, shown
+from vmtrace.analyze.tables.terminal_table import terminal_table
 from vmtrace.analyze.words.units import ABSENT, count, instant, plural, printable, seconds, share, si
 
 if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
+    from rich.console import Console, RenderableType
 
 _UNSETTLED = {"running": "still running, or killed", "interrupted": "interrupted", "failed": "failed"}
 
@@ -47,7 +47,7 @@ def show(results: RunResults, console: "Console") -> None:
         console.print(Text("\n".join(wrapped(line, console.width))), soft_wrap=True)
     console.print()
     rows = metrics_rows(results)
-    console.print(metrics_table(rows, console.width))
+    console.print(metrics_on_terminal(rows, console.width))
     if any(by_kernel(row) for row in rows):
         console.print(Text("* no capture: segments that the kernel retransmitted", "dim"), soft_wrap=True)
     console.print()
@@ -128,19 +128,18 @@ def baseline_lines(results: RunResults) -> Iterator[str]:
         yield f"RTT without load: {low} min, {mean} mean, {high} max of {plural(ping.echoes, 'ping')}{lost}"
 
 
-def metrics_table(rows: list[MetricsRow], width: int = 120) -> "Table":
-    """Table 2 for people: means and medians, intervals where the sample allows one; on a narrow terminal less."""
-    from rich.table import Table
-    from rich.text import Text
+def metrics_table(rows: Sequence[MetricsRow]) -> Table:
+    """Means and medians for people, intervals where the sample allows one."""
+    return shown(METRICS, rows)
 
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0), collapse_padding=True)
-    columns = [column for column in METRICS if width >= column.least_width]
-    for column in columns:
-        table.add_column(column.title, justify="left" if column.left else "right", no_wrap=True)
-    for row in rows:
-        warns = "yellow" if row.transfers_with_drops else ""
-        table.add_row(*(Text(str(one.shows(row)), warns if one is METRICS[-1] else "") for one in columns))
-    return table
+
+def metrics_on_terminal(rows: Sequence[MetricsRow], width: int) -> "RenderableType":
+    """The same on a terminal of so many columns."""
+
+    def warns(row: Row, place: int) -> str:
+        return "yellow" if METRICS[place] is METRICS[-1] and row.texts[place] != "0" else ""
+
+    return terminal_table(metrics_table(rows), width, style=warns)
 
 
 def _median_rtt(row: MetricsRow) -> str:
@@ -156,14 +155,14 @@ def _loss(row: MetricsRow) -> Estimate:
 METRICS: tuple[Column[MetricsRow], ...] = (
     Column("index", lambda row: printable(row.index or "all"), left=True),
     Column("transfer", lambda row: row.role, left=True),
-    Column("n", lambda row: count(row.transfers), least_width=64),
-    Column("mean RTT", lambda row: seconds(row.mean_rtt_s.value), least_width=54),
-    Column("median RTT [95 %]", _median_rtt, least_width=74),
+    Column("n", lambda row: count(row.transfers)),
+    Column("mean RTT", lambda row: seconds(row.mean_rtt_s.value)),
+    Column("median RTT [95 %]", _median_rtt),
     Column("mean loss", lambda row: share(_loss(row).value) + ("*" if by_kernel(row) else "")),
     Column("[95 %]", lambda row: _between(_loss(row), 100).strip(), least_width=106),
     Column("median loss", lambda row: share(row.median_loss_rate.value), least_width=96),
     Column("throughput", lambda row: si(row.median_goodput_bps.value, "bit/s")),
-    Column("drops", lambda row: count(row.transfers_with_drops), least_width=84),
+    Column("drops", lambda row: count(row.transfers_with_drops)),
 )
 """`--csv` and `--json` have what a narrow terminal leaves out."""
 

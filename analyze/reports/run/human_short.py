@@ -14,6 +14,7 @@ from vmtrace.analyze.reports.run.human import (
     by_kernel,
     heading,
     limit_lines,
+    metrics_on_terminal,
     metrics_table,
     relation_lines,
     trouble,
@@ -28,6 +29,7 @@ from vmtrace.analyze.reports.run.variation.words import HEADINGS, answer, spread
 from vmtrace.analyze.reports.run.verdict.of_set import verdict_changes
 from vmtrace.analyze.reports.run.verdict.words import verdict_lines
 from vmtrace.analyze.stats.association import FEWEST
+from vmtrace.analyze.tables.terminal_table import fits, height
 from vmtrace.analyze.words.units import plural
 
 if TYPE_CHECKING:
@@ -40,7 +42,7 @@ MOST_LINES = 36
 _LEAST_LINES = 8
 """A run with fewer lines is not shown."""
 _COMPACT = 20
-"""With fewer lines the table has the rows over all indices alone."""
+"""With fewer lines, or with cards for rows, the table has the rows over all indices alone."""
 _ROWS_SHOWN = 8
 _CHANGES_SHOWN = 2
 _TROUBLES_SHOWN, _PIECES_SHOWN, _SENTENCES_SHOWN = 4, 1, 3
@@ -63,7 +65,7 @@ class Block:
     def height(self, width: int) -> int:
         """Lines on a terminal of this width."""
         return sum(len(wrapped(line, width)) for line in self.lines) + (
-            len(self.rows) + 1 + 2 * self.spaced if self.rows else 0
+            height(metrics_table(self.rows), width) + 2 * self.spaced if self.rows else 0
         )
 
 
@@ -92,17 +94,18 @@ def _show_run(results: RunResults, console: "Console", most: int) -> int:
     from rich.text import Text
 
     used = left = 0
-    for block in blocks(results, compact=most < _COMPACT):
-        height = block.height(console.width)
-        if not block.must and used + height > most:
-            left += height
+    narrow = not fits(metrics_table(metrics_rows(results)), console.width)
+    for block in blocks(results, compact=most < _COMPACT or narrow):
+        lines = block.height(console.width)
+        if not block.must and used + lines > most:
+            left += lines
             continue
-        used += height
+        used += lines
         for line in block.lines:
             console.print(Text("\n".join(wrapped(line, console.width)), block.style), soft_wrap=True)
         if block.rows:
             space = [""] if block.spaced else []
-            for one in (*space, metrics_table(list(block.rows), console.width), *space):
+            for one in (*space, metrics_on_terminal(block.rows, console.width), *space):
                 console.print(one)
     return left
 

@@ -1,8 +1,7 @@
 """What changed between two runs, on the terminal: all indices together, and what changed within single ones."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from vmtrace.analyze.reports.run.changes.compare_runs import Change, RunComparison
 from vmtrace.analyze.reports.run.verdict.findings import finding_lines
@@ -10,19 +9,16 @@ from vmtrace.analyze.reports.run.verdict.of_run import run_verdict
 from vmtrace.analyze.reports.run.verdict.of_set import verdict_change
 from vmtrace.analyze.stats.estimates import CONFIDENCE, Estimate
 from vmtrace.analyze.tables.table import Column
+from vmtrace.analyze.tables.table import shown as of_records
+from vmtrace.analyze.tables.terminal_table import terminal_table
 from vmtrace.analyze.words.units import ABSENT, count, instant, plural, printable, seconds, share, si
 
 if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table as RichTable
+    from rich.console import Console, RenderableType
 
 _TIMES = "\N{MULTIPLICATION SIGN}"
 _LEAST_SHOWN_P = 0.001
 _NOTES_SHOWN = 5
-_CHANGED_BY = "change [95 %]"
-_INTERVAL_FROM = 110
-"""A terminal narrower than this shows no intervals."""
-_WIDE = 120
 
 
 def show(comparison: RunComparison, console: "Console") -> None:
@@ -103,30 +99,10 @@ def shown(comparison: RunComparison) -> list[Change]:
     return [*together, *(one for one in comparison.established if one.index is not None)] or list(comparison.changes)
 
 
-def table(comparison: RunComparison, width: int = _WIDE) -> "RichTable":
-    """One row for each metric; what `--json` has, too, is left out where a terminal is narrow."""
-    from rich.table import Table as RichTable
-    from rich.text import Text
-
-    made = RichTable(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0), collapse_padding=True)
-    columns = [_narrowed(column, width) for column in COLUMNS if width >= column.least_width]
-    rows = [(change, [str(column.shows(change)) for column in columns]) for change in shown(comparison)]
-    for place, column in enumerate(columns):
-        justify: Literal["left", "right"] = "left" if column.left else "right"
-        # Names and intervals wrap; numbers and what they are about are never cut.
-        least = (
-            None if column.wraps else max(len(text) for text in (column.title, *(cells[place] for _, cells in rows)))
-        )
-        made.add_column(column.title, justify=justify, no_wrap=not column.wraps, overflow="fold", min_width=least)
-    for change, cells in rows:
-        made.add_row(*(Text(cell, "bold" if change.change else "") for cell in cells))
-    return made
-
-
-def _narrowed(column: Column[Change], width: int) -> Column[Change]:
-    if column.title != _CHANGED_BY or width >= _INTERVAL_FROM:
-        return column
-    return replace(column, title="change", shows=lambda change: _changed_by(change).partition(" [")[0])
+def table(comparison: RunComparison, width: int) -> "RenderableType":
+    """One row for each metric; what changed stands out."""
+    made = of_records(COLUMNS, shown(comparison), total=lambda change: bool(change.change))
+    return terminal_table(made, width, style=lambda row, _: "bold" if row.total else "")
 
 
 def _delta(change: Change) -> str:
@@ -192,11 +168,11 @@ COLUMNS: tuple[Column[Change], ...] = (
     Column("part", lambda change: change.part, left=True),
     Column("metric", lambda change: change.metric, left=True, wraps=True),
     Column("n", lambda change: f"{count(change.n_before)}/{count(change.n_after)}", least_width=120),
-    Column("before", lambda change: _formatter(change.metric)(change.level_before), least_width=70),
-    Column("after", lambda change: _formatter(change.metric)(change.level_after), least_width=70),
-    Column(_CHANGED_BY, _changed_by, wraps=True),
+    Column("before", lambda change: _formatter(change.metric)(change.level_before)),
+    Column("after", lambda change: _formatter(change.metric)(change.level_after)),
+    Column("change [95 %]", _changed_by, wraps=True),
     Column("Cliff's delta", _delta, least_width=130),
-    Column("p", lambda change: _shown_p(change.p_adjusted), least_width=80),
+    Column("p", lambda change: _shown_p(change.p_adjusted)),
     Column("", lambda change: change.change or "", left=True),
 )
 """The same on the page; `--json` has what a narrow terminal leaves out."""
