@@ -25,8 +25,8 @@ def show_afterwards(files: Iterable[str | os.PathLike[str]], *following: str, to
 
 
 def afterwards(files: Iterable[str | os.PathLike[str]], *following: str) -> list[str]:
-    """The lines: of files, those that are not standard output; then commands, the next one first."""
-    places = [_shown(file) for file in files if str(file) != STANDARD_OUTPUT]
+    """The lines: of files, those that are not standard output, each once; then commands, the next one first."""
+    places = list(dict.fromkeys(_shown(file) for file in files if str(file) != STANDARD_OUTPUT))
     return [*_under(_WROTE, places), *_under(_NEXT, [one for one in following if one])]
 
 
