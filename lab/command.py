@@ -128,8 +128,11 @@ def _tell_outcome(outcome: campaign_run.Outcome, folder: Path, tell: campaign_ru
         return _complain(f"interrupted: what was finished is in {folder}", _INTERRUPTED)
     if not quiet:
         show_afterwards([folder], command("vmtrace", "report", folder))
+    problems = "; ".join(outcome.truth["problems"])
+    if outcome.doubtful:
+        return _complain(f"this machine was busy: {problems}. Doubtful: {'; '.join(outcome.doubtful)}.", 0)
     if not outcome.good:
-        return _complain(f"the run is not good: {'; '.join(outcome.truth['problems'])}", 1)
+        return _complain(f"run discarded as a reference: {problems}", 1)
     return 0
 
 

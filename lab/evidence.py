@@ -158,7 +158,7 @@ def _late(timing: dict[str, Any]) -> list[str]:
         found.append(f"emulator took packets in {entry['p99_s']:.6f} s late at p99, beyond {ENTRY_P99_BOUND_S} s")
     still_s = max(turn_s, late["max_s"] if late else 0.0)
     if still_s > LOOP_BOUND_S:
-        found.append(f"emulator stood still {still_s:.6f} s, beyond {LOOP_BOUND_S} s")
+        found.append(f"emulator paused for {still_s:.6f} s, beyond {LOOP_BOUND_S} s")
     return found
 
 

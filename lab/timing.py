@@ -1,4 +1,4 @@
-"""How exact the emulator was over a run of any length: a histogram of its delay error, and where it stood still.
+"""How exact the emulator was over a run of any length: a histogram of its delay error, and where it paused.
 
 The delay error of a packet is at most what `PacketFate.delay_error_ns` says. Memory does not grow with packets.
 """
@@ -128,8 +128,8 @@ def problems(errors: DelayError | None, standstills: Iterable[Standstill], durat
     stood_s = sum(each.end_ns - each.start_ns for each in standstills) / 1e9
     if stood_s > STANDSTILL_SHARE_BOUND * duration_s:
         found.append(
-            f"the emulator stood still for {stood_s * 1e3:.1f} ms in all (turns beyond {LOOP_BOUND_S * 1e3:g} ms),"
-            f" more than {STANDSTILL_SHARE_BOUND:.1%} of the run"
+            f"the emulator paused for {stood_s * 1e3:.1f} ms in total (pauses over {LOOP_BOUND_S * 1e3:g} ms),"
+            f" more than {STANDSTILL_SHARE_BOUND * 100:g} % of the run"
         )
     return found
 

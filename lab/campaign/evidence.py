@@ -24,6 +24,7 @@ from vmtrace.lab.fate_log import PacketFate
 SCHEMA = "vmtrace.lab_campaign/1"
 _CLOCK_STEP_BOUND_NS = 1_000_000
 _STANDSTILLS_TOLD = 1000
+_TRANSFERS_TOLD = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,24 +57,29 @@ def write(known: Witnesses, log_path: Path, run_folder: Path, folder: Path) -> d
             yield packet
 
     transfers = Transfers(read_pairs(run_folder / "pairs.jsonl"), stalled, standstills)
-    finished = bad = 0
+    finished, bad = 0, list[str]()
     with _private(folder / "transfers.jsonl") as file:
         for record in _records(transfers, counted()):
-            finished, bad = finished + 1, bad + (not record["good"])
+            finished += 1
+            bad += [] if record["good"] else [f"pair {record['sequence']} {record['transfer']}"]
             file.write(json.dumps(record) + "\n")
     summary, duration_s = errors.summary(), (known.end_ns - known.start_ns) / 1e9
-    problems = timing.problems(summary, standstills.merged(), duration_s) + _other_problems(known)
+    late = timing.problems(summary, standstills.merged(), duration_s)
+    # A machine that others keep busy makes packets late, and loses or adds none.
+    only_late = summary is not None and bool(late) and not _other_problems(known)
+    problems = late + _other_problems(known)
     document = {
         "schema": SCHEMA,
         "good": not problems,
         "problems": problems,
+        "doubtful": _doubtful(bad, finished) if only_late else [],
         **_asked(known.campaign),
         "start_ns": known.start_ns,
         "end_ns": known.end_ns,
         "sender_status": known.sender_status,
         "timing": _timing(known, summary, standstills),
         "fates": {way: dict(counts) for way, counts in fates.items()},
-        "transfers": {"finished": finished, "not_good": bad, "other_connections": transfers.unassigned},
+        "transfers": {"finished": finished, "not_good": len(bad), "other_connections": transfers.unassigned},
         "stalls": _stalls(stalled, known.stall_log),
         "guest": known.guest,
         "device_drops": known.device_drops,
@@ -136,6 +142,15 @@ def _stalls(stalled: list[stalls.Stall], log: Path | None) -> dict[str, Any] | N
         return None
     kind = stalled[0].kind if stalled else None
     return {"kind": kind, "count": len(stalled), "total_s": round(sum(each.duration_s for each in stalled), 6)}
+
+
+def _doubtful(bad: list[str], finished: int) -> list[str]:
+    """Which figures of the run a busy machine made doubtful."""
+    if not bad:
+        return ["RTT without load, and idle times between transfers"]
+    more = f" and {len(bad) - _TRANSFERS_TOLD} more" if len(bad) > _TRANSFERS_TOLD else ""
+    which = ", ".join(bad[:_TRANSFERS_TOLD])
+    return [f"RTT, delays, pauses and throughput of {len(bad)} of {finished} transfers ({which}{more})"]
 
 
 def _other_problems(known: Witnesses) -> list[str]:

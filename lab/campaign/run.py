@@ -63,6 +63,11 @@ class Outcome:
         """The sender did its plan, and the lab's truth may be relied on."""
         return bool(self.truth["good"]) and self.sender_status == 0
 
+    @property
+    def doubtful(self) -> list[str]:
+        """Of a run that is as good as a busy machine lets it be: the figures that are doubtful."""
+        return self.truth.get("doubtful", []) if self.sender_status == 0 else []
+
 
 def run(campaign: Campaign, run_folder: Path, tell: Tell) -> Outcome:
     """Run a campaign into a new folder.

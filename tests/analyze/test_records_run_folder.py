@@ -83,8 +83,12 @@ def test_a_last_line_without_its_end_is_torn_even_if_it_is_whole_json(small_run:
     ("truth", "said"),
     [
         ('{"good": true, "problems": []}', ()),
-        ('{"good": false, "problems": ["late", "dropped"]}', ("the lab does not call this run good: late; dropped",)),
-        ('{"good": false}', ("the lab does not call this run good: it does not say why",)),
+        ('{"good": false, "problems": ["late", "dropped"]}', ("discarded by the lab as a reference: late; dropped",)),
+        (
+            '{"good": false, "problems": ["late"], "doubtful": ["RTT of 1 of 8 transfers"]}',
+            ("the lab's machine was busy: late; doubtful: RTT of 1 of 8 transfers",),
+        ),
+        ('{"good": false}', ("discarded by the lab as a reference: it does not say why",)),
         ('{"good": false, "problems": 3}', ("lab/truth.json: problems is not a list of texts",)),
         ("{", ("lab/truth.json: not JSON (JSONDecodeError)",)),
     ],

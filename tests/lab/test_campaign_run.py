@@ -59,6 +59,7 @@ def test_a_campaign_leaves_the_run_and_its_truth(tmp_path: Path, ip_version: int
     assert outcome.sender_status == 0
     assert lab_problems(outcome.truth) == []
     assert outcome.good == (outcome.truth["problems"] == [])
+    assert bool(outcome.doubtful) == bool(outcome.truth["problems"]), "a busy machine names what is doubtful"
     assert json.loads((lab / "truth.json").read_text())["fates"] == outcome.truth["fates"]
     assert {path.name for path in lab.iterdir()} == {
         "fates.csv.gz", "transfers.jsonl", "truth.json", "receiver", "receiver.log",

@@ -96,7 +96,7 @@ def test_a_transfer_is_not_good_when_the_emulator_was_late_or_stalled_in_it(tmp_
     assert stood is not None
     assert fine is not None
     assert "delay error" in late["problems"][0]
-    assert "stood still" in stood["problems"][0]
+    assert "paused" in stood["problems"][0]
     assert fine["good"] is True
 
 

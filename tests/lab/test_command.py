@@ -24,6 +24,7 @@ class Runs:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.asked: list[tuple[Campaign, Path]] = []
         self.problems: list[str] = []
+        self.doubtful: list[str] = []
         self.interrupted = 0
         self.error: BaseException | None = None
         monkeypatch.setattr(campaign_run, "run", self)
@@ -34,7 +35,8 @@ class Runs:
         if self.error:
             raise self.error
         error = {"median_s": 0.0001, "p99_s": 0.0002, "max_s": 0.0003, "samples": 7}
-        truth: dict[str, Any] = {"good": not self.problems, "problems": self.problems, "timing": {"delay_error": error}}
+        truth: dict[str, Any] = {"good": not self.problems, "problems": self.problems, "doubtful": self.doubtful}
+        truth["timing"] = {"delay_error": error}
         return campaign_run.Outcome(truth, 0, self.interrupted)
 
 
@@ -97,7 +99,17 @@ def test_quiet_says_nothing_and_the_sender_neither(runs: Runs, capsys: pytest.Ca
 def test_a_run_beyond_its_bounds_is_refused_with_one_line(runs: Runs, capsys: pytest.CaptureFixture[str]) -> None:
     runs.problems = ["the emulator's delay error was 3 ms"]
     assert run("run", "lan", "--out", "r") == 1
-    assert capsys.readouterr().err == "vmtrace: the run is not good: the emulator's delay error was 3 ms\n"
+    said = "vmtrace: run discarded as a reference: the emulator's delay error was 3 ms\n"
+    assert capsys.readouterr().err == said
+
+
+def test_a_busy_machine_is_no_failure_and_the_doubtful_figures_are_named(
+    runs: Runs, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs.problems, runs.doubtful = ["the emulator paused for 33.7 ms in total"], ["RTT of 1 of 8 transfers"]
+    assert run("run", "lan", "--out", "r") == 0
+    said = "this machine was busy: the emulator paused for 33.7 ms in total. Doubtful: RTT of 1 of 8 transfers."
+    assert capsys.readouterr().err == f"vmtrace: {said}\n"
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ def test_each_disagreement_is_named(tmp_path: Path, change: dict[str, Any], word
 @pytest.mark.parametrize(
     ("name", "value", "words"),
     [
-        ("longest_turn_ns", 6_000_000, "stood still"),
+        ("longest_turn_ns", 6_000_000, "paused"),
         ("clock_step_ns", -2_000_000, "clock stepped"),
         ("refused_writes", 1, "refused 1"),
     ],
@@ -88,7 +88,7 @@ def test_an_emulator_beyond_its_bounds_is_named(tmp_path: Path, name: str, value
     document = truth_document(replace(known, emulator={**known.emulator, name: value}))
     (problem,) = document["problems"]
     assert words in problem
-    assert document["late"] == ([problem] if words == "stood still" else [])
+    assert document["late"] == ([problem] if words == "paused" else [])
 
 
 def test_a_dropping_capture_and_a_late_emulator_are_named(tmp_path: Path) -> None:

@@ -76,4 +76,4 @@ def test_what_makes_a_run_bad() -> None:
     assert problems(good.summary(), [], 1.0) == []
     stood = [Standstill(0, 6_000_000)]
     assert problems(good.summary(), stood, 10.0) == []
-    assert "stood still for 6.0 ms" in problems(good.summary(), stood, 5.0)[0]
+    assert "paused for 6.0 ms" in problems(good.summary(), stood, 5.0)[0]

@@ -135,7 +135,11 @@ def _said_by_the_lab(folder: Path) -> list[str]:
         truth = parse(read_content(folder, name), name)
         if truth.flag("good") is not False:
             return []
-        return [f"the lab does not call this run good: {'; '.join(truth.texts('problems')) or 'it does not say why'}"]
+        why = "; ".join(truth.texts("problems")) or "it does not say why"
+        doubtful = "; ".join(truth.texts("doubtful"))
+        if doubtful:
+            return [f"the lab's machine was busy: {why}; doubtful: {doubtful}"]
+        return [f"discarded by the lab as a reference: {why}"]
     except FieldError as error:
         return [str(error)]
     except OSError:
