@@ -120,7 +120,7 @@ def size(text: str) -> int:
     """`1000`, `500k`, `64M`, `1Gi`: bytes."""
     match = _SIZE.fullmatch(text)
     if not match or (match[3] and not match[2]) or int(match[1]) == 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of bytes (1000, 500k, 64M, 1Gi)")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of bytes (1000, 500k, 64M, 1Gi)")
     power: int = (1024 if match[3] else 1000) ** _POWERS[match[2]]
     return int(match[1]) * power
 

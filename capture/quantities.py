@@ -30,7 +30,7 @@ def size_bytes(text: str) -> int:
     found = _SIZE.fullmatch(text.strip())
     factor = _SIZES.get(found.group(2).lower()) if found else None
     if found is None or factor is None:
-        raise ValueError(f"{text!r} is no size: write bytes, or a number with kB, MB, GB or KiB, MiB, GiB")
+        raise ValueError(f"{text!r} is not a size: write bytes, or a number with kB, MB, GB or KiB, MiB, GiB")
     value = float(found.group(1)) * factor
     if not math.isfinite(value) or not value.is_integer():
         raise ValueError(f"{text!r} is not a whole number of bytes")
@@ -47,7 +47,7 @@ def duration_s(text: str) -> float:
     elif re.fullmatch(r"\d+(?:\.\d+)?", stripped):
         seconds = float(stripped)
     else:
-        raise ValueError(f"{text!r} is no duration: write seconds, or a number with ms, s, min, h or d")
+        raise ValueError(f"{text!r} is not a duration: write seconds, or a number with ms, s, min, h or d")
     if not math.isfinite(seconds):
         raise ValueError(f"{text!r} is too long")
     return seconds

@@ -24,7 +24,7 @@ _MOST_AT_ONCE = 20_000
 _COUNTS_EVERY_S = 0.1
 _COUNTER_MODULUS = 1 << 32  # libpcap counts in 32 bits
 _NOTHING = Stats(0, 0, 0)
-_KILLED = "the recording was not ended: the file holds what came until then"
+_KILLED = "the recording was not finished: the file holds what came before"
 
 
 @dataclass(frozen=True)

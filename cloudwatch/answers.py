@@ -93,7 +93,7 @@ def samples_of(result: Record, span: periods.Range | None, wrong: Counter[str]) 
     for time, value in zip(times, values, strict=False):
         start_ns, found = instant_ns(time), number(value)
         if start_ns is None or found is None:
-            wrong["points that are no numbers"] += 1
+            wrong["points that are not numbers"] += 1
         elif span and not span.start_ns <= start_ns < span.end_ns:
             wrong["points outside of the time asked for"] += 1
         else:

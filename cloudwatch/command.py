@@ -266,7 +266,7 @@ def _complain(line: str) -> None:
 
 def _instance_id(text: str) -> str:
     if not is_instance_id(text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no instance id (i-0123456789abcdef0)")
+        raise argparse.ArgumentTypeError(f"{text!r} is not an instance ID (i-0123456789abcdef0)")
     return text
 
 
@@ -276,5 +276,5 @@ def _margin(text: str) -> int:
     except ValueError:
         seconds = -1
     if not 0 <= seconds <= _LONGEST_MARGIN_S:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds from 0 to {_LONGEST_MARGIN_S}")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds from 0 to {_LONGEST_MARGIN_S}")
     return seconds

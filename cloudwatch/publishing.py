@@ -141,7 +141,7 @@ def publish_run(
 def _put(service: Service, requests: Sequence[list[Datum]], published: Path, target: str, tell: Tell) -> None:
     """Each request is written down as soon as it was taken."""
     done, due = 0, sum(map(len, requests))
-    with Ending("ended at once: the last request may have been taken, and would then count twice") as ending:
+    with Ending("stopped immediately: the last request may have been taken, and would then count twice") as ending:
         for request in requests:
             with ending.allowed():
                 service.ask("put_metric_data", _as_request(request))

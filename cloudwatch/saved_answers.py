@@ -127,7 +127,7 @@ def _of_statistics(answer: Record, instance_id: str | None, wrong: Counter[str])
         if start_ns is None or not values:
             wrong["points without a value or a time"] += 1
             continue
-        wrong["points that are no numbers"] += sum(value is None for value in values.values())
+        wrong["points that are not numbers"] += sum(value is None for value in values.values())
         for name, value in values.items():
             if value is not None:
                 points.setdefault(name, {})[start_ns] = value

@@ -95,7 +95,7 @@ class Service:
             except BotoCoreError as error:
                 raise self._failure(operation, library_error_line(error)) from None
             except (ResponseParserError, *_OF_NONSENSE) as error:
-                line = f"the response makes no sense ({type(error).__name__}: {one_line(self.redact(str(error)))})"
+                line = f"the response is malformed ({type(error).__name__}: {one_line(self.redact(str(error)))})"
                 raise self._failure(operation, line) from None
             self.tell(f"{_title(operation)}: the service is busy, attempt {attempt + 1}")
             self.backoff.wait(attempt)
@@ -163,7 +163,7 @@ def _in_role(session: "boto3.Session", role_arn: str) -> "boto3.Session":
         raise CloudWatchError(f"role {role_arn}: no complete response: {error}") from None
     except (ResponseParserError, *_OF_NONSENSE) as error:
         # The type alone: what could not be parsed may hold the credentials.
-        raise CloudWatchError(f"role {role_arn}: the response makes no sense ({type(error).__name__})") from None
+        raise CloudWatchError(f"role {role_arn}: the response is malformed ({type(error).__name__})") from None
 
 
 def _secrets_of(session: "boto3.Session") -> Callable[[], tuple[str, ...]]:

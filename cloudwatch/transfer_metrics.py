@@ -210,7 +210,7 @@ def _measured(folder: Path, notes: list[str]) -> dict[tuple[int, str], Record]:
         rows: list[dict[str, Any]] = read_table(pa.BufferReader(content)).to_pylist()
     except (pa.ArrowException, ValueError, OSError) as error:
         raise CloudWatchError(
-            f"{folder / MEASURED}: {one_line(error)}: remove it, and `vmtrace report` makes it anew"
+            f"{folder / MEASURED}: {one_line(error)}: remove it, and `vmtrace report` recreates it"
         ) from None
     return {
         (row["sequence"], row["role"]): row

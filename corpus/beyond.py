@@ -70,7 +70,7 @@ def record_of(out: Folder) -> Record:
     """What the task has left."""
     found = out.get(RECORD)
     if found is None:
-        raise CorpusError(f"{out.url}: what is no TCP is missing; the same command makes it again")
+        raise CorpusError(f"{out.url}: what is not TCP is missing; the same command makes it again")
     record: Record = parsed(found)
     return record
 

@@ -101,7 +101,7 @@ def _result(future: Any) -> None:
     try:
         future.result()
     except KilledWorker as error:
-        what = "a task ended its workers again and again, most often for want of memory: more --buckets, or --memory"
+        what = "a task ended its workers again and again, most often out of memory: give more --buckets, or --memory"
         raise CorpusError(f"{what} ({str(error).splitlines()[0][:120]})") from None
     except (CommClosedError, FutureCancelledError, TimeoutError) as error:
         raise CorpusError(f"the scheduler is gone ({type(error).__name__}); the same command resumes the run") from None

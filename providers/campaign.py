@@ -84,7 +84,7 @@ class _Run:
         self._budget = Budget(order.limits, prices, "" if order.prices is None else order.prices.currency)
         self._observer = HttpObserver(self._budget, clock, order.call_s)
         self._interruption = Ending(
-            f"ended at once: what is left at {self._provider.name} is removed by vmtrace storage clean {order.out}",
+            f"stopped immediately: vmtrace storage clean {order.out} removes what is left at {self._provider.name}",
             lambda: self._observer.abort(ServiceError(ErrorKind.OTHER, "interrupted")),
         )
         self._part_bytes: int | None = None

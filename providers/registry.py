@@ -7,6 +7,7 @@ which says what an exception of the SDK means. It may have `ONE_STREAM` and `par
 
 import importlib
 import pkgutil
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -75,18 +76,18 @@ def sdk_of(name: str, extra: str) -> Iterator[None]:
     try:
         yield
     except ImportError as error:
-        # An SDK that finds a part missing by itself raises it in words of its own, without the name.
-        missing = error.name if isinstance(error, ModuleNotFoundError) else str(error)
-        raise ProvidersError(
-            f"{name}: its SDK is not installed ({missing}): {sys.executable} -m pip install {_requirements(extra)}"
-        ) from None
+        # The package is named that has to be installed, not the module inside it that is missing.
+        wanted = _requirements(extra)
+        package = re.split(r"[^\w.-]", wanted[0], maxsplit=1)[0]
+        install = f"{sys.executable} -m pip install {' '.join(map(quote, wanted))}"
+        raise ProvidersError(f"{package} (the SDK of {name}) is not installed: {install}") from error
 
 
-def _requirements(extra: str) -> str:
-    """What the extra of this installation asks for, quoted for a shell."""
+def _requirements(extra: str) -> list[str]:
+    """What the extra of this installation asks for, the SDK first."""
     ending = f"extra == '{extra}'"
     wanted = [line.partition(";")[0].strip() for line in requires("vmtrace") or () if line.endswith(ending)]
-    return " ".join(map(quote, wanted or [f"vmtrace[{extra}]"]))
+    return wanted or [f"vmtrace[{extra}]"]
 
 
 def build(provider: Provider, target: Target) -> Service:

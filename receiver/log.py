@@ -49,7 +49,7 @@ class Log:
         count, self._left_out = self._left_out, 0
         if self._json_lines:
             return json.dumps({"event": "left_out", "time_ns": time.time_ns(), "events": count})
-        return f"({count} events before were left out: nobody read them)"
+        return f"({count} earlier events were left out: nobody read them)"
 
     def hostile(self, name: str, text: str, **facts: Any) -> None:
         """Tell of what anybody on the network can cause: a few each minute, then how many more there were, so that

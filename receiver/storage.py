@@ -58,7 +58,7 @@ class StoredRun:
         """Size and digest of one of `files`, as it is now."""
         what = what_is(name, RECEIVER)
         if what is None:
-            raise ValueError(f"{name} is no file of a run")
+            raise ValueError(f"{name} is not a file of a run")
         seen, count = hashlib.sha256(), 0
         for piece in self.pieces(name):
             seen.update(piece)

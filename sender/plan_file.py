@@ -33,7 +33,7 @@ def load_plan(name: str) -> Plan:
         built_in = ", ".join(BUILT_IN)
         raise SenderError(f"plan {name}: {reason} (a plan is a TOML or JSON file, or one of: {built_in})") from error
     if len(data) > _LARGEST_FILE_BYTES:
-        raise SenderError(f"plan {name}: larger than {_LARGEST_FILE_BYTES >> 20} MiB: this is no plan")
+        raise SenderError(f"plan {name}: larger than {_LARGEST_FILE_BYTES >> 20} MiB: not a plan")
     try:
         return plan_of_text(data, path.suffix.lower() == ".json", path.stem)
     except SenderError as error:

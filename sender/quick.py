@@ -61,7 +61,7 @@ def is_wanted(arguments: argparse.Namespace) -> bool:
     quick = [letter for name, letter in _OPTIONS.items() if getattr(arguments, name, None) is not None]
     other = [option for name, option in _INSTEAD_OF.items() if getattr(arguments, name, None) is not None]
     if quick and other:
-        raise UsageError(f"{quick[0]} makes a plan of its own: it does not go with {other[0]}")
+        raise UsageError(f"{quick[0]} makes its own plan: it cannot be combined with {other[0]}")
     return bool(quick)
 
 

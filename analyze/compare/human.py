@@ -149,7 +149,8 @@ def notes(comparison: Comparison) -> Iterator[str]:
     if outside:
         yield f"{plural(outside, 'segment')} passed while one end was not captured: not judged"
     if any(part.one_way_delay.median_s is None for part in comparison.total):
-        yield f"{ABSENT} means: the delay is not known, for want of the clocks' offset or of packets in that direction"
+        why = "the clocks' offset is not known, or no packets passed in that direction"
+        yield f"{ABSENT} means: no delay: {why}"
     duplicates = sum(part.network_duplicates for part in comparison.total)
     if duplicates:
         yield f"copies that the network made: {duplicates:,}"

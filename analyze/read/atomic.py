@@ -77,4 +77,4 @@ def make_folder(path: Path) -> None:
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
     except FileExistsError:
-        raise NotADirectoryError(errno.ENOTDIR, "this is no folder; name one to write into", str(path)) from None
+        raise NotADirectoryError(errno.ENOTDIR, "not a folder; name one to write into", str(path)) from None

@@ -117,7 +117,7 @@ def _resolve(name: str) -> tuple[list[str], list[str]]:
     if name == STANDARD_INPUT:
         return [name], []
     if not name:
-        return [], ["an empty name is no file: give a capture, a folder or a pattern"]
+        return [], ["an empty name is not a file: give a capture, a folder or a pattern"]
     path = Path(name)
     try:
         if path.is_dir():

@@ -111,7 +111,9 @@ def parsed(content: bytes, name: str) -> Index:
         schema = head.get("schema") if isinstance(head, dict) else None
         if schema != SCHEMA:
             what = (
-                f"its format is {schema}" if str(schema).startswith("vmtrace.index/") else "it is no index of vmtrace"
+                f"its format is {schema}"
+                if str(schema).startswith("vmtrace.index/")
+                else "not an index made by vmtrace"
             )
             raise IndexFileError(f"{name}: {what}; make it again with vmtrace index")
         size = int(head["unpacked_bytes"])

@@ -38,10 +38,10 @@ def ask(tables: Callable[[], Mapping[str, Any]], question: str) -> pa.Table:
         try:
             answer = connection.sql(question)
             if answer is None:
-                raise QueryError("the question is wrong: it asks for nothing (SELECT does)")
+                raise QueryError("SQL error: it asks for nothing (SELECT does)")
             return answer.to_arrow_table()
         except duckdb.Error as error:
-            raise QueryError(f"the question is wrong: {str(error).splitlines()[0]}") from None
+            raise QueryError(f"SQL error: {str(error).splitlines()[0]}") from None
 
 
 def tables_of(trace: "Trace", question: str) -> dict[str, pa.Table]:

@@ -12,7 +12,7 @@ _REASONS = {
     "no_exchange": "no response to a request was seen",
     "overlapping": "several requests at once, or both sides send at once: responses cannot be matched",
     "unprompted": "one side sends repeatedly, without requests or responses",
-    "ssh": "SSH, whose messages are no requests",
+    "ssh": "SSH, whose messages are not requests",
     "snap_length": "the capture lacks bytes that tell TLS handshakes, or HTTP/2, from requests (capture 96 or more)",
     "missing_packets": "the capture missed packets of the TLS connection, and with them who sent meanwhile",
     "no_time": "the packets have no time",

@@ -28,7 +28,7 @@ def remedies(record: Record) -> list[str]:
 
 def _predicted(one: Record) -> str:
     if one["goodput_bps"] is None:
-        return f"not predicted, {printable(one.get('reason') or 'the reason is not known')}"
+        return f"no prediction: {printable(one.get('reason') or 'the reason is not known')}"
     now = f" instead of {si(one['now_bps'], 'bit/s')}" if one.get("now_bps") else ""
     return f"{si(one['goodput_bps'], 'bit/s')}{interval_words(one.get('low_bps'), one.get('high_bps'))}{now}"
 

@@ -178,7 +178,7 @@ def segments(run: Judged) -> Iterable[str]:
             yield f"{side}: {reading.data_segments} data segments, truth {expected}"
         unique = run.seen_at(side, "unique_payload_bytes")
         if reading.unique_payload_bytes != unique:
-            yield f"{side}: {reading.unique_payload_bytes} bytes without repeats, truth {unique}"
+            yield f"{side}: {reading.unique_payload_bytes} bytes without retransmissions, truth {unique}"
 
 
 def retransmissions_at_the_sender(run: Judged) -> Iterable[str]:

@@ -87,7 +87,7 @@ class Missed:
         said = ", ".join(f"{gap.cause} {gap.length_ns / _MS:.0f} ms at frames {gap.frames}" for gap in self.named)
         length_ns = self.stall.end_ns - self.stall.start_ns
         return (
-            f"missed: {self.name}, {self.stall.truth} stood still for {length_ns / _MS:.0f} ms from"
+            f"missed: {self.name}, {self.stall.truth} stalled for {length_ns / _MS:.0f} ms from"
             f" {self.stall.start_ns}, probe timeout {self.probe_timeout_ns / _MS:.0f} ms: {said or 'no gap'}"
         )
 

@@ -72,7 +72,7 @@ def add_transfer(measured: Measured, folder: Path) -> None:
     made = gap_runs.load(folder)
     hosts = {event.truth for event in made.events} & HOSTS
     if hosts and (stood_ns := gap_runs.longest_standstill_ns(folder)) > gap_runs.LONGEST_STANDSTILL_NS:
-        measured.refused.append(f"{made.name} (the emulator stood still for {stood_ns / 1e6:.0f} ms)")
+        measured.refused.append(f"{made.name} (the emulator paused for {stood_ns / 1e6:.0f} ms)")
         return
     measured.transfers += 1
     events = [*made.events, *gap_runs.unplanned_stalls(made, folder)]

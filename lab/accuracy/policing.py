@@ -103,7 +103,7 @@ def main() -> int:
     folder = parser.parse_args().folder
     captures = sorted(path for path in folder.glob("*.pcap*") if label(path.name) is not None)
     if not captures:
-        print(f"{folder}: no captures whose names say what the router was told", file=sys.stderr)
+        print(f"{folder}: no captures whose names say how the router was set", file=sys.stderr)
         return 1
     documents = ((path, read_document(path)) for path in captures)
     videos = (video for path, document in documents if document for video in judged(path.name, document))

@@ -25,7 +25,7 @@ from vmtrace.lab.transfer import Kind, NotDoneError, Transfer
 
 NO_LOSS = "no loss"
 WINDOW = "twice the receiver's window"
-READS = "a receiver that reads at once"
+READS = "a receiver that never closes its window"
 BUFFER = "twice the send buffer"
 BANDWIDTH = "twice the bottleneck bandwidth"
 NO_BUCKET = "no token bucket"

@@ -115,7 +115,7 @@ async def _carry_answer(client: Stream, server: Stream, request: Head, fault: Fa
     while True:
         head = await http_messages.read_head(server.reader)
         if head is None:
-            raise ConnectionResetError("the server closed the connection without an answer")
+            raise ConnectionResetError("the server closed the connection without a response")
         if head.status >= 200:
             break
         await client.send(head.raw)

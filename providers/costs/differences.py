@@ -60,7 +60,7 @@ def _difference(
 ) -> Difference:
     predicted = charges.month[category]
     if predicted is None or invoiced is None:
-        why = () if invoiced is None else (f"not predicted: missing {', '.join(charges.missing)}",)
+        why = () if invoiced is None else (f"no prediction: missing {', '.join(charges.missing)}",)
         return Difference(category, predicted, invoiced, None, None, why)
     case = _Case(charges, table, retries, category, predicted, invoiced)
     share = case.difference / predicted if predicted else None

@@ -98,7 +98,7 @@ def early_gb_months(context: Context) -> float | None:
 
 @singledispatch
 def _made(way: Way, context: Context) -> Scenario:
-    raise TypeError(f"{type(way).__name__} is no way of running {context.workload.name}")
+    raise TypeError(f"{type(way).__name__} is not a way of running {context.workload.name}")
 
 
 @_made.register

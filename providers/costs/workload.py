@@ -63,7 +63,7 @@ def workload_of_toml(data: bytes) -> Asked:
     texts = {name: _text(record, name) for name in _TEXTS}
     numbers = {name: _number(record[name], name) for name in _NUMBERS if name in record}
     if not numbers:
-        raise ValueError(f"it says nothing of what is kept, read or written: give {', '.join(_EXPECTED[:4])}")
+        raise ValueError(f"it does not say what is kept, read or written: give {', '.join(_EXPECTED[:4])}")
     left_out = [name for name in _EXPECTED if name not in numbers]
     notes = (f"counted as none, because left out: {', '.join(left_out)}",) if left_out else ()
     workload = Workload(name=texts["name"] or "workload", notes=notes, **numbers)
@@ -89,7 +89,7 @@ def ways_of(entries: Any) -> tuple[Named, ...]:
     names = [one.name for one in ways]
     for number, name in enumerate(names, 1):
         if name in names[: number - 1]:
-            raise ValueError(f"scenario {number}: there is one named {name!r} already: give it a name of its own")
+            raise ValueError(f"scenario {number}: there is one named {name!r} already: give it another name")
     return ways
 
 

@@ -35,5 +35,5 @@ def _landmark(words: list[str]) -> Landmark:
     try:
         address = str(ipaddress.ip_address(words[0]))
     except ValueError:
-        raise ValueError(f"{words[0][:60]!r} is no IP address") from None
+        raise ValueError(f"{words[0][:60]!r} is not an IP address") from None
     return Landmark(address, parse_position(words[1]), words[2].strip() if len(words) > 2 else None)

@@ -57,13 +57,13 @@ def read_lists(path: Path) -> dict[str, list[Target]]:
 
 
 def host_name(text: str) -> str:
-    """In lower case, without the last dot, as ASCII (IDNA); raises `ValueError` for what is no host name."""
+    """In lower case, without the last dot, as ASCII (IDNA); raises `ValueError` for what is not a host name."""
     name = text.strip().rstrip(".").lower()
     if not name.isascii():
         name = _as_ascii(name)
     labels = name.split(".")
     if len(name) > _LONGEST_NAME or not all(map(_LABEL.fullmatch, labels)) or labels[-1].isdecimal():
-        raise ValueError(f"{text[:80]!r} is no host name")
+        raise ValueError(f"{text[:80]!r} is not a host name")
     return name
 
 
@@ -71,7 +71,7 @@ def _as_ascii(name: str) -> str:
     try:
         return name.encode("idna").decode()
     except UnicodeError:
-        raise ValueError(f"{name[:80]!r} is no host name") from None
+        raise ValueError(f"{name[:80]!r} is not a host name") from None
 
 
 def _targets_of(word: str, lists: Mapping[str, list[Target]], known: Mapping[str, Target]) -> list[Target]:

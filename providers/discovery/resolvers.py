@@ -115,7 +115,7 @@ def _endpoint(word: str) -> tuple[str, int]:
     try:
         address = str(ipaddress.ip_address(text))
     except ValueError:
-        raise ValueError(f"{text[:60]!r} is no IP address") from None
+        raise ValueError(f"{text[:60]!r} is not an IP address") from None
     if not port and "#" not in word:
         return address, PORT
     if not port.isdecimal() or not 1 <= int(port) <= 65535:

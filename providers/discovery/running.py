@@ -53,7 +53,7 @@ def discover(order: DiscoveryOrder, display: Display) -> End:
     """Do what is ordered; raises `ProvidersError` where it cannot begin."""
     ended = threading.Event()
     with ExitStack() as stack:
-        told = f"ended at once: what was measured is in {order.out}"
+        told = f"stopped immediately: what was measured is in {order.out}"
         interruption = stack.enter_context(Ending(told, ended.set))
         folder = DiscoveryFolder.create(order.out, _first_state(order))
         stack.callback(folder.close)

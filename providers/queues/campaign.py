@@ -146,7 +146,7 @@ class _Run:
             raise ProvidersError(f"--max-cost: charges of {provider.name} are unknown: give a table with --prices")
         self._observer = HttpObserver()
         self._interruption = Ending(
-            f"ended at once: what is left at {provider.name} is removed by vmtrace queue clean {order.out}",
+            f"stopped immediately: what is left at {provider.name} is removed by vmtrace queue clean {order.out}",
             lambda: self._observer.abort(ServiceError(ErrorKind.OTHER, "interrupted")),
         )
         self._clock = ClockWatch()
@@ -315,7 +315,7 @@ class _Run:
             )
         if self._order.fifo and not facts.fifo:
             raise ServiceError(
-                ErrorKind.UNSUPPORTED, f"{self._queue} is no FIFO queue", "leave --fifo out, or name another queue"
+                ErrorKind.UNSUPPORTED, f"{self._queue} is not a FIFO queue", "leave --fifo out, or name another queue"
             )
         if is_new and facts.waiting:
             self._display.warned(

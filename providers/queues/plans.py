@@ -76,7 +76,7 @@ def plan_of_toml(data: bytes, name: str) -> QueuePlan:
     names = [one.name for one in made]
     for one in names:
         if names.count(one) > 1:
-            raise ValueError(f"two stages are called {one}: give each a name of its own")
+            raise ValueError(f"two stages are called {one}: give each its own name")
     title = record.get("name", name if _NAME.fullmatch(name) else "unnamed")
     plan = QueuePlan(_name(title, "name"), made, _whole(record.get("repeat", 1), "repeat", _MOST_REPEATS))
     if plan.messages > MOST_MESSAGES:

@@ -135,7 +135,7 @@ class _Run:
             access = asked(seed, order.torrent.size_bytes, order.ca_bundle)
         if access.access != case:
             hint = (
-                "sign the URL anew, or make the object public"
+                "sign the URL again, or make the object public"
                 if case == PUBLIC
                 else "make the object private, or name a URL that is refused with --forbidden-url"
             )

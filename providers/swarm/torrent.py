@@ -65,7 +65,7 @@ def read_torrent(path: Path) -> Torrent:
     except OSError as error:
         raise SwarmError(f"{path}: {error.strerror}") from error
     if len(content) > _LARGEST_TORRENT_BYTES:
-        raise SwarmError(f"{path}: larger than {_LARGEST_TORRENT_BYTES >> 20} MiB: this is no torrent file")
+        raise SwarmError(f"{path}: larger than {_LARGEST_TORRENT_BYTES >> 20} MiB: not a torrent file")
     return parsed_torrent(content, str(path))
 
 

@@ -55,7 +55,7 @@ def web_seed(text: str, endpoint_url: str | None = None, region: str | None = No
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise UsageError(f"{without_secrets(text)}: expected a URL with http://, https:// or s3://")
     if parts.username or parts.password:
-        raise UsageError(f"{without_secrets(text)}: credentials do not belong into a URL: give a signed one, or s3://")
+        raise UsageError(f"{without_secrets(text)}: leave credentials out of the URL: give a signed one, or s3://")
     if parts.path.endswith("/") or not parts.path:
         raise UsageError(f"{without_secrets(text)}: the URL must name the object, not a folder")
     port_of(text)

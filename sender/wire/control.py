@@ -224,7 +224,7 @@ def introduce(
     except ConnectionClosed as error:
         raise ReceiverBusy(
             f"{peer} closed the connection without a reply: after wrong keys or too many connections from this address"
-            " it waits a minute; is it a vmtrace receiver at all?"
+            " it waits a minute; is it a vmtrace receiver?"
         ) from error
     handshake.check_hello(hello, peer)
     auth = handshake.new_auth(key, hello, kind, subject)

@@ -116,7 +116,7 @@ def check_accept(key: bytes, hello: bytes, auth: bytes, accept: bytes, peer: str
     """Raise the `WireError` that the answer stands for, unless its proof holds, of this certificate."""
     check_status(accept, peer)
     if not hmac.compare_digest(accept[-_PROOF_BYTES:], _server_proof(key, hello, auth, certificate)):
-        reason = ", or somebody in between shows another certificate" if certificate else ""
+        reason = ", or someone in the middle shows another certificate" if certificate else ""
         raise KeyRefused(f"{peer} does not have this key{reason}: give both ends the same key file")
 
 

@@ -20,7 +20,7 @@ _LARGEST_SEQUENCE = 999_999_999
 
 
 def path_of(kind: str, sequence: int, part: str, side: str) -> Path:
-    """Path below the run folder; raises `ValueError` for what is no file of a run."""
+    """Path below the run folder; raises `ValueError` for what is not a file of a run."""
     if not 0 <= sequence <= _LARGEST_SEQUENCE:
         raise ValueError(f"no pair has number {sequence}")
     if kind in ("packets", "capture", "tcpinfo"):

@@ -47,7 +47,7 @@ def secure_receiver(wrapped: ssl.SSLSocket, session: bytes, timeout_s: float, pe
     tls.handshake(wrapped, timeout_s)
     word = receive_exactly(wrapped, SEEN_BYTES, time.monotonic() + timeout_s, peer)
     if not hmac.compare_digest(word, _seen(session)):
-        raise KeyRefused(f"{peer} has seen another certificate: somebody is in between")
+        raise KeyRefused(f"{peer} has seen another certificate: someone is in the middle")
 
 
 def _seen(session: bytes) -> bytes:

@@ -226,7 +226,7 @@ def test_what_was_not_recorded_is_named_with_the_reason(campaign: Campaign) -> N
         "sender_host": "its files hold none",
         "receiver_host": "not in the run folder",
         "cloudwatch": "not fetched (vmtrace cloudwatch fetch)",
-        "loss_rate": "not captured, or not where it can be told",
+        "loss_rate": "not captured, or not where it would show",
     }
     assert {found[name].judgement for name in reasons} == {"not_measured"}
 

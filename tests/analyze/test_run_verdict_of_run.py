@@ -102,7 +102,7 @@ def test_verdicts_all_left_open_have_no_factor(results: RunResults) -> None:
 
 def test_a_run_of_which_few_transfers_can_be_judged_is_undetermined(results: RunResults) -> None:
     found = run_verdicts(data(results, *[(WINDOW, 0.9)] * 3))[2]
-    assert (found.confidence, found.reason) == (0.5, "only 3 of 8 transfers can be judged")
+    assert (found.confidence, found.reason) == (0.5, "only 3 of 8 transfers long enough to judge")
     assert "Captures of all transfers, long enough to judge, would decide" in found.sentence
 
 

@@ -92,7 +92,7 @@ def test_an_invoice_names_its_runs(tmp_path: Path) -> None:
         ),
         ('currency = "USD"\ninvoice = [1]\n', "no [[invoice]]"),
         ("currency", "key/value pair"),
-        ("\xff", "it is no text"),
+        ("\xff", "it is not text"),
     ],
 )
 def test_what_is_no_invoice_of_these_runs_is_one_line(text: str, told: str, tmp_path: Path) -> None:

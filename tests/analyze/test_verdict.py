@@ -75,7 +75,7 @@ def test_a_prediction_names_its_interval_or_why_there_is_none() -> None:
     predicted = [{"change": "no loss", "goodput_bps": 1.5e6} | ends, unknown]
     assert remedies({"verdict": {"what_if": predicted}}) == [
         "with no loss: 1.50 Mbit/s (between 1.00 Mbit/s and 2.00 Mbit/s) instead of 500 kbit/s",
-        "with twice the window: not predicted, the model does not reproduce it",
+        "with twice the window: no prediction: the model does not reproduce it",
     ]
     assert interval_words(1e6, None) == " (at least 1.00 Mbit/s)"
     assert interval_words(None, None) == ""

@@ -87,7 +87,7 @@ def test_what_came_before_kill_9_is_in_the_file_and_the_health_says_so(tmp_path:
         process.communicate(timeout=20)
     assert trace.read(path).json()["inputs"][0]["packets"] == 500
     record = json.loads(health_path(path).read_text())
-    assert record["error"] == "the recording was not ended: the file holds what came until then"
+    assert record["error"] == "the recording was not finished: the file holds what came before"
     assert record["end_ns"] is None
 
 
@@ -147,9 +147,9 @@ def test_drops_are_reported_even_when_quiet(tmp_path: Path) -> None:
         (["-i", "lo", "-w", "-", "--rotate-seconds", "3"], "cannot be rotated"),
         (["-i", "lo", "-w", "x.capture.json"], "the name of a health file"),
         (["-i", "lo", "-w", "x.pcap", "--snaplen", "0"], "0: expected a whole number from 1 to 262144"),
-        (["-i", "lo", "-w", "x.pcap", "--duration", "nan"], "'nan' is no duration"),
+        (["-i", "lo", "-w", "x.pcap", "--duration", "nan"], "'nan' is not a duration"),
         (["-i", "lo", "-w", "x.pcap", "--for", "0s"], "a number above 0"),
-        (["-i", "lo", "-w", "x.pcap", "--rotate-size", "5X"], "no number of bytes"),
+        (["-i", "lo", "-w", "x.pcap", "--rotate-size", "5X"], "not a number of bytes"),
         (["-i", "lo", "-w", "x.pcap", "--buffer-bytes", "5G"], "more than libpcap takes"),
         (["-i", "lo", "-w", "x.pcap", "--direction", "up"], "invalid choice"),
     ],

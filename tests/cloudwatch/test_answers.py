@@ -67,7 +67,7 @@ def test_what_is_no_point_is_counted_and_left_out() -> None:
     assert answer_of([exchange([result("zz", {START_S: 1.0})])], wrong).series == ()
     assert problems_of(wrong, "the answer") == [
         "the answer: left out points outside of the time asked for (1)",
-        "the answer: left out points that are no numbers (2)",
+        "the answer: left out points that are not numbers (2)",
         "the answer: left out points without a value or a time (1)",
         "the answer: left out results that were not requested (1)",
         "the answer: left out results without points (1)",

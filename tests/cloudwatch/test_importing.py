@@ -102,7 +102,7 @@ def test_standard_input_is_taken(ec2_run: Any, command: Any, monkeypatch: pytest
         (b"[1, 2]", "neither a cloudwatch.json of vmtrace nor"),
         (b'{"Metrics": []}', "neither a cloudwatch.json of vmtrace nor"),
         (b'{"MetricDataResults": []}', "no points of any metric"),
-        (b'{"Datapoints": [{"Timestamp": 1, "Sum": NaN}]}', r"no points of any metric; .*no numbers \(1\)"),
+        (b'{"Datapoints": [{"Timestamp": 1, "Sum": NaN}]}', r"no points of any metric; .*not numbers \(1\)"),
         (b"[" * 200_000, "not JSON"),
         (b'{"Datapoints": ' + b"[" * 900 + b"]" * 900 + b"}", "no points of any metric"),
     ],

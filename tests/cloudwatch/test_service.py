@@ -88,7 +88,7 @@ def test_a_role_of_which_the_answer_is_garbage_is_one_line(
     monkeypatch.setenv("AWS_ENDPOINT_URL_STS", scripted.url)
     scripted.answers = [(200, content)]
     with pytest.raises(
-        CloudWatchError, match=r"^role arn:aws:iam::1:role/role-x: the response makes no sense \([A-Za-z]+\)$"
+        CloudWatchError, match=r"^role arn:aws:iam::1:role/role-x: the response is malformed \([A-Za-z]+\)$"
     ):
         open_service(Account(region=REGION, role_arn="arn:aws:iam::1:role/role-x"))
 

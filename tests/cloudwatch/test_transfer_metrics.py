@@ -72,5 +72,5 @@ def test_a_damaged_measure_is_one_line(new_run: Any) -> None:
     run.pair(1)
     (run.folder / "analysis").mkdir()
     (run.folder / "analysis/transfers.parquet").write_bytes(b"PAR1 nonsense PAR1")
-    with pytest.raises(CloudWatchError, match=r"transfers\.parquet: .+: remove it, and `vmtrace report` makes it anew"):
+    with pytest.raises(CloudWatchError, match=r"transfers\.parquet: .+: remove it, and `vmtrace report` recreates it"):
         values_of(run.folder, [])

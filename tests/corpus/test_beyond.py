@@ -61,7 +61,7 @@ def test_the_task_is_done_once_and_again_where_its_runs_differ(corpus: Path) -> 
 
 
 def test_a_record_that_is_missing_is_named(tmp_path: Path) -> None:
-    with pytest.raises(CorpusError, match="what is no TCP is missing"):
+    with pytest.raises(CorpusError, match="what is not TCP is missing"):
         record_of(folder(str(tmp_path)))
 
 

@@ -18,9 +18,9 @@ def test_questions_are_answered_and_wrong_ones_explained(tmp_path: Path, capsys:
     assert run(["corpus", "query", out, "SELECT sum(syn) AS syn FROM syns", "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out) == {"syn": 40}
     for question, what in (
-        ("SELECT nothing FROM connections", "the question is wrong"),
-        ("COPY connections TO 'x.csv'", "the question is wrong"),
-        (f"SELECT * FROM read_text('{tmp_path}/in/cap-000.pcap')", "the question is wrong"),
+        ("SELECT nothing FROM connections", "SQL error"),
+        ("COPY connections TO 'x.csv'", "SQL error"),
+        (f"SELECT * FROM read_text('{tmp_path}/in/cap-000.pcap')", "SQL error"),
     ):
         assert run(["corpus", "query", out, question]) == 1
         assert what in capsys.readouterr().err

@@ -77,9 +77,42 @@ WORDS = {
     r"\bspeaks? (version|again|at once)\b": "has version, sends",
     r"\bis (no|not a) number that is one\b|\bthat is none\b": "not valid",
 }
+QUOTED = {
+    r"\bNo change of [\w ]+ is established\b": "no significant change",
+    r"\bunstable or not\b": "stability inconclusive",
+    r"\bthat can be judged\b": "long enough to judge",
+    r"\breads at once\b": "never closes its window",
+    r"\b[Nn]ot predicted[,:]": "no prediction: ...",
+    r"\bseem to be of the same place\b": "same host?",
+    r"\bblotted out\b": "redacted",
+    r"\bbeginning of the name is enough\b": "any unique prefix works",
+    r"\blet in by themselves\b": "return traffic is allowed automatically",
+    r"\bcannot be had\b": "is not available",
+    r"\bdelivered again: none\b": "duplicates: none",
+    r"(\d|\}) data in\b": "data points",
+    r"\blost segments ipid\b|\blossless seed\b": "lost (by IP ID); the seed without loss",
+    r"\b\d+ of \d+: \w+\. Connection\b": "Loss (1 of 2 connections), e.g. connection 1",
+    r"\bgoes into: ": "is ... time",
+    r"\blimited by nothing but\b": "limited only by",
+    r"\bturn it round\b": "swap the roles",
+    r"\bWho insists\b|\bgets out at once\b": "press Ctrl-C three times to exit immediately",
+    r"\bmakes? no sense\b": "malformed",
+    r"\b[Tt]he question is wrong\b": "SQL error",
+    r"\bits SDK is not installed\b": "boto3 (the SDK of s3) is not installed",
+    r"\bthe run is not good\b": "run discarded as a reference",
+    r"\bits bands\b": "drawn as",
+    r"\bnone at all, not the cause\b": "always zero: ruled out",
+    r"\bturns beyond\b": "pauses over",
+    r"\bbelongs? into\b": "belongs in",
+    r"\bsomebody in between\b": "someone in the middle",
+    r"\bfor want of\b": "because ... is missing",
+    r"\bis no (size|duration|number of|IP address|host name|instance id)\b": "is not a ...",
+}
+"""Sentences that no native writer would write, as they once stood in the product."""
+WORDS |= QUOTED
 MESSAGE_WORDS = WORDS | {r"\b(is|are) due\b": "expected ..."}
 HELP_WORDS = MESSAGE_WORDS | {r"<bool>|%%": "a name for the value, one percent sign"}
-ROOMS = ("analyze", "capture", "cloudwatch", "corpus", "providers", "receiver", "sender", "vmtrace")
+ROOMS = ("analyze", "capture", "cloudwatch", "corpus", "lab", "providers", "receiver", "sender", "vmtrace")
 DOCUMENTS = ("README.md", "CONTRIBUTING.md", *sorted(
     path.relative_to(ROOT).as_posix() for path in (*ROOT.glob("docs/*.md"), *ROOT.glob("*/README.md"))
 ))  # fmt: skip
@@ -159,7 +192,28 @@ def test_help_of_every_command_is_in_the_fields_words_and_has_examples() -> None
 
 @pytest.mark.parametrize(
     "sentence",
-    ["A host stood still for 2 s", "a number from 0 to 1 is due", "No answer to 3 SYNs", "captured beside the sender"],
+    [
+        "A host stood still for 2 s",
+        "a number from 0 to 1 is due",
+        "No answer to 3 SYNs",
+        "captured beside the sender",
+        "No change of data throughput is established: 1.23 times.",
+        "probe throughput may be unstable or not",
+        "limited 20 of 33 transfers that can be judged",
+        "with a receiver that reads at once",
+        "not predicted, the model does not reproduce the transfer as it was within 15 %",
+        "1 of 2: loss. Connection 1: Losses kept the window small",
+        "nothing takes time between the captures: they seem to be of the same place",
+        "it is blotted out",
+        "A beginning of the name is enough",
+        "Answers to what was sent out are let in by themselves",
+        "It cannot be had afterwards for the time before",
+        "delivered again: none",
+        "307 data in 2 requests",
+        "lost segments ipid",
+        "lossless seed",
+        "'5' is no duration",
+    ],
 )
 def test_old_words_are_found(sentence: str) -> None:
     assert wrong_words("x", [sentence], MESSAGE_WORDS)

@@ -45,7 +45,7 @@ def test_only_a_stall_that_outlasts_the_probe_must_be_told() -> None:
     assert (told.real, told.found, told.shorter, told.recall, told.precision) == (1, 1, 1, 1.0, 1.0)
     missed = counted([gap(99, 301, "host_or_path")], [stall(100, 300)])
     assert (missed.recall, missed.precision) == (0.0, None)
-    assert "stood still for 200 ms" in str(missed.missed[0])
+    assert "stalled for 200 ms" in str(missed.missed[0])
     assert "host_or_path 202 ms at frames (7, 8)" in str(missed.missed[0])
 
 

@@ -84,4 +84,4 @@ def test_what_was_not_predicted_says_what_is_missing() -> None:
     without = replace(RATES, prices={name: one for name, one in RATES.prices.items() if name != "read_per_1000"})
     row = rows({"requests": 7.0}, charged(rates=without))["requests"]
     assert (row.predicted, row.difference) == (None, None)
-    assert row.explanations == ("not predicted: missing s3: read_per_1000",)
+    assert row.explanations == ("no prediction: missing s3: read_per_1000",)

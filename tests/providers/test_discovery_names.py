@@ -60,7 +60,7 @@ def test_a_list_of_the_users_own_stands_beside_the_built_in(tmp_path: Path) -> N
         ("[mine]\nname = 'a.{region}.b.org'", "a table of regions"),
         ("[mine]\nname = 'a.b.org'\n[mine.regions]\nx = 3", "expected a label"),
         ("[mine]\nname = 'a.b.org'\n[mine.regions]\nx = { labell = 'X' }", "did you mean label"),
-        ("[mine]\nname = 'a b.org'\n[mine.regions]\nx = 'X'", "no host name"),
+        ("[mine]\nname = 'a b.org'\n[mine.regions]\nx = 'X'", "not a host name"),
         ("[mine", "Expected"),
     ],
 )
@@ -72,7 +72,9 @@ def test_a_wrong_list_is_refused_with_its_place(content: str, reason: str, tmp_p
     assert str(path) in str(raised.value)
 
 
-@pytest.mark.parametrize(("word", "reason"), [("nolist", "the lists are"), ("a..b", "no host name"), ("1.2.3.4", "no")])
+@pytest.mark.parametrize(
+    ("word", "reason"), [("nolist", "the lists are"), ("a..b", "not a host name"), ("1.2.3.4", "no")]
+)
 def test_what_is_neither_name_nor_list_is_refused(word: str, reason: str) -> None:
     with pytest.raises(UsageError, match=reason):
         targets([word])

@@ -32,7 +32,7 @@ def test_a_line_is_an_address_and_what_is_known_of_it(line: str, expected: Resol
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("example.org", "no IP address"),
+        ("example.org", "not an IP address"),
         ("192.0.2.1#0", "a number from 1 to 65535"),
         ("192.0.2.1#dns", "a number from 1 to 65535"),
         ("192.0.2.1 CH 91,0", "out of range"),

@@ -92,7 +92,7 @@ def test_a_second_signal_ends_at_once_and_says_how_to_clean(store: HostileStore,
     _, told = running.communicate(timeout=60)
     assert time.monotonic() - began_s < 2
     assert running.returncode == 130
-    assert told == f"vmtrace: ended at once: what is left at s3 is removed by vmtrace storage clean {out}\n"
+    assert told == f"vmtrace: stopped immediately: vmtrace storage clean {out} removes what is left at s3\n"
     state = state_of(out)
     assert (state["status"], len(state["left_behind"])) == ("interrupted", 3)
 

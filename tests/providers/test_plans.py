@@ -62,12 +62,12 @@ def test_a_plan_of_ones_own_has_sizes_and_times_as_people_write_them() -> None:
         ("repeat = 0\n[[workload]]\nsize = 1", "repeat: expected a whole number from 1"),
         ("repeat = true\n[[workload]]\nsize = 1", "repeat: expected a whole number from 1"),
         ("wait = -1\n[[workload]]\nsize = 1", "wait: from 0 to 7 days"),
-        ("wait = 'soon'\n[[workload]]\nsize = 1", "wait: 'soon' is no duration"),
+        ("wait = 'soon'\n[[workload]]\nsize = 1", "wait: 'soon' is not a duration"),
         ("wait = nan\n[[workload]]\nsize = 1", "wait: expected a number or a text"),
         ("[[workload]]\nsize = 0", "size: from 1 byte to 5 GB"),
         ("[[workload]]\nsize = '6 GB'", "size: from 1 byte to 5 GB"),
         ("[[workload]]\nsize = 1.5", "size: from 1 byte to 5 GB"),
-        ("[[workload]]\nsize = '1 furlong'", "size: '1 furlong' is no size"),
+        ("[[workload]]\nsize = '1 furlong'", "size: '1 furlong' is not a size"),
         ("[[workload]]\nsize = [1]", "size: expected a number or a text"),
         ("[[workload]]\nsize = 1\nfiles = 100001", "files: expected a whole number from 1 to 100000"),
         ("[[workload]]\nsize = 1\nname = 'a/b'", "name: expected up to 64 letters"),
@@ -85,7 +85,7 @@ def test_a_plan_that_cannot_be_meant_is_refused_with_what_is_wrong(text: str, me
 def test_bytes_that_are_no_text_and_files_that_are_not_there_are_reported(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="byte 0: not UTF-8"):
         plan_of_toml(b"\xff", "file")
-    with pytest.raises(ValueError, match="this is no plan"):
+    with pytest.raises(ValueError, match="not a plan"):
         plan_of_toml(b" " * (2 << 20), "file")
     with pytest.raises(UsageError, match=r"plan .*none.toml: No such file.*bocchi2014"):
         load_plan(str(tmp_path / "none.toml"))

@@ -86,7 +86,7 @@ def test_a_container_into_which_somebody_put_something_stays_and_is_named(stage:
     stage.memory.containers["box"]["precious"] = b""
     (left,) = stage.remover.everything("box", unfinished=True)
     assert left["name"] == "box"
-    assert "somebody else put something there: it stays" in left["error"]
+    assert "someone else put something there: it stays" in left["error"]
     assert stage.objects == ["precious"]
 
 

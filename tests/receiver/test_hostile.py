@@ -206,7 +206,7 @@ def test_one_in_between_with_another_certificate_is_refused_by_both_sides(tmp_pa
 
             thread = threading.Thread(target=relay)
             thread.start()
-            with pytest.raises(KeyRefused, match="somebody in between shows another certificate"):
+            with pytest.raises(KeyRefused, match="someone in the middle shows another certificate"):
                 Control.connect(Endpoint("127.0.0.1", listener.getsockname()[1]), KEY, 5)
             thread.join(10)
         assert heard == ["over"]

@@ -59,4 +59,4 @@ def test_a_reader_that_does_not_read_is_not_waited_for(monkeypatch: pytest.Monke
         seen += late.read()
     lines = seen.splitlines()
     assert 100 < len(lines) < 2000
-    assert lines[-2:] == [f"({2000 - (len(lines) - 2)} events before were left out: nobody read them)", "now"]
+    assert lines[-2:] == [f"({2000 - (len(lines) - 2)} earlier events were left out: nobody read them)", "now"]

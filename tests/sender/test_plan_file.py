@@ -98,7 +98,10 @@ def test_a_plan_file_without_a_name_has_that_of_its_file(tmp_path: Path) -> None
             "entries[0].data.bytes: expected a whole number from 1 to 1,125,899,906,842,624, not -5",
         ),
         ("entries = [{probe = 1, data = 1.5}]", "entries[0].data: expected a table, not 1.5"),
-        ("entries = [{probe = 1, data = '5 parsecs'}]", "entries[0].data.bytes: '5 parsecs' is no size: write bytes"),
+        (
+            "entries = [{probe = 1, data = '5 parsecs'}]",
+            "entries[0].data.bytes: '5 parsecs' is not a size: write bytes",
+        ),
         ("entries = [{probe = 1, data = '0.3 B'}]", "entries[0].data.bytes: '0.3 B' is not a whole number of bytes"),
         (
             "entries = [{probe = 1, data = 1, pairs = 0}]",
@@ -114,7 +117,7 @@ def test_a_plan_file_without_a_name_has_that_of_its_file(tmp_path: Path) -> None
         ("entries = [{probe = 1, data = 1, pairs = 999}]\nrepeat = 9999", "entries: 9,989,001 pairs, and 1,000,000"),
         ("entries = [{probe = 1, data = 1, gap_s = -1}]", "entries[0].gap_s: expected 0 or more seconds"),
         ("entries = [{probe = 1, data = 1, gap_s = nan}]", "entries[0].gap_s: expected a finite number"),
-        ("entries = [{probe = 1, data = 1, gap_s = '2 moons'}]", "entries[0].gap_s: '2 moons' is no duration"),
+        ("entries = [{probe = 1, data = 1, gap_s = '2 moons'}]", "entries[0].gap_s: '2 moons' is not a duration"),
         (
             "entries = [{probe = 1, data = {bytes = 1, dscp = 64}}]",
             "entries[0].data.dscp: expected a whole number from 0 to 63",

@@ -57,7 +57,7 @@ def test_without_these_options_a_plan_is_wanted() -> None:
 
 @pytest.mark.parametrize("other", [["--plan", "lee2011"], ["--repeat", "2"], ["--for", "1h"], ["--scale", "2"]])
 def test_it_does_not_go_with_a_plan(other: list[str]) -> None:
-    with pytest.raises(UsageError, match=f"-t makes a plan of its own: it does not go with {other[0]}"):
+    with pytest.raises(UsageError, match=f"-t makes its own plan: it cannot be combined with {other[0]}"):
         quick.is_wanted(given("-t", "10", *other))
 
 

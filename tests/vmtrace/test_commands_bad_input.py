@@ -191,7 +191,7 @@ def test_a_disk_that_fills_up_leaves_no_half_written_file(capture: Path, tmp_pat
 
 
 def test_an_output_folder_that_cannot_be(vmtrace: Any, capture: Path) -> None:
-    assert_one_line(vmtrace("analyze", "x.pcap", "-q", "--csv", "x.pcap"), 1, "cannot write x.pcap: this is no folder")
+    assert_one_line(vmtrace("analyze", "x.pcap", "-q", "--csv", "x.pcap"), 1, "cannot write x.pcap: not a folder")
 
 
 def test_a_reader_that_has_had_enough(capture: Path) -> None:

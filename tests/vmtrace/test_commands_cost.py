@@ -298,7 +298,7 @@ def refused(done: "subprocess.CompletedProcess[str]", status: int, message: str)
         (["dzero", "--archive-after", "-1"], "--archive-after -1: expected a number from 0"),
         (["dzero", "--archive-to", "x"], "--archive-to: goes with --archive-after"),
         (["dzero", "--derived", "1.5"], "--derived 1.5: expected a number from 0 to 1"),
-        (["dzero", "--cache", "big"], "--cache 'big' is no size"),
+        (["dzero", "--cache", "big"], "--cache 'big' is not a size"),
         (["dzero", "--cache", "0"], "--cache 0: expected more than 0"),
         (["dzero", "--cache-price", "1"], "go with --cache SIZE"),
         (["dzero", "--compute-hours", "nan"], "--compute-hours nan: expected a number"),

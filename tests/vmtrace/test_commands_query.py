@@ -37,10 +37,10 @@ def test_packets_flows_and_lookups_can_be_asked(vmtrace: Vmtrace) -> None:
 @pytest.mark.parametrize(
     ("question", "source", "reason"),
     [
-        ("SELECT * FROM '/etc/passwd'", LOSSY, "the question is wrong: Catalog Error"),
-        ("SELECT nothing FROM connections", LOSSY, "the question is wrong: Binder Error"),
-        ("COPY connections TO 'mine.csv'", LOSSY, "the question is wrong: "),
-        ("", LOSSY, "the question is wrong: it asks for nothing"),
+        ("SELECT * FROM '/etc/passwd'", LOSSY, "SQL error: Catalog Error"),
+        ("SELECT nothing FROM connections", LOSSY, "SQL error: Binder Error"),
+        ("COPY connections TO 'mine.csv'", LOSSY, "SQL error: "),
+        ("", LOSSY, "SQL error: it asks for nothing"),
         ("SELECT 1", "/nonexistent.pcap", "/nonexistent.pcap: No such file"),
     ],
 )

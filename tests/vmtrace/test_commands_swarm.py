@@ -154,7 +154,7 @@ def test_a_file_that_is_not_the_torrents_is_not_shared(
         (["--web-seed", "ftp://h/x"], 2, "expected a URL with http://, https:// or s3://"),
         (["--repeat", "0"], 2, "--repeat 0: expected a whole number"),
         (["--timeout", "0s"], 2, "--timeout 0s: expected a time above 0"),
-        (["--stall", "soon"], 2, "--stall: 'soon' is no duration"),
+        (["--stall", "soon"], 2, "--stall: 'soon' is not a duration"),
         (["--web-request", "1B"], 2, "--web-request: '1B': expected 16KiB"),
         (["--sha256", "abc"], 2, "--sha256: expected 64 hexadecimal digits"),
         (["--ca-bundle", "absent.pem"], 2, "--ca-bundle absent.pem: there is no such file"),
@@ -201,7 +201,7 @@ def test_a_web_seed_that_is_not_as_the_case_says_ends_the_run(
         words = ["run", torrent, "--web-seed", url, "--seeds", "0", "--no-capture", "--out", tmp_path / "run"]
         status, said = here(capsys, *words)
     assert status == 1
-    assert "HTTP 403, so it is forbidden, not public: sign the URL anew" in said
+    assert "HTTP 403, so it is forbidden, not public: sign the URL again" in said
 
 
 def test_without_libtorrent_it_says_what_to_install(torrent: Path, tmp_path: Path) -> None:

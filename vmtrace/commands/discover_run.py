@@ -50,7 +50,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--only", choices=("A", "AAAA"), help="ask for addresses of one family (default: both)")
     rounds = parser.add_argument_group("rates and rounds")
     add = rounds.add_argument
-    add("--rate", metavar="N", default="100", help="queries per second in all, retries included (default: 100)")
+    add("--rate", metavar="N", default="100", help="queries per second in total, retries included (default: 100)")
     add("--resolver-rate", metavar="N", default="10", help="queries per second to each resolver (default: 10)")
     add("--timeout", metavar="TIME", default="3s", help="how long to wait for a reply (default: 3s)")
     add("--attempts", metavar="N", default="3", help="attempts at a question (default: 3)")

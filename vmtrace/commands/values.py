@@ -59,6 +59,4 @@ def checked_url(url: str) -> None:
     except ValueError as error:
         raise errors.UsageError(f"--endpoint-url {url}: {error}") from error
     if parts.username or parts.password or parts.query:
-        raise errors.UsageError(
-            "--endpoint-url: credentials and tokens do not belong into it: the SDK finds them by itself"
-        )
+        raise errors.UsageError("--endpoint-url: leave credentials and tokens out of it: the SDK finds them on its own")

@@ -122,7 +122,7 @@ def band_times(direction: Record) -> Counter[str]:
 def _apart(time_s: float, drawn_ns: int, total_s: float) -> str:
     if total_s <= 0 or abs(time_s - drawn_ns / 1e9) <= PLAINLY_APART * total_s:
         return ""
-    return f"; its bands {share(drawn_ns / 1e9 / total_s)}" if drawn_ns else "; within bands of others"
+    return f"; drawn as {share(drawn_ns / 1e9 / total_s)}" if drawn_ns else "; within bands of others"
 
 
 def _cost(limit: Record, lost: int) -> str:

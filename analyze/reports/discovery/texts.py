@@ -140,7 +140,7 @@ def _names(report: Report) -> Table:
 def _addresses(report: Report) -> Table:
     rows = []
     for row in list(report.addresses.values())[:_ADDRESSES_SHOWN]:
-        confidence = ABSENT if row.location is None else f"{row.location.confidence:.2f}"
+        confidence = ABSENT if row.location is None else share(row.location.confidence)
         shown = row.certificate
         tls = ABSENT if shown is None else "trusted" if shown.trusted else "not trusted" if shown.speaks_tls else "none"
         rows.append((row.address, printable(row.ptr or ABSENT), place_text(row), confidence, seconds(row.rtt_min_s),

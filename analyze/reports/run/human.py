@@ -116,7 +116,7 @@ def _capture_trouble(results: RunResults) -> Iterator[str]:
         yield f"captures of {number} are incomplete, the first: {where}: {printable(first.capture_trouble or '')}"
     far = sum(one.measures.captured_at == "data receiver" for one in results.transfers)
     if far:
-        yield f"{plural(far, 'transfer')} measured where the data arrived: no RTT, loss as the receiver can tell"
+        yield f"{plural(far, 'transfer')} measured where the data arrived: no RTT; loss as the receiver sees it"
 
 
 def baseline_lines(results: RunResults) -> Iterator[str]:

@@ -184,7 +184,7 @@ def measure_campaign(run: StorageRun, progress: Progress | None = None) -> Campa
     facts = facts_of(run.folder, requests, progress) if requests is not None else None
     problems += facts.problems if facts is not None else []
     if run.stock_replaced:
-        problems.append(f"{plural(run.stock_replaced, 'object')} of the stock disappeared and had to be made anew")
+        problems.append(f"{plural(run.stock_replaced, 'object')} of the stock disappeared and had to be recreated")
     found = surge_steps(run.folder, problems) if run.kind == SURGE else ()
     return Campaign(run, requests, found, (), facts, {}, tuple(problems))
 

@@ -86,7 +86,7 @@ def _over_time(campaigns: Sequence[Labelled]) -> Chart:
     return Chart(
         "requests-over-time",
         "Throughput of requests over time",
-        "Each point is a request of whatever size, from its call to its return.",
+        "Each point is a request of any size, from its call to its return.",
         Axis("time since the first request", unit),
         tuple(panels),
         shared_x=True,

@@ -126,7 +126,7 @@ def _over_time(reports: Sequence[Report]) -> Chart:
     return Chart(
         "figure-5-over-time",
         "Throughput along the runs",
-        "Each ring is a transaction, of whatever workload; a line is the running median of those of one workload.",
+        "Each ring is a transaction of any workload; a line is the running median of those of one workload.",
         Axis("time since the run's first transaction", unit),
         _panels(reports, DIRECTIONS, _THROUGHPUT, "no transactions", series),
         shared_x=True,

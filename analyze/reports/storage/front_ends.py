@@ -13,6 +13,7 @@ from types import MappingProxyType
 from vmtrace.analyze.reports.storage.measured import MeasuredRun
 from vmtrace.analyze.reports.storage.records import Exchange
 from vmtrace.analyze.reports.storage.round_trips import round_trips
+from vmtrace.analyze.words.units import share
 
 FIBRE_KM_PER_S = 299_792.458 * 2 / 3
 
@@ -33,7 +34,7 @@ class FrontEndPlace:
     def text(self) -> str:
         """For a cell."""
         code = f" ({self.iata})" if self.iata else f", {self.country}"
-        return f"{self.city}{code} within {self.radius_km:.0f} km, confidence {self.confidence:.2f}"
+        return f"{self.city}{code} within {self.radius_km:.0f} km, confidence {share(self.confidence)}"
 
 
 @dataclass(slots=True)

@@ -63,7 +63,7 @@ def read_invoice(path: Path, runs: Sequence[Charged], form: Form = _OF_RUNS) -> 
             raise ValueError("too large for an invoice")
         return _invoiced(tomllib.loads(content.decode("utf-8")), runs, form)
     except UnicodeDecodeError:
-        raise InvoiceError(f"{path}: it is no text") from None
+        raise InvoiceError(f"{path}: it is not text") from None
     except (ValueError, RecursionError) as error:
         raise InvoiceError(f"{path}: {' '.join(str(error).split())}") from None
 

@@ -140,7 +140,7 @@ def read_requests(folder: Path, problems: list[str]) -> Requests | None:
                 if ttl is not None:
                     ttls = [min(ttls[0], ttl), max(ttls[1], ttl)] if ttls else [ttl, ttl]
     if refused:
-        problems.append(f"requests.jsonl: {plural(refused, 'line')} that are no request were left out")
+        problems.append(f"requests.jsonl: {plural(refused, 'line')} that are not requests were left out")
     arrays: dict[str, Any] = {name: np.array(columns[name], np.int64) for name in _WHOLE}
     arrays |= {name: np.array(columns[name], np.float64) for name in _REAL}
     return Requests(

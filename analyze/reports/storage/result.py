@@ -88,7 +88,7 @@ def _time(report: Report) -> Iterator[str]:
     if parts:
         part = max(parts, key=lambda one: parts[one])
         kind = printable(f"{found.workload}, {found.direction}")
-        yield f"{share(parts[part])} of the time of an object ({kind}) goes into: {part.replace('_', ' ')}"
+        yield f"{share(parts[part])} of the time of an object ({kind}) is {part.replace('_', ' ')} time"
 
 
 def _rates(report: Report) -> Iterator[str]:

@@ -315,8 +315,8 @@ def _troubles(reports: Sequence[Report]) -> Table:
         "read errors", "failed", "causes",
     )  # fmt: skip
     hint = (
-        "Done at once: without a retry. Retries: requests that repeat one which failed. Errors: what came back, or"
-        " arrived, was not what was sent."
+        "Done the first time: without a retry. Retries: requests that repeat one which failed. Errors: what came back,"
+        " or arrived, was not what was sent."
     )
     return of_texts("troubles", "Retries and errors", head, _rows(reports, rows), 3, hint)
 

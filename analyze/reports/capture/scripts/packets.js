@@ -13,7 +13,8 @@ page.packets = (() => {
 
   const flagText = (flags) => FLAGS.filter(([bit]) => flags & bit).map(([, name]) => name).join(" ");
   const count = (value) => (value === null ? "-" : value.toLocaleString("en"));
-  const causeOf = (event) => event.cause + (event.confidence === undefined ? "" : ` (confidence ${Math.round(event.confidence * 100)} %)`);
+  const percent = (part) => `${(part * 100).toFixed(1)} %`;
+  const causeOf = (event) => event.cause + (event.confidence === undefined ? "" : ` (confidence ${percent(event.confidence)})`);
 
   // Packets ---------------------------------------------------------------------------------------------------------
   function tableAround(row) {
@@ -138,7 +139,7 @@ page.packets = (() => {
     const node = make("tr");
     node.tabIndex = 0;
     const cells = [[event.time_s, `${event.time_s.toFixed(6)} s`], [null, event.label, "left"], [null, event.cause, "left"],
-      [event.confidence ?? "", event.confidence === undefined ? "-" : `${Math.round(event.confidence * 100)} %`],
+      [event.confidence ?? "", event.confidence === undefined ? "-" : percent(event.confidence)],
       [event.length_s ?? event.waited_s ?? "", si(event.length_s ?? event.waited_s ?? null, "s")], [event.frames[0], event.frames.map(count).join(" to ")]];
     for (const [key, text, side] of cells) {
       const cell = make("td", text, side);

@@ -44,7 +44,7 @@ def headline(comparison: RunComparison) -> str:
     if change is None:
         return "Throughput of data transfers cannot be compared: no index has data transfers of the same size in both."
     if change.reason:
-        return f"Throughput of data transfers: no change can be told, {change.reason}."
+        return f"Throughput of data transfers: no answer, {change.reason}."
     word = {"higher": "higher", "lower": "lower", None: "no significant change"}[change.change]
     return f"Throughput of data transfers: {word} ({_effect(change)})."
 

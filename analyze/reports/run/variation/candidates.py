@@ -115,7 +115,7 @@ def _why_none(metric: Metric, values: Floats) -> str | None:
         return "one capture leaves open whether a stop was made at a host or on the path"
     if metric is _LIMITED:
         return "not captured, or too few packets to judge"
-    return "not captured on both sides" if metric.name in _NEEDS_BOTH else "not captured, or not where it can be told"
+    return "not captured on both sides" if metric.name in _NEEDS_BOTH else "not captured, or not where it would show"
 
 
 _NEEDS_BOTH = frozenset({"two_sides_loss_rate", "one_way_delay_median_s"})

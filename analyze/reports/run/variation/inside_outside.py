@@ -54,7 +54,7 @@ def compared(value: Floats, inside: Floats, outside: Floats, transfer: NDArray[n
     if not inside.any():
         return Compared(None, None, ABSENT, reason="none of its periods with a value meets these intervals")
     if not outside.any():
-        return Compared(None, None, ABSENT, reason="there is no other time in transfers to compare with")
+        return Compared(None, None, ABSENT, reason="no other time in transfers to compare with")
     _, cluster = np.unique(transfer, return_inverse=True)
     number = int(cluster.max()) + 1
     weights = (inside, inside * value, outside, outside * value)

@@ -60,7 +60,7 @@ def _clear(clear: Sequence[IntervalFinding]) -> Iterator[str]:
     nothing = [one for one in clear if one.inside == 0]
     alike = [one for one in clear if one.inside != 0 and not one.low]
     yield from (f"  {interval_sentence(one)}" for one in clear if one not in nothing and one.low)
-    words = ("hardly different, so not what sets these intervals apart", "none at all, not the cause")
+    words = ("hardly different, so not what sets these intervals apart", "always zero: ruled out")
     for word, chosen in zip(words, (alike, nothing), strict=True):
         if chosen:
             yield f"  {word}: {metric_names(one.metric for one in chosen)}"

@@ -203,7 +203,9 @@ def _decided(votes: Sequence[_Vote], transfers: int) -> tuple[str | None, float 
         (leads, _MUCH_OPEN if much_open else f"{in_words([leader])} hardly leads"),
     ]
     if 2 * len(votes) < transfers:
-        bounds.append((_FEW_JUDGED_CONFIDENCE, f"only {len(votes):,} of {plural(transfers, 'transfer')} can be judged"))
+        bounds.append(
+            (_FEW_JUDGED_CONFIDENCE, f"only {len(votes):,} of {plural(transfers, 'transfer')} long enough to judge")
+        )
     confidence, why = min(bounds)
     return leader, round(confidence, 3), why if is_open(confidence) else None
 

@@ -316,7 +316,7 @@ class RunFinding(TypedDict):
     sentence: str
     confidence: Share
     cost_s: Annotated[Positive | None, "By how much shorter the transfers would have been without it, all together."]
-    share: Annotated[Share | None, "Of the time of all transfers that can be judged."]
+    share: Annotated[Share | None, "Of the time of all transfers that are long enough to judge."]
     owner: str
     evidence: Annotated[list[Evidence], bounds(maxItems=10)]
     remedy: str

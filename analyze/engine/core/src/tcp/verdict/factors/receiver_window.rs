@@ -32,7 +32,7 @@ const WINDOW_SCALING: Remedy =
 const TWICE_THE_WINDOW: Remedy = Remedy { words: "twice the receiver's window", change: Change::TwiceWindow };
 
 /// What helps where it is full because nobody reads.
-const READS_AT_ONCE: Remedy = Remedy { words: "a receiver that reads at once", change: Change::ReadsAtOnce };
+const READS_AT_ONCE: Remedy = Remedy { words: "a receiver that never closes its window", change: Change::ReadsAtOnce };
 
 /// See the module.
 pub const RULE: FactorRule = FactorRule {
