@@ -85,7 +85,7 @@ def test_a_plan_that_cannot_be_meant_is_refused_with_what_is_wrong(text: str, me
 def test_bytes_that_are_no_text_and_files_that_are_not_there_are_reported(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="byte 0: not UTF-8"):
         plan_of_toml(b"\xff", "file")
-    with pytest.raises(ValueError, match="not a plan"):
+    with pytest.raises(ValueError, match="this is no plan"):
         plan_of_toml(b" " * (2 << 20), "file")
     with pytest.raises(UsageError, match=r"plan .*none.toml: No such file.*bocchi2014"):
         load_plan(str(tmp_path / "none.toml"))
