@@ -193,7 +193,7 @@ class Trace:
     @property
     def narrow(self) -> "pyarrow.Table":
         """One row for each connection: id, client, server, goodput_bps of the data's direction, rtt_min_s, cause,
-        saves_s, outcome."""
+        saves_s, outcome; then the metrics that `--fail-if` knows by short names."""
         from vmtrace.analyze.tables import summary
 
         self.load(summary.COLUMNS)
@@ -409,6 +409,16 @@ class Trace:
         What the kernel takes back all at once need not be given back connection by connection.
         """
         self._result.keep_until_exit()
+
+    def json_lines(self) -> "Iterator[Record]":
+        """What the JSON document lists, one by one: connections, flows, lookups and findings, each with `record`, which
+        says what it is. Of connections some at a time are in memory."""
+        ids = self.values("id")
+        for first in range(0, len(ids), _RECORDS):
+            yield from ({"record": "connection", **one} for one in self.records(ids[first : first + _RECORDS]))
+        for kind, name in (("flow", "flows"), ("lookup", "lookups")):
+            yield from ({"record": kind, **one} for one in self.header().get(name, ()))
+        yield from ({"record": "finding", **one.as_record()} for one in self.findings)
 
     def write_json(self, write: Callable[[bytes], object]) -> None:
         """Write the JSON document by calling `write` with consecutive pieces of it."""

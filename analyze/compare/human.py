@@ -149,8 +149,8 @@ def notes(comparison: Comparison) -> Iterator[str]:
     if outside:
         yield f"{plural(outside, 'segment')} passed while one end was not captured: not judged"
     if any(part.one_way_delay.median_s is None for part in comparison.total):
-        why = "the clocks' offset is not known, or no packets passed in that direction"
-        yield f"{ABSENT} means: no delay: {why}"
+        why = "the clocks' offset is unknown, or no packets passed in that direction"
+        yield f"{ABSENT} means: the delay is not known, because {why}"
     duplicates = sum(part.network_duplicates for part in comparison.total)
     if duplicates:
         yield f"copies that the network made: {duplicates:,}"

@@ -1,10 +1,13 @@
 """The narrow view of connections, and the sources that a notebook names: lists, folders, patterns."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 import vmtrace
+from vmtrace.analyze.findings.fail_if import SHORT_NAMES
+from vmtrace.commands.analyze import _FAIL_IF_HELP
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 NAMES = ["id", "client", "server", "goodput_bps", "rtt_min_s", "cause", "saves_s", "outcome"]
@@ -12,7 +15,7 @@ NAMES = ["id", "client", "server", "goodput_bps", "rtt_min_s", "cause", "saves_s
 
 def test_a_row_says_what_is_asked_for_first() -> None:
     trace = vmtrace.read(SAMPLES / "lossy-sender.pcap")
-    assert trace.narrow.column_names == NAMES
+    assert trace.narrow.column_names[: len(NAMES)] == NAMES
     (row,) = trace.narrow.to_pylist()
     (record,) = trace.records([1])
     assert round(row["goodput_bps"]) == record["client_to_server"]["goodput_bps"], "of the direction of the data"
@@ -20,6 +23,23 @@ def test_a_row_says_what_is_asked_for_first() -> None:
     assert row["saves_s"] == record["verdict"]["saves_s"] > 0
     assert 0 < row["rtt_min_s"] <= trace.row(0)["handshake_rtt_s"]
     assert (row["client"], row["outcome"]) == (record["client"], None)
+
+
+def test_what_fail_if_knows_by_short_names_are_columns_of_the_datas_direction() -> None:
+    trace = vmtrace.read(SAMPLES / "lossy-sender.pcap")
+    (row,) = trace.narrow.to_pylist()
+    assert set(SHORT_NAMES) <= set(row)
+    promised = re.findall(
+        r"\b[a-z][a-z0-9]*(?:_[a-z0-9]+)+\b", re.sub(r".*Metrics:|or any column.*", "", _FAIL_IF_HELP)
+    )
+    assert len(promised) > 15
+    assert [name for name in promised if name not in row] == []
+    (record,) = trace.records([1])
+    loss = record["client_to_server"]["loss"]
+    assert row["loss_rate"] == pytest.approx(loss["loss_rate"])
+    assert row["lost_segments"] == loss["lost_segments_inferred"]
+    assert row["oversize"] == record["client_to_server"]["spacing"]["oversize"]
+    assert row["duration_s"] == pytest.approx(record["duration_s"])
 
 
 def test_a_list_is_read_as_its_files_are() -> None:

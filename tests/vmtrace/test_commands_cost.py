@@ -318,7 +318,7 @@ def test_wrong_usage_is_one_line_and_status_2(vmtrace: Any, prices: Path, words:
         ("stored_gb = nan", "stored_gb: expected a number of 0 or more"),
         ("same_region_share = 2\nstored_gb = 1", "same_region_share: expected a share from 0 to 1, not 2"),
         ("stored_tb = 1", "'stored_tb' is unknown: did you mean stored_gb?"),
-        ("name = 'x'", "it says nothing of what is kept, read or written"),
+        ("name = 'x'", "it does not say what is kept, read or written"),
         ("stored_gb = 1\ngrowth_gb_per_month = 5", "5 GB cannot grow out of 0 GB written"),
         ("stored_gb = 1\nbilled_months = 0.5", "billed_months: expected at least 1"),
         (

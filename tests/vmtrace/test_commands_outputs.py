@@ -1,5 +1,6 @@
 """What the subcommands have in common about their outputs."""
 
+import json
 import os
 import subprocess
 import sys
@@ -200,3 +201,28 @@ def test_what_is_missing_after_an_option_points_to_the_help_of_its_command(vmtra
     done = vmtrace("analyze", "x.pcap", "--json")
     assert done.returncode == 2
     assert done.stderr.endswith("(see vmtrace analyze --help)\n")
+
+
+def test_json_lines_are_what_the_document_lists(vmtrace: Any, tmp_path: Path) -> None:
+    samples = Path(__file__).parents[2] / "samples"
+    sources = (samples / "lossy-sender.pcap", samples / "tls13.pcap")
+    done = vmtrace("analyze", *sources, "--json-lines")
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    document = json.loads(vmtrace("analyze", *sources, "--json", "-").stdout)
+    for kind, name in (
+        ("connection", "connections"),
+        ("flow", "flows"),
+        ("lookup", "lookups"),
+        ("finding", "findings"),
+    ):
+        of_kind = [
+            {key: value for key, value in one.items() if key != "record"} for one in lines if one["record"] == kind
+        ]
+        assert of_kind == document.get(name, [])
+    assert {one["record"] for one in lines} >= {"connection", "finding"}
+    both = vmtrace("analyze", *sources, "--json-lines", "--json", "-")
+    assert (both.returncode, both.stderr) == (
+        2,
+        "vmtrace: --json - and --json-lines: standard output can hold one of them, not both\n",
+    )

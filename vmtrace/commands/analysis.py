@@ -83,8 +83,17 @@ def _check_places(request: Request) -> None:
 
     An option that takes a file takes a capture, too, where its own value was forgotten: `--json *.pcap`.
     """
-    if request.json == STANDARD_OUTPUT and str(request.report) == STANDARD_OUTPUT:
-        raise UsageError("--json - and --report -: standard output can hold one of them, not both")
+    out = [
+        option
+        for option, there in (
+            ("--json -", request.json == STANDARD_OUTPUT),
+            ("--json-lines", request.json_lines),
+            ("--report -", str(request.report) == STANDARD_OUTPUT),
+        )
+        if there
+    ]
+    if len(out) > 1:
+        raise UsageError(f"{' and '.join(out[:2])}: standard output can hold one of them, not both")
     if request.json not in (None, STANDARD_OUTPUT) and request.report is not None:
         json = os.path.realpath(request.json)
         if json == os.path.realpath(request.report) and not Path(json).is_char_device():
@@ -315,6 +324,7 @@ class Outputs:
         request, endpoint_url = self._request, self._request.endpoint_url
         tasks = (
             *wanted(request.json, self._write_json, endpoint_url),
+            *wanted(STANDARD_OUTPUT if request.json_lines else None, self._write_json_lines),
             *wanted(request.csv, self._write_csv, endpoint_url),
             *wanted(request.parquet, self._write_parquet, endpoint_url),
             *wanted(request.figures, self._write_figures, endpoint_url),
@@ -326,6 +336,13 @@ class Outputs:
     def _write_json(self, place: str) -> None:
         with opened(place) as write:
             self._json_into(write)
+
+    def _write_json_lines(self, place: str) -> None:
+        from vmtrace.analyze.words.document import as_bytes
+
+        with opened(place) as write:
+            for record in self._trace.json_lines():
+                write(as_bytes(record))
 
     def _json_into(self, write: Callable[[bytes], object]) -> None:
         if not self._request.by_provider and not self._runs and self._findings is None:

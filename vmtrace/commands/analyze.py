@@ -29,6 +29,7 @@ _EXAMPLES = """\
   vmtrace analyze 's3://bucket/2026/*.pcap.gz'          captures in an object store
   vmtrace analyze trace.pcap --connection 3             all that is known of connection 3
   vmtrace analyze trace.pcap --json - | jq .            everything measured, for programs
+  vmtrace analyze trace.pcap --json-lines | jq -c 'select(.record == "finding")'
   vmtrace analyze traces/ --filter 'tcp port 443' --sort goodput --limit 10
   vmtrace analyze trace.pcap --fail-if 'loss_rate>0.01'    for scripts: exit status 3 if it holds
   vmtrace analyze trace.pcap --fail-if outcome             the same if a connection did not open or end well
@@ -74,6 +75,7 @@ def request_of(arguments: argparse.Namespace) -> Request:
     return Request(
         names=tuple(arguments.files),
         json=arguments.json,
+        json_lines=arguments.json_lines,
         csv=arguments.csv,
         parquet=arguments.parquet,
         report=arguments.report,
@@ -170,6 +172,11 @@ def _add_outputs(group: argparse._ArgumentGroup) -> None:
     page = "one HTML page: verdict, zoomable lanes, packets, all connections"
     add_html(group, page, "--report", metavar="FILE.html")
     add_json(group)
+    group.add_argument(
+        "--json-lines",
+        action="store_true",
+        help="one JSON object a line on standard output: each connection, flow, lookup and finding (its `record`)",
+    )
     add_csv(group, "tables")
     add_parquet(group, "tables")
     add_figures(group, "figures for print (PNG and SVG) in this folder")

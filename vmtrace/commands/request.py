@@ -12,6 +12,7 @@ class Request(NamedTuple):
 
     names: tuple[str, ...]
     json: str | None = None
+    json_lines: bool = False
     csv: Path | None = None
     parquet: Path | None = None
     report: Path | None = None
@@ -39,7 +40,7 @@ class Request(NamedTuple):
     @property
     def is_piped(self) -> bool:
         """True if a program reads standard output, or a document takes the answer's place."""
-        return self.json is not None or str(self.report) == "-"
+        return self.json is not None or self.json_lines or str(self.report) == "-"
 
     @property
     def draws(self) -> bool:
