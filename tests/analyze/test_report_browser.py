@@ -101,6 +101,42 @@ def test_it_shows_the_verdict_and_every_lane_without_complaint_or_request(
     assert visit.outside() == []
 
 
+def test_the_address_leads_to_what_is_shown(browser: Any, trace: Trace, tmp_path: Path) -> None:
+    report_of(trace, tmp_path / "r.html", [1, 2])
+    visit = ReportVisit(browser, tmp_path / "r.html")
+    assert "#" not in visit.page.url
+    visit.page.evaluate("location.hash = '#t=0.05-0.1&c=2'")
+    visit.page.wait_for_function("page.data.plots[document.getElementById('chosen').value].id === 2")
+    ((start, end),) = visit.shown()
+    assert [start, end] == pytest.approx([0.05, 0.1])
+    visit.page.locator("#later").click()
+    visit.drawn()
+    assert visit.page.url.endswith("#t=0.075-0.125&c=2")
+    visit.page.locator("#whole").click()
+    assert visit.page.url.endswith("#c=2")
+    visit.page.evaluate("location.hash = '#t=nonsense&c=77'")
+    visit.page.wait_for_function("page.data.plots[document.getElementById('chosen').value].id === 1")
+    assert visit.complaints == []
+
+
+def test_a_chart_is_saved_as_it_is_shown(browser: Any, trace: Trace, tmp_path: Path) -> None:
+    visit = visited(browser, trace, tmp_path / "r.html", [1])
+    saved = {}
+    for kind in ("PNG", "CSV"):
+        with visit.page.expect_download() as download:
+            visit.page.locator("[data-lane=rtt] .save button", has_text=kind).click()
+        saved[download.value.suggested_filename] = Path(download.value.path()).read_bytes()
+    assert set(saved) == {"connection-1-rtt.png", "connection-1-rtt.csv"}
+    assert saved["connection-1-rtt.png"].startswith(b"\x89PNG")
+    head, *lines = saved["connection-1-rtt.csv"].decode().splitlines()
+    assert head == "series,time_s,value_s"
+    assert len(lines) >= trace.records([1])[0]["client_to_server"]["rtt"]["samples"] > 0
+    assert visit.page.evaluate("page.save.csv(['a'], [['=1+1'], ['x,\"y\"'], [-1.5], [null]])").split("\r\n") == [
+        "a", "'=1+1", '"x,""y"""', "-1.5", "", "",
+    ]  # fmt: skip
+    assert visit.complaints == []
+
+
 def test_a_zoom_moves_every_lane(browser: Any, trace: Trace, tmp_path: Path) -> None:
     visit = visited(browser, trace, tmp_path / "r.html", [1])
     ((start, end),) = visit.shown()

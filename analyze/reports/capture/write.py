@@ -57,7 +57,7 @@ def write_report(
         "notes": _notes(trace),
         "provenance": json.dumps(provenance, indent=2),
         "data": in_script(data),
-        "scripts": scripts("vmtrace.analyze.pages", "common.js", "marks.js", "canvas.js", "tables.js")
+        "scripts": scripts("vmtrace.analyze.pages", "common.js", "marks.js", "canvas.js", "tables.js", "save.js")
         + scripts("vmtrace.analyze.reports.capture", "lanes.js", "packets.js", "verdict.js", "overview.js", "page.js"),
     }
     write_page(Template("vmtrace.analyze.reports.capture", "page.html"), values, path)

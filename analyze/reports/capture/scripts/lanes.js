@@ -18,6 +18,7 @@ page.lanes = (() => {
   const hidden = new Set();
   let onPick = () => {}; // an event was clicked
   let onPlace = () => {}; // a place without an event
+  let onView = () => {}; // another stretch of time is shown
 
   // Data ------------------------------------------------------------------------------------------------------------
   function unpack(series) {
@@ -237,6 +238,7 @@ page.lanes = (() => {
     const width = Math.min(Math.max(to - from, least), plot.end_s);
     const start = Math.min(Math.max(from, 0), plot.end_s - width);
     view = { from: start, to: start + width };
+    onView(width < plot.end_s ? view : null);
     drawSoon();
   }
   function zoomBy(factor, around = (view.from + view.to) / 2) {
@@ -404,11 +406,20 @@ page.lanes = (() => {
     canvas.setAttribute("aria-label", `${lane.title ?? lane.key} over time`);
     const [cross, selection] = [make("i", undefined, "cursor-line"), make("i", undefined, "selection")];
     cross.hidden = true;
+    holder.title = "drag to zoom, double-click for all, Shift and drag to move";
     holder.append(canvas, selection, cross);
     if (lane.title) header.append(make("b", lane.title));
     if (lane.title) node.append(header);
     node.append(holder);
     return { ...lane, node, header, holder, canvas, cross, selection, note: make("span", undefined, "note") };
+  }
+
+  // What a lane shows, point by point.
+  function shownPoints(lane) {
+    return lane.shown.flatMap((series, index) => {
+      const { xs, ys, from, to } = lane.parts[index];
+      return Array.from({ length: to - from }, (_, at) => [series.name, xs[from + at], ys[from + at]]);
+    });
   }
 
   // A name switches its series off and on, and shows the value under the pointer.
@@ -431,7 +442,8 @@ page.lanes = (() => {
       lane.keys.set(series.id, value);
       lane.header.append(button);
     }
-    lane.header.append(lane.note);
+    const head = ["series", "time_s", lane.unit ? `value_${lane.unit.replace("bit/s", "bps")}` : "value"];
+    lane.header.append(lane.note, page.save.buttons(`connection-${plot.id}-${lane.key}`, lane.canvas, head, () => shownPoints(lane)));
   }
 
   function tint() {
@@ -480,5 +492,5 @@ page.lanes = (() => {
 
   new ResizeObserver(drawSoon).observe(element("lanes"));
   page.onTheme(() => { if (plot !== null) { legend(); tint(); draw(); } });
-  return { show, zoom, mark, reveal, view: () => view, xOf: (time) => timeX(time, widthOf()), onPick: (act) => { onPick = act; }, onPlace: (act) => { onPlace = act; } };
+  return { show, zoom, mark, reveal, view: () => view, xOf: (time) => timeX(time, widthOf()), onPick: (act) => { onPick = act; }, onPlace: (act) => { onPlace = act; }, onView: (act) => { onView = act; } };
 })();

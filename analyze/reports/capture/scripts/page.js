@@ -63,7 +63,24 @@
     page.verdict.show(plot);
     page.packets.list(plot);
     page.lanes.show(plot);
+    keep(null);
     showRows();
+  }
+
+  // The address names what is shown, to be sent on: #t=1.2-1.9&c=3, the stretch of time in seconds and the connection.
+  function keep(view) {
+    const parts = view === null ? [] : [`t=${[view.from, view.to].map((time) => Number(time.toFixed(6))).join("-")}`];
+    if (view !== null || current !== 0) parts.push(`c=${data.plots[current].id}`);
+    if (!parts.length && !location.hash) return;
+    history.replaceState(null, "", parts.length ? `#${parts.join("&")}` : location.pathname + location.search);
+  }
+
+  function follow() {
+    const asked = new URLSearchParams(location.hash.slice(1));
+    const index = plotted.get(Number(asked.get("c"))) ?? 0;
+    const [from, to] = (asked.get("t") ?? "").split("-").map(Number);
+    choose(index);
+    if (to > from) page.lanes.zoom(from, to);
   }
 
   data.rows.forEach((row, place) => { row.place = place; });
@@ -78,6 +95,8 @@
       return option;
     }));
     element("chosen").addEventListener("change", (event) => choose(Number(event.target.value)));
-    choose(0);
+    page.lanes.onView(keep);
+    addEventListener("hashchange", follow);
+    follow();
   }
 })();
