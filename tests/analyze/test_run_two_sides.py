@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from tests.analyze.two_ends import Path, TwoEnds, pcap, transfer
-from vmtrace.analyze import trace as trace_module
+from vmtrace.analyze import _engine
 from vmtrace.analyze.read.records.run_folder import read_run
 from vmtrace.analyze.reports.run.document import document
 from vmtrace.analyze.reports.run.human import show, two_sides_lines
@@ -63,13 +63,16 @@ def test_loss_is_exact_and_delay_and_clock_are_known(new_run: Any) -> None:
 def test_each_capture_is_read_once(new_run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     run = new_run()
     captured(run, 1)
-    read = list[Any]()
-    engine = trace_module._engine.analyze
-    monkeypatch.setattr(
-        trace_module._engine, "analyze", lambda groups, **more: read.append(groups) or engine(groups, **more)
-    )
+    read = list[str]()
+    engine = _engine.analyze
+
+    def analyze(groups: Any, **more: Any) -> Any:
+        read.append(str(groups))
+        return engine(groups, **more)
+
+    monkeypatch.setattr(_engine, "analyze", analyze)
     assert data_of(run).two_sides_data_segments == 400
-    assert len(read) == len({str(groups) for groups in read}) == 2
+    assert len(read) == len(set(read)) == 2
 
 
 def test_a_pause_is_located_and_the_longest_one_named(new_run: Any) -> None:

@@ -76,7 +76,7 @@ def test_no_word_and_no_number_is_broken_or_missing(rows: list[tuple[str, ...]],
 
 
 def test_a_detail_is_left_out_of_a_narrow_table_and_is_in_a_card() -> None:
-    columns = (Column("name", left=True), Column("rate"), Column("detail", least_width=100))
+    columns: tuple[Column[Any], ...] = (Column("name", left=True), Column("rate"), Column("detail", least_width=100))
     table = Table(columns, (Row(("x" * 20, "12.5", "7.25")),))
     shown = {width: " ".join(printed(table, width)) for width in (20, 60, 120)}
     assert {width: "7.25" in text for width, text in shown.items()} == {20: True, 60: False, 120: True}

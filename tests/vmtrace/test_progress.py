@@ -1,6 +1,7 @@
 """The progress bar: for people who wait, and nobody else."""
 
 import sys
+import threading
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from io import StringIO
@@ -166,7 +167,7 @@ def inputs(new_run: Any, tmp_path: Path) -> Path:
 def test_a_long_command_shows_that_it_works(
     name: str, inputs: Path, install_terminal: Callable[[], Terminal], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(progress.threading, "Timer", Now)
+    monkeypatch.setattr(threading, "Timer", Now)
     monkeypatch.chdir(inputs)
     terminal = install_terminal()
     with redirect_stdout(StringIO()):
@@ -179,7 +180,7 @@ def test_a_long_command_shows_that_it_works(
 def test_a_program_that_reads_standard_error_gets_no_progress(
     name: str, inputs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(progress.threading, "Timer", Now)
+    monkeypatch.setattr(threading, "Timer", Now)
     done = vmtrace_here(*LONG[name], folder=inputs)
     assert (done.returncode, done.stderr) == (0, "")
 
@@ -187,7 +188,7 @@ def test_a_program_that_reads_standard_error_gets_no_progress(
 def test_the_answer_appears_at_once_and_whole_where_somebody_looks_on(
     inputs: Path, install_terminal: Callable[[], Terminal], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(progress.threading, "Timer", Now)
+    monkeypatch.setattr(threading, "Timer", Now)
     piped = vmtrace_here("analyze", LOSSY, folder=inputs)
     monkeypatch.chdir(inputs)
     install_terminal()
