@@ -1,17 +1,27 @@
 """What a workload is charged: by a table of prices that the user names. Without one, charges are unknown, not zero.
 
-A table is a TOML file (`vmtrace.providers.rates`); those that come along are of studies, of 2007, 2008 and 2014. There
-is no table of today's prices: they differ by region, account and volume, and change.
+A table is a TOML file (`vmtrace.providers.rates`); those that come along are of studies, of 2007, 2008 and 2014, and
+one of a page of 2026. Today's prices differ by region, account and volume, and change.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from vmtrace.providers.rates import GB_BYTES, MINIMUM_DAYS, Rates, known_tables, rates_of_toml, table_path
+from vmtrace.providers.rates import (
+    GB_BYTES,
+    MINIMUM_DAYS,
+    PEAK,
+    PEAK_HOURS,
+    Rates,
+    known_tables,
+    rates_of_toml,
+    table_path,
+)
 from vmtrace.providers.toml_file import load
 
 _GB_BYTES = GB_BYTES  # the smaller of the two gigabytes: never less than is charged
 _MONTH_S = 30 * 86_400.0
+_HOURS_OF_A_RETRIEVAL = 4
 _NUMBERS = (
     "storage_per_gb_month",
     "upload_per_gb",
@@ -112,10 +122,16 @@ def table_of_toml(data: bytes) -> PriceTable:
 
 
 def _complete(row: Rates, where: str) -> Prices:
-    """Of a price in steps the dearest counts: which step an account is on is unknown, and no charge may be too low."""
-    if row.minimum_storage_days is not None and all(name in row.prices for name in _NUMBERS):
-        prices = {name: row.prices[name].dearest for name in _NUMBERS}
+    """Of a price in steps the dearest counts: which step an account is on is unknown, and no charge may be too low.
+
+    So each gigabyte that is brought back counts in the peak, as if nothing were free and no other had been before.
+    """
+    known_prices = {name: price.dearest for name, price in row.prices.items()}
+    if PEAK in known_prices and "retrieval_per_gb" not in known_prices:
+        known_prices["retrieval_per_gb"] = known_prices[PEAK] * PEAK_HOURS / _HOURS_OF_A_RETRIEVAL
+    if row.minimum_storage_days is not None and all(name in known_prices for name in _NUMBERS):
+        prices = {name: known_prices[name] for name in _NUMBERS}
         return Prices(minimum_storage_days=row.minimum_storage_days, **prices)
-    known = {*row.prices, *(() if row.minimum_storage_days is None else (MINIMUM_DAYS,))}
+    known = {*known_prices, *(() if row.minimum_storage_days is None else (MINIMUM_DAYS,))}
     missing = next(name for name in (*_NUMBERS, MINIMUM_DAYS) if name not in known)
     raise ValueError(f"{where}: {missing}: expected a number of 0 or more (0 says that nothing is charged)")

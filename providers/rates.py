@@ -30,9 +30,14 @@ PRICES = (
     "list_per_1000",
     "delete_per_1000",
     "retrieval_per_gb",
+    "retrieval_peak_per_gb_hour",
     "compute_per_hour",
 )
 MINIMUM_DAYS = "minimum_storage_days"
+PEAK = "retrieval_peak_per_gb_hour"
+"""The highest rate of a month, in GB an hour, is charged in each of its hours."""
+PEAK_HOURS = 720
+FREE_SHARE = "retrieval_free_share"
 _DUE = "expected a number of 0 or more (0 says that nothing is charged)"
 
 
@@ -85,6 +90,8 @@ class Rates:
     prices: Mapping[str, Price]
     """By the names of `PRICES`; what the table leaves out is not in it."""
     minimum_storage_days: float | None = None
+    retrieval_free_share: float = 0.0
+    """Of what is stored, a month: what may be brought back without the charge of the peak."""
 
     @property
     def label(self) -> str:
@@ -167,7 +174,7 @@ def _refuse_twice(rows: list[Rates]) -> None:
 def _row(row: Any, where: str, currency: str) -> Rates:
     if not isinstance(row, dict):
         raise ValueError(f"{where}: expected a table: write [[price]]")
-    refuse_unknown(row, (*_ROW_TEXTS, "currency", MINIMUM_DAYS, *PRICES), where)
+    refuse_unknown(row, (*_ROW_TEXTS, "currency", MINIMUM_DAYS, FREE_SHARE, *PRICES), where)
     provider = row.get("provider")
     if not isinstance(provider, str) or not all(isinstance(row.get(name, ""), str) for name in _ROW_TEXTS):
         raise ValueError(f"{where}: provider must be a text, and region and class too if they are there")
@@ -175,7 +182,8 @@ def _row(row: Any, where: str, currency: str) -> Rates:
         raise ValueError(f"{where}: currency {row['currency']!r} in a table of {currency}: a table has one currency")
     prices = {name: _price(row[name], f"{where}: {name}") for name in PRICES if name in row}
     days = _number(row[MINIMUM_DAYS], f"{where}: {MINIMUM_DAYS}") if MINIMUM_DAYS in row else None
-    return Rates(provider, row.get("class"), row.get("region"), prices, days)
+    free = _number(row.get(FREE_SHARE, 0), f"{where}: {FREE_SHARE}", most=1)
+    return Rates(provider, row.get("class"), row.get("region"), prices, days, free)
 
 
 def _price(value: Any, where: str) -> Price:

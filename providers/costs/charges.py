@@ -7,6 +7,7 @@ makes its category and the total None, if anything of it is used; what is not us
 from collections.abc import Callable, Iterator, Sequence
 
 from vmtrace.providers.costs.quantities import CATEGORIES, MONTHS, TOTAL, Charges, Line, Portion, Scenario, Usage
+from vmtrace.providers.rates import PEAK, PEAK_HOURS
 
 _PRICED: tuple[tuple[str, str, Callable[[Usage], float]], ...] = (
     ("upload_per_gb", "transfer", lambda used: used.uploaded_gb),
@@ -64,14 +65,30 @@ def _total(amounts: Sequence[float | None]) -> float | None:
 
 def _lines(portion: Portion, billed_months: float) -> Iterator[Line]:
     yield from _storage_lines(portion)
+    yield from _peak_lines(portion)
     for name, category, units_of in _PRICED:
         units = units_of(portion.usage)
-        if units == 0:
-            continue
         price = portion.rates.price(name)
+        if units == 0 or (name == "retrieval_per_gb" and price is None and portion.rates.price(PEAK) is not None):
+            continue
         month = None if price is None else price.amount(units * billed_months) / billed_months
         year = None if month is None else month * MONTHS
         yield Line(portion.rates.label, name, category, units, month, year)
+
+
+def _peak_lines(portion: Portion) -> Iterator[Line]:
+    """Of services that charge the highest rate of a month for all its hours; without the rate the charge is unknown."""
+    used, price = portion.usage, portion.rates.price(PEAK)
+    if price is None or not used.retrieved_gb:
+        return
+    peak = used.retrieved_peak_gb_per_hour
+    if peak is None:
+        yield Line(portion.rates.label, "retrieved_peak_gb_per_hour", "retrieval", 0.0, None, None)
+        return
+    free = used.stored_gb * portion.rates.retrieval_free_share / PEAK_HOURS
+    units = max(peak - free, 0.0) * PEAK_HOURS
+    month = price.amount(units)
+    yield Line(portion.rates.label, PEAK, "retrieval", units, month, month * MONTHS)
 
 
 def _storage_lines(portion: Portion) -> Iterator[Line]:

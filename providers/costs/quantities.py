@@ -34,6 +34,8 @@ class Workload:
     objects: float = 0.0
     mean_age_days: float | None = None
     """Of objects when they are deleted; None: unknown."""
+    retrieved_peak_gb_per_hour: float | None = None
+    """The month's highest rate of bringing data back, by what is asked for; None: unknown."""
     billed_months: float = 1.0
     """So many months share one scale of steps in the price: 1, as services bill."""
     early_gb_months: float | None = None
@@ -63,6 +65,7 @@ class Usage:
     downloaded_gb: float = 0.0
     same_region_gb: float = 0.0
     retrieved_gb: float = 0.0
+    retrieved_peak_gb_per_hour: float | None = None
     write_requests: float = 0.0
     read_requests: float = 0.0
     list_requests: float = 0.0

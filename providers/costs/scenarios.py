@@ -72,6 +72,7 @@ def base_usage(context: Context) -> Usage:
         same_region_gb=(workload.read_gb_per_month + workload.written_gb_per_month) * workload.same_region_share,
         # Where a class charges for bringing data back, it does so for all that is read, wherever it goes.
         retrieved_gb=workload.read_gb_per_month,
+        retrieved_peak_gb_per_hour=workload.retrieved_peak_gb_per_hour,
         write_requests=workload.write_requests_per_month,
         read_requests=workload.read_requests_per_month,
         list_requests=workload.list_requests_per_month,
@@ -136,6 +137,7 @@ def _archive(way: Archive, context: Context) -> Scenario:
         downloaded_gb=recalled * workload.outside_share,
         same_region_gb=recalled * workload.same_region_share,
         retrieved_gb=recalled,
+        retrieved_peak_gb_per_hour=workload.retrieved_peak_gb_per_hour,
         write_requests=moved,
         read_requests=recall_requests,
     )

@@ -106,11 +106,26 @@ def test_requests_of_azure_are_far_cheaper_than_those_of_amazon(services: dict[s
     assert requests["swift"] == 0
 
 
-def test_glacier_is_dearest_by_its_extra_fee(services: dict[str, Charges]) -> None:
+def test_glacier_is_dearest_and_alone_has_an_extra_fee(services: dict[str, Charges]) -> None:
     totals = {name: one.month["total"] or 0.0 for name, one in services.items()}
     assert max(totals, key=lambda name: totals[name]) == "glacier"
-    extra = services["glacier"].month["retrieval"] or 0.0
-    assert extra > 10 * (services["glacier"].month["transfer"] or 0.0)
+    assert all((services[name].month["retrieval"] or 0.0) == 0 for name in SERVICES if name != "glacier")
+
+
+def test_the_fee_of_glacier_is_its_peak_once_a_month(services: dict[str, Charges]) -> None:
+    """By the text: (peak - 5 % of what is stored) x 0.01 x 24 x 30; a whole cycle in four hours at the most."""
+    fee = services["glacier"].month["retrieval"]
+    assert fee is not None
+    assert fee == pytest.approx((2.234 - 0.05 * 2.234 / 720) * 0.01 * 24 * 30)
+    assert 16.0 < fee < 5.585 * 7.2
+    (line,) = (one for one in services["glacier"].lines if one.price == "retrieval_peak_per_gb_hour")
+    assert line.year == pytest.approx(12 * fee)
+
+
+def test_without_a_peak_the_fee_and_the_total_are_unknown() -> None:
+    estimate = reckoned("dzero", "bocchi2014", "glacier")
+    assert "glacier: retrieved_peak_gb_per_hour" in estimate.base.missing
+    assert (estimate.base.month["retrieval"], estimate.base.year_total) == (None, None)
 
 
 @pytest.mark.parametrize(("provider", "share"), [("s3", 0.04), ("azure-blob", -0.25), ("swift", -0.25)])

@@ -98,7 +98,7 @@ def test_a_storage_run_is_charged_by_the_dearest_step_and_by_no_class() -> None:
 
 
 def test_the_tables_that_come_along_name_a_study_each() -> None:
-    assert known_tables() == ["bocchi2014", "garfinkel2007", "palankar2008"]
+    assert known_tables() == ["bocchi2014", "cloudflare-r2-2026", "garfinkel2007", "palankar2008"]
     sources = {name: load_rates(name).source for name in known_tables()}
     assert "CloudNet 2014" in sources["bocchi2014"]
     assert "TR-08-07" in sources["garfinkel2007"]
