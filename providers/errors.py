@@ -6,6 +6,7 @@ ProvidersError            anything of this room that a user reads
     +-- BudgetError       raised by us before more would be spent than was allowed
 """
 
+import errno
 import socket
 import ssl
 from collections.abc import Iterator
@@ -70,6 +71,7 @@ _REMEDIES = {
     ErrorKind.UNSUPPORTED: "this endpoint cannot do it: choose another option or service",
 }
 
+_UNREACHABLE = {errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN}
 _NO_CA_FILE = "TLS CA certificate bundle"
 
 
@@ -121,6 +123,22 @@ def transport_error(error: BaseException) -> ServiceError | None:
             return ServiceError(ErrorKind.ENDPOINT_GONE, "it does not respond (timed out)")
         if isinstance(one, ConnectionError):
             return ServiceError(ErrorKind.ENDPOINT_GONE, f"the connection failed: {one.strerror or one}")
+    return None
+
+
+def manner_of(error: BaseException) -> str | None:
+    """How the way to a service failed; None where it was not the way, such as a response that is an error."""
+    for one in chain(error):
+        if isinstance(one, socket.gaierror):
+            return "name"
+        if isinstance(one, ConnectionRefusedError):
+            return "refused"
+        if isinstance(one, ConnectionError | ssl.SSLEOFError | ssl.SSLZeroReturnError):
+            return "reset"
+        if isinstance(one, TimeoutError):
+            return "timeout"
+        if isinstance(one, OSError) and one.errno in _UNREACHABLE:
+            return "unreachable"
     return None
 
 

@@ -64,6 +64,7 @@ class _Attempt:
     status: int | None = None
     request_id: str | None = None
     first_byte_ns: int | None = None
+    failed_ns: int | None = None
     local: str | None = None
     peer: str | None = None
     failed_connect: bool = False
@@ -80,13 +81,16 @@ class _Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One request of an exchange; `first_byte_ns` and `status` are None where no response came."""
+    """One request of an exchange, or a connect that failed; `status` and `first_byte_ns` are None of no response."""
 
     method: str
     url: str
     start_ns: int
     first_byte_ns: int | None
     status: int | None
+    failed_ns: int | None = None
+    backoff_s: float | None = None
+    """Since the one before was over; None of the first, and where that is not known."""
 
     def as_record(self) -> dict[str, Any]:
         """For a line of JSON; the URL may hold a token and stays out of it."""
@@ -223,11 +227,15 @@ class HttpObserver:
         """The requests of the exchange that goes on in this thread, so far."""
         with self._lock:
             found = list(self._scope().attempts)
-        return [
-            Attempt(one.method, one.url, one.start_ns, one.first_byte_ns, one.status)
-            for one in found
-            if not one.failed_connect
-        ]
+        made: list[Attempt] = []
+        over_ns: int | None = None
+        for one in found:
+            backoff_s = None if over_ns is None else max(0.0, (one.start_ns - over_ns) / 1e9)
+            made.append(
+                Attempt(one.method, one.url, one.start_ns, one.first_byte_ns, one.status, one.failed_ns, backoff_s)
+            )
+            over_ns = one.first_byte_ns or one.failed_ns
+        return made
 
     @property
     def late(self) -> ServiceError | None:
@@ -355,7 +363,12 @@ class HttpObserver:
         attempt = scope.open.pop(id(connection), None)
         if attempt is not None and attempt.peer is None:
             attempt.local, attempt.peer = self._ends(connection)
-        response = original(connection, *args, **kwargs)
+        try:
+            response = original(connection, *args, **kwargs)
+        except BaseException:
+            if attempt is not None:
+                attempt.failed_ns = self._clock.wall_ns()
+            raise
         if attempt is not None:
             attempt.first_byte_ns = self._clock.wall_ns()
             attempt.status = int(response.status)
@@ -372,13 +385,17 @@ class HttpObserver:
         self._let_through(scope)
         with self._lock:
             scope.connections.add(connection)  # a TLS handshake can drip, too
+        began_ns = self._clock.wall_ns()
         try:
             return original(connection, *args, **kwargs)
         except BaseException:
+            failed_ns = self._clock.wall_ns()
             with self._lock:
                 # Plain HTTP connects within a request, which then stands for both.
                 if id(connection) not in scope.open:
-                    scope.attempts.append(_Attempt(failed_connect=True))
+                    scope.attempts.append(_Attempt(began_ns, "CONNECT", failed_ns=failed_ns, failed_connect=True))
+                else:
+                    scope.open[id(connection)].failed_ns = failed_ns
             raise
 
     def _ends(self, connection: Any) -> tuple[str | None, str | None]:

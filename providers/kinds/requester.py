@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from vmtrace.providers.digest_sink import DigestSink
-from vmtrace.providers.errors import ErrorKind, ServiceError
+from vmtrace.providers.errors import ErrorKind, ServiceError, manner_of
 from vmtrace.providers.exchanges import Attempt, Exchange, HttpObserver
+from vmtrace.providers.own_network import OwnNetwork
 from vmtrace.providers.plan import DOWNLOAD, UPLOAD
 from vmtrace.providers.resolver import NameLookup, Resolver
 from vmtrace.providers.service import LocalFile, Service
@@ -39,6 +40,8 @@ class Requester:
     new_connections: bool = True
     all_attempts: bool = False
     """Log the attempts of each request; else only of those that were retried or failed."""
+    own_network: OwnNetwork | None = None
+    """Asked after a request without a response."""
 
     def upload(self, service: Service, name: str, file: LocalFile) -> Said:
         """Put a file under a name."""
@@ -73,6 +76,7 @@ class Requester:
         error: ServiceError | None = None
         reference: str | None = None
         facts: Record = {}
+        manner: str | None = None
         if self.resolver is not None:
             self.resolver.listen()
         self.observer.begin(metered=True, own_thread=True, size_bytes=size_bytes)
@@ -80,6 +84,7 @@ class Requester:
             facts, reference = work()
         except Exception as trouble:  # noqa: BLE001 - every SDK has its own; `error_of` tells what it means
             error = self.observer.late or self.error_of(trouble)
+            manner = "timeout" if self.observer.late else manner_of(trouble)
         attempts = self.observer.attempts()
         exchange = self.observer.end(keep_connections=not self.new_connections)
         lookups = self.resolver.heard() if self.resolver is not None else []
@@ -91,7 +96,9 @@ class Requester:
             facts = {"digest_ok": good, "outcome": DONE if good else READ_ERROR}
         if error is None and facts["outcome"] != DONE:
             error = ServiceError(ErrorKind.DIGEST, f"{name}: its digest is not that of the file")
-        record = _record(direction, name, size_bytes, facts, error)
+        record = _record(direction, name, size_bytes, facts, error) | {"failure": manner, "own_network": None}
+        if manner is not None and self.own_network is not None:
+            record["own_network"] = self.own_network.state()
         return Said({**record, **self._heard(exchange, attempts, lookups, facts)}, error, reference)
 
     def _heard(self, exchange: Exchange, attempts: list[Attempt], lookups: list[NameLookup], facts: Record) -> Record:

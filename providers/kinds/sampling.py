@@ -27,6 +27,7 @@ from vmtrace.providers.kinds.requester import Requester, Said
 from vmtrace.providers.kinds.sampling_plan import SamplingPlan
 from vmtrace.providers.kinds.site import Site
 from vmtrace.providers.kinds.stock import Stock, crafted, is_gone
+from vmtrace.providers.own_network import OwnNetwork
 from vmtrace.providers.plan import UPLOAD
 from vmtrace.providers.prices import Usage
 from vmtrace.providers.resolver import Resolver
@@ -71,7 +72,10 @@ class Sampling:
         with ExitStack() as stack:
             resolver = stack.enter_context(Resolver(site.clock))
             all_attempts = self.plan.kind == AVAILABILITY
-            self._requester = Requester(site.observer, resolver, site.provider.error_of, all_attempts=all_attempts)
+            self._requester = Requester(
+                site.observer, resolver, site.provider.error_of, all_attempts=all_attempts,
+                own_network=OwnNetwork.known(site.place.interface) if all_attempts else None,
+            )  # fmt: skip
             self._accounts = Accounts(site)
             with site.interruption.allowed():
                 for _ in range(self.plan.at_once):

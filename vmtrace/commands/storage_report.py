@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vmtrace.capture.quantities import size_bytes
 from vmtrace.commands.kinds import Kind, redirect
 from vmtrace.commands.report_outputs import PAGE_BY_DEFAULT, Outputs, ReportKind, add_outputs
 from vmtrace.errors import Exit, UsageError, complain, describe
@@ -41,6 +42,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="run of vmtrace discover, to say where front ends are; one for each vantage point",
     )  # fmt: skip
     add("--invoice", metavar="FILE", type=Path, help="what the services charged (TOML), to compare the charges with")
+    add(
+        "--at-least", metavar="RATE", type=_rate_bps, default=0.0,
+        help="throughput below which a request counts as not available, such as 100kB/s",
+    )  # fmt: skip
     add_outputs(parser, page=PAGE_BY_DEFAULT)
 
 
@@ -55,11 +60,16 @@ def run(arguments: argparse.Namespace) -> int:
         return Exit.FAILED
     invoiced = _invoiced(arguments.invoice, runs)
     places = _places(arguments.discovery, failures)
-    reports = [replace(one, places=places) for one in _measured(runs, invoiced, failures, quiet=arguments.quiet)]
+    reports = [replace(one, places=places) for one in _measured(runs, invoiced, failures, arguments)]
     if not reports:
         return Exit.FAILED
     failures += Outputs(_KIND, reports, arguments).make()
     return Exit.FAILED if failures else Exit.DONE
+
+
+def _rate_bps(text: str) -> float:
+    """Of bytes per second, with or without the `/s`."""
+    return 8.0 * size_bytes(text.removesuffix("/s"))
 
 
 def _read(folders: Sequence[Path], failures: list[str]) -> "list[StorageRun]":
@@ -104,7 +114,7 @@ def _places(folders: Sequence[Path], failures: list[str]) -> "dict[str, FrontEnd
 
 
 def _measured(
-    runs: "Sequence[StorageRun]", invoiced: "Mapping[str, Amounts]", failures: list[str], *, quiet: bool
+    runs: "Sequence[StorageRun]", invoiced: "Mapping[str, Amounts]", failures: list[str], options: argparse.Namespace
 ) -> "list[Report]":
     from vmtrace.analyze.reports.storage.campaign import has_anything, measure_campaign
     from vmtrace.analyze.reports.storage.measured import captures_of, measure_run
@@ -113,7 +123,7 @@ def _measured(
 
     paths = {run.folder: [str(path) for path in (*captures_of(run), *captures_of_campaign(run.folder))] for run in runs}
     measured, campaigns = [], {}
-    with Bar([path for found in paths.values() for path in found], wanted=not quiet) as bar:
+    with Bar([path for found in paths.values() for path in found], wanted=not options.quiet) as bar:
         done_bytes = 0
         for run in runs:
             before = done_bytes
@@ -121,7 +131,7 @@ def _measured(
             def passed_on(consumed_bytes: int, before: int = before) -> None:
                 bar(before + consumed_bytes)
 
-            campaign = measure_campaign(run, passed_on)
+            campaign = measure_campaign(run, passed_on, options.at_least)
             if campaign is not None and not has_anything(campaign):
                 failures.append(f"{run.folder}: no finished request (the run is {run.status})")
                 complain(failures[-1])

@@ -8,7 +8,14 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
-from vmtrace.analyze.reports.storage.availability import AvailabilityRow, RetryRow, availability_rows, retry_rows
+from vmtrace.analyze.reports.storage.availability import (
+    AvailabilityRow,
+    Outage,
+    RetryRow,
+    availability_rows,
+    outages,
+    retry_rows,
+)
 from vmtrace.analyze.reports.storage.change_points import ChangePoint
 from vmtrace.analyze.reports.storage.hours import HourTest, hour_tests
 from vmtrace.analyze.reports.storage.locations import LocationRow, location_rows
@@ -62,6 +69,8 @@ class Campaign:
     factors: dict[int, Counter[str]] = field(default_factory=dict)
     """Of a sweep: bytes by what limited them, by step."""
     problems: tuple[str, ...] = ()
+    at_least_bps: float = 0.0
+    """Slower requests count as not available."""
 
     @property
     def place(self) -> str:
@@ -123,7 +132,12 @@ class Campaign:
     @cached_property
     def availability(self) -> list[AvailabilityRow]:
         """By retries."""
-        return availability_rows(self.requests) if self.requests is not None else []
+        return availability_rows(self.requests, self.at_least_bps) if self.requests is not None else []
+
+    @cached_property
+    def outages(self) -> list[Outage]:
+        """Failures joined."""
+        return outages(self.requests) if self.requests is not None else []
 
     @cached_property
     def retries(self) -> list[RetryRow]:
@@ -172,7 +186,7 @@ class Campaign:
         )
 
 
-def measure_campaign(run: StorageRun, progress: Progress | None = None) -> Campaign | None:
+def measure_campaign(run: StorageRun, progress: Progress | None = None, at_least_bps: float = 0.0) -> Campaign | None:
     """None for a benchmark."""
     if run.kind == BENCHMARK:
         return None
@@ -186,7 +200,7 @@ def measure_campaign(run: StorageRun, progress: Progress | None = None) -> Campa
     if run.stock_replaced:
         problems.append(f"{plural(run.stock_replaced, 'object')} of the stock disappeared and had to be recreated")
     found = surge_steps(run.folder, problems) if run.kind == SURGE else ()
-    return Campaign(run, requests, found, (), facts, {}, tuple(problems))
+    return Campaign(run, requests, found, (), facts, {}, tuple(problems), at_least_bps)
 
 
 def has_anything(campaign: Campaign) -> bool:
@@ -205,6 +219,7 @@ def tables_of(campaign: Campaign | None) -> Record:
             "sweep": [],
             "merge": [],
             "availability": [],
+            "outages": [],
         }
     return {
         "campaign": _about(campaign),
@@ -225,6 +240,7 @@ def tables_of(campaign: Campaign | None) -> Record:
         "sweep": _rows(campaign.sweep),
         "merge": _rows(campaign.merge),
         "availability": _rows(campaign.availability),
+        "outages": _rows(campaign.outages),
     }
 
 
@@ -236,6 +252,7 @@ def _about(campaign: Campaign) -> Record:
         "host": run.host,
         "clock_offset_s": run.clock_offset_s,
         "clock_error_s": run.clock_error_s,
+        "at_least_bps": campaign.at_least_bps,
         "requests": None if requests is None else len(requests),
         "lateness": None if late is None else asdict(late),
         "retries": _rows(campaign.retries),

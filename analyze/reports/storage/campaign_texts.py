@@ -28,7 +28,7 @@ def shown(campaigns: Sequence[Campaign]) -> set[str]:
     """Names of the tables of the terminal; the others are on the page, in JSON and in CSV."""
     found = set(_SHOWN)
     if any(one.run.kind == AVAILABILITY or any(row.retries or row.failed for row in one.retries) for one in campaigns):
-        found |= {"availability", "campaign-retries"}
+        found |= {"availability", "outages", "campaign-retries"}
     if any(one.run.kind == LOCATIONS or one.run.location for one in campaigns) or len(campaigns) > 1:
         found.add("locations")
     return found
@@ -100,8 +100,8 @@ def knee_text(knee: Knee, what: str) -> str:
 def tables(campaigns: Sequence[Labelled]) -> list[Table]:
     """Those that have rows."""
     makers: tuple[Callable[[Sequence[Labelled]], Table], ...] = (
-        _between, _sizes, _events, _changes, _availability, _retries, _locations, _surge, _sweep, _merge, _daily,
-        _hourly, _hour_tests, _successive, _addresses,
+        _between, _sizes, _events, _changes, _availability, _outages, _retries, _locations, _surge, _sweep, _merge,
+        _daily, _hourly, _hour_tests, _successive, _addresses,
     )  # fmt: skip
     return [table for make in makers if campaigns and (table := make(campaigns)).rows]
 
@@ -254,11 +254,26 @@ def _addresses(campaigns: Sequence[Labelled]) -> Table:
 def _availability(campaigns: Sequence[Labelled]) -> Table:
     def rows(campaign: Campaign) -> Iterator[tuple[str, ...]]:
         for one in campaign.availability if campaign.run.kind != SURGE else ():
-            yield str(one.retries), f"{one.done:,}/{one.n:,}", f"{one.share:.2%}"
+            service = ABSENT if one.service_share is None else f"{one.service_share:.2%}"
+            yield str(one.retries), f"{one.done:,}/{one.n:,}", f"{one.share:.2%}", f"{one.service_n:,}", service
 
-    head = ("run", "retries", "done", "available")
-    hint = "What a client that gives up after so many retries would have got."
+    head = ("run", "retries", "done", "available", "without own outages", "service available")
+    hint = (
+        "What a client that gives up after so many retries would have got, and what the service is to blame for:"
+        " without requests that failed while the client's own network was down."
+    )
     return of_texts("availability", "Availability by retries", head, _rows(campaigns, rows), 1, hint)
+
+
+def _outages(campaigns: Sequence[Labelled]) -> Table:
+    def rows(campaign: Campaign) -> Iterator[tuple[str, ...]]:
+        for one in campaign.outages if campaign.run.kind != SURGE else ():
+            kinds = ", ".join(f"{name}: {number}" for name, number in one.kinds.items())
+            yield instant(one.start_ns)[:19], seconds(one.length_s), str(one.failed), one.fault, kinds
+
+    head = ("run", "start (UTC)", "length", "failed", "fault", "kinds")
+    hint = "Failures with no request done between them. Own: link down, or gateway and name servers silent, too."
+    return of_texts("outages", "Outages", head, _rows(campaigns, rows), 1, hint)
 
 
 def _retries(campaigns: Sequence[Labelled]) -> Table:

@@ -56,7 +56,12 @@ class Requests:
     step: Ints
     threads: Ints
     thread: Ints
+    failure: Ints
+    """How the way to the service failed: a place in `failures`; -1 where it did not."""
+    own: Ints
+    """Of a failed request: 1 the client's own network was down, 2 it was not, 0 not known."""
     error_kinds: tuple[str, ...] = ()
+    failures: tuple[str, ...] = ()
     front_ends: tuple[str, ...] = ()
     retry_causes: dict[tuple[str, str], int] = field(default_factory=dict)
     """By direction and cause."""
@@ -105,7 +110,7 @@ class _Codes:
 
 _WHOLE = (
     "probe", "session", "position", "direction", "size_bytes", "start_ns", "due_ns", "outcome", "retries", "error_kind",
-    "front_end", "local_port", "step", "threads", "thread",
+    "front_end", "local_port", "step", "threads", "thread", "failure", "own",
 )  # fmt: skip
 _REAL = ("duration_s", "late_s", "rtt_s")
 
@@ -116,7 +121,7 @@ def read_requests(folder: Path, problems: list[str]) -> Requests | None:
     if path is None or not path.stat().st_size:
         return None
     columns: dict[str, array[Any]] = {name: array("q") for name in _WHOLE} | {name: array("d") for name in _REAL}
-    kinds, front_ends, names = _Codes(), _Codes(), Counter[str]()
+    kinds, front_ends, failures, names = _Codes(), _Codes(), _Codes(), Counter[str]()
     causes: Counter[tuple[str, str]] = Counter()
     ttls: list[int] = []
     refused = 0
@@ -131,7 +136,7 @@ def read_requests(folder: Path, problems: list[str]) -> Requests | None:
             except (ValueError, KeyError, TypeError, RecursionError, AttributeError):
                 refused += 1
                 continue
-            _take(columns, record, kinds, front_ends)
+            _take(columns, record, kinds, front_ends, failures)
             for cause, number in record.get("retry_causes", {}).items():
                 causes[record["direction"], cause] += number
             for lookup in record.get("lookups", ()):
@@ -146,6 +151,7 @@ def read_requests(folder: Path, problems: list[str]) -> Requests | None:
     return Requests(
         **arrays,
         error_kinds=tuple(kinds.places),
+        failures=tuple(failures.places),
         front_ends=tuple(front_ends.places),
         retry_causes=dict(causes),
         names=dict(names),
@@ -179,7 +185,9 @@ def _whole(value: Any) -> int:
     return value
 
 
-def _take(columns: dict[str, array[Any]], record: dict[str, Any], kinds: _Codes, front_ends: _Codes) -> None:
+def _take(
+    columns: dict[str, array[Any]], record: dict[str, Any], kinds: _Codes, front_ends: _Codes, failures: _Codes
+) -> None:
     front_end = record.get("front_end")
     values = {
         "direction": DIRECTIONS.index(record["direction"]),
@@ -190,11 +198,27 @@ def _take(columns: dict[str, array[Any]], record: dict[str, Any], kinds: _Codes,
         "front_end": front_ends.of(front_end.rpartition(":")[0].strip("[]") if isinstance(front_end, str) else None),
         "local_port": _local_port(record),
         "rtt_s": _rtt_s(record),
+        "failure": failures.of(record.get("failure")),
+        "own": _own(record),
     }
     for name in _WHOLE:
         columns[name].append(values[name] if name in values else record.get(name) or 0)
     for name in _REAL:
         columns[name].append(values[name] if name in values else record.get(name) or 0.0)
+
+
+def _own(record: dict[str, Any]) -> int:
+    """By the link, and by what answered near by."""
+    if record["outcome"] != FAILED:
+        return 0
+    if record.get("status") is not None:
+        return 2
+    seen = record.get("own_network")
+    if not isinstance(seen, dict):
+        return 0
+    if seen.get("link") == "down" or (seen.get("asked") and not seen.get("answered")):
+        return 1
+    return 2 if seen.get("answered") else 0
 
 
 def _rtt_s(record: dict[str, Any]) -> float:
@@ -217,13 +241,18 @@ def _local_port(record: dict[str, Any]) -> int:
 def made(rows: Sequence[dict[str, Any]]) -> Requests:
     """The same columns out of values: for what computes them elsewhere."""
     columns: dict[str, array[Any]] = {name: array("q") for name in _WHOLE} | {name: array("d") for name in _REAL}
-    kinds, front_ends = _Codes(), _Codes()
+    kinds, front_ends, failures = _Codes(), _Codes(), _Codes()
     for row in rows:
         _check(row)
-        _take(columns, row, kinds, front_ends)
+        _take(columns, row, kinds, front_ends, failures)
     arrays: dict[str, Any] = {name: np.array(columns[name], np.int64) for name in _WHOLE}
     arrays |= {name: np.array(columns[name], np.float64) for name in _REAL}
-    return Requests(**arrays, error_kinds=tuple(kinds.places), front_ends=tuple(front_ends.places))
+    return Requests(
+        **arrays,
+        error_kinds=tuple(kinds.places),
+        failures=tuple(failures.places),
+        front_ends=tuple(front_ends.places),
+    )
 
 
 Progress = Callable[[int], object]

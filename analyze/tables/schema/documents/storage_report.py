@@ -428,6 +428,17 @@ class RunMerge(TypedDict):
 class RunAvailability(TypedDict):
     retries: int
     share: Share
+    service_n: NotRequired[int]
+    service_share: NotRequired[Share | None]
+
+
+class RunOutages(TypedDict):
+    start_ns: int
+    end_ns: int
+    length_s: float
+    failed: int
+    kinds: Any
+    fault: Literal["own", "service", "unknown"]
 
 
 class Run(TypedDict):
@@ -470,6 +481,7 @@ class Run(TypedDict):
     sweep: NotRequired[list[RunSweep]]
     merge: NotRequired[list[RunMerge]]
     availability: NotRequired[list[RunAvailability]]
+    outages: NotRequired[list[RunOutages]]
 
 
 class Document(TypedDict):
