@@ -140,5 +140,5 @@ def _measured(
                 campaigns[run.name] = campaign
             measured.append(measure_run(run, passed_on))
             done_bytes += sum(Path(path).stat().st_size for path in paths[run.folder])
-    with Bar(wanted=not quiet).making("the report"):
+    with Bar(wanted=not options.quiet).making("the report"):
         return reports_of(measured, invoiced, campaigns)
