@@ -12,6 +12,10 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("*/README.md")])
+PAGES_OF_COMMANDS = (
+    "analyze", "capture", "cloudwatch", "compare", "corpus", "cost", "discovery", "findings", "outcome", "queue",
+    "report", "requests", "storage", "swarm", "verdict",
+)  # fmt: skip
 PROMISED_TARGETS = {"setup", "install", "format", "lint", "types", "test", "fuzz", "bench", "accuracy", "demo", "docs"}
 
 
@@ -93,6 +97,12 @@ def anchors(document: Path, name: str) -> set[str]:
     """What the headings of a document that a link names (itself by no name) are called, as GitHub makes it of them."""
     headings = re.findall(r"^#+ (.*)$", (document.parent / name if name else document).read_text(), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES_OF_COMMANDS)
+def test_the_page_of_a_command_begins_with_the_question_that_it_answers(page: str) -> None:
+    heading, first = re.split(r"\n\n+", (ROOT / f"docs/{page}.md").read_text())[:2]
+    assert "?" in heading or "?" in first.partition("`vmtrace")[0], first
 
 
 def test_the_order_ci_runs_is_the_order_the_readme_tells() -> None:
