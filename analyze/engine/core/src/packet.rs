@@ -34,6 +34,8 @@ pub mod option_bits {
     pub const CUT: u8 = 0x04;
     /// The option area is malformed from some point on.
     pub const MALFORMED: u8 = 0x08;
+    /// Of IPv6 and no option of TCP: a routing header says where the packet goes, and cannot be read.
+    pub const HIDDEN_DESTINATION: u8 = 0x10;
 }
 
 /// One decoded TCP segment (or superpacket, when segmentation offload was on).

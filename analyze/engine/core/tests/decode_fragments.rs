@@ -284,7 +284,7 @@ fn a_batch_puts_the_segment_where_its_last_fragment_was() {
                 chunk.records.push(Record { offset, frame: number, ..record(1, frame) });
             }
             let mut batch = Batch::default();
-            batch.decode(&chunk);
+            batch.decode(&mut chunk);
             batch.join_fragments(&mut chunk, &mut reassembler);
             seen.extend(batch.packets().iter().map(|packet| (packet.frame, payload_of(packet, &chunk.bytes).to_vec())));
             counts.merge(&batch.counts.together());

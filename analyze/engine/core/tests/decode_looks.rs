@@ -112,7 +112,7 @@ fn unread(frames: &[(Vec<u8>, usize)]) -> Vec<(String, u64, Vec<u16>)> {
         chunk.bytes.extend_from_slice(&frame[..*captured]);
     }
     let mut batch = Batch::default();
-    batch.decode(&chunk);
+    batch.decode(&mut chunk);
     assert!(batch.packets().is_empty());
     let counts = batch.counts.together();
     assert_eq!(counts.total(), frames.len() as u64);

@@ -155,7 +155,7 @@ proptest! {
             chunk.records.push(Record { offset, ..record(1, &piece) });
         }
         let (mut batch, mut reassembler) = (Batch::default(), Reassembler::new());
-        batch.decode(&chunk);
+        batch.decode(&mut chunk);
         batch.join_fragments(&mut chunk, &mut reassembler);
         reassembler.finish(&mut batch.counts);
         prop_assert_eq!(batch.packets().len() as u64 + batch.counts.together().total(), chunk.records.len() as u64);

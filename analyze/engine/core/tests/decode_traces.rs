@@ -134,7 +134,7 @@ fn tshark(path: &Path) -> Option<BTreeMap<u32, Fields>> {
 
 fn decode(mut chunk: Chunk) -> (Batch, u64) {
     let (mut batch, mut reassembler) = (Batch::default(), Reassembler::new());
-    batch.decode(&chunk);
+    batch.decode(&mut chunk);
     batch.join_fragments(&mut chunk, &mut reassembler);
     reassembler.finish(&mut batch.counts);
     (batch, chunk.records.len() as u64)

@@ -52,6 +52,7 @@ mod decode_layers;
 mod decode_looks;
 mod decode_options;
 mod decode_properties;
+mod decode_routing;
 mod decode_traces;
 mod decode_tunnel_cut;
 mod direction_advertised_window;

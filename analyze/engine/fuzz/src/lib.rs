@@ -50,7 +50,7 @@ pub fn read_all(input: Input) -> Result<Vec<Seen>, ReadError> {
 /// Decodes a chunk and checks that every packet points to bytes that are there.
 pub fn decode_chunk(mut chunk: Chunk) {
     let mut batch = Batch::default();
-    batch.decode(&chunk);
+    batch.decode(&mut chunk);
     let frames = batch.packets().len() as u64 + batch.fragments.len() as u64 + batch.counts.together().total();
     assert_eq!(frames, chunk.records.len() as u64, "a frame was lost in decoding");
     batch.join_fragments(&mut chunk, &mut Reassembler::new());

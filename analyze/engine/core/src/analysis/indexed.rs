@@ -88,7 +88,7 @@ impl Run {
         }
         self.count_what_was_left_out();
         self.batch.clear();
-        self.batch.decode(&self.chunk);
+        self.batch.decode(&mut self.chunk);
         self.batch.join_fragments(&mut self.chunk, reassembler);
         let packets: &[Packet] = self.batch.packets();
         lines.line_up(packets, &self.chunk.bytes, 1);

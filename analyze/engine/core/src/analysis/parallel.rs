@@ -257,7 +257,7 @@ impl Hall<'_, '_> {
         let shards = board.shards.len();
         self.tell(board, 0);
         work.batch.clear();
-        work.batch.decode(&work.chunk);
+        work.batch.decode(&mut work.chunk);
         if work.batch.fragments.is_empty() {
             work.sort_out(shards, thread);
         }

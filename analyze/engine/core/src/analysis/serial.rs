@@ -22,7 +22,7 @@ pub fn run(intake: &mut Intake<'_>, options: &Options, part: &Part) -> Collected
     let mut order = 0;
     while !is_overfull && intake.next(&mut chunk, &mut filtered) {
         batch.clear();
-        batch.decode(&chunk);
+        batch.decode(&mut chunk);
         batch.join_fragments(&mut chunk, &mut reassembler);
         tallies.add(&chunk, &batch);
         others.chunk(&chunk, &batch);

@@ -273,6 +273,10 @@ impl Reassembler {
         for _ in 0..MAXIMUM_NESTING {
             let fragment = match walk::frame(bytes, &record) {
                 Ok(Found::Fragment(fragment)) => fragment,
+                Ok(Found::Readdressed(ends)) => {
+                    ends.write(bytes);
+                    continue;
+                }
                 Ok(Found::Tcp(mut packet, _)) => {
                     counts.add(record.input, Undecoded::FragmentJoined, frames.count - 1);
                     packet.wire_length = frames.wire_length;

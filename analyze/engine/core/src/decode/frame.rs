@@ -2,6 +2,7 @@
 
 use crate::decode::other::Other;
 use crate::decode::reason::Undecoded;
+use crate::decode::walk::{Found, MAXIMUM_IP_HEADERS};
 use crate::decode::{fast, walk};
 use crate::packet::Packet;
 use crate::read::record::Record;
@@ -18,15 +19,36 @@ pub enum Decoded {
 }
 
 /// Decodes one frame. `bytes` are the whole chunk's bytes, so that the packet's offsets are positions in it.
+///
+/// Where other hosts than the header names are the packet's ends, key and hash are of those; the bytes at `address_offset` are not.
 #[inline]
 #[must_use]
 pub fn decode(bytes: &[u8], record: &Record) -> Decoded {
     let mut packet = Packet::default();
-    match decode_into(bytes, record, &mut packet) {
+    let outcome = match fast::packet(bytes, record, &mut packet) {
+        Some(()) => Outcome::Tcp,
+        None => match walk::frame(bytes, record) {
+            Ok(Found::Readdressed(_)) => decode_apart(bytes, record, &mut packet),
+            found => taken(found, &mut packet),
+        },
+    };
+    match outcome {
         Outcome::Tcp | Outcome::TcpInTunnel => Decoded::Tcp(packet),
         Outcome::Fragment => Decoded::Fragment,
         Outcome::Other(other) => Decoded::None(other.reason),
     }
+}
+
+/// Decodes a copy of the frame.
+#[cold]
+fn decode_apart(bytes: &[u8], record: &Record, packet: &mut Packet) -> Outcome {
+    let frame = bytes.get(record.offset as usize..).and_then(|rest| rest.get(..record.captured_length as usize));
+    let mut copy = frame.unwrap_or_default().to_vec();
+    let outcome = decode_any(&mut copy, &Record { offset: 0, ..*record }, packet);
+    for place in [&mut packet.payload_offset, &mut packet.address_offset, &mut packet.options_offset] {
+        *place = place.wrapping_add(record.offset);
+    }
+    outcome
 }
 
 /// [`Decoded`] without the packet.
@@ -42,9 +64,10 @@ pub enum Outcome {
     Other(Other),
 }
 
-/// As [`decode`], writing the packet to where it is to stay; `packet` is only changed for [`Outcome::Tcp`].
+/// As [`decode`], writing the packet to where it is to stay; `packet` is only changed for [`Outcome::Tcp`]. Where other hosts than the
+/// header names are the packet's ends, they are written into it.
 #[inline(always)]
-pub fn decode_into(bytes: &[u8], record: &Record, packet: &mut Packet) -> Outcome {
+pub fn decode_into(bytes: &mut [u8], record: &Record, packet: &mut Packet) -> Outcome {
     match fast::packet(bytes, record, packet) {
         Some(()) => Outcome::Tcp,
         None => decode_any(bytes, record, packet),
@@ -53,14 +76,27 @@ pub fn decode_into(bytes: &[u8], record: &Record, packet: &mut Packet) -> Outcom
 
 /// Decodes one frame of any shape.
 #[inline(never)]
-fn decode_any(bytes: &[u8], record: &Record, packet: &mut Packet) -> Outcome {
-    match walk::frame(bytes, record) {
-        Ok(walk::Found::Tcp(found, is_tunnelled)) => {
+fn decode_any(bytes: &mut [u8], record: &Record, packet: &mut Packet) -> Outcome {
+    for _ in 0..=MAXIMUM_IP_HEADERS {
+        match walk::frame(bytes, record) {
+            Ok(Found::Readdressed(ends)) => ends.write(bytes),
+            found => return taken(found, packet),
+        }
+    }
+    Outcome::Other(Other::unread(Undecoded::TunnelTooDeep))
+}
+
+/// What a walk has found.
+fn taken(found: Result<Found<'_>, Undecoded>, packet: &mut Packet) -> Outcome {
+    match found {
+        Ok(Found::Tcp(found, is_tunnelled)) => {
             *packet = found;
             if is_tunnelled { Outcome::TcpInTunnel } else { Outcome::Tcp }
         }
-        Ok(walk::Found::Fragment(_)) => Outcome::Fragment,
-        Ok(walk::Found::Other(other)) => Outcome::Other(other),
+        Ok(Found::Fragment(_)) => Outcome::Fragment,
+        Ok(Found::Other(other)) => Outcome::Other(other),
+        // Whoever walks writes and walks again.
+        Ok(Found::Readdressed(_)) => Outcome::Other(Other::unread(Undecoded::TunnelTooDeep)),
         Err(reason) => Outcome::Other(Other::unread(reason)),
     }
 }

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 
 use crate::decode::numbers::protocol;
 use crate::decode::other::{Kind, Other};
+use crate::decode::routing::{self, Destination};
 use crate::read::record::Record;
 
 /// IP headers that are followed in a quote: of what entered a tunnel, the outer one comes first.
@@ -150,8 +151,8 @@ fn quoted_v4(bytes: &[u8]) -> Option<QuotedIp<'_>> {
 }
 
 fn quoted_v6(bytes: &[u8]) -> Option<QuotedIp<'_>> {
-    let source: [u8; 16] = *bytes.get(8..)?.first_chunk()?;
-    let destination: [u8; 16] = *bytes.get(24..)?.first_chunk()?;
+    let mut source: [u8; 16] = *bytes.get(8..)?.first_chunk()?;
+    let mut destination: [u8; 16] = *bytes.get(24..)?.first_chunk()?;
     let (mut next, mut payload) = (*bytes.get(6)?, bytes.get(40..)?);
     for _ in 0..MOST_EXTENSIONS {
         let length = match next {
@@ -159,6 +160,16 @@ fn quoted_v6(bytes: &[u8]) -> Option<QuotedIp<'_>> {
             protocol::FRAGMENT => 8,
             _ => break,
         };
+        let header = payload.get(..length)?;
+        match next {
+            protocol::ROUTING => {
+                if let Destination::Final(address) = routing::destination(header, &destination) {
+                    destination = address;
+                }
+            }
+            protocol::DESTINATION => source = header.get(2..).and_then(routing::home_address).unwrap_or(source),
+            _ => {}
+        }
         (next, payload) = (*payload.first()?, payload.get(length..)?);
     }
     Some(([source.into(), destination.into()], next, payload))
@@ -202,6 +213,13 @@ mod tests {
         (header[0], header[6], header[8], header[24]) = (0x60, 60, 0xfd, 0xfd);
         let Quote { ports, .. } = quoted(&[&header, &[6, 0, 0, 0, 0, 0, 0, 0], &[0, 7, 0, 8]]).expect("a quote");
         assert_eq!(ports, [7, 8]);
+
+        // On its way to a segment: the last one is where it goes.
+        header[6] = protocol::ROUTING;
+        let last = [0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9];
+        let segments = [&[6, 2, 4, 1, 0, 0, 0, 0][..], &last].concat();
+        let Quote { ports, addresses, .. } = quoted(&[&header, &segments, &[0, 7, 0, 8]]).expect("a quote");
+        assert_eq!((ports, addresses[1]), ([7, 8], IpAddr::from(last)));
     }
 
     #[test]

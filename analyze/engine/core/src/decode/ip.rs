@@ -5,10 +5,11 @@
 //!
 //! Rule: docs/methods.md, "Length".
 
-use crate::decode::ip_header::{Addresses, Datagram, Fragment, IpHeader};
+use crate::decode::ip_header::{Address6, Addresses, Datagram, Fragment, IpHeader};
 use crate::decode::layer::Layer;
 use crate::decode::numbers::protocol;
 use crate::decode::reason::Undecoded;
+use crate::decode::routing::{self, Destination, Readdressed};
 use crate::decode::view::{Part, View};
 
 /// Extension headers that are followed in one IPv6 header; RFC 8200 section 4.1 expects at most 7.
@@ -74,8 +75,14 @@ fn v4<'a>(view: &mut View<'a>) -> Result<Datagram<'a>, Undecoded> {
         .wanted();
     }
     let address_offset = whole.offset.wrapping_add(12);
-    let header =
-        IpHeader { addresses: Addresses::V4(addresses), address_offset, identification, header_length, ttl: *ttl };
+    let header = IpHeader {
+        addresses: Addresses::V4(addresses),
+        address_offset,
+        identification,
+        header_length,
+        ttl: *ttl,
+        hides_destination: false,
+    };
     Ok(Datagram::Whole(header, *protocol))
 }
 
@@ -97,9 +104,17 @@ fn v6<'a>(view: &mut View<'a>) -> Result<Datagram<'a>, Undecoded> {
         identification: 0,
         header_length: IPV6_LENGTH as u16,
         ttl: *hop_limit,
+        hides_destination: false,
     };
     let may_be_jumbo = [*l0, *l1] == [0, 0];
-    let mut extensions = Extensions { next: *next, next_at: 6, length: IPV6_LENGTH, may_be_jumbo };
+    let mut extensions = Extensions {
+        next: *next,
+        next_at: 6,
+        length: IPV6_LENGTH,
+        may_be_jumbo,
+        home: None,
+        destination: Destination::Reached,
+    };
     for _ in 0..MAXIMUM_EXTENSIONS {
         let kind = extensions.next;
         if kind == protocol::FRAGMENT {
@@ -110,7 +125,13 @@ fn v6<'a>(view: &mut View<'a>) -> Result<Datagram<'a>, Undecoded> {
                 return extensions.fragment(view, &whole, header.addresses, next);
             }
         }
-        if !extensions.follow(view, kind)? {
+        if !extensions.follow(view, kind, destination)? {
+            if let Some(ends) = extensions.other_ends([source, destination]) {
+                let [source, destination] = ends;
+                let address_offset = header.address_offset;
+                return Ok(Datagram::Readdressed(Readdressed { address_offset, source, destination }));
+            }
+            header.hides_destination = extensions.destination == Destination::Hidden;
             // Bounded: 16 extensions of at most 2 KiB each.
             header.header_length = extensions.length as u16;
             return Ok(Datagram::Whole(header, kind));
@@ -128,11 +149,14 @@ struct Extensions {
     length: usize,
     /// The payload length field is 0, and no header has been followed.
     may_be_jumbo: bool,
+    /// Stands for the source.
+    home: Option<Address6>,
+    destination: Destination,
 }
 
 impl Extensions {
     /// Steps over an extension header; `false` if `kind` is none.
-    fn follow(&mut self, view: &mut View<'_>, kind: u8) -> Result<bool, Undecoded> {
+    fn follow(&mut self, view: &mut View<'_>, kind: u8, current: &Address6) -> Result<bool, Undecoded> {
         let &[next, units] = match kind {
             protocol::HOP_BY_HOP | protocol::ROUTING | protocol::DESTINATION => view.head::<2>(Part::Ip)?,
             protocol::FRAGMENT | protocol::AUTHENTICATION => view.head::<2>(Part::Ip)?,
@@ -147,13 +171,30 @@ impl Extensions {
         };
         if kind == protocol::HOP_BY_HOP
             && self.may_be_jumbo
-            && let Some(jumbo) = view.data.get(2..length).and_then(jumbo_length)
+            && let Some(jumbo) = view.data.get(2..length).and_then(|options| routing::option(options, JUMBO_PAYLOAD))
         {
-            view.declare(jumbo);
+            view.declare(u32::from_be_bytes(*jumbo));
+        }
+        let header = view.data.get(..length).unwrap_or_default();
+        match kind {
+            protocol::ROUTING => self.destination = routing::destination(header, current),
+            protocol::DESTINATION => self.home = header.get(2..).and_then(routing::home_address).or(self.home),
+            _ => {}
         }
         view.skip(length, Part::Ip)?;
-        *self = Self { next, next_at: self.length, length: self.length + length, may_be_jumbo: false };
+        (self.next, self.next_at, self.may_be_jumbo) = (next, self.length, false);
+        self.length += length;
         Ok(true)
+    }
+
+    /// The hosts that the packet goes between, if they are not those of its header.
+    fn other_ends(&self, [source, destination]: [&Address6; 2]) -> Option<[Address6; 2]> {
+        let from = self.home.unwrap_or(*source);
+        let to = match self.destination {
+            Destination::Final(address) => address,
+            Destination::Reached | Destination::Hidden => *destination,
+        };
+        ([&from, &to] != [source, destination]).then_some([from, to])
     }
 
     /// The fragment whose header `view` is at.
@@ -177,19 +218,6 @@ impl Extensions {
             payload: *view,
         }
         .wanted()
-    }
-}
-
-/// Length of the jumbo payload option among hop-by-hop options (RFC 8200 section 4.2), if there is one.
-fn jumbo_length(mut options: &[u8]) -> Option<u32> {
-    loop {
-        match *options {
-            [JUMBO_PAYLOAD, 4, a, b, c, d, ..] => return Some(u32::from_be_bytes([a, b, c, d])),
-            // The one option without a length: a single byte of padding.
-            [0, ref rest @ ..] => options = rest,
-            [_, length, ref rest @ ..] => options = rest.get(usize::from(length)..)?,
-            _ => return None,
-        }
     }
 }
 

@@ -3,16 +3,20 @@
 use crate::decode::numbers;
 use crate::decode::numbers::protocol;
 use crate::decode::reason::Undecoded;
+use crate::decode::routing::Readdressed;
 use crate::decode::view::View;
 
 /// Greatest length of an IP datagram, bytes.
 pub(crate) const LONGEST_DATAGRAM: u32 = 65535;
 
+/// Of IPv6.
+pub(super) type Address6 = [u8; 16];
+
 /// Source and destination.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Addresses<'a> {
     V4(&'a [u8; 8]),
-    V6(&'a [u8; 16], &'a [u8; 16]),
+    V6(&'a Address6, &'a Address6),
 }
 
 impl Addresses<'_> {
@@ -35,6 +39,8 @@ pub(super) struct IpHeader<'a> {
     /// With options and extension headers, bytes.
     pub(super) header_length: u16,
     pub(super) ttl: u8,
+    /// A routing header that cannot be read says where the packet goes.
+    pub(super) hides_destination: bool,
 }
 
 /// An IP datagram, or a part of one.
@@ -42,6 +48,8 @@ pub(super) enum Datagram<'a> {
     /// With the protocol of its payload.
     Whole(IpHeader<'a>, u8),
     Fragment(Fragment<'a>),
+    /// One to be read again with other addresses.
+    Readdressed(Readdressed),
 }
 
 /// One fragment as its IP header describes it.

@@ -8,7 +8,7 @@
 //!     fast                 the common frame (Ethernet, IP, TCP) in one step (hash: of its flow)
 //!     walk                 every other frame, layer by layer
 //!       link               envelope, erf, ethernet (tags, unknown_tag), ppp, mpls, wifi
-//!       ip                 tcp
+//!       ip                 tcp (routing: IPv6 between other hosts than its header names)
 //!       tunnel             gre, l2tp, udp (over_udp, access); on any port: look, proved by proof, or counted as unread
 //!       entered            what a tunnel leaves for whoever asks
 //!       view, layer        the rest of the frame, and what it is (ip_header: what is kept of IP; numbers: of protocols)
@@ -49,6 +49,7 @@ pub(crate) mod over_udp;
 pub(crate) mod ppp;
 pub(crate) mod proof;
 pub(crate) mod reason;
+pub mod routing;
 pub(crate) mod tags;
 pub(crate) mod tcp;
 #[cfg(test)]

@@ -35,6 +35,9 @@ pub(super) fn read(view: &View<'_>, ip: &IpHeader<'_>) -> Result<Packet, Undecod
     if captured_header < FIXED_LENGTH as usize && header_length > FIXED_LENGTH {
         noted.bits |= option_bits::CUT;
     }
+    if ip.hides_destination {
+        noted.bits |= option_bits::HIDDEN_DESTINATION;
+    }
     let ports = u32::from_be_bytes([p0, p1, p2, p3]);
     let (address_key, flow_hash) = flow(&ip.addresses, ports);
     Ok(Packet {

@@ -10,6 +10,7 @@ use crate::decode::layer::Layer;
 use crate::decode::numbers::{DNS_PORT, protocol};
 use crate::decode::other::Other;
 use crate::decode::reason::Undecoded;
+use crate::decode::routing::Readdressed;
 use crate::decode::tunnel::Step;
 use crate::decode::view::View;
 use crate::decode::{ethernet, ip, ip_header, link, mpls, over_udp, ppp, tcp, tunnel, unknown_tag, wifi};
@@ -17,7 +18,7 @@ use crate::packet::Packet;
 use crate::read::record::Record;
 
 /// IP headers that may be nested.
-const MAXIMUM_IP_HEADERS: u8 = 8;
+pub(super) const MAXIMUM_IP_HEADERS: u8 = 8;
 
 /// Layers of any kind in one frame: room for eight tunnels, each with Ethernet, VLAN tags, IP, UDP and its own header.
 const MAXIMUM_LAYERS: u8 = 64;
@@ -28,6 +29,8 @@ pub(super) enum Found<'a> {
     /// A segment, and whether it is in a tunnel.
     Tcp(Packet, bool),
     Fragment(Fragment<'a>),
+    /// To be walked again with these.
+    Readdressed(Readdressed),
     /// No TCP segment, but known what else.
     Other(Other),
 }
@@ -84,6 +87,7 @@ fn walk<'a>(
                         Layer::Protocol(protocol)
                     }
                     ip_header::Datagram::Fragment(fragment) => return Ok(Found::Fragment(fragment)),
+                    ip_header::Datagram::Readdressed(ends) => return Ok(Found::Readdressed(ends)),
                 }
             }
             Layer::Protocol(number) => {

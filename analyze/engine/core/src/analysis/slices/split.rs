@@ -69,7 +69,7 @@ pub fn split(
     let mut indexes = FlowIndexes::default();
     while intake.next(&mut chunk, &mut filtered) {
         batch.clear();
-        batch.decode(&chunk);
+        batch.decode(&mut chunk);
         let chunk_fragments = batch.fragments.len() as u64;
         fragments += chunk_fragments;
         batch.join_fragments(&mut chunk, &mut reassembler);

@@ -5,7 +5,7 @@
 //!
 //! Rule: docs/methods.md, "Wrong checksums".
 
-use crate::packet::{Packet, tcp_flags};
+use crate::packet::{Packet, option_bits, tcp_flags};
 
 /// Of segments the one in 32 whose checksum has no such bit: checksums are spread evenly.
 const SAMPLED_BITS: u16 = 0x1f;
@@ -60,7 +60,7 @@ pub fn check(packet: &Packet, bytes: &[u8]) -> Option<Checked> {
         && packet.payload_offset == packet.options_offset + u32::from(packet.options_captured);
     let address_bytes = match (packet.ip_version, packet.ip_header_length) {
         (4, 20) => 8,
-        (6, 40) => 32,
+        (6, _) if packet.options & option_bits::HIDDEN_DESTINATION == 0 => 32,
         _ => return None,
     };
     // None is written where the field is 0: a tool that made the packet left it out.
