@@ -5,7 +5,7 @@
 //! frame      bytes in order   -> frames of one direction
 //! windows    DATA and credit  -> time that a sender stood at a window
 //! tracker    both directions  -> Http2Summary
-//! sealed     TLS records      -> text for the tracker (record_keys)
+//! sealed     TLS records      -> text for the tracker, or of another protocol (record_keys)
 //! reader     either of the two
 //! ```
 
@@ -18,6 +18,6 @@ pub(crate) mod tracker;
 pub(crate) mod windows;
 
 pub use crate::http2::reader::Http2Reader;
-pub use crate::http2::sealed::SealedTracker;
+pub use crate::http2::sealed::{Opened, SealedTracker};
 pub use crate::http2::tracker::{Goaway, Http2Summary, Http2Tracker};
 pub use crate::http2::windows::{Stall, WindowUse};

@@ -1,6 +1,6 @@
 //! What reads a connection's frames: from its first byte on, or inside TLS.
 
-use crate::http2::sealed::SealedTracker;
+use crate::http2::sealed::{Opened, SealedTracker};
 use crate::http2::tracker::{Http2Summary, Http2Tracker};
 use crate::secrets::SharedKeys;
 
@@ -25,6 +25,26 @@ impl Http2Reader {
             Self::Clear(tracker) => tracker.segment(side, offset, captured, length, time_ns),
             Self::Sealed(tracker) => tracker.segment(side, offset, captured, length, time_ns),
         }
+    }
+
+    /// The bytes that come next are those of this frame.
+    pub fn at_frame(&mut self, frame: u32) {
+        if let Self::Sealed(tracker) = self {
+            tracker.at_frame(frame);
+        }
+    }
+
+    /// Texts inside TLS that are no HTTP/2, since this was asked last.
+    pub fn take_opened(&mut self) -> Vec<Opened> {
+        match self {
+            Self::Clear(_) => Vec::new(),
+            Self::Sealed(tracker) => tracker.take_opened(),
+        }
+    }
+
+    /// All of the connection was such texts.
+    pub fn has_opened_all(&self) -> bool {
+        matches!(self, Self::Sealed(tracker) if tracker.has_opened_all())
     }
 
     /// Bytes before `offset` that have not come were never captured.

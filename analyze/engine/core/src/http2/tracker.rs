@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::http2::frame::{self, Cutter, Frame, PREFACE};
 use crate::http2::ordered::{Ordered, Pieces};
 use crate::http2::windows::{WindowUse, Windows};
+use crate::tls::Moment;
 
 const ACK: u8 = 1;
 
@@ -89,7 +90,7 @@ impl Http2Tracker {
 }
 
 impl Pieces for FrameReader {
-    fn piece(&mut self, side: usize, bytes: &[u8], blind_bytes: u64, time_ns: i64) {
+    fn piece(&mut self, side: usize, bytes: &[u8], blind_bytes: u64, (time_ns, _): Moment) {
         let [client, server] = &mut self.lanes;
         let (lane, peer) = if side == 0 { (client, server) } else { (server, client) };
         let Lane { cutter, windows, .. } = lane;

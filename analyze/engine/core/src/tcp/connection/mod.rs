@@ -16,7 +16,7 @@
 //! watchers, watching   pauses and rounds of a direction, and when they are asked
 //! standstills      silences of each host, and their rhythm
 //! rtt_by_echo, rtt_lengthened                           round trips that need both directions
-//! speaking         where the data changes its direction
+//! speaking         where the data changes its direction (turns; opened_texts: inside TLS by keys)
 //! checksums        segments that their receivers drop
 //! packet_row, payload_feed                              what goes to rows, to tls and to dns
 //! ```
@@ -44,6 +44,7 @@ pub mod nearer;
 pub mod on_packet;
 pub mod open;
 mod opened;
+mod opened_texts;
 mod own_data;
 pub mod packet_row;
 pub mod padded;
@@ -57,6 +58,7 @@ pub(crate) mod speaking;
 pub(crate) mod standstills;
 pub mod steady;
 pub(crate) mod syn_late;
+mod turns;
 pub mod vantage;
 pub mod watchers;
 pub mod watching;

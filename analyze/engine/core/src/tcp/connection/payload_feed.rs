@@ -1,7 +1,7 @@
 //! The new stream bytes of a connection, handed to its TLS tracker as long as that has something to learn; those of a
 //! connection to a resolver, to the reader of DNS; those of HTTP/2 in the clear, to that of frames.
 
-use crate::tcp::connection::speaking;
+use crate::tcp::connection::{opened_texts, speaking};
 use std::net::{IpAddr, Ipv6Addr};
 
 use crate::dns;
@@ -62,6 +62,9 @@ pub(crate) fn feed_tls(connection: &mut Connection, packet: &Packet, bytes: &[u8
         }
     }
     speaking::follow_sealed(connection, packet, side);
+    if connection.http2.is_some() {
+        opened_texts::follow(connection, packet, side);
+    }
 }
 
 /// HTTP/2: frames cross until its end. True where it is in the clear: there is no TLS then.
@@ -77,6 +80,7 @@ fn feed_http2(
     let first = unwrap(direction.max, packet.sequence.wrapping_add(u32::from(packet.has(tcp_flags::SYN))));
     let captured = packet.captured_payload(bytes);
     let Some(reader) = &mut connection.http2 else { return false };
+    reader.at_frame(packet.frame);
     for &(from, to, _) in ranges {
         if reader.is_over() {
             break;

@@ -10,18 +10,16 @@ use crate::packet::{Packet, tcp_flags};
 use crate::tcp::connection::connection::Connection;
 use crate::tcp::connection::loops;
 use crate::tcp::connection::nearer;
-use crate::tcp::direction::direction::Direction;
+use crate::tcp::connection::opened_texts;
+use crate::tcp::connection::turns::{MOST_LOOKED_AT, hand_over, payload_end, turn_of};
 use crate::tcp::requests::exchanges::{MOST_CONTROL_BYTES, Reason};
 use crate::tcp::requests::longest::Longest;
 use crate::tcp::requests::open::MOST_MESSAGE_BYTES;
 use crate::tcp::requests::opening::{Expects, Opening};
 use crate::tcp::requests::said::{Interim, Said};
-use crate::tcp::requests::talk::{NOBODY, Turn};
+use crate::tcp::requests::talk::{NOBODY, OpenedTalk, Turn};
 use crate::tcp::stats::sequence::unwrap;
-use crate::tls::{CONTINUE_BYTES, Records, Spoken};
-
-/// Packets of a request of HTTP that are looked at for another one.
-const MOST_LOOKED_AT: u8 = 8;
+use crate::tls::Spoken;
 
 /// A side that sends again after so long, and several round trips, has had a pause.
 const SHORTEST_PAUSE_NS: i64 = 200_000_000;
@@ -37,9 +35,6 @@ const LOOP_SLACK_DIVISOR: i64 = 5;
 /// Where servers speak without TLS: HTTP, DNS, NetBIOS and SMB, NFS, proxies, iSCSI, Redis, memcached (IANA's registry).
 const PORTS_IN_THE_CLEAR: [u16; 15] =
     [80, 53, 139, 445, 2049, 3128, 3260, 6379, 8000, 8008, 8080, 8081, 8088, 8888, 11_211];
-
-/// An interim response has no body.
-const MOST_INTERIM_BYTES: u64 = 1024;
 
 /// New data of `side`, which did not speak last.
 #[cold]
@@ -60,7 +55,7 @@ pub(crate) fn speaks(connection: &mut Connection, packet: &Packet, bytes: &[u8],
         0 => opening.expects_continue(packet.captured_payload(bytes), packet.payload_length),
         _ => Expects::No,
     };
-    let turn = Turn { expects_continue, ..turn_of(connection, packet, opening, side) };
+    let turn = Turn { expects_continue, ..turn_of(connection, packet, opening, side, connection.turn.as_ref()) };
     let is_first = connection.turn.is_none();
     if opening == Opening::Http2 && side == 0 && is_first && !turn.partial {
         connection.http2 = Some(Box::new(Http2Reader::Clear(Box::default())));
@@ -84,45 +79,14 @@ fn note_cut(connection: &mut Connection, side: usize) {
     }
 }
 
-fn turn_of(connection: &Connection, packet: &Packet, opening: Opening, side: usize) -> Turn {
-    let [direction, peer] = [&connection.directions[side], &connection.directions[1 - side]];
-    let acknowledged = unwrap(peer.una, packet.acknowledgement);
-    let informed = packet.has(tcp_flags::ACK)
-        && match (side, &connection.turn) {
-            (0, _) => acknowledged >= payload_end(peer),
-            (_, Some(request)) => acknowledged > request.position,
-            (_, None) => true,
-        };
-    Turn {
-        side: side as u8,
-        looked_at: 0,
-        informed,
-        partial: connection.turn.is_none() && !direction.opening_seen,
-        opening,
-        expects_continue: Expects::No,
-        start: (packet.time_ns, packet.frame),
-        position: unwrap(direction.max, packet.sequence),
-    }
-}
-
 /// The turn in progress is over.
 fn end_turn(connection: &mut Connection) {
     let Some(turn) = connection.turn.take() else { return };
     let direction = &connection.directions[usize::from(turn.side)];
     let last = direction.live.as_deref().and_then(|live| live.rates.spacing.last());
     let bytes = payload_end(direction).saturating_sub(turn.position);
-    let Turn { side, start, informed, partial, opening, .. } = turn;
-    let interim = match opening {
-        Opening::HttpInterim if bytes <= MOST_INTERIM_BYTES => Interim::Yes,
-        Opening::Cut if side == 1 && bytes == CONTINUE_BYTES => Interim::Maybe,
-        _ => Interim::No,
-    };
-    let end = last.map_or(start, |last| last.max(start));
-    let plain = &mut connection.talk.get_or_insert_default().plain;
-    plain.said(&Said { side, start, end, bytes, records: Records::default(), informed, interim }, partial);
-    if opening == Opening::HttpUpgraded {
-        plain.upgraded();
-    }
+    let end = last.map_or(turn.start, |last| last.max(turn.start));
+    hand_over(&mut connection.talk.get_or_insert_default().plain, &turn, end, bytes);
 }
 
 /// New data of a side after a pause, in which the other side has said nothing.
@@ -140,11 +104,21 @@ pub(crate) fn note_resumption(connection: &mut Connection, packet: &Packet, side
 }
 
 fn note_wait_for_continue(connection: &mut Connection, pause_ns: i64) {
-    let expects = connection.turn.as_mut().map(|turn| std::mem::replace(&mut turn.expects_continue, Expects::No));
     let is_timer = (pause_ns - CONTINUE_TIMER_NS).abs() <= CONTINUE_TIMER_NS / 20;
-    let waited = expects == Some(Expects::Continue) || expects == Some(Expects::Unknown) && is_timer;
-    if let (true, Ok(pause_ns)) = (waited, u64::try_from(pause_ns)) {
+    let waited = |turn: &mut Turn| match std::mem::replace(&mut turn.expects_continue, Expects::No) {
+        Expects::Continue => true,
+        Expects::Unknown => is_timer,
+        Expects::No => false,
+    };
+    let pause_ns = u64::try_from(pause_ns).unwrap_or(0);
+    if connection.turn.as_mut().is_some_and(waited) {
         connection.talk.get_or_insert_default().plain.waited_for_continue(pause_ns);
+    }
+    let opened = connection.talk.as_mut().and_then(|talk| talk.opened.as_mut());
+    if let Some(OpenedTalk { exchanges, turn: Some(said) }) = opened.map(|opened| &mut **opened)
+        && waited(&mut said.turn)
+    {
+        exchanges.waited_for_continue(pause_ns);
     }
 }
 
@@ -155,16 +129,20 @@ fn resume(connection: &mut Connection, packet: &Packet, side: usize) {
     if let Some(talk) = &mut connection.talk {
         talk.plain.resumes();
         talk.sealed.resumes();
+        talk.opened.iter_mut().for_each(|opened| opened.exchanges.resumes());
     }
 }
 
 /// The client's next data begins a request; what it said before had no response.
 fn restart(connection: &mut Connection, packet: &Packet) {
     let end = payload_end(&connection.directions[0]);
-    let is_message =
-        |turn: &Turn| turn.opening != Opening::HttpRequest && end.saturating_sub(turn.position) <= MOST_MESSAGE_BYTES;
-    if let Some(turn) = connection.turn.as_mut().filter(|turn| is_message(turn)) {
+    let is_message = |turn: &Turn, bytes| turn.opening != Opening::HttpRequest && bytes <= MOST_MESSAGE_BYTES;
+    let is_own = |turn: &Turn| is_message(turn, end.saturating_sub(turn.position));
+    if let Some(turn) = connection.turn.as_mut().filter(|turn| is_own(turn)) {
         (turn.start, turn.position) = ((packet.time_ns, packet.frame), end);
+    }
+    if let Some(opened) = connection.talk.as_mut().and_then(|talk| talk.opened.as_mut()) {
+        let _ = opened.turn.take_if(|said| said.turn.side == 0 && is_message(&said.turn, said.bytes));
     }
     if connection.tls.as_deref().is_some_and(|tracker| tracker.is_settled()) {
         take_sealed(connection, false, |_| true);
@@ -210,6 +188,7 @@ fn has_received_all(connection: &Connection, packet: &Packet, side: usize) -> bo
 /// All exchanges, or why none are reported. `is_tls`: TLS was recognised.
 pub(crate) fn finish_requests(connection: &mut Connection, is_tls: bool) -> Result<Longest, Reason> {
     end_turn(connection);
+    let opened = opened_texts::finish(connection).filter(|_| is_tls);
     if is_tls && connection.tls.is_some() {
         take_sealed(connection, true, |_| true);
     }
@@ -219,13 +198,8 @@ pub(crate) fn finish_requests(connection: &mut Connection, is_tls: bool) -> Resu
     match connection.talk.take() {
         _ if misses_bytes => Err(Reason::MissingPackets),
         _ if hides_handshake => Err(Reason::SnapLength),
-        Some(talk) if is_tls => talk.sealed.finish(),
+        Some(talk) if is_tls => opened.unwrap_or(talk.sealed).finish(),
         Some(talk) => talk.plain.finish(),
         None => Err(Reason::NoExchange),
     }
-}
-
-/// Position after the last byte of data; a FIN takes one that is none.
-fn payload_end(direction: &Direction) -> u64 {
-    direction.fin.map_or(direction.max, |fin| fin.min(direction.max))
 }

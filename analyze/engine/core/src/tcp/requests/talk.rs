@@ -31,4 +31,21 @@ pub(crate) struct Talk {
     pub(crate) plain: Exchanges,
     /// By records of TLS.
     pub(crate) sealed: Exchanges,
+    /// By what keys have opened of them.
+    pub(crate) opened: Option<Box<OpenedTalk>>,
+}
+
+/// What is known by opened records.
+#[derive(Debug, Default)]
+pub(crate) struct OpenedTalk {
+    pub(crate) exchanges: Exchanges,
+    pub(crate) turn: Option<OpenedTurn>,
+}
+
+/// A turn in progress, and how much was said in it so far.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OpenedTurn {
+    pub(crate) turn: Turn,
+    pub(crate) end: Moment,
+    pub(crate) bytes: u64,
 }
