@@ -86,9 +86,12 @@ class Anonymizer:
                 for ends in (one["quotes"].split(" - "),)
             ]
         if record.get("tunnel"):
-            outer = [[self.address(end) for end in tunnel["outer"]] for tunnel in record["tunnel"]]
-            changed["tunnel"] = [{**one, "outer": ends} for one, ends in zip(record["tunnel"], outer, strict=True)]
+            changed["tunnel"] = self.tunnels(record["tunnel"])
         return changed
+
+    def tunnels(self, tunnels: list[Record]) -> list[Record]:
+        """Tunnels of a connection, of a flow or of the document, anonymised."""
+        return [{**one, "outer": list(map(self.address, one["outer"]))} for one in tunnels]
 
     def outcomes(self, groups: list[Record]) -> list[Record]:
         """`outcomes` of the JSON document, anonymised."""
@@ -113,13 +116,15 @@ class Anonymizer:
         flows = [
             addresses(one, "client", "server")
             | {"icmp_errors": [addresses(error, "from") for error in one["icmp_errors"]]}
+            | ({"tunnel": self.tunnels(one["tunnel"])} if "tunnel" in one else {})
             for one in content.get("flows", ())
         ]
         for one in flows:
             if one["quic"] and one["quic"].get("sni"):
                 one["quic"] |= {"sni": self.server_name(one["quic"]["sni"])}
         changed: Record = {
-            "neighbours": [addresses(one, "address", "asked_by") for one in content.get("neighbours", ())]
+            "neighbours": [addresses(one, "address", "asked_by") for one in content.get("neighbours", ())],
+            "tunnels": self.tunnels(content.get("tunnels", [])),
         }
         totals = content.get("lookup_totals")
         if totals:

@@ -64,6 +64,14 @@ def test_a_connection_loses_its_addresses_and_its_server_name() -> None:
     assert record["client"] == "52.95.110.1:5", "the original is left as it was"
 
 
+def test_packets_around_a_tunnel_lose_their_addresses() -> None:
+    around = [{"kind": "gre", "outer": ["52.95.110.1", "52.95.110.9"], "id": None}]
+    flow = {"client": "10.0.0.1:5", "server": "10.0.0.2:9", "icmp_errors": [], "quic": None, "tunnel": around}
+    changed = Anonymizer().beyond_tcp({"flows": [flow, {**flow, "tunnel": around}], "tunnels": around})
+    told = [changed["flows"][0]["tunnel"], changed["flows"][1]["tunnel"], changed["tunnels"]]
+    assert told == [[{"kind": "gre", "outer": ["198.18.0.3", "198.18.0.4"], "id": None}]] * 3
+
+
 def test_only_telling_columns_of_a_row_are_changed() -> None:
     row = {"client": "1.2.3.4:5", "tls_sni": None, "close": "fin", "duration_s": 1.5}
     assert Anonymizer().row(row) == {"client": "198.18.0.1:5", "tls_sni": None, "close": "fin", "duration_s": 1.5}

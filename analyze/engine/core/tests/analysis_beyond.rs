@@ -3,7 +3,7 @@
 //! Subjects: `analysis/slices/beyond.rs`, `analysis/slices/frames.rs`, `analysis/outline.rs`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use crate::datagram_flows::{ip, udp};
+use crate::datagram_flows::{in_vxlan, ip, udp};
 use crate::playbook;
 
 use std::collections::BTreeMap;
@@ -119,7 +119,8 @@ fn apart(files: &[Vec<u8>]) -> Analysis {
 
 fn said(analysis: &Analysis) -> Vec<Value> {
     let document: Value = serde_json::from_str(&json_of(analysis)).unwrap();
-    ["lookups", "lookup_totals", "flows", "flows_not_listed", "neighbours"].map(|key| document[key].clone()).to_vec()
+    let keys = ["lookups", "lookup_totals", "flows", "flows_not_listed", "neighbours", "tunnels"];
+    keys.map(|key| document[key].clone()).to_vec()
 }
 
 #[test]
@@ -133,6 +134,20 @@ fn runs_one_behind_the_other_say_what_one_reading_says() {
     assert_eq!(found.echoes.list(), whole.echoes.list());
     assert_eq!((found.resolutions.list.len(), found.resolutions.list[0].tries), (1, 2));
     assert_eq!(of_connections(&found), of_connections(&whole));
+}
+
+#[test]
+fn flows_of_all_runs_are_in_the_tunnels_that_one_reading_finds() {
+    let frames: Vec<Frame> = capture().iter().map(|frame| in_vxlan(frame, true)).collect();
+    let files: Vec<Vec<u8>> = frames.chunks(frames.len() / 4).map(plain_pcap).collect();
+    let inputs = files.iter().flat_map(|file| opened(file)).collect();
+    let whole = said(&analyze(inputs, &Options::default(), &NoObserver).unwrap());
+    assert_eq!(said(&apart(&files)), whole);
+    // Names, media, echoes; all in one tunnel with the connection.
+    let flows = whole[2].as_array().unwrap();
+    assert!(flows.len() == 3 && flows.iter().all(|flow| flow["tunnel"][0]["id"] == 7), "{flows:?}");
+    let counts = ["connections_count", "flows_count"].map(|key| whole[5][0][key].as_u64());
+    assert_eq!(counts, [Some(1), Some(3)]);
 }
 
 #[test]

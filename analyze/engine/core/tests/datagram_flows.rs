@@ -32,6 +32,16 @@ pub fn ip(time_ms: f64, from_client: bool, protocol: u8, payload: &[u8]) -> Fram
     frame(START_NS + ms(time_ms), bytes.len() as u32, &bytes)
 }
 
+/// The frame in VXLAN of number 7, from 10.1.2.3 to 192.168.7.9 or back.
+pub fn in_vxlan(inner: &Frame, from_client: bool) -> Frame {
+    let vxlan = [&[8, 0, 0, 0, 0, 0, 7, 0][..], &inner.bytes].concat();
+    let mut bytes = frames::ethernet(0x0800, &frames::ipv4(17, &frames::udp(4789, &vxlan)));
+    if !from_client {
+        bytes[26..34].rotate_left(4);
+    }
+    Frame { original_length: bytes.len() as u32, bytes, ..inner.clone() }
+}
+
 pub fn analysis(frames: &[Frame]) -> Analysis {
     let one = analysis_of(frames, &Options::default());
     let many = analysis_of(frames, &Options { threads: 4, ..Options::default() });

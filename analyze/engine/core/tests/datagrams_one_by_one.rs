@@ -2,10 +2,10 @@
 //!
 //! Subjects: `flows/exchanges.rs`, `flows/passings.rs`, `output/describe/tunnels.rs`.
 
-use crate::datagram_flows::{analysis, flows, udp};
-use crate::frames;
+use crate::datagram_flows::{analysis, flows, in_vxlan, udp};
 use crate::playbook::captures::Frame;
 use crate::playbook::*;
+use serde_json::Value;
 use vmtrace_core::analysis::Options;
 
 #[test]
@@ -66,14 +66,31 @@ fn datagrams_are_known_by_what_they_hold() {
 
 #[test]
 fn a_tunnel_names_the_connections_inside_it() {
-    let within = |inner: &Frame| {
-        let vxlan = [&[8, 0, 0, 0, 0, 0, 7, 0][..], &inner.bytes].concat();
-        let bytes = frames::ethernet(0x0800, &frames::ipv4(17, &frames::udp(4789, &vxlan)));
-        Frame { original_length: bytes.len() as u32, bytes, ..inner.clone() }
-    };
+    let within = |inner: &Frame| in_vxlan(inner, true);
     let inside: Vec<Frame> = Talk::seen_at_server(10.0).frames().iter().map(within).collect();
     let text = json_of(&analysis(&inside));
     let expected = "\"tunnels\":[{\"kind\":\"vxlan\",\"outer\":[\"10.1.2.3\",\"192.168.7.9\"],\"id\":7,\"connections\":[1],\"connections_count\":1,";
     assert!(text.contains(expected), "{text}");
     assert!(json_of(&analysis(Talk::seen_at_server(10.0).frames())).contains("\"tunnels\":[],"));
+}
+
+#[test]
+fn a_flow_names_its_tunnel_and_the_tunnel_its_flows_whoever_was_seen_first() {
+    // The response of a server, and a request before it or not; then 24 flows more, of which the first are named.
+    let answered = [udp(0.0, true, [50_000, 123], &[7; 48]), udp(20.0, false, [50_000, 123], &[7; 48])];
+    let answered: Vec<Frame> = [true, false].into_iter().zip(&answered).map(|(to, one)| in_vxlan(one, to)).collect();
+    let more = (0..24_u16).map(|n| in_vxlan(&udp(100.0 + f64::from(n), true, [50_001 + n, 9], &[1; 20]), true));
+    let more: Vec<Frame> = more.collect();
+    for from in [0, 1] {
+        let list = [&answered[from..], &more[..], &[udp(900.0, true, [60_000, 9], &[1; 20])]].concat();
+        let document: Value = serde_json::from_str(&json_of(&analysis(&list))).unwrap();
+        let flows = document["flows"].as_array().unwrap();
+        let path = serde_json::json!([{"kind": "vxlan", "outer": ["10.1.2.3", "192.168.7.9"], "id": 7}]);
+        assert_eq!((flows.len(), &flows[0]["tunnel"], &flows[24]["tunnel"]), (26, &path, &path), "from frame {from}");
+        assert!(flows[25].get("tunnel").is_none());
+        let [tunnel] = &document["tunnels"].as_array().unwrap()[..] else { panic!("one tunnel") };
+        assert_eq!((&tunnel["outer"], &tunnel["flows_count"]), (&path[0]["outer"], &serde_json::json!(25)));
+        assert_eq!(tunnel["flows"], serde_json::json!((1..=20).collect::<Vec<_>>()));
+        assert_eq!((&tunnel["packets"], &tunnel["connections"]), (&(26 - from).into(), &serde_json::json!([])));
+    }
 }

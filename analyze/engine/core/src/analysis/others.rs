@@ -53,20 +53,21 @@ impl Others {
         self.chunk_without_tunnels(chunk, batch);
     }
 
-    /// The same but for the tunnels, which the caller takes by [`GatheredTunnels::chunk`].
+    /// The same but for the tunnels of connections, which the caller takes by [`GatheredTunnels::chunk`].
     pub fn chunk_without_tunnels(&mut self, chunk: &Chunk, batch: &Batch) {
         for at in &batch.others {
             let Some(record) = chunk.records.get(at.record as usize) else { continue };
             self.protocols.add(at);
+            let tunnels = || batch.tunnels_of(at, chunk);
             match at.other.kind {
                 Kind::Ip(protocol::UDP) => {
                     self.lookups.datagram(&chunk.bytes, record, &at.other);
-                    self.flows.packet(&chunk.bytes, record, at);
+                    self.flows.packet(&chunk.bytes, record, at, tunnels);
                 }
                 Kind::Ip(protocol::ICMP | protocol::ICMP_V6) => {
                     if let Some(echo) = echo::read(&at.other, &chunk.bytes, record) {
                         self.icmp.echoes.add(echo);
-                        self.flows.packet(&chunk.bytes, record, at);
+                        self.flows.packet(&chunk.bytes, record, at, tunnels);
                     } else if let Some(error) = icmp::read(&at.other, &chunk.bytes, record) {
                         if error.protocol == protocol::TCP {
                             self.icmp.add(error);
@@ -80,7 +81,7 @@ impl Others {
                         self.neighbours.take(&chunk.bytes, record, &at.other);
                     }
                 }
-                Kind::Ip(_) => self.flows.packet(&chunk.bytes, record, at),
+                Kind::Ip(_) => self.flows.packet(&chunk.bytes, record, at, tunnels),
                 Kind::EtherType(_) => self.neighbours.take(&chunk.bytes, record, &at.other),
                 Kind::Unread => {}
             }

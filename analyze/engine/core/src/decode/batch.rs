@@ -1,9 +1,11 @@
 //! The packets of one chunk. Decoding needs nothing but the chunk; only joining fragments must go in file order.
 
+use crate::decode::entered::TunnelPath;
 use crate::decode::fragments::{Joined, Reassembler};
 use crate::decode::frame::{Outcome, decode_into};
 use crate::decode::other::Other;
 use crate::decode::reason::CountsByInput;
+use crate::decode::walk;
 use crate::packet::Packet;
 use crate::read::record::Chunk;
 
@@ -55,6 +57,8 @@ pub struct Batch {
     pub others: Vec<OtherAt>,
     /// TCP segments in tunnels.
     pub tunnelled: Vec<Tunnelled>,
+    /// Tunnels of records whose frames another run has read, in order of the records.
+    pub(crate) known_tunnels: Vec<(u32, TunnelPath)>,
 }
 
 impl Batch {
@@ -72,6 +76,18 @@ impl Batch {
         self.counts.clear();
         self.others.clear();
         self.tunnelled.clear();
+        self.known_tunnels.clear();
+    }
+
+    /// The tunnels that one of [`Batch::others`] was found in; none where fragments had to be joined first.
+    pub(crate) fn tunnels_of(&self, at: &OtherAt, chunk: &Chunk) -> Option<TunnelPath> {
+        if !at.other.is_tunnelled {
+            return None;
+        }
+        match self.known_tunnels.binary_search_by_key(&at.record, |(record, _)| *record) {
+            Ok(place) => self.known_tunnels.get(place).map(|(_, path)| path.clone()),
+            Err(_) => walk::tunnels_around_other(&chunk.bytes, chunk.records.get(at.record as usize)?),
+        }
     }
 
     /// Decodes all records of a chunk, behind what the batch already holds of it.

@@ -26,6 +26,8 @@ pub struct Other {
     pub kind: Kind,
     /// Why it gave no TCP segment.
     pub reason: Undecoded,
+    /// It was found in a tunnel.
+    pub(crate) is_tunnelled: bool,
     /// IP version of the addresses; 0 where there are none.
     version: u8,
     /// Where the source address stands in the chunk's bytes.
@@ -38,8 +40,16 @@ pub struct Other {
 
 impl Other {
     pub(super) fn unread(reason: Undecoded) -> Self {
-        let (version, address_offset, payload_offset, payload_captured, payload_length) = (0, 0, 0, 0, 0);
-        Self { kind: Kind::Unread, reason, version, address_offset, payload_offset, payload_captured, payload_length }
+        Self {
+            kind: Kind::Unread,
+            reason,
+            is_tunnelled: false,
+            version: 0,
+            address_offset: 0,
+            payload_offset: 0,
+            payload_captured: 0,
+            payload_length: 0,
+        }
     }
 
     pub(super) fn frame(view: &View<'_>, ether_type: u16) -> Self {
@@ -53,6 +63,11 @@ impl Other {
         };
         let address_offset = header.address_offset;
         Self { kind: Kind::Ip(number), version, address_offset, ..Self::unread(reason) }.behind(view)
+    }
+
+    /// The same, found in a tunnel or not.
+    pub(crate) fn tunnelled(self, is_tunnelled: bool) -> Self {
+        Self { is_tunnelled, ..self }
     }
 
     fn behind(self, view: &View<'_>) -> Self {
@@ -69,8 +84,8 @@ impl Other {
         length: u32,
     ) -> Self {
         let (payload_offset, payload_captured) = (payload.start, payload.end.saturating_sub(payload.start));
-        let reason = Undecoded::NotTcp;
-        Self { kind, reason, version, address_offset, payload_offset, payload_captured, payload_length: length }
+        let nothing = Self::unread(Undecoded::NotTcp);
+        Self { kind, version, address_offset, payload_offset, payload_captured, payload_length: length, ..nothing }
     }
 
     /// Source and destination as they stand in the packet, and the IP version; nothing and 0 where there are none.

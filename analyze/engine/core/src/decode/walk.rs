@@ -4,7 +4,7 @@
 //! Each layer is a function that reads its header off the `View` and names the layer that follows, so nothing
 //! recurses and one bound on the steps bounds the work, whatever a frame claims.
 
-use crate::decode::entered::{Entered, Tunnel};
+use crate::decode::entered::{Entered, Tunnel, TunnelPath};
 use crate::decode::ip_header::{Fragment, IpHeader};
 use crate::decode::layer::Layer;
 use crate::decode::numbers::{DNS_PORT, protocol};
@@ -43,11 +43,24 @@ pub(super) fn frame<'a>(bytes: &'a [u8], record: &Record) -> Result<Found<'a>, U
 /// The tunnels that the segment of a frame is in, outermost first, and the segment.
 #[must_use]
 pub fn tunnels(bytes: &[u8], record: &Record) -> Option<(Vec<Tunnel>, Packet)> {
-    let mut all = Vec::new();
-    match walk(bytes, record, |entered, header| all.push(entered.within(header))) {
-        Ok(Found::Tcp(packet, true)) => Some((all, packet)),
+    match walk_noting_tunnels(bytes, record) {
+        (path, Ok(Found::Tcp(packet, true))) => Some((path.list, packet)),
         _ => None,
     }
+}
+
+/// The same of a frame without a TCP segment.
+pub(crate) fn tunnels_around_other(bytes: &[u8], record: &Record) -> Option<TunnelPath> {
+    match walk_noting_tunnels(bytes, record) {
+        (path, Ok(Found::Other(other))) if other.is_tunnelled => Some(path),
+        _ => None,
+    }
+}
+
+fn walk_noting_tunnels<'a>(bytes: &'a [u8], record: &Record) -> (TunnelPath, Result<Found<'a>, Undecoded>) {
+    let mut list = Vec::new();
+    let found = walk(bytes, record, |entered, header| list.push(entered.within(header)));
+    (TunnelPath { list }, found)
 }
 
 fn walk<'a>(
@@ -107,7 +120,8 @@ fn walk<'a>(
                         entered.inner
                     }
                     (Err(reason), Some(header)) if reason.is_sound() => {
-                        return Ok(Found::Other(Other::packet(&before, header, number, reason)));
+                        let other = Other::packet(&before, header, number, reason);
+                        return Ok(Found::Other(other.tunnelled(is_tunnelled)));
                     }
                     (Err(reason), _) => return Err(reason),
                 }

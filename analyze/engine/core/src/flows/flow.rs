@@ -3,8 +3,9 @@
 use std::hash::{Hash, Hasher};
 use std::net::IpAddr;
 
+use crate::decode::entered::TunnelPath;
 use crate::decode::numbers::protocol;
-use crate::decode::other::{Udp, address};
+use crate::decode::other::{Kind, Other, Udp, address};
 use crate::flows::application::{Application, Recognition};
 use crate::flows::exchanges::{ExchangePart, Exchanges};
 use crate::flows::numbers::{Numbers, Totals};
@@ -61,7 +62,7 @@ impl Lane {
 
 /// Endpoints in the order of their value, and the protocol: the same for both directions.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Key {
+pub(crate) struct Key {
     ends: [u128; 2],
     ports: [u16; 2],
     protocol: u8,
@@ -99,6 +100,25 @@ impl Key {
         Self { ends, ports, protocol, version, is_turned }
     }
 
+    /// Of a packet that is no TCP; none of what is no flow's (errors, neighbours, groups).
+    pub(crate) fn of_packet(bytes: &[u8], other: &Other) -> Option<Self> {
+        let Kind::Ip(number) = other.kind else { return None };
+        let payload = other.payload(bytes);
+        let pair = |at: usize| payload.get(at..).and_then(<[u8]>::first_chunk).map(|pair| u16::from_be_bytes(*pair));
+        let ports = match number {
+            protocol::UDP => other.udp(bytes).map(|udp| udp.ports),
+            protocol::UDP_LITE | protocol::SCTP => pair(0).zip(pair(2)).map(|(from, to)| [from, to]),
+            protocol::ICMP if matches!(payload.first(), Some(0 | 8)) => pair(4).map(|identifier| [identifier, 0]),
+            protocol::ICMP_V6 if matches!(payload.first(), Some(128 | 129)) => {
+                pair(4).map(|identifier| [identifier, 0])
+            }
+            protocol::ICMP | protocol::ICMP_V6 | protocol::IGMP => None,
+            _ => Some([0; 2]),
+        };
+        let (ports, (ends, version)) = ports.zip(other.ends(bytes))?;
+        Some(Self::of(ends, ports, version, number))
+    }
+
     fn rest(&self) -> u64 {
         let [low, high] = self.ports.map(u64::from);
         low << 48 | high << 32 | u64::from(self.protocol) << 8 | u64::from(self.version)
@@ -126,11 +146,13 @@ pub struct Flow {
     pub icmp_errors: Option<Box<IcmpErrors>>,
     /// Of a QUIC flow, what it shows.
     pub quic: Option<Box<QuicState>>,
+    /// The tunnels that its first packet was found in.
+    pub tunnels: Option<Box<TunnelPath>>,
 }
 
 impl Flow {
-    /// Begins with a packet of this key.
-    pub(super) fn new(key: Key, record: &Record) -> Self {
+    /// Begins with a packet of this key, found in these tunnels.
+    pub(super) fn new(key: Key, record: &Record, tunnels: Option<Box<TunnelPath>>) -> Self {
         let (mut ends, mut ports) = (key.ends, key.ports);
         if key.is_turned {
             ends.reverse();
@@ -150,6 +172,7 @@ impl Flow {
             lanes: Default::default(),
             icmp_errors: None,
             quic: None,
+            tunnels,
         }
     }
 
@@ -199,6 +222,15 @@ impl Flow {
         let [first, second] = self.ports;
         let is_server = self.protocol == protocol::UDP && first < FIRST_CLIENT_PORT && second >= FIRST_CLIENT_PORT;
         usize::from(is_server)
+    }
+
+    /// The tunnels that it was found in, with their outer addresses in the direction of its client.
+    pub fn tunnels_from_client(&self) -> Option<TunnelPath> {
+        let mut path = self.tunnels.as_deref()?.clone();
+        if self.client() > 0 {
+            path.list.iter_mut().for_each(|tunnel| tunnel.outer.reverse());
+        }
+        Some(path)
     }
 
     /// Echo requests and replies.

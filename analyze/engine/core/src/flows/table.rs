@@ -2,6 +2,7 @@
 //! others is summed.
 
 use crate::decode::batch::OtherAt;
+use crate::decode::entered::TunnelPath;
 use crate::decode::icmp::IcmpError;
 use crate::decode::numbers::protocol;
 use crate::decode::other::{Kind, Udp, end};
@@ -18,7 +19,7 @@ use crate::secrets::SharedKeys;
 use crate::tcp::summary::ending::IcmpErrors;
 
 /// Flows that are kept of a capture.
-const MOST_FLOWS: usize = 1 << 17;
+pub(crate) const MOST_FLOWS: usize = 1 << 17;
 
 /// Of them those whose numbers or QUIC state are followed.
 const MOST_FOLLOWED: usize = 1 << 14;
@@ -53,26 +54,20 @@ impl Flows {
         self.not_followed
     }
 
-    /// Takes a packet that is no TCP; what is no flow's (errors, neighbours, groups) is passed over.
-    pub fn packet(&mut self, bytes: &[u8], record: &Record, at: &OtherAt) {
-        let Kind::Ip(number) = at.other.kind else { return };
+    /// Takes a packet that is no TCP; what is no flow's (errors, neighbours, groups) is passed over. Of the first one of a flow it is
+    /// asked in which tunnels it was found.
+    pub fn packet(
+        &mut self,
+        bytes: &[u8],
+        record: &Record,
+        at: &OtherAt,
+        tunnels: impl FnOnce() -> Option<TunnelPath>,
+    ) {
+        let Some(key) = Key::of_packet(bytes, &at.other) else { return };
         let payload = at.other.payload(bytes);
-        let pair = |at: usize| payload.get(at..).and_then(<[u8]>::first_chunk).map(|pair| u16::from_be_bytes(*pair));
         let udp = at.other.udp(bytes);
-        let ports = match number {
-            protocol::UDP => udp.map(|udp| udp.ports),
-            protocol::UDP_LITE | protocol::SCTP => pair(0).zip(pair(2)).map(|(from, to)| [from, to]),
-            protocol::ICMP if matches!(payload.first(), Some(0 | 8)) => pair(4).map(|identifier| [identifier, 0]),
-            protocol::ICMP_V6 if matches!(payload.first(), Some(128 | 129)) => {
-                pair(4).map(|identifier| [identifier, 0])
-            }
-            protocol::ICMP | protocol::ICMP_V6 | protocol::IGMP => None,
-            _ => Some([0; 2]),
-        };
-        let Some((ports, (ends, version))) = ports.zip(at.other.ends(bytes)) else { return };
         let amount = Amount { packets: at.frames, wire_bytes: at.wire_bytes };
-        let key = Key::of(ends, ports, version, number);
-        let Some(place) = self.known(&key).or_else(|| self.begin(key, record)) else {
+        let Some(place) = self.known(&key).or_else(|| self.begin(key, record, tunnels)) else {
             self.not_kept.add(amount);
             return;
         };
@@ -90,7 +85,7 @@ impl Flows {
         let passed = |numbered| (numbered, record.time_ns, at.wire_bytes as u32);
         match udp {
             Some(udp) => datagram(flow, side, &udp, record, at.wire_bytes as u32, &mut room),
-            None if number == protocol::ESP => {
+            None if at.other.kind == Kind::Ip(protocol::ESP) => {
                 let numbered = Scheme::Esp.read(payload, length);
                 take_numbers(lane, Scheme::Esp, numbered.map(passed), &mut room);
             }
@@ -105,13 +100,13 @@ impl Flows {
         }
     }
 
-    fn begin(&mut self, key: Key, record: &Record) -> Option<u32> {
+    fn begin(&mut self, key: Key, record: &Record, tunnels: impl FnOnce() -> Option<TunnelPath>) -> Option<u32> {
         let place = self.list.len();
         if place >= MOST_FLOWS {
             return None;
         }
         self.by_key.insert(key, place as u32);
-        self.list.push(Flow::new(key, record));
+        self.list.push(Flow::new(key, record, tunnels().map(Box::new)));
         Some(place as u32)
     }
 

@@ -7,14 +7,19 @@ use std::io::Read;
 use std::net::IpAddr;
 
 use crate::analysis::slices::piece::{broken, fill};
+use crate::analysis::tunnels::{put_path, read_path};
 use crate::decode::batch::{Batch, OtherAt};
+use crate::decode::entered::TunnelPath;
 use crate::decode::fragments::Beginning;
 use crate::decode::other::{Kind, Other};
+use crate::flows::flow::Key;
+use crate::flows::table::MOST_FLOWS;
+use crate::keyed::KeyedSet;
 use crate::read::record::{Chunk, Record};
 use crate::tcp::stats::packed::Packed;
 
 /// What a piece begins with; the last letter is the version of the format.
-const MAGIC: [u8; 4] = *b"vmb1";
+const MAGIC: [u8; 4] = *b"vmb2";
 
 /// Magic, frames, bytes behind the header.
 const HEADER_BYTES: usize = 12;
@@ -29,12 +34,16 @@ const LONGEST_BYTES: usize = 64 << 20;
 const IP: u8 = 0;
 const ETHER_TYPE: u8 = 1;
 const BEGINNING: u8 = 2;
+/// None: the tunnels of the frame that follows.
+const TUNNELS: u8 = 3;
 
 /// A piece that grows.
 #[derive(Default)]
 pub(super) struct FramesWriter {
     bytes: Vec<u8>,
     frames: u32,
+    /// Flows in tunnels, of which the first packet was written.
+    tunnelled: KeyedSet<Key>,
 }
 
 impl FramesWriter {
@@ -43,17 +52,34 @@ impl FramesWriter {
         self.bytes.len()
     }
 
-    /// Adds a frame of `bytes`; of what could not be read nothing is kept.
-    pub(super) fn push(&mut self, record: &Record, at: &OtherAt, bytes: &[u8]) {
+    /// Adds one of a batch's frames; of what could not be read nothing is kept.
+    pub(super) fn push(&mut self, chunk: &Chunk, batch: &Batch, at: &OtherAt) {
+        let Some(record) = chunk.records.get(at.record as usize) else { return };
+        let bytes = &chunk.bytes;
         let (tag, number) = match at.other.kind {
             Kind::Ip(number) => (IP, u16::from(number)),
             Kind::EtherType(number) => (ETHER_TYPE, number),
             Kind::Unread => return,
         };
+        self.push_tunnels(chunk, batch, at);
         let numbers = [at.frames as u32, record.frame, at.other.payload_length];
         let (addresses, version) = at.other.address_bytes(bytes);
         self.put([record.time_ns as u64, at.wire_bytes], numbers, [record.input, number], [tag, version]);
         self.put_bytes(addresses, at.other.payload(bytes));
+    }
+
+    /// Adds the tunnels of a flow before its first packet.
+    fn push_tunnels(&mut self, chunk: &Chunk, batch: &Batch, at: &OtherAt) {
+        if !at.other.is_tunnelled || self.tunnelled.len() >= MOST_FLOWS {
+            return;
+        }
+        let key = Key::of_packet(&chunk.bytes, &at.other).filter(|key| self.tunnelled.insert(*key));
+        if let Some(path) = key.and_then(|_| batch.tunnels_of(at, chunk)) {
+            let mut bytes = Vec::new();
+            put_path(&mut bytes, &path.list);
+            self.put([0; 2], [0; 3], [0; 2], [TUNNELS, 0]);
+            self.put_bytes(&[], &bytes);
+        }
     }
 
     /// Adds what came of a datagram that is not whole.
@@ -173,10 +199,18 @@ impl FramesPiece {
                 self.beginnings.push(Beginning { input, addresses, bytes: payload.to_vec() });
                 return Some(end as usize);
             }
+            TUNNELS => {
+                let path = TunnelPath { list: read_path(&mut Packed::new(payload))? };
+                self.batch.known_tunnels.push((self.chunk.records.len() as u32, path));
+                return Some(end as usize);
+            }
             _ => return None,
         };
-        let other = Other::placed(kind, version, address_offset, start..end, payload_length);
-        self.batch.others.push(OtherAt { record: self.chunk.records.len() as u32, frames, wire_bytes, other });
+        let record = self.chunk.records.len() as u32;
+        let is_tunnelled = self.batch.known_tunnels.last().is_some_and(|(of, _)| *of == record);
+        let placed = Other::placed(kind, version, address_offset, start..end, payload_length);
+        let other = placed.tunnelled(is_tunnelled);
+        self.batch.others.push(OtherAt { record, frames, wire_bytes, other });
         let original_length = wire_bytes as u32;
         let (offset, captured_length, link_type, interface, fcs_length) = (start, captured, 0, 0, 0);
         let record = Record {

@@ -154,8 +154,7 @@ impl Slices {
             return true;
         }
         for at in &batch.others {
-            let Some(record) = chunk.records.get(at.record as usize) else { continue };
-            self.frames.push(record, at, &chunk.bytes);
+            self.frames.push(chunk, batch, at);
         }
         self.frames.len() < self.full_bytes || sink(self.pieces.len() as u32, self.frames.take())
     }

@@ -13,7 +13,7 @@ use crate::flows::neighbours::Neighbour;
 use crate::flows::packet_limit::{self, PacketLimit};
 use crate::flows::protocols::Amount;
 use crate::output::describe::endpoint::address_and_port;
-use crate::output::describe::outcome::icmp_errors;
+use crate::output::describe::outcome::{icmp_errors, tunnels};
 use crate::output::describe::quic::quic;
 use crate::output::describe::visitor::Visitor;
 use crate::output::fixed::thousandths;
@@ -103,6 +103,7 @@ fn flow(
         packet_limit(limit.as_ref(), visitor);
         visitor.end();
     }
+    tunnels(flow.and_then(Flow::tunnels_from_client).as_ref(), visitor);
     icmp_errors(flow.and_then(|flow| flow.icmp_errors.as_deref()), visitor);
     let summary = flow.and_then(|flow| flow.quic.as_deref()).and_then(|quic| quic.summary());
     quic(summary.as_ref(), found.and_then(|(place, _)| fallbacks.get(&place).copied()), visitor);

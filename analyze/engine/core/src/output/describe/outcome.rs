@@ -46,7 +46,7 @@ pub(super) fn outcome(outcome: Option<&Outcome>, visitor: &mut impl Visitor) {
     visitor.end();
 }
 
-/// The tunnels that a connection was found in.
+/// The tunnels that a connection or a flow was found in.
 pub(super) fn tunnels(path: Option<&TunnelPath>, visitor: &mut impl Visitor) {
     visitor.records(key!("tunnel", IfKnown), path.map(|path| path.list.iter()), |tunnel, visitor| {
         visitor.text(key!("kind"), tunnel.map(|tunnel| tunnel.kind));

@@ -84,6 +84,8 @@ pub(super) const FLOWS: Section = Section {
         field("start_ns, duration_s", "first packet, and time to the last"),
         field("unanswered", "the server sent nothing")
             .null("where no response is expected: groups, media, one-way tests"),
+        field("tunnel", "the tunnels that it was found in, the outermost first").left_out("if there is none"),
+        field("tunnel[].kind, tunnel[].outer, tunnel[].id", "as in a connection's `tunnel`").null("without a number"),
         field("client_to_server, server_to_client", "the two directions"),
         field("requests, unanswered_requests", "requests of echoes, STUN and NTP, and those without a reply")
             .left_out("of other protocols"),
@@ -132,9 +134,13 @@ pub(super) const TUNNELS: Section = Section {
     at: &["tunnels[]"],
     fields: &[
         field("kind, id", "as in a connection's `tunnel`").null("if it has no number"),
-        field("outer", "addresses of the packets around: at the end of the first connection's client, at the other"),
+        field(
+            "outer",
+            "addresses of the packets around: at the end of the client of the first connection, or of the first flow, and at the other",
+        ),
         field("connections, connections_count", "ids of the first 20 connections inside, and how many there are"),
-        field("packets, wire_bytes", "packets of these connections, and their bytes on the wire"),
+        field("flows, flows_count", "the same of datagram flows inside"),
+        field("packets, wire_bytes", "packets of these connections and flows, and their bytes on the wire"),
     ],
 };
 

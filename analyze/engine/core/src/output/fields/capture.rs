@@ -29,7 +29,7 @@ pub(super) const DOCUMENT: Section = Section {
         field("flows_not_listed.packets, flows_not_listed.wire_bytes", "of these, and of flows that are not kept"),
         field("flows_not_listed.packets_of_unknown_flows", "packets of flows beyond the 131,072 that are kept"),
         field("flows_not_listed.packets_without_numbers", "packets of flows whose numbers there was no room for"),
-        field("tunnels", "tunnels that connections were found in, at most 1,000, the most bytes first"),
+        field("tunnels", "tunnels that connections and flows were found in, at most 1,000, the most bytes first"),
         field("tunnels_not_listed", "more of them"),
         field("neighbours", "who asked for whom on the link (ARP, neighbour discovery), at most 1,000"),
         field("neighbours_not_listed", "more of them"),
