@@ -5,11 +5,11 @@
 //!
 //! Rule: docs/methods.md, "Length".
 
-use crate::decode::ip_header::{Address6, Addresses, Datagram, Fragment, IpHeader};
+use crate::decode::ip_header::{Address6, Addresses, Datagram, Fragment, IpHeader, Readdressed};
 use crate::decode::layer::Layer;
 use crate::decode::numbers::protocol;
 use crate::decode::reason::Undecoded;
-use crate::decode::routing::{self, Destination, Readdressed};
+use crate::decode::routing::{self, Destination};
 use crate::decode::view::{Part, View};
 
 /// Extension headers that are followed in one IPv6 header; RFC 8200 section 4.1 expects at most 7.

@@ -92,26 +92,6 @@ pub(super) fn option<const N: usize>(mut options: &[u8], kind: u8) -> Option<&[u
     }
 }
 
-/// Other addresses for a header than it has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Readdressed {
-    /// Where the source stands in the chunk's bytes; the destination follows.
-    pub(super) address_offset: u32,
-    pub(super) source: Address6,
-    pub(super) destination: Address6,
-}
-
-impl Readdressed {
-    /// Writes them.
-    pub(super) fn write(&self, bytes: &mut [u8]) {
-        let room = bytes.get_mut(self.address_offset as usize..).and_then(<[u8]>::first_chunk_mut::<32>);
-        if let Some(room) = room {
-            room[..16].copy_from_slice(&self.source);
-            room[16..].copy_from_slice(&self.destination);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

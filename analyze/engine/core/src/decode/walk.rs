@@ -5,12 +5,11 @@
 //! recurses and one bound on the steps bounds the work, whatever a frame claims.
 
 use crate::decode::entered::{Entered, Tunnel, TunnelPath};
-use crate::decode::ip_header::{Fragment, IpHeader};
+use crate::decode::ip_header::{Fragment, IpHeader, Readdressed};
 use crate::decode::layer::Layer;
 use crate::decode::numbers::{DNS_PORT, protocol};
 use crate::decode::other::Other;
 use crate::decode::reason::Undecoded;
-use crate::decode::routing::Readdressed;
 use crate::decode::tunnel::Step;
 use crate::decode::view::View;
 use crate::decode::{ethernet, ip, ip_header, link, mpls, over_udp, ppp, tcp, tunnel, unknown_tag, wifi};

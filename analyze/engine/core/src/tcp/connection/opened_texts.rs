@@ -1,8 +1,6 @@
 //! Who speaks inside TLS whose keys are in a key log: turns as in the clear, by the texts of records instead of by the bytes that cross.
 //!
 //! What records reveal by their lengths is not asked then: which of them are requests, tickets or interim responses is read.
-//!
-//! Rule: docs/methods.md, "Turns of a connection".
 
 use crate::http2::Opened;
 use crate::packet::Packet;

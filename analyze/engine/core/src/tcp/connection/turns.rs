@@ -1,6 +1,4 @@
 //! A turn of a side, in the clear or opened by keys: where it begins, and what is said of it when it is over.
-//!
-//! Rule: docs/methods.md, "Turns of a connection".
 
 use crate::packet::{Packet, tcp_flags};
 use crate::tcp::connection::connection::Connection;
