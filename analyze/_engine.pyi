@@ -11,6 +11,7 @@ __all__ = [
     "VERSION",
     "Analysis",
     "Columns",
+    "FirstFrames",
     "TraceError",
     "analyze",
     "analyze_slices",
@@ -161,6 +162,13 @@ def holds_secrets(text: bytes) -> bool: ...
 
 # Of the beginnings of two captures, the share of frames that both hold.
 def shared_frames(first: _Input, second: _Input) -> float | None: ...
+
+# The first frames of one capture, to be compared with those of others.
+@final
+class FirstFrames:
+    def __new__(cls, capture: _Input, /) -> FirstFrames: ...
+    # Whether these frames tell, and the share as `shared_frames` gives it.
+    def shared(self, other: FirstFrames, /) -> tuple[bool, float | None]: ...
 
 # The limiting factors in the order of the results: name, words for sentences, whether it can hold a transfer back.
 def factors() -> list[tuple[str, str, bool]]: ...

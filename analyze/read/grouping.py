@@ -16,9 +16,11 @@ from vmtrace.analyze.read.stores.remote import RemoteObject
 _SAME_TRAFFIC = 0.3
 """Of the frames of the shorter sample. Two ends of one transfer share nearly all, two interfaces of a host none (but
 for a router's, which are two points as well)."""
-_COMPARED_AT_MOST = 8
+_COMPARED_AT_MOST = 64
 """Comparing every pair of many files would take longer than analysing them: of more files than this, those of one
 folder and those of one name are compared, each time the first ones only."""
+_READ_FURTHER_AT_MOST = 28
+"""Pairs of which one is read from its beginning to where the other starts."""
 
 
 class Grouping(Enum):
@@ -43,12 +45,12 @@ def group(inputs: Sequence[Data], how: Grouping) -> list[list[int]]:
         return [positions]
     groups: list[list[int]] = []
     group_of: dict[int, int] = {}
-    rivals_of = _rivals(inputs)
+    rivals_of, frames = _rivals(inputs), _Frames(inputs)
     for position in positions:
         rivals = sorted(rivals_of.get(position, ()))
         for number, members in enumerate(groups):
             own = [rival for rival in rivals if group_of[rival] == number]
-            if not any(_same_traffic(inputs[rival], inputs[position]) for rival in own):
+            if not any(frames.are_same(rival, position) for rival in own):
                 members.append(position)
                 group_of[position] = number
                 break
@@ -78,9 +80,35 @@ def _path_of(source: Data) -> Path | None:
     return Path(source.place.key if isinstance(source, RemoteObject) else source)
 
 
-def _same_traffic(one: Data, other: Data) -> bool:
-    try:
-        share = _engine.shared_frames(one, other)
-    except (OSError, _engine.TraceError):
-        return False
-    return share is not None and share >= _SAME_TRAFFIC
+class _Frames:
+    """The first frames of each input, read once, when they are first asked for."""
+
+    def __init__(self, inputs: Sequence[Data]) -> None:
+        self._inputs = inputs
+        self._first: dict[int, _engine.FirstFrames | None] = {}
+        self._read_further = 0
+
+    def are_same(self, one: int, other: int) -> bool:
+        """Whether two inputs show the same traffic."""
+        frames, others = self._of(one), self._of(other)
+        if frames is None or others is None:
+            return False
+        is_told, share = frames.shared(others)
+        if not is_told and self._read_further < _READ_FURTHER_AT_MOST:
+            self._read_further += 1
+            share = self._share_further_on(one, other)
+        return share is not None and share >= _SAME_TRAFFIC
+
+    def _of(self, position: int) -> _engine.FirstFrames | None:
+        if position not in self._first:
+            try:
+                self._first[position] = _engine.FirstFrames(self._inputs[position])
+            except (OSError, _engine.TraceError):
+                self._first[position] = None
+        return self._first[position]
+
+    def _share_further_on(self, one: int, other: int) -> float | None:
+        try:
+            return _engine.shared_frames(self._inputs[one], self._inputs[other])
+        except (OSError, _engine.TraceError):
+            return None

@@ -50,13 +50,23 @@ def test_what_cannot_be_compared_is_left_to_the_analysis(tmp_path: Path, both_en
 
 def test_of_many_files_those_of_one_folder_and_of_one_name_are_compared(tmp_path: Path, transfer: Any) -> None:
     paths = []
-    for run in range(5):
+    for run in range(33):
         (tmp_path / f"{run}").mkdir()
         paths += [transfer.write(tmp_path / f"{run}" / name) for name in ("sender.pcap", "receiver.pcap")]
     groups = group(paths, Grouping.AUTO)
     for members in groups:
         names = [(paths[m].parent, paths[m].name) for m in members]
         assert len({folder for folder, _ in names}) == len(names), "two ends of one run together"
+
+
+def test_both_ends_among_captures_of_other_traffic_are_found(tmp_path: Path, transfer: Any, new_capture: Any) -> None:
+    others = []
+    for number in range(20):
+        other = new_capture()
+        other.tcp(60.0 * number, ("198.18.9.1", 1000 + number), ("198.18.9.2", 80), flags=2, sequence=number)
+        others.append(other.write(tmp_path / f"a{number:02}.pcap"))
+    ends = [transfer.write(tmp_path / name) for name in ("receiver.pcap", "sender.pcap")]
+    assert [20, 21] not in [sorted(members)[-2:] for members in group([*others, *ends], Grouping.AUTO)]
 
 
 def test_a_run_may_have_more_files_than_a_process_may_open(

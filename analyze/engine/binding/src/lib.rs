@@ -30,7 +30,7 @@ mod _engine {
     #[pymodule_export]
     use super::result::Analysis;
     #[pymodule_export]
-    use super::run::{analyze, holds_secrets, shared_frames};
+    use super::run::{FirstFrames, analyze, holds_secrets, shared_frames};
     #[pymodule_export]
     use super::slices::{analyze_slices, beyond, merge_buckets, split};
     #[pymodule_export]

@@ -110,6 +110,26 @@ pub fn shared_frames(py: Python<'_>, first: Input, second: Input) -> PyResult<Op
     }
 }
 
+/// The first frames of a capture, to be compared with those of others without reading it each time.
+#[pyclass(frozen, module = "vmtrace.analyze._engine")]
+pub struct FirstFrames(read::FirstFrames);
+
+#[pymethods]
+impl FirstFrames {
+    #[new]
+    fn new(py: Python<'_>, input: Input) -> PyResult<Self> {
+        let names = [input.name()];
+        let reader = input.open(&Arc::default(), &Arc::default())?;
+        py.detach(|| read::FirstFrames::of(reader)).map(Self).map_err(|error| to_python(py, &error, &names))
+    }
+
+    /// As `shared_frames`, and whether these frames tell.
+    fn shared(&self, py: Python<'_>, other: &Self) -> (bool, Option<f64>) {
+        let overlap = py.detach(|| self.0.overlap(&other.0));
+        (overlap.is_some(), overlap.and_then(|overlap| overlap.share()))
+    }
+}
+
 /// Inputs that are parts of one capture.
 struct Group {
     inputs: Vec<Input>,

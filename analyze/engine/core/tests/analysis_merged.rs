@@ -62,7 +62,8 @@ fn analysed(frames: &[Frame]) -> Analysis {
 }
 
 /// Of each direction: packets, retransmissions, losses behind the capture point, needless ones, round trips, and the shortest and the middle of them.
-type Numbers = Vec<(u64, u32, u32, u32, u64, Option<u64>, Option<u64>)>;
+type Numbers = Vec<OfDirection>;
+type OfDirection = (u64, u32, u32, u32, u64, Option<u64>, Option<u64>);
 
 fn numbers(analysis: &Analysis) -> Numbers {
     let directions = analysis.connections.iter().flat_map(|connection| &connection.directions);
@@ -132,6 +133,45 @@ fn nine_of_ten_merges_are_exact() {
     println!("{exact} exact, {reported} reported of {merges}; {retransmitted} retransmissions");
     assert!(10 * exact >= 9 * merges && 10 * reported >= 9 * merges);
     assert!(retransmitted > merges);
+}
+
+/// Two points that routers lie between, and before and after them other connections of the same hosts that one of the points alone
+/// shows: far from the sender, so that their TTLs are those of what is left out.
+#[test]
+fn connections_that_one_point_alone_shows_are_left_whole() {
+    let mut left_out = 0;
+    for number in 0..12 {
+        let mut dice = Dice(number);
+        let routed = Second::Router(0.5, 2);
+        let world = World { second: routed, rtt_ns: ms(40.0), segments: 400, timestamps: true, ..drawn(&mut dice) };
+        let [near, far] = world.captures();
+        let [before, after] = [41_000, 42_000].map(|client_port| {
+            let other = World { client_port, segments: 120, ids: world.ids, ipv6: world.ipv6, ..drawn(&mut dice) };
+            let [_, far] = World { second: routed, ..other }.captures();
+            far
+        });
+        let [last_ns, end_ns] = [&before, &near].map(|frames| frames.iter().map(|frame| frame.time_ns).max().unwrap());
+        let mut all = before.clone();
+        let twice = merged_by_time(near.clone(), &far, ms(300.0));
+        let later = |frames: &[Frame], by_ns: i64| -> Vec<Frame> {
+            frames.iter().map(|frame| Frame { time_ns: frame.time_ns + by_ns, ..frame.clone() }).collect()
+        };
+        let first_ns = before[0].time_ns;
+        let start_ns = last_ns - first_ns + 2_000_000_000;
+        all.extend(later(&twice, start_ns));
+        all.extend(later(&after, start_ns + end_ns - near[0].time_ns + 5_000_000_000));
+        let found = analysed(&all);
+        let expected: Numbers = [&before, &near, &after].iter().flat_map(|frames| numbers(&analysed(frames))).collect();
+        let found_numbers = numbers(&found);
+        assert_eq!(found_numbers.len(), expected.len(), "{number}: {world:?}");
+        for (index, (one, alone)) in found_numbers.iter().zip(&expected).enumerate() {
+            // Acknowledgements that are alike may stay in the one of both points.
+            let packets = |of: &OfDirection| if index / 2 == 1 { 0 } else { of.0 };
+            assert_eq!((packets(one), one.1), (packets(alone), alone.1), "{number}, direction {index}: {world:?}");
+        }
+        left_out += found.inputs.iter().map(|input| input.facts.left_out).sum::<u64>();
+    }
+    assert!(left_out > 0, "the other point's packets are left out");
 }
 
 /// What a mirrored port shows of both ways, or a router of what comes in and what goes out.

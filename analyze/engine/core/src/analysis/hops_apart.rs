@@ -4,7 +4,7 @@
 //! [`crate::analysis::points_apart`] shows it packets and their copies; [`crate::analysis::two_clocks`] asks it for each packet.
 
 use crate::analysis::copies::{Passed, Point, sorted};
-use crate::keyed::KeyedMap;
+use crate::keyed::{KeyedMap, KeyedSet};
 use crate::packet::Packet;
 use crate::tcp::capture::lag::Host;
 
@@ -12,6 +12,9 @@ use crate::tcp::capture::lag::Host;
 const MOST_HOSTS: usize = 4096;
 
 const MOST_VALUES: usize = 4096;
+
+/// Connections of which it is known whether both points show them.
+const MOST_CONNECTIONS: usize = 1 << 20;
 
 /// So many packets of a host must be there with two TTLs, and so many of ten that are there twice.
 const FEWEST_APART: usize = 3;
@@ -49,10 +52,20 @@ impl Known {
     }
 }
 
+/// What is known of a flow.
+#[derive(Debug, Clone, Copy)]
+struct Flow {
+    connection: u32,
+    host: Host,
+    /// The lowest and the highest.
+    ttls: [u8; 2],
+}
+
 /// The first reading.
 #[derive(Debug, Default)]
 pub(crate) struct HopsApart {
     hosts: KeyedMap<Host, Known>,
+    flows: KeyedMap<(u32, u32), Flow>,
 }
 
 /// See the module.
@@ -62,6 +75,10 @@ pub(crate) struct Hops {
     pub(crate) at: KeyedMap<Host, (Point, u8)>,
     /// Clock of the second point less that of the first, which is at the host that sent most.
     pub(crate) offset_ns: i64,
+    /// By flow the point that showed it first.
+    shown: KeyedMap<(u32, u32), Point>,
+    /// Connections that both points show.
+    twice: KeyedSet<u32>,
 }
 
 impl HopsApart {
@@ -73,6 +90,12 @@ impl HopsApart {
         let known = self.hosts.entry(host).or_default();
         known.ttl = known.ttl.max(packet.ttl);
         known.peer = receiver;
+        let own = packet.flows()[0];
+        if self.flows.len() < MOST_CONNECTIONS || self.flows.contains_key(&own) {
+            let new = Flow { connection: packet.flow_hash, host, ttls: [packet.ttl; 2] };
+            let ttls = &mut self.flows.entry(own).or_insert(new).ttls;
+            *ttls = [ttls[0].min(packet.ttl), ttls[1].max(packet.ttl)];
+        }
     }
 
     /// A packet of `host` that passed before, and its copy.
@@ -114,14 +137,49 @@ impl HopsApart {
             });
         }
         at.extend(left.into_iter().map(|(host, known)| (*host, (Point::Second, known.ttl))));
-        Some(Hops { at, offset_ns })
+        let mut hops = Hops { at, offset_ns, ..Hops::default() };
+        self.flows.iter().for_each(|(own, flow)| hops.see_flow(*own, flow));
+        Some(hops)
     }
 }
 
 impl Hops {
-    /// The point at which a packet passed; none if its sender is not known.
+    /// Both points show a connection if its packets of one direction passed both.
+    pub(crate) fn see(&mut self, packet: &Packet, bytes: &[u8]) {
+        if self.shown.len() >= MOST_CONNECTIONS || self.twice.contains(&packet.flow_hash) {
+            return;
+        }
+        if let Some(point) = self.passed(packet, bytes) {
+            self.shown_at(packet.flows()[0], packet.flow_hash, point);
+        }
+    }
+
+    fn see_flow(&mut self, own: (u32, u32), flow: &Flow) {
+        for ttl in flow.ttls {
+            if let Some(point) = self.of_ttl(flow.host, ttl) {
+                self.shown_at(own, flow.connection, point);
+            }
+        }
+    }
+
+    fn shown_at(&mut self, own: (u32, u32), connection: u32, point: Point) {
+        if *self.shown.entry(own).or_insert(point) != point {
+            self.twice.insert(connection);
+        }
+    }
+
+    /// The point at which a packet passed; none if its sender is not known, or one point alone shows its connection.
     pub(crate) fn point_of(&self, packet: &Packet, bytes: &[u8]) -> Option<Point> {
-        let (point, ttl) = *self.at.get(&Host::sender_of(packet, bytes)?)?;
-        Some(if packet.ttl >= ttl { point } else { point.other() })
+        let may_be_twice = self.shown.len() >= MOST_CONNECTIONS || self.twice.contains(&packet.flow_hash);
+        self.passed(packet, bytes).filter(|_| may_be_twice)
+    }
+
+    fn passed(&self, packet: &Packet, bytes: &[u8]) -> Option<Point> {
+        self.of_ttl(Host::sender_of(packet, bytes)?, packet.ttl)
+    }
+
+    fn of_ttl(&self, host: Host, ttl: u8) -> Option<Point> {
+        let (point, there) = *self.at.get(&host)?;
+        Some(if ttl >= there { point } else { point.other() })
     }
 }

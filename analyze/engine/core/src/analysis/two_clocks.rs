@@ -3,10 +3,12 @@
 //!
 //! Each packet of a connection passes both points. What its sender says in it (TSval, numbers, identification) is the same at both,
 //! whatever the clocks say. [`crate::analysis::points_apart`] decides whether there are two points; TTLs say then which packet is of
-//! which ([`crate::analysis::hops_apart`]), or a second reading does ([`crate::analysis::pairs`]).
+//! which ([`crate::analysis::hops_apart`]), and the rest of that reading which connections both show; or a second reading does
+//! ([`crate::analysis::pairs`]).
 //!
 //! Rule: docs/methods.md, "Two capture points with clocks of their own".
 
+use crate::analysis::hops_apart::Hops;
 use crate::analysis::options::Observer;
 use crate::analysis::pairs::Pairs;
 use crate::analysis::point_labels::TwoClocks;
@@ -28,8 +30,19 @@ pub(crate) fn find<E>(
         return Ok(None);
     }
     let mut points = PointsApart::default();
-    each_packet(open()?, observer, &mut |record, packet, bytes| points.take(record, packet, bytes));
-    if let Some(hops) = points.hops() {
+    let (mut hops, mut is_enough) = (None, false);
+    each_packet(open()?, observer, &mut |record, packet, bytes| {
+        if is_enough {
+            hops.iter_mut().for_each(|hops: &mut Hops| hops.see(packet, bytes));
+            return true;
+        }
+        is_enough = !points.take(record, packet, bytes);
+        if is_enough {
+            hops = points.hops();
+        }
+        !is_enough || hops.is_some()
+    });
+    if let Some(hops) = hops.or_else(|| points.hops()) {
         return Ok(Some(TwoClocks::by_hops(hops)));
     }
     let Some(apart) = points.conclude() else { return Ok(None) };

@@ -44,4 +44,4 @@ pub use crate::read::merge::{MergedSource, open};
 pub use crate::read::read_error::ReadError;
 pub use crate::read::record::{Chunk, Record, Stretch};
 pub use crate::read::reopen::Reopen;
-pub use crate::read::same_point::{Overlap, shared_frames};
+pub use crate::read::same_point::{FirstFrames, Overlap, shared_frames};

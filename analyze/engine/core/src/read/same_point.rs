@@ -53,16 +53,66 @@ pub fn shared_frames(readers: [Input; 2]) -> Result<Overlap, ReadError> {
     for cursor in &mut cursors {
         start_ns = start_ns.max(cursor.time_ns()?.unwrap_or(i64::MIN));
     }
-    let mut samples = Vec::with_capacity(2);
-    for cursor in &mut cursors {
-        samples.push(cursor.sample(start_ns.saturating_sub(CLOCK_SLACK_NS))?);
+    let [a, b] = &mut cursors;
+    let from_ns = start_ns.saturating_sub(CLOCK_SLACK_NS);
+    let keys = |frames: Vec<(i64, u64)>| frames.into_iter().map(|(_, key)| key);
+    Ok(shared(keys(a.sample(from_ns)?.0), keys(b.sample(from_ns)?.0)))
+}
+
+fn shared(ours: impl Iterator<Item = u64>, theirs: impl Iterator<Item = u64>) -> Overlap {
+    let mut overlap = Overlap::default();
+    let mut counts: HashMap<u64, usize> = HashMap::new();
+    for key in ours {
+        overlap.frames[0] += 1;
+        *counts.entry(key).or_default() += 1;
     }
-    let total = |sample: &HashMap<u64, usize>| sample.values().sum();
-    let [a, b] = samples.as_slice() else {
-        return Ok(Overlap::default());
-    };
-    let shared = a.iter().map(|(key, count)| (*count).min(b.get(key).copied().unwrap_or(0))).sum();
-    Ok(Overlap { frames: [total(a), total(b)], shared })
+    for key in theirs {
+        overlap.frames[1] += 1;
+        if let Some(left @ 1..) = counts.get_mut(&key) {
+            *left -= 1;
+            overlap.shared += 1;
+        }
+    }
+    overlap
+}
+
+/// The first IP frames of a capture, kept to be compared with those of many others.
+#[derive(Debug)]
+pub struct FirstFrames {
+    start_ns: i64,
+    /// Time and key.
+    frames: Vec<(i64, u64)>,
+    /// These are all that the capture has.
+    are_all: bool,
+}
+
+impl FirstFrames {
+    /// Reads them. The reader is used up.
+    ///
+    /// # Errors
+    /// [`ReadError`] if it cannot be read.
+    pub fn of(reader: Input) -> Result<Self, ReadError> {
+        let mut cursor = Cursor::new(reader, 0);
+        let start_ns = cursor.time_ns()?.unwrap_or(i64::MIN);
+        let (frames, are_all) = cursor.sample(i64::MIN)?;
+        Ok(Self { start_ns, frames, are_all })
+    }
+
+    /// As [`shared_frames`]; none if one of them has to be read further, to where both run.
+    pub fn overlap(&self, other: &Self) -> Option<Overlap> {
+        let from_ns = self.start_ns.max(other.start_ns).saturating_sub(CLOCK_SLACK_NS);
+        let both = [self, other];
+        let may_be_compared = |of: &Self| of.are_all || of.frames.iter().all(|frame| !is_early(frame.0, from_ns));
+        if !both.into_iter().all(may_be_compared) {
+            return None;
+        }
+        let [ours, theirs] = both.map(|of| of.frames.iter().filter(|frame| !is_early(frame.0, from_ns)));
+        Some(shared(ours.map(|frame| frame.1), theirs.map(|frame| frame.1)))
+    }
+}
+
+fn is_early(time_ns: i64, from_ns: i64) -> bool {
+    time_ns != Record::NO_TIME && time_ns < from_ns
 }
 
 /// A capture read record by record.
@@ -96,22 +146,20 @@ impl Cursor {
         Ok(self.peek()?.map(|(record, _)| record.time_ns))
     }
 
-    /// Counts the keys of the first IP frames from a time on.
-    fn sample(&mut self, from_ns: i64) -> Result<HashMap<u64, usize>, ReadError> {
-        let (mut counts, mut taken, mut skipped) = (HashMap::new(), 0, 0);
-        while taken < SAMPLE_FRAMES
-            && let Some((record, frame)) = self.peek()?
-        {
-            let early = record.time_ns != Record::NO_TIME && record.time_ns < from_ns;
-            if early && skipped < MAX_SKIPPED {
+    /// Time and key of the first IP frames from a time on, and whether there are no more.
+    fn sample(&mut self, from_ns: i64) -> Result<(Vec<(i64, u64)>, bool), ReadError> {
+        let (mut frames, mut skipped) = (Vec::new(), 0);
+        while let Some((record, frame)) = self.peek()? {
+            if is_early(record.time_ns, from_ns) && skipped < MAX_SKIPPED {
                 skipped += 1;
+            } else if frames.len() == SAMPLE_FRAMES {
+                return Ok((frames, false));
             } else if let Some(key) = frame_key(frame, record.link_type) {
-                *counts.entry(key).or_default() += 1;
-                taken += 1;
+                frames.push((record.time_ns, key));
             }
             self.next += 1;
         }
-        Ok(counts)
+        Ok((frames, true))
     }
 }
 
