@@ -29,8 +29,9 @@ _COMPRESSED_MAGICS = (
     b"\x28\xb5\x2f\xfd",  # zstd
     b"\xfd7zXZ\x00",  # xz
     b"\x04\x22\x4d\x18",  # lz4 frame
+    b"BZh",  # bzip2
 )
-_CAPTURE_NAMES = (".pcap", ".pcapng", ".cap", ".dmp", ".dump", ".trc")
+_CAPTURE_NAMES = (".pcap", ".pcapng", ".cap", ".dmp", ".dump", ".trc", ".erf")
 
 
 class Found(NamedTuple):
@@ -158,7 +159,7 @@ def _in_folder(folder: Path) -> tuple[list[str], list[str]]:
 
 
 def is_capture(path: Path) -> bool:
-    """True if the file starts as a capture does; a compressed one must also have a capture's name."""
+    """True if the file starts as a capture does; a compressed one, and ERF, must also have a capture's name."""
     try:
         return _starts_as_capture(path)
     except OSError:
@@ -172,7 +173,10 @@ def _starts_as_capture(path: Path) -> bool:
         head = file.read(6)
     if head.startswith(_MAGICS):
         return True
-    return head.startswith(_COMPRESSED_MAGICS) and _named_as_capture(path)
+    # ERF has no magic number.
+    return _named_as_capture(path) and (
+        head.startswith(_COMPRESSED_MAGICS) or (path.suffix.lower() == ".erf" and any(head))
+    )
 
 
 def _named_as_capture(path: Path) -> bool:

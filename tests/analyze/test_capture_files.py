@@ -1,5 +1,6 @@
 """Names, patterns and folders become the files to read, in a fixed order."""
 
+import bz2
 import gzip
 from pathlib import Path
 
@@ -26,6 +27,14 @@ def test_a_folder_gives_the_captures_in_it_by_content(folder: Path) -> None:
     found = find([str(folder)])
     assert [Path(path).name for path in found.paths] == ["a.trace", "b.pcap", "c.dmp.gz"]
     assert found.problems == ()
+
+
+def test_a_folder_gives_bzip2_and_erf_by_their_names_and_first_bytes(tmp_path: Path) -> None:
+    (tmp_path / "a.pcap.bz2").write_bytes(bz2.compress(PCAP))
+    (tmp_path / "b.erf").write_bytes(bytes([7, 0, 1, 2, 3, 4]) + bytes(20))
+    (tmp_path / "c.erf").write_bytes(b"")
+    (tmp_path / "notes.bz2").write_bytes(bz2.compress(b"no capture"))
+    assert [Path(path).name for path in find([str(tmp_path)]).paths] == ["a.pcap.bz2", "b.erf"]
 
 
 def test_a_folder_without_captures_is_a_problem(tmp_path: Path) -> None:
