@@ -204,6 +204,30 @@ def test_a_queue_that_an_upload_fills_is_named_by_who_fills_it() -> None:
     assert found(upload, calm) == []
 
 
+@pytest.mark.parametrize(("rtt_s", "server", "side", "waits"), [
+    (0.32, "198.18.0.9:80", "client", True),
+    (0.32, "198.18.0.9:80", "middle", True),
+    (0.32, "198.18.0.7:80", "client", True),
+    (0.32, "198.18.0.7:80", "middle", False),
+    (0.03, "198.18.0.9:80", "client", False),
+])  # fmt: skip
+def test_acks_of_a_download_wait_behind_an_upload_of_its_host(
+    rtt_s: float, server: str, side: str, waits: bool
+) -> None:
+    there = {"side": side, "confidence": 0.95}
+    trips = {"min_s": 0.02, "median_s": 0.30}
+    upload = connection(1, 0, 20.0, vantage=there, client_to_server=direction(rtt=trips, goodput_bps=8e5),
+                        account=[entry("bottleneck_bandwidth", 15.0, 1.0)])  # fmt: skip
+    download = connection(2, 5, 6.0, vantage=there, server=server, handshake={"complete": True, "rtt_s": rtt_s},
+                          server_to_client=direction(unique_payload_bytes=3_000_000, goodput_bps=4e6),
+                          account=[entry("slow_start", 4.0, 0.2), entry("server_wait", 2.0, 2.0)])  # fmt: skip
+    queued = [one for one in found(upload, download) if one.kind == "queue_shared"]
+    assert [one.connections for one in queued] == ([[1, 2]] if waits else [])
+    if waits:
+        assert queued[0].cost_s == pytest.approx(4.0 * 0.28 / 0.32), "what round trips took, as far as they were longer"
+        assert "the ACKs of 1 more wait in it" in queued[0].sentence
+
+
 def test_one_who_waits_in_a_queue_is_reported_once_behind_the_largest() -> None:
     trips = {"min_s": 0.02, "median_s": 0.30}
     uploads = [connection(n, 0, 20.0, client_to_server=direction(rtt=trips, goodput_bps=n * 4e6)) for n in (1, 2, 3)]

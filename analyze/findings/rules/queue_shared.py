@@ -5,7 +5,16 @@ Rule: docs/findings.md, "Shared queue".
 
 from collections.abc import Iterator
 
-from vmtrace.analyze.findings.facts import CLIENT, SERVER, Facts, Record, address, end_ns, of_connections
+from vmtrace.analyze.findings.facts import (
+    CLIENT,
+    SERVER,
+    Facts,
+    Record,
+    address,
+    end_ns,
+    of_connections,
+    side_of_capture,
+)
 from vmtrace.analyze.findings.finding import Finding
 from vmtrace.analyze.findings.vocabulary import KINDS
 from vmtrace.analyze.words.units import seconds, si
@@ -17,6 +26,10 @@ _LEAST_RISE = 2.0
 _ALIKE = 2.0
 _LEAST_TIMES_MORE = 4.0
 """The connection that fills a queue carries so many times more than the one that waits in it."""
+_LEAST_FULL = 0.3
+"""Of the time of a connection: then it is said to fill its link."""
+_BY_ROUND_TRIPS = ("setup", "slow_start", "congestion_window", "receiver_window", "application_window", "loss_recovery")
+"""What takes its number of round trips, however long these are."""
 _MOST_FILLING = 8
 """Connections of the highest rates that are asked about: of thousands at one bottleneck none waits behind another."""
 _CONFIDENCE = 0.7
@@ -52,25 +65,59 @@ def _fills(connection: Record, side: str) -> bool:
 
 
 def _waits_behind(connection: Record, filler: Record, side: str) -> bool:
-    """It overlaps, leaves or enters through the same host, carries far less, and waits as long in the queue."""
+    """It overlaps, and its packets pass the same queue: in its data's direction, or in that of its acknowledgements."""
     begins, ends = max(connection["start_ns"], filler["start_ns"]), min(end_ns(connection), end_ns(filler))
     overlap_s = (ends - begins) / 1e9
     if overlap_s < 0.5 * (connection["duration_s"] or 0.0) or overlap_s <= 0:
         return False
     hosts = {address(connection["client"]), address(connection["server"])}
-    if not hosts & {address(filler["client"]), address(filler["server"])}:
-        return False
     queue_s = _queue_s(filler, side)
+    if queue_s is None or not hosts & {address(filler["client"]), address(filler["server"])}:
+        return False
+    if _acknowledges_into(connection, filler, side):
+        rtt_s = connection["handshake"].get("rtt_s") or 0.0
+        return bool(connection["start_ns"] > filler["start_ns"] and rtt_s * _ALIKE >= max(queue_s[1], _LEAST_DELAY_S))
     mine = [found for found in (_queue_s(connection, CLIENT), _queue_s(connection, SERVER)) if found is not None]
     carried = max((connection[one].get("goodput_bps") or 0.0) for one in (CLIENT, SERVER))
-    if queue_s is None or not mine or carried * _LEAST_TIMES_MORE > (filler[side].get("goodput_bps") or 0.0):
+    if not mine or carried * _LEAST_TIMES_MORE > (filler[side].get("goodput_bps") or 0.0):
         return False
     longest = max(delay for _, delay in mine)
     return longest >= _LEAST_DELAY_S and queue_s[1] / _ALIKE <= longest <= queue_s[1] * _ALIKE
 
 
-def _cost_s(connection: Record) -> float:
+def _acknowledges_into(connection: Record, filler: Record, side: str) -> bool:
+    """Its data comes to the host whose own data fills the link, so that its acknowledgements wait behind that."""
+    sender, receiver = _ends(filler, side)
+    main = max((CLIENT, SERVER), key=lambda one: connection[one].get("unique_payload_bytes") or 0)
+    data_from, data_to = _ends(connection, main)
+    is_against = data_to == sender and data_from != sender and (data_from == receiver or _is_at(filler, side))
+    return is_against and _is_full(filler)
+
+
+def _ends(connection: Record, side: str) -> tuple[str, str]:
+    """The addresses of sender and receiver of a direction."""
+    ends = address(connection["client"]), address(connection["server"])
+    return ends if side == CLIENT else (ends[1], ends[0])
+
+
+def _is_at(connection: Record, side: str) -> bool:
+    """The capture was made at the sender: all that it sends passes one link."""
+    return side_of_capture(connection) == ("client" if side == CLIENT else "server")
+
+
+def _is_full(connection: Record) -> bool:
+    """The link held it back for a good part of its time."""
+    account = connection.get("account") or ()
+    full_s = sum(one["time_s"] for one in account if one["kind"] == "bottleneck_bandwidth")
+    return full_s >= _LEAST_FULL * (connection["duration_s"] or 0.0) > 0.0
+
+
+def _cost_s(connection: Record, filler: Record, side: str) -> float:
     """The part of its time in which it waited for round trips, as far as the queue made them longer."""
+    if _acknowledges_into(connection, filler, side):
+        _, queue_s = _queue_s(filler, side) or (0.0, 0.0)
+        rtt_s = max(connection["handshake"].get("rtt_s") or 0.0, queue_s)
+        return _by_round_trips_s(connection) * queue_s / (rtt_s or 1.0)
     found = max(
         (queue for side in (CLIENT, SERVER) if (queue := _queue_s(connection, side)) is not None),
         key=lambda queue: queue[1],
@@ -82,17 +129,24 @@ def _cost_s(connection: Record) -> float:
     return (connection["duration_s"] or 0.0) * queue_s / (shortest_s + queue_s)
 
 
+def _by_round_trips_s(connection: Record) -> float:
+    """Its time in which it could go no faster than round trip after round trip."""
+    return float(sum(one["time_s"] for one in connection.get("account") or () if one["kind"] in _BY_ROUND_TRIPS))
+
+
 def _finding(filler: Record, side: str, waiting: list[Record]) -> Finding:
-    cost_s = sum(map(_cost_s, waiting))
+    cost_s = sum(_cost_s(one, filler, side) for one in waiting)
     sender = filler["client"] if side == CLIENT else filler["server"]
     queue = _queue_s(filler, side)
     delay = seconds(queue[1]) if queue else "long"
     concerned = [*waiting, filler]
+    acknowledging = all(_acknowledges_into(one, filler, side) for one in waiting)
+    more = f"the ACKs of {len(waiting)} more" if acknowledging else f"{len(waiting)} more"
     return Finding(
         kind=KIND,
         sentence=(
             f"Connection {filler['id']} fills a queue of {delay} from {sender} at "
-            f"{si(filler[side]['goodput_bps'], 'bit/s')}; {len(waiting)} more wait in it ({seconds(cost_s)})."
+            f"{si(filler[side]['goodput_bps'], 'bit/s')}; {more} wait in it ({seconds(cost_s)})."
         ),
         confidence=_CONFIDENCE,
         owner="path",
