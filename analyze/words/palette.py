@@ -115,6 +115,8 @@ FACTORS = {
     "server_wait": FactorLook("#005A46", "crossed"),
     "client_wait": FactorLook("#7FC97F", "checks"),
     "expect_continue": FactorLook("#F4A6C0", "dashes"),
+    "nagle_delayed_ack": FactorLook("#3B8EA5", "upright"),
+    "path_outage": FactorLook("#8C1D40", "crossed"),
     "sack_not_agreed": FactorLook("#A63D00", "dots"),
     "path_mtu": FactorLook("#C4B000", "grid"),
     "slow_start": FactorLook("#56B4E9", "dots"),

@@ -28,6 +28,7 @@ _SHORTEST_WAIT_NS = 10_000_000
 _ANSWER_NS = 3_000_000
 _NEXT_TO_NONE_BYTES = 3000
 _RECOVERY, _LOSS = 3, 4  # tcpi_ca_state: TCP_CA_Recovery, TCP_CA_Loss
+_WAITS = ("timeout_wait", "path_outage")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,17 +98,17 @@ class _Judge:
         self, before: Mapping[str, int], after: Mapping[str, int], start_ns: int, end_ns: int
     ) -> Iterator[Known]:
         """The interval, cut where a stall or a wait for a timer begins or ends."""
-        cuts = [(event.start_ns, event.end_ns, "host_stall") for event in self._witnesses.stalls]
-        cuts += [(wait[0], wait[1], "timeout_wait") for wait in self._waits]
+        cuts = [(event.start_ns, event.end_ns, ("host_stall",)) for event in self._witnesses.stalls]
+        cuts += [(wait[0], wait[1], _WAITS) for wait in self._waits]
         rest = [(start_ns, end_ns)]
-        for cut_start_ns, cut_end_ns, factor in cuts:
+        for cut_start_ns, cut_end_ns, factors in cuts:
             left = []
             for piece in rest:
                 overlap = max(piece[0], cut_start_ns), min(piece[1], cut_end_ns)
                 if overlap[0] >= overlap[1]:
                     left.append(piece)
                     continue
-                yield Known(*overlap, (factor,))
+                yield Known(*overlap, factors)
                 left += [part for part in ((piece[0], overlap[0]), (overlap[1], piece[1])) if part[0] < part[1]]
             rest = left
         for piece in rest:

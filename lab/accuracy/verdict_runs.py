@@ -255,7 +255,7 @@ def _blackouts(dice: random.Random, name: str) -> Labelled:
     holds = tuple(Hold(start_s, dice.uniform(0.5, 0.9), drop=True) for start_s in (1.2, 3.1))
     forward, back = _path(rtt_s, rate_bps, 200_000, holds=holds)
     transfer = Transfer(seconds=5.5, payload_bytes=_ENDLESS_BYTES)
-    return _labelled(name, ("timeout_wait",), (forward, back), transfer, dice)
+    return _labelled(name, ("path_outage", "timeout_wait"), (forward, back), transfer, dice)
 
 
 def _shaper(dice: random.Random, name: str) -> Labelled:

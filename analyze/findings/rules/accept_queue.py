@@ -31,7 +31,15 @@ _FEWEST_WAITING = 2
 _LEAST_WAIT_S, _ROUND_TRIPS = 0.2, 10
 """Not served for so long: a lost SYN beside a quick server is a loss."""
 _AT_SERVER, _ELSEWHERE = 0.9, 0.65
-_EXPLAINED = ("syn_unanswered", "handshake_incomplete", "setup", "server_wait", "timeout_wait", "peer_silent")
+_EXPLAINED = (
+    "syn_unanswered",
+    "handshake_incomplete",
+    "setup",
+    "server_wait",
+    "timeout_wait",
+    "path_outage",
+    "peer_silent",
+)
 
 
 def find(facts: Facts) -> Iterator[Finding]:

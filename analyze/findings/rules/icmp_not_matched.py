@@ -11,6 +11,8 @@ from vmtrace.analyze.findings.vocabulary import KINDS
 from vmtrace.analyze.words.units import plural
 
 KIND = "icmp_not_matched"
+_EXPLAINED = ("large_segments_lost", "timeout_wait", "path_outage", "path_mtu")
+"""What segments that are too large look like to their sender."""
 
 
 def find(facts: Facts) -> Iterator[Finding]:
@@ -36,5 +38,5 @@ def find(facts: Facts) -> Iterator[Finding]:
             waited_s=one["duration_s"] or 0.0,
             connections=[one["id"]],
             evidence=[evidence("ICMP errors that quote another tuple", [error["frame"] for error in related])],
-            explains=frozenset((kind, one["id"]) for kind in ("large_segments_lost", "timeout_wait", "path_mtu")),
+            explains=frozenset((kind, one["id"]) for kind in _EXPLAINED),
         )

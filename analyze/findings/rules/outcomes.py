@@ -29,6 +29,8 @@ _MOST_SERVERS = 5
 """That are reported one by one: a scan is one finding."""
 _WAITED = ("syn_unanswered", "handshake_incomplete", "peer_silent", "idle_then_silent", "large_segments_lost")
 """Kinds in which somebody waited for what did not come, to the end of the connection."""
+_EXPLAINED = ("setup", "timeout_wait", "path_outage")
+"""What such an outcome looks like in the account."""
 
 
 def find(facts: Facts) -> Iterator[Finding]:
@@ -65,5 +67,5 @@ def _finding(kind: str, server: str, connections: list[Record]) -> Finding:
         waited_s=waited_s(connections),
         connections=ids(connections),
         evidence=first["evidence"],
-        explains=frozenset((other, one["id"]) for one in connections for other in (kind, "setup", "timeout_wait")),
+        explains=frozenset((other, one["id"]) for one in connections for other in (kind, *_EXPLAINED)),
     )

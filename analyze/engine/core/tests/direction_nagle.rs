@@ -1,11 +1,12 @@
 //! Small writes that Nagle's algorithm keeps back until delayed acknowledgements come (docs/verdict.md).
 //!
-//! Subjects: `tcp/sender/nagle.rs`.
+//! Subjects: `tcp/sender/nagle.rs`, `tcp/verdict/factors/nagle_delayed_ack.rs`.
 #![allow(clippy::unwrap_used)]
 
 use crate::playbook;
 
 use playbook::*;
+use vmtrace_core::tcp::events::factor::Factor;
 
 const RTT: f64 = 20.0;
 const DELAY: f64 = 40.0;
@@ -93,6 +94,8 @@ fn two_prove_nothing_and_neither_does_a_few_among_many() {
 fn the_verdict_names_it_with_the_packets() {
     let summary = exchanges(DELAY, written(0.05)).summary();
     let verdict = summary.verdict().unwrap();
+    let kept_back = summary.limits(CLIENT).unwrap().shares[Factor::NagleDelayedAck as usize];
+    assert_eq!(kept_back.time_ns as i64, ms(10.0 * DELAY), "not the application's time");
     assert!(verdict.sentence.contains("Nagle's algorithm held back 10 small writes"), "{}", verdict.sentence);
     // Behind the opening and the first answer: the first write, its acknowledgement, the second write, and so on.
     let frames: Vec<u32> = verdict.evidence.last().unwrap().frames.iter().map(|place| place.frame).collect();

@@ -2,7 +2,7 @@
 //! has not been asked does not (docs/verdict.md, `idle`).
 //!
 //! Subjects: `tcp/sender/turns.rs`, `tcp/verdict/factors/idle.rs`, `tcp/verdict/factors/application_window.rs`,
-//! `tcp/verdict/factors/outage.rs`, `tcp/limits/after_data.rs`.
+//! `tcp/verdict/factors/path_outage.rs`, `tcp/limits/after_data.rs`.
 
 use crate::playbook;
 

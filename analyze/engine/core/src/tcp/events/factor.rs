@@ -20,6 +20,8 @@ macro_rules! with_factors {
             ServerWait => server_wait, false, Whose::ServerApplication, Some(Holder::ServerWait), "The server's application took its time from request to response.";
             ClientWait => client_wait, false, Whose::ClientApplication, Some(Holder::ClientWait), "The client's application took its time from response to request.";
             ExpectContinue => expect_continue, false, Whose::ServerApplication, Some(Holder::ClientWait), "The client waited for 100 Continue, which did not come.";
+            NagleDelayedAck => nagle_delayed_ack, false, Whose::SenderHost, Some(Holder::Application), "Small writes waited for delayed ACKs (Nagle's algorithm).";
+            PathOutage => path_outage, false, Whose::Path, Some(Holder::Timeout), "The path carried nothing for a while.";
             SackNotAgreed => sack_not_agreed, false, Whose::Path, Some(Holder::Repairs), "Repairing one loss in each round trip, since SACK was not agreed.";
             PathMtu => path_mtu, false, Whose::Path, Some(Holder::Repairs), "Segments larger than the path's MTU were retransmitted in smaller ones.";
             SlowStart => slow_start, true, Whose::Path, None, "The congestion window was still growing exponentially.";

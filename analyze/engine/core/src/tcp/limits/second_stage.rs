@@ -13,6 +13,7 @@ use crate::tcp::limits::inferred_window::InferredWindow;
 use crate::tcp::limits::setup::Opening;
 use crate::tcp::limits::summary::LimitsSummary;
 use crate::tcp::requests::summary::RequestSummary;
+use crate::tcp::sender::nagle::NagleWaits;
 
 /// What is known besides the rounds; what is not known yet, or not at all, is none.
 #[derive(Default)]
@@ -31,10 +32,14 @@ pub(crate) struct Facts<'a> {
     pub(crate) over_time: Option<OverTime<'a>>,
     /// A window of unknown scale: times that it was closed, and how long.
     pub(crate) closed: Option<(u32, u64)>,
+    /// A round trip that 95 of 100 are not longer than, nanoseconds.
+    pub(crate) long_trip_ns: Option<u64>,
     /// What both sides offered, and segments retransmitted.
     pub(crate) offers: Option<([Offer; 2], u64)>,
     /// Requests of the connection, and the side that sends this data.
     pub(crate) requests: Option<(&'a RequestSummary, usize)>,
+    /// Small writes that waited for delayed ACKs, and the side that sends this data.
+    pub(crate) kept_back: Option<(&'a NagleWaits, usize)>,
     /// Windows of HTTP/2.
     pub(crate) http2: Option<&'a WindowUse>,
     /// The connection is HTTP/2.

@@ -112,7 +112,7 @@ pub fn summary_of(connection: &mut Connection, environment: &Environment) -> Box
 
 /// What messages say of the limits: whose pauses they were, and whose window. `is_http2` is known by its preface.
 fn take_messages(summary: &mut ConnectionSummary, is_http2: bool, rules: &[Reassignment]) {
-    let ConnectionSummary { details, judgement, tls, .. } = summary;
+    let ConnectionSummary { details, judgement, tls, directions, .. } = summary;
     let Some(judgement) = judgement.as_deref_mut() else { return };
     if let Some(requests) = details.as_deref_mut().and_then(|all| all.requests.as_mut()) {
         let of_client = judgement.limits[0].as_deref();
@@ -125,6 +125,7 @@ fn take_messages(summary: &mut ConnectionSummary, is_http2: bool, rules: &[Reass
             requests: details.and_then(|all| all.requests.as_ref()).map(|requests| (requests, side)),
             http2: details.and_then(|all| all.http2.as_deref()).and_then(|http2| http2.windows.get(side)),
             is_http2,
+            kept_back: directions[side].nagle_waits().map(|waits| (waits, side)),
             ..Facts::default()
         };
         limits.iter_mut().for_each(|limits| reassign(rules, limits, &facts));

@@ -169,6 +169,7 @@ pub(super) fn summarise(
     };
     let mut facts = Facts {
         closed: context.shift.is_none().then_some((summary.window.zero_windows, summary.window.zero_time_ns)),
+        long_trip_ns: summary.round_trips.as_ref().map(|trips| trips.quantiles_ns[1] as u64),
         offers: Some((offers, u64::from(direction.loss.retransmitted))),
         ..Facts::default()
     };

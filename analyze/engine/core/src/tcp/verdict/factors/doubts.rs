@@ -3,7 +3,7 @@
 use crate::tcp::connection::vantage::Side;
 use crate::tcp::events::factor::Factor;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::outage::outage_ns;
+use crate::tcp::verdict::factors::path_outage::has_stopped;
 use crate::tcp::verdict::factors::rule::{Bound, Instead};
 use crate::tcp::verdict::factors::token_bucket::may_have_dropped;
 
@@ -64,7 +64,7 @@ pub(crate) fn is_unseen_nearby(case: &Case) -> bool {
 /// A policer may have dropped what was lost, and the path did not just stop.
 pub(crate) fn a_policer(case: &Case) -> Option<Instead> {
     let needed = "the same transfer after an idle time, which fills a bucket again";
-    let may_be = may_have_dropped(case) && outage_ns(case).is_none();
+    let may_be = may_have_dropped(case) && !has_stopped(case);
     may_be.then_some(Instead { factor: Factor::TokenBucket, needed })
 }
 

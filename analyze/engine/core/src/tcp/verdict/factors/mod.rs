@@ -1,7 +1,7 @@
 //! The limiting factors: a file each, which declares when it limits a round, words, remedy and bounds of confidence.
 //!
 //! ```text
-//! rule         what each declares, and what several share (doubts: of what else it may be; outage; waits: between messages)
+//! rule         what each declares, and what several share (doubts: of what else it may be; waits: between messages)
 //! setup, slow_start, idle                      how far the transfer was
 //! host_stall, application, send_buffer         the hosts
 //! receiver_window, congestion_window           the windows
@@ -13,7 +13,6 @@
 //! for rounds are found by the causes of pauses ([`crate::tcp::gaps::cause`]) or by [`crate::tcp::limits`] itself.
 
 pub(crate) mod doubts;
-mod outage;
 pub mod rule;
 mod waits;
 

@@ -6,9 +6,7 @@ use crate::tcp::events::factor::Factor;
 use crate::tcp::events::retransmission::Trigger;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::doubts;
-use crate::tcp::verdict::factors::outage::outage_ns;
 use crate::tcp::verdict::factors::rule::{FactorRule, Labels, NO_LOSS, Next, Tally};
-use crate::tcp::verdict::words::fine_seconds;
 
 /// See the module.
 pub const RULE: FactorRule = FactorRule {
@@ -38,9 +36,5 @@ fn because(case: &Case, tally: &Tally) -> String {
         1 => " (1 segment retransmitted by a timer)".to_owned(),
         segments => format!(" ({segments} segments retransmitted by timers)"),
     };
-    let outage = outage_ns(case).map_or_else(String::new, |between_ns| {
-        let [from, to] = between_ns.map(|ns| fine_seconds(u64::try_from(ns - case.connection.start_ns).unwrap_or(0)));
-        format!("; the path carried nothing from {from} to {to} after its start")
-    });
-    format!("The sender waited {} for timeouts after losses{by_timers}{outage}", tally.time())
+    format!("The sender waited {} for timeouts after losses{by_timers}", tally.time())
 }

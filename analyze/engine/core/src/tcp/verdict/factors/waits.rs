@@ -10,7 +10,7 @@ use crate::tcp::requests::longest::Exchange;
 use crate::tcp::requests::summary::RequestSummary;
 
 /// Where waits are such a part of the pauses, all pauses are taken for them: only the longest exchanges are known one by one.
-const NEARLY_ALL: f64 = 0.8;
+pub(super) const NEARLY_ALL: f64 = 0.8;
 
 /// The sender of the data is the client (0) or the server (1).
 pub(crate) fn take_waits(summary: &mut LimitsSummary, requests: &RequestSummary, side: usize) {
@@ -54,7 +54,7 @@ fn take(summary: &mut LimitsSummary, requests: &RequestSummary, (from, to): (Fac
 }
 
 /// All pauses but the one behind the last data.
-fn pauses(summary: &LimitsSummary, from: Factor) -> Vec<[i64; 2]> {
+pub(super) fn pauses(summary: &LimitsSummary, from: Factor) -> Vec<[i64; 2]> {
     let last = summary.runs.len().saturating_sub(usize::from(summary.after_data_ns > 0));
     let runs = summary.runs.iter().take(last).filter(|run| run.factor == from);
     runs.map(|run| [run.start_ns, run.end_ns]).collect()

@@ -24,6 +24,7 @@ fn is_shadow(factor: Factor) -> bool {
         factor,
         Factor::LossRecovery
             | Factor::TimeoutWait
+            | Factor::PathOutage
             | Factor::CongestionWindow
             | Factor::Application
             | Factor::SendBuffer
