@@ -73,8 +73,8 @@ fn the_verdict_on_timeouts_says_how_often_timers_sent_again() {
         talk.server(repeats[repeats.len() - 1] + 40.0, ack(lost + 1000)).summary().verdict().expect("a verdict")
     };
     for (repeats, said) in [
-        (&[2_260.0][..], "(1 segment retransmitted by a timer)"),
-        (&[700.0, 2_260.0], "(2 segments retransmitted by timers)"),
+        (&[500.0][..], "(1 segment retransmitted by a timer)"),
+        (&[480.0, 700.0], "(2 segments retransmitted by timers)"),
     ] {
         let verdict = waited(repeats);
         assert_eq!(verdict.factor, Factor::TimeoutWait);

@@ -36,6 +36,7 @@ pub(crate) mod late_losses;
 pub(crate) mod losses_at_once;
 pub mod marks;
 pub(crate) mod moves;
+pub(crate) mod outage;
 pub(crate) mod plateau;
 pub(crate) mod rates;
 pub(crate) mod retransmitting;

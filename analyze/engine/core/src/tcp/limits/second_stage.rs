@@ -32,8 +32,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) over_time: Option<OverTime<'a>>,
     /// A window of unknown scale: times that it was closed, and how long.
     pub(crate) closed: Option<(u32, u64)>,
-    /// A round trip that 95 of 100 are not longer than, nanoseconds.
-    pub(crate) long_trip_ns: Option<u64>,
+    /// When the path carried nothing.
+    pub(crate) outages_ns: &'a [[i64; 2]],
     /// What both sides offered, and segments retransmitted.
     pub(crate) offers: Option<([Offer; 2], u64)>,
     /// Requests of the connection, and the side that sends this data.

@@ -22,8 +22,11 @@ pub(super) enum HeldRate {
 }
 
 impl HeldRate {
-    pub(super) fn is_policer(&self) -> bool {
-        matches!(self, Self::ByBucket(bucket, _) if bucket.kind == Kind::Policer)
+    pub(super) fn policer(&self) -> Option<&TokenBucket> {
+        match self {
+            Self::ByBucket(bucket, _) => Some(bucket).filter(|bucket| bucket.kind == Kind::Policer),
+            Self::ByLink(_) => None,
+        }
     }
 }
 

@@ -13,6 +13,7 @@ use crate::tcp::events::ecn::{Echoes, Feedback};
 use crate::tcp::events::offer::Offer;
 use crate::tcp::gaps::pauses::Pauses;
 use crate::tcp::gaps::totals::Gaps;
+use crate::tcp::limits::outage::{are_most_since, outages_ns};
 use crate::tcp::limits::second_stage::{self, Facts, Reassignment, reassign};
 use crate::tcp::limits::summary::LimitsSummary;
 use crate::tcp::loss::ip_id::numbers_connections_apart;
@@ -169,7 +170,6 @@ pub(super) fn summarise(
     };
     let mut facts = Facts {
         closed: context.shift.is_none().then_some((summary.window.zero_windows, summary.window.zero_time_ns)),
-        long_trip_ns: summary.round_trips.as_ref().map(|trips| trips.quantiles_ns[1] as u64),
         offers: Some((offers, u64::from(direction.loss.retransmitted))),
         ..Facts::default()
     };
@@ -179,8 +179,13 @@ pub(super) fn summarise(
         direction.loss.retransmitted > 0 && (over_time.losses_came_late() || over_time.losses_came_at_once());
     over_time.keep(limits);
     let after_few = over_time.losses_come_after_few(&limits.reductions);
-    let is_its_rate = |held: &HeldRate| !(after_few && held.is_policer());
-    let held = over_time.held_rate(direction, &limits.runs).filter(is_its_rate);
+    let is_its_rate = |held: &HeldRate| !(after_few && held.policer().is_some());
+    let long_trip_ns = summary.round_trips.as_ref().map(|trips| trips.quantiles_ns[1] as u64);
+    let outages_ns = outages_ns(limits, long_trip_ns);
+    let is_no_outage =
+        |held: &HeldRate| !held.policer().is_some_and(|bucket| are_most_since(&outages_ns, bucket.switch_ns, limits));
+    let held = over_time.held_rate(direction, &limits.runs).filter(is_its_rate).filter(is_no_outage);
+    facts.outages_ns = &outages_ns;
     // Only where a host stalled in a rhythm is it asked for.
     let delivered_bytes = if limits.stall_period_ns.is_some() { over_time.delivered_bytes() } else { Vec::new() };
     facts.over_time = Some(second_stage::OverTime {

@@ -2,9 +2,8 @@
 //!
 //! Rule: docs/verdict.md, "Path outage".
 
-mod stopped;
-
 use crate::tcp::events::factor::Factor;
+use crate::tcp::limits::moves::take_time;
 use crate::tcp::limits::runs::Run;
 use crate::tcp::limits::second_stage::Reassignment;
 use crate::tcp::replay::change::Change;
@@ -37,7 +36,7 @@ pub const RULE: FactorRule = FactorRule {
         heading: "An outage",
         apply: |limits, facts| {
             if facts.over_time.as_ref().is_some_and(|over_time| over_time.empty_ns.is_none()) {
-                stopped::take_outages(limits, facts.long_trip_ns);
+                take_time(limits, Factor::PathOutage, |factor| factor == Factor::TimeoutWait, facts.outages_ns);
             }
         },
     }],
