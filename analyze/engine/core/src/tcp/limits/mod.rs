@@ -15,6 +15,7 @@
 //! moves    what a time was counted for is known better later
 //! second_stage  what is known better at the end: one list of rules, which the factors declare (`verdict::factors`)
 //! after_data, setup, inferred_window, bucket, sharing, retransmitting  what some of them ask
+//! outage   a path that carried nothing for a while
 //! late_losses, losses_at_once, even_losses  losses that neither chance nor a queue explains
 //! summary  what stays of all this
 //! ```

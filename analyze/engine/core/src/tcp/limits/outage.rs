@@ -2,7 +2,7 @@
 //!
 //! Rule: docs/verdict.md, "An outage".
 
-use crate::tcp::events::factor::Factor;
+use crate::tcp::events::holder::Holder;
 use crate::tcp::limits::runs::Run;
 use crate::tcp::limits::summary::LimitsSummary;
 
@@ -20,7 +20,7 @@ const TIMEOUTS: f64 = 2.5;
 
 /// When it carried nothing; empty if it always did. `long_trip_ns`: what round trips took at most, but for a few.
 pub(crate) fn outages_ns(summary: &LimitsSummary, long_trip_ns: Option<u64>) -> Vec<[i64; 2]> {
-    let waits = || summary.runs.iter().filter(|run| run.factor == Factor::TimeoutWait);
+    let waits = || summary.runs.iter().filter(|run| run.factor.holder() == Some(Holder::Timeout));
     if waits().count() > MOST_OUTAGES || summary.reductions.count() > 2 * MOST_OUTAGES as u64 {
         return Vec::new();
     }
@@ -45,6 +45,7 @@ pub(crate) fn are_most_since(outages_ns: &[[i64; 2]], since_ns: i64, summary: &L
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tcp::events::factor::Factor;
 
     const MS: i64 = 1_000_000;
 

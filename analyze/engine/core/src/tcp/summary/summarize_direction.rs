@@ -178,13 +178,8 @@ pub(super) fn summarise(
     limits.policed_losses =
         direction.loss.retransmitted > 0 && (over_time.losses_came_late() || over_time.losses_came_at_once());
     over_time.keep(limits);
-    let after_few = over_time.losses_come_after_few(&limits.reductions);
-    let is_its_rate = |held: &HeldRate| !(after_few && held.policer().is_some());
-    let long_trip_ns = summary.round_trips.as_ref().map(|trips| trips.quantiles_ns[1] as u64);
-    let outages_ns = outages_ns(limits, long_trip_ns);
-    let is_no_outage =
-        |held: &HeldRate| !held.policer().is_some_and(|bucket| are_most_since(&outages_ns, bucket.switch_ns, limits));
-    let held = over_time.held_rate(direction, &limits.runs).filter(is_its_rate).filter(is_no_outage);
+    let outages_ns = outages_ns(limits, summary.round_trips.as_ref().map(|trips| trips.quantiles_ns[1] as u64));
+    let held = held_rate(&over_time, direction, limits, &outages_ns);
     facts.outages_ns = &outages_ns;
     // Only where a host stalled in a rhythm is it asked for.
     let delivered_bytes = if limits.stall_period_ns.is_some() { over_time.delivered_bytes() } else { Vec::new() };
@@ -204,6 +199,19 @@ pub(super) fn summarise(
     limits.leaves_in_pairs = leaves_in_pairs(direction);
     reassign(context.reassignments, limits, &facts);
     summary.token_bucket = bucket_of(held);
+}
+
+/// What held the rate of the data; no policer where losses came after few segments each, or where the path carried nothing.
+fn held_rate(
+    over_time: &OverTime,
+    direction: &Direction,
+    limits: &LimitsSummary,
+    outages_ns: &[[i64; 2]],
+) -> Option<HeldRate> {
+    let is_another = |bucket: &TokenBucket| {
+        over_time.losses_come_after_few(&limits.reductions) || are_most_since(outages_ns, bucket.switch_ns, limits)
+    };
+    over_time.held_rate(direction, &limits.runs).filter(|held| !held.policer().is_some_and(is_another))
 }
 
 /// Where two packets leave at once, at a fixed clock, a quarter comes as late as the first of these, in times of the mean, and one of a
