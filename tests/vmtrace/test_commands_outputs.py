@@ -149,7 +149,7 @@ def test_a_file_in_the_place_of_a_folder_is_named(vmtrace: Any, capture: Path, o
     done = vmtrace("analyze", capture.name, "-q", option, place)
     assert done.returncode == 1
     assert done.stderr.startswith(f"vmtrace: cannot write {place}: ")
-    assert "no folder" in done.stderr or "Not a directory" in done.stderr
+    assert "not a folder" in done.stderr or "Not a directory" in done.stderr
 
 
 @pytest.mark.parametrize("option", ["--json", "--csv", "--parquet", "--figures", "--report"])
