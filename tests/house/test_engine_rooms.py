@@ -34,7 +34,7 @@ TOP = (
 TCP = (
     ("stats", "kernel"),
     ("events",),
-    ("capture", "loss", "sender"),
+    ("capture", "congestion", "loss", "sender"),
     ("rates", "requests", "rtt"),
     ("direction", "token_bucket", "rows"),
     ("gaps",),

@@ -8,6 +8,7 @@
 //!     kernel        facts of TCP and of Linux, and tolerances, that rules share
 //!  2  events        plain values that pass between rooms: a packet sent, an acknowledgement, a retransmission, a row
 //!  3  capture       what the capture itself did: frames twice, frame sizes, clocks, two taps, hosts recorded late
+//!     congestion    which congestion control a sender uses, by its rounds
 //!     loss          retransmissions, recovery, bursts, missing IP identifications
 //!     sender        what a sender knew and did: flight, window, pauses
 //!  4  rates         series, packet trains, peaks, time between packets
@@ -34,6 +35,7 @@
 
 pub mod account;
 pub mod capture;
+pub mod congestion;
 pub mod connection;
 pub mod direction;
 pub mod events;

@@ -6,6 +6,7 @@ use crate::output::describe::spacing::spacing;
 use crate::output::describe::visitor::{Common, Visitor};
 use crate::output::fixed::thousandths;
 use crate::output::key::key;
+use crate::tcp::congestion::evidence::{Control, Named, UNKNOWN};
 use crate::tcp::events::ecn::{Echoes, Feedback};
 use crate::tcp::limits::summary::LimitsSummary;
 use crate::tcp::limits::watch::FEWEST_DATA_PACKETS;
@@ -41,7 +42,10 @@ pub fn direction(summary: &DirectionSummary, limits: Option<&LimitsSummary>, vis
     congestion_marks(summary, visitor);
     peak_rates(summary, visitor);
     token_bucket(summary, visitor);
-    visitor.in_document_only(|visitor| limiting_factors(limits, visitor));
+    visitor.in_document_only(|visitor| {
+        congestion_control(limits, visitor);
+        limiting_factors(limits, visitor);
+    });
     visitor.number(
         key!("reference_bps", IfKnown),
         limits.and_then(|limits| limits.reference_bytes_s).map(|bytes_s| bytes_s * 8.0),
@@ -129,6 +133,20 @@ fn token_bucket(summary: &DirectionSummary, visitor: &mut impl Visitor) {
         visitor.number(key!("confidence"), bucket.map(|bucket| thousandths(bucket.confidence)));
         visitor.end();
     }
+}
+
+fn congestion_control(limits: Option<&LimitsSummary>, visitor: &mut impl Visitor) {
+    let named = limits.and_then(|limits| limits.control);
+    if !visitor.object(key!("congestion_control"), named.is_some()) {
+        return;
+    }
+    let name = |named: Named| named.control.map_or(UNKNOWN, |(control, _)| control.name());
+    let confidence = named.and_then(|named| named.control).map(|(_, confidence)| thousandths(confidence));
+    visitor.word(key!("name"), named.map(name));
+    visitor.number(key!("confidence"), confidence);
+    let candidates = named.into_iter().flat_map(|named| named.candidates).flatten();
+    visitor.words(key!("candidates"), candidates.map(Control::name));
+    visitor.end();
 }
 
 fn window(direction: &DirectionSummary, visitor: &mut impl Visitor) {

@@ -1,6 +1,7 @@
 //! A direction of a connection: its bytes, losses, round trips, pauses, window and rates.
 
 use crate::output::fields::field::{Section, field};
+use crate::tcp::congestion::evidence::{Control, UNKNOWN};
 use crate::tcp::events::factor::Factor;
 use crate::tcp::gaps::cause::Cause;
 
@@ -14,6 +15,14 @@ fn windows() -> Vec<&'static str> {
 
 pub(super) fn factors() -> Vec<&'static str> {
     Factor::ALL.map(Factor::name).to_vec()
+}
+
+fn controls_seen() -> Vec<&'static str> {
+    Control::ALL.map(Control::name).to_vec()
+}
+
+fn controls() -> Vec<&'static str> {
+    controls_seen().into_iter().chain([UNKNOWN]).collect()
 }
 
 /// Why a counter is null that is else always known.
@@ -54,6 +63,14 @@ pub(super) const DIRECTION: Section = Section {
         field("window", "the window that limits this direction"),
         field("flight", "bytes out, and not known to have arrived or to be lost:"),
         field("flight.mean_bytes, flight.max_bytes", "their mean and their most").null(REASON),
+        field(
+            "congestion_control",
+            "by what it does after losses, between them and to probe ([methods.md](methods.md), Congestion control by its name):",
+        )
+        .null("where nothing showed one, and away from the sender"),
+        field("congestion_control.name", "which, or `unknown`").values(controls),
+        field("congestion_control.confidence", "how sure that is").share().null("of `unknown`"),
+        field("congestion_control.candidates", "those for which something was seen, the most likely first").values(controls_seen),
         field(
             "limits",
             "what held the transfer back, and for how long; empty below ten data packets, and where no acknowledgement of the data passed (`not_measured`)",

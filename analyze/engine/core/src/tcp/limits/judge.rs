@@ -1,5 +1,6 @@
 //! Judges rounds as they end: the state of one direction, from its first round to the summary.
 
+use crate::tcp::congestion::observed::Observed;
 use crate::tcp::events::factor::Factor;
 use crate::tcp::events::holder::Holder;
 use crate::tcp::limits::background::{Background, REACH};
@@ -53,6 +54,7 @@ pub struct Limits {
     turn_ways_ns: u64,
     marks: Marks,
     rates: Rates,
+    control: Observed,
 }
 
 impl Limits {
@@ -88,6 +90,7 @@ impl Limits {
             self.min_rtt_ns = Some(self.min_rtt_ns.map_or(rtt_ns, |least| least.min(rtt_ns)));
             self.route.seen(rtt_ns);
         }
+        self.control.take(&round.round_trip());
         self.rounds.push(round.into());
         self.slow_start.take(&mut self.rounds);
         let due_ns = meter.time_ns.saturating_sub(PATIENCE_NS);
@@ -306,6 +309,7 @@ impl Limits {
             turn_ways_ns: self.turn_ways_ns,
             marks: self.marks.into_list(),
             shortest_ns,
+            control: self.control.finish(),
             ..LimitsSummary::default()
         }
     }

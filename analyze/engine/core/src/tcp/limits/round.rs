@@ -3,6 +3,7 @@
 //!
 //! Rule: docs/verdict.md, "A round".
 
+use crate::tcp::congestion::round_trip::RoundTrip;
 use crate::tcp::limits::share::CutGap;
 use crate::tcp::sender::pauses::Pauses;
 
@@ -41,6 +42,8 @@ pub struct Meter {
     pub retransmitted: u32,
     /// Those for a timeout.
     pub timeouts: u32,
+    /// Recoveries that began.
+    pub reductions: u64,
     /// Payload of a full segment, bytes.
     pub segment_size: u16,
     /// Payload of the largest frame, bytes: with segmentation offload one holds many segments.
@@ -107,6 +110,8 @@ pub struct Round {
     pub retransmitted: u32,
     /// Those for a timeout.
     pub timeouts: u32,
+    /// Recoveries that began.
+    pub reductions: u32,
     /// Payload of a full segment, bytes.
     pub segment_size: u16,
     /// Payload of the largest frame so far, bytes.
@@ -157,6 +162,7 @@ impl Round {
             short_packets: to.short_packets.saturating_sub(from.short_packets),
             retransmitted: to.retransmitted.saturating_sub(from.retransmitted),
             timeouts: to.timeouts.saturating_sub(from.timeouts),
+            reductions: u32::try_from(to.reductions.saturating_sub(from.reductions)).unwrap_or(u32::MAX),
             segment_size: to.segment_size,
             largest_frame: to.largest_frame,
             peer_spoke: to.peer_bytes > from.peer_bytes,
@@ -191,6 +197,23 @@ impl Round {
     /// Its sender had reason to reduce its window: something was lost, or marked on the way (RFC 3168 section 6.1.2).
     pub fn tells_of_congestion(&self) -> bool {
         self.retransmitted > 0 || self.marked
+    }
+
+    /// As congestion control counts, in segments.
+    pub fn round_trip(&self) -> RoundTrip {
+        let segment_bytes = f64::from(self.segment_size.max(1));
+        RoundTrip {
+            start_ns: self.start_ns,
+            end_ns: self.end_ns,
+            largest: self.max_flight as f64 / segment_bytes,
+            mean: self.mean_flight / segment_bytes,
+            rtt_ns: self.rtt_ns,
+            repairs: self.retransmitted > 0,
+            reductions: self.reductions,
+            is_bound: self.limited_ns > 0 || self.timeouts > 0 || self.marked,
+            timed_out: self.timeouts > 0,
+            is_idle: self.idle_ns > 0,
+        }
     }
 
     /// Data segments of it: packets, or with offload what the bytes delivered come to.

@@ -1,5 +1,6 @@
 //! What limited a direction, as its summary keeps it.
 
+use crate::tcp::congestion::evidence::Named;
 use crate::tcp::events::factor::Factor;
 use crate::tcp::events::sharing::Sharing;
 use crate::tcp::limits::inferred_window::InferredWindow;
@@ -66,6 +67,8 @@ pub struct LimitsSummary {
     pub policed_losses: bool,
     /// Time after which a host ran again, each time, nanoseconds; none without a rhythm.
     pub stall_period_ns: Option<u64>,
+    /// The sender's congestion control; none away from the sender, and where nothing showed one.
+    pub control: Option<Named>,
     /// The limit that the connection shares with others.
     pub sharing: Option<Sharing>,
 }

@@ -135,6 +135,7 @@ pub(crate) fn close_round(
         short_packets: live.size.short_packets,
         retransmitted: loss.retransmitted,
         timeouts: loss.by_trigger[Trigger::Rto as usize],
+        reductions: live.loss.reductions.count(),
         segment_size: live.size.segment_size,
         largest_frame: live.view.largest_send(),
         peer_bytes: around.peer_bytes,
