@@ -1,6 +1,6 @@
 """`make accuracy`: lab transfers, their truth, and what vmtrace, tshark and tcptrace read from their captures.
 
-Eight parts, each with tables of its own in docs/accuracy.md:
+Nine parts, each with tables of its own in docs/accuracy.md:
 * `numbers`: every ready scenario, judged by `vmtrace.lab.accuracy.demands`;
 * `causes`: pauses whose causes are known (`vmtrace.lab.accuracy.gap_causes`);
 * `stalls`: stalls longer than the probe, and transfers of many kinds without any (`vmtrace.lab.accuracy.gap_stalls`);
@@ -8,6 +8,7 @@ Eight parts, each with tables of its own in docs/accuracy.md:
 * `field`: verdicts on kinds that people report from networks of their own (`vmtrace.lab.accuracy.field`);
 * `programs`: transfers of real programs (`vmtrace.lab.accuracy.programs`);
 * `confidence`: how often the verdicts of those three are right at each confidence (`vmtrace.lab.accuracy.confidence`);
+* `controls`: names of congestion controls, beside those that the lab has set (`vmtrace.lab.accuracy.controls`);
 * `what-if`: predictions, beside transfers with exactly that change (`vmtrace.lab.accuracy.what_ifs`).
 The parameters of all but `numbers` are drawn by a seed, which is the day unless it is given: no rule was made for it.
 """
@@ -31,6 +32,8 @@ from vmtrace.lab import namespaces
 from vmtrace.lab.accuracy import (
     confidence,
     confusion,
+    control_runs,
+    controls,
     demands,
     field,
     field_runs,
@@ -144,6 +147,14 @@ def _what_if(arguments: argparse.Namespace) -> int:
     return 1 if any(one.is_far for one in measured.judged["sender"] if one.middle_bps is not None) else 0
 
 
+def _controls(arguments: argparse.Namespace) -> int:
+    drawn, out = control_runs.draw(arguments.seed, arguments.each), _folder(arguments, "controls")
+    measured = controls.measure(drawn, out, arguments.seed, no_runs=arguments.no_runs)
+    count = f"{len(measured.told)} transfers, seed {arguments.seed}"
+    _write_document("controls", "\n".join([_where(count, arguments, "controls"), *controls.sections(measured)]))
+    return 1 if measured.wrong_and_sure else 0
+
+
 def _folder(arguments: argparse.Namespace, part: str) -> Path:
     """Where the transfers of a part are; emptied of this seed's unless they are to be kept."""
     folder: Path = arguments.out / part
@@ -163,6 +174,7 @@ PARTS: dict[str, Callable[[argparse.Namespace], int]] = {
     "programs": _programs,
     "confidence": _confidence,
     "what-if": _what_if,
+    "controls": _controls,
 }
 
 
