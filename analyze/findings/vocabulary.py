@@ -8,9 +8,7 @@ from typing import NamedTuple
 
 from vmtrace.analyze.words.factors import COLUMN_LABELS, LABELS
 from vmtrace.analyze.words.outcomes import CLAUSES, SHORT_NAMES
-from vmtrace.analyze.words.palette import FACTORS, FactorLook
-
-_PLAIN = FactorLook("#777777", "plain")
+from vmtrace.analyze.words.palette import FACTORS, PLAIN, FactorLook
 
 
 class Kind(NamedTuple):
@@ -26,12 +24,12 @@ class Kind(NamedTuple):
     """What it did, in a sentence about several connections; `{time}` is what it cost."""
     remedy: str
     """What to do, and what would confirm it."""
-    look: FactorLook = _PLAIN
+    look: FactorLook = PLAIN
 
 
 def _factor(name: str, owner: str, clause: str, remedy: str) -> Kind:
     label = LABELS.get(name, name.replace("_", " "))
-    return Kind(label, COLUMN_LABELS.get(name) or label, owner, clause, remedy, FACTORS.get(name, _PLAIN))
+    return Kind(label, COLUMN_LABELS.get(name) or label, owner, clause, remedy, FACTORS.get(name, PLAIN))
 
 
 _FACTORS = {

@@ -128,3 +128,6 @@ FACTORS = {
     "unknown": FactorLook("#777777", "dashes"),
 }
 """What limits a transfer at a moment (docs/verdict.md), in the order of the contract."""
+
+PLAIN = FactorLook("#777777", "plain")
+"""Of a factor that has no look of its own yet."""

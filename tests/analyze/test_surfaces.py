@@ -7,17 +7,21 @@ import json
 import re
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
 from vmtrace.analyze.findings.lines import MOST_LINES, finding_line
 from vmtrace.analyze.findings.vocabulary import KINDS
+from vmtrace.analyze.reports.capture.judgement import looks
 from vmtrace.analyze.reports.capture.write import write_report
 from vmtrace.analyze.tables import provenance
 from vmtrace.analyze.tables import write as tables
 from vmtrace.analyze.tables.detail_view import show
 from vmtrace.analyze.trace import Trace, read
+from vmtrace.analyze.words.factors import COLUMN_LABELS, LABELS, label_by_sentence
 from vmtrace.analyze.words.human_causes import why
+from vmtrace.analyze.words.palette import FACTORS
 from vmtrace.analyze.words.units import si
 
 SAMPLES = sorted(path for path in (Path(__file__).parents[2] / "samples").glob("*.pcap*"))
@@ -44,6 +48,25 @@ def test_the_same_findings_stand_in_terminal_page_and_json(trace: Trace, tmp_pat
     if not written:
         assert "Nothing held" in text
         assert "Nothing held" in page
+
+
+def test_a_factor_that_the_engine_alone_declares_is_in_terminal_page_and_json(trace: Trace, tmp_path: Path) -> None:
+    """As a new one is: no table here knows it."""
+    verdicts = [one["verdict"] for one in trace.json()["connections"] if one["verdict"] and not one["outcome"]]
+    # What it puts back has the order that it had.
+    with patch.dict(FACTORS), patch.dict(KINDS):
+        for factor in {one["factor"] for one in verdicts}:
+            del FACTORS[factor], KINDS[factor]
+        again = read(trace.paths[0])
+        write_report(again, [], provenance.of(again, anonymous=False), tmp_path / "page.html")
+        page, text = html.unescape((tmp_path / "page.html").read_text()), text_of(again)
+        written, drawn = [one["kind"] for one in again.json()["findings"]], looks()
+    assert {one["factor"] for one in verdicts} <= drawn.keys()
+    assert written == [one.kind for one in trace.findings]
+    for one in verdicts:
+        label = label_by_sentence(one["factor"], one["sentence"])
+        assert (label or COLUMN_LABELS[one["factor"]]) in text
+        assert (label or LABELS[one["factor"]]) in page
 
 
 def test_csv_has_the_numbers_of_the_json(trace: Trace, tmp_path: Path) -> None:

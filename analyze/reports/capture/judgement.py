@@ -9,8 +9,9 @@ from typing import Any
 from vmtrace.analyze.charts.packet_series import ConnectionSeries
 from vmtrace.analyze.reports.capture.events import Rows
 from vmtrace.analyze.words.document import Record
+from vmtrace.analyze.words.factors import LABELS
 from vmtrace.analyze.words.human_causes import factor_name
-from vmtrace.analyze.words.palette import FACTORS
+from vmtrace.analyze.words.palette import FACTORS, PLAIN
 from vmtrace.analyze.words.units import printable, seconds, share
 from vmtrace.analyze.words.verdict import is_open, remedies
 
@@ -132,8 +133,9 @@ def _cost(limit: Record, lost: int) -> str:
 
 
 def looks() -> Plain:
-    """Name, colour and hatch of each factor."""
+    """Name, colour and hatch of each factor that the engine declares."""
+    known = {factor: FACTORS.get(factor, PLAIN) for factor in LABELS}
     return {
         factor: {"name": factor_name(factor), "colour": look.colour, "hatch": look.hatch}
-        for factor, look in FACTORS.items()
+        for factor, look in known.items()
     }
