@@ -43,7 +43,7 @@ pub fn direction(summary: &DirectionSummary, limits: Option<&LimitsSummary>, vis
     peak_rates(summary, visitor);
     token_bucket(summary, visitor);
     visitor.in_document_only(|visitor| {
-        congestion_control(limits, visitor);
+        congestion_control(limits.filter(|_| summary.beside_sender), visitor);
         limiting_factors(limits, visitor);
     });
     visitor.number(

@@ -67,7 +67,7 @@ pub struct LimitsSummary {
     pub policed_losses: bool,
     /// Time after which a host ran again, each time, nanoseconds; none without a rhythm.
     pub stall_period_ns: Option<u64>,
-    /// The sender's congestion control; none away from the sender, and where nothing showed one.
+    /// The sender's congestion control, as it is known at the sender; none where nothing showed one.
     pub control: Option<Named>,
     /// The limit that the connection shares with others.
     pub sharing: Option<Sharing>,

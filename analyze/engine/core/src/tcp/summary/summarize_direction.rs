@@ -168,7 +168,6 @@ pub(super) fn summarise(
         summary.token_bucket = bucket_of(held);
         return;
     };
-    limits.control = limits.control.take().filter(|_| context.beside_sender);
     let mut facts = Facts {
         closed: context.shift.is_none().then_some((summary.window.zero_windows, summary.window.zero_time_ns)),
         offers: Some((offers, u64::from(direction.loss.retransmitted))),
