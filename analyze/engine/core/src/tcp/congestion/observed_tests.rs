@@ -1,4 +1,6 @@
 //! Flights of senders that are made up here, round trip by round trip.
+//!
+//! Subjects: `tcp/congestion/observed.rs`, `tcp/congestion/after_losses.rs`, `tcp/congestion/probes.rs`, `tcp/congestion/round_trip.rs`.
 
 use super::*;
 use crate::tcp::congestion::evidence::Control;
