@@ -5,10 +5,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from vmtrace.capture.quantities import shown_decimal_bytes
 from vmtrace.providers.kinds.kind import BENCHMARK
 
 UPLOAD, DOWNLOAD = "upload", "download"
 QUICK_LARGEST_BYTES = 10 * 10**6
+_SCALED = " (scaled: "
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +62,8 @@ class Plan:
         return pairs * self.wait_s + (pairs - 1) * self.idle_s
 
     def scaled(self, factor: float) -> "Plan":
-        """Sizes and times multiplied; a file has at least one byte."""
-        workloads = tuple(
-            replace(one, size_bytes=max(1, math.floor(one.size_bytes * factor + 0.5))) for one in self.workloads
-        )
+        """Sizes and times multiplied; a file has at least one byte. Names say the size that is moved then."""
+        workloads = tuple(_scaled(one, max(1, math.floor(one.size_bytes * factor + 0.5))) for one in self.workloads)
         return replace(
             self,
             workloads=workloads,
@@ -99,3 +99,12 @@ class Plan:
                 {"name": one.name, "files": one.files, "size_bytes": one.size_bytes} for one in self.workloads
             ],
         }
+
+
+def _scaled(workload: Workload, size_bytes: int) -> Workload:
+    """`1MB` of 10 kB is no workload of the paper: `1MB (scaled: 1 x 10 kB)`."""
+    if size_bytes == workload.size_bytes:
+        return workload
+    name = workload.name.partition(_SCALED)[0]
+    said = f"{name}{_SCALED}{workload.files} x {shown_decimal_bytes(size_bytes)})"
+    return Workload(said, workload.files, size_bytes)

@@ -16,6 +16,9 @@ def test_bytes_transactions_and_pauses_are_those_of_all_repeats_and_both_directi
 def test_scale_multiplies_sizes_and_pauses_and_leaves_a_byte_at_least() -> None:
     small = PLAN.scaled(0.01)
     assert [one.size_bytes for one in small.workloads] == [10, 1]
+    assert [one.name for one in small.workloads] == ["a (scaled: 1 x 10 B)", "b (scaled: 10 x 1 B)"]
+    assert [one.name for one in small.scaled(2).workloads] == ["a (scaled: 1 x 20 B)", "b (scaled: 10 x 2 B)"]
+    assert PLAN.scaled(1) == PLAN
     assert (small.wait_s, small.idle_s, small.scale, small.repeat) == (0.1, 0.2, 0.01, 2)
 
 
