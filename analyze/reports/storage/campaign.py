@@ -17,6 +17,7 @@ from vmtrace.analyze.reports.storage.availability import (
     retry_rows,
 )
 from vmtrace.analyze.reports.storage.change_points import ChangePoint
+from vmtrace.analyze.reports.storage.hedging import HedgingRow, hedging_rows
 from vmtrace.analyze.reports.storage.hours import HourTest, hour_tests
 from vmtrace.analyze.reports.storage.locations import LocationRow, location_rows
 from vmtrace.analyze.reports.storage.network_events import NetworkEvent, network_events
@@ -135,6 +136,11 @@ class Campaign:
         return availability_rows(self.requests, self.at_least_bps) if self.requests is not None else []
 
     @cached_property
+    def hedging(self) -> list[HedgingRow]:
+        """More requests for an object; of a surge, whose load changes by plan, nothing."""
+        return [] if self.requests is None or self.run.kind == SURGE else hedging_rows(self.requests)
+
+    @cached_property
     def outages(self) -> list[Outage]:
         """Failures joined."""
         return outages(self.requests) if self.requests is not None else []
@@ -220,6 +226,7 @@ def tables_of(campaign: Campaign | None) -> Record:
             "merge": [],
             "availability": [],
             "outages": [],
+            "hedging": [],
         }
     return {
         "campaign": _about(campaign),
@@ -241,6 +248,7 @@ def tables_of(campaign: Campaign | None) -> Record:
         "merge": _rows(campaign.merge),
         "availability": _rows(campaign.availability),
         "outages": _rows(campaign.outages),
+        "hedging": _rows(campaign.hedging),
     }
 
 

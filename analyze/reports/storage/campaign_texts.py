@@ -100,8 +100,8 @@ def knee_text(knee: Knee, what: str) -> str:
 def tables(campaigns: Sequence[Labelled]) -> list[Table]:
     """Those that have rows."""
     makers: tuple[Callable[[Sequence[Labelled]], Table], ...] = (
-        _between, _sizes, _events, _changes, _availability, _outages, _retries, _locations, _surge, _sweep, _merge,
-        _daily, _hourly, _hour_tests, _successive, _addresses,
+        _between, _sizes, _events, _changes, _availability, _outages, _hedging, _retries, _locations, _surge, _sweep,
+        _merge, _daily, _hourly, _hour_tests, _successive, _addresses,
     )  # fmt: skip
     return [table for make in makers if campaigns and (table := make(campaigns)).rows]
 
@@ -274,6 +274,23 @@ def _outages(campaigns: Sequence[Labelled]) -> Table:
     head = ("run", "start (UTC)", "length", "failed", "fault", "kinds")
     hint = "Failures with no request done between them. Own: link down, or gateway and name servers silent, too."
     return of_texts("outages", "Outages", head, _rows(campaigns, rows), 1, hint)
+
+
+def _hedging(campaigns: Sequence[Labelled]) -> Table:
+    def rows(campaign: Campaign) -> Iterator[tuple[str, ...]]:
+        for one in campaign.hedging:
+            p99 = ABSENT if one.p99_s is None else seconds(one.p99_s)
+            yield (
+                si(one.size_bytes, "B"), one.direction, str(one.requests), one.manner, seconds(one.median_s),
+                seconds(one.p95_s), p99, f"+{one.more_requests:.2f}",
+            )  # fmt: skip
+
+    head = ("run", "size", "direction", "requests", "manner", "median", "95 %", "99 %", "more requests")
+    hint = (
+        "Time for an object had it been asked for more than once, by the requests that came next: the first to end, or"
+        " one that is broken off after the 95 % and repeated. Its cost: more requests, with their bytes."
+    )
+    return of_texts("hedging", "Hedging", head, _rows(campaigns, rows), 3, hint)
 
 
 def _retries(campaigns: Sequence[Labelled]) -> Table:

@@ -188,6 +188,7 @@ _CAMPAIGN_TABLES: dict[str, Callable[[Campaign], Iterable[object]]] = {
     "probe_change_points": lambda campaign: campaign.change_points,
     "probe_events": lambda campaign: campaign.events,
     "availability": lambda campaign: campaign.availability,
+    "hedging": lambda campaign: campaign.hedging,
     "outages": lambda campaign: campaign.outages,
     "campaign_retries": lambda campaign: campaign.retries,
     "locations": lambda campaign: campaign.locations,

@@ -432,6 +432,18 @@ class RunAvailability(TypedDict):
     service_share: NotRequired[Share | None]
 
 
+class RunHedging(TypedDict):
+    size_bytes: int
+    direction: Literal["upload", "download"]
+    manner: Literal["at once", "repeated"]
+    requests: int
+    n: int
+    median_s: float
+    p95_s: float
+    p99_s: float | None
+    more_requests: float
+
+
 class RunOutages(TypedDict):
     start_ns: int
     end_ns: int
@@ -482,6 +494,7 @@ class Run(TypedDict):
     merge: NotRequired[list[RunMerge]]
     availability: NotRequired[list[RunAvailability]]
     outages: NotRequired[list[RunOutages]]
+    hedging: NotRequired[list[RunHedging]]
 
 
 class Document(TypedDict):
