@@ -32,8 +32,10 @@ _MOST_OF_REQUESTS = 40
 _MOST_STEPS = 20
 _SMALLEST_RTT_CHANGE_S = 0.0002
 _REQUESTS_AROUND = 12
-_FILLED = (0.5, 1.5)
-"""Rate times RTT in windows: connecting and asking take part of a request's time."""
+_FEWEST_WINDOWS = 2.0
+_MOST_ROUNDS_BESIDE = 8.0
+"""Round trips of a request that carry no full window: to connect, to agree on TLS, to ask, and of slow start."""
+_FASTER = 1.5
 _WITHIN = 0.25
 """Of the predicted ratio: then window over RTT explains the step."""
 
@@ -224,7 +226,7 @@ def point_of(requests: Requests, facts: PacketFacts | None, step: Step, dated_ns
         *rtts,
         window,
         tuple(_changes(requests, facts, before, after)),
-        _explained(medians, rtts, window),
+        _explained(step.size_bytes, medians, rtts, window),
     )
 
 
@@ -245,20 +247,23 @@ def _unscaled_window(facts: PacketFacts, *sides: Ints) -> int | None:
     return found[-1]
 
 
-def fills(rate_bps: float, rtt_s: float | None, window_bytes: float | None) -> bool:
-    """Whether so much is on its way that the window is the limit; a request waits for more than its data."""
-    if rtt_s is None or window_bytes is None or window_bytes <= 0:
+def fills(size_bytes: int, rate_bps: float, rtt_s: float | None, window_bytes: float | None) -> bool:
+    """Whether rate times RTT reaches the window, but for the round trips of a request that carry less."""
+    if not rtt_s or not window_bytes or window_bytes <= 0 or size_bytes < _FEWEST_WINDOWS * window_bytes:
         return False
-    return _FILLED[0] <= rate_bps / 8 * rtt_s / window_bytes <= _FILLED[1]
+    windows, rounds = size_bytes / window_bytes, size_bytes / (rate_bps / 8 * rtt_s)
+    return windows / _FASTER <= rounds <= max(windows + _MOST_ROUNDS_BESIDE, 2 * windows)
 
 
-def _explained(rates: tuple[float, float], rtts: tuple[float | None, float | None], window: int | None) -> str | None:
+def _explained(
+    size_bytes: int, rates: tuple[float, float], rtts: tuple[float | None, float | None], window: int | None
+) -> str | None:
     """A window without scaling, where it is full on both sides, and predicts the step by its size over the RTT."""
     before_s, after_s = rtts
     if window is None or not before_s or not after_s or abs(after_s - before_s) < _SMALLEST_RTT_CHANGE_S:
         return None
     ratio, predicted, apart_s = rates[1] / rates[0], before_s / after_s, after_s - before_s
-    if not all(fills(rate, rtt, window) for rate, rtt in zip(rates, rtts, strict=True)):
+    if not all(fills(size_bytes, rate, rtt, window) for rate, rtt in zip(rates, rtts, strict=True)):
         return None
     if abs(ratio / predicted - 1) > _WITHIN:
         return None

@@ -186,7 +186,7 @@ def _held_by_window(requests: Requests, facts: PacketFacts, step: Step) -> bool:
         for places in (step.before, step.after)
     ]
     smaller = min(sides, key=lambda one: math.inf if one[2] is None else one[2])
-    return fills(*smaller)
+    return fills(step.size_bytes, *smaller)
 
 
 def _round_trips(point: ChangePoint) -> float | None:
