@@ -98,7 +98,9 @@ class _Judge:
         self, before: Mapping[str, int], after: Mapping[str, int], start_ns: int, end_ns: int
     ) -> Iterator[Known]:
         """The interval, cut where a stall or a wait for a timer begins or ends."""
-        cuts = [(event.start_ns, event.end_ns, ("host_stall",)) for event in self._witnesses.stalls]
+        cuts: list[tuple[int, int, tuple[str, ...]]] = [
+            (event.start_ns, event.end_ns, ("host_stall",)) for event in self._witnesses.stalls
+        ]
         cuts += [(wait[0], wait[1], _WAITS) for wait in self._waits]
         rest = [(start_ns, end_ns)]
         for cut_start_ns, cut_end_ns, factors in cuts:

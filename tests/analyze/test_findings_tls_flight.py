@@ -9,7 +9,7 @@ import pytest
 
 from tests.analyze.conftest import Capture
 from tests.analyze.findings_made import connection, direction
-from tests.analyze.test_http2 import ONE_WAY_S, SEGMENT_BYTES, Tls, Wire
+from tests.analyze.tls_wire import ONE_WAY_S, SEGMENT_BYTES, Tls, Wire
 from vmtrace.analyze.findings.facts import Facts
 from vmtrace.analyze.findings.rules.tls_flight import find
 from vmtrace.analyze.trace import read

@@ -67,8 +67,8 @@ def tunnel(there: udp_path.Ends) -> Iterator[None]:
                 f"allowed_ip={INSIDE[other]}/32",
             ]
             configure(DEVICES[role], lines)
-            for words in (f"addr add {INSIDE[role]}/24 dev {DEVICES[role]}", f"link set {DEVICES[role]} up mtu 1400"):
-                subprocess.run([*there.inside(role), "ip", *words.split()], check=True)
+            for command in (f"addr add {INSIDE[role]}/24 dev {DEVICES[role]}", f"link set {DEVICES[role]} up mtu 1400"):
+                subprocess.run([*there.inside(role), "ip", *command.split()], check=True)
         yield
 
 

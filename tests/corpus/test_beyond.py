@@ -7,7 +7,8 @@ from ssl import TLSVersion
 import pyarrow.parquet as pq
 import pytest
 
-from tests.analyze.test_http2 import RESPONSE_BYTES, Tls, download, with_secrets
+from tests.analyze.test_http2 import RESPONSE_BYTES, download
+from tests.analyze.tls_wire import Tls, with_secrets
 from tests.corpus import datagrams_made as beside
 from tests.corpus.corpora import beyond_tcp
 from tests.corpus.grid import small_runs

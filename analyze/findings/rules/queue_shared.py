@@ -108,8 +108,9 @@ def _is_at(connection: Record, side: str) -> bool:
 def _is_full(connection: Record) -> bool:
     """The link held it back for a good part of its time."""
     account = connection.get("account") or ()
-    full_s = sum(one["time_s"] for one in account if one["kind"] == "bottleneck_bandwidth")
-    return full_s >= _LEAST_FULL * (connection["duration_s"] or 0.0) > 0.0
+    full_s = float(sum(one["time_s"] for one in account if one["kind"] == "bottleneck_bandwidth"))
+    duration_s = float(connection["duration_s"] or 0.0)
+    return full_s >= _LEAST_FULL * duration_s > 0.0
 
 
 def _cost_s(connection: Record, filler: Record, side: str) -> float:
