@@ -117,9 +117,9 @@ pub struct FirstFrames(read::FirstFrames);
 #[pymethods]
 impl FirstFrames {
     #[new]
-    fn new(py: Python<'_>, input: Input) -> PyResult<Self> {
-        let names = [input.name()];
-        let reader = input.open(&Arc::default(), &Arc::default())?;
+    fn new(py: Python<'_>, capture: Input) -> PyResult<Self> {
+        let names = [capture.name()];
+        let reader = capture.open(&Arc::default(), &Arc::default())?;
         py.detach(|| read::FirstFrames::of(reader)).map(Self).map_err(|error| to_python(py, &error, &names))
     }
 
