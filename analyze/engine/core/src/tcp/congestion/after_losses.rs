@@ -4,6 +4,7 @@
 
 use crate::tcp::congestion::evidence::Evidence;
 use crate::tcp::congestion::growth::Growth;
+use crate::tcp::congestion::recent::Recent;
 use crate::tcp::congestion::round_trip::RoundTrip;
 
 /// Of a smaller window a segment more or less is too much of it.
@@ -48,8 +49,8 @@ pub(crate) struct AfterLosses {
 }
 
 impl AfterLosses {
-    /// Another round is over. `usual` is the usual flight of those before.
-    pub(crate) fn take(&mut self, round: &RoundTrip, usual: Option<f64>, evidence: &mut Evidence) {
+    /// Another round is over. `recent` are the flights of those before.
+    pub(crate) fn take(&mut self, round: &RoundTrip, recent: &Recent, evidence: &mut Evidence) {
         if round.is_bound {
             self.close(evidence);
             (self.repairs, self.is_void) = (None, round.timed_out);
@@ -57,7 +58,7 @@ impl AfterLosses {
             if self.repairs.is_none() {
                 self.close(evidence);
                 let before = round.largest.max(self.before.unwrap_or(0.0));
-                self.repairs = Some(Repairs { before, usual, reductions: 0 });
+                self.repairs = Some(Repairs { before, usual: recent.usual(), reductions: 0 });
             }
             self.repairs.iter_mut().for_each(|repairs| repairs.reductions += round.reductions);
         } else {

@@ -6,6 +6,9 @@ use crate::tcp::congestion::probes::{Probes, is_small};
 use crate::tcp::congestion::recent::Recent;
 use crate::tcp::congestion::round_trip::RoundTrip;
 
+/// A flight of which one segment more or less is not too much.
+const FEWEST_SEGMENTS: u64 = 12;
+
 /// See the module. Of the same size however long the transfer is.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Observed {
@@ -13,18 +16,24 @@ pub struct Observed {
     after_losses: AfterLosses,
     probes: Probes,
     evidence: Evidence,
+    has_begun: bool,
 }
 
 impl Observed {
+    /// Rounds tell something from the first one on with so many segments in flight.
+    pub fn begins_with(&mut self, flight_bytes: u64, segment_bytes: u16) -> bool {
+        self.has_begun |= flight_bytes >= FEWEST_SEGMENTS * u64::from(segment_bytes);
+        self.has_begun
+    }
+
     /// Another round is over.
     pub fn take(&mut self, round: &RoundTrip) {
         if round.timed_out {
             // What follows is slow start.
             self.recent = Recent::default();
         }
-        let usual = self.recent.usual();
-        self.after_losses.take(round, usual, &mut self.evidence);
-        self.probes.take(round, usual, &mut self.evidence);
+        self.after_losses.take(round, &self.recent, &mut self.evidence);
+        self.probes.take(round, &self.recent, &mut self.evidence);
         if !round.is_bound && !is_small(round) {
             self.recent.push(round.mean);
         }

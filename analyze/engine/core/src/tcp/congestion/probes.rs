@@ -2,6 +2,7 @@
 //! the shortest round trip with four segments in flight for 200 ms, once in ten seconds.
 
 use crate::tcp::congestion::evidence::Evidence;
+use crate::tcp::congestion::recent::Recent;
 use crate::tcp::congestion::round_trip::RoundTrip;
 
 /// A flight in which a probe shows, segments.
@@ -52,20 +53,29 @@ pub(crate) struct Probes {
 }
 
 impl Probes {
-    /// Another round is over. `usual` is the usual flight of those before.
-    pub(crate) fn take(&mut self, round: &RoundTrip, usual: Option<f64>, evidence: &mut Evidence) {
+    /// Another round is over. `recent` are the flights of those before.
+    pub(crate) fn take(&mut self, round: &RoundTrip, recent: &Recent, evidence: &mut Evidence) {
         self.shortest_ns = self.shortest_ns.into_iter().chain(round.rtt_ns).min();
-        let usual = usual.filter(|&usual| usual >= FEWEST_SEGMENTS);
+        let usual = || recent.usual().filter(|&usual| usual >= FEWEST_SEGMENTS);
         self.look_for_small(round, usual, evidence);
         if round.is_bound {
             (self.rise, self.last_rise_ns) = (None, None);
-        } else if let (Some(usual), None) = (usual, self.small) {
+        } else if self.small.is_none()
+            // Most rounds are no rise, whatever is usual.
+            && (self.rise.is_some() || round.mean >= LEAST_RISE * recent.least())
+            && let Some(usual) = usual()
+        {
             self.look_for_rise(round, usual, evidence);
         }
     }
 
-    fn look_for_small(&mut self, round: &RoundTrip, usual: Option<f64>, evidence: &mut Evidence) {
-        if let (true, Some(usual)) = (is_small(round) && !round.is_bound && !round.repairs && !round.is_idle, usual) {
+    fn look_for_small(&mut self, round: &RoundTrip, usual: impl Fn() -> Option<f64>, evidence: &mut Evidence) {
+        if is_small(round)
+            && !round.is_bound
+            && !round.repairs
+            && !round.is_idle
+            && let Some(usual) = usual()
+        {
             let small = self.small.get_or_insert(Small { usual, time_ns: 0.0, rounds_since: 0 });
             small.time_ns += round.duration_ns();
             return;

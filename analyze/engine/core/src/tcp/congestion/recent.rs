@@ -20,6 +20,12 @@ impl Recent {
         self.count = (self.count + 1).min(KEPT as u8);
     }
 
+    /// The least; 0 without any.
+    pub(crate) fn least(&self) -> f64 {
+        let flights = self.flights.iter().take(usize::from(self.count));
+        flights.copied().reduce(f32::min).map_or(0.0, f64::from)
+    }
+
     /// The median; none of fewer than four.
     pub(crate) fn usual(&self) -> Option<f64> {
         let count = usize::from(self.count);
@@ -39,7 +45,7 @@ mod tests {
     fn the_usual_flight_is_the_median_of_the_last_eight() {
         let mut recent = Recent::default();
         [9.0, 1.0, 2.0].into_iter().for_each(|flight| recent.push(flight));
-        assert_eq!(recent.usual(), None);
+        assert_eq!((recent.usual(), recent.least()), (None, 1.0));
         recent.push(4.0);
         assert_eq!(recent.usual(), Some(3.0));
         (0..8).for_each(|_| recent.push(50.0));

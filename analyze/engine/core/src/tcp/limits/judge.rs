@@ -90,7 +90,9 @@ impl Limits {
             self.min_rtt_ns = Some(self.min_rtt_ns.map_or(rtt_ns, |least| least.min(rtt_ns)));
             self.route.seen(rtt_ns);
         }
-        self.control.take(&round.round_trip());
+        if self.control.begins_with(round.max_flight, round.segment_size) {
+            self.control.take(&round.round_trip());
+        }
         self.rounds.push(round.into());
         self.slow_start.take(&mut self.rounds);
         let due_ns = meter.time_ns.saturating_sub(PATIENCE_NS);
