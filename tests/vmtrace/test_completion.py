@@ -31,7 +31,7 @@ def completed(tmp_path: Path, line: str) -> list[str]:
     [
         ("vmtrace rec", ["receive"]),
         ("vmtrace compare", ["compare", "compare-runs"]),
-        ("vmtrace analyze --js", ["--json"]),
+        ("vmtrace analyze --js", ["--json", "--json-lines"]),
         ("vmtrace send --show", ["--show-plan"]),
         ("vmtrace storage cl", ["clean"]),
         ("vmtrace storage run --endp", ["--endpoint-url"]),
