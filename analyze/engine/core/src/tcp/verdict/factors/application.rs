@@ -28,16 +28,12 @@ pub const RULE: FactorRule = FactorRule {
     least_share: 0.15,
     sets_the_rate: true,
     next: Next::Path,
-    blames_loss: false,
     because,
     remedies: |_| &[REMEDY],
     bounds,
     instead,
-    intervals: |_| Vec::new(),
     of_writers: true,
-    explains_alone: false,
-    owner: |_, _| None,
-    in_second_stage: &[],
+    ..FactorRule::PLAIN
 };
 
 fn because(case: &Case, tally: &Tally) -> String {

@@ -31,15 +31,9 @@ pub const RULE: FactorRule = FactorRule {
     least_share: f64::INFINITY,
     sets_the_rate: true,
     next: Next::Reference,
-    blames_loss: false,
     because,
     remedies: |_| &[REMEDY],
     bounds,
-    instead: |_| None,
-    intervals: |_| Vec::new(),
-    of_writers: false,
-    explains_alone: false,
-    owner: |_, _| None,
     in_second_stage: &[
         Reassignment {
             turn: 10,
@@ -81,6 +75,7 @@ pub const RULE: FactorRule = FactorRule {
             },
         },
     ],
+    ..FactorRule::PLAIN
 };
 
 fn because(case: &Case, tally: &Tally) -> String {

@@ -16,20 +16,13 @@ pub const RULE: FactorRule = FactorRule {
     factor: Factor::ClientWait,
     in_words: "the client's application",
     labels: Labels::list("client wait"),
-    in_rounds: &[],
     least_share: 0.15,
-    sets_the_rate: false,
     next: Next::Nothing,
-    blames_loss: false,
     because,
     remedies: |_| &[REMEDY],
-    bounds: |_| Vec::new(),
-    instead: |_| None,
     intervals,
     of_writers: true,
-    explains_alone: false,
-    owner: |_, _| None,
-    in_second_stage: &[],
+    ..FactorRule::PLAIN
 };
 
 fn because(case: &Case, tally: &Tally) -> String {

@@ -39,11 +39,7 @@ pub const RULE: FactorRule = FactorRule {
     remedies,
     bounds,
     instead,
-    intervals: |_| Vec::new(),
-    of_writers: false,
-    explains_alone: false,
-    owner: |_, _| None,
-    in_second_stage: &[],
+    ..FactorRule::PLAIN
 };
 
 fn because(case: &Case, tally: &Tally) -> String {

@@ -15,20 +15,11 @@ pub const RULE: FactorRule = FactorRule {
     factor: Factor::ExpectContinue,
     in_words: "waiting for 100 Continue",
     labels: Labels::list("100 Continue"),
-    in_rounds: &[],
     least_share: 0.15,
-    sets_the_rate: false,
     next: Next::Nothing,
-    blames_loss: false,
     because,
     remedies: |_| &[REMEDY],
-    bounds: |_| Vec::new(),
-    instead: |_| None,
-    intervals: |_| Vec::new(),
-    of_writers: false,
-    explains_alone: false,
-    owner: |_, _| None,
-    in_second_stage: &[],
+    ..FactorRule::PLAIN
 };
 
 fn because(case: &Case, tally: &Tally) -> String {

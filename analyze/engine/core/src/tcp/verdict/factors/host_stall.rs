@@ -22,18 +22,11 @@ pub const RULE: FactorRule = FactorRule {
     factor: Factor::HostStall,
     in_words: "a host stall",
     labels: Labels::list("host stall"),
-    in_rounds: &[],
     least_share: 0.08,
-    sets_the_rate: false,
     next: Next::Reference,
-    blames_loss: false,
     because,
     remedies: |_| &[REMEDY],
     bounds,
-    instead: |_| None,
-    intervals: |_| Vec::new(),
-    of_writers: false,
-    explains_alone: false,
     owner: |summary, side| Some(stalled(summary, side)),
     in_second_stage: &[
         Reassignment {
@@ -56,6 +49,7 @@ pub const RULE: FactorRule = FactorRule {
             },
         },
     ],
+    ..FactorRule::PLAIN
 };
 
 fn because(case: &Case, tally: &Tally) -> String {

@@ -20,19 +20,12 @@ pub const RULE: FactorRule = FactorRule {
     factor: Factor::Http2Window,
     in_words: "the receiver's HTTP/2 window",
     labels: Labels::list("HTTP/2 window"),
-    in_rounds: &[],
     least_share: 0.15,
     sets_the_rate: true,
     next: Next::TwiceUpToPath,
-    blames_loss: false,
     because,
     remedies: |_| &[REMEDY],
     bounds,
-    instead: |_| None,
-    intervals: |_| Vec::new(),
-    of_writers: false,
-    explains_alone: false,
-    owner: |_, _| None,
     in_second_stage: &[Reassignment {
         turn: 150,
         heading: "Stalls at an HTTP/2 window",
@@ -43,6 +36,7 @@ pub const RULE: FactorRule = FactorRule {
             }
         },
     }],
+    ..FactorRule::PLAIN
 };
 
 fn because(case: &Case, tally: &Tally) -> String {

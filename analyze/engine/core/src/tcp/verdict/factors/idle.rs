@@ -14,24 +14,15 @@ pub const RULE: FactorRule = FactorRule {
     factor: Factor::Idle,
     in_words: "waiting for the other side",
     labels: Labels::list("idle"),
-    in_rounds: &[],
     least_share: f64::INFINITY,
-    sets_the_rate: false,
     next: Next::Reference,
-    blames_loss: false,
     because,
-    remedies: |_| &[],
-    bounds: |_| Vec::new(),
-    instead: |_| None,
-    intervals: |_| Vec::new(),
-    of_writers: false,
-    explains_alone: false,
-    owner: |_, _| None,
     in_second_stage: &[Reassignment {
         turn: 30,
         heading: "After the last data",
         apply: |limits, facts| facts.ending.iter().for_each(|ending| after_data::take_ending(limits, ending)),
     }],
+    ..FactorRule::PLAIN
 };
 
 fn because(_case: &Case, tally: &Tally) -> String {

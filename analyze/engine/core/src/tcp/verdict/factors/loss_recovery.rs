@@ -14,20 +14,14 @@ pub const RULE: FactorRule = FactorRule {
     factor: Factor::LossRecovery,
     in_words: "repairing losses",
     labels: Labels::list("loss recovery"),
-    in_rounds: &[],
     least_share: 0.2,
-    sets_the_rate: false,
     next: Next::Reference,
     blames_loss: true,
     because,
     remedies: |_| &[NO_LOSS],
     bounds,
     instead: doubts::a_policer,
-    intervals: |_| Vec::new(),
-    of_writers: false,
-    explains_alone: false,
-    owner: |_, _| None,
-    in_second_stage: &[],
+    ..FactorRule::PLAIN
 };
 
 fn because(case: &Case, tally: &Tally) -> String {

@@ -34,16 +34,10 @@ pub const RULE: FactorRule = FactorRule {
     least_share: 0.1,
     sets_the_rate: true,
     next: Next::Reference,
-    blames_loss: false,
     because,
     remedies: |_| &[REMEDY],
-    bounds: |_| Vec::new(),
-    instead: |_| None,
-    intervals: |_| Vec::new(),
-    of_writers: false,
-    explains_alone: false,
-    owner: |_, _| None,
     in_second_stage: &[Reassignment { turn: u8::MAX, heading: HEADING, apply: take }],
+    ..FactorRule::PLAIN
 };
 
 fn because(_case: &Case, tally: &Tally) -> String {

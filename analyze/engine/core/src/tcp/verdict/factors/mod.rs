@@ -100,6 +100,7 @@ mod tests {
     fn each_factor_declares_itself_at_its_number() {
         for factor in Factor::ALL {
             assert_eq!(rule(factor).factor, factor);
+            assert!(![rule(factor).in_words, rule(factor).labels.list].contains(&""), "{factor:?}");
         }
     }
 

@@ -17,19 +17,11 @@ pub const RULE: FactorRule = FactorRule {
     factor: Factor::NagleDelayedAck,
     in_words: "Nagle's algorithm and delayed ACKs",
     labels: Labels { column: "Nagle", ..Labels::list("Nagle and delayed ACKs") },
-    in_rounds: &[],
     least_share: 0.15,
-    sets_the_rate: false,
     next: Next::Nothing,
-    blames_loss: false,
     because,
-    remedies: |_| &[],
     bounds: |_| vec![Bound { confidence: CONFIDENCE, needed: "the same transfer with TCP_NODELAY" }],
-    instead: |_| None,
-    intervals: |_| Vec::new(),
     of_writers: true,
-    explains_alone: false,
-    owner: |_, _| None,
     in_second_stage: &[Reassignment {
         turn: 145,
         heading: "Time of writes kept back",
@@ -39,6 +31,7 @@ pub const RULE: FactorRule = FactorRule {
             }
         },
     }],
+    ..FactorRule::PLAIN
 };
 
 fn because(_: &Case, tally: &Tally) -> String {

@@ -17,19 +17,10 @@ pub const RULE: FactorRule = FactorRule {
     factor: Factor::PathMtu,
     in_words: "the path's MTU",
     labels: Labels::list("path MTU"),
-    in_rounds: &[],
     least_share: 0.15,
-    sets_the_rate: false,
     next: Next::Reference,
-    blames_loss: false,
     because,
     remedies: |_| &[REMEDY],
-    bounds: |_| Vec::new(),
-    instead: |_| None,
-    intervals: |_| Vec::new(),
-    of_writers: false,
-    explains_alone: false,
-    owner: |_, _| None,
     in_second_stage: &[Reassignment {
         turn: 160,
         heading: "Repairs after an MTU was named",
@@ -37,6 +28,7 @@ pub const RULE: FactorRule = FactorRule {
             facts.mtu_errors_ns.into_iter().for_each(|between_ns| repairs::take_path_mtu(limits, between_ns));
         },
     }],
+    ..FactorRule::PLAIN
 };
 
 fn because(case: &Case, tally: &Tally) -> String {

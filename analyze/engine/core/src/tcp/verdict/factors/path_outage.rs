@@ -18,19 +18,12 @@ pub const RULE: FactorRule = FactorRule {
     factor: Factor::PathOutage,
     in_words: "an outage of the path",
     labels: Labels { column: "outage", ..Labels::list("path outage") },
-    in_rounds: &[],
     least_share: 0.1,
-    sets_the_rate: false,
     next: Next::Reference,
     blames_loss: true,
     because,
     remedies: |_| &[REMEDY],
-    bounds: |_| Vec::new(),
-    instead: |_| None,
-    intervals: |_| Vec::new(),
-    of_writers: false,
     explains_alone: true,
-    owner: |_, _| None,
     in_second_stage: &[Reassignment {
         turn: 125,
         heading: "An outage",
@@ -40,6 +33,7 @@ pub const RULE: FactorRule = FactorRule {
             }
         },
     }],
+    ..FactorRule::PLAIN
 };
 
 /// The path stopped, so that nothing else has to have dropped what was lost.

@@ -43,13 +43,10 @@ pub const RULE: FactorRule = FactorRule {
     least_share: 0.15,
     sets_the_rate: true,
     next: Next::TwiceUpToPath,
-    blames_loss: false,
     because,
     remedies,
     bounds,
     instead,
-    intervals: |_| Vec::new(),
-    of_writers: false,
     explains_alone: true,
     owner: |summary, side| is_shut(summary, side).then(|| Whose::ReceiverApplication.of(side)),
     in_second_stage: &[
@@ -72,6 +69,7 @@ pub const RULE: FactorRule = FactorRule {
             },
         },
     ],
+    ..FactorRule::PLAIN
 };
 
 fn is_full(rounds: &[KnownRound], index: usize, _background: &Background) -> bool {

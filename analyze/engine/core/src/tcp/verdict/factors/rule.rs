@@ -93,6 +93,27 @@ impl Labels {
 }
 
 impl FactorRule {
+    /// What most factors do not need: each begins with this, and says what it is.
+    pub const PLAIN: Self = Self {
+        factor: Factor::Unknown,
+        in_words: "",
+        labels: Labels::list(""),
+        in_rounds: &[],
+        least_share: f64::INFINITY,
+        sets_the_rate: false,
+        next: Next::Reference,
+        blames_loss: false,
+        because: |_, _| String::new(),
+        remedies: |_| &[],
+        bounds: |_| Vec::new(),
+        instead: |_| None,
+        intervals: |_| Vec::new(),
+        of_writers: false,
+        explains_alone: false,
+        owner: |_, _| None,
+        in_second_stage: &[],
+    };
+
     /// It can be what a transfer is slow for.
     pub fn holds_back(&self) -> bool {
         self.least_share.is_finite() || self.sets_the_rate

@@ -18,19 +18,11 @@ pub const RULE: FactorRule = FactorRule {
     factor: Factor::SackNotAgreed,
     in_words: "repairs without SACK",
     labels: Labels { column: "no SACK", ..Labels::list("SACK not agreed") },
-    in_rounds: &[],
     least_share: 0.2,
-    sets_the_rate: false,
     next: Next::Reference,
-    blames_loss: false,
     because,
     remedies: |_| &[REMEDY],
     bounds,
-    instead: |_| None,
-    intervals: |_| Vec::new(),
-    of_writers: false,
-    explains_alone: false,
-    owner: |_, _| None,
     in_second_stage: &[Reassignment {
         turn: 130,
         heading: "Repairs without SACK",
@@ -40,6 +32,7 @@ pub const RULE: FactorRule = FactorRule {
             }
         },
     }],
+    ..FactorRule::PLAIN
 };
 
 fn because(case: &Case, tally: &Tally) -> String {

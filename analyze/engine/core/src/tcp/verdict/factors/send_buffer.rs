@@ -24,16 +24,11 @@ pub const RULE: FactorRule = FactorRule {
     least_share: 0.2,
     sets_the_rate: true,
     next: Next::TwiceUpToPath,
-    blames_loss: false,
     because,
     remedies: |_| &[REMEDY],
     bounds,
     instead,
-    intervals: |_| Vec::new(),
-    of_writers: false,
-    explains_alone: false,
-    owner: |_, _| None,
-    in_second_stage: &[],
+    ..FactorRule::PLAIN
 };
 
 fn because(case: &Case, tally: &Tally) -> String {

@@ -18,19 +18,12 @@ pub const RULE: FactorRule = FactorRule {
     factor: Factor::ServerWait,
     in_words: "the server's application",
     labels: Labels::list("server wait"),
-    in_rounds: &[],
     least_share: 0.15,
-    sets_the_rate: false,
     next: Next::Nothing,
-    blames_loss: false,
     because,
     remedies: |_| &[REMEDY],
-    bounds: |_| Vec::new(),
-    instead: |_| None,
     intervals,
     of_writers: true,
-    explains_alone: false,
-    owner: |_, _| None,
     in_second_stage: &[Reassignment {
         turn: 140,
         heading: "Waits between messages",
@@ -40,6 +33,7 @@ pub const RULE: FactorRule = FactorRule {
             }
         },
     }],
+    ..FactorRule::PLAIN
 };
 
 fn because(case: &Case, tally: &Tally) -> String {

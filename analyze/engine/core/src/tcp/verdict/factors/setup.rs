@@ -18,24 +18,17 @@ pub const RULE: FactorRule = FactorRule {
     factor: Factor::Setup,
     in_words: "the handshake",
     labels: Labels::list("handshake"),
-    in_rounds: &[],
     least_share: 0.3,
-    sets_the_rate: false,
     next: Next::Reference,
-    blames_loss: false,
     because,
     remedies: |_| &[REMEDY],
-    bounds: |_| Vec::new(),
-    instead: |_| None,
-    intervals: |_| Vec::new(),
-    of_writers: false,
     explains_alone: true,
-    owner: |_, _| None,
     in_second_stage: &[Reassignment {
         turn: 20,
         heading: "Setup",
         apply: |limits, facts| facts.opening.into_iter().for_each(|found| opening::take_opening(limits, found)),
     }],
+    ..FactorRule::PLAIN
 };
 
 fn because(case: &Case, tally: &Tally) -> String {

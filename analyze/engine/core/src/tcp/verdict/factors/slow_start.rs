@@ -15,20 +15,12 @@ pub const RULE: FactorRule = FactorRule {
     factor: Factor::SlowStart,
     in_words: "slow start",
     labels: Labels::list("slow start"),
-    in_rounds: &[],
     least_share: 0.3,
-    sets_the_rate: false,
     next: Next::Reference,
-    blames_loss: false,
     because,
     remedies: |_| &[REMEDY],
     bounds,
-    instead: |_| None,
-    intervals: |_| Vec::new(),
-    of_writers: false,
-    explains_alone: false,
-    owner: |_, _| None,
-    in_second_stage: &[],
+    ..FactorRule::PLAIN
 };
 
 fn because(_case: &Case, tally: &Tally) -> String {

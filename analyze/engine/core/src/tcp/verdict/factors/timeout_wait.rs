@@ -13,20 +13,14 @@ pub const RULE: FactorRule = FactorRule {
     factor: Factor::TimeoutWait,
     in_words: "waiting for timeouts",
     labels: Labels::list("timeouts"),
-    in_rounds: &[],
     least_share: 0.1,
-    sets_the_rate: false,
     next: Next::Reference,
     blames_loss: true,
     because,
     remedies: |_| &[NO_LOSS],
-    bounds: |_| Vec::new(),
     instead: doubts::a_policer,
-    intervals: |_| Vec::new(),
-    of_writers: false,
     explains_alone: true,
-    owner: |_, _| None,
-    in_second_stage: &[],
+    ..FactorRule::PLAIN
 };
 
 fn because(case: &Case, tally: &Tally) -> String {

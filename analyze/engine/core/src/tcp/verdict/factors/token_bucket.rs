@@ -21,19 +21,12 @@ pub const RULE: FactorRule = FactorRule {
     factor: Factor::TokenBucket,
     in_words: "a token bucket",
     labels: Labels::list("token bucket"),
-    in_rounds: &[],
     least_share: 0.2,
     sets_the_rate: true,
     next: Next::Reference,
-    blames_loss: false,
     because,
     remedies: |_| &[REMEDY],
     bounds,
-    instead: |_| None,
-    intervals: |_| Vec::new(),
-    of_writers: false,
-    explains_alone: false,
-    owner: |_, _| None,
     in_second_stage: &[Reassignment {
         turn: 80,
         heading: "Token bucket",
@@ -43,6 +36,7 @@ pub const RULE: FactorRule = FactorRule {
             }
         },
     }],
+    ..FactorRule::PLAIN
 };
 
 /// Losses in a row, times what chance makes of as many, and so many of them.

@@ -11,20 +11,11 @@ pub const RULE: FactorRule = FactorRule {
     factor: Factor::Unknown,
     in_words: "an unclear cause",
     labels: Labels::list("unclear"),
-    in_rounds: &[],
     least_share: 0.08,
-    sets_the_rate: false,
     next: Next::Reference,
-    blames_loss: false,
     because,
-    remedies: |_| &[],
     bounds,
-    instead: |_| None,
-    intervals: |_| Vec::new(),
-    of_writers: false,
-    explains_alone: false,
-    owner: |_, _| None,
-    in_second_stage: &[],
+    ..FactorRule::PLAIN
 };
 
 fn because(_case: &Case, _tally: &Tally) -> String {
