@@ -101,12 +101,12 @@ impl Key {
     }
 
     /// Of a packet that is no TCP; none of what is no flow's (errors, neighbours, groups).
-    pub(crate) fn of_packet(bytes: &[u8], other: &Other) -> Option<Self> {
+    pub(crate) fn of_packet(bytes: &[u8], other: &Other, udp: Option<&Udp>) -> Option<Self> {
         let Kind::Ip(number) = other.kind else { return None };
         let payload = other.payload(bytes);
         let pair = |at: usize| payload.get(at..).and_then(<[u8]>::first_chunk).map(|pair| u16::from_be_bytes(*pair));
         let ports = match number {
-            protocol::UDP => other.udp(bytes).map(|udp| udp.ports),
+            protocol::UDP => udp.map(|udp| udp.ports),
             protocol::UDP_LITE | protocol::SCTP => pair(0).zip(pair(2)).map(|(from, to)| [from, to]),
             protocol::ICMP if matches!(payload.first(), Some(0 | 8)) => pair(4).map(|identifier| [identifier, 0]),
             protocol::ICMP_V6 if matches!(payload.first(), Some(128 | 129)) => {

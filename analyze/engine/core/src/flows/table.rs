@@ -63,9 +63,9 @@ impl Flows {
         at: &OtherAt,
         tunnels: impl FnOnce() -> Option<TunnelPath>,
     ) {
-        let Some(key) = Key::of_packet(bytes, &at.other) else { return };
-        let payload = at.other.payload(bytes);
         let udp = at.other.udp(bytes);
+        let Some(key) = Key::of_packet(bytes, &at.other, udp.as_ref()) else { return };
+        let payload = at.other.payload(bytes);
         let amount = Amount { packets: at.frames, wire_bytes: at.wire_bytes };
         let Some(place) = self.known(&key).or_else(|| self.begin(key, record, tunnels)) else {
             self.not_kept.add(amount);

@@ -73,7 +73,8 @@ impl FramesWriter {
         if !at.other.is_tunnelled || self.tunnelled.len() >= MOST_FLOWS {
             return;
         }
-        let key = Key::of_packet(&chunk.bytes, &at.other).filter(|key| self.tunnelled.insert(*key));
+        let key = Key::of_packet(&chunk.bytes, &at.other, at.other.udp(&chunk.bytes).as_ref())
+            .filter(|key| self.tunnelled.insert(*key));
         if let Some(path) = key.and_then(|_| batch.tunnels_of(at, chunk)) {
             let mut bytes = Vec::new();
             put_path(&mut bytes, &path.list);
