@@ -46,8 +46,9 @@ def run(arguments: argparse.Namespace) -> int:
             rows = query.ask(first, arguments.question)
     else:
         try:
-            with Bar(captures_of(arguments.sources), wanted=True) as bar:
-                trace = read(*arguments.sources, progress=bar)
+            captures = captures_of(arguments.sources)
+            with Bar(captures, wanted=True) as bar:
+                trace = read(*captures, progress=bar)
                 problems = [describe(error) for error in trace.errors]
                 with bar.making("the answer"):
                     rows = ask(lambda: tables_of(trace, arguments.question), arguments.question)
