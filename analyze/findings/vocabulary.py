@@ -160,6 +160,9 @@ _FACTORS = {
     }.items()
 }
 
+FOR_TIMERS = ("timeout_wait", "path_outage")
+"""What a sender waits for its timers, told apart by what the path did meanwhile."""
+
 _OTHERS = {
     "goaway": Kind(
         "HTTP/2 GOAWAY", "GOAWAY", "server_application", "", "Look at the log of the peer that ended the connection."

@@ -22,7 +22,7 @@ from vmtrace.analyze.findings.facts import (
     waited_s,
 )
 from vmtrace.analyze.findings.finding import Finding
-from vmtrace.analyze.findings.vocabulary import KINDS
+from vmtrace.analyze.findings.vocabulary import FOR_TIMERS, KINDS
 from vmtrace.analyze.words.units import plural, seconds
 
 KIND = "accept_queue_full"
@@ -31,15 +31,7 @@ _FEWEST_WAITING = 2
 _LEAST_WAIT_S, _ROUND_TRIPS = 0.2, 10
 """Not served for so long: a lost SYN beside a quick server is a loss."""
 _AT_SERVER, _ELSEWHERE = 0.9, 0.65
-_EXPLAINED = (
-    "syn_unanswered",
-    "handshake_incomplete",
-    "setup",
-    "server_wait",
-    "timeout_wait",
-    "path_outage",
-    "peer_silent",
-)
+_EXPLAINED = ("syn_unanswered", "handshake_incomplete", "setup", "server_wait", *FOR_TIMERS, "peer_silent")
 
 
 def find(facts: Facts) -> Iterator[Finding]:

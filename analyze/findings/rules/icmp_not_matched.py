@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 from vmtrace.analyze.findings.facts import Facts, evidence
 from vmtrace.analyze.findings.finding import Finding
-from vmtrace.analyze.findings.vocabulary import KINDS
+from vmtrace.analyze.findings.vocabulary import FOR_TIMERS, KINDS
 from vmtrace.analyze.words.units import plural
 
 KIND = "icmp_not_matched"
-_EXPLAINED = ("large_segments_lost", "timeout_wait", "path_outage", "path_mtu")
+_EXPLAINED = ("large_segments_lost", *FOR_TIMERS, "path_mtu")
 """What segments that are too large look like to their sender."""
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from vmtrace.analyze.findings.facts import Facts, Record, grouped, ids, outcome_kind, waited_s
 from vmtrace.analyze.findings.finding import Finding
-from vmtrace.analyze.findings.vocabulary import KINDS
+from vmtrace.analyze.findings.vocabulary import FOR_TIMERS, KINDS
 from vmtrace.analyze.words.units import plural
 
 _OWNERS = {
@@ -29,7 +29,7 @@ _MOST_SERVERS = 5
 """That are reported one by one: a scan is one finding."""
 _WAITED = ("syn_unanswered", "handshake_incomplete", "peer_silent", "idle_then_silent", "large_segments_lost")
 """Kinds in which somebody waited for what did not come, to the end of the connection."""
-_EXPLAINED = ("setup", "timeout_wait", "path_outage")
+_EXPLAINED = ("setup", *FOR_TIMERS)
 """What such an outcome looks like in the account."""
 
 

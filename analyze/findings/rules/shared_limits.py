@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from vmtrace.analyze.findings.facts import Facts, ids, of_connections, saved_s, waited_s
 from vmtrace.analyze.findings.finding import Finding
-from vmtrace.analyze.findings.vocabulary import KINDS
+from vmtrace.analyze.findings.vocabulary import FOR_TIMERS, KINDS
 from vmtrace.analyze.words.units import plural, seconds, si
 
-_SHADOWS = ("timeout_wait", "path_outage", "loss_recovery", "congestion_window", "token_bucket", "bottleneck_bandwidth")
+_SHADOWS = (*FOR_TIMERS, "loss_recovery", "congestion_window", "token_bucket", "bottleneck_bandwidth")
 """What a full link or an empty bucket makes of the connections behind it."""
 
 
