@@ -62,13 +62,7 @@ def told_of(transfer: Controlled, found: Mapping[str, Any] | None) -> Told:
 def measure(wanted: Iterable[Controlled], out: Path, seed: int, *, no_runs: bool = False) -> Measured:
     """Makes the transfers that are missing, and judges all; prints a line for each."""
     measured = Measured()
-    for transfer in wanted:
-        folder = out / f"{transfer.name}-seed{seed}"
-        if not gap_runs.is_there(transfer.run, folder, no_runs=no_runs):
-            measured.refused.append(transfer.name)
-            print(f"{transfer.name}: not there, or no run to rely on", flush=True)
-            continue
-        made = gap_runs.load(folder)
+    for transfer, made in gap_runs.each_made(wanted, out, seed, measured.refused, no_runs=no_runs):
         _, way = direction_of(analysis(made.captures["sender"], None), made.data_sender)
         told = told_of(transfer, way["congestion_control"])
         measured.told.append(told)

@@ -45,14 +45,8 @@ class Measured:
 def measure(drawn: Iterable[Labelled], out: Path, seed: int, *, no_runs: bool = False) -> Measured:
     """Makes the transfers that are missing, and judges all; prints a line for each place."""
     measured = Measured()
-    for labelled in drawn:
-        folder = out / f"{labelled.name}-seed{seed}"
-        if not gap_runs.is_there(labelled.run, folder, no_runs=no_runs):
-            measured.refused.append(labelled.name)
-            print(f"{labelled.name}: not there, or no run to rely on", flush=True)
-            continue
+    for labelled, made in gap_runs.each_made(drawn, out, seed, measured.refused, no_runs=no_runs):
         measured.transfers += 1
-        made = gap_runs.load(folder)
         for place in PLACES:
             if place in made.captures and place in labelled.places:
                 _judge(measured, labelled, place, made.captures[place], made.data_sender)

@@ -13,11 +13,12 @@ import random
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from operator import attrgetter
 from pathlib import Path
+from typing import Protocol, TypeVar
 
 from vmtrace.lab import cpu_quota, fate_log, namespaces, scenario, timing
 from vmtrace.lab.accuracy import middle
@@ -329,6 +330,34 @@ def is_there(run: Callable[[Path], Made | None], folder: Path, *, no_runs: bool)
 def _name_in(folder: Path, path: Path) -> str:
     whole, within = path.absolute(), folder.absolute()
     return str(whole.relative_to(within) if whole.is_relative_to(within) else whole)
+
+
+class Wanted(Protocol):
+    """A transfer that is to be made."""
+
+    @property
+    def name(self) -> str:
+        """As its folder is called."""
+
+    @property
+    def run(self) -> Callable[[Path], Made | None]:
+        """Makes it in a folder."""
+
+
+_Wanted = TypeVar("_Wanted", bound=Wanted)
+
+
+def each_made(
+    wanted: Iterable[_Wanted], out: Path, seed: int, refused: list[str], *, no_runs: bool
+) -> Iterator[tuple[_Wanted, Made]]:
+    """Makes the transfers that are missing; names of those that cannot be relied on go to `refused`."""
+    for one in wanted:
+        folder = out / f"{one.name}-seed{seed}"
+        if is_there(one.run, folder, no_runs=no_runs):
+            yield one, load(folder)
+        else:
+            refused.append(one.name)
+            print(f"{one.name}: not there, or no run to rely on", flush=True)
 
 
 def load(folder: Path) -> Made:
