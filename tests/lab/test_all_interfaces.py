@@ -33,7 +33,7 @@ def transfer(folder: Path, ip_version: int, offered_bytes: int | None) -> tuple[
         router, sender = path.tun_namespaces["sender"], path.hosts["sender"].namespace
         before = kernel_counters.read(sender)
         with capturing({"all": (router, "any", folder / "all.pcap")}, 128) as captures:
-            run_transfer(Transfer(payload_bytes=PAYLOAD_BYTES), path.hosts, folder, 30.0)
+            run_transfer(Transfer(payload_bytes=PAYLOAD_BYTES, seconds=25.0), path.hosts, folder, 30.0)
             path.finish()
             health = captures["all"].stop()
         repeats = kernel_counters.added(before, kernel_counters.read(sender)).get("RetransSegs", 0)
