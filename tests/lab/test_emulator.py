@@ -134,8 +134,8 @@ def test_directions_do_not_mix(tmp_path: Path) -> None:
     def both(near: socket.socket, far: socket.socket) -> None:
         near.send(tcp_packet(1, 10))
         far.send(tcp_packet(2, 20))
-        far.settimeout(2)
-        near.settimeout(2)
+        far.settimeout(10)
+        near.settimeout(10)
         assert far.recv(2000) == tcp_packet(1, 10)
         assert near.recv(2000) == tcp_packet(2, 20)
 
@@ -182,10 +182,10 @@ def test_a_frozen_side_is_left_alone_and_then_served_at_once(tmp_path: Path) -> 
         os.kill(number, signal.SIGUSR2)
         stood.append((start_ns, time.time_ns()))
         near.setblocking(True)
-        near.settimeout(2)
+        near.settimeout(10)
         assert [near.recv(100) for _ in range(6)] == [tcp_packet(seq, 10) for seq in (1, 20, 21, 22, 23, 24)]
         # Only with real-time priority both sides are served before this goes on.
-        far.settimeout(2)
+        far.settimeout(10)
         assert [far.recv(100) for _ in range(5)] == [tcp_packet(seq, 10) for seq in range(10, 15)]
 
     rows, _, more = carry(tmp_path, EmulatorSettings(Impairments(), Impairments(delay_s=0.01), 1), send)

@@ -30,7 +30,7 @@ def test_the_guest_stays_while_a_connection_is_open(tmp_path: Path) -> None:
     began_s = time.monotonic()
     threading.Timer(0.2, table.write_text, (waiting,)).start()
     wait_until_closed(table, 5.0)
-    assert 0.15 < time.monotonic() - began_s < 2.0
+    assert 0.15 < time.monotonic() - began_s < 4.5
     table.write_text(closing)
     began_s = time.monotonic()
     wait_until_closed(table, 0.1)

@@ -36,7 +36,7 @@ def round_trip_s(path: EmulatedPath) -> float:
         with namespaces.inside(host.namespace):
             sockets[role] = socket.socket(socket.AF_INET6 if ":" in host.address else socket.AF_INET, socket.SOCK_DGRAM)
         sockets[role].bind((host.address, 4000))
-        sockets[role].settimeout(2.0)
+        sockets[role].settimeout(10.0)
     with sockets["sender"] as near, sockets["receiver"] as far:
         began_s = time.monotonic()
         near.sendto(b"there", (path.hosts["receiver"].address, 4000))

@@ -42,7 +42,7 @@ def test_sampler_keeps_a_table_and_does_not_hold_the_connection_open(tmp_path: P
         time.sleep(0.05)
         sampler.unwatch(0)
         near.close()
-        far.settimeout(2)
+        far.settimeout(10)
         assert sum(len(chunk) for chunk in iter(lambda: far.recv(4096), b"")) == 1000
         far.close()
     sampler.finish()

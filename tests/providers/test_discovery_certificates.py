@@ -141,5 +141,5 @@ def test_a_handshake_that_drips_is_over_in_time(monkeypatch: pytest.MonkeyPatch)
         threading.Thread(target=drip, daemon=True).start()
         began_s = time.monotonic()
         one = shown("example.org", "127.0.0.1", server.getsockname()[1])
-        assert time.monotonic() - began_s < 3
+        assert time.monotonic() - began_s < 8
     assert (one.speaks_tls, one.error) == (False, "timed out")

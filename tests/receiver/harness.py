@@ -128,7 +128,7 @@ def stranger(port: int, bind_address: str = "127.0.0.1") -> socket.socket:
     return socket.create_connection(("127.0.0.1", port), 5, (bind_address, 0))
 
 
-def is_over(sock: socket.socket, within_s: float = 5) -> bool:
+def is_over(sock: socket.socket, within_s: float = 15) -> bool:
     """The other side ends the connection in time, whatever it says before."""
     deadline_s = time.monotonic() + within_s
     try:

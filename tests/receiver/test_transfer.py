@@ -87,7 +87,7 @@ def test_an_end_from_another_thread_is_its_reason() -> None:
         threading.Timer(0.05, transfer.interrupt, ("enough",)).start()
         began_s = time.monotonic()
         assert transfer.wait(20).error == "enough"
-        assert time.monotonic() - began_s < 2
+        assert time.monotonic() - began_s < 10
 
 
 def test_connections_that_come_while_the_transfer_ends_are_taken_or_refused_but_never_lost(tmp_path: Path) -> None:

@@ -127,7 +127,7 @@ def test_a_connection_that_waits_can_be_given_up_by_another_thread() -> None:
     began_s = time.monotonic()
     with pytest.raises(ReceiverGone):
         connect(to(listener), Address(socket.AF_INET, listener.getsockname()), SocketOptions(), 10, keep=kept.append)
-    assert time.monotonic() - began_s < 2
+    assert time.monotonic() - began_s < 8
     timer.join()
     for sock in (listener, *waiting):
         sock.close()
