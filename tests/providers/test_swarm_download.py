@@ -49,9 +49,9 @@ def test_seeds_and_web_seed_together_deliver_the_file(tmp_path: Path) -> None:
 def test_a_rate_limit_holds_and_a_capacity_measurement_ends_in_time(tmp_path: Path) -> None:
     file, torrent = shared_file(tmp_path / "shared", SIZE_BYTES, PIECE_BYTES)
     with seed(file, torrent, 400_000) as peer:
-        result = Download(ask(torrent, tmp_path / "files", (peer,), stop_after_s=1.5)).run()
+        result = Download(ask(torrent, tmp_path / "files", (peer,), stop_after_s=3.0)).run()
     assert result.status == STOPPED
-    assert 100_000 < bytes_of(result, SEED) < 1_600_000
+    assert 50_000 < bytes_of(result, SEED) < 2_600_000
 
 
 def test_a_web_seed_that_refuses_leaves_the_seeds_to_deliver(tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_a_web_seed_that_refuses_leaves_the_seeds_to_deliver(tmp_path: Path) -> 
 
 def test_wrong_bytes_are_counted_as_wasted_and_the_seed_delivers(tmp_path: Path) -> None:
     file, torrent = shared_file(tmp_path / "shared", SIZE_BYTES, PIECE_BYTES)
-    with seed(file, torrent, 500_000) as peer, web_server(Behaviour(file.read_bytes(), flips=True)) as url:
+    with seed(file, torrent, 300_000) as peer, web_server(Behaviour(file.read_bytes(), flips=True)) as url:
         result = Download(ask(torrent, tmp_path / "files", (peer,), url)).run()
     assert result.status == FINISHED
     assert result.hash_failures > 0
