@@ -203,7 +203,7 @@ def start(folder: Path, profile: str, host: Host) -> subprocess.Popen[bytes]:
     )
     environment = module_environment()
     process = subprocess.Popen([sys.executable, "-c", program], env=environment, stdout=subprocess.DEVNULL)
-    deadline_s = time.monotonic() + 20
+    deadline_s = time.monotonic() + 60
     while not (folder / "run/pairs.jsonl").exists() and time.monotonic() < deadline_s:
         time.sleep(0.05)
     time.sleep(1.0)
