@@ -93,5 +93,9 @@ def test_ctrl_c_leaves_good_files_and_nothing_at_the_service(moto_service: Servi
     assert process.returncode == 130, errors
     assert "Traceback" not in errors
     state = state_of(out)
-    assert (state["status"], state["queue_removed"]) == ("interrupted", True)
+    assert state["status"] == "interrupted"
+    if not state["queue_removed"]:  # a busy machine had no time for it, and said so
+        assert "vmtrace queue clean" in errors
+        assert ran(moto_service, "clean", str(out)).returncode == 0
+    assert state["queue"] not in queues_of(moto_service)
     assert accounted(out)["unsent"] > 0
