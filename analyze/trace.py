@@ -26,6 +26,7 @@ from vmtrace.analyze.words.units import plural
 if TYPE_CHECKING:
     import pyarrow
 
+    from vmtrace.analyze.findings.facts import Facts
     from vmtrace.analyze.findings.finding import Finding
     from vmtrace.analyze.read.anonymize import Anonymizer
     from vmtrace.analyze.read.capture_version import Version
@@ -382,13 +383,18 @@ class Trace:
     @cached_property
     def findings(self) -> "Sequence[Finding]":
         """What the capture as a whole says: one ranked list, the costliest first (docs/findings.md)."""
-        from vmtrace.analyze.findings.facts import Facts
         from vmtrace.analyze.findings.ranking import findings
+
+        return findings(self.facts())
+
+    def facts(self) -> "Facts":
+        """What the rules of findings get."""
+        from vmtrace.analyze.findings.facts import Facts
         from vmtrace.analyze.findings.selection import COLUMNS, chosen
 
         self.load(COLUMNS)
         ids = chosen([self._some_columns[name] for name in COLUMNS])
-        return findings(Facts.of_document({**self.header(), "connections": self.records(ids)}))
+        return Facts.of_document({**self.header(), "connections": self.records(ids)})
 
     def shown_run(self, record: "Record") -> "Record":
         """What is known of a run folder, as results show it: without its place where they are anonymous."""

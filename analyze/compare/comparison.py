@@ -6,7 +6,7 @@ made from that by the other modules.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from vmtrace.analyze.compare.matching import NOWHERE, Matching, match
 from vmtrace.analyze.compare.packets import read_packets
 from vmtrace.analyze.compare.pairing import Paired, pair
 from vmtrace.analyze.compare.segments import cut, segment_sizes
+from vmtrace.analyze.findings.finding import Finding
 from vmtrace.analyze.trace import Trace
 from vmtrace.analyze.words.document import Record
 
@@ -123,6 +124,12 @@ class Comparison:
     warnings: tuple[str, ...]
     flows: tuple[FlowResult, ...] = ()
     """Of datagrams, if they were kept."""
+    findings: tuple[Finding, ...] = ()
+    """What held its connections back, as far as that was asked for (`compare.findings`)."""
+    findings_of: Literal["sender", "receiver"] = "sender"
+    """The capture whose connections and frames they name."""
+    finding_lines: tuple[str, ...] = ()
+    """The same for people; where nothing was found, that nothing was."""
 
     @property
     def matched_packets(self) -> int:

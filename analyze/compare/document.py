@@ -42,6 +42,8 @@ def document(comparison: Comparison) -> Record:
         **{name: _direction(part, comparison.clock) for name, part in zip(DIRECTIONS, comparison.total, strict=True)},
         "connections": [_connection(one, comparison.clock) for one in comparison.connections],
         "flows": [_flow(one, comparison.clock) for one in comparison.flows],
+        "findings_of": comparison.findings_of,
+        "findings": [one.as_record() for one in comparison.findings],
         "warnings": list(comparison.warnings),
     }
 

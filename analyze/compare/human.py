@@ -25,6 +25,8 @@ def show(comparison: Comparison, console: "Console") -> None:
         console.print(Text(line), soft_wrap=True)
     for line in comparison.warnings:
         console.print(Text(f"  {printable(line)}", "yellow"), soft_wrap=True)
+    for line in finding_lines(comparison):
+        console.print(Text(line), soft_wrap=True)
     console.print()
     if comparison.connections:
         console.print(terminal_table(table(comparison), console.width))
@@ -32,6 +34,13 @@ def show(comparison: Comparison, console: "Console") -> None:
         console.print(Text(line), soft_wrap=True)
     for line in notes(comparison):
         console.print(Text(line), soft_wrap=True)
+
+
+def finding_lines(comparison: Comparison) -> Iterator[str]:
+    """What held the connections back; nothing where that was not asked for."""
+    if comparison.finding_lines:
+        yield f"findings of the {comparison.findings_of}'s capture:"
+        yield from comparison.finding_lines
 
 
 def flow_lines(comparison: Comparison) -> Iterator[str]:

@@ -23,6 +23,8 @@ class Facts:
     inputs: Sequence[Record] = ()
     shared_limits: Sequence[Record] = ()
     lookup_totals: Mapping[str, Any] = field(default_factory=dict)
+    kept_back: frozenset[int] | None = None
+    """Connections whose SYNs did not leave a NAT, as a capture behind it shows; None without one."""
     explained: frozenset[tuple[str, int]] = frozenset()
     """Kinds of connections whose cause an earlier rule has found."""
 

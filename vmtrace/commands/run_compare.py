@@ -40,6 +40,7 @@ class Request(NamedTuple):
 def run(request: Request) -> int:
     """Do what was asked; returns the exit status."""
     from vmtrace.analyze.compare.comparison import NothingInCommonError, compare
+    from vmtrace.analyze.compare.findings import with_findings
     from vmtrace.analyze.compare.qlog import is_qlog
 
     check_oversize_abs(request.oversize_abs_ms)
@@ -53,7 +54,7 @@ def run(request: Request) -> int:
         # Each file is read twice: for its connections, then for their packets.
         traces = [_read(path, request, bar) for path in paths]
         try:
-            comparison = compare(*traces)
+            comparison = with_findings(compare(*traces), *traces)
         except NothingInCommonError as error:
             raise CommandError(str(error)) from None
     if any(trace.interrupted for trace in traces):

@@ -36,8 +36,9 @@ _EXPLAINED = ("syn_unanswered", "handshake_incomplete", "setup", "server_wait", 
 
 def find(facts: Facts) -> Iterator[Finding]:
     """One finding for each server whose queue was full."""
+    kept_back = facts.kept_back or frozenset()
     for server, connections in facts.by_server.items():
-        ignored = [one for one in connections if _ignored(one)]
+        ignored = [one for one in connections if _ignored(one) and one["id"] not in kept_back]
         if not ignored or len(connections) == len(ignored):
             continue
         waiting = [one for one in connections if has_opened(one) and _waits(one, ignored)]

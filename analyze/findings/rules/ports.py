@@ -22,21 +22,25 @@ from vmtrace.analyze.words.units import plural, seconds
 KIND = "ports_exhausted"
 _FEWEST = 3
 """Connections that fail, and that live: fewer may be chance."""
-_CONFIDENCE = 0.7
+_CONFIDENCE, _PROVED = 0.7, 0.95
 
 
 def find(facts: Facts) -> Iterator[Finding]:
     """One finding for each server of which this holds."""
     for server, connections in facts.by_server.items():
-        failed = [one for one in connections if outcome_kind(one) == "syn_unanswered" and _never_opened(one)]
-        failed = [one for one in failed if facts.is_open("syn_unanswered", one)]
+        failed = [one for one in connections if never_opened(one) and facts.is_open("syn_unanswered", one)]
+        if facts.kept_back is not None:
+            # What left the NAT has another cause.
+            failed = [one for one in failed if one["id"] in facts.kept_back]
         alive = [one for one in connections if has_opened(one) and any(_lives_during(one, f) for f in failed)]
         if len(failed) >= _FEWEST and len(alive) >= _FEWEST:
-            yield _finding(server, failed, alive)
+            yield _finding(server, failed, alive, is_proved=facts.kept_back is not None)
 
 
-def _never_opened(connection: Record) -> bool:
-    return not connection["handshake"].get("complete") and connection["server_to_client"]["packets"] == 0
+def never_opened(connection: Record) -> bool:
+    """Its SYNs got no reply at all."""
+    is_silent = not connection["handshake"].get("complete") and connection["server_to_client"]["packets"] == 0
+    return is_silent and outcome_kind(connection) == "syn_unanswered"
 
 
 def _lives_during(connection: Record, failed: Record) -> bool:
@@ -44,16 +48,17 @@ def _lives_during(connection: Record, failed: Record) -> bool:
     return connection["start_ns"] <= failed["start_ns"] and not is_ended
 
 
-def _finding(server: str, failed: list[Record], alive: list[Record]) -> Finding:
+def _finding(server: str, failed: list[Record], alive: list[Record], *, is_proved: bool) -> Finding:
     cost_s = waited_s(failed)
+    why = "a NAT kept their SYNs back" if is_proved else "source ports of a NAT, or a limit of connections"
     sentence = (
-        f"{plural(len(failed), 'connection')} to {server} got no reply while {len(alive)} to it lived: source ports of "
-        f"a NAT, or a limit of connections ({seconds(cost_s)} waited)."
+        f"{plural(len(failed), 'connection')} to {server} got no reply while {len(alive)} to it lived: {why} "
+        f"({seconds(cost_s)} waited)."
     )
     return Finding(
         kind=KIND,
         sentence=sentence,
-        confidence=_CONFIDENCE,
+        confidence=_PROVED if is_proved else _CONFIDENCE,
         owner=KINDS[KIND].owner,
         remedy=KINDS[KIND].remedy,
         cost_s=cost_s,

@@ -1,6 +1,6 @@
 """The records of `vmtrace.comparison/1`."""
 
-from typing import Annotated, Literal, TypedDict
+from typing import Annotated, Any, Literal, TypedDict
 
 from vmtrace.analyze.tables.schema.typed import Count, Positive, Share, bounds
 
@@ -163,6 +163,30 @@ class Flow(TypedDict):
     receiver_to_sender: DatagramDirection
 
 
+class Evidence(TypedDict):
+    text: Annotated[str, "What it shows."]
+    frames: Annotated[list[Count], "Frames of the capture that findings_of names."]
+    display_filter: Annotated[str, "The same for Wireshark."]
+
+
+class Finding(TypedDict):
+    kind: Annotated[str, "A kind of docs/findings.md, a factor or an outcome."]
+    sentence: Annotated[str, "Who, what, how long or how much."]
+    confidence: Share
+    cost_s: Annotated[Positive | None, "By how much shorter what it concerns would have been without it."]
+    share: Annotated[Share | None, "Of the time that was waited for at all in what it concerns."]
+    owner: Annotated[str, "Whose it is."]
+    connections: Annotated[list[Count], "The first 20, as that capture alone numbers them.", bounds(maxItems=20)]
+    connections_count: Count
+    flows: Annotated[list[Count], "The same of flows.", bounds(maxItems=20)]
+    flows_count: Count
+    lookups: Annotated[list[Count], "The same of lookups.", bounds(maxItems=20)]
+    lookups_count: Count
+    evidence: list[Evidence]
+    remedy: Annotated[str, "What to do, and what would confirm it."]
+    what_if: Annotated[list[dict[str, Any]], "As in a verdict of docs/json.md."]
+
+
 class Document(TypedDict):
     """What `vmtrace compare --json` writes. Names end in their unit: _s seconds, _ns Unix nanoseconds, _bytes; rates
     are shares. A number that could not be measured is null, never 0. Within version 1 keys are only added.
@@ -179,4 +203,6 @@ class Document(TypedDict):
     receiver_to_sender: Direction
     connections: list[Connection]
     flows: Annotated[list[Flow], "Each flow of datagrams that both captures hold."]
+    findings_of: Annotated[Literal["sender", "receiver"], "The capture at the clients' end: of it the findings are."]
+    findings: Annotated[list[Finding], "What held its connections back, the costliest first.", bounds(maxItems=100)]
     warnings: list[str]
