@@ -11,6 +11,9 @@ from unittest.mock import patch
 
 import pytest
 
+from tests.conftest import traces_folder
+from tests.cut import cut
+from tests.lab_runs import lab_run
 from vmtrace.analyze.findings.lines import MOST_LINES, finding_line
 from vmtrace.analyze.findings.vocabulary import KINDS
 from vmtrace.analyze.reports.capture.judgement import looks
@@ -18,18 +21,45 @@ from vmtrace.analyze.reports.capture.write import write_report
 from vmtrace.analyze.tables import provenance
 from vmtrace.analyze.tables import write as tables
 from vmtrace.analyze.tables.detail_view import show
-from vmtrace.analyze.trace import Trace, read
+from vmtrace.analyze.trace import Trace, TraceError, read
 from vmtrace.analyze.words.factors import COLUMN_LABELS, LABELS, label_by_sentence
 from vmtrace.analyze.words.human_causes import why
 from vmtrace.analyze.words.palette import FACTORS
 from vmtrace.analyze.words.units import si
+from vmtrace.lab.namespaces import missing_requirement
+from vmtrace.lab.ready_scenarios import SCENARIOS
 
 SAMPLES = sorted(path for path in (Path(__file__).parents[2] / "samples").glob("*.pcap*"))
+# Other people's captures, of those the small ones, and transfers of the lab: `make test-long`.
+_SMALL_BYTES = 200_000
+LAB = ("loss8-cubic-ackloss10-rtt20", "hold-cubic-rtt40", "app-stall-cubic-rtt20", "duplicate-reorder-cubic-rtt40")
 
 
-@pytest.fixture(scope="module", params=SAMPLES, ids=lambda path: path.name)
-def trace(request: pytest.FixtureRequest) -> Trace:
-    return read(request.param)
+def others() -> list[Path]:
+    folder = traces_folder()
+    found = sorted(folder.iterdir()) if folder else []
+    return [path for path in found if path.is_file() and path.stat().st_size < _SMALL_BYTES and is_capture(path)]
+
+
+def is_capture(path: Path) -> bool:
+    try:
+        read(path)
+    except TraceError:
+        return False
+    return True
+
+
+@pytest.fixture(
+    scope="module",
+    params=cut([*SAMPLES, *others(), *LAB], len(SAMPLES)),
+    ids=lambda param: param if isinstance(param, str) else param.name,
+)
+def trace(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Trace:
+    if isinstance(request.param, Path):
+        return read(request.param)
+    if missing_requirement():
+        pytest.skip(f"the lab: {missing_requirement()}")
+    return read(lab_run(SCENARIOS[request.param], tmp_path_factory.mktemp("lab")).sender_pcap)
 
 
 def text_of(trace: Trace) -> str:
