@@ -47,7 +47,7 @@ class Made:
     def send(self, numbers: list[int], start: float, end: float, due: float | None = None, **more: Any) -> Made:
         stage, session, place = (more.pop(name, value) for name, value in (("stage", 1), ("session", 1), ("place", 0)))
         dues = [0 if due is None else at(due)] * len(numbers)
-        self.line("sender", {"operation": "sending", "numbers": numbers}, stage, session, place)
+        self.line("sender", {"operation": "sending", "time_ns": at(start), "numbers": numbers}, stage, session, place)
         record = {"operation": "send", "start_ns": at(start), "end_ns": at(end), "sent_ns": at(start),
                   "numbers": numbers, "due_ns": dues, "requests": 1, **more}  # fmt: skip
         return self.line("sender", record, stage, session, place)

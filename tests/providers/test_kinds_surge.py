@@ -12,6 +12,7 @@ import pytest
 
 from tests.providers.campaigns import lines, run
 from tests.providers.fakes import FakeService, Memory
+from vmtrace.commands.values import instant_ns
 from vmtrace.providers.errors import ErrorKind, ServiceError
 from vmtrace.providers.kinds.surge_plan import GARFINKEL2007_SURGE, SurgePlan
 
@@ -97,8 +98,7 @@ def test_scaled_and_quick_plans_keep_their_steps() -> None:
 
 
 def test_a_start_without_a_time_zone_is_wrong_usage() -> None:
-    from vmtrace.commands.storage_run import _instant_ns
-
-    assert _instant_ns("1970-01-02T00:00Z") == 86_400 * 10**9
+    assert instant_ns("1970-01-02T00:00Z", zone_needed=True) == 86_400 * 10**9
+    assert instant_ns("1970-01-02T00:00") == 86_400 * 10**9
     with pytest.raises(ValueError, match="add the time zone"):
-        _instant_ns("2030-01-01T12:00")
+        instant_ns("2030-01-01T12:00", zone_needed=True)

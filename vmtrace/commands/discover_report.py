@@ -9,6 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vmtrace.analyze.read.records.window import ALL_TIME, Window
+from vmtrace.commands.options import add_window, window_of
 from vmtrace.commands.outputs import wanted
 from vmtrace.commands.report_outputs import Outputs, ReportKind, add_outputs
 from vmtrace.errors import Exit, UsageError, complain, describe
@@ -36,6 +38,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("runs", metavar="RUN", type=Path, nargs="+", help="folders written by vmtrace discover run")
     add("--address-ranges", metavar="FILE", type=Path, action="append", default=[],
         help="published IP ranges of providers, to say whose each address is; may be repeated")  # fmt: skip
+    add_window(parser)
     add_outputs(parser, page="one HTML file with map, bars and all tables", figures=False)
     add("--map", metavar="FILE", type=Path, help="the map alone, as SVG")
 
@@ -46,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     failures: list[str] = []
     ranges = _ranges(arguments.address_ranges)
-    runs = read_runs(list(dict.fromkeys(arguments.runs)), failures)
+    runs = read_runs(list(dict.fromkeys(arguments.runs)), failures, window_of(arguments))
     if not runs:
         return Exit.FAILED
     problems: list[str] = []
@@ -56,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
     return Exit.FAILED if failures else Exit.DONE
 
 
-def read_runs(folders: Sequence[Path], failures: list[str]) -> "list[DiscoveryRun]":
+def read_runs(folders: Sequence[Path], failures: list[str], window: Window = ALL_TIME) -> "list[DiscoveryRun]":
     """The runs that can be reported on; a line of trouble for each other."""
     from vmtrace.analyze.read.records.run_folder import RunFolderError
     from vmtrace.analyze.reports.discovery.run_folder import read_discovery_run
@@ -67,7 +70,7 @@ def read_runs(folders: Sequence[Path], failures: list[str]) -> "list[DiscoveryRu
     runs = []
     for folder in folders:
         try:
-            found = read_discovery_run(folder)
+            found = read_discovery_run(folder, window)
             if not found.answers.seen:
                 why = "".join(f": {said}" for said in (found.error, *found.problems[:1]) if said)
                 raise RunFolderError(f"{folder}: no front end in it (the run is {found.status}{why})")

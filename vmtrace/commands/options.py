@@ -9,9 +9,14 @@ itself measures the terminal for each.
 import argparse
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from vmtrace.capture.options import above, add_filter, add_interface, add_json_printed, add_no_capture, add_quiet
+from vmtrace.commands.values import instant_ns
 from vmtrace.errors import UsageError
+
+if TYPE_CHECKING:
+    from vmtrace.analyze.read.records.window import Window
 
 _LONGEST_MS = 1e12
 _PLAIN = partial(argparse.RawDescriptionHelpFormatter, width=80)
@@ -68,6 +73,30 @@ def add_json(parser: argparse._ActionsContainer) -> None:
     parser.add_argument(
         "--json", metavar="OUT|-", help="write everything measured as JSON (- is standard output), and print no table"
     )
+
+
+def add_window(parser: argparse._ActionsContainer) -> None:
+    """Which part of a run's time a report is about."""
+    add = parser.add_argument
+    add("--from", dest="from_ns", metavar="TIME", type=_instant, help="only what began at that time or later (UTC)")
+    add("--until", dest="until_ns", metavar="TIME", type=_instant, help="only what began before that time (UTC)")
+
+
+def _instant(text: str) -> int:
+    try:
+        return instant_ns(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def window_of(arguments: argparse.Namespace) -> "Window":
+    """Of `--from` and `--until`; wrong usage where nothing can be between them."""
+    from vmtrace.analyze.read.records.window import Window
+
+    found = Window(arguments.from_ns, arguments.until_ns)
+    if found.from_ns is not None and found.until_ns is not None and found.from_ns >= found.until_ns:
+        raise UsageError("--from and --until: the first is not before the second")
+    return found
 
 
 def add_oversize_abs(parser: argparse._ActionsContainer, what: str) -> None:

@@ -8,11 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vmtrace.commands.options import add_window, window_of
 from vmtrace.commands.report_outputs import PAGE_BY_DEFAULT, Outputs, ReportKind, add_outputs
 from vmtrace.errors import Exit, complain, describe
 from vmtrace.progress import Bar
 
 if TYPE_CHECKING:
+    from vmtrace.analyze.read.records.window import Window
     from vmtrace.analyze.reports.queues.records import QueueRun
     from vmtrace.analyze.reports.queues.tables import Report
     from vmtrace.analyze.reports.queues.wire import Wire
@@ -30,20 +32,21 @@ _KIND = ReportKind("vmtrace.analyze.reports.queues")
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of the subcommand."""
     parser.add_argument("runs", metavar="RUN", type=Path, nargs="+", help="folders written by vmtrace queue run")
+    add_window(parser)
     add_outputs(parser, page=PAGE_BY_DEFAULT)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Do what was asked; returns the exit status."""
     failures: list[str] = []
-    reports = _read(list(dict.fromkeys(arguments.runs)), failures, quiet=arguments.quiet)
+    reports = _read(list(dict.fromkeys(arguments.runs)), failures, window_of(arguments), quiet=arguments.quiet)
     if not reports:
         return Exit.FAILED
     failures += Outputs(_KIND, reports, arguments).make()
     return Exit.FAILED if failures else Exit.DONE
 
 
-def _read(folders: Sequence[Path], failures: list[str], *, quiet: bool) -> "list[Report]":
+def _read(folders: Sequence[Path], failures: list[str], window: "Window", *, quiet: bool) -> "list[Report]":
     """The runs that can be reported on; an error line for each of the others."""
     from vmtrace.analyze.read.records.run_folder import RunFolderError
     from vmtrace.analyze.reports.queues.records import QueueRun
@@ -54,7 +57,7 @@ def _read(folders: Sequence[Path], failures: list[str], *, quiet: bool) -> "list
     with Bar([path for folder in folders for path in logs_bytes(folder)], wanted=not quiet) as bar:
         for folder in folders:
             try:
-                found = read_queue_run(folder, bar)
+                found = read_queue_run(folder, bar, window)
                 if not any(log.attempted or len(log.received) for log in found.logs):
                     why = "".join(f": {line}" for line in (found.error, *found.problems[:1]) if line)
                     raise RunFolderError(f"{folder}: no message was sent (the run is {found.status}{why})")

@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from vmtrace.capture.options import whole
-from vmtrace.commands.options import new_parser
+from vmtrace.commands.options import add_window, new_parser, window_of
 from vmtrace.commands.report_outputs import PAGE_BY_DEFAULT, add_outputs
 
 _EXAMPLES = """\
@@ -16,6 +16,8 @@ _EXAMPLES = """\
       several runs side by side
   vmtrace report RUN --pair 17 --html pair-17.html
       draw the packets of pair 17
+  vmtrace report RUN --from 2026-11-20T18:00 --until 2026-11-20T19:00
+      an hour of it (UTC)
 """
 
 
@@ -30,6 +32,7 @@ def build_parser() -> argparse.ArgumentParser:
         type=whole(1, 2**63 - 1),
         help="draw the packets of this pair (default: of the one with the lowest data throughput)",
     )
+    add_window(parser)
     sides = parser.add_mutually_exclusive_group()
     sides.add_argument(
         "--no-match-sides",
@@ -57,6 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
             csv=arguments.csv,
             json=arguments.json,
             pair=arguments.pair,
+            window=window_of(arguments),
             match_sides=arguments.match_sides,
             everything=arguments.all,
             quiet=arguments.quiet,

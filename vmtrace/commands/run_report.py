@@ -5,6 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from vmtrace.analyze.read.records.window import ALL_TIME, Window
 from vmtrace.analyze.reports.run.results import Choice, NoSuchPairError, RunResults
 from vmtrace.commands.kinds import Kind, redirect
 from vmtrace.commands.report_outputs import Outputs, ReportKind
@@ -25,6 +26,7 @@ class Request(NamedTuple):
     csv: Path | None = None
     json: str | None = None
     pair: int | None = None
+    window: Window = ALL_TIME
     match_sides: bool = True
     everything: bool = False
     most_lines: int | None = None
@@ -43,7 +45,7 @@ def run(request: Request) -> int:
     if instead is not None:
         raise UsageError(instead)
     failures = list[str]()
-    runs = read_runs(list(dict.fromkeys(request.runs)), failures)
+    runs = read_runs(list(dict.fromkeys(request.runs)), failures, request.window)
     if not runs:
         return Exit.FAILED
     require(*REPORTS)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from vmtrace.analyze.read.records.run import Run
 from vmtrace.analyze.read.records.run_folder import RunFolderError, named_apart, read_run
+from vmtrace.analyze.read.records.window import ALL_TIME, Window
 from vmtrace.analyze.reports.run.results import RunResults
 from vmtrace.analyze.reports.run.transfers.transfers import Measuring
 from vmtrace.analyze.words.units import plural
@@ -12,12 +13,12 @@ from vmtrace.errors import complain, describe
 from vmtrace.progress import Bar
 
 
-def read_runs(folders: Sequence[Path], failures: list[str]) -> list[Run]:
+def read_runs(folders: Sequence[Path], failures: list[str], window: Window = ALL_TIME) -> list[Run]:
     """The runs that can be reported on; the others are told of, one line each."""
     runs = []
     for folder in folders:
         try:
-            found = read_run(folder)
+            found = read_run(folder, window)
             if not found.complete_pairs:
                 raise RunFolderError(_empty(found))
             runs.append(found)

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING
 
 from vmtrace.capture.quantities import size_bytes
 from vmtrace.commands.kinds import Kind, redirect
+from vmtrace.commands.options import add_window, window_of
 from vmtrace.commands.report_outputs import PAGE_BY_DEFAULT, Outputs, ReportKind, add_outputs
 from vmtrace.errors import Exit, UsageError, complain, describe
 from vmtrace.progress import Bar
 
 if TYPE_CHECKING:
+    from vmtrace.analyze.read.records.window import Window
     from vmtrace.analyze.reports.storage.charges import Amounts
     from vmtrace.analyze.reports.storage.front_ends import FrontEndPlace
     from vmtrace.analyze.reports.storage.records import StorageRun
@@ -26,6 +28,7 @@ LINE = "Report on storage runs: throughput, connections, overhead, times, round 
 EXAMPLES = """  vmtrace storage report RUN
   vmtrace storage report s3 azure swift --html providers.html
   vmtrace storage report RUN --csv tables --figures figures --json -
+  vmtrace storage report RUN --from 2026-11-20T18:00 --until 2026-11-21
   vmtrace storage report RUN --invoice invoice.toml
   vmtrace storage report RUN --discovery lausanne --discovery new-york
 """
@@ -46,6 +49,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--at-least", metavar="RATE", type=_rate_bps, default=0.0,
         help="throughput below which a request counts as not available, such as 100kB/s",
     )  # fmt: skip
+    add_window(parser)
     add_outputs(parser, page=PAGE_BY_DEFAULT)
 
 
@@ -55,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
     if instead is not None:
         raise UsageError(instead)
     failures: list[str] = []
-    runs = _read(list(dict.fromkeys(arguments.runs)), failures)
+    runs = _read(list(dict.fromkeys(arguments.runs)), failures, window_of(arguments))
     if not runs:
         return Exit.FAILED
     invoiced = _invoiced(arguments.invoice, runs)
@@ -72,7 +76,7 @@ def _rate_bps(text: str) -> float:
     return 8.0 * size_bytes(text.removesuffix("/s"))
 
 
-def _read(folders: Sequence[Path], failures: list[str]) -> "list[StorageRun]":
+def _read(folders: Sequence[Path], failures: list[str], window: "Window") -> "list[StorageRun]":
     """The runs that can be reported on; the others are told of, one line each."""
     from vmtrace.analyze.read.records.run_folder import RunFolderError
     from vmtrace.analyze.reports.storage.records import BENCHMARK
@@ -81,7 +85,7 @@ def _read(folders: Sequence[Path], failures: list[str]) -> "list[StorageRun]":
     runs = []
     for folder in folders:
         try:
-            found = read_storage_run(folder)
+            found = read_storage_run(folder, window)
             if found.kind == BENCHMARK and not found.transactions:
                 why = "".join(f": {told}" for told in (found.error, *found.problems[:1]) if told)
                 raise RunFolderError(f"{folder}: no finished transaction (the run is {found.status}{why})")

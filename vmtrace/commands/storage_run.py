@@ -9,13 +9,14 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vmtrace.capture.afterwards import command, show_afterwards
 from vmtrace.capture.options import add_duration, add_out, add_plan, add_resume
 from vmtrace.commands import options
-from vmtrace.commands.values import amount, checked_url, factor, repeats, required
+from vmtrace.commands.values import amount, checked_url, factor, instant_ns, repeats, required
 from vmtrace.errors import Exit, UsageError, complain
 
 if TYPE_CHECKING:
@@ -177,7 +178,11 @@ def _order(arguments: argparse.Namespace) -> "Order":
     )
     if limits.max_cost is not None and prices is None:
         raise errors.UsageError("--max-cost: charges are unknown without a table: give --prices")
-    start_at_ns = None if arguments.start_at is None else required("--start-at", arguments.start_at, _instant_ns)
+    start_at_ns = (
+        None
+        if arguments.start_at is None
+        else required("--start-at", arguments.start_at, partial(instant_ns, zone_needed=True))
+    )
     if start_at_ns is not None and start_at_ns <= time.time_ns() and not arguments.resume:
         raise errors.UsageError(f"--start-at {arguments.start_at}: is in the past: give a future time")
     timeout = arguments.restore_timeout
@@ -295,15 +300,3 @@ def _time_s(text: str) -> float:
     if not 0 < value <= 400 * 86_400:
         raise ValueError(f"{text!r}: more than 0 and at most 400 days are possible")
     return value
-
-
-def _instant_ns(text: str) -> int:
-    from datetime import datetime
-
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        raise ValueError(f"{text!r}: expected a time such as 2030-01-01T12:00Z") from None
-    if moment.tzinfo is None:
-        raise ValueError(f"{text!r}: add the time zone, as Z or +02:00: hosts may be in several")
-    return round(moment.timestamp() * 1e9)

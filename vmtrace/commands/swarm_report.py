@@ -8,11 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vmtrace.commands.options import add_window, window_of
 from vmtrace.commands.report_outputs import PAGE_BY_DEFAULT, Outputs, ReportKind, add_outputs
 from vmtrace.errors import Exit, UsageError, complain, describe
 from vmtrace.progress import Bar
 
 if TYPE_CHECKING:
+    from vmtrace.analyze.read.records.window import Window
     from vmtrace.analyze.reports.swarm.charges import PerGb
     from vmtrace.analyze.reports.swarm.records import SwarmRun
     from vmtrace.analyze.reports.swarm.tables import Report
@@ -34,6 +36,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--prices", metavar="NAME|FILE", help="table of prices, for the charges saved: a TOML file, or bocchi2014")
     add("--provider", metavar="NAME", default="s3", help="the store in the table of prices (default: s3)")
     add("--region", metavar="R", help="its region in the table of prices")
+    add_window(parser)
     add_outputs(parser, page=PAGE_BY_DEFAULT)
 
 
@@ -41,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Do what was asked; returns the exit status."""
     failures: list[str] = []
     prices = _prices(arguments)
-    runs = _read(list(dict.fromkeys(arguments.runs)), failures)
+    runs = _read(list(dict.fromkeys(arguments.runs)), failures, window_of(arguments))
     if not runs:
         return Exit.FAILED
     reports = _measured(runs, prices, quiet=arguments.quiet)
@@ -71,7 +74,7 @@ def _prices(arguments: argparse.Namespace) -> "PerGb | None":
     )
 
 
-def _read(folders: Sequence[Path], failures: list[str]) -> "list[SwarmRun]":
+def _read(folders: Sequence[Path], failures: list[str], window: "Window") -> "list[SwarmRun]":
     """The runs that can be reported on; the others get a line of error each."""
     from vmtrace.analyze.read.records.run_folder import RunFolderError
     from vmtrace.analyze.reports.swarm.run_folder import named_apart, read_swarm_run
@@ -79,7 +82,7 @@ def _read(folders: Sequence[Path], failures: list[str]) -> "list[SwarmRun]":
     runs = []
     for folder in folders:
         try:
-            found = read_swarm_run(folder)
+            found = read_swarm_run(folder, window)
             if not found.downloads:
                 why = "".join(f": {said}" for said in (found.error, *found.problems[:1]) if said)
                 raise RunFolderError(f"{folder}: no download ended (the run is {found.status}{why})")

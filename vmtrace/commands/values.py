@@ -47,6 +47,21 @@ def repeats(text: str) -> int:
     return value
 
 
+def instant_ns(text: str, *, zone_needed: bool = False) -> int:
+    """Unix nanoseconds of a time as ISO 8601 writes it; without a zone it is UTC, unless a zone is needed."""
+    from datetime import UTC, datetime
+
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"{text!r}: expected a time such as 2030-01-01T12:00Z") from None
+    if moment.tzinfo is None:
+        if zone_needed:
+            raise ValueError(f"{text!r}: add the time zone, as Z or +02:00: hosts may be in several")
+        moment = moment.replace(tzinfo=UTC)
+    return round(moment.timestamp() * 1e9)
+
+
 def checked_url(url: str) -> None:
     """Raises the `UsageError` of providers for an endpoint that is none, or that has credentials in it."""
     from vmtrace.providers import errors

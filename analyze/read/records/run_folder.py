@@ -13,6 +13,7 @@ from typing import BinaryIO, TypeVar
 
 from vmtrace.analyze.read.records.fields import FieldError, Fields, parse
 from vmtrace.analyze.read.records.run import Echo, Pair, Run, Side, Transfer, echo_record, pair_record, run_record
+from vmtrace.analyze.read.records.window import ALL_TIME, Window
 from vmtrace.analyze.words.units import plural
 
 _RUN_FILE_LIMIT_BYTES = 16 << 20
@@ -39,9 +40,17 @@ def read_run_of(
     return _read(folder, checked)
 
 
-def read_run(folder: str | os.PathLike[str]) -> Run:
+def read_run(folder: str | os.PathLike[str], window: Window = ALL_TIME) -> Run:
     """Read one run folder; `RunFolderError` if it is none, `OSError` if it cannot be read."""
-    return _read(folder, _run)
+    return _within(_read(folder, _run), window)
+
+
+def _within(run: Run, window: Window) -> Run:
+    """What of a run began in a part of its time."""
+    pairs = window.of(run.pairs, lambda pair: pair.start_ns)
+    echoes = window.of(run.echoes, lambda echo: echo.time_ns)
+    problems = (*window.said(len(pairs), len(run.pairs), "pair"), *run.problems)
+    return replace(run, pairs=pairs, echoes=echoes, problems=problems)
 
 
 def _read(folder: str | os.PathLike[str], make: Callable[[Path, Fields], _Record]) -> _Record:

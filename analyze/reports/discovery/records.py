@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from vmtrace.analyze.read.records.fields import FieldError, Fields
+from vmtrace.analyze.read.records.window import ALL_TIME, Window
 from vmtrace.analyze.reports.discovery.geography import Position
 
 SCHEMA = "vmtrace.discovery_run/1"
@@ -108,6 +109,10 @@ class Answers:
     """All answers of a run, summed up as they are read: memory follows the addresses, not the answers."""
 
     set_aside: frozenset[str]
+    window: Window = ALL_TIME
+    left_out: int = 0
+    """Answers beyond the window."""
+    counted: int = 0
     seen: dict[Pair, Seen] = field(default_factory=dict)
     statuses: dict[str, Counter[str]] = field(default_factory=dict)
     """By name."""
@@ -121,6 +126,10 @@ class Answers:
         """One line of `answers.jsonl`; raises `FieldError`. Returns True, for the count of lines."""
         name, resolver = _needed(record, "name"), _needed(record, "resolver")
         time_ns, status = record.integer("time_ns"), record.text("status") or "unknown"
+        self.counted += 1
+        if not self.window.holds(time_ns):
+            self.left_out += 1
+            return True
         self.statuses.setdefault(name, Counter())[status] += 1
         self.by_resolver.setdefault(resolver, Counter())[status] += 1
         if resolver in self.set_aside or time_ns is None:

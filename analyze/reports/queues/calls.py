@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vmtrace.analyze.read.records.fields import Fields
+from vmtrace.analyze.read.records.window import ALL_TIME, Window
 
 Ints = NDArray[np.int64]
 SEND, RECEIVE, DELETE = "send", "receive", "delete"
@@ -75,6 +76,12 @@ class Rows:
         for name, value in values.items():
             self.columns[name].append(value)
 
+    def keep(self, wanted: Ints) -> None:
+        """Those of these numbers alone."""
+        kept = np.isin(self["number"], wanted)
+        for name in self.columns:
+            self.columns[name] = array("q", self[name][kept].tolist())
+
     def __getitem__(self, name: str) -> Ints:
         return np.array(self.columns[name], np.int64)
 
@@ -102,13 +109,21 @@ class ProcessLog:
     opened: set[tuple[str, str]] = field(default_factory=set)
     """Connections, as `addr:port` of both ends."""
     uses: list[ProcessUse] = field(default_factory=list)
+    window: Window = ALL_TIME
+    """Of messages by when their send call began, and of calls by when they began."""
+    beyond: int = 0
+    """Messages whose send call began outside."""
     _last_end_ns: int = 0
 
     def add(self, line: Fields) -> None:
         """A line of the log; raises `FieldError`."""
         operation = line.text("operation")
         if operation == "sending":
-            self.attempted.extend(_numbers(line, "numbers"))
+            numbers = _numbers(line, "numbers")
+            if self.window.holds(line.integer("time_ns")):
+                self.attempted.extend(numbers)
+            else:
+                self.beyond += len(numbers)
         elif operation == "process":
             self.uses.append(_use(line))
         elif operation in self.calls:
@@ -126,6 +141,9 @@ class ProcessLog:
             about = self._received(line, start_ns, end_ns)
         else:
             about = self._deleted(line, start_ns, end_ns, refused, failed=failed)
+        self._last_end_ns = end_ns
+        if not self.window.holds(start_ns):
+            return
         calls = self.calls[operation]
         calls.start_ns.append(start_ns)
         calls.end_ns.append(end_ns)
@@ -140,13 +158,14 @@ class ProcessLog:
         for cause in causes.names() if causes else ():
             calls.retry_causes[cause] += (causes.count(cause) if causes else 0) or 0
         self._open(line)
-        self._last_end_ns = end_ns
 
     def _sent(self, line: Fields, start_ns: int, end_ns: int, refused: dict[int, str], *, failed: bool) -> int:
         numbers, dues_ns = _numbers(line, "numbers"), _numbers(line, "due_ns")
         if len(dues_ns) != len(numbers):
             raise line.wrong("due_ns", "a time for each number")
         begun_ns = line.integer("sent_ns") or start_ns
+        if not self.window.holds(begun_ns):
+            return len(numbers)
         last_due_ns = dues_ns[-1] if dues_ns else 0
         for number, due_ns in zip(numbers, dues_ns, strict=True):
             outcome = REFUSED if number in refused else UNKNOWN if failed else TAKEN
@@ -166,9 +185,10 @@ class ProcessLog:
         # What the SDK makes of a response takes its own time, which the times of calls show.
         came_ns = min(max(line.integer("response_ns") or end_ns, start_ns), end_ns)
         for position, (number, due_ns, sent_ns, *_) in enumerate(rows):
-            self.received.add(
-                number=number, due_ns=due_ns, sent_ns=sent_ns, start_ns=start_ns, end_ns=came_ns, position=position
-            )
+            if self.window.holds(sent_ns):
+                self.received.add(
+                    number=number, due_ns=due_ns, sent_ns=sent_ns, start_ns=start_ns, end_ns=came_ns, position=position
+                )
         return len(rows)
 
     def _deleted(self, line: Fields, start_ns: int, end_ns: int, refused: dict[int, str], *, failed: bool) -> int:

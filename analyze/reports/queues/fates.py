@@ -42,13 +42,13 @@ def fates(messages: Messages) -> Fates:
     unknown = int((gone & ~taken & ~refused).sum())
     sure = messages.run.collected
     return Fates(
-        planned=messages.count,
+        planned=int(messages.wanted.sum()),
         delivered=int(delivered.sum()),
         pending=int(found.sum()) + (0 if sure else int(taken.sum()) + unknown),
         lost=int(taken.sum()) if sure else None,
         lost_in_flight=unknown if sure else None,
         refused=int(refused.sum()),
-        unsent=int((~messages.attempted & ~delivered & ~found).sum()),
+        unsent=int((messages.wanted & ~messages.attempted & ~delivered & ~found).sum()),
     )
 
 

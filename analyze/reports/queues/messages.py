@@ -33,6 +33,11 @@ class Messages:
         return found
 
     @cached_property
+    def wanted(self) -> Flags:
+        """Those that the report is about: of the whole plan, or those that were sent in the window."""
+        return self.attempted if self.run.window else np.ones(self.count, np.bool_)
+
+    @cached_property
     def attempted(self) -> Flags:
         """That a sender began to send."""
         return self.flags(np.concatenate([*(np.array(log.attempted, np.int64) for log in self.run.logs), _NONE]))

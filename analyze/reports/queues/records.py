@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from vmtrace.analyze.read.records.fields import Fields
+from vmtrace.analyze.read.records.window import ALL_TIME, Window
 from vmtrace.analyze.reports.queues.calls import ProcessLog
 from vmtrace.analyze.tables.schema.typed import one_of
 
@@ -87,6 +88,7 @@ class QueueRun:
     charges: Mapping[str, float] | None
     used: Mapping[str, int]
     problems: tuple[str, ...]
+    window: Window = ALL_TIME
 
     @property
     def messages(self) -> int:

@@ -102,7 +102,9 @@ class Report:
 
     @cached_property
     def wire_per_message(self) -> tuple[float | None, float | None]:
-        """Bytes and packets of all stages, for each message that the service took."""
+        """Bytes and packets of all stages, for each message that the service took; packets know no window."""
+        if self.run.window:
+            return None, None
         return self.wire.per_message(int(self.messages.taken.sum()))
 
     @property

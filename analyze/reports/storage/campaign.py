@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from vmtrace.analyze.reports.storage.availability import (
     AvailabilityRow,
@@ -56,6 +56,7 @@ PROBES, SURGE, AVAILABILITY, LOCATIONS, SWEEP = "probes", "surge", "availability
 CLOCKS_APART_S = 1.0
 _LISTS = ("surge", "locations", "sweep", "merge", "availability")
 Record = dict[str, Any]
+_Step = TypeVar("_Step", SurgeStep, SweepStep)
 
 
 @dataclass
@@ -198,15 +199,22 @@ def measure_campaign(run: StorageRun, progress: Progress | None = None, at_least
         return None
     problems: list[str] = []
     if run.kind == SWEEP:
-        steps = sweep_steps(run.folder, problems)
+        steps = _steps_within(run, sweep_steps(run.folder, problems), problems)
         return Campaign(run, None, (), steps, None, _factors(run, steps, progress, problems), tuple(problems))
-    requests = read_requests(run.folder, problems)
+    requests = read_requests(run.folder, problems, run.window)
     facts = facts_of(run.folder, requests, progress) if requests is not None else None
     problems += facts.problems if facts is not None else []
     if run.stock_replaced:
         problems.append(f"{plural(run.stock_replaced, 'object')} of the stock disappeared and had to be recreated")
-    found = surge_steps(run.folder, problems) if run.kind == SURGE else ()
+    found = _steps_within(run, surge_steps(run.folder, problems), problems) if run.kind == SURGE else ()
     return Campaign(run, requests, found, (), facts, {}, tuple(problems), at_least_bps)
+
+
+def _steps_within(run: StorageRun, steps: tuple[_Step, ...], problems: list[str]) -> tuple[_Step, ...]:
+    """Those that began in the part of its time that the report is about."""
+    kept = run.window.of(steps, lambda step: step.start_ns)
+    problems[:0] = run.window.said(len(kept), len(steps), "step")
+    return kept
 
 
 def has_anything(campaign: Campaign) -> bool:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from vmtrace.analyze.read.records.fields import FieldError, Fields
+from vmtrace.analyze.read.records.window import ALL_TIME, Window
 
 SCHEMA = "vmtrace.storage_run/1"
 DIRECTIONS = ("upload", "download")
@@ -100,6 +101,7 @@ class Echo:
     front_end: str
     method: str
     rtt_s: float | None
+    time_ns: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +157,8 @@ class StorageRun:
     plan_record: str | None = None
     """The plan as JSON, to see whether two runs have the same."""
     stock_replaced: int = 0
+    window: Window = ALL_TIME
+    """Of its requests and steps; transactions and echoes are those within already."""
 
 
 def exchange_record(fields: Fields) -> Exchange:
@@ -281,7 +285,7 @@ def echo_record(fields: Fields) -> Echo:
     front_end, method = fields.text("front_end"), fields.text("method")
     if front_end is None or method is None:
         raise fields.wrong("front_end" if front_end is None else "method", "text")
-    return Echo(front_end, method, fields.amount("rtt_s"))
+    return Echo(front_end, method, fields.amount("rtt_s"), fields.integer("time_ns"))
 
 
 def _needed(fields: Fields, name: str) -> int:

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vmtrace.analyze.read.records.run_folder import inside
+from vmtrace.analyze.read.records.window import ALL_TIME, Window
 from vmtrace.analyze.stats.estimates import Floats
 from vmtrace.analyze.words.units import plural
 
@@ -115,8 +116,8 @@ _WHOLE = (
 _REAL = ("duration_s", "late_s", "rtt_s")
 
 
-def read_requests(folder: Path, problems: list[str]) -> Requests | None:
-    """None where there is no such log; what is wrong with it is added to the problems."""
+def read_requests(folder: Path, problems: list[str], window: Window = ALL_TIME) -> Requests | None:
+    """Those that began in the window; None where there is no log. What is wrong with it is added to the problems."""
     path = inside(folder, "requests.jsonl")
     if path is None or not path.stat().st_size:
         return None
@@ -124,7 +125,7 @@ def read_requests(folder: Path, problems: list[str]) -> Requests | None:
     kinds, front_ends, failures, names = _Codes(), _Codes(), _Codes(), Counter[str]()
     causes: Counter[tuple[str, str]] = Counter()
     ttls: list[int] = []
-    refused = 0
+    refused = beyond = 0
     with path.open("rb") as file:
         while line := file.readline(_LARGEST_LINE_BYTES):
             if not line.endswith(b"\n"):
@@ -136,6 +137,9 @@ def read_requests(folder: Path, problems: list[str]) -> Requests | None:
             except (ValueError, KeyError, TypeError, RecursionError, AttributeError):
                 refused += 1
                 continue
+            if not window.holds(record["start_ns"]):
+                beyond += 1
+                continue
             _take(columns, record, kinds, front_ends, failures)
             for cause, number in record.get("retry_causes", {}).items():
                 causes[record["direction"], cause] += number
@@ -144,6 +148,8 @@ def read_requests(folder: Path, problems: list[str]) -> Requests | None:
                 ttl = lookup["ttl_s"]
                 if ttl is not None:
                     ttls = [min(ttls[0], ttl), max(ttls[1], ttl)] if ttls else [ttl, ttl]
+    kept = len(columns["start_ns"])
+    problems[:0] = window.said(kept, kept + beyond, "request")
     if refused:
         problems.append(f"requests.jsonl: {plural(refused, 'line')} that are not requests were left out")
     arrays: dict[str, Any] = {name: np.array(columns[name], np.int64) for name in _WHOLE}

@@ -6,7 +6,9 @@ from pathlib import Path
 
 from vmtrace.analyze.read.records.fields import Fields
 from vmtrace.analyze.read.records.run_folder import inside, read_lines, read_run_of
+from vmtrace.analyze.read.records.window import ALL_TIME, Window
 from vmtrace.analyze.reports.storage.records import (
+    BENCHMARK,
     SCHEMA,
     StorageRun,
     StoredObject,
@@ -21,9 +23,25 @@ from vmtrace.analyze.reports.storage.records import (
 )
 
 
-def read_storage_run(folder: str | os.PathLike[str]) -> StorageRun:
+def read_storage_run(folder: str | os.PathLike[str], window: Window = ALL_TIME) -> StorageRun:
     """Read one run folder; `RunFolderError` if it is none, `OSError` if it cannot be read."""
-    return read_run_of("vmtrace storage", SCHEMA, folder, _run)
+    return _within(read_run_of("vmtrace storage", SCHEMA, folder, _run), window)
+
+
+def _within(run: StorageRun, window: Window) -> StorageRun:
+    """What of a run began in a part of its time; what a campaign asked for is chosen when it is read."""
+    transactions = window.of(run.transactions, lambda one: one.start_ns)
+    numbers = {one.number for one in transactions}
+    kept = run.objects if not window else tuple(one for one in run.objects if one.transaction in numbers)
+    said = window.said(len(transactions), len(run.transactions), "transaction") if run.kind == BENCHMARK else []
+    return replace(
+        run,
+        transactions=transactions,
+        objects=kept,
+        echoes=window.of(run.echoes, lambda echo: echo.time_ns),
+        problems=(*said, *run.problems),
+        window=window,
+    )
 
 
 def _run(path: Path, record: Fields) -> StorageRun:

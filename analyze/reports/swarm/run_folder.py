@@ -7,12 +7,16 @@ from pathlib import Path
 
 from vmtrace.analyze.read.records.fields import Fields
 from vmtrace.analyze.read.records.run_folder import inside, read_lines, read_run_of
+from vmtrace.analyze.read.records.window import ALL_TIME, Window
 from vmtrace.analyze.reports.swarm.records import SCHEMA, Download, SwarmRun, download_record
 
 
-def read_swarm_run(folder: str | os.PathLike[str]) -> SwarmRun:
+def read_swarm_run(folder: str | os.PathLike[str], window: Window = ALL_TIME) -> SwarmRun:
     """Read one run folder; `RunFolderError` if it is none, `OSError` if it cannot be read."""
-    return read_run_of("vmtrace swarm", SCHEMA, folder, _run)
+    run = read_run_of("vmtrace swarm", SCHEMA, folder, _run)
+    downloads = window.of(run.downloads, lambda one: one.start_ns)
+    said = window.said(len(downloads), len(run.downloads), "download")
+    return replace(run, downloads=downloads, problems=(*said, *run.problems))
 
 
 def _run(path: Path, record: Fields) -> SwarmRun:
