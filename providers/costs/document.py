@@ -5,6 +5,7 @@ from typing import Any
 
 from vmtrace.providers.costs.differences import Difference
 from vmtrace.providers.costs.estimate import Estimate
+from vmtrace.providers.costs.ledger import AGES_S, DAY_S
 from vmtrace.providers.costs.quantities import Charges
 from vmtrace.providers.costs.simulate import Replay
 
@@ -68,6 +69,10 @@ def _trace(found: Replay) -> Record:
         "objects": found.objects,
         "duration_s": found.occupied.duration_s,
         "months": found.months,
+        "lifetimes": [
+            {"at_most_days": age_s / DAY_S, "share": count / found.objects if found.objects else None}
+            for age_s, count in zip(AGES_S, found.occupied.living, strict=True)
+        ],
         "caches": [asdict(one) for one in found.caches],
     }
 

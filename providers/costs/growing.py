@@ -8,7 +8,7 @@ import numpy.typing as npt
 Array = TypeVar("Array", bound=npt.NDArray[Any])
 
 
-def grown(array: Array, length: int, fill: int) -> Array:
+def grown(array: Array, length: int, fill: float) -> Array:
     """The array itself, or one at least twice as long that begins with it: growing costs little in the long run."""
     if len(array) >= length:
         return array

@@ -93,6 +93,11 @@ def _pass(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - one loop over acc
 run_pass = Lazily(_pass)
 
 
+DAY_S = 86_400.0
+AGES_S = (3600.0, DAY_S, 7 * DAY_S, 30 * DAY_S)
+"""Lifetimes that objects are counted by: an hour, a day, a week, thirty days."""
+
+
 @dataclass(frozen=True, slots=True)
 class Occupied:
     """The sums of a whole trace; bytes, seconds and counts."""
@@ -101,6 +106,8 @@ class Occupied:
     ended_s: float
     sums: tuple[float, ...]
     objects: int
+    living: tuple[int, ...] = ()
+    """Objects that lived no longer than each of `AGES_S`, from their first access to their last."""
 
     @property
     def duration_s(self) -> float:
@@ -120,6 +127,8 @@ class Ledger:
         self._kept: Ints = np.full(0, _UNSEEN, np.int64)
         self._born: Floats = np.zeros(0)
         self._last: Floats = np.zeros(0)
+        self._first: Floats = np.zeros(0)
+        self._latest: Floats = np.zeros(0)
         self._sums: Floats = np.zeros(_SUMS)
         self._begun = False
 
@@ -132,10 +141,21 @@ class Ledger:
             self._sums[NOW] = self._sums[BEGAN] = chunk.times[0]
         self._kept = grown(self._kept, objects, _UNSEEN)
         self._born, self._last = grown(self._born, objects, 0), grown(self._last, objects, 0)
+        self._live(chunk, objects)
         run_pass(
             chunk.times, chunk.objects, chunk.sizes, chunk.operations, chunk.outside,
             self._kept, self._born, self._last, self._sums, *self._limits_s,
         )  # fmt: skip
+
+    def _live(self, chunk: Chunk, objects: int) -> None:
+        """First and last access of each object, whatever was done with it."""
+        self._first, self._latest = grown(self._first, objects, np.nan), grown(self._latest, objects, np.nan)
+        of_objects = chunk.operations != LIST
+        found, times = chunk.objects[of_objects], chunk.times[of_objects]
+        self._latest[found] = times
+        fresh = np.isnan(self._first[found])
+        # Of several values for one place the last one stays: backwards, the first.
+        self._first[found[fresh][::-1]] = times[fresh][::-1]
 
     def finish(self) -> Occupied:
         """What is cold at the end counts until then."""
@@ -144,4 +164,7 @@ class Ledger:
         cold = (self._kept >= 0) & (pauses > after_s)
         sums[COLD_S] += float((self._kept[cold] * (pauses[cold] - after_s)).sum())
         sums[MOVED] += int(cold.sum())
-        return Occupied(float(sums[BEGAN]), float(sums[NOW]), tuple(map(float, sums)), int((self._kept >= 0).sum()))
+        lived_s = self._latest - self._first
+        living = tuple(int((lived_s <= age_s).sum()) for age_s in AGES_S)
+        there = int((self._kept >= 0).sum())
+        return Occupied(float(sums[BEGAN]), float(sums[NOW]), tuple(map(float, sums)), there, living)

@@ -13,6 +13,14 @@ MONTHS = 12
 
 
 @dataclass(frozen=True, slots=True)
+class Lifetime:
+    """A share of what is written, and the age at which it is deleted."""
+
+    share: float
+    days: float
+
+
+@dataclass(frozen=True, slots=True)
 class Workload:
     """What is kept, read and written in a month; what a summary leaves out is 0, and said in `notes`."""
 
@@ -40,6 +48,8 @@ class Workload:
     """So many months share one scale of steps in the price: 1, as services bill."""
     early_gb_months: float | None = None
     """Where a trace counted it: storage a month that is charged beyond the deletion of objects."""
+    lifetimes: tuple[Lifetime, ...] = ()
+    """Where not all objects live as long as their mean: then `mean_age_days` is that of these."""
     notes: tuple[str, ...] = ()
 
     @property

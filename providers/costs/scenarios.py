@@ -8,7 +8,7 @@ import math
 from dataclasses import dataclass, replace
 from functools import singledispatch
 
-from vmtrace.providers.costs.quantities import Portion, Scenario, Usage, Workload
+from vmtrace.providers.costs.quantities import Lifetime, Portion, Scenario, Usage, Workload
 from vmtrace.providers.costs.ways import Archive, Beside, Cache, Cooperative, Derived, Named, Way
 from vmtrace.providers.rates import Rates, RateTable
 
@@ -94,7 +94,10 @@ def early_gb_months(context: Context) -> float | None:
         return workload.early_gb_months
     if workload.mean_age_days is None:
         return 0.0
-    return workload.deleted_gb_per_month * max(least - workload.mean_age_days, 0.0) / _MONTH_DAYS
+    # A mean hides those that go early: those that stay longer do not make up for them.
+    ages = workload.lifetimes or (Lifetime(1.0, workload.mean_age_days),)
+    missing_days = sum(one.share * max(least - one.days, 0.0) for one in ages)
+    return workload.deleted_gb_per_month * missing_days / _MONTH_DAYS
 
 
 @singledispatch
@@ -150,6 +153,10 @@ def _cold_share(way: Archive, workload: Workload) -> tuple[float | None, list[st
         return way.cold_share, []
     if not workload.mean_age_days:
         return None, []
+    if workload.lifetimes:
+        beyond = sum(one.share * max(one.days - way.after_days, 0.0) for one in workload.lifetimes)
+        share = beyond / workload.mean_age_days
+        return share, [f"{share:.1%} is cold, by the lifetimes: what is stored longer than that; or give cold_share"]
     share = math.exp(-way.after_days / workload.mean_age_days)
     note = f"{share:.1%} is cold: ages taken as exponential about {workload.mean_age_days:g} days; or give cold_share"
     return share, [note]

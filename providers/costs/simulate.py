@@ -37,6 +37,8 @@ class Replay:
     archive_after_s: float | None
     occupied: Occupied
     caches: tuple[Simulated, ...]
+    left_out: tuple[str, ...] = ()
+    """What of an access log was not taken, in words."""
 
     @property
     def months(self) -> float:
@@ -79,6 +81,7 @@ def replay(path: Path, wanted: Wanted, progress: Callable[[int], None] = lambda 
         wanted.archive_after_s,
         occupied,
         tuple(cache.finish() for cache in caches),
+        tuple(trace.notes),
     )
 
 
@@ -116,7 +119,7 @@ def _notes(found: Replay, grown_gb: float) -> list[str]:
         f"objects that are read before they are written were stored when the trace began "
         f"({found.occupied[ledger.AT_BEGIN] / found.gb_bytes:,.4g} GB); what is never accessed is not in a trace"
     )
-    notes = [there]
+    notes = [*found.left_out, there, *_lifetimes(found)]
     if not IS_FAST:
         notes.append("Numba is not installed: the trace was replayed by Python, far more slowly (extra cost)")
     if found.occupied.duration_s < _SHORT_S:
@@ -129,6 +132,14 @@ def _notes(found: Replay, grown_gb: float) -> list[str]:
     if found.has_place and found.region is None:
         notes.append("place: all accesses count as from outside: name the service's own with --region")
     return notes
+
+
+def _lifetimes(found: Replay) -> list[str]:
+    """How many objects are soon done with: what a minimum of storage days, or an archive, is about."""
+    if found.occupied.duration_s <= ledger.DAY_S:
+        return []
+    share = found.occupied.living[ledger.AGES_S.index(ledger.DAY_S)] / found.objects
+    return [f"{share:.1%} of {found.objects:,} objects lived at most 24 hours, from their first access to their last"]
 
 
 def ways_of(found: Replay, ways: Sequence[Named]) -> list[Named]:

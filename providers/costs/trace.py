@@ -1,4 +1,4 @@
-"""Reads traces of accesses (CSV or Parquet) in chunks: time, object, bytes, and if they are there operation and place.
+"""Reads traces of accesses (CSV, Parquet, access logs) in chunks: time, object, bytes, operation and place.
 
 Objects become numbers in the order in which they appear; that index is all that grows. What cannot be an access (time
 that goes back, negative bytes, an unknown operation) is refused with its row, because sums over it would be wrong.
@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from vmtrace.providers.costs.access_log import INSIDE, AccessLog, is_access_log
 from vmtrace.providers.costs.chunk import DELETE, FIRST_OBJECT, LIST, READ, WRITE, Bytes, Chunk, Flags, Floats, Ints
 from vmtrace.providers.costs.index import new_index
 
@@ -32,14 +33,16 @@ class TraceError(Exception):
 
 
 class Trace:
-    """One file. Iterate over it once; then `objects` and `rows` say how much there was."""
+    """One file or log. Iterate over it once; then `objects` and `rows` say how much, `notes` what was left out."""
 
     def __init__(self, path: Path, region: str | None, progress: Callable[[int], None] = lambda _: None) -> None:
         self._path, self._region, self._progress = path, region, progress
         self._index = new_index(FIRST_OBJECT)
         self._last_s = -np.inf
+        self._is_log = False
         self.rows = 0
         self.has_place = False
+        self.notes: list[str] = []
 
     @property
     def object_numbers(self) -> int:
@@ -63,6 +66,13 @@ class Trace:
             raise TraceError(f"{self._path}: no access in it")
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
+        if self._path.exists() and is_access_log(self._path):
+            self._is_log = True
+            log = AccessLog(self._path, self._progress)
+            batch = log.batch()
+            self.notes += log.notes()
+            yield from (batch.slice(first, _BATCH_ROWS) for first in range(0, batch.num_rows, _BATCH_ROWS))
+            return
         if not self._path.is_file():
             kind = "not a file: a trace is read twice" if self._path.exists() else "no such file"
             raise TraceError(f"{self._path}: {kind}")
@@ -80,7 +90,7 @@ class Trace:
                 f"{self._path}: no column {', '.join(missing)} (a trace has {', '.join(COLUMNS)}; it has "
                 f"{', '.join(names[:8])})"
             )
-        self.has_place = "place" in names
+        self.has_place = "place" in names and not self._is_log
         chunk = Chunk(
             times=self._times(batch.column("time")),
             objects=self._objects(batch.column("object")),
@@ -138,6 +148,9 @@ class Trace:
         return operations
 
     def _outside(self, batch: pa.RecordBatch) -> Flags:
+        if self._is_log:
+            places, indices = self._words(batch.column("place"), "place")
+            return np.array([place != INSIDE for place in places], np.bool_)[indices]
         if self._region is None or "place" not in batch.schema.names:
             return np.ones(batch.num_rows, np.bool_)
         places, indices = self._words(batch.column("place").fill_null(""), "place")

@@ -9,16 +9,17 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from vmtrace.providers.costs.quantities import Workload
+from vmtrace.providers.costs.quantities import Lifetime, Workload
 from vmtrace.providers.costs.ways import Archive, Beside, Cache, Cooperative, Derived, Named, Way
 from vmtrace.providers.toml_file import load, parsed, refuse_unknown
 
 _SHIPPED = Path(__file__).with_name("workloads")
 MOST = 1e15
 """Gigabytes, requests, objects or hours: more than any service on earth has."""
+_ROUNDING = 1e-6
 _TEXTS = ("name", "provider", "region", "class")
 _SHARES = frozenset({"same_region_share", "cold_share", "share", "byte_hit_ratio", "hit_ratio", "result_share"})
-_SAID = ("notes", "early_gb_months", "name")
+_SAID = ("notes", "early_gb_months", "name", "lifetimes")
 _NUMBERS = tuple(one.name for one in fields(Workload) if one.name not in _SAID)
 _EXPECTED = (
     "stored_gb", "growth_gb_per_month", "read_gb_per_month", "written_gb_per_month", "read_requests_per_month",
@@ -59,14 +60,17 @@ def load_workload(name: str) -> Asked:
 def workload_of_toml(data: bytes) -> Asked:
     """A workload out of a file's content; raises `ValueError`."""
     record = parsed(data, "workload")
-    refuse_unknown(record, (*_TEXTS, *_NUMBERS, "scenario"), "the workload")
+    refuse_unknown(record, (*_TEXTS, *_NUMBERS, "lifetimes", "scenario"), "the workload")
     texts = {name: _text(record, name) for name in _TEXTS}
     numbers = {name: _number(record[name], name) for name in _NUMBERS if name in record}
     if not numbers:
         raise ValueError(f"it does not say what is kept, read or written: give {', '.join(_EXPECTED[:4])}")
+    lifetimes = _lifetimes(record)
+    if lifetimes:
+        numbers["mean_age_days"] = sum(one.share * one.days for one in lifetimes)
     left_out = [name for name in _EXPECTED if name not in numbers]
     notes = (f"counted as none, because left out: {', '.join(left_out)}",) if left_out else ()
-    workload = Workload(name=texts["name"] or "workload", notes=notes, **numbers)
+    workload = Workload(name=texts["name"] or "workload", lifetimes=lifetimes, notes=notes, **numbers)
     _check(workload)
     return Asked(workload, texts["provider"], texts["class"], texts["region"], ways_of(record.get("scenario", [])))
 
@@ -79,6 +83,26 @@ def _check(workload: Workload) -> None:
         )
     if workload.billed_months < 1:
         raise ValueError("billed_months: expected at least 1")
+
+
+def _lifetimes(record: Mapping[str, Any]) -> tuple[Lifetime, ...]:
+    """`lifetimes`: shares that sum to 1, each with an age in days; raises `ValueError`."""
+    entries = record.get("lifetimes", [])
+    if not isinstance(entries, list) or not all(isinstance(one, dict) for one in entries):
+        raise ValueError("lifetimes: expected a list such as [{ share = 0.3, days = 1 }, { share = 0.7, days = 90 }]")
+    if entries and "mean_age_days" in record:
+        raise ValueError("lifetimes: they give mean_age_days: leave one of the two out")
+    found = []
+    for number, entry in enumerate(entries, 1):
+        where = f"lifetimes {number}"
+        refuse_unknown(entry, ("share", "days"), where)
+        if len(entry) < 2:
+            raise ValueError(f"{where}: expected share and days")
+        found.append(Lifetime(*(_number(entry[name], f"{where}: {name}") for name in ("share", "days"))))
+    total = sum(one.share for one in found)
+    if found and abs(total - 1) > _ROUNDING:
+        raise ValueError(f"lifetimes: the shares sum to {total:g}, expected 1")
+    return tuple(found)
 
 
 def ways_of(entries: Any) -> tuple[Named, ...]:

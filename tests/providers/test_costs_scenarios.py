@@ -11,7 +11,7 @@ from vmtrace.providers.costs.break_even import crossing
 from vmtrace.providers.costs.charges import charges_of, monthly_totals
 from vmtrace.providers.costs.document import document
 from vmtrace.providers.costs.estimate import Estimate, estimate
-from vmtrace.providers.costs.quantities import CATEGORIES, TOTAL, Charges, Workload
+from vmtrace.providers.costs.quantities import CATEGORIES, TOTAL, Charges, Lifetime, Workload
 from vmtrace.providers.costs.scenarios import Context, scenarios_of
 from vmtrace.providers.costs.sensitivity import repriced
 from vmtrace.providers.costs.ways import Archive, Beside, Cache, Cooperative, Derived, Named, Way
@@ -93,6 +93,19 @@ def test_objects_deleted_young_are_charged_until_the_least_age() -> None:
     unsaid = reckoned(days=90, mean_age_days=None).base
     assert unsaid.month["storage"] == pytest.approx(100)
     assert "mean_age_days is left out" in unsaid.scenario.notes[0]
+
+
+def test_a_mean_age_hides_objects_that_go_early_and_lifetimes_do_not() -> None:
+    """Of 50 GB a month three tenths live a day and the others 128.14 days: the mean is 90, and nothing seems early."""
+    ages = (Lifetime(0.3, 1.0), Lifetime(0.7, 89.7 / 0.7))
+    mean = reckoned(days=90, mean_age_days=90.0).base
+    told = reckoned(days=90, mean_age_days=90.0, lifetimes=ages).base
+    assert mean.month["storage"] == pytest.approx(100)
+    assert told.month["storage"] == pytest.approx(100 + 0.1 * 50 * 0.3 * 89 / (365 / 12))
+    archived = reckoned(Archive(30), mean_age_days=90.0, lifetimes=ages).charged[1]
+    cold = 0.7 * (89.7 / 0.7 - 30) / 90
+    assert archived.month["storage"] == pytest.approx(100 - 0.09 * 1000 * cold)
+    assert "by the lifetimes" in archived.scenario.notes[0]
 
 
 def test_archived_data_is_cheaper_to_keep_and_dearer_to_read() -> None:

@@ -42,6 +42,25 @@ def test_a_month_of_the_trace_by_hand(two_months: Path) -> None:
     assert workload.objects == 2
 
 
+def test_lifetimes_are_from_the_first_access_to_the_last(tmp_path: Path) -> None:
+    """Three of ten objects are done with within a day: one read once, one again after an hour, one after a day."""
+    rows = [(0, "whole", "write"), (10 * DAY_S, "whole", "read"), (20 * DAY_S, "whole", "delete"), (0, "once", "read")]
+    rows += [
+        (0, "hour", "read"),
+        (3600, "hour", "read"),
+        (1, "day", "read"),
+        (DAY_S + 1, "day", "read"),
+        (5, "", "list"),
+    ]
+    rows += [(DAY_S * start, f"week{start}", "read") for start in range(6)]
+    rows += [(DAY_S * (start + 6), f"week{start}", "read") for start in range(6)]
+    path = write_csv(tmp_path / "t.csv", *(f"{t},{o},1,{op},home" for t, o, op in sorted(rows)))
+    found = replay(path, Wanted())
+    assert found.occupied.living == (2, 3, 9, 10)
+    notes = workload_of(found).notes
+    assert "27.3% of 11 objects lived at most 24 hours, from their first access to their last" in notes
+
+
 def test_what_the_archive_would_hold_and_give_back(two_months: Path) -> None:
     found = replay(two_months, Wanted(region="eu", archive_after_s=10 * DAY_S))
     (named,) = ways_of(found, [Named("cold", Archive(10))])

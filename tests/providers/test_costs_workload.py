@@ -13,6 +13,29 @@ from vmtrace.providers.costs.scenarios import Context
 from vmtrace.providers.costs.workload import known_workloads, load_workload, workload_of_toml
 from vmtrace.providers.rates import load_rates, rates_of_toml
 
+
+def test_lifetimes_give_the_mean_age() -> None:
+    asked = workload_of_toml(b"stored_gb = 1\nlifetimes = [{ share = 0.3, days = 1 }, { share = 0.7, days = 80 }]")
+    assert asked.workload.mean_age_days == pytest.approx(56.3)
+    assert [one.share for one in asked.workload.lifetimes] == [0.3, 0.7]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("lifetimes = 3", "expected a list such as"),
+        ("lifetimes = [{ share = 1.0, days = 1 }]\nmean_age_days = 3", "leave one of the two out"),
+        ("lifetimes = [{ share = 0.5, days = 1 }]", "sum to 0.5, expected 1"),
+        ("lifetimes = [{ share = 2, days = 1 }]", "expected a share from 0 to 1"),
+        ("lifetimes = [{ share = 1.0 }]", "expected share and days"),
+        ("lifetimes = [{ share = 1.0, days = 1, years = 2 }]", "years"),
+    ],
+)
+def test_lifetimes_that_cannot_be_are_refused(text: str, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        workload_of_toml(f"stored_gb = 1\n{text}".encode())
+
+
 KEYS = (
     "name", "provider", "stored_gb", "growth_gb_per_month", "read_gb_per_month", "written_gb_per_month",
     "read_requests_per_month", "same_region_share", "objects", "mean_age_days", "billed_months", "jobs_per_month",

@@ -98,8 +98,18 @@ def test_a_storage_run_is_charged_by_the_dearest_step_and_by_no_class() -> None:
 
 
 def test_the_tables_that_come_along_name_a_study_each() -> None:
-    assert known_tables() == ["bocchi2014", "cloudflare-r2-2026", "garfinkel2007", "palankar2008"]
+    assert known_tables() == ["bocchi2014", "cloudflare-r2-2026", "garfinkel2007", "palankar2008", "s3-2025"]
     sources = {name: load_rates(name).source for name in known_tables()}
     assert "CloudNet 2014" in sources["bocchi2014"]
     assert "TR-08-07" in sources["garfinkel2007"]
     assert "DADC 2008" in sources["palankar2008"]
+    assert "2025-10-28" in sources["s3-2025"]
+
+
+def test_a_workload_at_the_prices_of_2025_by_hand() -> None:
+    """60 TB stored, 20 TB read in a month: two steps of each."""
+    rates = load_rates("s3-2025").find("s3", None, None)
+    assert rates is not None
+    stored, read = rates.prices["storage_per_gb_month"], rates.prices["download_per_gb"]
+    assert stored.amount(60 * 1024) == pytest.approx(51200 * 0.023 + 10240 * 0.022)
+    assert read.amount(20 * 1024) == pytest.approx(10240 * 0.09 + 10240 * 0.085)

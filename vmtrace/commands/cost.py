@@ -38,8 +38,8 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "workload", metavar="WORKLOAD", nargs="?",
-        help="a summary (TOML), a trace of accesses (CSV or Parquet), or a built-in one: dzero,"
-        " bocchi2014",
+        help="a summary (TOML), a trace of accesses (CSV or Parquet), access logs of S3 (a file, or a folder of them),"
+        " or a built-in one: dzero, bocchi2014",
     )  # fmt: skip
     add = parser.add_argument
     add("--from", dest="run_folder", metavar="RUN", type=Path, help="a measured run of vmtrace storage run, instead")

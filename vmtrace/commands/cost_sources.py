@@ -75,6 +75,7 @@ def _of_summary(arguments: argparse.Namespace, table: RateTable) -> Source:
 
 def _of_trace(arguments: argparse.Namespace, table: RateTable, bars: Bars) -> Source:
     from vmtrace.providers.costs import simulate
+    from vmtrace.providers.costs.access_log import files_of
     from vmtrace.providers.costs.trace import TraceError
 
     if arguments.hit_ratio is not None:
@@ -95,7 +96,7 @@ def _of_trace(arguments: argparse.Namespace, table: RateTable, bars: Bars) -> So
     )
     path = Path(arguments.workload)
     try:
-        with bars([str(path)]) as bar:
+        with bars([str(one) for one in files_of(path)]) as bar:
             found = simulate.replay(path, wanted, bar)
     except (OSError, TraceError, simulate.NoDurationError) as error:
         raise CommandError(describe(error)) from error

@@ -52,6 +52,11 @@ Prices = TypedDict(
 )
 
 
+class Lifetime(TypedDict):
+    share: Share
+    days: Positive
+
+
 class Workload(TypedDict):
     name: str
     stored_gb: Positive
@@ -69,7 +74,13 @@ class Workload(TypedDict):
     same_region_share: Share
     mean_age_days: Positive | None
     early_gb_months: Positive | None
+    lifetimes: list[Lifetime]
     notes: list[str]
+
+
+class TraceLifetimes(TypedDict):
+    at_most_days: Positive
+    share: Share | None
 
 
 class TraceCaches(TypedDict):
@@ -84,6 +95,7 @@ class Trace(TypedDict):
     objects: Annotated[int, bounds(minimum=1)]
     duration_s: Annotated[float, bounds(exclusiveMinimum=0)]
     months: Annotated[float, bounds(exclusiveMinimum=0)]
+    lifetimes: list[TraceLifetimes]
     caches: list[TraceCaches]
 
 
