@@ -30,6 +30,8 @@ PROVIDERS_DEMO ?=
 SWARM_DEMO ?=
 # The stand-in for Azure Blob storage; newer ones may do as well.
 AZURITE ?= azurite@3.35.0
+# What pages are judged by in a browser.
+AXE ?= axe-core@4.10.3
 # What net is given, e.g. NET="--keep build/net".
 NET ?=
 ELASTICMQ_JARS := build/elasticmq/elasticmq-server_3-1.7.1.jar
@@ -275,15 +277,17 @@ $(STAMPS)/install-dev: pyproject.toml tools/locked.txt $(RUST_SOURCES) | $(STAMP
 
 # At once: the one waits for processors, the other for the network.
 all-installed: | $(STAMPS)/check-tools
-	@$(MAKE) -j2 $(STAMPS)/install-dev $(STAMPS)/azurite
+	@$(MAKE) -j2 $(STAMPS)/install-dev $(STAMPS)/azurite $(STAMPS)/axe
 
-# Not under node_modules of the system: the package is of this checkout alone. Without npm the others still work.
-$(STAMPS)/azurite: | $(STAMPS)/system-test
-	@mkdir -p $(@D) build/azurite
+# Packages of npm, each in a folder of its own in build: they are of this checkout alone. Without npm the others still work.
+$(STAMPS)/azurite: PACKAGE = $(AZURITE)
+$(STAMPS)/axe: PACKAGE = $(AXE)
+$(STAMPS)/azurite $(STAMPS)/axe: | $(STAMPS)/system-test
+	@mkdir -p $(@D) build/$(@F)
 	@if ! command -v npm >/dev/null; then \
-	    echo 'Azurite (stand-in for Azure Blob storage) is not installed: there is no npm'; \
-	elif npm install --silent --no-audit --no-fund --ignore-scripts --omit=dev --prefix build/azurite $(AZURITE); then \
+	    echo '$(PACKAGE) is not installed: there is no npm'; \
+	elif npm install --silent --no-audit --no-fund --ignore-scripts --omit=dev --prefix build/$(@F) $(PACKAGE); then \
 	    touch $@; \
 	else \
-	    echo 'Azurite (stand-in for Azure Blob storage) is not installed: npm failed'; \
+	    echo '$(PACKAGE) is not installed: npm failed'; \
 	fi

@@ -21,7 +21,7 @@ from vmtrace.analyze.pages.drawn import drawn
 from vmtrace.analyze.read.atomic import writing
 from vmtrace.analyze.words.units import printable
 
-REPORT_SCRIPTS = ("common.js", "marks.js", "canvas.js", "tables.js", "charts.js")
+REPORT_SCRIPTS = ("common.js", "marks.js", "canvas.js", "tables.js", "save.js", "charts.js")
 
 
 @dataclass(frozen=True, slots=True)

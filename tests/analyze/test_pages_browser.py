@@ -25,8 +25,6 @@ SEVERAL_RUNS = 1.4
 """Times as tall may a page be that shows each of two runs."""
 BEGINS_BY = 0.92
 """Of a capture's lanes the first ones are in the first screen: this share of it above them at most."""
-LEAST_CONTRAST, LEAST_OF_LARGE = 4.5, 3.0
-"""WCAG 2.2 section 1.4.3."""
 FLUID_MS = 2500
 """Of one core, until a page of 1,000 pairs is drawn; measured: 300 ms on two idle cores."""
 PAPER = {"auto": 703, "wide": 1047}
@@ -104,40 +102,6 @@ def cut_texts(visit: Visit) -> list[str]:
     return found
 
 
-def faint_texts(visit: Visit) -> list[Any]:
-    """Visible texts whose colour is too near to that behind them, with the ratio of contrast."""
-    found: list[Any] = visit.page.evaluate(
-        r"""([least, leastOfLarge]) => {
-          const parts = (colour) => (colour.match(/[\d.]+/g) ?? []).map(Number);
-          const light = ([r, g, b]) => [r, g, b].map((one) => one / 255)
-            .map((one) => (one <= 0.04045 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4))
-            .reduce((sum, one, place) => sum + one * [0.2126, 0.7152, 0.0722][place], 0);
-          const behind = (node) => {
-            for (let one = node; one; one = one.parentElement) {
-              const style = getComputedStyle(one), [r, g, b, a = 1] = parts(style.backgroundColor);
-              if (style.backgroundImage !== "none") return null;
-              if (a === 1) return [r, g, b];
-            }
-            return [255, 255, 255];
-          };
-          const faint = [], walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-          for (let text = walker.nextNode(); text; text = walker.nextNode()) {
-            const node = text.parentElement;
-            if (!text.data.trim() || !node.checkVisibility() || !node.getClientRects().length) continue;
-            const style = getComputedStyle(node), ground = behind(node);
-            if (!ground) continue;
-            const [one, other] = [light(parts(style.color)), light(ground)].sort((a, b) => b - a);
-            const ratio = (one + 0.05) / (other + 0.05), size = parseFloat(style.fontSize);
-            const isLarge = size >= 24 || (size >= 18.66 && Number(style.fontWeight) >= 700);
-            if (ratio < (isLarge ? leastOfLarge : least)) faint.push([text.data.trim().slice(0, 40), ratio.toFixed(2)]);
-          }
-          return faint;
-        }""",
-        [LEAST_CONTRAST, LEAST_OF_LARGE],
-    )
-    return found
-
-
 def drawn(visit: Visit) -> None:
     """Wait until a page is drawn as wide as its window."""
     visit.page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
@@ -168,9 +132,35 @@ def test_nothing_is_cut_and_the_first_figure_is_in_the_first_screen(
                 assert tall <= TALLEST[width] * (SEVERAL_RUNS if name == "runs" else 1), where
         assert visit.page.locator("h1").first.inner_text().strip()
         assert any(letter.isdigit() for letter in first_words(visit)), "the answer has its number"
-        assert faint_texts(visit) == []
         assert visit.complaints == []
         visit.page.close()
+
+
+@pytest.fixture(scope="module")
+def axe() -> str:
+    """The script of axe-core, which judges what people with a weak sight or without a mouse get of a page."""
+    script = Path(__file__).parents[2] / "build/axe/node_modules/axe-core/axe.min.js"
+    if not script.exists():
+        pytest.skip("axe-core is not installed in build/axe: make setup, which needs npm")
+    return script.read_text()
+
+
+@EVERY_PAGE
+def test_axe_finds_nothing_on_a_phone_and_on_a_screen(browser: Any, page_of: Any, axe: str, name: str) -> None:
+    visit = Visit(browser, page_of(name))
+    visit.page.evaluate(axe)
+    visit.page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    for (width, height), scheme in zip(SCREENS.items(), ("dark", "light"), strict=True):
+        visit.page.set_viewport_size({"width": width, "height": height})
+        visit.page.emulate_media(color_scheme=scheme)
+        drawn(visit)
+        found = visit.page.evaluate(
+            """async (rows) => (await axe.run({ exclude: [rows] }, { resultTypes: ["violations"] })).violations
+              .map(({ id, nodes }) => [id, nodes.slice(0, 3).map((one) => one.html + one.failureSummary)])""",
+            "tbody tr:nth-child(n + 4)",  # like those before them
+        )
+        assert found == [], f"{width} pixels, {scheme}"
+    visit.page.close()
 
 
 @EVERY_PAGE
@@ -209,7 +199,9 @@ def test_folds_hide_no_table_that_is_cut(browser: Any, page_of: Any, name: str) 
 
 
 @EVERY_PAGE
-def test_a_picture_of_the_whole_page_shows_every_figure(browser: Any, page_of: Any, name: str) -> None:
+def test_a_picture_of_the_whole_page_shows_every_figure_and_each_can_be_saved(
+    browser: Any, page_of: Any, name: str
+) -> None:
     visit = Visit(browser, page_of(name), "light", 1280)
     drawn(visit)
     picture = np.asarray(Image.open(BytesIO(visit.page.screenshot(full_page=True))).convert("L"))
@@ -220,14 +212,34 @@ def test_a_picture_of_the_whole_page_shows_every_figure(browser: Any, page_of: A
         part = picture[top : top + int(box["height"]), left : left + int(box["width"])]
         assert part.size
         assert len(np.unique(part)) > 2, f"nothing is seen at {left}, {top}"
+    check_saved(visit)
     visit.page.close()
+
+
+def check_saved(visit: Visit) -> None:
+    """Each chart has its buttons; the first one's picture has its title, and its points are there with their units."""
+    charts = visit.page.locator("figure.chart, #lanes .lane:has(.key)")
+    for one in charts.all():
+        assert not one.is_visible() or one.locator(".save button").all_inner_texts() == ["PNG", "CSV"]
+    first, saved = charts.first, {}
+    for kind in ("PNG", "CSV"):
+        with visit.page.expect_download() as download:
+            first.locator(".save button", has_text=kind).click()
+        saved[kind] = Path(download.value.path())
+    picture = Image.open(saved["PNG"])
+    assert picture.width == pytest.approx(first.bounding_box()["width"], abs=2)
+    title = round(first.locator(".title, b").first.bounding_box()["height"])
+    assert len(np.unique(np.asarray(picture.convert("L"))[:title])) > 2
+    head, *points = saved["CSV"].read_text().splitlines()
+    assert head.startswith(("panel,series,point,x,x_unit,y,y_unit", "series,time_s,"))
+    assert len(points) > 0
 
 
 @EVERY_PAGE
 def test_paper_has_no_empty_page_and_every_figure(browser: Any, page_of: Any, name: str, tmp_path: Path) -> None:
     visit = Visit(browser, page_of(name), "dark")
     visit.page.pdf(path=tmp_path / "page.pdf", prefer_css_page_size=True, print_background=True)
-    titles = [one.inner_text() for one in visit.page.locator("figure.chart h3").all() if one.is_visible()]
+    titles = [one.inner_text() for one in visit.page.locator("figure.chart .title").all() if one.is_visible()]
     closed = visit.page.locator("main details:not([open]) > summary").all_inner_texts()
     closed = [line for line in closed if line != "Provenance"]
     visit.page.close()

@@ -45,7 +45,7 @@ def scenarios(estimate: Estimate) -> Table:
         rows.append((charges.scenario.name, "month", *_amounts(charges.month), ""))
         rows.append((_aside(estimate, charges), "year", *_amounts(charges.year), _against(charges, estimate.base)))
     title = f"{estimate.context.table.currency} by scenario"
-    return of_texts("scenarios", title, ("scenario", "", *CATEGORIES, TOTAL, "against first"), rows, 1)
+    return of_texts("scenarios", title, ("scenario", "per", *CATEGORIES, TOTAL, "against first"), rows, 1)
 
 
 def _aside(estimate: Estimate, charges: Charges) -> str:

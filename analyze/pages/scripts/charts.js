@@ -7,6 +7,7 @@ page.charts = (() => {
   const { PAPER_WIDTH, prepare, clipped, frame, marksOf, rows, columns, axisBelow } = page.canvas;
   const NEAR = 14; // pixels within which a point is read
   const NAME_ROW = 24; // height of each name of a vertical axis
+  const HEAD = ["panel", "series", "point", "x", "x_unit", "y", "y_unit"];
   const BELOW = 36; // room under a panel for the texts of its axis
   const [SOME, MANY] = [150, 1200]; // points of a panel from which on they are drawn smaller, and as dots
 
@@ -300,8 +301,16 @@ page.charts = (() => {
       });
       keys.append(button);
     }
-    keys.append(figure.output);
+    keys.append(figure.output, page.save.buttons(figure.chart.name, figure.node, HEAD, () => shownPoints(figure)));
     return keys;
+  }
+
+  // Every point that is drawn, as in the files of `--figures`; lines of reference are none.
+  function shownPoints({ chart, hidden }) {
+    const value = (axis, one) => axis.names?.[Math.round(one)] ?? one;
+    const rowsOf = (panel, one) => one.x.map((x, at) =>
+      [panel.title, one.name, one.labels?.[at], value(chart.x, x), chart.x.unit, value(panel.y, one.y[at]), panel.y.unit]);
+    return chart.panels.flatMap((panel) => panel.series.filter((one) => !one.reference && !hidden.has(one.name)).flatMap((one) => rowsOf(panel, one)));
   }
 
   function build(node) {

@@ -1,7 +1,8 @@
 "use strict";
-// A chart as it is shown, as a file: PNG of its canvas, CSV of its points.
+// A chart as it is shown, as a file: PNG of its canvases with their names, CSV of its points.
 page.save = (() => {
-  const { make } = page;
+  const { make, colour } = page;
+  const TEXTS = ".title, .panel-head b, .panel-head .note, .lane-head b, button.key[aria-pressed=true]";
 
   function download(name, blob) {
     const link = make("a");
@@ -19,11 +20,47 @@ page.save = (() => {
   };
   const csv = (head, rows) => [head, ...rows].map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";
 
-  // `rows` gives what is shown when it is asked for: [series, x, y] each.
-  function buttons(name, canvas, head, rows) {
-    const node = make("span", undefined, "save");
+  // A node with canvases as one canvas: each of them, and the texts that name them and their series, where they stand.
+  function picture(node) {
+    const { left, top, width } = node.getBoundingClientRect();
+    const placed = (selector) => [...node.querySelectorAll(selector)]
+      .map((one) => ({ one, box: one.getBoundingClientRect() })).filter(({ box }) => box.width > 0);
+    const canvases = placed("canvas");
+    const ratio = Math.max(1, devicePixelRatio || 1);
+    const whole = make("canvas");
+    whole.width = Math.ceil(width * ratio);
+    whole.height = Math.ceil((Math.max(...canvases.map(({ box }) => box.bottom)) - top) * ratio);
+    const pen = whole.getContext("2d");
+    pen.scale(ratio, ratio);
+    pen.fillStyle = colour("--ground");
+    pen.fillRect(0, 0, whole.width, whole.height);
+    for (const { one, box } of canvases) pen.drawImage(one, box.left - left, box.top - top, box.width, box.height);
+    pen.textBaseline = "middle";
+    for (const { one, box } of placed(TEXTS)) {
+      const swatch = one.querySelector(".swatch"), style = getComputedStyle(one);
+      const from = swatch ? swatch.getBoundingClientRect().right + 4 : box.left;
+      pen.font = `${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
+      pen.fillStyle = style.color;
+      pen.fillText(one.textContent, from - left, (box.top + box.bottom) / 2 - top, box.right - from);
+      if (swatch) sample(pen, swatch, swatch.getBoundingClientRect().left - left, (box.top + box.bottom) / 2 - top);
+    }
+    return whole;
+  }
+
+  // The mark of a series, as its points or its line are drawn.
+  function sample(pen, swatch, x, y) {
+    const look = { colour: swatch.style.getPropertyValue("--swatch"), size: 4, outline: colour("--ink"), dashed: swatch.classList.contains("dashed") };
+    const symbol = ["cross", "up", "down", "ring", "circle"].find((one) => swatch.classList.contains(one));
+    const place = { x: (value) => value, y: (value) => value };
+    if (swatch.classList.contains("line")) page.marks.line(pen, [x, x + 15], [y, y], place, look);
+    else page.marks.points(pen, [x + 4], [y], 0, 1, place, { ...look, symbol: symbol === undefined ? "dot" : symbol === "circle" ? "disc" : symbol }, 8);
+  }
+
+  // What `node` shows when it is asked for: `rows` gives its points, below `head`.
+  function buttons(name, node, head, rows) {
+    const both = make("span", undefined, "save");
     const acts = {
-      PNG: () => canvas.toBlob((blob) => download(`${name}.png`, blob)),
+      PNG: () => picture(node).toBlob((blob) => download(`${name}.png`, blob)),
       CSV: () => download(`${name}.csv`, new Blob([csv(head, rows())], { type: "text/csv" })),
     };
     for (const [kind, act] of Object.entries(acts)) {
@@ -31,10 +68,10 @@ page.save = (() => {
       button.type = "button";
       button.title = `save this chart as ${kind}`;
       button.addEventListener("click", act);
-      node.append(button, " ");
+      both.append(button, " ");
     }
-    return node;
+    return both;
   }
 
-  return { buttons, csv };
+  return { buttons, csv, picture };
 })();

@@ -156,7 +156,8 @@ def _addresses(report: Report) -> Table:
 def _evidence(report: Report) -> Table:
     rows = tuple(islice((line for row in report.addresses.values() for line in _evidence_of(row)), _EVIDENCE_SHOWN))
     hint = f"The first {_EVIDENCE_SHOWN} lines: all are in JSON and CSV." if len(rows) == _EVIDENCE_SHOWN else ""
-    return of_texts("evidence", "Evidence of places", ("address", "kind", "", "what it says"), rows, left=4, hint=hint)
+    head = ("address", "kind", "status", "what it says")
+    return of_texts("evidence", "Evidence of places", head, rows, left=4, hint=hint)
 
 
 def _evidence_of(row: AddressRow) -> Iterator[tuple[str, ...]]:

@@ -443,7 +443,7 @@ page.lanes = (() => {
       lane.header.append(button);
     }
     const head = ["series", "time_s", lane.unit ? `value_${lane.unit.replace("bit/s", "bps")}` : "value"];
-    lane.header.append(lane.note, page.save.buttons(`connection-${plot.id}-${lane.key}`, lane.canvas, head, () => shownPoints(lane)));
+    lane.header.append(lane.note, page.save.buttons(`connection-${plot.id}-${lane.key}`, lane.node, head, () => shownPoints(lane)));
   }
 
   function tint() {
