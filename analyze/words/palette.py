@@ -45,17 +45,17 @@ LABELS = {
 }
 
 LEDGER = {
-    "application_bytes": ("application", "#0072B2"),
-    "tls_record_bytes": ("TLS records", "#56B4E9"),
-    "tls_handshake_bytes": ("TLS handshake", "#009E73"),
-    "retransmitted_bytes": ("retransmitted", "#D55E00"),
-    "pure_ack_bytes": ("pure ACKs", "#F0E442"),
-    "tcp_option_bytes": ("TCP options", "#E69F00"),
-    "tcp_header_bytes": ("TCP headers", "#CC79A7"),
-    "ip_bytes": ("IP headers", "#999999"),
-    "link_bytes": ("link headers", "#555555"),
+    "application_bytes": ("application", FactorLook("#0072B2", "plain")),
+    "tls_record_bytes": ("TLS records", FactorLook("#56B4E9", "dots")),
+    "tls_handshake_bytes": ("TLS handshake", FactorLook("#009E73", "falling")),
+    "retransmitted_bytes": ("retransmitted", FactorLook("#D55E00", "rising")),
+    "pure_ack_bytes": ("pure ACKs", FactorLook("#F0E442", "plain")),
+    "tcp_option_bytes": ("TCP options", FactorLook("#E69F00", "level")),
+    "tcp_header_bytes": ("TCP headers", FactorLook("#CC79A7", "crossed")),
+    "ip_bytes": ("IP headers", FactorLook("#999999", "upright")),
+    "link_bytes": ("link headers", FactorLook("#555555", "checks")),
 }
-"""The parts of the ledger in the order they are drawn, with names and colours."""
+"""The parts of the ledger in the order they are drawn, with names and looks."""
 
 PHASES = {
     "name_lookup": "#CC79A7",

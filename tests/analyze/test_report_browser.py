@@ -95,7 +95,7 @@ def test_it_shows_the_verdict_and_every_lane_without_complaint_or_request(
     assert sentence.inner_text() == trace.records([1])[0]["verdict"]["sentence"]
     assert sentence.bounding_box()["y"] < visit.page.locator("#lanes").bounding_box()["y"], "the verdict is first"
     assert visit.page.locator("#factors li").count() >= 2
-    assert visit.page.locator("#ledger div").count() > 3
+    assert visit.page.locator("#ledger i").count() > 3
     assert (visit.background() == "rgb(255, 255, 255)") == (scheme == "light")
     assert visit.complaints == []
     assert visit.outside() == []

@@ -37,6 +37,9 @@ def test_counters_are_drawn_over_the_time_of_the_connection(run: Path) -> None:
     assert values(host, "cpu", "in use") == [pytest.approx(20), pytest.approx(30), pytest.approx(10), None]
     assert values(host, "cpu", "steal") == [0.0, pytest.approx(10), 0.0, None]
     assert values(host, "ena", "bw out") == [0.0, 7.0, 0.0, None]
+    for lane in host.lanes:
+        dashes = [one["dashed"] for one in host.series if one["lane"] == lane["key"]]
+        assert len(set(dashes)) == len(dashes), "grey print tells lines apart by their dashes"
     (steal,) = (one for one in host.series if one["name"].startswith("steal"))
     assert [sum(steal["ticks"][: at + 1]) * steal["step_s"] for at in range(4)] == pytest.approx([0, 0.5, 1.5, 2.0])
 

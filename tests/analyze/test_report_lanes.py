@@ -11,7 +11,7 @@ from vmtrace.analyze.charts.packet_series import Series, of_connections
 from vmtrace.analyze.reports.capture import judgement, lanes
 from vmtrace.analyze.tables.schema import load
 from vmtrace.analyze.trace import read
-from vmtrace.analyze.words.palette import FACTORS
+from vmtrace.analyze.words.palette import FACTORS, LEDGER, FactorLook
 
 
 def times_of(packed: dict[str, Any]) -> list[float]:
@@ -76,18 +76,40 @@ def test_every_factor_of_the_contract_has_a_look() -> None:
     assert set(judgement.looks()) == set(factors)
 
 
-def test_factors_are_told_apart_in_grey_print_by_hatch_or_brightness() -> None:
-    def brightness(colour: str) -> float:
-        red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
-        return 0.299 * red + 0.587 * green + 0.114 * blue
+def grey(colour: str) -> float:
+    """What is left of a colour in grey print, from 0 to 255."""
+    red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
+    return 0.299 * red + 0.587 * green + 0.114 * blue
 
-    alike = [
+
+def alike_in_grey(looks: dict[str, tuple[Any, str]], apart: float) -> list[tuple[str, str]]:
+    """Pairs with one mark and nearly one grey; `looks` are marks and colours by name."""
+    return [
         (first, second)
-        for first, second in combinations(FACTORS, 2)
-        if FACTORS[first].hatch == FACTORS[second].hatch
-        and abs(brightness(FACTORS[first].colour) - brightness(FACTORS[second].colour)) < 55
+        for first, second in combinations(looks, 2)
+        if looks[first][0] == looks[second][0] and abs(grey(looks[first][1]) - grey(looks[second][1])) < apart
     ]
-    assert alike == []
+
+
+@pytest.mark.parametrize("palette", [FACTORS, dict(LEDGER.values())], ids=["factors", "ledger"])
+def test_areas_are_told_apart_in_grey_print_by_hatch_or_brightness(palette: dict[str, FactorLook]) -> None:
+    assert alike_in_grey({name: (look.hatch, look.colour) for name, look in palette.items()}, 55) == []
+
+
+def test_marks_and_lines_of_a_lane_are_told_apart_in_grey_print(transfer: Any) -> None:
+    (series,) = of_connections(read(transfer.bytes()), [1])
+    one = Series(np.array([0.0]), np.array([1.0]))
+    every = replace(
+        series, sent=dict.fromkeys(series.sent, one), lengthened_rtt_s=dict.fromkeys(series.lengthened_rtt_s, one),
+        recovery_rtt_s=one,
+    )  # fmt: skip
+    drawn = lanes.series_of(every, 100)
+    assert {one["lane"] for one in drawn} == {lane["key"] for lane in lanes.LANES}
+    for lane in lanes.LANES:
+        own = [one for one in drawn if one["lane"] == lane["key"]]
+        looks = {one["name"]: (one.get("symbol", one.get("dashed", 0)), one["colour"]) for one in own}
+        assert len(looks) == len(own)
+        assert alike_in_grey(looks, 55) == []
 
 
 def test_kinds_of_packets_differ_in_colour_or_symbol(transfer: Any) -> None:

@@ -1,5 +1,6 @@
 """The strip above a report of captures: causes of all connections, when they were, and how any of them is drawn."""
 
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -45,10 +46,53 @@ def test_an_open_verdict_counts_as_undecided() -> None:
 
 
 def test_the_timeline_begins_with_the_first_connection(many: Trace) -> None:
-    found = overview.timeline([many.row(index) for index in range(len(many))])
+    found = overview.timeline([many.row(index) for index in range(len(many))], {})
+    assert found is not None
     assert min(found["start_s"]) == 0
     assert max(found["start_s"]) == pytest.approx(MANY - 1)
     assert set(found["cause"]) <= set(found["colours"])
+
+
+def test_flows_and_lookups_have_lines_beside_the_connections() -> None:
+    rows = [{"id": 1, "server": "10.0.0.2:443", "tls_sni": "x.example", "start_ns": 3 * 10**9, "duration_s": 1.0}]
+    flow = {"application": None, "protocol": "udp", "server": "10.0.0.3:9", "start_ns": 4 * 10**9, "duration_s": 2.0}
+    asked = {"type": "A", "name": "x.example", "asked_ns": 2 * 10**9, "last_asked_ns": 5 * 10**9, "answered_ns": None}
+    found = overview.timeline(rows, {"flows": [flow], "lookups": [asked]})
+    assert found is not None
+    assert found["kind"] == ["connection", "flow", "lookup"]
+    assert found["label"] == ["1: x.example", "udp: 10.0.0.3:9", "A x.example"]
+    assert found["start_s"] == [1, 2, 0]
+    assert found["duration_s"] == [1, 2, 3], "a lookup without a reply lasts to its last query"
+    assert overview.timeline(rows, {}) is None, "one line is no waterfall"
+
+
+def test_the_waterfall_names_a_lookup_under_the_mouse(
+    browser: Any, new_capture: Any, transfer_into: Any, tmp_path: Path
+) -> None:
+    capture = new_capture()
+    for answered, time_s in ((False, 0.0), (True, 0.5)):
+        ends = ("10.0.0.1", "10.0.0.53") if not answered else ("10.0.0.53", "10.0.0.1")
+        question = b"\x01x\x07example\0" + bytes([0, 1, 0, 1])
+        head = struct.pack(">6H", 9, 0x8180 if answered else 0x0100, 1, int(answered), 0, 0)
+        answer = b"\xc0\x0c" + struct.pack(">HHIH4B", 1, 1, 60, 4, 10, 0, 0, 2) if answered else b""
+        content = head + question + answer
+        ports = (53, 40_000) if answered else (40_000, 53)
+        capture.ipv4(time_s, *ends, 17, struct.pack(">4H", *ports, 8 + len(content), 0) + content)
+    transfer_into(capture, start_s=0.5)
+    trace = read(capture.write(tmp_path / "x.pcap"))
+    data = data_of(report_of(trace, tmp_path / "r.html", [1]))
+    assert data["timeline"]["label"] == ["1: 10.0.0.2:5001", "A x.example"], "the flow of DNS is the lookup"
+    visit = Visit(browser, tmp_path / "r.html")
+    box = visit.page.locator("#timeline canvas").bounding_box()
+    visit.page.mouse.move(box["x"] + 300, box["y"] + 3)
+    assert visit.page.locator("#timeline-reading").inner_text() == "A x.example, lookup, 0 s + 500 ms"
+    assert visit.page.locator("#timeline-note").inner_text().endswith("hollow: lookups")
+    with visit.page.expect_download() as download:
+        visit.page.locator("#timeline .save button", has_text="CSV").click()
+    assert Path(download.value.path()).read_text().splitlines()[:2] == [
+        "kind,label,start_s,duration_s,limited_by", "lookup,A x.example,0,0.5,",
+    ]  # fmt: skip
+    assert visit.complaints == []
 
 
 def test_several_files_are_a_column_and_columns_that_say_nothing_are_none(transfer: Any, tmp_path: Path) -> None:

@@ -288,7 +288,7 @@ page.charts = (() => {
     for (const [name, series] of named) {
       const button = make("button", undefined, "key");
       button.type = "button";
-      const shape = series.style === "bars" || series.style === "spans" ? "swatch" : series.style === "points" ? `swatch ${series.symbol}` : `swatch line${series.reference ? " dashed" : ""}`;
+      const shape = series.style === "bars" || series.style === "spans" ? "swatch" : series.style === "points" ? `swatch ${series.symbol}` : `swatch line${series.reference ? " dashed-1" : ""}`;
       const swatch = make("i", undefined, shape);
       figure.swatches.push([series.colour, swatch]);
       button.append(swatch, name);

@@ -118,11 +118,15 @@ page.marks = (() => {
     pen.globalAlpha = 1;
   }
 
+  // How lines are broken: by their number; grey print tells them apart by it.
+  const DASHES = [[], [5, 3], [2, 2], [10, 3, 2, 3], [1, 4]];
+  const dash = (look) => DASHES[Number(look.dashed ?? 0)];
+
   // A line from value to value.
   function line(pen, xs, ys, place, look) {
     pen.strokeStyle = look.colour;
     pen.lineWidth = look.dashed ? 1 : 1.4;
-    pen.setLineDash(look.dashed ? [5, 3] : []);
+    pen.setLineDash(dash(look));
     pen.beginPath();
     let drawing = false;
     xs.forEach((x, index) => {
@@ -160,7 +164,7 @@ page.marks = (() => {
   function steps(pen, xs, ys, from, to, place, look, end) {
     pen.strokeStyle = look.colour;
     pen.lineWidth = 1.3;
-    pen.setLineDash(look.dashed ? [5, 3] : []);
+    pen.setLineDash(dash(look));
     pen.beginPath();
     let column = NaN;
     let [low, high, last, drawing] = [0, 0, 0, false];

@@ -49,7 +49,7 @@ page.save = (() => {
 
   // The mark of a series, as its points or its line are drawn.
   function sample(pen, swatch, x, y) {
-    const look = { colour: swatch.style.getPropertyValue("--swatch"), size: 4, outline: colour("--ink"), dashed: swatch.classList.contains("dashed") };
+    const look = { colour: swatch.style.getPropertyValue("--swatch"), size: 4, outline: colour("--ink"), dashed: [1, 2, 3, 4].find((one) => swatch.classList.contains(`dashed-${one}`)) };
     const symbol = ["cross", "up", "down", "ring", "circle"].find((one) => swatch.classList.contains(one));
     const place = { x: (value) => value, y: (value) => value };
     if (swatch.classList.contains("line")) page.marks.line(pen, [x, x + 15], [y, y], place, look);

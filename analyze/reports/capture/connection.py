@@ -121,10 +121,11 @@ def ledger(parts: Plain | None) -> list[Plain]:
     return [
         {
             "name": name,
-            "colour": colour,
+            "colour": look.colour,
+            "hatch": look.hatch,
             "text": f"{bounds.get(key, '')}{si(parts[key], 'B')}, {share(parts[key] / parts['wire_bytes'])}",
             "share": parts[key] / parts["wire_bytes"],
         }
-        for key, (name, colour) in LEDGER.items()
+        for key, (name, look) in LEDGER.items()
         if parts.get(key)
     ]

@@ -61,7 +61,7 @@ def host_lanes(capture: Path | None, record: Record) -> Host:
     )
     lanes, series = list[Plain](), list[Plain]()
     for lane, asked in wanted:
-        drawn = [line for name, label, colour in asked if (line := draw.line(lane, name, label, colour))]
+        drawn = [line for dashed, look in enumerate(asked) if (line := draw.line(lane, *look, dashed))]
         if drawn:
             lanes.append(lane)
             series += drawn
@@ -101,7 +101,7 @@ class _Drawing:
         self._duration_s: float = record["duration_s"]
         self._pack = Packing(self._duration_s, _POINT_LIMIT)
 
-    def line(self, lane: Plain, name: str, label: str, colour: str) -> Plain | None:
+    def line(self, lane: Plain, name: str, label: str, colour: str, dashed: int) -> Plain | None:
         """Each period's value from its start on; where there is none, or the next comes later, the line is broken."""
         periods = self._metrics.get(name)
         if periods is None:
@@ -119,4 +119,5 @@ class _Drawing:
         values = np.concatenate((value, np.full(int(broken.sum()), np.nan)))
         order = np.argsort(time_s, kind="stable")
         period = f" ({periods.period_s:.3g} s)" if periods.period_s else ""
-        return self._pack.steps(lane["key"], Series(time_s[order], values[order]), label + period, colour)
+        drawn = Series(time_s[order], values[order])
+        return self._pack.steps(lane["key"], drawn, label + period, colour, dashed=dashed)

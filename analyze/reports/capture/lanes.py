@@ -59,7 +59,7 @@ def series_of(series: ConnectionSeries, limit: int) -> list[Plain]:
         ),
         pack.steps("sequence", series.acknowledged, LABELS["acknowledged"], ROLES["acknowledged"]),
         # The window's edge may be far above all that was sent: it must not press the transfer flat.
-        pack.steps("sequence", series.allowed, LABELS["allowed"], ROLES["allowed"], leads=False, dashed=True),
+        pack.steps("sequence", series.allowed, LABELS["allowed"], ROLES["allowed"], leads=False, dashed=1),
         pack.points("rtt", series.rtt_s, "RTT sample", ROLES["rtt"]),
         *(
             pack.points("rtt", series.lengthened_rtt_s[name], LABELS[name], ROLES[name], symbol, 4)
@@ -67,7 +67,7 @@ def series_of(series: ConnectionSeries, limit: int) -> list[Plain]:
         ),
         pack.points("rtt", series.recovery_rtt_s, "RTT in loss recovery", ROLES["recovery_rtt"], "cross", 3),
         pack.steps("flight", series.flight_bytes, "in flight", ROLES["flight"]),
-        pack.steps("flight", series.window_bytes, "receiver's window", ROLES["window"], leads=False, dashed=True),
+        pack.steps("flight", series.window_bytes, "receiver's window", ROLES["window"], leads=False, dashed=1),
         pack.points("spacing", spacing, "spacing", ROLES["spacing"]),
         pack.points("spacing", series.anomalies(), "oversize", ROLES["retransmission"], "ring", 5),
     ]
@@ -92,9 +92,12 @@ class Packing:
         }  # fmt: skip
 
     def steps(
-        self, lane: str, series: Series, name: str, colour: str, *, leads: bool = True, dashed: bool = False
+        self, lane: str, series: Series, name: str, colour: str, *, leads: bool = True, dashed: int = 0
     ) -> Plain | None:
-        """A line on which each value holds until the next; one that does not lead does not stretch the lane's axis."""
+        """A line on which each value holds until the next; one that does not lead does not stretch the lane's axis.
+
+        `dashed` is the number of a pattern of the page's script (`marks.js`); 0 is unbroken.
+        """
         packed = self._packed(series)
         return packed and {
             "lane": lane, "name": name, "colour": colour, "style": "steps", "leads": leads, "dashed": dashed, **packed

@@ -1,20 +1,25 @@
 """The strip above everything: what limited all connections of a capture, by number and by bytes, and when they were.
 
-The shares are of all connections; the timeline has those that are in the table.
+The shares are of all connections; the timeline has those that are in the table, flows of datagrams and lookups.
 """
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vmtrace.analyze.pages.blocks import Shares
 from vmtrace.analyze.pages.causes import COLOURS, NOT_JUDGED, UNDECIDED, cause_shares
 from vmtrace.analyze.words.factors import in_words
 from vmtrace.analyze.words.human_causes import factor_name
-from vmtrace.analyze.words.units import plural, share, si
+from vmtrace.analyze.words.palette import ROLES
+from vmtrace.analyze.words.units import plural, printable, share, si
 from vmtrace.analyze.words.verdict import is_open
 
 if TYPE_CHECKING:
     from vmtrace.analyze.trace import Trace
+
+_OTHERS_SHOWN = 500
+"""Flows, and lookups, that have a line."""
 
 
 def causes(trace: "Trace") -> tuple[Shares, ...]:
@@ -68,13 +73,52 @@ def cause_of(factor: str | None, confidence: float | None) -> str:
     return UNDECIDED if is_open(confidence) else factor
 
 
-def timeline(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """When each row of the table began, how long it took, and the colour of its cause; `rows` are of the trace."""
-    first_ns = min((row["start_ns"] for row in rows), default=0)
+def timeline(rows: Sequence[dict[str, Any]], header: Mapping[str, Any]) -> dict[str, Any] | None:
+    """A line for each connection of the table, flow of datagrams and lookup of a name: when it was, what it is.
+
+    The lines of `rows` come first, in their order; nothing for one line alone. Flows of DNS are the lookups.
+    """
+    flows = (one for one in header.get("flows", ()) if one["application"] != "dns")
+    found = [
+        *map(_of_connection, rows),
+        *map(_of_flow, islice(flows, _OTHERS_SHOWN)),
+        *map(_of_lookup, islice(header.get("lookups", ()), _OTHERS_SHOWN)),
+    ]
+    if len(found) < 2:
+        return None
+    first_ns = min(one.start_ns for one in found)
     return {
-        "start_s": [round((row["start_ns"] - first_ns) / 1e9, 6) for row in rows],
-        "duration_s": [round(row["duration_s"], 6) for row in rows],
-        "cause": [cause_of(row.get("verdict_factor"), row.get("verdict_confidence")) for row in rows],
-        "colours": COLOURS,
-        "names": {cause: factor_name(cause) for cause in COLOURS},
+        "kind": [one.kind for one in found],
+        "label": [one.label for one in found],
+        "start_s": [round((one.start_ns - first_ns) / 1e9, 6) for one in found],
+        "duration_s": [round(one.duration_s, 6) for one in found],
+        "cause": [one.cause for one in found],
+        "colours": COLOURS | {"flow": ROLES["window"], "lookup": ROLES["host_stall"]},
+        "names": {cause: factor_name(cause) for cause in COLOURS} | {"flow": "flow", "lookup": "lookup"},
     }
+
+
+class _Line(NamedTuple):
+    kind: str
+    label: str
+    start_ns: int
+    duration_s: float
+    cause: str
+
+
+def _of_connection(row: Mapping[str, Any]) -> _Line:
+    label = printable(f"{row['id']}: {row.get('tls_sni') or row['server']}")
+    cause = cause_of(row.get("verdict_factor"), row.get("verdict_confidence"))
+    return _Line("connection", label, row["start_ns"], row["duration_s"], cause)
+
+
+def _of_flow(flow: Mapping[str, Any]) -> _Line:
+    label = printable(f"{flow['application'] or flow['protocol']}: {flow['server']}")
+    return _Line("flow", label, flow["start_ns"], flow["duration_s"], "flow")
+
+
+def _of_lookup(lookup: Mapping[str, Any]) -> _Line:
+    """To the reply that was used; without one, to the last query."""
+    end_ns = lookup["answered_ns"] or lookup["last_asked_ns"]
+    label = printable(f"{lookup['type']} {lookup['name']}")
+    return _Line("lookup", label, lookup["asked_ns"], max(end_ns - lookup["asked_ns"], 0) / 1e9, "lookup")

@@ -37,10 +37,11 @@ def write_report(
     plots = list(map(plot, series))
     found = [trace.row(index) for index in trace.largest(_ROW_LIMIT)]
     columns, rows = _table(found, inputs if len(trace.paths) > 1 else ())
+    timeline = overview.timeline(found, trace.header())
     data = {
         "fields": columns,
         "rows": rows,
-        "timeline": overview.timeline(found) if len(found) > 1 else None,
+        "timeline": timeline,
         "command": _command(trace),
         "factors": judgement.looks(),
         "plots": plots,
@@ -48,6 +49,7 @@ def write_report(
     values = {
         "title": _title(trace),
         "causes": overview.causes(trace),
+        "has_timeline": timeline is not None,
         "answer": overview.answer(trace),
         "beyond": list(beyond_tcp.lines(trace.header())),
         "inputs": [_input(header) for header in trace.header().get("inputs", ())],

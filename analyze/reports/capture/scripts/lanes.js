@@ -428,7 +428,7 @@ page.lanes = (() => {
     for (const series of lane.series) {
       const button = make("button", undefined, "key");
       button.type = "button";
-      const swatch = make("i", undefined, series.style === "points" ? `swatch ${series.symbol}` : `swatch line${series.dashed ? " dashed" : ""}`);
+      const swatch = make("i", undefined, series.style === "points" ? `swatch ${series.symbol}` : `swatch line${series.dashed ? ` dashed-${Number(series.dashed)}` : ""}`);
       const value = make("span", undefined, "value");
       button.append(swatch, series.name, value);
       button.setAttribute("aria-pressed", String(!hidden.has(series.id)));

@@ -71,16 +71,16 @@ page.verdict = (() => {
   function ledger(parts) {
     element("ledger").hidden = element("ledger-title").hidden = !parts.length;
     element("ledger").replaceChildren(...parts.map((part) => {
-      const bar = make("div");
-      bar.style.background = part.colour;
+      const bar = make("i", undefined, part.hatch);
+      bar.style.backgroundColor = part.colour;
       bar.style.width = `${part.share * 100}%`;
       bar.title = `${part.name}: ${part.text}`;
       return bar;
     }));
     element("ledger-key").replaceChildren(...parts.map((part) => {
       const item = make("li");
-      const swatch = make("i");
-      swatch.style.background = part.colour;
+      const swatch = make("i", undefined, part.hatch);
+      swatch.style.backgroundColor = part.colour;
       item.append(swatch, `${part.name} ${part.text}`);
       return item;
     }));
