@@ -117,6 +117,8 @@ def test_it_can_be_left_out_and_is_made_up_for_when_it_is_wanted(new_run: Any, m
     run = new_run()
     captured(run, 1, Path(lost=frozenset({7})))
     assert data_of(run, compared=False).two_sides_lost_segments is None
+    (line,) = two_sides_lines(results_of(run, compared=False))
+    assert line == "1 transfer captured at both sides, not matched: vmtrace report RUN --match-sides matches them"
     assert data_of(run).two_sides_lost_segments == 1
 
     def nothing_is_read(*_: Any) -> Measures:

@@ -27,7 +27,7 @@ class Request(NamedTuple):
     json: str | None = None
     pair: int | None = None
     window: Window = ALL_TIME
-    match_sides: bool = True
+    match_sides: bool = False
     everything: bool = False
     most_lines: int | None = None
     """Of the answer printed, where others have printed before it; None: what one screen holds."""

@@ -214,6 +214,9 @@ def two_sides_lines(results: RunResults) -> Iterator[str]:
             yield f"  pauses between packets, by where they were made: {', '.join(gaps)}"
     if rows:
         yield from _clock_lines(clock_row(results))
+    elif both := sum(len(one.files) > 1 for one in results.transfers):
+        captured = f"{plural(both, 'transfer')} captured at both sides, not matched"
+        yield f"{captured}: vmtrace report RUN --match-sides matches them"
     first = next((one for one in results.transfers if one.measures.two_sides_problem), None)
     if first is not None:
         number = plural(sum(one.measures.two_sides_problem is not None for one in results.transfers), "transfer")

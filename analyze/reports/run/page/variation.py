@@ -55,9 +55,10 @@ def _is_tested(one: Finding) -> bool:
 def two_sides_part(run: RunResults) -> tuple[Block, ...]:
     """Exact loss, delays and located pauses by index, or that there are none."""
     rows = two_sides_rows(run)
+    lines = tuple(two_sides_lines(run))
     if not rows:
-        return (Text("No transfer was captured on both sides."),)
-    return Lines(tuple(two_sides_lines(run))), shown(_TWO_SIDES, rows, total=lambda row: row.index is None)
+        return (Lines(lines),) if lines else (Text("No transfer was captured on both sides."),)
+    return Lines(lines), shown(_TWO_SIDES, rows, total=lambda row: row.index is None)
 
 
 _TWO_SIDES: tuple[Column[TwoSidesRow], ...] = (
