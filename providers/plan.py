@@ -9,6 +9,9 @@ from vmtrace.capture.quantities import shown_decimal_bytes
 from vmtrace.providers.kinds.kind import BENCHMARK
 
 UPLOAD, DOWNLOAD = "upload", "download"
+RANDOM, COMPRESSIBLE, REPEATED, CHANGED = "random", "compressible", "repeated", "changed"
+CONTENTS = (RANDOM, COMPRESSIBLE, REPEATED, CHANGED)
+"""Of files: nothing can be saved; text; all alike; each like the one before it but for a hundredth."""
 QUICK_LARGEST_BYTES = 10 * 10**6
 _SCALED = " (scaled: "
 
@@ -20,6 +23,8 @@ class Workload:
     name: str
     files: int
     size_bytes: int
+    content: str = RANDOM
+    """One of `CONTENTS`: what a client that compresses, or sends only what is new, would save on."""
 
     @property
     def bytes(self) -> int:
@@ -96,7 +101,8 @@ class Plan:
             "wait_s": self.wait_s,
             "idle_s": self.idle_s,
             "workloads": [
-                {"name": one.name, "files": one.files, "size_bytes": one.size_bytes} for one in self.workloads
+                {"name": one.name, "files": one.files, "size_bytes": one.size_bytes, "content": one.content}
+                for one in self.workloads
             ],
         }
 
@@ -107,4 +113,4 @@ def _scaled(workload: Workload, size_bytes: int) -> Workload:
         return workload
     name = workload.name.partition(_SCALED)[0]
     said = f"{name}{_SCALED}{workload.files} x {shown_decimal_bytes(size_bytes)})"
-    return Workload(said, workload.files, size_bytes)
+    return replace(workload, name=said, size_bytes=size_bytes)

@@ -17,7 +17,17 @@ from vmtrace.providers.kinds.sampling_plan import (
 )
 from vmtrace.providers.kinds.surge_plan import GARFINKEL2007_SURGE, SurgePlan
 from vmtrace.providers.kinds.sweep_plan import SOURCES, YOON_UPLOAD, Merges, SweepPlan
-from vmtrace.providers.plan import DOWNLOAD, UPLOAD, Plan, Workload
+from vmtrace.providers.plan import (
+    CHANGED,
+    COMPRESSIBLE,
+    CONTENTS,
+    DOWNLOAD,
+    RANDOM,
+    REPEATED,
+    UPLOAD,
+    Plan,
+    Workload,
+)
 from vmtrace.providers.toml_file import load, parsed, refuse_unknown
 
 BOCCHI2014 = Plan(
@@ -36,10 +46,22 @@ BOCCHI2014 = Plan(
     wait_s=120.0,
     idle_s=180.0,
 )
+SDK_SUBJECTS = Plan(
+    name="sdk-subjects",
+    # What a client does with content that it could save on: bytes on the wire against the workload.
+    workloads=(
+        Workload("10x1MB", 10, 1_000_000),
+        Workload("10x1MB-compressible", 10, 1_000_000, COMPRESSIBLE),
+        Workload("10x1MB-repeated", 10, 1_000_000, REPEATED),
+        Workload("10x1MB-changed", 10, 1_000_000, CHANGED),
+    ),
+    repeat=3,
+)
 BUILT_IN: dict[str, CampaignPlan] = {
     one.name: one
     for one in (
         BOCCHI2014,
+        SDK_SUBJECTS,
         GARFINKEL2007_PROBES,
         GARFINKEL2007_SURGE,
         PALANKAR2008_AVAILABILITY,
@@ -56,7 +78,7 @@ _LONGEST_PAUSE_S = 7 * 86_400.0
 _LONGEST_CAMPAIGN_S = 400 * 86_400.0
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _PLAN_KEYS = ("name", "repeat", "wait", "idle", "workload")
-_WORKLOAD_KEYS = ("name", "files", "size")
+_WORKLOAD_KEYS = ("name", "files", "size", "content")
 
 
 def load_plan(name: str) -> CampaignPlan:
@@ -225,8 +247,13 @@ def _workload(record: Any, number: int) -> Workload:
         raise ValueError(f"{where}: size is missing")
     files = _whole(record.get("files", 1), f"{where}: files", _MOST_FILES)
     size = _size(record["size"], f"{where}: size")
-    default = f"{files}x{size}B"
-    return Workload(_name(record.get("name", default), f"{where}: name"), files, size)
+    content = record.get("content", RANDOM)
+    if content not in CONTENTS:
+        raise ValueError(f"{where}: content: expected one of {', '.join(CONTENTS)}")
+    if content in {REPEATED, CHANGED} and files < 2:
+        raise ValueError(f"{where}: content: {content} needs two files or more")
+    default = f"{files}x{size}B" + ("" if content == RANDOM else f"-{content}")
+    return Workload(_name(record.get("name", default), f"{where}: name"), files, size, content)
 
 
 def _refuse_twins(names: list[str]) -> None:

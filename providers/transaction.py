@@ -137,6 +137,7 @@ def _record(job: Job, times: Record, tally: Tally, outcome: Outcome, recorded: R
         "files": job.workload.files,
         "file_bytes": job.workload.size_bytes,
         "bytes": job.workload.bytes,
+        "content": job.workload.content,
         **times,
         "login": None if tally.login is None else tally.login.as_record(),
         "objects_done": tally.done,

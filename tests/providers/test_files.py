@@ -2,6 +2,8 @@
 
 import hashlib
 import shutil
+import zlib
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,7 @@ import pytest
 
 from vmtrace.providers.errors import ProvidersError
 from vmtrace.providers.files import craft, discard
-from vmtrace.providers.plan import Workload
+from vmtrace.providers.plan import CHANGED, COMPRESSIBLE, CONTENTS, RANDOM, REPEATED, Workload
 
 
 def test_files_have_their_size_and_digests_and_no_two_are_alike(tmp_path: Path) -> None:
@@ -53,3 +55,30 @@ def test_nothing_is_left_after_discarding(tmp_path: Path, request: Any) -> None:
     craft(tmp_path / "files", Workload("a", 2, 10), None)
     discard(tmp_path / "files")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("size", [1, 7, 100_000, 1_500_001])
+@pytest.mark.parametrize("content", CONTENTS)
+def test_files_of_every_content_have_their_size_and_digests(tmp_path: Path, content: str, size: int) -> None:
+    for file in craft(tmp_path, Workload("a", 3, size, content), 1_000_000):
+        found = file.path.read_bytes()
+        assert len(found) == size
+        assert file.sha256 == hashlib.sha256(found).hexdigest()
+
+
+def contents(folder: Path, content: str) -> list[bytes]:
+    return [file.path.read_bytes() for file in craft(folder, Workload("a", 3, 200_000, content), None)]
+
+
+def test_text_compresses_to_an_eighth_and_what_is_random_does_not(tmp_path: Path) -> None:
+    sizes = {content: len(zlib.compress(contents(tmp_path, content)[0])) for content in CONTENTS}
+    assert sizes[COMPRESSIBLE] < 200_000 / 6
+    assert min(sizes[RANDOM], sizes[REPEATED], sizes[CHANGED]) > 200_000
+
+
+def test_repeated_files_are_alike_and_changed_ones_but_for_a_hundredth(tmp_path: Path) -> None:
+    assert len(set(contents(tmp_path, REPEATED))) == 1
+    changed = contents(tmp_path, CHANGED)
+    for one, other in pairwise(changed):
+        apart = [at for at, (old, new) in enumerate(zip(one, other, strict=True)) if old != new]
+        assert 0 < apart[-1] - apart[0] < 2_000

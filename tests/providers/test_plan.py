@@ -36,4 +36,4 @@ def test_only_some_workloads_keep_their_order() -> None:
 
 
 def test_the_record_has_what_was_run() -> None:
-    assert PLAN.as_record()["workloads"][1] == {"name": "b", "files": 10, "size_bytes": 50}
+    assert PLAN.as_record()["workloads"][1] == {"name": "b", "files": 10, "size_bytes": 50, "content": "random"}

@@ -163,5 +163,5 @@ def test_what_a_plan_of_another_kind_cannot_mean_is_refused(text: str, told: str
 def test_every_study_s_plan_is_built_in() -> None:
     assert set(BUILT_IN) == {
         "bocchi2014", "garfinkel2007-probes", "garfinkel2007-surge", "palankar2008-availability",
-        "palankar2008-locations", "yoon-upload",
+        "palankar2008-locations", "sdk-subjects", "yoon-upload",
     }  # fmt: skip

@@ -9,6 +9,7 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,13 +36,18 @@ EXAMPLES = """  sudo -E vmtrace storage run --provider s3 --region eu-west-1 --o
   sudo -E vmtrace storage run --provider s3 --out run6 --plan garfinkel2007-probes --for 18h --location Boston
   sudo -E vmtrace storage run --provider s3 --out run7 --plan garfinkel2007-surge --start-at 2030-01-01T12:00Z
   vmtrace storage run --provider s3 --out run6 --plan garfinkel2007-probes --for 18h --location Boston --resume
+  sudo -E vmtrace storage run --tool 's3cmd put {files} s3://mine' --out run8 --repeat 5
 """
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of the subcommand."""
     add = parser.add_argument
-    add("--provider", metavar="NAME", required=True, help="s3, glacier, azure-blob or swift (any unique prefix)")
+    add("--provider", metavar="NAME", help="s3, glacier, azure-blob or swift (any unique prefix)")
+    add(
+        "--tool", metavar="CMD",
+        help="instead of an SDK: any command, as 's3cmd put {files} s3://mine'; {files} are those of the plan",
+    )  # fmt: skip
     add_out(parser, "output folder (must not exist, unless --resume)")
     add_resume(parser)
     service = parser.add_argument_group("the service")
@@ -58,10 +64,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     plan = parser.add_argument_group("plan")
     add = plan.add_argument
     built_in = (
-        "bocchi2014 (default), garfinkel2007-probes, garfinkel2007-surge, palankar2008-availability,"
-        " palankar2008-locations, yoon-upload, or a TOML file (docs/run-folder.md)"
+        "bocchi2014 (default), sdk-subjects (default of --tool), garfinkel2007-probes, garfinkel2007-surge,"
+        " palankar2008-availability, palankar2008-locations, yoon-upload, or a TOML file (docs/run-folder.md)"
     )
-    add_plan(plan, built_in, default="bocchi2014")
+    add_plan(plan, built_in)
     add(
         "--workload",
         metavar="NAME",
@@ -72,6 +78,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--repeat", metavar="N", help="benchmark, sweep: repetitions, instead of the plan's")
     add("--scale", metavar="X", help="multiply sizes, pauses, intervals and durations")
     add("--quick", action="store_true", help="a quick look: once, small objects, a minute or two")
+    add("--direction", choices=("upload", "download"), help="--tool: which way it moves its files (default: upload)")
+    add("--moves", metavar="SIZE", help="--tool without {files}: how much it moves")
     plan = parser.add_argument_group("plan of campaigns")
     add = plan.add_argument
     add_duration(plan, "probes, surge, availability, locations: how long (18h, 7d)")
@@ -103,6 +111,11 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.resume = arguments.resume is not None
         if arguments.out is None:
             raise UsageError("expected --out, or --resume RUN (see vmtrace storage run --help)")
+        if arguments.tool is not None:
+            return _told(_run_tool(arguments), arguments)
+        if arguments.provider is None:
+            raise UsageError("expected --provider NAME, or --tool CMD (see vmtrace storage run --help)")
+        _refuse("--tool", arguments, ("direction", "moves"))
         order = _order(arguments)
         currency = "" if order.prices is None else order.prices.currency
         end = run_campaign(order, choose(quiet=arguments.quiet, currency=currency))
@@ -112,6 +125,59 @@ def run(arguments: argparse.Namespace) -> int:
         complain(error.told(arguments.provider))
         return Exit.FAILED
     return _told(end, arguments)
+
+
+def _refuse(option: str, arguments: argparse.Namespace, names: tuple[str, ...], how: str = "goes with") -> None:
+    """Options that mean something only with another one, or only without it."""
+    for name in names:
+        if getattr(arguments, name):
+            raise UsageError(f"--{name.replace('_', '-')}: {how} {option} (see vmtrace storage run --help)")
+
+
+_OF_SDKS = (
+    "provider", "resume", "region", "bucket", "create_bucket", "ca_bundle", "option", "restore_timeout", "max_bytes",
+    "max_cost", "prices", "duration", "mean_interval", "every", "sizes", "start_at", "location", "keep_packets",
+)  # fmt: skip
+
+
+def _run_tool(arguments: argparse.Namespace) -> "End":
+    from vmtrace.capture.quantities import size_bytes
+    from vmtrace.providers.campaign import command_line
+    from vmtrace.providers.exchanges import CALL_S
+    from vmtrace.providers.plan import UPLOAD, Plan
+    from vmtrace.providers.tool import FILES, ToolOrder, run_tool, words_of
+
+    _refuse("--tool", arguments, _OF_SDKS, "does not go with")
+    words = words_of(arguments.tool)
+    if FILES not in words:
+        _refuse(FILES, arguments, ("plan", "workload", "scale", "quick"), "goes with --tool and")
+    elif arguments.moves is not None:
+        raise UsageError(f"--moves: of a --tool without {FILES}")
+    if arguments.endpoint_url is not None:
+        checked_url(arguments.endpoint_url)
+    arguments.plan = arguments.plan or "sdk-subjects"
+    plan = _plan(arguments)
+    if not isinstance(plan, Plan):
+        raise UsageError(f"--tool: takes benchmarks, and {plan.name} is of kind {plan.kind}")
+    if FILES not in words and arguments.repeat is None:
+        plan = replace(plan, repeat=1)
+    return run_tool(
+        ToolOrder(
+            words=words,
+            out=arguments.out,
+            plan=plan,
+            direction=arguments.direction or UPLOAD,
+            moves_bytes=0 if arguments.moves is None else required("--moves", arguments.moves, size_bytes),
+            endpoint_url=arguments.endpoint_url,
+            interface=arguments.interface,
+            capture=not arguments.no_capture,
+            snaplen=None if arguments.snaplen is None else int(required("--snaplen", arguments.snaplen, int)),
+            filter=arguments.filter,
+            limit_s=CALL_S if arguments.deadline is None else required("--deadline", arguments.deadline, _time_s),
+            name=arguments.name,
+            command=command_line(sys.argv[1:]),
+        )
+    )
 
 
 def _told(end: "End", arguments: argparse.Namespace) -> int:
@@ -214,8 +280,6 @@ def _order(arguments: argparse.Namespace) -> "Order":
 
 
 def _plan(arguments: argparse.Namespace) -> "CampaignPlan":
-    from dataclasses import replace
-
     from vmtrace.providers import errors
     from vmtrace.providers.kinds.sampling_plan import SamplingPlan
     from vmtrace.providers.kinds.surge_plan import SurgePlan
@@ -223,7 +287,7 @@ def _plan(arguments: argparse.Namespace) -> "CampaignPlan":
     from vmtrace.providers.plan import Plan
     from vmtrace.providers.plans import load_plan
 
-    plan = load_plan(arguments.plan)
+    plan = load_plan(arguments.plan or "bocchi2014")
     assert isinstance(plan, Plan | SamplingPlan | SurgePlan | SweepPlan)
     _refuse_options_of_others(arguments, plan.kind)
     try:
@@ -268,8 +332,6 @@ def _refuse_options_of_others(arguments: argparse.Namespace, kind: str) -> None:
 
 
 def _paced(plan: "SamplingPlan", arguments: argparse.Namespace) -> "SamplingPlan":
-    from dataclasses import replace
-
     from vmtrace.providers.plans import sizes_of
 
     pace = _PACES[plan.kind]

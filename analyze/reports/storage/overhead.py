@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from vmtrace.analyze.findings.overhead import Overhead
 from vmtrace.analyze.reports.storage.measured import MeasuredRun, MeasuredTransaction
+from vmtrace.analyze.reports.storage.records import RANDOM
 
 SPLIT = ("workload", "signalling", "tls_record", "tls_handshake", "headers", "acks", "retransmissions")
 """The parts: the objects' bytes; requests, responses and whatever else the application said; what TLS adds to each
@@ -131,8 +132,11 @@ def _why_not(one: MeasuredTransaction) -> str | None:
         return "objects that are not in the log"
     if not one.whole:
         return "not all objects were transferred"
-    # What the capture missed of the workload would be taken off the requests.
-    if _application_bytes(one.overhead) < _workload_bytes(one):
+    # What the capture missed of the workload would be taken off the requests. A client may send less of what is not
+    # random, where all that it sent was followed.
+    followed = all(connection.tls_records_measured for connection in one.connections)
+    less = _application_bytes(one.overhead) < _workload_bytes(one)
+    if less and (one.transaction.content == RANDOM or not followed):
         return (
             "TLS records that could not be followed, after loss or beyond the snap length"
             " (--snaplen 65535 keeps packets whole)"
@@ -157,8 +161,8 @@ def _row(workload: str, direction: str, found: Sequence[MeasuredTransaction], le
     parts = total.parts
     headers = ("link_bytes", "ip_bytes", "tcp_header_bytes", "tcp_option_bytes")
     split = {
-        "workload": moved,
-        "signalling": _application_bytes(total) - moved,
+        "workload": min(moved, _application_bytes(total)),
+        "signalling": max(_application_bytes(total) - moved, 0),
         "tls_record": parts["tls_record_bytes"],
         "tls_handshake": parts["tls_handshake_bytes"],
         "headers": sum(parts[name] for name in headers),

@@ -13,6 +13,7 @@ from vmtrace.analyze.read.records.window import ALL_TIME, Window
 SCHEMA = "vmtrace.storage_run/1"
 DIRECTIONS = ("upload", "download")
 BENCHMARK = "benchmark"
+RANDOM = "random"
 
 Endpoint = tuple[str, int]
 
@@ -92,6 +93,10 @@ class Transaction:
     capture_written: int | None
     capture_wire_bytes: int | None
     counters: Counters | None
+    content: str = RANDOM
+    """Of its files."""
+    command: bool = False
+    """A program of its own moved it, and said nothing of its requests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +229,8 @@ def transaction_record(fields: Fields) -> Transaction:
         capture_written=capture.count("written") if capture else None,
         capture_wire_bytes=capture.count("wire_bytes") if capture else None,
         counters=_counters(fields.part("interface")),
+        content=fields.text("content") or RANDOM,
+        command=fields.part("tool") is not None,
     )
 
 

@@ -9,6 +9,7 @@ from vmtrace.analyze.findings.joined import JoinedRow, joined
 from vmtrace.analyze.reports.storage.campaign import Campaign
 from vmtrace.analyze.reports.storage.charges import Amounts, ChargeRow, charge_rows
 from vmtrace.analyze.reports.storage.connections import ConnectionRow, connection_rows
+from vmtrace.analyze.reports.storage.contents import ContentRow, content_rows
 from vmtrace.analyze.reports.storage.front_ends import FrontEndPlace, FrontEndRow, front_end_rows
 from vmtrace.analyze.reports.storage.groups import BlockPair, block_pairs
 from vmtrace.analyze.reports.storage.limits import LimitRow, limit_rows
@@ -74,6 +75,11 @@ class Report:
     def overhead(self) -> list[OverheadRow]:
         """Fig. 6b."""
         return overhead_rows(self.run)
+
+    @cached_property
+    def contents(self) -> list[ContentRow]:
+        """What the client saves on."""
+        return content_rows(self.run, self.overhead)
 
     @cached_property
     def overhead_left_out(self) -> list[LeftOut]:
@@ -167,6 +173,7 @@ _TABLES: dict[str, Callable[[Report], Iterable[object]]] = {
     "throughput_by_period": lambda report: report.periods,
     "connections": lambda report: report.connections,
     "overhead": lambda report: report.overhead,
+    "contents": lambda report: report.contents,
     "times": lambda report: report.times,
     "round_trips": lambda report: report.round_trips,
     "findings": lambda report: report.findings,

@@ -72,6 +72,7 @@ def facts(report: Report) -> Iterator[str]:
     """What the run shows, a sentence each."""
     if report.campaign is not None:
         yield from map(printable, campaign_texts.facts(report.campaign))
+    yield from (printable(row.sentence) for row in report.contents)
     yield from joined_lines(report.findings)
     found = report.agreement
     if found is not None and found.packets_agree == found.bytes_agree == found.transactions:

@@ -42,7 +42,7 @@ class TimeRow:
     workload: str
     direction: str
     what: str
-    """`object` or `login`."""
+    """`object`, `login`, or `command`: a program of its own, of which packets alone tell."""
     objects: int
     left_out: int
     """Objects that failed, or of which the connections are not in the capture."""
@@ -59,7 +59,11 @@ def time_rows(run: MeasuredRun) -> list[TimeRow]:
         logins = [known for one in found if (known := login_times(one)) is not None]
         objects = [known for one in found for known in object_times(one)]
         counts = (sum(one.transaction.login is not None for one in found), sum(len(one.objects) for one in found))
-        for what, times, total in (("login", logins, counts[0]), ("object", objects, counts[1])):
+        commands = [known for one in found if (known := command_times(one)) is not None]
+        of_commands = sum(one.transaction.command for one in found)
+        counts = (counts[0], 0 if of_commands else counts[1])
+        kinds = (("login", logins, counts[0]), ("object", objects, counts[1]), ("command", commands, of_commands))
+        for what, times, total in kinds:
             if times:
                 rows.append(_row((workload, direction, what), times, total - len(times)))
     return rows
@@ -86,6 +90,36 @@ def login_times(one: MeasuredTransaction) -> ObjectTimes | None:
         return None
     times = _times(login, _Lookups(one.lookups), _by_ends(one.connections))
     return None if times is None else _told(times, (one.transaction.number, None), download=True)
+
+
+def command_times(one: MeasuredTransaction) -> ObjectTimes | None:
+    """The time of a program, from its start to its end: idle is when it had no connection that was set up."""
+    if not one.transaction.command or not one.captured or one.transaction.status != "complete":
+        return None
+    start_ns, end_ns = one.transaction.start_ns, one.transaction.end_ns
+    tcp = [(use.start_ns, use.start_ns + _ns(use.handshake_rtt_s)) for use in one.connections if use.opened]
+    tls = [
+        (use.start_ns + _ns(use.handshake_rtt_s), use.start_ns + _ns(use.handshake_rtt_s) + _ns(use.tls_handshake_s))
+        for use in one.connections
+        if use.opened
+    ]
+    asked = _Lookups(one.lookups).within(start_ns, end_ns)
+    spans = (
+        ("name_lookup", asked),
+        ("tcp_handshake", tcp),
+        ("tls_handshake", tls),
+        ("transfer", [(use.start_ns, use.end_ns) for use in one.connections]),
+    )
+    taken: list[tuple[int, int]] = []
+    parts_s: dict[str, float | None] = {"request_to_first_byte": None}
+    for name, found in spans:
+        before = Covered(taken).length
+        clipped = [(max(low, start_ns), min(high, end_ns)) for low, high in found]
+        taken += [(low, high) for low, high in clipped if high > low]
+        parts_s[name] = (Covered(taken).length - before) / 1e9
+    lasts_s = (end_ns - start_ns) / 1e9
+    parts_s["idle"] = lasts_s - Covered(taken).length / 1e9
+    return ObjectTimes(one.transaction.number, None, lasts_s, parts_s)
 
 
 def _by_ends(connections: Iterable[Connection]) -> dict[Ends, list[Connection]]:

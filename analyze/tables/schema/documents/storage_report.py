@@ -122,9 +122,23 @@ class Overhead(TypedDict):
     tcp_payload_bytes: Annotated[Count, "Carried by TCP, each byte once"]
     connections: Annotated[Positive | None, "Of a transaction"]
     tls_record_is_least: Annotated[bool, "The snap length cut headers of TLS records: some of signalling is tls_record"]
-    overhead_ratio: Annotated[Positive | None, "Wire bytes beyond the workload's, over those"]
+    overhead_ratio: Annotated[
+        float | None, "Wire bytes beyond the workload's, over those; below zero where a client sends less"
+    ]
     tcp_payload_ratio: Annotated[Positive | None, "TCP payload over workload bytes, as in the study"]
     shares: Annotated[OverheadShares, "Of wire_bytes; they sum to 1"]
+
+
+class Contents(TypedDict):
+    """What the client saves on content"""
+
+    workload: str
+    direction: Literal["upload", "download"]
+    content: Literal["compressible", "repeated", "changed"]
+    carried_ratio: Annotated[Positive, "Payload that TCP carried, each byte once, over the workload's"]
+    random_ratio: Annotated[Positive | None, "The same of random files, as many and as large"]
+    saves: Annotated[bool, "A tenth less than random files took"]
+    sentence: str
 
 
 class TimesMedianPartsS(TypedDict):
@@ -152,7 +166,7 @@ class Times(TypedDict):
 
     workload: str
     direction: Literal["upload", "download"]
-    what: Literal["login", "object"]
+    what: Annotated[Literal["login", "object", "command"], "command: a program of its own, run by --tool"]
     objects: Count
     left_out: Annotated[Count, "Failed, or with connections that are not in the capture"]
     median_s: Positive
@@ -477,6 +491,7 @@ class Run(TypedDict):
     throughput_by_period: NotRequired[list[Period]]
     connections: list[Connections]
     overhead: list[Overhead]
+    contents: NotRequired[list[Contents]]
     times: list[Times]
     round_trips: list[RoundTrip]
     findings: Annotated[list[JoinedRow], "What held the transfers back, by their packets"]
