@@ -54,9 +54,10 @@ def duration_s(text: str) -> float:
 
 
 def shown_bytes(count: float) -> str:
-    """A size for a person: `16 KiB`, `8.5 MiB`."""
+    """A size for a person: `16 KiB` of one that is round in powers of two and in none of ten, else `8.5 MB`."""
     value, unit = _scaled(count, 1024, ("B", "KiB", "MiB", "GiB", "TiB"))
-    return f"{value:.0f} {unit}" if value == int(value) else f"{value:.1f} {unit}"
+    is_round = value == int(value) and count % 1000 != 0
+    return f"{value:.0f} {unit}" if is_round else shown_decimal_bytes(count)
 
 
 def shown_decimal_bytes(count: float) -> str:
@@ -72,9 +73,9 @@ def shown_rate(rate_bps: float) -> str:
 
 
 def shown_s(seconds: float) -> str:
-    """A duration for a person: `17 us`, `213 ms`, `4.2 s`, `3 min 20 s`, `18 h 4 min`."""
+    """A duration for a person: `17 µs`, `213 ms`, `4.2 s`, `3 min 20 s`, `18 h 4 min`."""
     if seconds < 1e-3:
-        return f"{seconds * 1e6:.3g} us"
+        return f"{seconds * 1e6:.3g} µs"
     if seconds < 1:
         return f"{seconds * 1000:.3g} ms"
     if seconds < 60:

@@ -63,7 +63,7 @@ _EC2 = Profile(
     why="The EC2 study: ping min 209.6, mean 213, max 369.8 ms; so 104.8 ms each way, jitter with a mean of 1.7 ms each"
     " way, and spikes of up to 160 ms (half each way), rare enough not to move the mean. Table 2: loss of data between"
     " 0.4 and 1.7 %, mean 1.04 %, all the time and not in bursts. The study saw no stalls of the instance. The rate is"
-    " far above the 100 to 250 KB/s it measured: loss and round trip alone bring those.",
+    " far above the 100 to 250 kB/s it measured: loss and round trip alone bring those.",
     forward=replace(_EC2_WAY, loss=0.0104),
     reverse=_EC2_WAY,
 )
@@ -71,9 +71,9 @@ _EC2 = Profile(
 _PLANETLAB = Profile(
     name="planetlab",
     summary="a stable 22 ms, and a sending VM that often does not get the processor",
-    why="Figure 1 of the EC2 study: 393 KB/s although the round trip stays at 22 ms, because of gaps between packets"
+    why="Figure 1 of the EC2 study: 393 kB/s although the round trip stays at 22 ms, because of gaps between packets"
     " while the sending VM waits for its turn. No loss but a queue's of 32 ms; 10 Mbit/s is what a slice was commonly"
-    " given. The stalls are chosen so that large transfers come to 300 to 400 KB/s.",
+    " given. The stalls are chosen so that large transfers come to 300 to 400 kB/s.",
     forward=_PLANETLAB_WAY,
     reverse=_PLANETLAB_WAY,
     stalls=Stalls(shortest_run_s=0.03, longest_run_s=0.17, shortest_s=0.1, longest_s=0.4),

@@ -55,7 +55,8 @@ def test_any_text_is_a_value_or_a_value_error(text: str) -> None:
 
 
 def test_numbers_for_a_person() -> None:
-    assert [shown_bytes(size) for size in (1, 1024, 1536, 1 << 40)] == ["1 B", "1 KiB", "1.5 KiB", "1 TiB"]
+    sizes = (1, 1024, 1536, 3000, 32 * 10**6, 1 << 40)
+    assert [shown_bytes(size) for size in sizes] == ["1 B", "1 KiB", "1.536 kB", "3 kB", "32 MB", "1 TiB"]
     assert [shown_rate(rate) for rate in (5, 98_500, 1.2e9, 27e12)] == [
         "5 bit/s",
         "98.5 kbit/s",
@@ -63,7 +64,7 @@ def test_numbers_for_a_person() -> None:
         "27000 Gbit/s",
     ]
     assert [shown_s(time) for time in (17e-6, 0.213, 4.2, 200, 65_040)] == [
-        "17 us",
+        "17 µs",
         "213 ms",
         "4.2 s",
         "3 min 20 s",

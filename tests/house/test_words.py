@@ -76,6 +76,7 @@ WORDS = {
     r"\bfolder to be made\b": "output folder (must not exist)",
     r"\bspeaks? (version|again|at once)\b": "has version, sends",
     r"\bis (no|not a) number that is one\b|\bthat is none\b": "not valid",
+    r"(\d|\}) us\b|(\d|\}) K(B|bit)\b": "µs, kB, kbit",
 }
 QUOTED = {
     r"\bNo change of [\w ]+ is established\b": "no significant change",

@@ -12,8 +12,8 @@ from vmtrace.sender.plans import LEE2011
 def test_a_plan_is_shown_with_its_sums() -> None:
     table = plan_table(LEE2011)
     lines = table.splitlines()
-    assert lines[1].split() == ["I_0", "3", "16", "KiB", "8", "MiB", "-", "24.0", "MiB"]
-    assert "30 pairs, 543.6 MiB (569,966,592 bytes) of payload" in lines
+    assert lines[1].split() == ["I_0", "3", "16", "KiB", "8", "MiB", "-", "25.21", "MB"]
+    assert "30 pairs, 570 MB (569,966,592 bytes) of payload" in lines
     assert "45.6 s at 100 Mbit/s" in lines[-1]
     document = plan_document(LEE2011)
     assert (document["total_bytes"], document["pairs_planned"]) == (569_966_592, 30)

@@ -36,7 +36,7 @@ def test_medians_loss_and_rtt_beside_the_baseline(plan: Plan) -> None:
     assert record["baseline_rtt_mean_s"] == pytest.approx(0.213)
     text = tally.summary(plan, "run1", "complete", None)
     assert text.splitlines() == [
-        "complete: 3 of 3 pairs finished, 5.9 KiB of payload",
+        "complete: 3 of 3 pairs finished, 6 kB of payload",
         "  probe: median throughput 1 Mbit/s, 1 % of segments retransmitted, mean RTT 220 ms (idle: 213 ms)",
         "  data: median throughput 2 Mbit/s, 1 % of segments retransmitted, mean RTT 220 ms (idle: 213 ms)",
         "wrote: run1",
@@ -53,7 +53,7 @@ def test_trouble_is_reported(plan: Plan) -> None:
     tally.add({"status": "failed", "rtt": None, "probe": None, "data": None})
     text = tally.summary(plan, "run1", "interrupted", "given up")
     for words in (
-        "interrupted: 2 of 3 pairs finished, 2.0 KiB of payload (given up)",
+        "interrupted: 2 of 3 pairs finished, 2 kB of payload (given up)",
         "5 packets were not recorded at the sender: later captures had a larger buffer",
         "1 captures failed",
         "the clock was set during 1 pairs",
@@ -83,4 +83,4 @@ def test_a_transfer_by_time_has_all_its_bits_over_the_time_of_its_data(plan: Pla
     assert tally.as_record()["data_goodput_bps"] == pytest.approx(19.5e6)
     filled = dataclasses.replace(plan, repeat=None, duration_s=10.0, fill=True)
     lines = tally.summary(filled, "r", "complete", None).splitlines()
-    assert lines[2].startswith("  data: throughput 19.5 Mbit/s (23.2 MiB in 10 s), 1 % of segments retransmitted")
+    assert lines[2].startswith("  data: throughput 19.5 Mbit/s (24.38 MB in 10 s), 1 % of segments retransmitted")

@@ -43,7 +43,11 @@ def build_parser() -> argparse.ArgumentParser:
         " about 6 ms a transfer and 0.2 s for 100,000 packets, once",
     )
     sides.add_argument(
-        "--no-match-sides", dest="match_sides", action="store_false", help="do not match them (the default)"
+        "--no-match-sides",
+        dest="match_sides",
+        action="store_false",
+        default=False,
+        help="do not match them (the default)",
     )
     add_outputs(parser, page=PAGE_BY_DEFAULT)
     return parser
