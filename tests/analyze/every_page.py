@@ -88,7 +88,8 @@ def _comparison(path: Path) -> None:
 
 
 def _capture(path: Path) -> None:
-    report_of(read(add_transfer(Capture()).write(path.with_suffix(".pcap"))), path, [1])
+    made = add_transfer(Capture(), segments=100, lost=tuple(range(5, 95, 8)))
+    report_of(read(made.write(path.with_suffix(".pcap"))), path, [1])
 
 
 def _captures(path: Path) -> None:

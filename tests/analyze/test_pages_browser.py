@@ -27,6 +27,8 @@ BEGINS_BY = 0.92
 """Of a capture's lanes the first ones are in the first screen: this share of it above them at most."""
 FLUID_MS = 2500
 """Of one core, until a page of 1,000 pairs is drawn; measured: 300 ms on two idle cores."""
+MOST_SHEETS = {"capture": 2, "run": 5, "one pair": 5, "comparison": 5}
+"""Of paper: of one connection, and of a run."""
 PAPER = {"auto": 703, "wide": 1047}
 """A4 between the margins, upright and across, in pixels."""
 KEYS = 12
@@ -246,6 +248,7 @@ def test_paper_has_no_empty_page_and_every_figure(browser: Any, page_of: Any, na
     sheets = [sheet.extract_text() for sheet in pypdf.PdfReader(tmp_path / "page.pdf").pages]
     assert [number for number, text in enumerate(sheets, 1) if len(text.split()) < 8] == []
     together = " ".join(normalize("NFKC", " ".join(sheets)).split())  # fonts join f and i
+    assert len(sheets) <= MOST_SHEETS.get(name, len(sheets))
     assert [title for title in titles if " ".join(title.split()) not in together] == []
     assert [line for line in closed if " ".join(line.split()) in together] == [], "a fold that is closed says nothing"
     assert ("Closed folds are not on paper" in together) == bool(closed)
@@ -261,7 +264,9 @@ def test_folds_that_are_open_are_on_paper_under_their_headings(
     folds = "main details:not(#provenance details, .hint)"
     visit.page.evaluate("(folds) => document.querySelectorAll(folds).forEach((one) => { one.open = true; })", folds)
     visit.page.pdf(path=tmp_path / "page.pdf", prefer_css_page_size=True)
-    wanted = visit.page.locator(f"main h2:not(:has(select)), {folds} > summary").all_inner_texts()
+    wanted = visit.page.locator(
+        f"main section:not(.screen-only) > h2:not(:has(select)), {folds} > summary"
+    ).all_inner_texts()
     visit.page.close()
     sheets = [sheet.extract_text() for sheet in pypdf.PdfReader(tmp_path / "page.pdf").pages]
     assert [number for number, text in enumerate(sheets, 1) if len(text.split()) < 8] == []
@@ -320,6 +325,8 @@ def test_a_page_of_thirty_pairs_is_small_and_one_of_a_thousand_is_fluid(
         small = Visit(browser, tmp_path / "thirty.html", "light", width)
         drawn(small)
         assert small.page.evaluate("document.documentElement.scrollHeight") <= tallest
+        small.page.pdf(path=tmp_path / "thirty.pdf", prefer_css_page_size=True)
+        assert len(pypdf.PdfReader(tmp_path / "thirty.pdf").pages) <= MOST_SHEETS["run"]
         small.page.close()
     assert (tmp_path / "thousand.html").stat().st_size < 10_000_000
     visit = Visit(browser, tmp_path / "thousand.html")

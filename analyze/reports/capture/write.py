@@ -50,6 +50,7 @@ def write_report(
         "title": _title(trace),
         "causes": overview.causes(trace),
         "has_timeline": timeline is not None,
+        "connections": len(found),
         "answer": overview.answer(trace),
         "beyond": list(beyond_tcp.lines(trace.header())),
         "inputs": [_input(header) for header in trace.header().get("inputs", ())],

@@ -8,6 +8,7 @@ page.lanes = (() => {
   const LEFT = 92; // room for the texts of the vertical axes
   const RIGHT = 10;
   const HEIGHTS = { factors: 24, events: 20, throughput: 104, sequence: 150, rtt: 96, flight: 120, spacing: 104, cpu: 84, ena: 70 };
+  const ON_PAPER = 0.7; // of that: one connection is two sheets at most
   const EVENT_KINDS = [["outcome", "what became of it"], ["gap", "pauses"], ["retransmission", "retransmissions"], ["timer", "after a timer"]];
   const NEAR = 7; // pixels within which a click means an event
 
@@ -130,7 +131,7 @@ page.lanes = (() => {
   const timeMarks = (width) => marksOf({ low: view.from, high: view.to, unit: "s" }, width - LEFT, 110);
 
   function drawLane(lane, width) {
-    const height = HEIGHTS[lane.key] ?? 90;
+    const height = Math.round((HEIGHTS[lane.key] ?? 90) * (page.isPrinting() ? ON_PAPER : 1));
     const pen = prepare(lane.canvas, width, height);
     const shown = { ...lane, series: lane.series.filter((series) => !hidden.has(series.id)) };
     const parts = shown.series.map((series) => part(series, width));

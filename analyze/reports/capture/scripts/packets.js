@@ -166,7 +166,7 @@ page.packets = (() => {
     for (const id of ["event-before", "event-after"]) element(id).disabled = !plot.events.length;
     const shown = [...plot.events].sort((a, b) => weight(b) - weight(a)).slice(0, EVENTS_SHOWN).sort((a, b) => a.time_s - b.time_s);
     element("events-count").textContent = shown.length < plot.events.length ? `${shown.length} of ${count(plot.events.length)}; all are marked in the lanes` : count(plot.events.length);
-    element("events-list").classList.toggle("long", shown.length > 40); // what paper has room for: see the style
+    element("events-list").classList.toggle("long", shown.length > 6); // what paper has room for: see the style
     const nodes = shown.map(eventRow);
     element("events").tBodies[0].replaceChildren(...nodes);
     page.tables.label(nodes, head.map((cell) => cell.textContent));
