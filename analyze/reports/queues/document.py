@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Annotated, Any, Literal, TypedDict
 
 from vmtrace.analyze.findings.joined import JoinedRow
+from vmtrace.analyze.reports.queues.call_parts import CallPartsRow
 from vmtrace.analyze.reports.queues.duplicates import DuplicateRow
 from vmtrace.analyze.reports.queues.fates import Fates
 from vmtrace.analyze.reports.queues.latency import LatencyRow, LatenessRow, clock_error_s
@@ -67,6 +68,7 @@ class Run(TypedDict):
     calls: list[CallRow]
     order_by_stage: list[OrderRow]
     wire_by_role: list[WireRow]
+    call_parts: list[CallPartsRow]
     processes: list[ProcessRow]
     findings: Annotated[list[JoinedRow], "What held the transfers back, by their packets"]
     limits: list[LimitRow]

@@ -151,6 +151,7 @@ _TABLES: dict[str, Callable[[Report], Iterable[Record]]] = {
     "calls": lambda report: map(latency_record, report.calls),
     "order_by_stage": lambda report: map(asdict, report.orders),
     "wire_by_role": lambda report: map(asdict, report.wire.rows),
+    "call_parts": lambda report: map(asdict, report.wire.call_parts),
     "processes": lambda report: map(asdict, report.processes),
     "findings": lambda report: map(asdict, report.findings),
     "limits": lambda report: map(asdict, report.limits),

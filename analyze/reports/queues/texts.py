@@ -95,7 +95,7 @@ def facts(report: Report) -> Iterator[str]:
         yield printable(f"charges: {total:.4f} {report.run.currency} by {report.run.prices}")
 
 
-_SHOWN = frozenset({"latency", "rates", "order", "calls"})
+_SHOWN = frozenset({"latency", "rates", "order", "calls", "call-parts"})
 """On the terminal; the others are on the page, in JSON and in CSV."""
 
 
@@ -109,7 +109,7 @@ def parts(reports: Sequence[Report]) -> Iterator[Part]:
 def tables(reports: Sequence[Report]) -> list[Table]:
     """All tables that have rows."""
     makers: tuple[Callable[[Sequence[Report]], Table], ...] = (
-        _latency, _rates, _order, _duplicates, _calls, _lateness, _wire, _processes, _charges,
+        _latency, _rates, _order, _duplicates, _calls, _lateness, _call_parts, _wire, _processes, _charges,
     )  # fmt: skip
     return [table for make in makers if (table := make(reports)).rows]
 
@@ -187,6 +187,20 @@ def _duplicates(reports: Sequence[Report]) -> Table:
         "again: after timeout", "within it", "after deletion", "deleted late", "foreign",
     )  # fmt: skip
     return of_texts("messages", "What became of the messages", head, _rows(reports, rows), 1)
+
+
+def _call_parts(reports: Sequence[Report]) -> Table:
+    def rows(report: Report) -> Iterator[tuple[str, ...]]:
+        for row in report.wire.call_parts:
+            parts = (row.call_s, row.path_s, row.service_s, row.client_s)
+            yield _stage(report, row.stage), row.role, count(row.calls), *map(seconds, parts), row.service_does
+
+    head = ("run", "stage", "process", "calls", "call", "path", "service", "client", "the service")
+    hint = (
+        "Means of a call, by its packets. Path: handshakes, bytes under way, and the shortest round trip of each"
+        " exchange. Service: what the first byte of the response took beyond that. Client: the rest of the call."
+    )
+    return of_texts("call-parts", "Where the time of a call goes", head, _rows(reports, rows), 3, hint)
 
 
 def _calls(reports: Sequence[Report]) -> Table:

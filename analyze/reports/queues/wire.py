@@ -17,6 +17,8 @@ from vmtrace.analyze.findings.overhead import Overhead
 from vmtrace.analyze.read.grouping import Grouping
 from vmtrace.analyze.read.records.fields import endpoint
 from vmtrace.analyze.read.records.run_folder import inside
+from vmtrace.analyze.reports.queues import call_parts
+from vmtrace.analyze.reports.queues.call_parts import CallPartsRow, Exchanged
 from vmtrace.analyze.reports.queues.calls import RECEIVE, SEND
 from vmtrace.analyze.reports.queues.rates import logs_of
 from vmtrace.analyze.reports.queues.records import TAKE, QueueRun, Stage, StageEnd
@@ -30,7 +32,8 @@ _OWN_COLUMNS = (
     "client_to_server_packets",
     "server_to_client_packets",
 )
-_COLUMNS = (*_OWN_COLUMNS, *overhead.COLUMNS)
+_COLUMNS = (*_OWN_COLUMNS, *overhead.COLUMNS, *call_parts.COLUMNS)
+_COSTS_END = len(_OWN_COLUMNS) + len(overhead.COLUMNS)
 OTHER = "other"
 
 
@@ -42,10 +45,12 @@ class Carried:
     packets: int = 0
     opened: int = 0
     tls_handshakes_s: list[float] = field(default_factory=list)
+    exchanged: Exchanged = field(default_factory=Exchanged)
 
     def add(self, row: tuple[Any, ...]) -> None:
         """A connection."""
-        _, syn_acks, handshake_s, up, down, *cost = row
+        _, syn_acks, handshake_s, up, down, *cost = row[:_COSTS_END]
+        self.exchanged.add(row[_COSTS_END:])
         self.total.add(tuple(cost))
         self.packets += (up or 0) + (down or 0)
         self.opened += syn_acks is not None
@@ -86,6 +91,7 @@ class Wire:
     """Some stage has no complete capture: there are no sums of the run."""
     said: tuple[OfCapture, ...] = ()
     """What each complete capture says."""
+    call_parts: tuple[CallPartsRow, ...] = ()
 
     def per_message(self, messages: int) -> tuple[float | None, float | None]:
         """Bytes and packets of all stages over the messages that were sent; None where a capture is missing."""
@@ -106,6 +112,7 @@ def measure(run: QueueRun, progress: Progress | None = None) -> Wire:
     rows: list[WireRow] = []
     problems: list[str] = []
     said: list[OfCapture] = []
+    parts: list[CallPartsRow] = []
     whole, done_bytes = 0, 0
     for end, path in captures_of(run):
         stage = run.stage(end.stage)
@@ -128,11 +135,14 @@ def measure(run: QueueRun, progress: Progress | None = None) -> Wire:
         if end.capture_written is not None and packets < end.capture_written:
             problems.append(f"{path.name}: incomplete ({packets:,} of {end.capture_written:,} packets): left out")
             continue
-        rows += _rows(run, stage, end, trace.true_values(_COLUMNS))
+        carried = _carried(run, stage, end, trace.true_values(_COLUMNS))
+        rows += _rows(run, stage, end, carried)
+        if not end.capture_dropped:
+            parts += _call_parts(run, stage, end, carried)
         said += joined.of_captures(trace.findings, trace.true_values(joined.COLUMNS), [path.name])
         whole += _covers(end) and not end.capture_dropped
     dropped = sum(end.capture_dropped or 0 for end in run.ends)
-    return Wire(tuple(rows), tuple(problems), dropped, whole < len(run.ends) or not run.ends, tuple(said))
+    return Wire(tuple(rows), tuple(problems), dropped, whole < len(run.ends) or not run.ends, tuple(said), tuple(parts))
 
 
 def _covers(end: StageEnd) -> bool:
@@ -149,7 +159,17 @@ def _covers(end: StageEnd) -> bool:
 _ENDS_WITHIN_NS = 2_000_000_000
 
 
-def _rows(run: QueueRun, stage: Stage, end: StageEnd, columns: Any) -> Iterator[WireRow]:
+def _call_parts(run: QueueRun, stage: Stage, end: StageEnd, carried: dict[str, Carried]) -> Iterator[CallPartsRow]:
+    logs = [log for log in logs_of(run, stage) if log.session == end.session]
+    for role, one in carried.items():
+        place = (end.stage, end.session, role)
+        row = call_parts.call_parts(place, one.exchanged, logs, end.capture_start_ns, end.capture_end_ns)
+        if row is not None:
+            yield row
+
+
+def _carried(run: QueueRun, stage: Stage, end: StageEnd, columns: Any) -> dict[str, Carried]:
+    """Connections to the service by the role of the process that opened them, and all of them."""
     logs = [log for log in logs_of(run, stage) if log.session == end.session]
     roles = {_end(local): log.role for log in logs for local, _ in log.opened}
     servers = {_end(peer) for log in logs for _, peer in log.opened}
@@ -160,6 +180,10 @@ def _rows(run: QueueRun, stage: Stage, end: StageEnd, columns: Any) -> Iterator[
             continue
         carried["all"].add(row)
         carried.setdefault(roles.get(_end(row[0]), OTHER), Carried()).add(row)
+    return carried
+
+
+def _rows(run: QueueRun, stage: Stage, end: StageEnd, carried: dict[str, Carried]) -> Iterator[WireRow]:
     messages = _moved(run, stage, end)
     for role, one in carried.items():
         if one.total.connections:
