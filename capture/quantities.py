@@ -53,6 +53,11 @@ def duration_s(text: str) -> float:
     return seconds
 
 
+def counted(count: int, noun: str) -> str:
+    """`1 pair`, `1,200 pairs`."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def shown_bytes(count: float) -> str:
     """A size for a person: `16 KiB` of one that is round in powers of two and in none of ten, else `8.5 MB`."""
     value, unit = _scaled(count, 1024, ("B", "KiB", "MiB", "GiB", "TiB"))

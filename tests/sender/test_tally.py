@@ -54,10 +54,10 @@ def test_trouble_is_reported(plan: Plan) -> None:
     text = tally.summary(plan, "run1", "interrupted", "given up")
     for words in (
         "interrupted: 2 of 3 pairs finished, 2 kB of payload (given up)",
-        "5 packets were not recorded at the sender: later captures had a larger buffer",
-        "1 captures failed",
-        "the clock was set during 1 pairs",
-        "1 pairs failed",
+        "5 packets not recorded at the sender: later captures had a larger buffer",
+        "1 capture failed",
+        "the clock was set during 1 pair:",
+        "1 pair failed",
         "next:  vmtrace send --resume run1 --key-file FILE",
         "       vmtrace report run1",
     ):
