@@ -42,7 +42,7 @@ page.overview = (() => {
       frame(pen, box);
       [pen.fillStyle, pen.textAlign, pen.textBaseline] = [page.colour("--ink"), "right", "middle"];
       order.forEach((line, place) => {
-        if (place % labelled === 0) pen.fillText(labels[line], box.left - 6, Math.min((place + 0.5) * step, height - 5), box.left - 8);
+        if (place % labelled === 0) pen.fillText(labels[line], box.left - 6, Math.max(6, Math.min((place + 0.5) * step, height - 5)), box.left - 8);
       });
       axisBelow(pen, box, width, marks, x, "time since the first line's start");
     }
