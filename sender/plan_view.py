@@ -51,7 +51,7 @@ def _summary(plan: Plan) -> Iterator[str]:
         return
     total_bytes = plan.repeat * plan.round_bytes
     rounds = "" if plan.repeat == 1 else f" in {plan.repeat:,} rounds"
-    pairs = f"{counted(plan.pairs_planned, 'pair')}{rounds}"
+    pairs = f"{counted(plan.pairs_planned or 0, 'pair')}{rounds}"
     yield f"{pairs}, {shown_bytes(total_bytes)} ({total_bytes:,} bytes) of payload"
     times = [f"{shown_s(plan.shortest_s(rate_bps) or 0)} at {shown_rate(rate_bps)}" for rate_bps in _RATES_BPS]
     yield f"takes at least {', '.join(times)}"
