@@ -44,6 +44,7 @@ def test_every_figure_of_the_study_is_there(small_run: Any) -> None:
         "figure-7-spacing",
         "figure-8-spacing-and-window",
         "figure-6-mean-spacing-and-throughput",
+        "figure-6-spacing-without-waits",
     ]
 
 

@@ -32,6 +32,8 @@ def charts(runs: list[RunResults], choices: list[Choice]) -> list[Chart]:
         if any(one.files for one in run.transfers):
             found += _inside(run, choice, suffix)
     found.append(spacing_throughput.chart(runs))
+    without_waits = spacing_throughput.unwaited(runs)
+    found += [without_waits] if without_waits is not None else []
     for run, suffix in zip(runs, suffixes, strict=True):
         cpu = host_cpu.chart(run, suffix)
         found += [cpu] if cpu is not None else []

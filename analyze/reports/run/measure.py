@@ -57,6 +57,13 @@ class Measures:
     spacing_max_s: float | None = None
     oversize: int | None = None
     oversize_time_s: float | None = None
+    unwaited_samples: int | None = None
+    unwaited_mean_s: float | None = None
+    """Time between data packets that nothing from the other end came between (`unwaited`)."""
+    unwaited_median_s: float | None = None
+    ack_to_data_samples: int | None = None
+    ack_to_data_median_s: float | None = None
+    """From the last acknowledgement to the data that follows it."""
     window_min_bytes: int | None = None
     window_mean_bytes: float | None = None
     window_max_bytes: int | None = None

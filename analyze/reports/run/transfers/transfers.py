@@ -19,8 +19,9 @@ import pyarrow as pa
 from vmtrace.analyze.read.atomic import make_folder, writing
 from vmtrace.analyze.read.records.run import ROLES, SIDES, Pair, Role, Run, Side, Transfer
 from vmtrace.analyze.read.records.run_folder import capture_file
-from vmtrace.analyze.reports.run.measure import Captures, Measures, measure
+from vmtrace.analyze.reports.run.measure import Captures, Measures, flows_of, measure
 from vmtrace.analyze.reports.run.two_sides.two_sides import two_sides
+from vmtrace.analyze.reports.run.unwaited import unwaited
 from vmtrace.analyze.reports.run.verdict.judged import of_json
 from vmtrace.analyze.reports.run.verdict.of_transfer import verdict_of_both
 from vmtrace.analyze.trace import version
@@ -28,7 +29,7 @@ from vmtrace.analyze.trace import version
 Progress = Callable[[int], object]
 """Called with the bytes of captures that are done."""
 
-_FORMAT = 4
+_FORMAT = 5
 """Raised when the meaning of a kept number changes within a version of vmtrace."""
 
 _COLUMN_TYPES: dict[object, pa.DataType] = {
@@ -132,8 +133,10 @@ class Measuring:
 
     def _measured(self, transfer: Transfer, files: dict[Side, Path]) -> Measures:
         matched = self._compared and len(files) == len(SIDES)
-        captures = Captures(files, len(transfer.connections) if matched else 0)
+        captures = Captures(files, len(transfer.connections) if self._compared else 0)
         found = measure(transfer, files, captures)
+        if self._compared and found.captured_at is not None:
+            found = replace(found, **unwaited(flows_of(transfer, files, captures)[0]))
         if not matched or found.captured_at is None:
             return found
         together = replace(found, **two_sides(transfer, captures))

@@ -122,6 +122,11 @@ class Transfer(TypedDict):
     spacing_max_s: Positive | None
     oversize: int | None
     oversize_time_s: Positive | None
+    unwaited_samples: Count | None
+    unwaited_mean_s: Positive | None
+    unwaited_median_s: Positive | None
+    ack_to_data_samples: Count | None
+    ack_to_data_median_s: Positive | None
     window_min_bytes: int | None
     window_mean_bytes: Positive | None
     window_max_bytes: int | None
