@@ -6,6 +6,7 @@ import json
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,6 +17,8 @@ from typing import Any
 
 import pytest
 
+from tests.analyze.on_loopback import namespace, started
+from vmtrace.analyze.words.units import si
 from vmtrace.lab import namespaces
 from vmtrace.lab.emulator import EmulatorSettings
 from vmtrace.lab.hosts import HostSettings, Topology, joined_hosts
@@ -290,3 +293,42 @@ def test_a_run_by_time_needs_no_plan_and_no_folder(receiver: Receiver, tmp_path:
     assert sum(one["duration_s"] for one in data) >= 0.9
     sizes = [one["bytes"] for one in data]
     assert sizes[0] == 2 * 256 * 1024 < max(sizes)
+
+
+@pytest.mark.root
+@pytest.mark.long
+def test_the_rate_of_a_run_by_time_is_that_of_iperf3(tmp_path: Path) -> None:
+    """Four streams for 10 s behind a kernel's shaper, one program after the other; a line for each second meanwhile."""
+    if reason := namespaces.missing_requirement():
+        pytest.skip(reason)
+    if shutil.which("iperf3") is None:
+        pytest.skip("iperf3 is not installed")
+    with namespace() as inside:
+        for words in (
+            ["ip", "link", "set", "lo", "mtu", "1500"],
+            ["tc", "qdisc", "add", "dev", "lo", "root", "tbf", "rate", "20mbit", "burst", "16k", "latency", "200ms"],
+        ):
+            subprocess.run([*inside, *words], check=True)
+        running = Receiver(tmp_path, prefix=inside)
+        try:
+            words = sender("127.0.0.1", "-p", running.port, "--key-file", tmp_path / "key", "-t", "10", "-P", "4")
+            quick = [option for option in QUICK if option != "--quiet"]
+            command = [*inside, *words, *quick]
+            sent = subprocess.run(
+                command, cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=120, check=False
+            )
+        finally:
+            running.end()
+        with started([*inside, "iperf3", "--server", "--one-off", "--forceflush"], "listening"):
+            words = ["iperf3", "--client", "127.0.0.1", "--time", "10", "--parallel", "4", "--json"]
+            done = subprocess.run([*inside, *words], check=True, capture_output=True, text=True, timeout=120)
+    assert sent.returncode == 0, sent.stderr
+    (run,) = tmp_path.glob("vmtrace-*")
+    data = [pair["data"] for pair in pairs(run)]
+    bits, time_s = 8 * sum(one["bytes"] for one in data), sum(one["duration_s"] for one in data)
+    rate_bps = bits / time_s
+    assert f"data: throughput {si(rate_bps, 'bit/s')} " in sent.stdout
+    assert rate_bps == pytest.approx(json.loads(done.stdout)["end"]["sum_received"]["bits_per_second"], rel=0.05)
+    seconds = [int(number) for number in re.findall(r"^second (\d+): ", sent.stderr, re.MULTILINE)]
+    assert seconds == list(range(1, len(seconds) + 1))
+    assert len(seconds) >= 8
