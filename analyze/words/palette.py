@@ -119,6 +119,7 @@ FACTORS = {
     "path_outage": FactorLook("#8C1D40", "level"),
     "sack_not_agreed": FactorLook("#A63D00", "dots"),
     "path_mtu": FactorLook("#C4B000", "grid"),
+    "ack_path_full": FactorLook("#E8D8C0", "crossed"),
     "slow_start": FactorLook("#56B4E9", "dots"),
     "token_bucket": FactorLook("#7B4FA3", "grid"),
     "bottleneck_bandwidth": FactorLook("#F0E442", "plain"),

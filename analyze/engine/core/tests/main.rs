@@ -79,6 +79,7 @@ mod gaps_between_hosts;
 mod gaps_in_turns;
 mod http2;
 mod limits;
+mod limits_ack_path;
 mod limits_own_pace;
 mod limits_queue_before;
 mod limits_route;

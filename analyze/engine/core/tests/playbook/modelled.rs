@@ -11,6 +11,8 @@ use super::{CLIENT, FULL, SERVER, Segment, Talk, ack, data};
 pub const SEGMENT: u32 = FULL;
 /// The server's timestamp clock at 0 ms; it ticks once a millisecond.
 const TICKS_AT_SERVER: u32 = 2_000_000;
+/// The client's.
+const TICKS_AT_CLIENT: u32 = 1_000_000;
 /// The window scale of both sides is 7.
 const WINDOW_UNIT: usize = 128;
 
@@ -25,6 +27,8 @@ pub struct Transfer {
     pub slower_ms: Option<(usize, f64)>,
     /// Data waits for so long behind other traffic, the handshake did not.
     pub behind_others_ms: f64,
+    /// Acknowledgements wait for so long behind other traffic, the handshake did not.
+    pub acks_behind_others_ms: f64,
     /// Segments in flight allowed, after so many have been acknowledged.
     pub window: fn(usize) -> usize,
     /// The receiver's window in segments.
@@ -53,6 +57,7 @@ impl Default for Transfer {
             serialization_ms: 0.01,
             slower_ms: None,
             behind_others_ms: 0.0,
+            acks_behind_others_ms: 0.0,
             window: |_| 20,
             advertised: 5000,
             writes: None,
@@ -93,8 +98,9 @@ impl Transfer {
                 let segment = data(self.position(sent), length);
                 let is_pushed = u32::from(self.offered) == SEGMENT || length < SEGMENT;
                 let segment = if is_pushed { segment } else { segment.without_push() };
-                lines.push((captured_ms, CLIENT, Segment { tsecr: heard, ..segment }));
-                answers.push_back(arrives_ms + self.rtt_ms);
+                let stamped = Some(TICKS_AT_CLIENT + (self.handshake_held_ms + now_ms) as u32);
+                lines.push((captured_ms, CLIENT, Segment { tsval: stamped, tsecr: heard, ..segment }));
+                answers.push_back(arrives_ms + self.rtt_ms + self.acks_behind_others_ms);
                 sent += 1;
             }
             let written_ms = self
@@ -106,11 +112,13 @@ impl Transfer {
                     answers.pop_front();
                     acknowledged += 1;
                     now_ms = answer_ms;
+                    let sent_ms = now_ms - self.acks_behind_others_ms;
                     let captured_ms =
-                        if self.beside_sender { now_ms } else { now_ms - self.rtt_ms + self.receiver_loop_ms };
+                        if self.beside_sender { now_ms } else { sent_ms - self.rtt_ms + self.receiver_loop_ms };
+                    let stamped_ms = if self.beside_sender { sent_ms } else { captured_ms };
                     let window = (self.advertised * SEGMENT as usize).div_ceil(WINDOW_UNIT) as u16;
                     let segment = ack(self.position(acknowledged)).window(window);
-                    heard = Some(TICKS_AT_SERVER + captured_ms as u32);
+                    heard = Some(TICKS_AT_SERVER + (self.handshake_held_ms + stamped_ms) as u32);
                     lines.push((captured_ms, SERVER, Segment { tsval: heard, ..segment }));
                 }
                 (_, Some(write_ms)) => now_ms = write_ms,
@@ -125,7 +133,8 @@ impl Transfer {
         let open = talk.open_with_sizes(answered_ms, (self.rtt_ms - receiver_loop_ms).max(0.05), [self.offered; 2]);
         lines.into_iter().fold(open, |talk, (time_ms, side, mut segment)| {
             // What was under way when the host stopped had been stamped by then.
-            let late_ticks = self.late_ms(time_ms - self.rtt_ms) as u32;
+            let under_way_ms = if side == SERVER { self.rtt_ms } else { 0.0 };
+            let late_ticks = self.late_ms(time_ms - under_way_ms) as u32;
             segment.tsval = segment.tsval.map(|tsval| tsval + late_ticks);
             talk.line(side, time_ms + self.late_ms(time_ms), segment)
         })

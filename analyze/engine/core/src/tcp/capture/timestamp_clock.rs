@@ -98,6 +98,15 @@ impl TimestampClock {
         Some((f64::from(serial_difference(to, from)) * tick_ns) as i64)
     }
 
+    /// How much later than the first packet the newest came, by the side's own clock: a queue that has grown since then, and what two clocks
+    /// drift apart. None while their rate is not known.
+    pub fn late_ns(&self) -> Option<i64> {
+        let first = self.first?;
+        let tick_ns = self.tick_ns.or_else(|| estimate(first, self.last, LONGEST_QUEUE_GROWTH_NS, 0.0))?;
+        let stamped_ns = (f64::from(serial_difference(self.last.1, first.1)) * tick_ns) as i64;
+        Some(self.last.0.saturating_sub(first.0).saturating_sub(stamped_ns))
+    }
+
     /// Could the side have sent this TSval? Some middleboxes and experimental kernels put other things into the echo.
     pub fn may_have_sent(&self, tsval: u32) -> bool {
         self.first.is_none_or(|(_, first)| serial_difference(tsval, first) >= 0)
@@ -216,6 +225,18 @@ mod tests {
         assert_eq!(steps, [None; 8]);
         assert_eq!(clock.tick_ns(), Some(1e9 / 300.0));
         assert_eq!(clock.add(at(9_100).0 + 700 * MILLISECOND, at(9_100).1), Some(700 * MILLISECOND));
+    }
+
+    #[test]
+    fn a_queue_that_grows_shows_by_how_late_packets_are() {
+        let mut clock = TimestampClock::default();
+        let late_ms = |clock: &TimestampClock| clock.late_ns().map(|late_ns| late_ns / MILLISECOND);
+        steady(&mut clock, 3, 0);
+        assert_eq!(late_ms(&clock), None, "the rate is not known");
+        steady(&mut clock, 200, 0);
+        assert_eq!(late_ms(&clock), Some(0));
+        clock.add(4000 * MILLISECOND + 150 * MILLISECOND, 4000);
+        assert_eq!(late_ms(&clock), Some(150));
     }
 
     #[test]

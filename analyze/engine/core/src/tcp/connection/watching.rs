@@ -198,6 +198,7 @@ fn around(connection: &Connection, side: usize) -> Around {
         beside_sender: connection.beside[side],
         sack: connection.sack,
         congestion_echoes: congestion_bits::congestion_echoes(connection, side),
+        peer_late_ns: peer.live.as_deref().and_then(|live| live.capture.clock.late_ns()),
     }
 }
 

@@ -24,6 +24,7 @@ macro_rules! with_factors {
             PathOutage => path_outage, false, Whose::Path, Some(Holder::Timeout), "The path carried nothing for a while.";
             SackNotAgreed => sack_not_agreed, false, Whose::Path, Some(Holder::Repairs), "Repairing one loss in each round trip, since SACK was not agreed.";
             PathMtu => path_mtu, false, Whose::Path, Some(Holder::Repairs), "Segments larger than the path's MTU were retransmitted in smaller ones.";
+            AckPathFull => ack_path_full, true, Whose::PathBack, None, "ACKs waited in a queue of their direction, and the sender for them.";
             SlowStart => slow_start, true, Whose::Path, None, "The congestion window was still growing exponentially.";
             TokenBucket => token_bucket, true, Whose::Path, Some(Holder::Bucket), "A token bucket had run empty.";
             BottleneckBandwidth => bottleneck_bandwidth, true, Whose::Path, None, "The path carried no more.";

@@ -13,18 +13,21 @@ pub enum Owner {
     ServerHost,
     /// The path of the data, and what stands on it.
     Path,
+    /// The path of its acknowledgements.
+    PathBack,
     /// Nothing shows it.
     Unknown,
 }
 
 impl Owner {
     /// All.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::ClientApplication,
         Self::ClientHost,
         Self::ServerApplication,
         Self::ServerHost,
         Self::Path,
+        Self::PathBack,
         Self::Unknown,
     ];
 
@@ -36,6 +39,7 @@ impl Owner {
             Self::ServerApplication => "server_application",
             Self::ServerHost => "server_host",
             Self::Path => "path",
+            Self::PathBack => "path_back",
             Self::Unknown => "unknown",
         }
     }
@@ -51,6 +55,7 @@ pub(crate) enum Whose {
     ClientApplication,
     ServerApplication,
     Path,
+    PathBack,
     Unknown,
 }
 
@@ -67,6 +72,7 @@ impl Whose {
             Self::ClientApplication => Owner::ClientApplication,
             Self::ServerApplication => Owner::ServerApplication,
             Self::Path => Owner::Path,
+            Self::PathBack => Owner::PathBack,
             Self::Unknown => Owner::Unknown,
         }
     }

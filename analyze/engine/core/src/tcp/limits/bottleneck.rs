@@ -6,6 +6,7 @@
 use std::ops::Range;
 
 use crate::tcp::kernel::PACED_SEGMENTS;
+use crate::tcp::limits::ack_wait::waited_ns;
 use crate::tcp::limits::background::{
     Background, QUEUE_NS, QUEUE_RATIO, REACH, SMOOTHED, STANDING_RATIO, is_window_limited, neighbours, own_pause_ns,
     queued_from_ns, rests,
@@ -68,8 +69,7 @@ pub fn is_full_behind_window(rounds: &[KnownRound], index: usize, background: &B
     // A path that is full never leaves the window closed and nothing in flight, and lets packet after packet pass: a window that is used
     // up and opened all at once is a reader's, and the time until it reads is in round trips.
     let queued = |other: &KnownRound| {
-        let own_pause_ns = own_pause_ns(other);
-        other.least_rtt_ns.is_some_and(|least| least.saturating_sub(own_pause_ns) as f64 >= long)
+        other.least_rtt_ns.is_some_and(|least| of_data_ns(other, least, min_rtt_ns) >= long)
             && !rests(other)
             && other.blocked_ns == 0
             && !comes_at_once(other)
@@ -95,16 +95,16 @@ pub fn is_bottleneck_limited(rounds: &[KnownRound], index: usize, background: &B
     if around.iter().filter(|round| round.tells_rate()).nth(BOTTLENECK_ROUNDS - 1).is_none() {
         return false;
     }
-    let of_path = |round: &KnownRound, rtt_ns: u64| rtt_ns.saturating_sub(own_pause_ns(round)) as f64;
-    let least_is =
-        |round: &KnownRound, ratio: f64| round.least_rtt_ns.map(|least| of_path(round, least) >= ratio * min_rtt_ns);
+    let least_is = |round: &KnownRound, ratio: f64| {
+        round.least_rtt_ns.map(|least| of_data_ns(round, least, min_rtt_ns) >= ratio * min_rtt_ns)
+    };
     let long = queued_from_ns(min_rtt_ns);
     // Pauses show a sender that waits for something else than the path, unless it has lost packets: then others may fill the
     // path between its bursts.
     let queued = |round: &&KnownRound| {
         (!background.no_loss_yet || !round.pauses())
             && !rests(round)
-            && round.round_trip_ns().is_some_and(|rtt| of_path(round, rtt) >= long)
+            && round.round_trip_ns().is_some_and(|rtt| of_data_ns(round, rtt, min_rtt_ns) >= long)
             && least_is(round, STANDING_RATIO).unwrap_or(true)
     };
     let nearest = neighbours(rounds, index, BOTTLENECK_ROUNDS / 2);
@@ -127,23 +127,29 @@ pub fn is_bottleneck_limited(rounds: &[KnownRound], index: usize, background: &B
     never_empty() || full() && SmoothedRates::around(rounds, index).stay_highest_at(index)
 }
 
+/// A round trip of a round, without what its sender paused for and without what acknowledgements waited for: the data's queue is left.
+fn of_data_ns(round: &Round, round_trip_ns: u64, min_rtt_ns: f64) -> f64 {
+    let waited_ns = if round.ack_wait_ns > 0 { waited_ns(round, round_trip_ns, min_rtt_ns as u64) } else { 0 };
+    round_trip_ns.saturating_sub(own_pause_ns(round)).saturating_sub(waited_ns) as f64
+}
+
 /// A queue stands in all rounds around this one, whatever pauses the data comes with: other traffic may fill the path between
 /// this transfer's bursts, so that it is not sure to be the congestion window that limits.
 pub fn has_standing_queue(rounds: &[KnownRound], index: usize, background: &Background) -> bool {
     let Some(min_rtt_ns) = background.min_rtt_ns.map(|rtt| rtt as f64) else { return false };
     let long = queued_from_ns(min_rtt_ns);
     let nearest = neighbours(rounds, index, BOTTLENECK_ROUNDS / 2);
-    nearest.len() >= BOTTLENECK_ROUNDS
-        && nearest.iter().all(|round| round.least_rtt_ns.is_some_and(|least| least as f64 >= long))
+    let queued =
+        |round: &KnownRound| round.least_rtt_ns.is_some_and(|least| of_data_ns(round, least, min_rtt_ns) >= long);
+    nearest.len() >= BOTTLENECK_ROUNDS && nearest.iter().all(queued)
 }
 
 /// Even the shortest of its round trips was longer than the path's by what a short queue adds.
 pub fn shows_queue(round: &Round, background: &Background) -> bool {
-    let queued_from_ns = background.min_rtt_ns.map(|min_rtt_ns| {
+    round.least_rtt_ns.zip(background.min_rtt_ns).is_some_and(|(least_ns, min_rtt_ns)| {
         let min_rtt_ns = min_rtt_ns as f64;
-        (SHORT_QUEUE_RATIO * min_rtt_ns).max(min_rtt_ns + QUEUE_NS)
-    });
-    round.least_rtt_ns.zip(queued_from_ns).is_some_and(|(least_ns, from_ns)| least_ns as f64 >= from_ns)
+        of_data_ns(round, least_ns, min_rtt_ns) >= (SHORT_QUEUE_RATIO * min_rtt_ns).max(min_rtt_ns + QUEUE_NS)
+    })
 }
 
 /// Where no round trip can be had (away from the sender, without timestamps), data that comes at one rate without a pause

@@ -3,6 +3,7 @@
 use crate::tcp::congestion::observed::Observed;
 use crate::tcp::events::factor::Factor;
 use crate::tcp::events::holder::Holder;
+use crate::tcp::limits::ack_wait::AckWait;
 use crate::tcp::limits::background::{Background, REACH};
 use crate::tcp::limits::known::KnownRound;
 use crate::tcp::limits::marks::Marks;
@@ -54,6 +55,7 @@ pub struct Limits {
     turn_ways_ns: u64,
     marks: Marks,
     rates: Rates,
+    ack_wait: AckWait,
     control: Observed,
 }
 
@@ -84,7 +86,8 @@ impl Limits {
 
     /// The round in progress is over. `rules` say what limits a round.
     pub fn close_round(&mut self, meter: Meter, seen: &Seen, rules: &[RoundRule]) {
-        let round = Round::between(&self.meter, &meter, seen);
+        let mut round = Round::between(&self.meter, &meter, seen);
+        round.ack_wait_ns = self.ack_wait.take(seen, meter.time_ns);
         self.meter = meter;
         if let Some(rtt_ns) = round.rtt_ns {
             self.min_rtt_ns = Some(self.min_rtt_ns.map_or(rtt_ns, |least| least.min(rtt_ns)));

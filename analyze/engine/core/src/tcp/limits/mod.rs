@@ -7,6 +7,7 @@
 //!                            └──> judge ── rules  which factor (application, credit, bottleneck, send_buffer; before them slow_start)
 //!                                          │
 //!                                          route  the round trip without a queue
+//!                                          ack_wait  what of a round trip acknowledgements wait for
 //!                                          plateau  a send buffer after a loss, which takes long to tell
 //!                                          runs   one factor after another, for the report
 //!                                          marks  frames along it, for evidence
@@ -23,6 +24,7 @@
 //! Memory is constant: a round is judged once eight more have passed, and what stays is time and bytes by factor, a
 //! sample of rates, and a bounded list of runs.
 
+pub mod ack_wait;
 pub(crate) mod after_data;
 pub mod application;
 pub mod background;

@@ -63,10 +63,14 @@ pub struct Seen {
     pub max_flight: u64,
     /// Round trip between the capture and the sender; none if nothing told it.
     pub near_loop_ns: Option<u64>,
+    /// The same without a queue, as far as is known.
+    pub shortest_loop_ns: u64,
     /// Shortest clean round-trip sample.
     pub least_sample_ns: Option<u64>,
     /// Longest time between two of its data packets; none at the sender, where it says nothing of the path.
     pub longest_gap_ns: Option<u64>,
+    /// How much later than its first packet the newest of the sender, and of the receiver, came by its own clock.
+    pub late_ns: [Option<i64>; 2],
 }
 
 /// See the module.
@@ -130,6 +134,8 @@ pub struct Round {
     pub disturbed: bool,
     /// The flight was growing as in slow start.
     pub slow_start: bool,
+    /// What acknowledgements waited for in queues of their direction, as timestamps show it; 0 if they do not.
+    pub ack_wait_ns: u64,
 }
 
 impl Round {
@@ -172,6 +178,7 @@ impl Round {
             cut_ns: 0,
             disturbed: false,
             slow_start: false,
+            ack_wait_ns: 0,
         }
     }
 

@@ -32,6 +32,8 @@ pub(crate) struct Around {
     pub(crate) sack: bool,
     /// Told so far of marks on the data.
     pub(crate) congestion_echoes: u64,
+    /// How much later than its first packet the newest of the other side came, by its own clock.
+    pub(crate) peer_late_ns: Option<i64>,
 }
 
 /// Takes what no round can explain of a gap in the data of `direction` out of the rounds.
@@ -146,6 +148,9 @@ pub(crate) fn close_round(
     let least_sample_ns = live.round_trips.take_least();
     let longest_gap_ns = Some(live.rates.spacing.take_longest()).filter(|_| !around.beside_sender);
     let max_flight = live.view.round_max_flight();
-    limits.close_round(meter, &Seen { max_flight, near_loop_ns, least_sample_ns, longest_gap_ns }, rules);
+    let late_ns = [live.capture.clock.late_ns(), around.peer_late_ns];
+    let shortest_loop_ns = u64::try_from(live.view.sender_loop_ns()).unwrap_or(0);
+    let seen = Seen { max_flight, near_loop_ns, shortest_loop_ns, least_sample_ns, longest_gap_ns, late_ns };
+    limits.close_round(meter, &seen, rules);
     live.view.begin_round(true);
 }

@@ -45,21 +45,11 @@ pub const RULE: FactorRule = FactorRule {
 fn because(case: &Case, tally: &Tally) -> String {
     let direction = case.direction;
     if direction.lost_inferred() > 0 {
-        format!("{LOSSES} kept the congestion window small{}: {}", share_lost(case), possible(tally))
+        format!("{LOSSES} kept the congestion window small{}: {}", share_lost(case), tally.possible())
     } else if direction.congestion_events() > 0 {
-        format!("{MARKS} ({}) kept the congestion window small: {}", direction.congestion_events(), possible(tally))
+        format!("{MARKS} ({}) kept the congestion window small: {}", direction.congestion_events(), tally.possible())
     } else {
-        format!("{GREW}: {}", possible(tally))
-    }
-}
-
-/// Rates that read the same are one rate. The words say of which time it is: goodput is of all.
-fn possible(tally: &Tally) -> String {
-    let [allowed, reference] = [tally.rate(), tally.reference()];
-    if tally.reference_bps > tally.rate_bps() && allowed != reference {
-        format!("{allowed} meanwhile, where {reference} was possible")
-    } else {
-        format!("it allowed {allowed}")
+        format!("{GREW}: {}", tally.possible())
     }
 }
 

@@ -6,7 +6,7 @@
 //! host_stall, application, send_buffer         the hosts
 //! receiver_window, congestion_window           the windows
 //! timeout_wait, loss_recovery                  losses
-//! token_bucket, bottleneck_bandwidth, unknown  the path
+//! token_bucket, bottleneck_bandwidth, ack_path_full, unknown  the path
 //! ```
 //!
 //! Their list is [`crate::tcp::events::factor`]: a line there and a file here are all that a factor needs. Those without a condition

@@ -184,6 +184,16 @@ impl Tally {
         rate(self.reference_bps)
     }
 
+    /// Both in words. Rates that read the same are one rate. The words say of which time it is: goodput is of all.
+    pub fn possible(&self) -> String {
+        let [allowed, reference] = [self.rate(), self.reference()];
+        if self.reference_bps > self.rate_bps() && allowed != reference {
+            format!("{allowed} meanwhile, where {reference} was possible")
+        } else {
+            format!("it allowed {allowed}")
+        }
+    }
+
     /// Its time in words.
     pub fn time(&self) -> String {
         seconds(self.share.time_ns)
