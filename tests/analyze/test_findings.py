@@ -62,6 +62,19 @@ def test_what_saves_next_to_nothing_is_no_finding() -> None:
     assert kinds(connection(1, 0, 5.0, account=[entry("slow_start", 1.0, 0.1), entry("idle", 3.0, 3.0)])) == []
 
 
+@pytest.mark.parametrize(("rested_s", "told"), [(0.5, ["congestion_window", "rest"]), (0.3, ["congestion_window"])])
+@pytest.mark.parametrize("rest", ["client_wait", "application"])
+def test_rests_that_are_a_part_of_the_time_count_beside_another_verdict(
+    rest: str, rested_s: float, told: list[str]
+) -> None:
+    judged = {**verdict("congestion_window", 1.0), "runner_up": "token_bucket"}
+    account = [entry("congestion_window", 2.0, 1.0), entry(rest, rested_s, rested_s, "client_application")]
+    assert kinds(connection(1, 0.0, 3.0, verdict=judged, account=account)) == [
+        rest if kind == "rest" else kind for kind in told
+    ]
+    assert kinds(connection(1, 0.0, 3.0, account=account[1:])) == [], "nobody waits for a control connection"
+
+
 def full_queue(side: str) -> list[Record]:
     there = {"side": side, "confidence": 0.95}
     served = [
@@ -82,7 +95,7 @@ def test_an_application_that_the_verdict_has_second_is_a_finding_and_one_that_re
     account = [entry("setup", 1.0, 1.0), entry("application", 0.5, 0.5, "client_application")]
     judged = {**verdict("setup", 1.0), "runner_up": "application"}
     waiting = connection(1, 0.0, 3.0, verdict=judged, account=account)
-    resting = connection(1, 0.0, 3.0, verdict={**judged, "runner_up": None}, account=account)
+    resting = connection(1, 0.0, 6.0, verdict={**judged, "runner_up": None}, account=account)
     assert kinds(waiting) == ["setup", "application"]
     assert kinds(resting) == ["setup"]
 
@@ -226,6 +239,24 @@ def test_acks_of_a_download_wait_behind_an_upload_of_its_host(
     if waits:
         assert queued[0].cost_s == pytest.approx(4.0 * 0.28 / 0.32), "what round trips took, as far as they were longer"
         assert "the ACKs of 1 more wait in it" in queued[0].sentence
+
+
+@pytest.mark.parametrize("side", ["client", "server"], ids=["at the queue", "behind it"])
+def test_acks_whose_wait_timestamps_show_are_of_the_upload_that_fills_their_queue(side: str) -> None:
+    """The download was there first; behind the queue the upload's own round trips show none."""
+    there = {"side": side, "confidence": 0.95}
+    trips = {"min_s": 0.02, "median_s": 0.30} if side == "client" else {"min_s": 1e-5, "median_s": 1e-5}
+    upload = connection(1, 0.5, 20.0, vantage=there, client_to_server=direction(rtt=trips, goodput_bps=8e5),
+                        account=[entry("bottleneck_bandwidth", 15.0, 1.0)])  # fmt: skip
+    waiting = entry("ack_path_full", 14.0, 9.0, "path_back")
+    download = connection(2, 0, 21.0, vantage=there, account=[waiting], verdict=verdict("ack_path_full", 9.0),
+                          server_to_client=direction(unique_payload_bytes=3_000_000, goodput_bps=4e6))  # fmt: skip
+    first, *others = found(upload, download)
+    assert (first.kind, first.connections, first.cost_s) == ("queue_shared", [1, 2], 9.0)
+    assert "the ACKs of 1 more wait in it" in first.sentence
+    assert [one.kind for one in others] == ["bottleneck_bandwidth"], "the upload's own, and no cause twice"
+    [alone] = found(download)
+    assert (alone.kind, alone.owner, alone.cost_s) == ("ack_path_full", "path_back", 9.0)
 
 
 def test_one_who_waits_in_a_queue_is_reported_once_behind_the_largest() -> None:

@@ -13,13 +13,15 @@ from vmtrace.analyze.findings.vocabulary import KINDS
 from vmtrace.analyze.words.units import plural, seconds, share
 
 _LEAST_S = 0.001
-_LEAST_SHARE = 0.05
+LEAST_SHARE = 0.05
 """Of a connection's time: what saves less is no cause."""
 BESIDE_CONFIDENCE = 0.6
 """Of a kind that is not the connection's verdict, at most."""
 _NO_CAUSE = ("idle",)
 RESTS = ("client_wait", "application")
 """A control connection rests: only where the verdict has it first or second did anybody wait for it."""
+_PART_OF_TIME = 0.1
+"""Beside another verdict they count as the third, too, if they are more of the time."""
 _ONLY_AS_VERDICT = ("setup", "slow_start", *RESTS)
 """Every connection has an opening, too: nobody waits for that."""
 
@@ -51,12 +53,14 @@ def costs_of(connection: Record) -> Iterator[tuple[str, str, float]]:
     if verdict:
         factor = verdict["factor"]
         saved[factor] = max(saved[factor], verdict.get("saves_s") or 0.0)
-    least_s = max(_LEAST_S, _LEAST_SHARE * (connection["duration_s"] or 0.0))
+    least_s = max(_LEAST_S, LEAST_SHARE * (connection["duration_s"] or 0.0))
     for kind, saves_s in saved.items():
         is_late = kind == "setup" and connection["handshake"].get("syn_retransmissions")
         is_verdict = verdict.get("factor") == kind or is_late
         is_second = kind in RESTS and verdict.get("runner_up") == kind
-        if kind in _NO_CAUSE or (kind in _ONLY_AS_VERDICT and not (is_verdict or is_second)):
+        is_part = saves_s > _PART_OF_TIME * (connection["duration_s"] or 0.0)
+        is_beside = kind in RESTS and bool(verdict) and is_part
+        if kind in _NO_CAUSE or (kind in _ONLY_AS_VERDICT and not (is_verdict or is_second or is_beside)):
             continue
         if saves_s >= least_s:
             yield kind, owners.get(kind) or (KINDS[kind].owner if kind in KINDS else "unknown"), saves_s

@@ -13,13 +13,15 @@ from vmtrace.analyze.findings.facts import (
     address,
     end_ns,
     of_connections,
+    saved_s,
     side_of_capture,
 )
 from vmtrace.analyze.findings.finding import Finding
+from vmtrace.analyze.findings.rules.causes import LEAST_SHARE
 from vmtrace.analyze.findings.vocabulary import KINDS
 from vmtrace.analyze.words.units import seconds, si
 
-KIND = "queue_shared"
+KIND, OF_ACKS = "queue_shared", "ack_path_full"
 _LEAST_DELAY_S = 0.02
 _LEAST_RISE = 2.0
 """Times the shortest round trip: less is usual traffic."""
@@ -37,7 +39,14 @@ _CONFIDENCE = 0.7
 
 def find(facts: Facts) -> Iterator[Finding]:
     """One finding for each connection that fills a queue in which others wait."""
-    filling = [(one, side) for one in facts.connections for side in (CLIENT, SERVER) if _fills(one, side)]
+    # What fills the queue of ACKs may be seen from behind it alone, where its own round trips show none.
+    acks_wait = any(_waits_for_acks(one) for one in facts.connections)
+    filling = [
+        (one, side)
+        for one in facts.connections
+        for side in (CLIENT, SERVER)
+        if one[side].get("goodput_bps") and (_fills(one, side) or (acks_wait and _is_full(one)))
+    ]
     filling.sort(key=lambda pair: -float(pair[0][pair[1]]["goodput_bps"]))
     left = list(facts.connections)
     for filler, side in filling[:_MOST_FILLING]:
@@ -58,7 +67,7 @@ def _queue_s(connection: Record, side: str) -> tuple[float, float] | None:
 
 def _fills(connection: Record, side: str) -> bool:
     queue = _queue_s(connection, side)
-    if queue is None or not connection[side].get("goodput_bps"):
+    if queue is None:
         return False
     shortest_s, queue_s = queue
     return queue_s >= max(_LEAST_DELAY_S, (_LEAST_RISE - 1) * shortest_s)
@@ -71,10 +80,15 @@ def _waits_behind(connection: Record, filler: Record, side: str) -> bool:
     if overlap_s < 0.5 * (connection["duration_s"] or 0.0) or overlap_s <= 0:
         return False
     hosts = {address(connection["client"]), address(connection["server"])}
-    queue_s = _queue_s(filler, side)
-    if queue_s is None or not hosts & {address(filler["client"]), address(filler["server"])}:
+    if not hosts & {address(filler["client"]), address(filler["server"])}:
         return False
-    if _acknowledges_into(connection, filler, side):
+    acknowledges_into = _acknowledges_into(connection, filler, side)
+    if acknowledges_into and _waits_for_acks(connection):
+        return True
+    queue_s = _queue_s(filler, side)
+    if queue_s is None or not _fills(filler, side):
+        return False
+    if acknowledges_into:
         rtt_s = connection["handshake"].get("rtt_s") or 0.0
         return bool(connection["start_ns"] > filler["start_ns"] and rtt_s * _ALIKE >= max(queue_s[1], _LEAST_DELAY_S))
     mine = [found for found in (_queue_s(connection, CLIENT), _queue_s(connection, SERVER)) if found is not None]
@@ -83,6 +97,11 @@ def _waits_behind(connection: Record, filler: Record, side: str) -> bool:
         return False
     longest = max(delay for _, delay in mine)
     return longest >= _LEAST_DELAY_S and queue_s[1] / _ALIKE <= longest <= queue_s[1] * _ALIKE
+
+
+def _waits_for_acks(connection: Record) -> bool:
+    """Timestamps show that its ACKs waited in a queue of their direction, and that it cost."""
+    return saved_s(connection, OF_ACKS) >= LEAST_SHARE * (connection["duration_s"] or 0.0) > 0.0
 
 
 def _acknowledges_into(connection: Record, filler: Record, side: str) -> bool:
@@ -116,6 +135,8 @@ def _is_full(connection: Record) -> bool:
 def _cost_s(connection: Record, filler: Record, side: str) -> float:
     """The part of its time in which it waited for round trips, as far as the queue made them longer."""
     if _acknowledges_into(connection, filler, side):
+        if _waits_for_acks(connection):
+            return saved_s(connection, OF_ACKS)
         _, queue_s = _queue_s(filler, side) or (0.0, 0.0)
         rtt_s = max(connection["handshake"].get("rtt_s") or 0.0, queue_s)
         return _by_round_trips_s(connection) * queue_s / (rtt_s or 1.0)
@@ -138,15 +159,19 @@ def _by_round_trips_s(connection: Record) -> float:
 def _finding(filler: Record, side: str, waiting: list[Record]) -> Finding:
     cost_s = sum(_cost_s(one, filler, side) for one in waiting)
     sender = filler["client"] if side == CLIENT else filler["server"]
-    queue = _queue_s(filler, side)
-    delay = seconds(queue[1]) if queue else "long"
+    queue = _queue_s(filler, side) if _fills(filler, side) else None
+    which = f"a queue of {seconds(queue[1])}" if queue else "the queue"
     concerned = [*waiting, filler]
-    acknowledging = all(_acknowledges_into(one, filler, side) for one in waiting)
-    more = f"the ACKs of {len(waiting)} more" if acknowledging else f"{len(waiting)} more"
+    acknowledging = {one["id"] for one in waiting if _acknowledges_into(one, filler, side)}
+    more = f"the ACKs of {len(waiting)} more" if len(acknowledging) == len(waiting) else f"{len(waiting)} more"
+    # Data that waits there finds the link full; a link that is full of data is so whatever its ACKs wait for.
+    explained = {
+        one["id"]: (KIND, OF_ACKS if one["id"] in acknowledging else "bottleneck_bandwidth") for one in waiting
+    }
     return Finding(
         kind=KIND,
         sentence=(
-            f"Connection {filler['id']} fills a queue of {delay} from {sender} at "
+            f"Connection {filler['id']} fills {which} from {sender} at "
             f"{si(filler[side]['goodput_bps'], 'bit/s')}; {more} wait in it ({seconds(cost_s)})."
         ),
         confidence=_CONFIDENCE,
@@ -156,5 +181,5 @@ def _finding(filler: Record, side: str, waiting: list[Record]) -> Finding:
         waited_s=sum(one["duration_s"] or 0.0 for one in waiting),
         connections=[filler["id"], *sorted(one["id"] for one in waiting)],
         evidence=[of_connections(concerned, "the connection that fills the queue, after those that wait in it")],
-        explains=frozenset((kind, one["id"]) for one in waiting for kind in (KIND, "bottleneck_bandwidth")),
+        explains=frozenset((kind, number) for number, kinds in explained.items() for kind in kinds),
     )
