@@ -7,21 +7,17 @@ use crate::playbook;
 use playbook::modelled::*;
 use vmtrace_core::tcp::events::factor::Factor;
 
-/// A window that grows by a segment a round trip, whose acknowledgements wait for 150 ms behind what others send.
+/// A window that grows by a segment a round trip, whose acknowledgements wait for up to 200 ms behind what others send: a queue that
+/// fills and drains, in two seconds.
 fn behind_an_upload() -> Transfer {
-    Transfer { acks_behind_others_ms: 150.0, ..growing_slowly() }
+    Transfer { acks_behind_others_ms: |at_ms| (at_ms.rem_euclid(2000.0) - 1000.0).abs() / 5.0, ..growing_slowly() }
 }
 
 #[test]
-fn what_acknowledgements_wait_for_is_told_at_both_ends() {
-    for transfer in at_both_ends(behind_an_upload()) {
-        let share = transfer.share(Factor::AckPathFull);
-        // At the sender a clock's rate is sure when a second and more has passed.
-        assert!(share > 0.7, "{share} at the sender: {}", transfer.beside_sender);
-        let (factor, confidence) = transfer.verdict();
-        assert_eq!(factor, Factor::AckPathFull);
-        assert!(confidence <= 0.8, "{confidence}");
-    }
+fn what_acknowledgements_wait_for_is_told_where_it_is_half_of_the_round_trip() {
+    // Its queue drains again and again, and a clock's rate is sure when a second and more has passed.
+    let share = behind_an_upload().share(Factor::AckPathFull);
+    assert!(share > 0.3, "{share}");
 }
 
 #[test]
@@ -41,8 +37,11 @@ fn a_queue_of_the_data_is_no_wait_of_acknowledgements() {
 
 #[test]
 fn a_full_link_is_the_limit_whatever_acknowledgements_wait_for() {
-    let full =
-        Transfer { acks_behind_others_ms: 60.0, window: |acknowledged| (10 + acknowledged).min(400), ..path_limited() };
+    let full = Transfer {
+        acks_behind_others_ms: |_| 60.0,
+        window: |acknowledged| (10 + acknowledged).min(400),
+        ..path_limited()
+    };
     for transfer in at_both_ends(full) {
         assert_eq!(transfer.verdict().0, Factor::BottleneckBandwidth, "{}", transfer.beside_sender);
     }

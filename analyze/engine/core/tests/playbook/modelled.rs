@@ -27,8 +27,8 @@ pub struct Transfer {
     pub slower_ms: Option<(usize, f64)>,
     /// Data waits for so long behind other traffic, the handshake did not.
     pub behind_others_ms: f64,
-    /// Acknowledgements wait for so long behind other traffic, the handshake did not.
-    pub acks_behind_others_ms: f64,
+    /// Acknowledgements wait for so long behind other traffic, by when they are sent; the handshake did not.
+    pub acks_behind_others_ms: fn(f64) -> f64,
     /// Segments in flight allowed, after so many have been acknowledged.
     pub window: fn(usize) -> usize,
     /// The receiver's window in segments.
@@ -57,7 +57,7 @@ impl Default for Transfer {
             serialization_ms: 0.01,
             slower_ms: None,
             behind_others_ms: 0.0,
-            acks_behind_others_ms: 0.0,
+            acks_behind_others_ms: |_| 0.0,
             window: |_| 20,
             advertised: 5000,
             writes: None,
@@ -77,7 +77,8 @@ impl Transfer {
     pub fn talk(&self) -> Talk {
         let mut lines: Vec<(f64, usize, Segment)> = Vec::new();
         let (mut sent, mut acknowledged, mut link_free_ms, mut now_ms) = (0usize, 0usize, 0.0f64, self.rtt_ms + 1.0);
-        let mut answers: VecDeque<f64> = VecDeque::new();
+        // When they are sent, and when they come.
+        let mut answers: VecDeque<[f64; 2]> = VecDeque::new();
         // What the sender has heard last, as timestamps tell it: at first what opened the connection.
         let mut heard = Some(TICKS_AT_SERVER);
         while acknowledged < self.segments {
@@ -100,7 +101,8 @@ impl Transfer {
                 let segment = if is_pushed { segment } else { segment.without_push() };
                 let stamped = Some(TICKS_AT_CLIENT + (self.handshake_held_ms + now_ms) as u32);
                 lines.push((captured_ms, CLIENT, Segment { tsval: stamped, tsecr: heard, ..segment }));
-                answers.push_back(arrives_ms + self.rtt_ms + self.acks_behind_others_ms);
+                let answered_ms = arrives_ms + self.rtt_ms;
+                answers.push_back([answered_ms, answered_ms + (self.acks_behind_others_ms)(answered_ms)]);
                 sent += 1;
             }
             let written_ms = self
@@ -108,11 +110,10 @@ impl Transfer {
                 .filter(|_| sent == given && given < self.segments)
                 .map(|(piece, every_ms)| self.rtt_ms + 1.0 + every_ms * (given / piece) as f64 + 1e-6);
             match (answers.front().copied(), written_ms) {
-                (Some(answer_ms), write) if write.is_none_or(|write| answer_ms <= write) => {
+                (Some([sent_ms, answer_ms]), write) if write.is_none_or(|write| answer_ms <= write) => {
                     answers.pop_front();
                     acknowledged += 1;
                     now_ms = answer_ms;
-                    let sent_ms = now_ms - self.acks_behind_others_ms;
                     let captured_ms =
                         if self.beside_sender { now_ms } else { sent_ms - self.rtt_ms + self.receiver_loop_ms };
                     let stamped_ms = if self.beside_sender { sent_ms } else { captured_ms };
