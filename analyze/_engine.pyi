@@ -95,9 +95,9 @@ class Analysis:
     @property
     def lags(self) -> list[tuple[int, bytes, int]]: ...
     # Of a part of all connections, for each ICMP error: whether a connection has the addresses that it quotes, and if
-    # none has, how many fit it otherwise.
+    # none has, how many fit it by their server, and how many by the receiver of the error.
     @property
-    def icmp_fates(self) -> list[tuple[bool, int]]: ...
+    def icmp_fates(self) -> list[tuple[bool, int, int]]: ...
     # For each of these connections the number of its input and the hash of its flow.
     def flows(self, connections: Sequence[int]) -> list[tuple[int, int]]: ...
     # Only the rows (in the order given) and columns asked for, if any are.
@@ -215,6 +215,7 @@ def analyze_slices(
     room_bytes: int | None = None,
     icmp_errors: Sequence[_IcmpError] = ...,
     translated: Sequence[int] = ...,
+    related: Sequence[int] = ...,
     shared: Sequence[tuple[float, ...]] | None = None,
     key_log: bytes | None = None,
     progress: Callable[[int], object] | None = None,

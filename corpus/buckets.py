@@ -18,7 +18,7 @@ from vmtrace.analyze.trace import version
 from vmtrace.corpus.engine import document, header_of, parsed, rows, written
 from vmtrace.corpus.errors import CorpusError
 from vmtrace.corpus.folder import PARTS, Folder, LocalFolder, folder
-from vmtrace.corpus.icmp import errors_of
+from vmtrace.corpus.icmp import Given, errors_of
 from vmtrace.corpus.joining import checked
 from vmtrace.corpus.splitting import Manifest, manifests
 
@@ -55,8 +55,8 @@ class BucketTask:
     manifest_names: tuple[str, ...] | None = None
     """The runs that are meant; None for all that are there."""
     json: bool = False
-    translated: tuple[int, ...] | None = None
-    """Places of the ICMP errors that belong to a connection here though it has other addresses; None: not known yet."""
+    icmp: Given | None = None
+    """The ICMP errors that concern a connection here though it has other addresses; None: not known yet."""
     shared: tuple[Shared, ...] | None = None
     """Limits that connections here share with those of other buckets; None: not known yet."""
     memory_bytes: int = 512 << 20
@@ -89,10 +89,11 @@ def analyze_bucket(task: BucketTask, progress: Callable[[int], object] | None = 
         parts |= _put_lines(out, task.bucket, analysis, names)
     record = {
         "of": of,
-        "translated": list(task.translated or ()),
+        **_lists(task.icmp or Given()),
         "shared": list(map(list, task.shared or ())),
-        "icmp": [place for place, (is_owned, _) in enumerate(fates) if is_owned],
-        "icmp_fit": {str(place): count for place, (_, count) in enumerate(fates) if count},
+        "icmp": [place for place, (is_owned, *_) in enumerate(fates) if is_owned],
+        "icmp_fit": {str(place): count for place, (_, count, _) in enumerate(fates) if count},
+        "icmp_related": {str(place): count for place, (*_, count) in enumerate(fates) if count},
         "parts": parts,
         "vmtrace": version(),
         "connections": len(analysis),
@@ -108,13 +109,17 @@ def analyze_bucket(task: BucketTask, progress: Callable[[int], object] | None = 
 
 
 def _is_whole(out: Folder, record: dict[str, Any], of: list[Any], task: BucketTask) -> bool:
-    is_same = record["of"] == of and is_as_asked(record, task.translated, task.shared)
+    is_same = record["of"] == of and is_as_asked(record, task.icmp, task.shared)
     return bool(is_same) and all(out.holds(name, size) for name, size in record["parts"].items())
 
 
-def is_as_asked(record: dict[str, Any], translated: tuple[int, ...] | None, shared: tuple[Shared, ...] | None) -> bool:
+def _lists(icmp: Given) -> dict[str, list[int]]:
+    return {"translated": list(icmp.translated), "related": list(icmp.related)}
+
+
+def is_as_asked(record: dict[str, Any], icmp: Given | None, shared: tuple[Shared, ...] | None) -> bool:
     """What other buckets have shown was known when the bucket was analysed."""
-    is_same = translated is None or record["translated"] == list(translated)
+    is_same = icmp is None or _lists(icmp).items() <= record.items()
     return is_same and (shared is None or record["shared"] == list(map(list, shared)))
 
 
@@ -151,7 +156,8 @@ def _analysis(
         end_ns=end_ns,
         room_bytes=room,
         icmp_errors=errors_of(ordered),
-        translated=task.translated or (),
+        translated=task.icmp.translated if task.icmp else (),
+        related=task.icmp.related if task.icmp else (),
         shared=None if ordered[0].buckets == 1 else task.shared or (),
         key_log=key_log_of(ordered),
         progress=progress,

@@ -1,12 +1,13 @@
 """ICMP errors over buckets: all buckets get all of them, and each finds those that quote its own connections.
 
-Where a device translated addresses, an error fits a connection by its server and sequence number. One process gives it
-to the only connection that fits. Whether there is but one is known when all buckets are done: then the bucket that has
-it is analysed once more.
+Where a device translated addresses, an error fits a connection by its server and sequence number, or is related to one by
+who received it. One process gives it to the only connection that fits. Whether there is but one is known when all buckets
+are done: then the bucket that has it is analysed once more.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Any
 
@@ -15,7 +16,7 @@ from vmtrace.corpus.splitting import Manifest
 
 _MOST_ERRORS = 1 << 16
 _MOST_TRANSLATED = 64
-"""Kept of a capture, and tried for a server: as in the engine (`analysis/icmp_errors.rs`)."""
+"""Kept of a capture, and tried for a server or a receiver: as in the engine (`analysis/icmp_errors.rs`)."""
 _FROM, _TO, _SOURCE, _DESTINATION, _PORT = 4, 5, 7, 8, 10
 
 
@@ -30,22 +31,46 @@ def _as_engine(error: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(ip_address(value) if place in addresses else value for place, value in enumerate(error))
 
 
-def translated(errors: Sequence[Any], buckets: Sequence[Record]) -> list[tuple[int, ...]]:
-    """For each bucket the places of the errors that belong to a connection of it, though it has other addresses."""
+@dataclass(frozen=True, slots=True)
+class Given:
+    """Places of the errors that concern connections of one bucket, though they quote other addresses."""
+
+    translated: tuple[int, ...] = ()
+    """They belong to them: a device translated the addresses."""
+    related: tuple[int, ...] = ()
+    """They were sent to one of their hosts."""
+
+
+def given(errors: Sequence[Any], buckets: Sequence[Record]) -> list[Given]:
+    """For each bucket the errors that the only connection which fits is in."""
     owned = {place for bucket in buckets for place in bucket["icmp"]}
-    fits: Counter[int] = Counter()
+    translated = _only(errors, [bucket["icmp_fit"] for bucket in buckets], owned, (_DESTINATION, _PORT))
+    related = _only(errors, [bucket["icmp_related"] for bucket in buckets], owned | translated.keys(), (_TO,))
+    return [
+        Given(*(tuple(place for place, bucket in found.items() if bucket == number) for found in (translated, related)))
+        for number in range(len(buckets))
+    ]
+
+
+def _only(
+    errors: Sequence[Any], fits: Sequence[Mapping[str, int]], taken: Set[int], key: tuple[int, ...]
+) -> dict[int, int]:
+    """The bucket of each error that fits one connection among all. `fits` are how many each bucket has, `key` the fields by
+    which errors are tried, a bounded number of each.
+    """
+    counts: Counter[int] = Counter()
     where: dict[int, int] = {}
-    for number, bucket in enumerate(buckets):
-        for place, count in bucket["icmp_fit"].items():
-            fits[int(place)] += count
+    for number, bucket in enumerate(fits):
+        for place, count in bucket.items():
+            counts[int(place)] += count
             where[int(place)] = number
-    given: list[list[int]] = [[] for _ in buckets]
-    tried: Counter[Any] = Counter()
+    found: dict[int, int] = {}
+    tried: Counter[tuple[Any, ...]] = Counter()
     for place, error in enumerate(errors):
-        server = (error[_DESTINATION], error[_PORT])
-        if place in owned or tried[server] >= _MOST_TRANSLATED:
+        value = tuple(error[field] for field in key)
+        if place in taken or tried[value] >= _MOST_TRANSLATED:
             continue
-        tried[server] += 1
-        if fits[place] == 1:
-            given[where[place]].append(place)
-    return [tuple(one) for one in given]
+        tried[value] += 1
+        if counts[place] == 1:
+            found[place] = where[place]
+    return found

@@ -18,7 +18,7 @@ from vmtrace.corpus.beyond import BeyondTask, read_beyond
 from vmtrace.corpus.buckets import BucketTask, analyze_bucket, is_as_asked
 from vmtrace.corpus.engine import Record
 from vmtrace.corpus.folder import PARTS, Folder, folder
-from vmtrace.corpus.icmp import errors_of, translated
+from vmtrace.corpus.icmp import errors_of, given
 from vmtrace.corpus.inputs import Found
 from vmtrace.corpus.joining import checked, in_time_order, runs_to_join
 from vmtrace.corpus.merging import lags_of
@@ -144,11 +144,11 @@ class Run:
         self._do("buckets", analyze_bucket, tasks, [_bucket_bytes(runs, bucket) for bucket in range(buckets)])
         records = results.records_of(self._out, buckets)
         crossing = results.crossing(self._out, records)
-        known = zip(tasks, records, translated(errors_of(runs), records), crossing.shared, strict=True)
+        known = zip(tasks, records, given(errors_of(runs), records), crossing.shared, strict=True)
         again = [
-            replace(task, translated=errors, shared=shared)
-            for task, record, errors, shared in known
-            if not is_as_asked(record, errors, shared)
+            replace(task, icmp=icmp, shared=shared)
+            for task, record, icmp, shared in known
+            if not is_as_asked(record, icmp, shared)
         ]
         if again:
             sizes = [_bucket_bytes(runs, one.bucket) for one in again]

@@ -8,7 +8,7 @@ import pytest
 from tests.corpus import captures_made as made
 from tests.corpus.oracle import assert_same, run
 from vmtrace.corpus.engine import Record
-from vmtrace.corpus.icmp import translated
+from vmtrace.corpus.icmp import Given, given
 
 ROUTER = "192.0.2.9"
 
@@ -25,8 +25,8 @@ def syn(number: int, *, server: str = "10.1.0.9", port: int = 443) -> bytes:
     return made.ip(client, server, made.tcp(client, server, 30_000 + number, port, made.SYN, 7000 * number, 0, b""))
 
 
-def error(at_ns: int, quoted: bytes, kind: int = 3, code: int = 1) -> made.Frame:
-    return made.Frame(at_ns, made.ip(ROUTER, "10.0.0.1", struct.pack("!BBHI", kind, code, 0, 0) + quoted[:28], 1))
+def error(at_ns: int, quoted: bytes, kind: int = 3, code: int = 1, to: str = "10.0.0.1") -> made.Frame:
+    return made.Frame(at_ns, made.ip(ROUTER, to, struct.pack("!BBHI", kind, code, 0, 0) + quoted[:28], 1))
 
 
 def echo(at_ns: int, sequence: int, *, is_reply: bool) -> made.Frame:
@@ -52,6 +52,12 @@ def written(tmp_path: Path) -> list[str]:
     frames += [made.Frame(made.START_NS + 70_000_000 + place, twin) for place, twin in enumerate(twins)]
     frames.append(error(made.START_NS + 90_000_000, behind_nat(twins[0])))
     frames.append(error(made.START_NS + 95_000_000, syn(50, server="10.9.9.9")))
+    # Both addresses of the quote are others; only who received the error and the number show which connection it is.
+    for number in (30, 31, 32):
+        at_ns = made.START_NS + 100_000_000 + number
+        frames.append(made.Frame(at_ns, syn(number, port=9443)))
+        elsewhere = behind_nat(syn(number, server="203.0.113.80", port=9443))
+        frames.append(error(at_ns + 3_000_000, elsewhere, kind=3, code=4, to=f"10.0.0.{number + 1}"))
     for sequence in range(9):
         frames.append(echo(made.START_NS + sequence * 200_000_000, sequence, is_reply=False))
         if sequence != 4:
@@ -67,6 +73,7 @@ def test_errors_and_echoes_are_those_of_one_process(tmp_path: Path, buckets: int
     trace = assert_same(tmp_path / "out", paths)
     with_errors = [record for record in trace.json()["connections"] if record.get("icmp_errors")]
     assert len(with_errors) == 12
+    assert len([record for record in trace.json()["connections"] if record.get("icmp_errors_related")]) == 3
     assert len(trace.echoes) == 9
 
 
@@ -77,13 +84,14 @@ def row(server: str) -> list[object]:
 def test_an_error_goes_to_the_only_connection_that_fits() -> None:
     errors = [row("10.1.0.1"), row("10.1.0.1"), row("10.1.0.1"), row("10.1.0.2")]
     buckets: list[Record] = [
-        {"icmp": [0], "icmp_fit": {"1": 1, "2": 1}},
-        {"icmp": [], "icmp_fit": {"0": 1, "2": 1, "3": 1}},
+        {"icmp": [0], "icmp_fit": {"1": 1, "2": 1}, "icmp_related": {"2": 1}},
+        {"icmp": [], "icmp_fit": {"0": 1, "2": 1, "3": 1}, "icmp_related": {"0": 1, "1": 1, "3": 1}},
     ]
-    assert translated(errors, buckets) == [(1,), (3,)]
+    assert given(errors, buckets) == [Given((1,), (2,)), Given((3,), ())]
 
 
 def test_of_errors_about_one_server_as_many_are_tried_as_in_one_process() -> None:
     errors = [row("10.1.0.1")] * 70
-    found = translated(errors, [{"icmp": [], "icmp_fit": {str(place): 1 for place in range(70)}}])
-    assert found == [tuple(range(64))]
+    fit = {str(place): 1 for place in range(70)}
+    assert given(errors, [{"icmp": [], "icmp_fit": fit, "icmp_related": {}}]) == [Given(tuple(range(64)))]
+    assert given(errors, [{"icmp": [], "icmp_fit": {}, "icmp_related": fit}]) == [Given((), tuple(range(64)))]

@@ -166,8 +166,8 @@ impl Analysis {
     /// Of a part of all connections, for each ICMP error: whether a connection has the addresses that it quotes, and if none has,
     /// how many fit it otherwise.
     #[getter]
-    fn icmp_fates(&self) -> Vec<(bool, u32)> {
-        self.inner.icmp_fates.iter().map(|fate| (fate.is_owned, fate.candidates)).collect()
+    fn icmp_fates(&self) -> Vec<(bool, u32, u32)> {
+        self.inner.icmp_fates.iter().map(|fate| (fate.is_owned, fate.candidates, fate.related)).collect()
     }
 
     /// For each of these connections the number of its input and the hash of its flow.

@@ -10,6 +10,7 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 use vmtrace_core::analysis::Inputs;
 use vmtrace_core::analysis::flow_index::FlowIndex;
+use vmtrace_core::analysis::results::IcmpGiven;
 use vmtrace_core::analysis::slices::beyond::{self as core_beyond, Outlined};
 use vmtrace_core::analysis::slices::bucket::{self, Slice};
 use vmtrace_core::analysis::slices::crossing::{self, Bucket};
@@ -141,11 +142,11 @@ pub fn split(
 ///
 /// Connections that take more than `room_bytes` are taken in parts. `timeless` says that no frame of any input has a time, `end_ns`
 /// when the last one passed; `key_log` are secrets that the inputs hold. `icmp_errors` are those of all inputs; the ones at the places `translated` belong to this bucket if none
-/// of its connections has the addresses that they quote. `shared` are limits that its connections share with those of other buckets;
+/// of its connections has the addresses that they quote, and those at `related` concern one of it. `shared` are limits that its connections share with those of other buckets;
 /// none where there are no others.
 #[expect(clippy::too_many_arguments, reason = "Python gives them by name")]
 #[pyfunction]
-#[pyo3(signature = (slices, *, inputs, timeless = false, end_ns = None, room_bytes = None, icmp_errors = Vec::new(), translated = Vec::new(), shared = None, key_log = None, progress = None))]
+#[pyo3(signature = (slices, *, inputs, timeless = false, end_ns = None, room_bytes = None, icmp_errors = Vec::new(), translated = Vec::new(), related = Vec::new(), shared = None, key_log = None, progress = None))]
 pub fn analyze_slices(
     py: Python<'_>,
     slices: Vec<(Input, u64, Vec<u16>)>,
@@ -155,6 +156,7 @@ pub fn analyze_slices(
     room_bytes: Option<usize>,
     icmp_errors: Vec<IcmpRow>,
     translated: Vec<u32>,
+    related: Vec<u32>,
     shared: Option<Vec<Shared>>,
     key_log: Option<Vec<u8>>,
     progress: Option<Py<PyAny>>,
@@ -164,7 +166,8 @@ pub fn analyze_slices(
     let options = Options { room_bytes, ..with_keys(key_log) };
     let icmp_errors = icmp_errors.into_iter().map(icmp_error).collect();
     let shared = shared.map(|rows| rows.into_iter().filter_map(given).collect());
-    let inputs = Inputs { count: inputs, timeless, end_ns, icmp_errors, translated, shared };
+    let inputs =
+        Inputs { count: inputs, timeless, end_ns, icmp_errors, icmp_given: IcmpGiven { translated, related }, shared };
     let observed = Arc::clone(&watch);
     let work = move || bucket::analyze_slices(&|| opened(&slices, &observed), &inputs, &options, &*observed);
     finished(py, on_own_thread(py, &watch, progress.as_ref(), work)?, &names)

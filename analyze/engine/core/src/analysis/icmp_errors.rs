@@ -3,17 +3,18 @@
 //! Rule: docs/outcome.md, "ICMP errors".
 
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::net::IpAddr;
 
 use crate::analysis::echoes::Echoes;
-use crate::analysis::results::{IcmpFate, Summaries};
+use crate::analysis::results::{IcmpFate, IcmpGiven, Summaries};
 use crate::decode::icmp::IcmpError;
 use crate::tcp::summary::summary::ConnectionSummary;
 
 /// Errors that are kept of a capture.
 const MOST_ERRORS: usize = 1 << 16;
 
-/// Of errors whose addresses are no connection's, so many are tried by their numbers for one server.
+/// Of errors whose addresses are no connection's, so many are tried by their numbers for one server, or for one receiver of errors.
 const MOST_TRANSLATED: usize = 64;
 
 /// An error comes no later than this after the last packet of its connection.
@@ -26,13 +27,29 @@ const MOST_TRANSLATED_APART: usize = 1024;
 #[derive(Debug, Default)]
 pub struct Gathered {
     list: Vec<IcmpError>,
-    /// Where connections are analysed apart: the errors whose addresses were translated and that belong to one of these.
-    translated: Option<Vec<u32>>,
+    /// Where connections are analysed apart: the errors that belong to one of these, though they quote other addresses.
+    apart: Option<IcmpGiven>,
     /// Echoes, which are about no connection.
     pub echoes: Echoes,
 }
 
 type Endpoint = (IpAddr, u16);
+
+/// For each error the number of connections that fit it, and one of them.
+struct Fitting {
+    counts: Vec<u32>,
+    candidates: Vec<Option<usize>>,
+}
+
+impl Fitting {
+    /// One process gives an error to the only connection that fits it; whoever knows all parts says where that one is.
+    fn only<'a>(&'a self, given: Option<&'a Vec<u32>>) -> impl Iterator<Item = Option<usize>> + 'a {
+        let found = (0..).zip(self.counts.iter().zip(&self.candidates));
+        found.map(move |(number, (count, candidate))| {
+            candidate.filter(|_| *count == 1 && given.is_none_or(|given| given.contains(&number)))
+        })
+    }
+}
 
 impl Gathered {
     /// Takes the next error about a TCP segment.
@@ -42,10 +59,9 @@ impl Gathered {
         }
     }
 
-    /// Errors that were gathered before, for a part of all connections. Of those whose addresses were translated the ones with
-    /// these places in the list belong to it.
-    pub fn apart(list: Vec<IcmpError>, translated: Vec<u32>) -> Self {
-        Self { list, translated: Some(translated), echoes: Echoes::default() }
+    /// Errors that were gathered before, for a part of all connections, and which of them belong to it.
+    pub fn apart(list: Vec<IcmpError>, given: IcmpGiven) -> Self {
+        Self { list, apart: Some(given), echoes: Echoes::default() }
     }
 
     /// All errors, in their order.
@@ -62,61 +78,31 @@ impl Gathered {
         let mut owners = vec![None; self.list.len()];
         self.join_by_addresses(connections, &mut owners);
         let mut fates: Vec<IcmpFate> =
-            owners.iter().map(|owner| IcmpFate { is_owned: owner.is_some(), candidates: 0 }).collect();
+            owners.iter().map(|owner| IcmpFate { is_owned: owner.is_some(), ..IcmpFate::default() }).collect();
+        let mut related = vec![None; self.list.len()];
         if owners.iter().any(Option::is_none) {
-            let (found, candidates) = self.translated_owners(connections, &owners);
-            fates.iter_mut().zip(found).for_each(|(fate, found)| fate.candidates = found);
-            self.take_translated(&mut owners, &fates, &candidates);
+            let given = self.apart.as_ref();
+            let found = self.translated(connections, &owners);
+            owners.iter_mut().zip(found.only(given.map(|given| &given.translated))).for_each(|(owner, only)| {
+                *owner = owner.or(only);
+            });
+            let near = self.related(connections, &owners);
+            related = near.only(given.map(|given| &given.related)).collect();
+            for (fate, (candidates, related)) in fates.iter_mut().zip(found.counts.iter().zip(&near.counts)) {
+                (fate.candidates, fate.related) = (*candidates, *related);
+            }
         }
-        if self.translated.is_none() {
-            self.relate(connections, &owners);
+        for (&error, index) in self.list.iter().zip(related) {
+            if let Some(connection) = index.and_then(|index: usize| connections.get_mut(index)) {
+                connection.details.get_or_insert_default().icmp_related.get_or_insert_default().add(error);
+            }
         }
         for (&error, owner) in self.list.iter().zip(owners) {
             if let Some(connection) = owner.and_then(|index: usize| connections.get_mut(index)) {
                 connection.details.get_or_insert_default().icmp_errors.get_or_insert_default().add(error);
             }
         }
-        if self.translated.is_some() { fates } else { Vec::new() }
-    }
-
-    /// One process gives an error to the only connection that fits it; whoever knows all parts says where that one is.
-    fn take_translated(&self, owners: &mut [Option<usize>], fates: &[IcmpFate], candidates: &[Option<usize>]) {
-        for (number, (owner, candidate)) in (0..).zip(owners.iter_mut().zip(candidates)) {
-            let is_only = fates.get(number as usize).is_some_and(|fate| fate.candidates == 1);
-            let is_given = self.translated.as_ref().is_none_or(|given| given.contains(&number));
-            *owner = owner.or(candidate.filter(|_| is_only && is_given));
-        }
-    }
-
-    /// Errors that reached the sender of a packet but quote it with other addresses: a translator left the quote as it was. The
-    /// receiver of the error and the sequence number show which connection it is.
-    fn relate(&self, connections: &mut Summaries, owners: &[Option<usize>]) {
-        let mut by_receiver: HashMap<IpAddr, Vec<usize>> = HashMap::new();
-        for (number, error) in self.list.iter().enumerate().filter(|(number, _)| owners[*number].is_none()) {
-            let numbers = by_receiver.entry(error.to).or_default();
-            if numbers.len() < MOST_TRANSLATED {
-                numbers.push(number);
-            }
-        }
-        let mut found: Vec<Vec<usize>> = vec![Vec::new(); self.list.len()];
-        for (index, connection) in connections.iter().enumerate() {
-            for side in [0, 1] {
-                for &number in by_receiver.get(&connection.address(side)).into_iter().flatten() {
-                    let error = &self.list[number];
-                    // Of two that fit none is it.
-                    if found[number].len() < 2 && passed_during(error, connection) && sent_by(connection, side, error) {
-                        found[number].push(index);
-                    }
-                }
-            }
-        }
-        for (&error, found) in self.list.iter().zip(found) {
-            if let [index] = found[..]
-                && let Some(connection) = connections.get_mut(index)
-            {
-                connection.details.get_or_insert_default().icmp_related.get_or_insert_default().add(error);
-            }
-        }
+        if self.apart.is_some() { fates } else { Vec::new() }
     }
 
     fn join_by_addresses(&self, connections: &Summaries, owners: &mut [Option<usize>]) {
@@ -138,29 +124,52 @@ impl Gathered {
 
     /// A device that translates the client's address may leave the quote as it was on its other side: then the server and the
     /// sequence number show which connection it is.
-    ///
-    /// For each error the number of connections that fit it, and one of them.
-    fn translated_owners(&self, connections: &Summaries, owners: &[Option<usize>]) -> (Vec<u32>, Vec<Option<usize>>) {
-        let most = if self.translated.is_some() { MOST_TRANSLATED_APART } else { MOST_TRANSLATED };
-        let mut by_server: HashMap<Endpoint, Vec<usize>> = HashMap::new();
+    fn translated(&self, connections: &Summaries, owners: &[Option<usize>]) -> Fitting {
+        self.fitting(
+            connections,
+            owners,
+            |error| ends_of(error)[1],
+            |connection, side| endpoint(connection, 1 - side),
+            &[0],
+        )
+    }
+
+    /// Errors that reached the sender of a packet but quote it with other addresses: a translator left the quote as it was. The
+    /// receiver of the error and the sequence number show which connection it is.
+    fn related(&self, connections: &Summaries, owners: &[Option<usize>]) -> Fitting {
+        self.fitting(connections, owners, |error| error.to, ConnectionSummary::address, &[0, 1])
+    }
+
+    /// Of errors that no connection owns: which connections have their key at one of these senders, and have sent what they quote.
+    fn fitting<K: Eq + Hash>(
+        &self,
+        connections: &Summaries,
+        owners: &[Option<usize>],
+        key_of: impl Fn(&IcmpError) -> K,
+        key_at: impl Fn(&ConnectionSummary, usize) -> K,
+        senders: &[usize],
+    ) -> Fitting {
+        let most = if self.apart.is_some() { MOST_TRANSLATED_APART } else { MOST_TRANSLATED };
+        let mut by_key: HashMap<K, Vec<usize>> = HashMap::new();
         for (number, error) in self.list.iter().enumerate().filter(|(number, _)| owners[*number].is_none()) {
-            let numbers = by_server.entry(ends_of(error)[1]).or_default();
+            let numbers = by_key.entry(key_of(error)).or_default();
             if numbers.len() < most {
                 numbers.push(number);
             }
         }
-        let mut found = vec![0u32; self.list.len()];
-        let mut candidates = vec![None; self.list.len()];
+        let (mut counts, mut candidates) = (vec![0u32; self.list.len()], vec![None; self.list.len()]);
         for (index, connection) in connections.iter().enumerate() {
-            for &number in by_server.get(&endpoint(connection, 1)).into_iter().flatten() {
-                let error = &self.list[number];
-                if passed_during(error, connection) && sent(connection, error) {
-                    found[number] += 1;
-                    candidates[number] = Some(index);
+            for &side in senders {
+                for &number in by_key.get(&key_at(connection, side)).into_iter().flatten() {
+                    let error = &self.list[number];
+                    if passed_during(error, connection) && sent_by(connection, side, error) {
+                        counts[number] += 1;
+                        candidates[number] = Some(index);
+                    }
                 }
             }
         }
-        (found, candidates)
+        Fitting { counts, candidates }
     }
 }
 
@@ -174,11 +183,6 @@ fn endpoint(connection: &ConnectionSummary, side: usize) -> Endpoint {
 
 fn passed_during(error: &IcmpError, connection: &ConnectionSummary) -> bool {
     connection.start_ns <= error.time_ns && error.time_ns <= connection.end_ns.saturating_add(LATEST_NS)
-}
-
-/// The quoted number is one of the client's.
-fn sent(connection: &ConnectionSummary, error: &IcmpError) -> bool {
-    sent_by(connection, 0, error)
 }
 
 /// The quoted number is one of this side's.

@@ -108,7 +108,7 @@ impl Reading {
         let open_bytes = shard.open_bytes();
         let (connections, shared) = gather(vec![shard]);
         let facts = vec![InputFacts::default(); inputs.count];
-        let icmp = Gathered::apart(inputs.icmp_errors.clone(), inputs.translated.clone());
+        let icmp = Gathered::apart(inputs.icmp_errors.clone(), inputs.icmp_given.clone());
         Self {
             connections,
             shared,

@@ -64,10 +64,19 @@ pub struct Inputs {
     pub end_ns: Option<i64>,
     /// ICMP errors of all inputs, in their order.
     pub icmp_errors: Vec<IcmpError>,
-    /// Places of those whose addresses were translated and that belong to a connection of this part.
-    pub translated: Vec<u32>,
+    /// Those that belong to a connection of this part.
+    pub icmp_given: IcmpGiven,
     /// Connections are a part of all: the limits that they share are found by whoever knows all, and given here once they are.
     pub shared: Option<Vec<Given>>,
+}
+
+/// Places of errors in the list of all, of which it is known elsewhere that only one connection fits them, and that it is here.
+#[derive(Debug, Clone, Default)]
+pub struct IcmpGiven {
+    /// Their addresses were translated.
+    pub translated: Vec<u32>,
+    /// They quote other addresses, and are only related to it.
+    pub related: Vec<u32>,
 }
 
 /// What is known of an ICMP error where connections are analysed apart.
@@ -77,6 +86,8 @@ pub struct IcmpFate {
     pub is_owned: bool,
     /// Connections whose server and sequence numbers fit it, if there is none.
     pub candidates: u32,
+    /// Connections to one of whose hosts it was sent, and that sent what it quotes, if there is none.
+    pub related: u32,
 }
 
 /// What is no TCP, and no name looked up.
