@@ -13,47 +13,49 @@ use crate::decode::reason::Undecoded;
 use crate::decode::unread::Look;
 use crate::decode::view::View;
 
+/// The tunnels that a payload may be.
+const TUNNELS: [(Look, Reader); 6] = [
+    (Look::Vxlan, vxlan),
+    (Look::Vxlan, vxlan_gpe),
+    (Look::Geneve, geneve),
+    (Look::Ip, direct_ip),
+    (Look::Gue, gue),
+    (Look::Gre, direct_gre),
+];
+
 /// The tunnel that a datagram's payload is, and what is inside.
 pub(super) fn read(payload: View<'_>, ports: [u16; 2]) -> Result<(Entered, View<'_>), Undecoded> {
     let mut cut = None;
-    for (look, reader) in candidates(payload.data, payload.wire) {
-        let mut inside = payload;
-        match reader(&mut inside) {
-            Ok(entered) if is_proved(inside, entered.inner, Strictness::ByLook) => return Ok((entered, inside)),
-            Ok(_) if payload.data.len() < payload.wire as usize => cut = cut.or(Some(look)),
-            _ => {}
+    let fitting = fitting(payload.data, payload.wire);
+    // Most datagrams look like none of them.
+    if fitting != [false; TUNNELS.len()] {
+        for (&(look, reader), _) in TUNNELS.iter().zip(fitting).filter(|(_, fits)| *fits) {
+            let mut inside = payload;
+            match reader(&mut inside) {
+                Ok(entered) if is_proved(inside, entered.inner, Strictness::ByLook) => return Ok((entered, inside)),
+                Ok(_) if payload.data.len() < payload.wire as usize => cut = cut.or(Some(look)),
+                _ => {}
+            }
         }
     }
     let unread = cut.or_else(|| encrypted(payload.data, payload.wire, ports));
     Err(unread.map_or(Undecoded::NotTcp, |look| Undecoded::UnreadTunnel(look, ports[1])))
 }
 
-/// The tunnels that payload may be: the first bytes of each are nearly all prescribed.
-fn candidates(data: &[u8], wire: u32) -> impl Iterator<Item = (Look, Reader)> {
-    let [vx, gpe, gnv, direct, guev, gre] = match *data {
-        [b0, b1, b2, b3, _, _, _, b7, ..] => {
-            let kind = u16::from_be_bytes([b2, b3]);
-            let is_followed = matches!(kind, 0x6558 | 0x0800 | 0x86dd);
-            [
-                [b0, b1, b2, b3, b7] == [0x08, 0, 0, 0, 0],
-                [b0, b1, b2, b7] == [0x0c, 0, 0, 0] && (1..=3).contains(&b3),
-                b0 >> 6 == 0 && b1 & 0xbf == 0 && is_followed && b7 == 0,
-                is_whole_packet(b0, data, wire),
-                b0 & 0xe0 == 0 && matches!(b1, protocol::IPV4 | protocol::IPV6 | protocol::GRE),
-                b0 & 0x4f == 0 && b1 == 0 && is_followed,
-            ]
-        }
-        _ => [false; 6],
-    };
-    let all: [(bool, Look, Reader); 6] = [
-        (vx, Look::Vxlan, vxlan),
-        (gpe, Look::Vxlan, vxlan_gpe),
-        (gnv, Look::Geneve, geneve),
-        (direct, Look::Ip, direct_ip),
-        (guev, Look::Gue, gue),
-        (gre, Look::Gre, direct_gre),
-    ];
-    all.into_iter().filter(|(fits, ..)| *fits).map(|(_, look, reader)| (look, reader))
+/// Of each of [`TUNNELS`] whether the payload may be it: the first bytes are nearly all prescribed.
+#[inline]
+fn fitting(data: &[u8], wire: u32) -> [bool; TUNNELS.len()] {
+    let [b0, b1, b2, b3, _, _, _, b7, ..] = *data else { return [false; TUNNELS.len()] };
+    let kind = u16::from_be_bytes([b2, b3]);
+    let is_followed = matches!(kind, 0x6558 | 0x0800 | 0x86dd);
+    [
+        [b0, b1, b2, b3, b7] == [0x08, 0, 0, 0, 0],
+        [b0, b1, b2, b7] == [0x0c, 0, 0, 0] && (1..=3).contains(&b3),
+        b0 >> 6 == 0 && b1 & 0xbf == 0 && is_followed && b7 == 0,
+        is_whole_packet(b0, data, wire),
+        b0 & 0xe0 == 0 && matches!(b1, protocol::IPV4 | protocol::IPV6 | protocol::GRE),
+        b0 & 0x4f == 0 && b1 == 0 && is_followed,
+    ]
 }
 
 /// An IP packet that is exactly as long as the datagram.
@@ -92,7 +94,7 @@ const IPSEC_NAT: u16 = 4500;
 
 /// Tunnels that cannot be read by anybody without their keys.
 fn encrypted(data: &[u8], wire: u32, ports: [u16; 2]) -> Option<Look> {
-    let is_of = |port| ports.contains(&port);
+    let is_of = |port| ports[0] == port || ports[1] == port;
     match *data {
         // WireGuard: initiation, response, cookie, data.
         [1, 0, 0, 0, ..] if wire == 148 => Some(Look::WireGuard),
