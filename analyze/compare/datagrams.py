@@ -110,6 +110,12 @@ def compare_datagrams(sender: Trace, receiver: Trace, known_clock: Clock | None)
     alone = [len(np.unique(part.flow)) - len(work.pairs) for part in (near, far)]
     said = f"in one capture only: {alone[0]:,} flows of datagrams of the sender's, {alone[1]:,} of the receiver's"
     warnings = (said,) if any(alone) else ()
+    joined = [one["id"] for flows in named for one in flows.values() if not _is_known(one)]
+    if joined:
+        warnings += (
+            f"{len(joined):,} flows of datagrams have frames that may hold several (segmentation offload), which nothing "
+            "tells apart: they are not compared",
+        )
     return Datagrams(tuple(work.results(clock, named)), clock, not_compared, warnings)
 
 
@@ -238,6 +244,8 @@ class _Work:
             flows = named[0].get(pair.near), named[1].get(pair.far)
             if flows[0] is None or flows[1] is None:
                 continue  # beyond those that are listed
+            if not _is_known(flows[0]) or not _is_known(flows[1]):
+                continue
             result = FlowResult(
                 len(found) + 1,
                 flows[0],
@@ -292,6 +300,11 @@ class _Work:
         apart_s = self._apart_ns(one) / 1e9 - ahead_s
         found: Floats = apart_s if forward else -apart_s
         return found
+
+
+def _is_known(flow: Record) -> bool:
+    """What each datagram holds is known: no frame may hold several."""
+    return all(flow[way]["datagrams"] is not None for way in ("client_to_server", "server_to_client"))
 
 
 def _turned(flow: Record) -> Record:

@@ -111,6 +111,39 @@ def test_flows_of_one_capture_alone_are_said(tmp_path: Path) -> None:
     assert done.warnings == ("in one capture only: 1 flows of datagrams of the sender's, 0 of the receiver's",)
 
 
+@pytest.mark.parametrize(("id_bytes", "compares"), [(8, True), (0, False)])
+def test_datagrams_of_one_frame_are_told_apart_or_left_out(tmp_path: Path, id_bytes: int, compares: bool) -> None:
+    """The server leaves it to its card to cut up what it sends: three datagrams of QUIC a frame, of which some are lost."""
+    dice = random.Random(11)
+    name = bytes([id_bytes]) + b"c" * id_bytes
+    opening = b"\xc3\x00\x00\x00\x01\x08" + b"s" * 8 + name + b"\x00\x44\x96" + dice.randbytes(1174)
+    client, server = Capture(), Capture()
+    udp(client, 10.0, CLIENT, SERVER, opening)
+    udp(server, 10.02 + AHEAD_S, CLIENT, SERVER, opening)
+    for number in range(40):
+        parts = [b"\x41" + name[1:] + dice.randbytes(length) for length in (1200, 1200, 150)]
+        at_s = 10.1 + number / 100
+        udp(server, at_s + AHEAD_S, SERVER, CLIENT, b"".join(parts))
+        for place, part in enumerate(parts):
+            if number % 10 != 3 or place != 1:
+                udp(client, at_s + 0.02 + place / 10_000, SERVER, CLIENT, part)
+        reply = b"\x42ssssssss" + dice.randbytes(30)
+        udp(client, at_s + 0.025, CLIENT, SERVER, reply)
+        udp(server, at_s + 0.045 + AHEAD_S, CLIENT, SERVER, reply)
+    files = tmp_path / "client.pcap", tmp_path / "server.pcap"
+    client.write(files[0])
+    server.write(files[1])
+    done = compared(files)
+    if compares:
+        (flow,) = done.flows
+        back = flow.receiver_to_sender
+        assert (back.sent_datagrams, back.lost_in_network, back.not_captured) == (120, 4, 0)
+        assert not done.warnings
+    else:
+        assert not done.flows
+        assert any("segmentation offload" in warning for warning in done.warnings)
+
+
 def test_copies_and_late_ones_are_no_losses(tmp_path: Path) -> None:
     path = Way()
     talk(path, 50)

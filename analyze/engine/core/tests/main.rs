@@ -46,6 +46,7 @@ mod connection_rewritten;
 mod connection_rtt_lengthened;
 mod connection_standstills;
 mod datagram_flows;
+mod datagrams_joined;
 mod datagrams_one_by_one;
 mod decode_fragments;
 mod decode_layers;

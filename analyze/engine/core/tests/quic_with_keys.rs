@@ -13,15 +13,15 @@ use crate::sealed::{
 };
 
 /// Secrets of the handshake and of application data, each of the client and the server.
-const SECRETS: [[[u8; 32]; 2]; 2] = [[[1; 32], [2; 32]], [[3; 32], [4; 32]]];
+pub const SECRETS: [[[u8; 32]; 2]; 2] = [[[1; 32], [2; 32]], [[3; 32], [4; 32]]];
 
 /// initial_max_data 4,000 and initial_max_stream_data_bidi_local 3,000; an ACK delay exponent of 0.
-const CLIENT_PARAMETERS: [u8; 11] = [4, 2, 0x4f, 0xa0, 5, 2, 0x4b, 0xb8, 0x0a, 1, 0];
+pub const CLIENT_PARAMETERS: [u8; 11] = [4, 2, 0x4f, 0xa0, 5, 2, 0x4b, 0xb8, 0x0a, 1, 0];
 
 /// Of both limits 1 MiB; an ACK delay exponent of 0.
-const SERVER_PARAMETERS: [u8; 15] = [4, 4, 0x80, 0x10, 0, 0, 6, 4, 0x80, 0x10, 0, 0, 0x0a, 1, 0];
+pub const SERVER_PARAMETERS: [u8; 15] = [4, 4, 0x80, 0x10, 0, 0, 6, 4, 0x80, 0x10, 0, 0, 0x0a, 1, 0];
 
-fn keys(random: [u8; 32]) -> SharedKeys {
+pub fn keys(random: [u8; 32]) -> SharedKeys {
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     let labels = [
         ["CLIENT_HANDSHAKE_TRAFFIC_SECRET", "SERVER_HANDSHAKE_TRAFFIC_SECRET"],
@@ -88,7 +88,7 @@ impl Talk {
 }
 
 /// STREAM with offset and length, of stream 0.
-fn stream(offset: u16, bytes: u16) -> Vec<u8> {
+pub fn stream(offset: u16, bytes: u16) -> Vec<u8> {
     let head = [&[0x0e, 0][..], &(0x4000 | offset).to_be_bytes(), &(0x4000 | bytes).to_be_bytes()].concat();
     [head, vec![0; bytes.into()]].concat()
 }

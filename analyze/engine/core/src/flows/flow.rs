@@ -10,12 +10,24 @@ use crate::flows::application::{Application, Recognition};
 use crate::flows::exchanges::{ExchangePart, Exchanges};
 use crate::flows::numbers::{Numbers, Totals};
 use crate::flows::protocols::{Amount, ip_name};
+use crate::quic::joined::Joined;
 use crate::quic::state::QuicState;
 use crate::read::record::Record;
 use crate::tcp::summary::ending::IcmpErrors;
 
 /// Ports below this are servers' (RFC 6335 section 6), where the other one is not.
 const FIRST_CLIENT_PORT: u16 = 1024;
+
+/// Datagrams that were captured as one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Joins {
+    /// Frames that hold several.
+    pub frames: u64,
+    /// Datagrams in them.
+    pub datagrams: u64,
+    /// Frames of which nobody can say how many they hold.
+    pub unknown_frames: u64,
+}
 
 /// One direction.
 #[derive(Debug, Clone, Default)]
@@ -28,6 +40,8 @@ pub struct Lane {
     pub wire_bytes: u64,
     /// When the first and the last one passed.
     pub between_ns: [i64; 2],
+    /// Of frames that hold several datagrams.
+    pub joins: Option<Box<Joins>>,
     /// Where they are numbered.
     pub numbers: Option<Box<Numbers>>,
     /// Requests of this side, and their responses.
@@ -45,6 +59,25 @@ impl Lane {
         self.payload_bytes += u64::from(payload_bytes);
         self.wire_bytes += wire_bytes;
         self.between_ns[1] = self.between_ns[1].max(time_ns);
+    }
+
+    /// Notes what a frame holds.
+    pub(super) fn note_joined(&mut self, joined: Joined, length: u32) {
+        match joined {
+            Joined::One => {}
+            Joined::Of(size) => {
+                let joins = self.joins.get_or_insert_default();
+                joins.frames += 1;
+                joins.datagrams += u64::from(length.div_ceil(size.max(1)));
+            }
+            Joined::Unknown => self.joins.get_or_insert_default().unknown_frames += 1,
+        }
+    }
+
+    /// Datagrams in its packets; none where that is not known.
+    pub fn datagrams(&self) -> Option<u64> {
+        let joins = self.joins.as_deref().copied().unwrap_or_default();
+        (joins.unknown_frames == 0).then(|| self.packets - joins.frames + joins.datagrams)
     }
 
     /// Bits of frames a second between the first and the last packet; none of fewer than two, or of no time.
@@ -81,8 +114,9 @@ impl Eq for Key {}
 
 impl Hash for Key {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.ends.hash(state);
-        self.rest().hash(state);
+        // Without the length that an array's hash begins with.
+        self.ends.iter().for_each(|&end| state.write_u128(end));
+        state.write_u64(self.rest());
     }
 }
 

@@ -1,5 +1,10 @@
 //! Where datagrams have numbers in clear text, and what of the sender's clock stands with them.
 
+use crate::quic::joined::{Joined, LARGEST_IN_A_FRAME};
+
+/// Bytes that a datagram with a number and more behind it has.
+const LEAST_BYTES: usize = 32;
+
 /// A kind of numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scheme {
@@ -42,6 +47,37 @@ impl Numbered {
 }
 
 impl Scheme {
+    /// All kinds.
+    pub const ALL: [Self; 5] = [Self::WireGuard, Self::Esp, Self::Rtp, Self::Iperf3, Self::Iperf2];
+
+    /// What a captured payload holds: several datagrams if at equal distances the next numbers follow.
+    pub fn joined(self, captured: &[u8], length: u32) -> Joined {
+        let step = match self {
+            // The lengths of its messages are multiples of it.
+            Self::WireGuard => 16,
+            _ if length as usize > LARGEST_IN_A_FRAME => 1,
+            _ => return Joined::One,
+        };
+        let Some(first) = self.read(captured, length) else { return Joined::One };
+        let is_next = |at: usize, ahead: u64| {
+            let next = captured.get(at..).and_then(|rest| self.read(rest, length.saturating_sub(at as u32)));
+            next.is_some_and(|next| {
+                next.stream == first.stream && next.number == first.number.wrapping_add(ahead) & first.mask()
+            })
+        };
+        let most = captured.len().min(LARGEST_IN_A_FRAME + 1);
+        let fits = |size: &usize| {
+            let further = (2..).map(|ahead| (size * ahead, ahead as u64));
+            captured.get(*size) == captured.first()
+                && is_next(*size, 1)
+                && further
+                    .take_while(|(at, _)| at + LEAST_BYTES <= captured.len())
+                    .all(|(at, ahead)| is_next(at, ahead))
+        };
+        let size = (LEAST_BYTES..most).step_by(step).find(fits);
+        size.map_or(Joined::One, |size| Joined::Of(size as u32))
+    }
+
     /// Name in results.
     pub fn name(self) -> &'static str {
         match self {

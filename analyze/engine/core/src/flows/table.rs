@@ -13,6 +13,7 @@ use crate::flows::numbers::Numbers;
 use crate::flows::passings::Passings;
 use crate::flows::protocols::Amount;
 use crate::keyed::KeyedMap;
+use crate::quic::joined::Joined;
 use crate::quic::state::{Datagram, QuicState};
 use crate::read::record::Record;
 use crate::secrets::SharedKeys;
@@ -78,18 +79,38 @@ impl Flows {
         let length = udp.map_or(at.other.payload_length, |udp| udp.length);
         let Some(lane) = flow.lanes.get_mut(side) else { return };
         lane.count(record.time_ns, length, at.wire_bytes);
-        if let Some(passings) = passings {
-            passings.take((place, side), record.time_ns, udp.map_or(payload, |udp| udp.data), length);
-        }
         let mut room = Room { keys, followed, not_followed, keeps_packets: passings.is_some() };
         let passed = |numbered| (numbered, record.time_ns, at.wire_bytes as u32);
-        match udp {
-            Some(udp) => datagram(flow, side, &udp, record, at.wire_bytes as u32, &mut room),
+        let (data, joined) = match udp {
+            Some(udp) => {
+                let Record { time_ns, frame, .. } = *record;
+                let joined = joined(flow, &Datagram { bytes: udp.data, length, time_ns, frame, side });
+                if joined == Joined::One {
+                    datagram(flow, side, &udp, record, at.wire_bytes as u32, &mut room);
+                } else {
+                    let header_bytes = (at.wire_bytes as u32).saturating_sub(length);
+                    for (data, length) in joined.parts(udp.data, length) {
+                        datagram(flow, side, &Udp { data, length, ..udp }, record, length + header_bytes, &mut room);
+                    }
+                }
+                (udp.data, joined)
+            }
             None if at.other.kind == Kind::Ip(protocol::ESP) => {
                 let numbered = Scheme::Esp.read(payload, length);
                 take_numbers(lane, Scheme::Esp, numbered.map(passed), &mut room);
+                (payload, Joined::One)
             }
-            None => {}
+            None => (payload, Joined::One),
+        };
+        if joined != Joined::One
+            && let Some(lane) = flow.lanes.get_mut(side)
+        {
+            lane.note_joined(joined, length);
+        }
+        if let Some(passings) = passings {
+            for (data, length) in joined.parts(data, length) {
+                passings.take((place, side), record.time_ns, data, length);
+            }
         }
     }
 
@@ -167,6 +188,23 @@ impl Room<'_> {
         *self.followed += usize::from(is_left);
         *self.not_followed += u64::from(!is_left);
         is_left
+    }
+}
+
+/// What a captured payload holds, as far as what the flow carries tells it.
+fn joined(flow: &mut Flow, captured: &Datagram<'_>) -> Joined {
+    let Datagram { bytes, length, .. } = *captured;
+    if let Some(quic) = &mut flow.quic {
+        quic.joined(captured)
+    } else if let Some(scheme) = flow.application().and_then(Application::scheme) {
+        scheme.joined(bytes, length)
+    } else if flow.recognition.is_open() && QuicState::begins(bytes) {
+        QuicState::default().joined(captured)
+    } else if flow.recognition.is_open() {
+        let all = Scheme::ALL.into_iter().map(|scheme| scheme.joined(bytes, length));
+        all.into_iter().find(|&joined| joined != Joined::One).unwrap_or(Joined::One)
+    } else {
+        Joined::One
     }
 }
 

@@ -131,6 +131,19 @@ impl Inside {
         }
     }
 
+    /// A packet with a short header ends where `packet` does.
+    pub(super) fn is_whole(
+        &mut self,
+        session: &Session<'_>,
+        from: usize,
+        packet: &[u8],
+        number_offset: usize,
+        buffer: &mut Vec<u8>,
+    ) -> bool {
+        let sealed = Sealed { from, packet, number_offset, largest: self.numbers[from][ONE_RTT].largest };
+        self.levels.fitting_one_rtt(&self.log, session, sealed, buffer).is_some()
+    }
+
     /// The client's parameters, once its hello was read.
     pub(super) fn client_parameters(&mut self, content: &[u8]) {
         if self.parameters[0].is_none() && !content.is_empty() {

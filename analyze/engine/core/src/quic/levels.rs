@@ -155,17 +155,26 @@ impl Levels {
         sealed: Sealed<'_>,
         buffer: &mut Vec<u8>,
     ) -> Option<(u64, Range<usize>)> {
-        let given_up = self.sealed[1] > MAX_FAILED;
-        let keys = self.one_rtt.get_mut(sealed.from).filter(|keys| keys.is_some() || !given_up);
-        let opened = keys.and_then(|keys| {
-            let secret = || session.secret(log, Label::Traffic(sealed.from));
-            let of = |suite, secret: &[u8]| OneRtt::new(session.version, suite, secret.to_vec()).map(Box::new);
-            open_under(keys, session, secret, of, |keys| {
-                keys.open(sealed.packet, sealed.number_offset, sealed.largest, buffer)
-            })
-        });
+        let opened = self.fitting_one_rtt(log, session, sealed, buffer);
         self.count(1, opened.is_some());
         opened
+    }
+
+    /// The same, of what may be no packet.
+    pub(super) fn fitting_one_rtt(
+        &mut self,
+        log: &SharedKeys,
+        session: &Session<'_>,
+        sealed: Sealed<'_>,
+        buffer: &mut Vec<u8>,
+    ) -> Option<(u64, Range<usize>)> {
+        let given_up = self.sealed[1] > MAX_FAILED;
+        let keys = self.one_rtt.get_mut(sealed.from).filter(|keys| keys.is_some() || !given_up)?;
+        let secret = || session.secret(log, Label::Traffic(sealed.from));
+        let of = |suite, secret: &[u8]| OneRtt::new(session.version, suite, secret.to_vec()).map(Box::new);
+        open_under(keys, session, secret, of, |keys| {
+            keys.open(sealed.packet, sealed.number_offset, sealed.largest, buffer)
+        })
     }
 
     fn count(&mut self, level: usize, opened: bool) {

@@ -7,6 +7,7 @@
 //! protection             Initials          -> contents, opened with keys that everybody can derive
 //! frame                  contents          -> frames
 //! hellos                 CRYPTO frames     -> ClientHello and ServerHello
+//! joined                 a captured payload -> the datagrams in it, where several were captured as one
 //! opening                datagrams' sizes  -> handshake time, round trips, the wait for address validation
 //! spin, ids              short headers     -> round trips by the spin bit; connection ids, stateless resets
 //! levels                 sealed packets    -> contents, opened with keys of a key log
@@ -22,6 +23,7 @@ pub(crate) mod header;
 pub(crate) mod hellos;
 pub(crate) mod ids;
 pub(crate) mod inside;
+pub(crate) mod joined;
 pub(crate) mod levels;
 pub(crate) mod numbers;
 pub(crate) mod opening;
@@ -37,6 +39,7 @@ pub(crate) mod version;
 
 pub use crate::quic::counting::PacketCounts;
 pub use crate::quic::inside::{InsideSummary, KeptPacket, StreamSummary};
+pub use crate::quic::joined::Joined;
 pub use crate::quic::round_trip::AcknowledgedRtt;
 pub use crate::quic::samples::Durations;
 pub use crate::quic::spin::{SpinRtt, Stretched};

@@ -7,6 +7,7 @@ use crate::quic::header::{self, LongPacket};
 use crate::quic::hellos::CryptoStream;
 use crate::quic::ids::Ids;
 use crate::quic::inside::{Inside, KeptPacket, Opened};
+use crate::quic::joined::{self, Joined, LARGEST_IN_A_FRAME, SHORTEST_PACKET};
 use crate::quic::levels::Session;
 use crate::quic::numbers::{HANDSHAKE, INITIAL, ONE_RTT};
 use crate::quic::opening::{Contents, Opening};
@@ -24,6 +25,9 @@ const MAX_REASON_CHARS: usize = 200;
 
 /// Initials that are tried with other keys than those that were right before.
 const MAX_TRIES: u32 = 64;
+
+/// Captured payloads whose datagrams are looked for in vain by keys.
+const MAX_SEARCHES: u32 = 64;
 
 /// A UDP payload, or what was captured of it.
 #[derive(Debug, Clone, Copy)]
@@ -65,6 +69,8 @@ pub struct QuicState {
     negotiated: Vec<u32>,
     close: Option<Close>,
     unread: Unread,
+    /// Bytes of the datagrams that were last found in one frame by keys, of the client and the server.
+    joined_bytes: [Option<usize>; 2],
     /// With keys.
     inside: Option<Box<Inside>>,
     buffer: Vec<u8>,
@@ -77,7 +83,9 @@ struct Unread {
     malformed: u64,
     sealed_initials: u64,
     cut_initials: u64,
+    joined: u64,
     tries: u32,
+    searches: u32,
 }
 
 impl QuicState {
@@ -106,6 +114,40 @@ impl QuicState {
     /// Ids that packets to the client (0) or the server (1) may carry, for a flow that goes on from other addresses.
     pub fn ids(&self, end: usize) -> impl Iterator<Item = &[u8]> {
         self.ids.iter().skip(end).take(1).flat_map(Ids::known)
+    }
+
+    /// What a captured payload holds: one datagram, as a rule.
+    pub fn joined(&mut self, captured: &Datagram<'_>) -> Joined {
+        let from = self.client.map_or(0, |client| usize::from(client != captured.side));
+        let found = joined::by_headers(captured.bytes, captured.length, self.ids[1 - from].bytes())
+            .or_else(|short| self.joined_by_keys(from, captured, short).ok_or(short))
+            .unwrap_or_else(|_| Joined::by_length(captured.length));
+        self.unread.joined += u64::from(found == Joined::Unknown);
+        found
+    }
+
+    /// Ids tell nothing: a packet that opens proves where it ends.
+    fn joined_by_keys(&mut self, from: usize, captured: &Datagram<'_>, short: usize) -> Option<Joined> {
+        let bytes = captured.bytes;
+        self.inside.as_ref().filter(|_| bytes.len() >= captured.length as usize)?;
+        if self.is_whole(from, bytes.get(short..)?) {
+            return Some(Joined::One);
+        }
+        let last = self.joined_bytes[from];
+        let all = if self.unread.searches < MAX_SEARCHES { bytes.len().min(LARGEST_IN_A_FRAME) } else { 0 };
+        let mut sizes = last.into_iter().chain((short + SHORTEST_PACKET..=all).rev());
+        let size = sizes.find(|&size| bytes.get(short..size).is_some_and(|packet| self.is_whole(from, packet)));
+        self.unread.searches += u32::from(size.is_none());
+        self.joined_bytes[from] = size.or(last);
+        Some(Joined::Of(size? as u32))
+    }
+
+    fn is_whole(&mut self, from: usize, packet: &[u8]) -> bool {
+        let Self { inside: Some(inside), crypto, buffer, ids, .. } = self else { return false };
+        let session = session(crypto, self.version);
+        session
+            .zip(ids[1 - from].bytes())
+            .is_some_and(|(session, id_bytes)| inside.is_whole(&session, from, packet, 1 + id_bytes, buffer))
     }
 
     /// Takes the next datagram.
@@ -224,11 +266,8 @@ impl QuicState {
         number_offset: usize,
         datagram: &Datagram<'_>,
     ) -> bool {
-        let Self { inside: Some(inside), crypto: [Some(client), server], buffer, .. } = self else { return false };
-        let Some(hello) = &client.assembler.messages.client_hello else { return false };
-        let cipher = server.as_ref().and_then(|server| server.assembler.messages.server_hello.as_ref());
-        let version = self.version.and_then(Version::of).unwrap_or(Version::One);
-        let session = Session { random: &hello.random, cipher: cipher.map(|hello| hello.cipher), version };
+        let Self { inside: Some(inside), crypto, buffer, .. } = self else { return false };
+        let Some(session) = session(crypto, self.version) else { return false };
         let Some((number, range)) = inside.open(space, &session, from, packet, number_offset, buffer) else {
             return false;
         };
@@ -327,6 +366,15 @@ impl QuicState {
     }
 }
 
+/// What keys are looked up by, once the client's hello was read.
+fn session(crypto: &[Option<Box<CryptoStream>>; 2], version: Option<u32>) -> Option<Session<'_>> {
+    let [client, server] = crypto;
+    let hello = client.as_ref()?.assembler.messages.client_hello.as_ref()?;
+    let cipher = server.as_ref().and_then(|server| server.assembler.messages.server_hello.as_ref());
+    let version = version.and_then(Version::of).unwrap_or(Version::One);
+    Some(Session { random: &hello.random, cipher: cipher.map(|hello| hello.cipher), version })
+}
+
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -342,6 +390,9 @@ impl Unread {
         if self.unknown_version > 0 {
             let number = version.unwrap_or(0);
             reasons.push(format!("{} of a version that is not known (0x{number:08x})", packets(self.unknown_version)));
+        }
+        if self.joined > 0 {
+            reasons.push(format!("{} that may be several captured as one", packets(self.joined)));
         }
         if self.malformed > 0 {
             reasons.push(format!("{} malformed", packets(self.malformed)));

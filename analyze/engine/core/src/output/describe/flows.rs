@@ -126,6 +126,7 @@ fn lane(lane: Option<&Lane>, visitor: &mut impl Visitor) {
     let numbers = lane.and_then(|lane| lane.numbers.as_deref());
     let totals = numbers.map(|numbers| numbers.totals());
     visitor.integer(key!("packets"), lane.map(|lane| lane.packets));
+    visitor.integer(key!("datagrams"), lane.and_then(Lane::datagrams));
     visitor.integer(key!("payload_bytes"), lane.map(|lane| lane.payload_bytes));
     visitor.integer(key!("wire_bytes"), lane.map(|lane| lane.wire_bytes));
     visitor.number(key!("rate_bps"), lane.and_then(Lane::rate_bps).map(f64::round));

@@ -110,6 +110,8 @@ pub(super) const FLOW_DIRECTION: Section = Section {
     at: &["flows[].client_to_server", "flows[].server_to_client"],
     fields: &[
         field("packets, payload_bytes, wire_bytes", "packets, bytes behind their headers, bytes of whole frames"),
+        field("datagrams", "one for each packet, but for frames that hold several")
+            .null("where a frame may hold several"),
         field("rate_bps", "whole frames, first to last").null("with fewer than two packets"),
         field("sequence", "what numbers its datagrams in clear text").null("if nothing does"),
         field("numbered", "datagrams with a number, each once").null("without numbers"),
