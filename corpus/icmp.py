@@ -1,12 +1,13 @@
 """ICMP errors over buckets: all buckets get all of them, and each finds those that quote its own connections.
 
-Where a device translated addresses, an error fits a connection by its server and sequence number, or is related to one by
-who received it. One process gives it to the only connection that fits. Whether there is but one is known when all buckets
-are done: then the bucket that has it is analysed once more.
+Where a device translated addresses, an error fits a connection by its server and sequence number, or is related to one
+by who received it. One process gives it to the only connection that fits. Whether there is but one is known when all
+buckets are done: then the bucket that has it is analysed once more.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Any
@@ -53,17 +54,18 @@ def given(errors: Sequence[Any], buckets: Sequence[Record]) -> list[Given]:
 
 
 def _only(
-    errors: Sequence[Any], fits: Sequence[Mapping[str, int]], taken: Set[int], key: tuple[int, ...]
+    errors: Sequence[Any], fits: Sequence[Mapping[str, int]], taken: AbstractSet[int], key: tuple[int, ...]
 ) -> dict[int, int]:
-    """The bucket of each error that fits one connection among all. `fits` are how many each bucket has, `key` the fields by
-    which errors are tried, a bounded number of each.
+    """The bucket of each error that fits one connection among all.
+
+    `fits` are how many each bucket has, `key` the fields by which errors are tried, a bounded number of each.
     """
     counts: Counter[int] = Counter()
     where: dict[int, int] = {}
     for number, bucket in enumerate(fits):
-        for place, count in bucket.items():
-            counts[int(place)] += count
-            where[int(place)] = number
+        for name, count in bucket.items():
+            counts[int(name)] += count
+            where[int(name)] = number
     found: dict[int, int] = {}
     tried: Counter[tuple[Any, ...]] = Counter()
     for place, error in enumerate(errors):

@@ -109,13 +109,11 @@ def compare_datagrams(sender: Trace, receiver: Trace, known_clock: Clock | None)
     named = [{one["id"]: one for one in trace.header()["flows"]} for trace in (sender, receiver)]
     alone = [len(np.unique(part.flow)) - len(work.pairs) for part in (near, far)]
     said = f"in one capture only: {alone[0]:,} flows of datagrams of the sender's, {alone[1]:,} of the receiver's"
-    warnings = (said,) if any(alone) else ()
+    warnings: tuple[str, ...] = (said,) if any(alone) else ()
     joined = [one["id"] for flows in named for one in flows.values() if not _is_known(one)]
     if joined:
-        warnings += (
-            f"{len(joined):,} flows of datagrams have frames that may hold several (segmentation offload), which nothing "
-            "tells apart: they are not compared",
-        )
+        several = f"{len(joined):,} flows of datagrams have frames that may hold several (segmentation offload)"
+        warnings += (f"{several}, which nothing tells apart: they are not compared",)
     return Datagrams(tuple(work.results(clock, named)), clock, not_compared, warnings)
 
 

@@ -113,7 +113,7 @@ def test_flows_of_one_capture_alone_are_said(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("id_bytes", "compares"), [(8, True), (0, False)])
 def test_datagrams_of_one_frame_are_told_apart_or_left_out(tmp_path: Path, id_bytes: int, compares: bool) -> None:
-    """The server leaves it to its card to cut up what it sends: three datagrams of QUIC a frame, of which some are lost."""
+    """The server leaves it to its card to cut up what it sends: three datagrams of QUIC a frame, some are lost."""
     dice = random.Random(11)
     name = bytes([id_bytes]) + b"c" * id_bytes
     opening = b"\xc3\x00\x00\x00\x01\x08" + b"s" * 8 + name + b"\x00\x44\x96" + dice.randbytes(1174)
