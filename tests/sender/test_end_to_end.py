@@ -311,7 +311,7 @@ def test_the_rate_of_a_run_by_time_is_that_of_iperf3(tmp_path: Path) -> None:
             subprocess.run([*inside, *words], check=True)
         running = Receiver(tmp_path, prefix=inside)
         try:
-            words = sender("127.0.0.1", "-p", running.port, "--key-file", tmp_path / "key", "-t", "10", "-P", "4")
+            words = sender("127.0.0.1", "-p", str(running.port), "--key-file", tmp_path / "key", "-t", "10", "-P", "4")
             quick = [option for option in QUICK if option != "--quiet"]
             command = [*inside, *words, *quick]
             sent = subprocess.run(

@@ -40,7 +40,9 @@ impl AckWait {
         let queued_ns = |near_ns: u64| i64::try_from(near_ns.saturating_sub(seen.shortest_loop_ns)).ok();
         let near_ns = seen.near_loop_ns.and_then(queued_ns);
         let beyond_ns = near_ns.zip(data_ns).map_or(0, |(near_ns, data_ns)| near_ns.saturating_sub(data_ns).max(0));
-        acks_ns.map_or(0, |acks_ns| u64::try_from(acks_ns.saturating_add(beyond_ns)).unwrap_or(0))
+        let wait_ns = acks_ns.map_or(0, |acks_ns| u64::try_from(acks_ns.saturating_add(beyond_ns)).unwrap_or(0));
+        // Less may be the ticks of a clock, and costs nobody much.
+        if wait_ns < LEAST_NS { 0 } else { wait_ns }
     }
 }
 
