@@ -81,10 +81,13 @@ mod tests {
 
     const MS: i64 = 1_000_000;
 
+    /// How late data and acknowledgements come, and the loop to the sender.
+    type InMs = (Option<i64>, Option<i64>, Option<u64>);
+
     /// Milliseconds that acknowledgements waited in each round, of 100 ms each.
-    fn waits_ms(rounds: &[(Option<i64>, Option<i64>, Option<u64>)]) -> Vec<u64> {
+    fn waits_ms(rounds: &[InMs]) -> Vec<u64> {
         let mut wait = AckWait::default();
-        let of = |(number, &(data_ms, acks_ms, near_ms)): (usize, &(Option<i64>, Option<i64>, Option<u64>))| {
+        let of = |(number, &(data_ms, acks_ms, near_ms)): (usize, &InMs)| {
             let late_ns = [data_ms, acks_ms].map(|late_ms| late_ms.map(|late_ms| late_ms * MS));
             let near_loop_ns = near_ms.map(|near_ms| near_ms * MS as u64);
             let shortest_loop_ns = 20 * MS as u64;
