@@ -55,6 +55,12 @@ def test_less_than_the_workload_is_believed_only_where_it_can_be() -> None:
         assert "could not be followed" in left_out(run)[0].reason
 
 
+def test_a_command_whose_connections_nobody_saw_has_saved_nothing() -> None:
+    run = run_of(measured([stored(exchange(0, 1, 2), SIZE)], [], content="changed", direction="upload", command=True))
+    assert overhead_rows(run) == []
+    assert left_out(run)[0].reason == "none of the command's connections was seen open"
+
+
 def test_the_parts_sum_to_the_wire_bytes_where_less_was_sent() -> None:
     (row,) = overhead_rows(run_of(moved("compressible", 12_500)))
     assert sum(row.parts_bytes.values()) == row.wire_bytes == 13_500

@@ -13,7 +13,7 @@ import pytest
 from tests.in_process import vmtrace_here
 
 CLIENT = """
-import hashlib, socket, sys, zlib
+import hashlib, socket, sys, time, zlib
 from pathlib import Path
 manner, port, *files = sys.argv[1:]
 known = set()
@@ -30,6 +30,7 @@ with socket.create_connection(("127.0.0.1", int(port))) as s:
             known.add(digest)
     s.shutdown(socket.SHUT_WR)
     s.recv(1)
+    time.sleep(0.3)  # long enough to be looked at, on any machine
 """
 PLAN = """
 [[workload]]

@@ -132,6 +132,8 @@ def _why_not(one: MeasuredTransaction) -> str | None:
         return "objects that are not in the log"
     if not one.whole:
         return "not all objects were transferred"
+    if one.transaction.command and not one.connections:
+        return "none of the command's connections was seen open"
     # What the capture missed of the workload would be taken off the requests. A client may send less of what is not
     # random, where all that it sent was followed.
     followed = all(connection.tls_records_measured for connection in one.connections)
