@@ -201,8 +201,8 @@ fn joined(flow: &mut Flow, captured: &Datagram<'_>) -> Joined {
     } else if flow.recognition.is_open() && QuicState::begins(bytes) {
         QuicState::default().joined(captured)
     } else if flow.recognition.is_open() {
-        let all = Scheme::ALL.into_iter().map(|scheme| scheme.joined(bytes, length));
-        all.into_iter().find(|&joined| joined != Joined::One).unwrap_or(Joined::One)
+        let mut found = Scheme::ALL.into_iter().map(|scheme| scheme.joined(bytes, length));
+        found.find(|&joined| joined != Joined::One).unwrap_or(Joined::One)
     } else {
         Joined::One
     }
