@@ -129,7 +129,7 @@ class Comparison:
     findings_of: Literal["sender", "receiver"] = "sender"
     """The capture whose connections and frames they name."""
     finding_lines: tuple[str, ...] = ()
-    """The same for people; where nothing was found, that nothing was."""
+    """The same for people; where nothing was found and nothing was lost, that nothing was."""
 
     @property
     def matched_packets(self) -> int:

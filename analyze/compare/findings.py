@@ -24,11 +24,14 @@ def with_findings(comparison: Comparison, sender: Trace, receiver: Trace) -> Com
     facts = inner.facts()
     facts = replace(facts, kept_back=_kept_back(facts, inner, outer, comparison, is_sender=is_sender))
     found = findings(facts)
+    # Losses that cost nothing known are told beside: "nothing" would not be true.
+    lost = any(way.lost_in_network for way in comparison.total)
+    lost |= any(way.lost_in_network for flow in comparison.flows for way in flow.directions())
     return replace(
         comparison,
         findings=tuple(found),
         findings_of="sender" if is_sender else "receiver",
-        finding_lines=tuple(answer_lines(found, inner.header(), len(inner))),
+        finding_lines=() if lost and not found else tuple(answer_lines(found, inner.header(), len(inner))),
     )
 
 

@@ -93,3 +93,13 @@ def test_where_nothing_is_wrong_it_says_so() -> None:
     comparison = with_findings(compare(*ends), *ends)
     assert comparison.findings == ()
     assert comparison.finding_lines[0].startswith("Nothing held these connections back")
+
+
+def test_losses_that_cost_nothing_are_not_called_nothing() -> None:
+    made = transfer(segments=5)
+    replies = [record for record in made.sender if record[1][26:30] != CLIENT]
+    missed = replies[len(replies) // 2]
+    ends = [read(pcap(records)) for records in ([one for one in made.sender if one != missed], made.receiver)]
+    comparison = with_findings(compare(*ends), *ends)
+    assert [way.lost_in_network for way in comparison.total] == [0, 1]
+    assert (comparison.findings, comparison.finding_lines) == ((), ())
