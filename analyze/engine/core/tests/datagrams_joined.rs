@@ -43,7 +43,7 @@ fn talk(ids: [&[u8]; 2], trains: &[(usize, Vec<usize>)]) -> Vec<Train> {
             let head = 1 + ids[1 - side].len() + 2 + 16;
             let number = numbers[*side];
             numbers[*side] += 1;
-            let contents = stream(number * 1000, 10);
+            let contents = stream(number * 100, 10);
             let contents = [&contents[..], &vec![0; bytes.saturating_sub(head + contents.len())]].concat();
             short([&SECRETS[1][*side]; 2], u8::from(place % 4 > 1) << 5, ids[1 - side], number, &contents)
         });
