@@ -222,7 +222,7 @@ def test_csv_has_a_file_for_each_table_with_provenance_beside_it(small_run: Any,
     assert not any(one.what_if for run in runs for one in run_verdicts(run))
     assert {path.name for path in folder.iterdir()} == {
         "table-1.csv", "table-2.csv", "correlation.csv", "prediction.csv", "limits.csv", "stability.csv",
-        "influences.csv", "transfers.csv", "provenance.json", "verdict.csv", "verdict-factors.csv",
+        "influences.csv", "loss-bursts.csv", "transfers.csv", "provenance.json", "verdict.csv", "verdict-factors.csv",
         "verdict-evidence.csv", "pair-verdicts.csv",
     }, "nothing is predicted for transfers this small"  # fmt: skip
     with (folder / "transfers.csv").open() as file:

@@ -125,7 +125,7 @@ def test_runs_side_by_side_have_a_part_each(small_run: Any, new_run: Any, tmp_pa
     other = new_run("other")
     other.pairs(3, captured=False)
     page = page_of(tmp_path / "r.html", small_run, other)
-    assert page.count("<h3>run</h3>") == page.count("<h3>other</h3>") == 10
+    assert page.count("<h3>run</h3>") == page.count("<h3>other</h3>") == 11
     assert "nothing was captured" in page
 
 

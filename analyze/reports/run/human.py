@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from vmtrace.analyze.read.records.run import ROLES
 from vmtrace.analyze.reports.run.charts.throughput_pairs import correlation_text
 from vmtrace.analyze.reports.run.limits import limit_rows, limit_sentences
+from vmtrace.analyze.reports.run.losses.bursts import loss_burst_rows
 from vmtrace.analyze.reports.run.prediction import DESCRIPTIONS
 from vmtrace.analyze.reports.run.results import RunResults
 from vmtrace.analyze.reports.run.tables import (
@@ -53,6 +54,8 @@ def show(results: RunResults, console: "Console") -> None:
     console.print()
     for line in relation_lines(results):
         console.print(Text(line), soft_wrap=True)
+    for line in (row.sentence for row in loss_burst_rows(results)):
+        console.print(Text("\n".join(wrapped(line, console.width))), soft_wrap=True)
     for lines in (limit_lines(results), two_sides_lines(results), variation_lines(results), interval_lines(results)):
         for line in lines:
             console.print(Text("\n".join(wrapped(line, console.width))), soft_wrap=True)

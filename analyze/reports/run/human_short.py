@@ -21,6 +21,7 @@ from vmtrace.analyze.reports.run.human import (
     two_sides_lines,
     wrapped,
 )
+from vmtrace.analyze.reports.run.losses.bursts import loss_burst_rows
 from vmtrace.analyze.reports.run.results import RunResults
 from vmtrace.analyze.reports.run.tables import metrics_rows
 from vmtrace.analyze.reports.run.variation.findings import variation
@@ -127,6 +128,7 @@ def blocks(results: RunResults, *, compact: bool = False) -> Iterator[Block]:
         yield _rates(results, compact=False)
     yield from (Block((line,)) for line in limit_lines(results) if line)
     yield from (Block(lines) for lines in _steadiness(results))
+    yield from (Block((row.sentence,)) for row in loss_burst_rows(results) if row.transfers)
     yield from (Block((line,)) for line in two_sides_lines(results))
     yield from (Block((line,)) for line in troubles[_TROUBLES_SHOWN:])
     yield Block(tuple(line for line in interval_lines(results) if line))

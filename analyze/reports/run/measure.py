@@ -50,6 +50,12 @@ class Measures:
     retransmitted_segments: int | None = None
     retransmission_rate: float | None = None
     loss_rate: float | None = None
+    loss_gap_losses: int | None = None
+    """Lost segments whose distances in the stream were tested (`losses.places`)."""
+    loss_gap_ratio: float | None = None
+    """How uneven these distances are, over those of independent losses."""
+    loss_gap_chance: float | None = None
+    """The share of independent losses that are at least as uneven."""
     spacing_samples: int | None = None
     spacing_mean_s: float | None = None
     spacing_median_s: float | None = None

@@ -7,6 +7,7 @@ from dataclasses import asdict, fields
 from typing import Any
 
 from vmtrace.analyze.reports.run.limits import limit_rows
+from vmtrace.analyze.reports.run.losses.bursts import LossBurstRow, loss_burst_rows
 from vmtrace.analyze.reports.run.measure import Measures
 from vmtrace.analyze.reports.run.results import RunResults
 from vmtrace.analyze.reports.run.tables import (
@@ -41,6 +42,7 @@ def tables(results: RunResults) -> dict[str, list[Record]]:
     return {
         "table_1": [_plan(row) for row in plan_rows(results)],
         "table_2": [_fields(row) for row in metrics_rows(results)],
+        "loss_bursts": [_fields(row) for row in loss_burst_rows(results)],
         "correlation": [_correlation(row) for row in correlation_rows(results)],
         "prediction": [_prediction(row) for row in prediction_rows(results)],
         "limits": [asdict(row) for row in limit_rows(results)],
@@ -95,7 +97,7 @@ def _plan(row: PlanRow) -> Record:
     return asdict(row)
 
 
-def _fields(row: MetricsRow | TwoSidesRow) -> Record:
+def _fields(row: MetricsRow | TwoSidesRow | LossBurstRow) -> Record:
     return {field.name: _plain(getattr(row, field.name)) for field in fields(row)}
 
 

@@ -10,7 +10,7 @@ from vmtrace.analyze.reports.run.page.answer import answer
 from vmtrace.analyze.reports.run.page.intervals import intervals_part
 from vmtrace.analyze.reports.run.page.limits import limits_part
 from vmtrace.analyze.reports.run.page.pairs import pairs_part
-from vmtrace.analyze.reports.run.page.tables import beside, metrics, plan, relation, transfers
+from vmtrace.analyze.reports.run.page.tables import beside, loss_bursts, metrics, plan, relation, transfers
 from vmtrace.analyze.reports.run.page.variation import two_sides_part, variation_part
 from vmtrace.analyze.reports.run.page.verdict import changes_part, run_verdict_part
 from vmtrace.analyze.reports.run.provenance import Provenance
@@ -147,6 +147,12 @@ def _further_sections(runs: Sequence[RunResults]) -> tuple[Section, ...]:
             hint="Over transfers, one value of each: means and medians with their 95 % confidence intervals, where"
             " there are enough transfers for one. RTT and loss are those of the packets captured where the data was"
             " sent; ping is the baseline just before each pair.",
+        ),
+        Section(
+            "loss-bursts", "Is loss continuous or bursty?", _each(runs, loss_bursts),
+            hint="Distances in the stream between segments that were lost, in transfers that lost five or more: their"
+            " coefficient of variation over that of independent losses. Above 1 losses come in bursts; p is of"
+            " independent losses to be as uneven.",
         ),
         Section(
             "relation", "What a probe shows of the data transfer",

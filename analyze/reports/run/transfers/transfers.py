@@ -19,6 +19,7 @@ import pyarrow as pa
 from vmtrace.analyze.read.atomic import make_folder, writing
 from vmtrace.analyze.read.records.run import ROLES, SIDES, Pair, Role, Run, Side, Transfer
 from vmtrace.analyze.read.records.run_folder import capture_file
+from vmtrace.analyze.reports.run.losses.places import loss_gaps
 from vmtrace.analyze.reports.run.measure import Captures, Measures, flows_of, measure
 from vmtrace.analyze.reports.run.two_sides.two_sides import two_sides
 from vmtrace.analyze.reports.run.unwaited import unwaited
@@ -29,7 +30,7 @@ from vmtrace.analyze.trace import version
 Progress = Callable[[int], object]
 """Called with the bytes of captures that are done."""
 
-_FORMAT = 5
+_FORMAT = 6
 """Raised when the meaning of a kept number changes within a version of vmtrace."""
 
 _COLUMN_TYPES: dict[object, pa.DataType] = {
@@ -135,8 +136,9 @@ class Measuring:
         matched = self._compared and len(files) == len(SIDES)
         captures = Captures(files, len(transfer.connections) if self._compared else 0)
         found = measure(transfer, files, captures)
-        if self._compared and found.captured_at is not None:
-            found = replace(found, **unwaited(flows_of(transfer, files, captures)[0]))
+        if found.captured_at is not None:
+            flows = flows_of(transfer, files, captures)[0]
+            found = replace(found, **(unwaited(flows) if self._compared else {}), **loss_gaps(flows))
         if not matched or found.captured_at is None:
             return found
         together = replace(found, **two_sides(transfer, captures))

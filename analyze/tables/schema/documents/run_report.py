@@ -69,6 +69,19 @@ class MetricsRow(TypedDict):
     measured_at_receiver: Count
 
 
+class LossBurstRow(TypedDict):
+    """Whether losses lie together, over the transfers of a role with five lost segments or more."""
+
+    role: Literal["probe", "data"]
+    judgement: Literal["bursty", "even", "continuous", "undecided", "too_few"]
+    transfers: Count
+    losses: Count
+    ratio: Annotated[Estimate, "How uneven distances between losses are, over those of independent losses."]
+    p_value: Annotated[Share | None, "Of independent losses to be as uneven, or as even."]
+    bursty_transfers: Annotated[Count, "Bursty by themselves, corrected for all."]
+    sentence: str
+
+
 class CorrelationRow(TypedDict):
     index: Annotated[str | None, "Index of the plan; null is the row over all."]
     pearson: Estimate
@@ -115,6 +128,9 @@ class Transfer(TypedDict):
     retransmitted_segments: int | None
     retransmission_rate: Share | None
     loss_rate: Share | None
+    loss_gap_losses: Count | None
+    loss_gap_ratio: Positive | None
+    loss_gap_chance: Share | None
     spacing_samples: int | None
     spacing_mean_s: Positive | None
     spacing_median_s: Positive | None
@@ -427,6 +443,7 @@ class Run(TypedDict):
     drawn_pair: DrawnPair
     table_1: list[PlanRow]
     table_2: list[MetricsRow]
+    loss_bursts: list[LossBurstRow]
     correlation: list[CorrelationRow]
     prediction: list[PredictionRow]
     transfers: list[Transfer]
