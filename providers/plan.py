@@ -7,6 +7,7 @@ from typing import Any
 
 from vmtrace.capture.quantities import shown_decimal_bytes
 from vmtrace.providers.kinds.kind import BENCHMARK
+from vmtrace.providers.plan_options import MOST_REPEATS, as_record, option, pause, whole
 
 UPLOAD, DOWNLOAD = "upload", "download"
 RANDOM, COMPRESSIBLE, REPEATED, CHANGED = "random", "compressible", "repeated", "changed"
@@ -38,10 +39,10 @@ class Plan:
 
     name: str
     workloads: tuple[Workload, ...]
-    repeat: int = 1
-    wait_s: float = 0.0
+    repeat: int = option("repeat", whole(MOST_REPEATS), 1, told="repetitions, instead of the plan's")
+    wait_s: float = option("wait", pause, 0.0)
     """Between an upload and the download of the same files."""
-    idle_s: float = 0.0
+    idle_s: float = option("idle", pause, 0.0)
     """Between a download and the next upload."""
     scale: float = 1.0
 
@@ -93,18 +94,7 @@ class Plan:
 
     def as_record(self) -> dict[str, Any]:
         """For `run.json`."""
-        return {
-            "kind": self.kind,
-            "name": self.name,
-            "scale": self.scale,
-            "repeat": self.repeat,
-            "wait_s": self.wait_s,
-            "idle_s": self.idle_s,
-            "workloads": [
-                {"name": one.name, "files": one.files, "size_bytes": one.size_bytes, "content": one.content}
-                for one in self.workloads
-            ],
-        }
+        return as_record(self)
 
 
 def _scaled(workload: Workload, size_bytes: int) -> Workload:

@@ -24,6 +24,12 @@ class CampaignPlan(Protocol):
     def as_record(self) -> dict[str, Any]:
         """For `run.json`."""
 
+    def quick(self) -> CampaignPlan:
+        """A look of a minute or two."""
+
+    def scaled(self, factor: float) -> CampaignPlan:
+        """Sizes and times multiplied."""
+
 
 class Runner(Protocol):
     """Carries a plan out; the campaign sets up before and removes afterwards."""

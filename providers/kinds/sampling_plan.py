@@ -10,6 +10,7 @@ from typing import Any
 from vmtrace.providers.kinds.kind import AVAILABILITY, LOCATIONS, PROBES
 from vmtrace.providers.kinds.schedule import exponential, late_after_s, periodic
 from vmtrace.providers.plan import DOWNLOAD, UPLOAD
+from vmtrace.providers.plan_options import as_record, longer, option, sizes, some_of, truth, whole
 
 STUDY_SIZES_BYTES = (1, 1_000, 1_000_000, 16_000_000, 100_000_000)
 QUICK_LARGEST_BYTES = 1_000_000
@@ -22,16 +23,20 @@ class SamplingPlan:
 
     kind: str
     name: str
-    sizes_bytes: tuple[int, ...]
-    directions: tuple[str, ...]
-    duration_s: float
-    mean_interval_s: float | None = None
-    every_s: float | None = None
-    pair: int = 2
+    sizes_bytes: tuple[int, ...] = option("sizes", sizes, told="sizes of objects, as 1B,1kB,1MB", metavar="SIZE,...")
+    directions: tuple[str, ...] = option("directions", some_of((UPLOAD, DOWNLOAD)))
+    duration_s: float = option("for", longer, told="how long (18h, 7d)", metavar="TIME")
+    mean_interval_s: float | None = option(
+        "mean_interval", longer, None, told="mean time between them (exponential)", metavar="TIME", kinds=(PROBES,)
+    )
+    every_s: float | None = option(
+        "every", longer, None, told="time between them", metavar="TIME", kinds=(AVAILABILITY, LOCATIONS)
+    )
+    pair: int = option("pair", whole(100), 2)
     """Objects that a probe writes and reads, in one direction after the other."""
-    every_size: bool = False
+    every_size: bool = option("every_size", truth, default=False)
     """Each probe goes through all sizes; else it has one of them, at random."""
-    at_once: int = 4
+    at_once: int = option("at_once", whole(64), 4)
     """Probes that may overlap: what is beyond waits, and is late."""
     scale: float = 1.0
 
@@ -83,20 +88,7 @@ class SamplingPlan:
 
     def as_record(self) -> dict[str, Any]:
         """For `run.json`."""
-        return {
-            "kind": self.kind,
-            "name": self.name,
-            "scale": self.scale,
-            "sizes_bytes": list(self.sizes_bytes),
-            "directions": list(self.directions),
-            "pair": self.pair,
-            "every_size": self.every_size,
-            "at_once": self.at_once,
-            "duration_s": self.duration_s,
-            "mean_interval_s": self.mean_interval_s,
-            "every_s": self.every_s,
-            "late_after_s": self.late_after_s,
-        }
+        return {**as_record(self), "late_after_s": self.late_after_s}
 
 
 GARFINKEL2007_PROBES = SamplingPlan(

@@ -12,6 +12,7 @@ from typing import Any
 
 from vmtrace.providers.kinds.kind import SURGE
 from vmtrace.providers.plan import DOWNLOAD, UPLOAD
+from vmtrace.providers.plan_options import as_record, longer, numbers, option, size, some_of
 
 QUICK_STEP_S = 5.0
 QUICK_SIZE_BYTES = 1_000_000
@@ -33,11 +34,11 @@ class SurgePlan:
     """Each round has all numbers of threads in the first direction, then in the second."""
 
     name: str
-    threads: tuple[int, ...]
-    step_s: float
-    size_bytes: int
-    directions: tuple[str, ...]
-    duration_s: float
+    threads: tuple[int, ...] = option("threads", numbers(256))
+    step_s: float = option("step", longer)
+    size_bytes: int = option("size", size)
+    directions: tuple[str, ...] = option("directions", some_of((UPLOAD, DOWNLOAD)))
+    duration_s: float = option("for", longer, told="how long (18h, 7d)", metavar="TIME")
     scale: float = 1.0
 
     @property
@@ -70,16 +71,7 @@ class SurgePlan:
 
     def as_record(self) -> dict[str, Any]:
         """For `run.json`."""
-        return {
-            "kind": self.kind,
-            "name": self.name,
-            "scale": self.scale,
-            "threads": list(self.threads),
-            "step_s": self.step_s,
-            "size_bytes": self.size_bytes,
-            "directions": list(self.directions),
-            "duration_s": self.duration_s,
-        }
+        return as_record(self)
 
 
 GARFINKEL2007_SURGE = SurgePlan(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from vmtrace.providers.kinds.kind import SWEEP
+from vmtrace.providers.plan_options import MOST_REPEATS, as_record, numbers, option, size, sizes, some_of, whole
 
 DISK, MEMORY = "disk", "tmpfs"
 SOURCES = (DISK, MEMORY)
@@ -18,9 +19,9 @@ _QUICK_CONNECTIONS = 8
 class Merges:
     """Uploads whose end is what counts: the service makes one object of so many parts."""
 
-    parts: tuple[int, ...]
-    part_bytes: int
-    repeat: int = 3
+    parts: tuple[int, ...] = option("parts", numbers(10_000))
+    part_bytes: int = option("part_size", size)
+    repeat: int = option("repeat", whole(MOST_REPEATS), 3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +47,12 @@ class SweepPlan:
     """Repeats are outermost: what changes with time is spread over all steps."""
 
     name: str
-    connections: tuple[int, ...]
-    part_sizes_bytes: tuple[int, ...]
-    size_bytes: int
-    sources: tuple[str, ...]
-    repeat: int
-    merges: Merges | None
+    connections: tuple[int, ...] = option("connections", numbers(1000))
+    part_sizes_bytes: tuple[int, ...] = option("part_sizes", sizes)
+    size_bytes: int = option("size", size)
+    sources: tuple[str, ...] = option("sources", some_of(SOURCES))
+    repeat: int = option("repeat", whole(MOST_REPEATS), told="repetitions, instead of the plan's")
+    merges: Merges | None = None
     scale: float = 1.0
 
     @property
@@ -110,20 +111,8 @@ class SweepPlan:
 
     def as_record(self) -> dict[str, Any]:
         """For `run.json`."""
-        merges = self.merges
-        return {
-            "kind": self.kind,
-            "name": self.name,
-            "scale": self.scale,
-            "connections": list(self.connections),
-            "part_sizes_bytes": list(self.part_sizes_bytes),
-            "size_bytes": self.size_bytes,
-            "sources": list(self.sources),
-            "repeat": self.repeat,
-            "merge": None
-            if merges is None
-            else {"parts": list(merges.parts), "part_bytes": merges.part_bytes, "repeat": merges.repeat},
-        }
+        record = as_record(self)
+        return {**record, "merge": record.pop("merges")}
 
 
 YOON_UPLOAD = SweepPlan(

@@ -5,10 +5,14 @@ own. Messages are numbered through the whole plan, and due at times that the rat
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any
+
+from vmtrace.capture.quantities import size_bytes
+from vmtrace.providers.plan_options import measured, option, seconds, whole
+from vmtrace.providers.queues.message import LEAST_BYTES
 
 
 class Kind(StrEnum):
@@ -30,6 +34,25 @@ class Role(StrEnum):
 
 LARGEST = 0
 """A batch of this size is the service's largest."""
+MOST_MESSAGES = 100_000_000
+_MOST_PROCESSES = 64
+_LARGEST_MESSAGE_BYTES = 1 << 20
+_LONGEST_S = 12 * 3600.0
+
+
+def _lasting(least_s: float) -> Callable[[Any], float]:
+    return seconds(least_s, _LONGEST_S, f"from {least_s:g} s to {_LONGEST_S / 3600:.0f} h")
+
+
+def _batch(value: Any) -> int:
+    return LARGEST if value == "largest" else whole(1000)(value)
+
+
+def _size(value: Any) -> int:
+    found = measured(size_bytes)(value)
+    if not LEAST_BYTES <= found <= _LARGEST_MESSAGE_BYTES or found != int(found):
+        raise ValueError(f"whole bytes from {LEAST_BYTES} to {_LARGEST_MESSAGE_BYTES >> 20} MiB are possible")
+    return int(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,20 +65,24 @@ class Stage:
     """To be sent; `take` has none of its own."""
     rate_per_s: float | None = None
     """None: as fast as possible."""
-    size_bytes: int = 1000
-    send_batch: int = 1
-    receive_batch: int = 1
-    delete_batch: int = 1
-    senders: int = 1
-    receivers: int = 1
-    deleters: int = 1
-    visibility_s: float = 30.0
-    wait_s: float = 0.0
-    """Of a long poll; 0 is short polling."""
-    pause_s: float = 0.01
+    size_bytes: int = option("size", _size, 1000, told="size of a message, up to the service's limit", metavar="SIZE")
+    send_batch: int = option("send_batch", _batch, 1, told="messages per send request", metavar="N|largest")
+    receive_batch: int = option(
+        "receive_batch", _batch, 1, told="most messages per receive request", metavar="N|largest"
+    )
+    delete_batch: int = option("delete_batch", _batch, 1, told="most messages per delete request", metavar="N|largest")
+    senders: int = option("senders", whole(_MOST_PROCESSES), 1, told="processes that send")
+    receivers: int = option("receivers", whole(_MOST_PROCESSES), 1, told="processes that receive")
+    deleters: int = option("deleters", whole(_MOST_PROCESSES), 1, told="processes that delete")
+    visibility_s: float = option(
+        "visibility", _lasting(1.0), 30.0, told="how long a received message stays hidden", metavar="TIME"
+    )
+    wait_s: float = option("wait", _lasting(0.0), 0.0, told="time of a long poll; 0: short polling", metavar="TIME")
+    pause_s: float = option("pause", _lasting(0.0), 0.01)
     """After a receive that found nothing."""
-    backlog: int = 1000
-    """Without a rate: at most so many messages are sent and not yet deleted."""
+    backlog: int = option(
+        "backlog", whole(MOST_MESSAGES), 1000, told="without a rate: most messages sent and not yet deleted"
+    )
 
     @property
     def sends(self) -> bool:

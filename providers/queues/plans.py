@@ -1,13 +1,12 @@
 """The queue plans that come with the program, and those in TOML files. What a file may hold: docs/queue.md."""
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from vmtrace.capture.quantities import duration_s, size_bytes
-from vmtrace.providers.queues.message import LEAST_BYTES
-from vmtrace.providers.queues.plan import LARGEST, Kind, QueuePlan, Stage
+from vmtrace.capture.quantities import duration_s
+from vmtrace.providers.plan_options import checked, given, keys_of, measured, named, whole
+from vmtrace.providers.queues.plan import LARGEST, MOST_MESSAGES, Kind, QueuePlan, Stage
 from vmtrace.providers.toml_file import load, parsed, refuse_unknown
 
 # Section 6 of Garfinkel: An Evaluation of Amazon's Grid Computing Services (TR-08-07, 2007): 10,000 messages stored one
@@ -41,19 +40,16 @@ YOON = QueuePlan("yoon-latency", (_FLOW,))
 YOON_FAST = QueuePlan("yoon-latency-fast", (_FAST,))
 BUILT_IN = {plan.name: plan for plan in (GARFINKEL2007, YOON, YOON_FAST)}
 
-MOST_MESSAGES = 100_000_000
-MOST_PROCESSES = 64
 FASTEST_PER_S = 100_000.0
 _MOST_STAGES = 100
 _MOST_REPEATS = 10_000
-_LARGEST_MESSAGE_BYTES = 1 << 20
-_LARGEST_BATCH = 1000
-_LONGEST_S = 12 * 3600.0
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 .,_-]{0,63}")
-_STAGE_KEYS = (
-    "name", "kind", "messages", "duration", "rate", "size", "batch", "send_batch", "receive_batch", "delete_batch",
-    "threads", "senders", "receivers", "deleters", "visibility", "wait", "pause", "backlog",
-)  # fmt: skip
+_name = named(_NAME, "letters, digits, spaces, dots, commas, hyphens and underscores")
+_OF_SEVERAL = {
+    "batch": ("send_batch", "receive_batch", "delete_batch"),
+    "threads": ("senders", "receivers", "deleters"),
+}
+"""Keys that stand for several."""
 
 
 def load_plan(name: str) -> QueuePlan:
@@ -77,8 +73,8 @@ def plan_of_toml(data: bytes, name: str) -> QueuePlan:
     for one in names:
         if names.count(one) > 1:
             raise ValueError(f"two stages are called {one}: give each its own name")
-    title = record.get("name", name if _NAME.fullmatch(name) else "unnamed")
-    plan = QueuePlan(_name(title, "name"), made, _whole(record.get("repeat", 1), "repeat", _MOST_REPEATS))
+    title = checked(_name, record.get("name", name if _NAME.fullmatch(name) else "unnamed"), "name")
+    plan = QueuePlan(title, made, checked(whole(_MOST_REPEATS), record.get("repeat", 1), "repeat"))
     if plan.messages > MOST_MESSAGES:
         raise ValueError(f"{plan.messages:,} messages: at most {MOST_MESSAGES:,} are possible")
     return plan
@@ -88,34 +84,17 @@ def _stage(record: Any, number: int) -> Stage:
     where = f"stage {number}"
     if not isinstance(record, dict):
         raise ValueError(f"{where}: expected a table: write [[stage]]")
-    refuse_unknown(record, _STAGE_KEYS, where)
+    own = ("name", "kind", "messages", "duration", "rate")
+    refuse_unknown(record, (*own, *_OF_SEVERAL, *keys_of(Stage)), where)
     kind = _kind(record.get("kind"), where)
-    rate = _rate(record.get("rate"), where)
-    batch, threads = record.get("batch", 1), record.get("threads", 1)
-
-    def count(key: str, default: Any, most: int) -> int:
-        return _whole(record.get(key, default), f"{where}: {key}", most)
-
-    def of_batch(key: str) -> int:
-        value = record.get(key, batch)
-        return LARGEST if value == "largest" else _whole(value, f"{where}: {key}", _LARGEST_BATCH)
-
+    rate = None if record.get("rate") is None else checked(per_s, record["rate"], f"{where}: rate")
+    several = {key: record[one] for one, keys in _OF_SEVERAL.items() for key in keys if one in record}
     return Stage(
-        name=_name(record.get("name", f"{number} {kind}"), f"{where}: name"),
+        name=checked(_name, record.get("name", f"{number} {kind}"), f"{where}: name"),
         kind=kind,
         messages=_messages(record, kind, rate, where),
         rate_per_s=rate,
-        size_bytes=checked_size(_measured(record.get("size", 1000), f"{where}: size", size_bytes), f"{where}: size"),
-        send_batch=of_batch("send_batch"),
-        receive_batch=of_batch("receive_batch"),
-        delete_batch=of_batch("delete_batch"),
-        senders=count("senders", threads, MOST_PROCESSES),
-        receivers=count("receivers", threads, MOST_PROCESSES),
-        deleters=count("deleters", threads, MOST_PROCESSES),
-        visibility_s=_seconds(record.get("visibility", 30), f"{where}: visibility", 1.0),
-        wait_s=_seconds(record.get("wait", 0), f"{where}: wait", 0.0),
-        pause_s=_seconds(record.get("pause", 0.01), f"{where}: pause", 0.0),
-        backlog=count("backlog", 1000, MOST_MESSAGES),
+        **given(Stage, {**several, **record}, f"{where}: "),
     )
 
 
@@ -134,9 +113,9 @@ def _messages(record: dict[str, Any], kind: Kind, rate: float | None, where: str
     if "duration" in record:
         if rate is None or "messages" in record:
             raise ValueError(f"{where}: duration goes with a rate, and not with messages")
-        lasts_s = _measured(record["duration"], f"{where}: duration", duration_s)
+        lasts_s = checked(measured(duration_s), record["duration"], f"{where}: duration")
         return checked_count(rate * lasts_s, f"{where}: rate times duration")
-    return _whole(record.get("messages"), f"{where}: messages", MOST_MESSAGES)
+    return checked(whole(MOST_MESSAGES), record.get("messages"), f"{where}: messages")
 
 
 def checked_count(messages: float, where: str) -> int:
@@ -146,48 +125,8 @@ def checked_count(messages: float, where: str) -> int:
     return int(messages)
 
 
-def checked_size(size: float, where: str) -> int:
-    """The size of a message; raises `ValueError` for one that is not possible with any service."""
-    if not LEAST_BYTES <= size <= _LARGEST_MESSAGE_BYTES or size != int(size):
-        raise ValueError(f"{where}: whole bytes from {LEAST_BYTES} to {_LARGEST_MESSAGE_BYTES >> 20} MiB are possible")
-    return int(size)
-
-
-def _rate(value: Any, where: str) -> float | None:
-    if value is None:
-        return None
+def per_s(value: Any) -> float:
+    """Messages per second."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= FASTEST_PER_S:
-        raise ValueError(f"{where}: rate: messages per second, above 0 and at most {FASTEST_PER_S:,.0f}")
+        raise ValueError(f"messages per second, above 0 and at most {FASTEST_PER_S:,.0f}")
     return float(value)
-
-
-def _name(value: Any, where: str) -> str:
-    if not isinstance(value, str) or not _NAME.fullmatch(value):
-        raise ValueError(f"{where}: expected up to 64 letters, digits, spaces, dots, commas, hyphens and underscores")
-    return value
-
-
-def _whole(value: Any, where: str, most: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-        raise ValueError(f"{where}: expected a whole number from 1 to {most:,}")
-    return value
-
-
-def _seconds(value: Any, where: str, least_s: float) -> float:
-    return checked_seconds(_measured(value, where, duration_s), where, least_s)
-
-
-def checked_seconds(seconds: float, where: str, least_s: float) -> float:
-    """A time; raises `ValueError` for one that is not possible with any service."""
-    if not least_s <= seconds <= _LONGEST_S:
-        raise ValueError(f"{where}: from {least_s:g} s to {_LONGEST_S / 3600:.0f} h are possible")
-    return float(seconds)
-
-
-def _measured(value: Any, where: str, read: Callable[[str], float]) -> float:
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise ValueError(f"{where}: expected a number or a text such as '4 kB' or '2 min'")
-    try:
-        return read(value) if isinstance(value, str) else value
-    except ValueError as error:
-        raise ValueError(f"{where}: {error}") from None

@@ -69,7 +69,7 @@ def test_a_plan_of_ones_own_has_sizes_and_times_as_people_write_them() -> None:
         ("[[workload]]\nsize = 1.5", "size: from 1 byte to 5 GB"),
         ("[[workload]]\nsize = '1 furlong'", "size: '1 furlong' is not a size"),
         ("[[workload]]\nsize = [1]", "size: expected a number or a text"),
-        ("[[workload]]\nsize = 1\nfiles = 100001", "files: expected a whole number from 1 to 100000"),
+        ("[[workload]]\nsize = 1\nfiles = 100001", "files: expected a whole number from 1 to 100,000"),
         ("[[workload]]\nsize = 1\nname = 'a/b'", "name: expected up to 64 letters"),
         ("[[workload]]\nsize = 1\n[[workload]]\nsize = 1", "two workloads are called 1x1B"),
         ("name = 3\n[[workload]]\nsize = 1", "name: expected up to 64 letters"),

@@ -11,12 +11,21 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vmtrace.capture.options import above, add_filter, add_interface, add_json_printed, add_no_capture, add_quiet
+from vmtrace.capture.options import (
+    above,
+    add_duration,
+    add_filter,
+    add_interface,
+    add_json_printed,
+    add_no_capture,
+    add_quiet,
+)
 from vmtrace.commands.values import instant_ns
 from vmtrace.errors import UsageError
 
 if TYPE_CHECKING:
     from vmtrace.analyze.read.records.window import Window
+    from vmtrace.providers.plan_options import Option
 
 _LONGEST_MS = 1e12
 _PLAIN = partial(argparse.RawDescriptionHelpFormatter, width=80)
@@ -146,6 +155,15 @@ def add_ca_bundle(parser: argparse._ActionsContainer, default: str = "") -> None
     parser.add_argument(
         "--ca-bundle", metavar="FILE", type=Path, help=f"certificate authorities to trust for TLS{known}"
     )
+
+
+def add_plan_option(to: argparse._ActionsContainer, declared: "Option", kinds: tuple[str, ...] = ()) -> None:
+    """An option that plans declare; `kinds` of plans have it, and no others."""
+    told = f"{', '.join(kinds)}: {declared.told}" if kinds else declared.told
+    if declared.destination == "duration":
+        add_duration(to, told)
+    else:
+        to.add_argument(declared.spelling, metavar=declared.metavar, help=told)
 
 
 def add_charge_limits(parser: argparse.ArgumentParser, moved: str, table: str) -> None:

@@ -8,7 +8,7 @@ import argparse
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from vmtrace.capture.afterwards import command, show_afterwards
 from vmtrace.capture.options import add_duration, add_out, add_plan, add_resume
@@ -17,11 +17,13 @@ from vmtrace.commands.values import amount, checked_url, factor, read_option, re
 from vmtrace.errors import Exit, UsageError, complain
 
 if TYPE_CHECKING:
+    from vmtrace.providers.plan_options import Option
     from vmtrace.providers.queues.campaign import QueueEnd
     from vmtrace.providers.queues.order import QueueOrder
     from vmtrace.providers.queues.plan import QueuePlan
 
 NAME = "run"
+_PLAN = "yoon-latency"
 LINE = "Send, receive and delete messages of a queue service, and record the packets."
 EXAMPLES = """  sudo -E vmtrace queue run --provider sqs --region eu-west-1 --out run1 --rate 50 --duration 10min
   vmtrace queue run --provider sqs --fifo --out run2 --plan garfinkel2007-queue --scale 0.01 --no-capture
@@ -34,8 +36,11 @@ _ONLY_NEW = "the run that is resumed has its own"
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of the subcommand."""
+    from vmtrace.providers.queues.plans import BUILT_IN
+    from vmtrace.providers.queues.registry import names
+
     add = parser.add_argument
-    add("--provider", metavar="NAME", help="sqs or azure-queue (any unique prefix)")
+    add("--provider", metavar="NAME", help=f"{', '.join(names())} (any unique prefix)")
     add_out(parser, "output folder (must not exist)")
     add_resume(parser)
     service = parser.add_argument_group("the service")
@@ -48,20 +53,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     options.add_service_client(service)
     plan = parser.add_argument_group("plan")
     add = plan.add_argument
-    add_plan(plan, "yoon-latency (default), yoon-latency-fast, garfinkel2007-queue or a TOML file")
+    add_plan(plan, f"{', '.join(BUILT_IN)}, or a TOML file (default: {_PLAN})")
     add("--rate", metavar="N", help="messages per second, at fixed times; 'fast': as fast as possible")
     add_duration(plan, "how long to send at the rate")
     add("--messages", metavar="N", help="messages that each stage sends")
-    add("--size", metavar="SIZE", help="size of a message, up to the service's limit")
-    add("--send-batch", metavar="N|largest", help="messages per send request")
-    add("--receive-batch", metavar="N|largest", help="most messages per receive request")
-    add("--delete-batch", metavar="N|largest", help="most messages per delete request")
-    add("--senders", metavar="N", help="processes that send")
-    add("--receivers", metavar="N", help="processes that receive")
-    add("--deleters", metavar="N", help="processes that delete")
-    add("--visibility", metavar="TIME", help="how long a received message stays hidden")
-    add("--wait", metavar="TIME", help="time of a long poll; 0: short polling")
-    add("--backlog", metavar="N", help="without a rate: most messages sent and not yet deleted")
+    for declared in _declared():
+        options.add_plan_option(plan, declared)
     add("--repeat", metavar="N", help="repetitions, instead of the plan's number")
     add("--scale", metavar="X", help="multiply the numbers of messages")
     options.add_charge_limits(parser, " in requests and responses", "garfinkel2007 (those of 2007)")
@@ -175,22 +172,24 @@ def _order(arguments: argparse.Namespace) -> "QueueOrder":
     )
 
 
+def _declared() -> "list[Option]":
+    """What stages declare for the command line."""
+    from vmtrace.providers.plan_options import options_of
+    from vmtrace.providers.queues.plan import Stage
+
+    return [one for one in options_of(Stage).values() if one.told]
+
+
 def _plan(arguments: argparse.Namespace) -> "QueuePlan":
     from dataclasses import replace
 
     from vmtrace.providers.queues.changes import changed
     from vmtrace.providers.queues.plans import load_plan
 
-    plan = load_plan(arguments.plan or "yoon-latency")
-    wanted: dict[str, Any] = {
-        name: getattr(arguments, name)
-        for name in (
-            "rate", "duration", "messages", "size", "send_batch", "receive_batch", "delete_batch", "senders",
-            "receivers", "deleters", "visibility", "wait", "backlog",
-        )
-        if getattr(arguments, name) is not None
-    }  # fmt: skip
-    plan = changed(plan, wanted)
+    plan = load_plan(arguments.plan or _PLAN)
+    names = ("rate", "duration", "messages", *(declared.destination for declared in _declared()))
+    words = {name: getattr(arguments, name) for name in names}
+    plan = changed(plan, {name: word for name, word in words.items() if word is not None})
     if arguments.scale is not None:
         plan = plan.scaled(required("--scale", arguments.scale, factor))
     if arguments.repeat is not None:

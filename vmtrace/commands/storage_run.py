@@ -15,18 +15,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vmtrace.capture.afterwards import command, show_afterwards
-from vmtrace.capture.options import add_duration, add_out, add_plan, add_resume
+from vmtrace.capture.options import add_out, add_plan, add_resume
 from vmtrace.commands import options
-from vmtrace.commands.values import amount, checked_url, factor, instant_ns, repeats, required
+from vmtrace.commands.values import amount, checked_url, factor, instant_ns, required
 from vmtrace.errors import Exit, UsageError, complain
 
 if TYPE_CHECKING:
     from vmtrace.providers.campaign import End
     from vmtrace.providers.kinds.kind import CampaignPlan
-    from vmtrace.providers.kinds.sampling_plan import SamplingPlan
     from vmtrace.providers.order import Order
+    from vmtrace.providers.plan_options import Option
 
 NAME = "run"
+_PLAN, _TOOL_PLAN = "bocchi2014", "sdk-subjects"
 LINE = "Run a workload against a storage service and record its packets."
 EXAMPLES = """  sudo -E vmtrace storage run --provider s3 --region eu-west-1 --out run1 --quick
   vmtrace storage run --provider azure --out run2 --plan bocchi2014 --workload 1000x4kB --repeat 5 --no-capture
@@ -42,8 +43,11 @@ EXAMPLES = """  sudo -E vmtrace storage run --provider s3 --region eu-west-1 --o
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of the subcommand."""
+    from vmtrace.providers.plans import BUILT_IN
+    from vmtrace.providers.registry import names
+
     add = parser.add_argument
-    add("--provider", metavar="NAME", help="s3, glacier, azure-blob or swift (any unique prefix)")
+    add("--provider", metavar="NAME", help=f"{', '.join(names())} (any unique prefix)")
     add(
         "--tool", metavar="CMD",
         help="instead of an SDK: any command, as 's3cmd put {files} s3://mine'; {files} are those of the plan",
@@ -63,11 +67,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--deadline", metavar="TIME", help="longest time of one call, and 1 s more for each 10 kB (default: 10m)")
     plan = parser.add_argument_group("plan")
     add = plan.add_argument
-    built_in = (
-        "bocchi2014 (default), sdk-subjects (default of --tool), garfinkel2007-probes, garfinkel2007-surge,"
-        " palankar2008-availability, palankar2008-locations, yoon-upload, or a TOML file (docs/run-folder.md)"
-    )
-    add_plan(plan, built_in)
+    defaults = {_PLAN: " (default)", _TOOL_PLAN: " (default of --tool)"}
+    built_in = ", ".join(name + defaults.get(name, "") for name in BUILT_IN)
+    add_plan(plan, f"{built_in}, or a TOML file (docs/run-folder.md)")
     add(
         "--workload",
         metavar="NAME",
@@ -75,17 +77,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="benchmark: only this one of the plan; may be repeated",
     )
-    add("--repeat", metavar="N", help="benchmark, sweep: repetitions, instead of the plan's")
     add("--scale", metavar="X", help="multiply sizes, pauses, intervals and durations")
     add("--quick", action="store_true", help="a quick look: once, small objects, a minute or two")
     add("--direction", choices=("upload", "download"), help="--tool: which way it moves its files (default: upload)")
     add("--moves", metavar="SIZE", help="--tool without {files}: how much it moves")
-    plan = parser.add_argument_group("plan of campaigns")
+    plan = parser.add_argument_group("options of plans, by kind")
     add = plan.add_argument
-    add_duration(plan, "probes, surge, availability, locations: how long (18h, 7d)")
-    add("--mean-interval", metavar="TIME", help="probes: mean time between them (exponential)")
-    add("--every", metavar="TIME", help="availability, locations: time between them")
-    add("--sizes", metavar="SIZE,...", help="probes, availability, locations: sizes of objects, as 1B,1kB,1MB")
+    for declared, kinds in _options_of_plans().values():
+        options.add_plan_option(plan, declared, kinds)
     add("--start-at", metavar="TIME", help="surge: when it begins, as 2030-01-01T12:00Z; the same on all hosts")
     add("--location", metavar="NAME", help="where this host is, for reports")
     options.add_charge_limits(parser, ", over all repetitions", "bocchi2014 (those of 2014)")
@@ -155,7 +154,7 @@ def _run_tool(arguments: argparse.Namespace) -> "End":
         raise UsageError(f"--moves: of a --tool without {FILES}")
     if arguments.endpoint_url is not None:
         checked_url(arguments.endpoint_url)
-    arguments.plan = arguments.plan or "sdk-subjects"
+    arguments.plan = arguments.plan or _TOOL_PLAN
     plan = _plan(arguments)
     if not isinstance(plan, Plan):
         raise UsageError(f"--tool: takes benchmarks, and {plan.name} is of kind {plan.kind}")
@@ -281,14 +280,11 @@ def _order(arguments: argparse.Namespace) -> "Order":
 
 def _plan(arguments: argparse.Namespace) -> "CampaignPlan":
     from vmtrace.providers import errors
-    from vmtrace.providers.kinds.sampling_plan import SamplingPlan
-    from vmtrace.providers.kinds.surge_plan import SurgePlan
-    from vmtrace.providers.kinds.sweep_plan import SweepPlan
     from vmtrace.providers.plan import Plan
+    from vmtrace.providers.plan_options import with_words
     from vmtrace.providers.plans import load_plan
 
-    plan = load_plan(arguments.plan or "bocchi2014")
-    assert isinstance(plan, Plan | SamplingPlan | SurgePlan | SweepPlan)
+    plan = load_plan(arguments.plan or _PLAN)
     _refuse_options_of_others(arguments, plan.kind)
     try:
         if arguments.workload and isinstance(plan, Plan):
@@ -299,50 +295,41 @@ def _plan(arguments: argparse.Namespace) -> "CampaignPlan":
         plan = plan.quick()
     if arguments.scale is not None:
         plan = plan.scaled(required("--scale", arguments.scale, factor))
-    if arguments.repeat is not None and isinstance(plan, Plan | SweepPlan):
-        plan = replace(plan, repeat=required("--repeat", arguments.repeat, repeats))
-    if arguments.duration is not None and isinstance(plan, SamplingPlan | SurgePlan):
-        plan = replace(plan, duration_s=required("--for", arguments.duration, _time_s))
-    if isinstance(plan, SamplingPlan):
-        plan = _paced(plan, arguments)
-    return plan
+    try:
+        return with_words(plan, {name: value for name, value in vars(arguments).items() if isinstance(value, str)})
+    except ValueError as error:
+        raise errors.UsageError(str(error)) from error
 
 
-_PACES = {"probes": "mean_interval", "availability": "every", "locations": "every"}
-_OPTIONS_OF_KINDS: dict[str, tuple[str, ...]] = {
+_ALSO_OF_KINDS: dict[str, tuple[str, ...]] = {
     "workload": ("benchmark",),
-    "repeat": ("benchmark", "sweep"),
-    "duration": ("probes", "surge", "availability", "locations"),
-    "mean_interval": ("probes",),
-    "every": ("availability", "locations"),
-    "sizes": ("probes", "availability", "locations"),
     "start_at": ("surge",),
     "resume": ("probes", "surge", "availability", "locations", "sweep"),
     "keep_packets": ("probes", "surge", "availability", "locations", "sweep"),
 }
 
 
+def _options_of_plans() -> "dict[str, tuple[Option, tuple[str, ...]]]":
+    """What plans declare for the command line, by its name there, with the kinds that have it."""
+    from vmtrace.providers.plan_options import options_of
+    from vmtrace.providers.plans import PLANS
+
+    found: dict[str, tuple[Option, tuple[str, ...]]] = {}
+    for kind, plan in PLANS.items():
+        for one in options_of(plan, kind).values():
+            if one.told:
+                found[one.destination] = one, (*found.get(one.destination, (one, ()))[1], kind)
+    return found
+
+
 def _refuse_options_of_others(arguments: argparse.Namespace, kind: str) -> None:
     from vmtrace.providers import errors
 
-    for name, kinds in _OPTIONS_OF_KINDS.items():
+    declared = _options_of_plans()
+    for name, kinds in {**{name: kinds for name, (_, kinds) in declared.items()}, **_ALSO_OF_KINDS}.items():
         if getattr(arguments, name) and kind not in kinds:
-            option = "--for" if name == "duration" else f"--{name.replace('_', '-')}"
+            option = declared[name][0].spelling if name in declared else f"--{name.replace('_', '-')}"
             raise errors.UsageError(f"{option}: of plans of kind {', '.join(kinds)}, and this one's kind is {kind}")
-
-
-def _paced(plan: "SamplingPlan", arguments: argparse.Namespace) -> "SamplingPlan":
-    from vmtrace.providers.plans import sizes_of
-
-    pace = _PACES[plan.kind]
-    text = getattr(arguments, pace)
-    if text is not None:
-        seconds = required(f"--{pace.replace('_', '-')}", text, _time_s)
-        paces = (seconds, None) if pace == "mean_interval" else (None, seconds)
-        plan = replace(plan, mean_interval_s=paces[0], every_s=paces[1])
-    if arguments.sizes is not None:
-        plan = replace(plan, sizes_bytes=required("--sizes", arguments.sizes, sizes_of))
-    return plan
 
 
 def _thinning(arguments: argparse.Namespace) -> "Callable[[Path], None] | None":

@@ -1,0 +1,118 @@
+"""What is added in one place shows everywhere: a made-up plan option, column of a table, and storage provider.
+
+A made-up field of the analysis is in `test_json_document.py`. Each test adds the thing as its one declaration does, and
+looks where a user would meet it.
+"""
+
+import dataclasses
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from vmtrace.analyze.tables import human_table
+from vmtrace.analyze.tables.human_table import Field
+from vmtrace.analyze.trace import read
+from vmtrace.commands.rooms import COMMANDS
+from vmtrace.providers import plans, registry, services
+from vmtrace.providers.kinds.kind import SURGE
+from vmtrace.providers.kinds.surge_plan import GARFINKEL2007_SURGE, SurgePlan
+from vmtrace.providers.plan_options import keys_of, option, whole
+from vmtrace.providers.plans import PLANS, plan_of_toml
+from vmtrace.providers.queues import changes
+from vmtrace.providers.queues import plan as queue_plan
+from vmtrace.providers.queues import plans as queue_plans
+from vmtrace.providers.queues.plan import Kind, QueuePlan, Stage, plan_of_record
+
+ROOT = Path(__file__).parents[2]
+MADE_UP: Any = option("made_up", whole(9), 1, told="what was made up")
+
+
+def help_of(*words: str, capsys: pytest.CaptureFixture[str]) -> str:
+    """What `--help` prints, in one line."""
+    with pytest.raises(SystemExit):
+        COMMANDS[words[0]].parser(words[0]).parse_args([*words[1:], "--help"])
+    return " ".join(capsys.readouterr().out.split())
+
+
+def test_an_option_of_a_storage_plan_is_declared_once(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    from vmtrace.commands import storage_run
+
+    made_up = dataclasses.make_dataclass(
+        "MadeUp", [("made_up", int, MADE_UP)], bases=(SurgePlan,), frozen=True, slots=True
+    )
+    base = made_up(**{one.name: getattr(GARFINKEL2007_SURGE, one.name) for one in dataclasses.fields(SurgePlan)})
+    monkeypatch.setitem(PLANS, SURGE, made_up)
+    monkeypatch.setitem(plans._BASES, SURGE, base)
+    text = b'kind = "surge"\nmade_up = 7\n'
+    assert plan_of_toml(text, "mine").as_record()["made_up"] == 7
+    with pytest.raises(ValueError, match="made_up: expected a whole number from 1 to 9"):
+        plan_of_toml(b'kind = "surge"\nmade_up = 10\n', "mine")
+    assert "--made-up N surge: what was made up" in help_of("storage", "run", capsys=capsys)
+    path = tmp_path / "mine.toml"
+    path.write_bytes(text)
+    words = ["run", "--provider", "s3", "--out", "x", "--plan", str(path), "--made-up", "3"]
+    arguments = COMMANDS["storage"].parser("storage").parse_args(words)
+    assert storage_run._plan(arguments).as_record()["made_up"] == 3
+
+
+def test_an_option_of_a_queue_plan_is_declared_once(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made_up = dataclasses.make_dataclass("MadeUp", [("made_up", int, MADE_UP)], bases=(Stage,), frozen=True, slots=True)
+    for module in (queue_plan, queue_plans):
+        monkeypatch.setattr(module, "Stage", made_up)
+    plan = queue_plans.plan_of_toml(b"[[stage]]\nkind = 'put'\nmessages = 5\nmade_up = 7\n", "mine")
+    assert plan.as_record()["stages"][0]["made_up"] == 7
+    assert plan_of_record(plan.as_record()) == plan
+    changed = changes.changed(QueuePlan("x", (made_up("a", Kind.PUT, 5),)), {"made_up": "3"})
+    assert changed.as_record()["stages"][0]["made_up"] == 3
+    assert "--made-up N what was made up" in help_of("queue", "run", capsys=capsys)
+
+
+def test_every_option_of_a_plan_is_documented() -> None:
+    pages = {Stage: "docs/queue.md"} | dict.fromkeys(PLANS.values(), "docs/run-folder.md")
+    undocumented = [
+        f"{page}: {key}"
+        for plan, page in pages.items()
+        for key in keys_of(plan)
+        if not re.search(rf"`{key}`|^{key} = |#.*\b{key}\b", (ROOT / page).read_text(), re.MULTILINE)
+    ]
+    assert undocumented == []
+
+
+def test_a_column_of_the_connections_is_declared_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made_up = Field("made up", 0, lambda row, _: f"m{row['id']}" if row["id"] else "-", absent="it is the first")
+    monkeypatch.setattr(human_table, "FIELDS", (*human_table.FIELDS, made_up))
+    trace = read(ROOT / "samples/rotated-1.pcap")
+    wide = human_table.summary_text(trace, limit=3, width=200)
+    assert "made up" in wide
+    cards = human_table.summary_text(trace, limit=3, width=30)
+    assert "made up" in cards
+    assert "<th>made up</th>" in human_table.summary_html(trace)
+
+
+def test_a_storage_provider_is_one_file(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    from vmtrace import completion
+
+    (tmp_path / "made_up.py").write_text(
+        '"""A store that was made up."""\n'
+        'EXTRA, OPTIONS = "storage", {"colour": "of the store"}\n\n\n'
+        "def build(target):\n    return target.container\n\n\n"
+        "def error_of(error):\n    return error\n"
+    )
+    monkeypatch.setattr(services, "__path__", [*services.__path__, str(tmp_path)])
+    try:
+        assert "made-up" in registry.names()
+        provider = registry.find("made")
+        assert provider.options == {"colour": "of the store"}
+        assert "made-up" in help_of("storage", "run", capsys=capsys)
+        assert "made-up" in set(completion._NAMES["provider of storage"]())
+    finally:
+        sys.modules.pop(f"{services.__name__}.made_up", None)
