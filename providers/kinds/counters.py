@@ -33,6 +33,8 @@ class Counters:
     throttled_s: float | None
     read_bytes: int | None
     disk_busy_s: float | None
+    run_delay_s: float | None = None
+    """Of this process's threads (`run_delay`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +54,16 @@ class Cost:
     disk_read_bytes: int | None
     """That came from a device, not from the page cache."""
     disk_busy_share: float | None
+    run_delay_s: float | None = None
+    """Time that threads of this process waited for a processor, all together."""
 
     def as_record(self) -> dict[str, Any]:
         """For a line of JSON."""
         return asdict(self)
 
 
-def counted(source: Path | None = None, root: Path = _ROOT) -> Counters:
-    """Now. `source` is a file on the disk that is of interest."""
+def counted(source: Path | None = None, root: Path = _ROOT, run_delay_s: float | None = None) -> Counters:
+    """Now. `source` is a file on the disk that is of interest, `run_delay_s` the count of `RunDelay`."""
     times = os.times()
     busy_s, all_s = _host(_text(root / "proc/stat"))
     return Counters(
@@ -70,6 +74,7 @@ def counted(source: Path | None = None, root: Path = _ROOT) -> Counters:
         _throttled_s(root),
         _field(_text(root / "proc/self/io"), "read_bytes"),
         None if source is None else _disk_busy_s(source, root),
+        run_delay_s,
     )
 
 
@@ -90,6 +95,7 @@ def cost(before: Counters, after: Counters, root: Path = _ROOT) -> Cost:
         _grown(before.throttled_s, after.throttled_s),
         None if read is None else int(read),
         None if disk_s is None else min(1.0, disk_s / took_s),
+        _grown(before.run_delay_s, after.run_delay_s),
     )
 
 

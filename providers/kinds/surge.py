@@ -19,6 +19,7 @@ from vmtrace.providers.kinds.accounts import Accounts
 from vmtrace.providers.kinds.counters import Counters, cost, counted
 from vmtrace.providers.kinds.long_capture import LongCapture
 from vmtrace.providers.kinds.requester import Requester, Said
+from vmtrace.providers.kinds.run_delay import RunDelay
 from vmtrace.providers.kinds.site import Site
 from vmtrace.providers.kinds.stock import Stock, crafted, is_gone
 from vmtrace.providers.kinds.surge_plan import Step, SurgePlan
@@ -47,6 +48,7 @@ class Surge:
     _file: LocalFile | None = None
     _requester: Requester = field(init=False)
     _accounts: Accounts = field(init=False)
+    _run_delay: RunDelay = field(init=False)
 
     def run(self) -> None:
         """All steps from now on, or from `--start-at` on."""
@@ -68,7 +70,7 @@ class Surge:
             site.folder.note(surge_start_ns=start_ns)
             site.display.announced(self._announcement(start_ns))
             began_s = time.monotonic()
-            with LongCapture(site):
+            with LongCapture(site), RunDelay() as self._run_delay:
                 try:
                     self._all_steps(services, start_ns)
                 finally:
@@ -129,7 +131,7 @@ class Surge:
                 if end_ns <= self.site.clock.wall_ns():
                     continue  # of a run that goes on: its time is over
                 self._wait_until(start_ns + round(step.start_s * 1e9))
-                before, begin_ns = counted(), self.site.clock.wall_ns()
+                before, begin_ns = self._counted(), self.site.clock.wall_ns()
                 self._set(step)
                 self._wait_until(end_ns)
                 self._log_step(step, begin_ns, before)
@@ -176,9 +178,12 @@ class Surge:
                 "direction": step.direction,
                 "start_ns": begin_ns,
                 "end_ns": self.site.clock.wall_ns(),
-                "cost": cost(before, counted()).as_record(),
+                "cost": cost(before, self._counted()).as_record(),
             },
         )
+
+    def _counted(self) -> Counters:
+        return counted(run_delay_s=self._run_delay.seconds())
 
     def _progress(self) -> str:
         step = self._step

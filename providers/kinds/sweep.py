@@ -25,6 +25,7 @@ from vmtrace.providers.files import discard
 from vmtrace.providers.kinds.counters import cost, counted
 from vmtrace.providers.kinds.kind import SWEEP
 from vmtrace.providers.kinds.long_capture import LongCapture
+from vmtrace.providers.kinds.run_delay import RunDelay
 from vmtrace.providers.kinds.site import Site
 from vmtrace.providers.kinds.stock import crafted
 from vmtrace.providers.kinds.sweep_plan import MEMORY, SweepPlan, SweepStep
@@ -47,6 +48,7 @@ class Sweep:
     plan: SweepPlan
     _files: dict[tuple[str, int, int], LocalFile] = field(default_factory=dict)
     _memory: Path | None = None
+    _run_delay: RunDelay = field(init=False)
 
     def run(self) -> None:
         """All steps, but those that a run which goes on has done."""
@@ -64,7 +66,7 @@ class Sweep:
                 f"{self.plan.name}: {len(steps)} uploads of {shown_decimal_bytes(self.plan.size_bytes)} and merges, "
                 f"to {site.place.endpoint}; into {site.folder.path}"
             )
-            with LongCapture(site) as capture:
+            with LongCapture(site) as capture, RunDelay() as self._run_delay:
                 for step in steps[done:]:
                     self._check_room(step)
                     self._step(step, len(steps), capture)
@@ -110,7 +112,7 @@ class Sweep:
             with site.interruption.allowed():
                 site.translated(service.login)
                 _drop_pages(file.path)
-                before = counted(file.path)
+                before = counted(file.path, run_delay_s=self._run_delay.seconds())
                 site.observer.begin(metered=True, size_bytes=step.size_bytes)
                 try:
                     stored = site.translated(lambda: service.upload(name, file))
@@ -118,7 +120,8 @@ class Sweep:
                     error = site.observer.late or trouble
                 attempts = site.observer.attempts()
                 exchange = site.observer.end()
-                spent = cost(before, counted(file.path)).as_record()
+                after = counted(file.path, run_delay_s=self._run_delay.seconds())
+                spent = cost(before, after).as_record()
         finally:
             service.close()
             site.stored_since(uploaded, began_s)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.analyze.test_run_variation import PAIR_S
+from tests.analyze.test_run_variation import PAIR_S, SECOND, START_NS
 from tests.analyze.test_run_variation_intervals import Stalls, noise
 from vmtrace.analyze.reports.run.verdict.counters import counters_sentence
 
@@ -45,3 +45,22 @@ def test_another_factor_or_a_run_without_counters_has_no_such_sentence(stalls: S
     assert counters_sentence(stalls.results(), "host_stall") is None
     stalls.counters(stalls.seconds(0.4, 0.01) + noise(stalls, 0.02), noise(stalls, 0.05))
     assert counters_sentence(stalls.results(), "congestion_window") is None
+
+
+@pytest.mark.parametrize(("level", "said"), [(0.6, True), (0.1, False)])
+def test_threads_that_always_wait_for_a_processor_lack_one(stalls: Stalls, level: float, said: bool) -> None:
+    """Neighbours that never rest: there is no time without waiting to compare with."""
+    stalls.held = "application"
+    folder = stalls.made.folder / "host"
+    folder.mkdir()
+    waited = np.cumsum(np.full(stalls.pairs * PAIR_S + 1, level) + noise_of(stalls))
+    rows = "".join(f"{START_NS + second * SECOND},{value:.6f}\n" for second, value in enumerate(waited))
+    (folder / "sender.csv").write_text(f"# interval_s: 1.0\ntime_ns,run_delay_s\n{rows}")
+    found = counters_sentence(stalls.results(), "application")
+    assert (found is not None) == said
+    if found is not None:
+        assert found.startswith("It lacked a processor, as a host that stalls: the program's threads waiting for a")
+
+
+def noise_of(stalls: Stalls) -> Any:
+    return stalls.random.uniform(0, 0.05, stalls.pairs * PAIR_S + 1)

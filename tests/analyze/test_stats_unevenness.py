@@ -41,13 +41,13 @@ def test_bursts_of_neighbours_are_uneven() -> None:
 
 def test_every_second_place_of_a_stretch_is_a_burst_too() -> None:
     """A full queue drops so: no two losses are neighbours."""
-    found = unevenness(np.arange(500, 600, 2), 5_000)
+    found = unevenness(np.arange(500.0, 600, 2), 5_000)
     assert found is not None
     assert found.chance < 0.001
 
 
 def test_hits_in_step_are_even() -> None:
-    found = unevenness(np.arange(50, 5_000, 100), 5_000)
+    found = unevenness(np.arange(50.0, 5_000, 100), 5_000)
     assert found is not None
     assert found.chance > 0.999
     assert found.ratio < 0.2
@@ -67,5 +67,5 @@ def test_several_series_weigh_by_their_hits() -> None:
 
 
 def test_the_same_series_gives_the_same_chance() -> None:
-    places = np.random.default_rng(1).choice(2_000, 40, replace=False)
+    places = np.random.default_rng(1).choice(2_000, 40, replace=False).astype(np.float64)
     assert unevenness(places, 2_000) == unevenness(places[::-1], 2_000)

@@ -40,6 +40,7 @@ _WAITING = (
     ("pressure_memory_some_s", "tasks waiting for memory"),
     ("pressure_io_some_s", "tasks waiting for disks"),
     ("throttled_s", "time stopped by a CPU quota"),
+    ("run_delay_s", "the program's threads waiting for a processor"),
 )
 
 CPU_HARMLESS, STEAL_HARMLESS, PRESSURE_HARMLESS = 0.5, 0.01, 0.05

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -22,14 +21,10 @@ from vmtrace.analyze.reports.storage.hours import HourTest, hour_tests
 from vmtrace.analyze.reports.storage.locations import LocationRow, location_rows
 from vmtrace.analyze.reports.storage.network_events import NetworkEvent, network_events
 from vmtrace.analyze.reports.storage.packet_facts import (
-    ConnectionFacts,
     PacketFacts,
     captures_of_campaign,
-    connections_of,
     dropped_by,
     facts_of,
-    facts_path,
-    read_facts,
 )
 from vmtrace.analyze.reports.storage.probes import (
     AddressRow,
@@ -46,10 +41,10 @@ from vmtrace.analyze.reports.storage.probes import (
 )
 from vmtrace.analyze.reports.storage.records import BENCHMARK, StorageRun
 from vmtrace.analyze.reports.storage.requests import Progress, Requests, read_requests
+from vmtrace.analyze.reports.storage.step_evidence import StepEvidence, step_evidence
 from vmtrace.analyze.reports.storage.steps import SurgeStep, SweepStep, surge_steps, sweep_steps
-from vmtrace.analyze.reports.storage.surge import SurgeKnee, SurgeRow, knees, surge_rows, word_of
+from vmtrace.analyze.reports.storage.surge import SurgeKnee, SurgeRow, knees, ports_of, surge_rows
 from vmtrace.analyze.reports.storage.sweep import MergeRow, SweepKnee, SweepRow, merge_rows, sweep_knees, sweep_rows
-from vmtrace.analyze.trace import TraceError
 from vmtrace.analyze.words.units import plural
 
 PROBES, SURGE, AVAILABILITY, LOCATIONS, SWEEP = "probes", "surge", "availability", "locations", "sweep"
@@ -68,8 +63,8 @@ class Campaign:
     surge_steps: tuple[SurgeStep, ...] = ()
     sweep_steps: tuple[SweepStep, ...] = ()
     facts: PacketFacts | None = None
-    factors: dict[int, Counter[str]] = field(default_factory=dict)
-    """Of a sweep: bytes by what limited them, by step."""
+    evidence: dict[int, StepEvidence] = field(default_factory=dict)
+    """Of a surge or sweep: what the packets of each step say."""
     problems: tuple[str, ...] = ()
     at_least_bps: float = 0.0
     """Slower requests count as not available."""
@@ -161,7 +156,7 @@ class Campaign:
     @cached_property
     def surge(self) -> list[SurgeRow]:
         """Fig. 8."""
-        return surge_rows(self.requests, self.surge_steps, self.facts, self.host)
+        return surge_rows(self.requests, self.surge_steps, self.evidence, self.host)
 
     @cached_property
     def surge_knees(self) -> list[SurgeKnee]:
@@ -171,7 +166,7 @@ class Campaign:
     @cached_property
     def sweep(self) -> list[SweepRow]:
         """By connections, part size and source."""
-        return sweep_rows(self.sweep_steps, self.factors)
+        return sweep_rows(self.sweep_steps, self.evidence)
 
     @cached_property
     def sweep_knees(self) -> list[SweepKnee]:
@@ -200,14 +195,18 @@ def measure_campaign(run: StorageRun, progress: Progress | None = None, at_least
     problems: list[str] = []
     if run.kind == SWEEP:
         steps = _steps_within(run, sweep_steps(run.folder, problems), problems)
-        return Campaign(run, None, (), steps, None, _factors(run, steps, progress, problems), tuple(problems))
+        return Campaign(
+            run, None, (), steps, None, step_evidence(run.folder, steps, progress, problems), tuple(problems)
+        )
     requests = read_requests(run.folder, problems, run.window)
     facts = facts_of(run.folder, requests, progress) if requests is not None else None
     problems += facts.problems if facts is not None else []
     if run.stock_replaced:
         problems.append(f"{plural(run.stock_replaced, 'object')} of the stock disappeared and had to be recreated")
     found = _steps_within(run, surge_steps(run.folder, problems), problems) if run.kind == SURGE else ()
-    return Campaign(run, requests, found, (), facts, {}, tuple(problems), at_least_bps)
+    ports = {} if requests is None else {step.number: ports_of(requests, step) for step in found}
+    evidence = step_evidence(run.folder, found, None, problems, ports) if found else {}
+    return Campaign(run, requests, found, (), facts, evidence, tuple(problems), at_least_bps)
 
 
 def _steps_within(run: StorageRun, steps: tuple[_Step, ...], problems: list[str]) -> tuple[_Step, ...]:
@@ -303,35 +302,3 @@ def between(campaigns: Sequence[Campaign]) -> list[str]:
         apart_s = max(offsets)[0] - min(offsets)[0]
         found.append(f"the clocks of {min(offsets)[1]} and {max(offsets)[1]} are {apart_s:.2f} s apart: not in step")
     return found
-
-
-def _factors(
-    run: StorageRun, steps: Sequence[SweepStep], progress: Progress | None, problems: list[str]
-) -> dict[int, Counter[str]]:
-    """By step, the bytes of the connections that a verdict limits."""
-    weights: dict[int, Counter[str]] = defaultdict(Counter)
-    done_bytes = 0
-    for capture in captures_of_campaign(run.folder):
-        before = done_bytes
-
-        def passed_on(consumed_bytes: int, before: int = before) -> object:
-            return progress(before + consumed_bytes) if progress is not None else None
-
-        try:
-            numbers = facts_path(capture)
-            found = read_facts(numbers) if numbers.is_file() else connections_of(capture, passed_on)
-        except (OSError, ValueError, TraceError) as error:
-            problems.append(str(error))
-            found = []
-        done_bytes += capture.stat().st_size
-        for one in found:
-            _weigh(one, steps, weights)
-    return dict(weights)
-
-
-def _weigh(one: ConnectionFacts, steps: Sequence[SweepStep], weights: dict[int, Counter[str]]) -> None:
-    if one.factor is None:
-        return
-    for step in steps:
-        if step.start_ns <= one.start_ns <= step.end_ns:
-            weights[step.number][word_of(one.factor)] += one.payload_bytes[0]

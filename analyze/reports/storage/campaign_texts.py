@@ -64,6 +64,9 @@ def facts(campaign: Campaign) -> Iterator[str]:
         )
     for one in campaign.surge_knees:
         yield f"{one.direction}: {knee_text(one.knee, 'threads')}"
+    for limited in campaign.surge:
+        if limited.limited_by is not None:
+            yield f"{plural(limited.threads, 'thread')}, {limited.direction}: {limited.sentence}"
     for row in campaign.sweep_knees:
         yield f"parts of {si(row.part_bytes, 'B')} from {row.source}: {knee_text(row.knee, 'connections')}"
     for cell in campaign.sweep:
@@ -330,22 +333,28 @@ def _surge(campaigns: Sequence[Labelled]) -> Table:
     def cells(one: SurgeRow) -> tuple[str, ...]:
         return (
             one.host, one.direction, str(one.threads), _rate(one.per_thread_bps), _rate(one.combined_bps),
-            count(one.n), str(one.steps), share(one.cpu_share), one.limited_by or ABSENT,
+            number_text(one.connections), count(one.n), str(one.steps), share(one.cpu_share), _limit(one),
         )  # fmt: skip
 
     own = _rows(campaigns, lambda campaign: map(cells, campaign.surge))
     together = tuple(("all", *cells(one)) for one in all_hosts([one for _, one in campaigns]))
 
     head = (
-        "run", "host", "direction", "threads", "a thread", "combined", "requests", "steps", "CPU",
+        "run", "host", "direction", "threads", "a thread", "combined", "connections", "requests", "steps", "CPU",
         "limited by",
     )  # fmt: skip
     hint = (
         "A thread: mean of the requests that began in the steps. Combined: what all moved within a step, over its"
-        " length. CPU: of the processors that the process may use. Limited by: the packets' verdicts, or processors."
+        " length. CPU: of the processors that the process may use. Limited by: the packets of the steps, or processors."
         " All hosts: those that were in step, by threads of one."
     )
     return of_texts("surge", "Surge", head, (*own, *together), 3, hint)
+
+
+def _limit(one: SurgeRow) -> str:
+    """In a word, with its rate."""
+    word = one.limited_by or ABSENT
+    return word if one.limit_bps is None else f"{word} {si(one.limit_bps, 'bit/s')}"
 
 
 def _sweep(campaigns: Sequence[Labelled]) -> Table:

@@ -20,6 +20,9 @@ class StepCost:
     throttled_s: float | None
     disk_read_bytes: int | None
     disk_busy_share: float | None
+    process_cpu_s: float | None = None
+    run_delay_s: float | None = None
+    """Time that threads of the process waited for a processor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +121,8 @@ def _cost(fields: Fields | None) -> StepCost | None:
         fields.amount("throttled_s"),
         fields.count("disk_read_bytes"),
         fields.amount("disk_busy_share"),
+        fields.amount("process_cpu_s"),
+        fields.amount("run_delay_s"),
     )
 
 

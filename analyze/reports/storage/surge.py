@@ -1,38 +1,23 @@
 """A surge by threads (Garfinkel, section 5.7 and Fig. 8): throughput of a thread, of all together, and what limits it.
 
 A request belongs to the step in which it began. What all threads moved together in a step counts the part of each
-request that lies within it. `limited_by` is `cpu` where the process or the host used nine tenths of its processors or a
-quota held it; else the verdict of most bytes in the step's connections, in the words of the table `_WORDS`.
+request that lies within it. What limited a row is judged by `causes` from the packets of its own steps and direction.
+Threads are those that request; the connections that they used are counted apart.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from vmtrace.analyze.reports.storage.causes import Ceiling, cause, ceiling, common
 from vmtrace.analyze.reports.storage.knee import Knee, knee
-from vmtrace.analyze.reports.storage.packet_facts import PacketFacts
 from vmtrace.analyze.reports.storage.requests import DIRECTIONS, Requests
-from vmtrace.analyze.reports.storage.steps import StepCost, SurgeStep
-
-BUSY_SHARE = 0.9
-THROTTLED_SHARE = 0.1
-_WORDS = {
-    "receiver_window": "window",
-    "send_buffer": "window",
-    "token_bucket": "allowance",
-    "shaper": "allowance",
-    "policer": "allowance",
-    "bottleneck_bandwidth": "network",
-    "congestion_window": "network",
-    "congestion": "network",
-    "loss": "network",
-    "slow_start": "service",
-    "application": "service",
-}
+from vmtrace.analyze.reports.storage.step_evidence import StepEvidence
+from vmtrace.analyze.reports.storage.steps import SurgeStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +35,11 @@ class SurgeRow:
     steps: int
     cpu_share: float | None
     limited_by: str | None
+    limit_bps: float | None = None
+    """Of an allowance, or of the path."""
+    sentence: str = ""
+    connections: float | None = None
+    """That requests of a step used, at the mean."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +52,21 @@ class SurgeKnee:
 
 
 def surge_rows(
-    requests: Requests | None, steps: Sequence[SurgeStep], facts: PacketFacts | None, host: str
+    requests: Requests | None, steps: Sequence[SurgeStep], evidence: Mapping[int, StepEvidence], host: str
 ) -> list[SurgeRow]:
     """By direction and threads."""
     groups: dict[tuple[str, int], list[SurgeStep]] = defaultdict(list)
     for step in steps:
         groups[step.direction, step.threads].append(step)
-    return [_row(requests, found, facts, host) for _, found in sorted(groups.items())]
+    rows = []
+    for key, found in sorted(groups.items()):
+        others = [
+            ceiling([evidence[step.number] for step in alike if step.number in evidence])
+            for other, alike in groups.items()
+            if other[0] == key[0] and other != key
+        ]
+        rows.append(_row(requests, found, evidence, host, common(others)))
+    return rows
 
 
 def knees(requests: Requests | None, steps: Sequence[SurgeStep], host: str) -> list[SurgeKnee]:
@@ -84,6 +82,11 @@ def knees(requests: Requests | None, steps: Sequence[SurgeStep], host: str) -> l
     return found
 
 
+def ports_of(requests: Requests, step: SurgeStep) -> frozenset[int]:
+    """That requests of a step were sent from."""
+    return frozenset(int(port) for port in np.unique(requests.local_port[requests.step == step.number]) if port > 0)
+
+
 def combined_bps(requests: Requests | None, step: SurgeStep) -> float:
     """Of all requests that were done, what was moved within the step, over its length."""
     length_ns = step.end_ns - step.start_ns
@@ -96,37 +99,21 @@ def combined_bps(requests: Requests | None, step: SurgeStep) -> float:
     return float((8 * requests.size_bytes[there] * shares).sum() / (length_ns / 1e9))
 
 
-def limited_by_cpu(cost: StepCost | None) -> bool:
-    """Whether processors, or a quota of them, were used up."""
-    if cost is None:
-        return False
-    throttled = cost.throttled_s is not None and cost.throttled_s > THROTTLED_SHARE * cost.duration_s
-    return throttled or max(cost.process_share or 0.0, cost.host_share or 0.0) >= BUSY_SHARE
-
-
-def word_of(factor: str) -> str:
-    """A verdict's factor in the words of a campaign."""
-    return _WORDS.get(factor, factor.replace("_", " "))
-
-
-def most(weights: Mapping[str, float]) -> str | None:
-    """What has the largest weight."""
-    return max(weights, key=lambda one: weights[one]) if weights else None
-
-
-def _row(requests: Requests | None, steps: Sequence[SurgeStep], facts: PacketFacts | None, host: str) -> SurgeRow:
+def _row(
+    requests: Requests | None,
+    steps: Sequence[SurgeStep],
+    evidence: Mapping[int, StepEvidence],
+    host: str,
+    others: Ceiling | None,
+) -> SurgeRow:
     numbers = np.array([step.number for step in steps])
     costs = [step.cost for step in steps if step.cost is not None]
     shares = [cost.process_share for cost in costs if cost.process_share is not None]
-    rates, factors = np.empty(0), Counter[str]()
+    rates, connections = np.empty(0), list[int]()
     if requests is not None:
-        there = np.isin(requests.step, numbers)
-        rates = requests.bps[there & requests.done]
-        if facts is not None:
-            for code in facts.factor[there]:
-                if code >= 0:
-                    factors[word_of(facts.factors[int(code)])] += 1
-    cpu = sum(map(limited_by_cpu, costs)) > len(costs) / 2
+        rates = requests.bps[np.isin(requests.step, numbers) & requests.done]
+        connections = [len(ports_of(requests, step)) for step in steps]
+    found = cause([evidence[step.number] for step in steps if step.number in evidence], costs, steps[0].threads, others)
     return SurgeRow(
         steps[0].threads,
         host,
@@ -136,5 +123,8 @@ def _row(requests: Requests | None, steps: Sequence[SurgeStep], facts: PacketFac
         len(rates),
         len(steps),
         float(np.mean(shares)) if shares else None,
-        "cpu" if cpu else most(factors),
+        found.word,
+        found.bps,
+        found.sentence,
+        float(np.mean(connections)) if any(connections) else None,
     )

@@ -2,21 +2,23 @@
 
 The bottleneck of a step is read off counters and packets, in this order: the service refused; the processors were used
 up; the disk was busy, or the same step from memory is faster by a third; fewer connections than asked for; else what
-the verdicts of the connections say (network, window, service). What nothing speaks for is `undecided`.
+the packets of the step say (`causes`). What nothing speaks for is `undecided`. `connections` are those asked for: so
+many threads the SDK uploads with. Those that came about are counted apart.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from vmtrace.analyze.reports.storage.causes import Ceiling, cause, ceiling, common
 from vmtrace.analyze.reports.storage.knee import Knee, knee
+from vmtrace.analyze.reports.storage.step_evidence import StepEvidence
 from vmtrace.analyze.reports.storage.steps import SweepStep
-from vmtrace.analyze.reports.storage.surge import limited_by_cpu, most
-from vmtrace.analyze.words.units import si
+from vmtrace.analyze.words.units import plural, si
 
 DISK, MEMORY = "disk", "tmpfs"
 BUSY_DISK_SHARE = 0.9
@@ -45,8 +47,10 @@ class SweepRow:
     connections_used: float | None
     retries: int
     bottleneck: str
-    """disk, cpu, connections, network, window, service or undecided."""
+    """disk, connections, undecided, or a word of `causes`."""
     sentence: str
+    limit_bps: float | None = None
+    """Of an allowance, or of the path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +71,18 @@ class MergeRow:
     n: int
 
 
-def sweep_rows(steps: Sequence[SweepStep], factors: Mapping[int, Mapping[str, float]]) -> list[SweepRow]:
-    """By source, part size and connections; `factors`: weights of verdicts by the number of the step."""
+def sweep_rows(steps: Sequence[SweepStep], evidence: Mapping[int, StepEvidence]) -> list[SweepRow]:
+    """By source, part size and connections; `evidence` by the number of the step."""
     groups = _groups(steps)
     rates = {key: _mean_bps(found) for key, found in groups.items()}
-    return [_row(key, found, rates, factors) for key, found in sorted(groups.items())]
+    judged = {
+        key: [evidence[step.number] for step in found if step.number in evidence] for key, found in groups.items()
+    }
+    rates_seen = {key: ceiling(found) for key, found in judged.items()}
+    return [
+        _row(key, found, rates, judged[key], common(rate for other, rate in rates_seen.items() if other != key))
+        for key, found in sorted(groups.items())
+    ]
 
 
 def sweep_knees(steps: Sequence[SweepStep]) -> list[SweepKnee]:
@@ -112,7 +123,8 @@ def _row(
     key: Key,
     steps: Sequence[SweepStep],
     rates: Mapping[Key, float | None],
-    factors: Mapping[int, Mapping[str, float]],
+    evidence: Sequence[StepEvidence],
+    others: Ceiling | None,
 ) -> SweepRow:
     source, part_bytes, connections = key
     costs = [step.cost for step in steps if step.cost is not None]
@@ -122,10 +134,7 @@ def _row(
         for cost in costs
         if cost.disk_read_bytes is not None and cost.duration_s > 0
     ]
-    weights: Counter[str] = Counter()
-    for step in steps:
-        weights.update(factors.get(step.number, {}))
-    word, sentence = _bottleneck(key, steps, rates, weights)
+    word, sentence, limit_bps = _bottleneck(key, steps, rates, evidence, others)
     return SweepRow(
         connections,
         part_bytes,
@@ -141,6 +150,7 @@ def _row(
         sum(step.retries for step in steps),
         word,
         sentence,
+        limit_bps,
     )
 
 
@@ -150,36 +160,33 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 
 def _bottleneck(
-    key: Key, steps: Sequence[SweepStep], rates: Mapping[Key, float | None], weights: Mapping[str, float]
-) -> tuple[str, str]:
+    key: Key,
+    steps: Sequence[SweepStep],
+    rates: Mapping[Key, float | None],
+    evidence: Sequence[StepEvidence],
+    others: Ceiling | None,
+) -> tuple[str, str, float | None]:
     source, _, connections = key
     failed = [step for step in steps if step.outcome != "done"]
     if len(failed) == len(steps):
-        return "service", f"the service refused: {failed[-1].error or failed[-1].error_kind or 'without a word'}"
+        why = failed[-1].error or failed[-1].error_kind or "without a word"
+        return "service", f"the service refused: {why}", None
     costs = [step.cost for step in steps if step.cost is not None]
-    if costs and sum(map(limited_by_cpu, costs)) > len(costs) / 2:
-        share = _mean([cost.process_share for cost in costs]) or 0.0
-        host = _mean([cost.host_share for cost in costs])
-        beside = "" if host is None else f", the host {host:.0%}"
-        throttled = sum(cost.throttled_s or 0.0 for cost in costs)
-        held = f", held by its quota for {throttled:.1f} s" if throttled else ""
-        return "cpu", f"processors: the process used {share:.0%} of what it may{beside}{held}"
+    found = cause(evidence, costs, connections, others)
+    if found.word == "cpu":
+        return "cpu", found.sentence, None
     disk = _disk_sentence(key, costs_busy=_mean([cost.disk_busy_share for cost in costs]), rates=rates)
     if source == DISK and disk is not None:
-        return "disk", disk
+        return "disk", disk, None
     used = _mean([float(step.connections_used) for step in steps if step.outcome == "done"])
     parts = steps[0].parts
-    if used is not None and used < _FEWER * min(connections, parts):
-        return "connections", f"only {used:.0f} of {connections} connections came about"
-    if parts < connections:
-        return "connections", f"{parts} parts keep no more than {parts} of {connections} connections busy"
-    found = most(weights)
-    if found is not None and weights[found] > sum(weights.values()) / 2:
-        share = weights[found] / sum(weights.values())
-        return found, f"{found}: so the packets of {share:.0%} of the judged connections say"
+    if found.bps is None and used is not None and used < _FEWER * min(connections, parts):
+        return "connections", f"only {used:.0f} of {connections} connections came about", None
+    if found.bps is None and parts < connections:
+        return "connections", f"{parts} parts keep no more than {parts} of {connections} connections busy", None
     if retries := sum(step.retries for step in steps):
-        return "service", f"the service: {retries} requests had to be made again"
-    return "undecided", "undecided: neither counters nor packets name one"
+        return "service", f"the service: {plural(retries, 'request')} had to be made again", None
+    return found.word or "undecided", found.sentence, found.bps
 
 
 def _disk_sentence(key: Key, *, costs_busy: float | None, rates: Mapping[Key, float | None]) -> str | None:

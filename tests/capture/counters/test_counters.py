@@ -250,7 +250,7 @@ def test_all_sources_are_found_and_read_together(tmp_path: Path) -> None:
     sources = all_sources(Where(root=fake_root(tmp_path)))
     try:
         assert [type(source).__name__ for source in sources] == [
-            "Clock", "Cpu", "Interface", "Load", "Memory", "Nic", "Pressure", "Softnet", "Tcp",
+            "Clock", "Cpu", "Interface", "Load", "Memory", "Nic", "Pressure", "RunDelay", "Softnet", "Tcp",
             "Throttled",
         ]  # fmt: skip
         reading = read_all(sources)
@@ -301,7 +301,7 @@ def test_sources_are_found_in_a_zip_file_too(tmp_path: Path) -> None:
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     command = [sys.executable, "-I", str(tmp_path / "app.pyz")]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    assert done.stdout == "10\n"
+    assert done.stdout == "11\n"
 
 
 def test_a_step_of_the_clock_is_added_up(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,11 @@ from vmtrace.analyze.reports.run.variation.words import level, metric_names
 from vmtrace.analyze.words.units import printable
 
 _STALL, _APPLICATION = "host_stall", "application"
-_TELLING = ("_cpu_steal", "_pressure_cpu", "_throttled")
+_OWN = ("_run_delay", "_throttled")
+"""Of the program alone: their level says what it lacked, whatever it was outside of the intervals."""
+_TELLING = ("_cpu_steal", "_pressure_cpu", *_OWN)
+_LACKED = 0.3
+"""Of the intervals' time."""
 _CONFIRMS = ("varies_with", "consistent_with")
 
 
@@ -23,6 +27,9 @@ def counters_sentence(results: RunResults, factor: str) -> str | None:
     confirming = [one for one in found if one.judgement in _CONFIRMS]
     if confirming:
         return _confirmed(factor, max(confirming, key=lambda one: one.difference.value or 0.0))
+    lacked = [one for one in found if one.metric.name.endswith(_OWN) and (one.inside or 0.0) >= _LACKED]
+    if lacked:
+        return _lacked(factor, max(lacked, key=lambda one: one.inside or 0.0))
     if factor == _STALL and found and all(one.judgement == "not_the_cause" for one in found):
         return _refuted(found)
     return None
@@ -34,6 +41,12 @@ def _confirmed(factor: str, one: IntervalFinding) -> str:
     if factor == _APPLICATION:
         return f"It lacked a processor: {label} was {inside} during its waits and {outside} outside of them."
     return f"The host's own counters agree: {label} was {inside} during the stalls and {outside} outside of them."
+
+
+def _lacked(factor: str, one: IntervalFinding) -> str:
+    when = "its waits" if factor == _APPLICATION else "the stalls"
+    label = printable(one.metric.full_label)
+    return f"It lacked a processor, as a host that stalls: {label} was {level(one.metric, one.inside)} during {when}."
 
 
 def _refuted(found: Sequence[IntervalFinding]) -> str:
