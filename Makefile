@@ -52,7 +52,7 @@ RUST_SOURCES := $(shell find analyze/engine -name '*.rs' -not -path '*/fuzz/*' -
 export PYTHON PROFILE
 
 .PHONY: corpus help queue-bench elasticmq setup demo test install lint format types test-rust test-python test-python-side-by-side test-python-alone tests-compiled test-long quick fuzz fuzz-build bench instructions budget growth net net-freeze discovery accuracy docs docs-write \
-    providers-demo swarm-demo all-installed picture wheel deb audit sbom lock mutants check-tools system-demo system-test clean
+    providers-demo planted swarm-demo all-installed picture wheel deb audit sbom lock mutants check-tools system-demo system-test clean
 
 help: ## list the targets
 	@echo 'make          what CI does: the same as make test'
@@ -73,6 +73,10 @@ demo: $(STAMPS)/system-demo $(STAMPS)/install ## set up, run a campaign (with ro
 providers-demo: $(STAMPS)/system-test all-installed ## storage services (stand-ins) compared over an emulated path (root)
 	@$(BIN)/python -m vmtrace.lab.services.demo --out $(PROVIDERS_OUT)/$$(date +%Y%m%d-%H%M%S) $(PROVIDERS_DEMO)
 	@$(BIN)/python -m vmtrace.lab.services.campaigns_demo --out $(PROVIDERS_OUT)/$$(date +%Y%m%d-%H%M%S)-campaigns
+
+planted: $(STAMPS)/system-test all-installed ## planted causes of surge, sweep, availability and starvation, 20 seeds each (root; an hour)
+	@for kind in surge sweep availability; do $(BIN)/python -m vmtrace.lab.services.planted --kind $$kind || exit 1; done
+	@$(BIN)/python -m vmtrace.lab.campaign.starved
 
 swarm-demo: $(STAMPS)/system-test all-installed ## BitTorrent with an object store and eight seeds of known rates (root)
 	@$(BIN)/python -m vmtrace.lab.swarm.demo --out build/swarm-demo/$$(date +%Y%m%d-%H%M%S) $(SWARM_DEMO)

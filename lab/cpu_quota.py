@@ -23,8 +23,10 @@ def missing_requirement() -> str | None:
 
 
 @contextmanager
-def quota(name: str, share: float, period_s: float = PERIOD_S) -> Iterator[list[str]]:
-    """Words to put before a command, which then gets `share` of one processor in each period.
+def quota(name: str, share: float | None, period_s: float = PERIOD_S, weight: int | None = None) -> Iterator[list[str]]:
+    """Words to put before a command, which then gets `share` of one processor in each period; None is no quota.
+
+    With a weight (1,024 is usual) it gets that much beside what others want.
 
     The group has a name of its own and is removed at the end; processes left in it move to the parent. Raises
     `OSError` where the kernel refuses.
@@ -35,12 +37,10 @@ def quota(name: str, share: float, period_s: float = PERIOD_S) -> Iterator[list[
     group = parent / f"vmtrace-{name}-{os.getpid()}"
     group.mkdir()
     try:
-        period_us, quota_us = round(period_s * 1e6), round(share * period_s * 1e6)
-        if (group / "cpu.cfs_quota_us").exists():
-            (group / "cpu.cfs_period_us").write_text(str(period_us))
-            (group / "cpu.cfs_quota_us").write_text(str(quota_us))
-        else:
-            (group / "cpu.max").write_text(f"{quota_us} {period_us}")
+        if share is not None:
+            _set_quota(group, round(share * period_s * 1e6), round(period_s * 1e6))
+        if weight is not None:
+            _set_weight(group, weight)
         yield ["sh", "-c", f'echo $$ > {group}/cgroup.procs && exec "$@"', "quota"]
     finally:
         for process in (group / "cgroup.procs").read_text().split():
@@ -51,14 +51,32 @@ def quota(name: str, share: float, period_s: float = PERIOD_S) -> Iterator[list[
 
 
 @contextmanager
-def of_running(name: str, process_id: int, share: float, period_s: float = PERIOD_S) -> Iterator[Path]:
+def of_running(
+    name: str, process_id: int, share: float | None, weight: int | None = None, period_s: float = PERIOD_S
+) -> Iterator[Path]:
     """The same for a process that runs already, and for all its children; gives the folder of the group."""
-    with quota(name, share, period_s) as words:
+    with quota(name, share, period_s, weight) as words:
         group = Path(words[2].partition("> ")[2].partition("/cgroup.procs")[0])
         for each in (process_id, *_descendants(process_id)):
             with suppress(OSError):  # it may have ended
                 (group / "cgroup.procs").write_text(str(each))
         yield group
+
+
+def _set_quota(group: Path, quota_us: int, period_us: int) -> None:
+    if (group / "cpu.cfs_quota_us").exists():
+        (group / "cpu.cfs_period_us").write_text(str(period_us))
+        (group / "cpu.cfs_quota_us").write_text(str(quota_us))
+    else:
+        (group / "cpu.max").write_text(f"{quota_us} {period_us}")
+
+
+def _set_weight(group: Path, weight: int) -> None:
+    """As shares (version 1), or on the scale of version 2, whose 100 are 1,024 of them."""
+    if (group / "cpu.shares").exists():
+        (group / "cpu.shares").write_text(str(weight))
+    else:
+        (group / "cpu.weight").write_text(str(max(1, round(weight * 100 / 1024))))
 
 
 def throttled(group: Path) -> tuple[int, float]:

@@ -20,8 +20,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from vmtrace.lab import cpu_quota, kernel_counters, namespaces, shared_processor
 from vmtrace.lab import evidence as machine
-from vmtrace.lab import kernel_counters, namespaces
 from vmtrace.lab.campaign import evidence, programs
 from vmtrace.lab.campaign.settings import Campaign, CampaignError, Host
 from vmtrace.lab.emulator import EmulatorSettings
@@ -197,7 +197,12 @@ class _Hands:
             guest.before_off = self._count_drops
             self.guest_facts = {"kernel": guest.release, "clock_offset_s": round(guest.clock_offset_s, 6)}
             return programs.GuestSender(guest), GuestKernelHost(guest.process_id)
-        sender = stack.enter_context(programs.namespace_sender(self._path.hosts["sender"], words))
+        shared = self._campaign.profile.shared
+        visible = cpu_quota.visible_again() if shared else []
+        sender = stack.enter_context(programs.namespace_sender(self._path.hosts["sender"], [*visible, *words]))
+        if shared:
+            _wait_until_open(self._path.hosts["sender"], sender)  # a program that starts needs more than it will get
+            stack.enter_context(shared_processor.shared(shared, sender.process.pid))
         return sender, FrozenHost(sender.process.pid, self._path.emulator.pid)
 
     def _guest(self, words: list[str]) -> contextlib.AbstractContextManager[kernel.GuestKernel]:
@@ -268,6 +273,12 @@ def _terminal_size() -> tuple[int, int] | None:
         return None
     size = shutil.get_terminal_size()
     return size.lines, size.columns
+
+
+def _wait_until_open(host: LabHost, sender: programs.SenderProgram) -> None:
+    """The sender's first connection; where it ended without one, who waits for it will say so."""
+    while not kernel_counters.open_connections(host.namespace) and sender.wait(0.05) is None:
+        pass
 
 
 def _wait_until_closed(path: EmulatedPath, topology: Topology) -> None:

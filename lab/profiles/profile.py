@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from vmtrace.lab.hosts import HostSettings
 from vmtrace.lab.impairments import Impairments
+from vmtrace.lab.shared_processor import SharedProcessor
 from vmtrace.lab.stalls import Stalls
 
 
@@ -22,6 +23,8 @@ class Profile:
     sender: HostSettings = field(default_factory=HostSettings)
     receiver: HostSettings = field(default_factory=HostSettings)
     stalls: Stalls | None = None
+    shared: SharedProcessor | None = None
+    """How the sending programs share their processor."""
     mtu: int = 1500
 
     @property
@@ -36,6 +39,8 @@ class Profile:
         lines = [f"{name}: {', '.join(_words(settings)) or 'nothing'}" for name, settings in ways]
         if self.stalls:
             lines.append(f"stalls of the sending host: {_stall_words(self.stalls)}")
+        if self.shared:
+            lines.append(f"sending programs: {self.shared.words()}")
         return [f"round trip {_ms(self.base_rtt_s)}", *lines]
 
 

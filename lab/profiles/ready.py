@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from vmtrace.lab.hosts import HostSettings
 from vmtrace.lab.impairments import BurstLoss, Impairments, Spikes, TokenBucket
 from vmtrace.lab.profiles.profile import Profile
+from vmtrace.lab.shared_processor import SharedProcessor
 from vmtrace.lab.stalls import Stalls
 
 _LAN_WAY = Impairments(delay_s=0.0002, rate_bps=100e6, queue_bytes=256_000)
 _CLEAN_WAY = Impairments(delay_s=0.01, rate_bps=50e6, queue_bytes=250_000)
 _40_MS_WAY = Impairments(delay_s=0.02, rate_bps=50e6, queue_bytes=500_000)
 _EC2_WAY = Impairments(delay_s=0.1048, jitter_s=0.0034, spikes=Spikes(0.0002, 0.08), rate_bps=60e6, queue_bytes=750_000)
-_PLANETLAB_WAY = Impairments(delay_s=0.011, rate_bps=10e6, queue_bytes=40_000)
+_PLANETLAB_WAY = Impairments(delay_s=0.011, rate_bps=100e6, queue_bytes=250_000)
+_UNSCALED = HostSettings(window_scaling=False)
+_SMALL_BUFFER = HostSettings(sysctls={"net.ipv4.tcp_wmem": "4096 16384 65536"})
 
 _LAN = Profile(
     name="lan",
@@ -72,11 +76,24 @@ _PLANETLAB = Profile(
     name="planetlab",
     summary="a stable 22 ms, and a sending VM that often does not get the processor",
     why="Figure 1 of the EC2 study: 393 kB/s although the round trip stays at 22 ms, because of gaps between packets"
-    " while the sending VM waits for its turn. No loss but a queue's of 32 ms; 10 Mbit/s is what a slice was commonly"
-    " given. The stalls are chosen so that large transfers come to 300 to 400 kB/s.",
+    " while the sending VM waits for its turn. A window of 64 kB, as hosts had, stays far below the path's rate and its"
+    " queue: nothing is lost and no queue lengthens the round trip. The stalls are chosen so that large transfers come"
+    " to 300 to 400 kB/s.",
     forward=_PLANETLAB_WAY,
     reverse=_PLANETLAB_WAY,
-    stalls=Stalls(shortest_run_s=0.03, longest_run_s=0.17, shortest_s=0.1, longest_s=0.4),
+    receiver=_UNSCALED,
+    stalls=Stalls(shortest_run_s=0.03, longest_run_s=0.13, shortest_s=0.1, longest_s=0.7),
+)
+
+_STARVED = Profile(
+    name="starved-container",
+    summary="a stable 22 ms, and a sending program that shares its processor",
+    why="What a container of a testbed is: its kernel goes on while its program waits for a processor. Neighbours"
+    " compute all the time. A send buffer of 64 kB, as hosts had, is empty before the program has its turn.",
+    forward=_PLANETLAB_WAY,
+    reverse=_PLANETLAB_WAY,
+    sender=_SMALL_BUFFER,
+    shared=SharedProcessor(neighbours=4, weight=24),
 )
 
 _BUFFERBLOAT = Profile(
@@ -116,5 +133,5 @@ _SATELLITE = Profile(
 )
 
 READY = (
-    _LAN, _CLEAN, _LOSSY, _BURSTY, _REORDERING, _EC2, _PLANETLAB, _BUFFERBLOAT, _TOKEN_BUCKET, _SATELLITE,
+    _LAN, _CLEAN, _LOSSY, _BURSTY, _REORDERING, _EC2, _PLANETLAB, _STARVED, _BUFFERBLOAT, _TOKEN_BUCKET, _SATELLITE,
 )  # fmt: skip

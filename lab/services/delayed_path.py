@@ -61,6 +61,8 @@ class Planted:
     """Of each direction."""
     token_bucket: TokenBucket | None = None
     """For what the client receives."""
+    upload_bucket: TokenBucket | None = None
+    """For what it sends."""
     window_scaling: bool = True
     """Whether the services offer it."""
     more_addresses: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -69,12 +71,12 @@ class Planted:
     """Of the names."""
 
 
-_NOTHING = Planted()
+NOTHING = Planted()
 
 
 @contextmanager
 def joined(
-    folder: Path, rtt_s: float, rate_bps: float = 0.0, queue_bytes: int = 0, planted: Planted = _NOTHING
+    folder: Path, rtt_s: float, rate_bps: float = 0.0, queue_bytes: int = 0, planted: Planted = NOTHING
 ) -> Iterator[DelayedPath]:
     """Make the path while the block lasts; `rate_bps` 0 is as fast as this machine.
 
@@ -86,7 +88,8 @@ def joined(
     back = replace(direction, token_bucket=planted.token_bucket)
     plain = HostSettings(segmentation_offload=False, receive_offload=False, sysctls=_WINDOW)
     settings = {"sender": plain, "receiver": replace(plain, window_scaling=planted.window_scaling)}
-    emulator = EmulatorSettings(forward=direction, reverse=back, seed=1)
+    forth = replace(direction, token_bucket=planted.upload_bucket)
+    emulator = EmulatorSettings(forward=forth, reverse=back, seed=1)
     with ExitStack() as stack:
         path = stack.enter_context(hosts.joined_hosts(Topology.OFFLOAD, 4, MTU_BYTES, settings, emulator, folder))
         client, far = path.hosts["sender"], path.hosts["receiver"]

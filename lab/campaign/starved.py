@@ -1,0 +1,127 @@
+"""Planted starvation: campaigns whose sender is starved in a known way, or is not, and whether reports say so.
+
+`python -m vmtrace.lab.campaign.starved --seeds 20` makes a run for each seed and prints a line each. In turn: a host
+that is frozen for hundreds of milliseconds, a program that shares its processor with neighbours, and a path that loses
+packets or has little rate, whose host is in order. Right is a host stall, an application that lacked a processor by the
+host's own counters, and none of both. Needs root.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from vmtrace.lab import cpu_quota, namespaces
+from vmtrace.lab.campaign import run as campaign_run
+from vmtrace.lab.campaign.settings import Campaign
+from vmtrace.lab.hosts import module_environment
+from vmtrace.lab.profiles import PROFILES
+from vmtrace.lab.profiles.profile import Profile
+
+_PAIRS = 6
+_LACKED = "lacked a processor"
+_AGREE = "own counters agree"
+_PLAN = """
+[[entry]]
+index = "I_0"
+pairs = {pairs}
+probe = "50 kB"
+data = "{data}"
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Starved:
+    """One world: a profile, and what a report on it must say."""
+
+    cause: str
+    """`frozen`, `shared` or `path`."""
+    profile: Profile
+    data: str
+
+
+def world(seed: int) -> Starved:
+    """One of three in turn, its size drawn."""
+    dice = random.Random(f"{seed}/starved")
+    cause = ("frozen", "shared", "path")[seed % 3]
+    if cause == "frozen":
+        profile = PROFILES["planetlab"]
+        if profile.stalls is None:
+            raise ValueError("the profile has no stalls")
+        longest_s = dice.uniform(0.4, 0.8)
+        return Starved(cause, replace(profile, stalls=replace(profile.stalls, longest_s=longest_s)), "1 MB")
+    if cause == "shared":
+        profile = PROFILES["starved-container"]
+        if profile.shared is None:
+            raise ValueError("the profile shares nothing")
+        shared = replace(profile.shared, neighbours=dice.choice((3, 4, 6)), weight=dice.choice((16, 24)))
+        return Starved(cause, replace(profile, shared=shared), "2 MB")
+    return Starved(cause, PROFILES[dice.choice(("lossy", "clean", "token-bucket"))], "6 MB")
+
+
+def run(starved: Starved, seed: int, folder: Path) -> dict[str, Any]:
+    """The verdict of the report on a run in this world; raises what the lab raises."""
+    folder.mkdir(parents=True)
+    plan = folder / "plan.toml"
+    plan.write_text(_PLAN.format(pairs=_PAIRS, data=starved.data))
+    arguments = ("--plan", str(plan), "--quiet")
+    campaign = Campaign(starved.profile, seed, congestion_control="cubic", sender_arguments=arguments)
+    campaign_run.run(campaign, folder / "run", lambda _line: None)
+    words = [sys.executable, "-m", "vmtrace", "report", str(folder / "run"), "--json", "-", "--quiet"]
+    done = subprocess.run(words, check=True, capture_output=True, text=True, env=module_environment(), timeout=240)
+    found: dict[str, Any] = json.loads(done.stdout)["runs"][0]["verdict"]
+    return found
+
+
+def is_right(starved: Starved, verdict: dict[str, Any]) -> bool:
+    """Whether the verdict says what was planted, and nothing of a starved host where there is none."""
+    factor, sentence = verdict["factor"], verdict["sentence"]
+    lacked = _LACKED in sentence or _AGREE in sentence
+    if starved.cause == "frozen":
+        return bool(factor == "host_stall")
+    if starved.cause == "shared":
+        return factor in ("host_stall", "application") and lacked
+    return factor not in ("host_stall", "application") and not lacked
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Seeds one after the other; the exit status says whether nine tenths were right."""
+    parser = argparse.ArgumentParser(prog="python -m vmtrace.lab.campaign.starved", description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", type=int, default=20, help="so many worlds (default 20)")
+    arguments = parser.parse_args(words)
+    reason = namespaces.missing_requirement() or cpu_quota.missing_requirement()
+    if reason is not None:
+        print(f"vmtrace: {reason}", file=sys.stderr)
+        return 1
+    right = 0
+    for seed in range(arguments.seeds):
+        starved, load = world(seed), os.getloadavg()[0]
+        with tempfile.TemporaryDirectory(prefix="vmtrace-starved-") as name:
+            said, is_good = _tried(starved, seed, Path(name) / "world")
+        right += is_good
+        mark = "right" if is_good else "WRONG"
+        print(f"starvation {seed}: load {load:.1f}, planted {starved.cause}: {mark}: {said}", flush=True)
+    print(f"starvation: {right} of {arguments.seeds} right", flush=True)
+    return int(right < 0.9 * arguments.seeds)
+
+
+def _tried(starved: Starved, seed: int, folder: Path) -> tuple[str, bool]:
+    try:
+        verdict = run(starved, seed, folder)
+    except (RuntimeError, OSError, subprocess.SubprocessError) as error:
+        return f"not run: {str(error).splitlines()[-1]}", False
+    lacked = _LACKED in verdict["sentence"] or _AGREE in verdict["sentence"]
+    return f"{verdict['factor']}{', lacked a processor' if lacked else ''}", is_right(starved, verdict)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
