@@ -31,7 +31,7 @@ _PAIRS = 6
 _LACKED = "lacked a processor"
 _AGREE = "own counters agree"
 _PLAN = """
-[[entry]]
+[[entries]]
 index = "I_0"
 pairs = {pairs}
 probe = "50 kB"

@@ -32,6 +32,8 @@ _FEWEST_BINS = 25
 _LEAST_OF_TIME = 0.5
 _BURST_BYTES = 50_000
 _PAUSE_BINS = 2
+_WIDTHS = (1, 3, 5)
+"""Of bins, in those of the evidence."""
 _BURST_BINS = 15
 _FEWEST_PAUSES = 3
 _WORDS = {
@@ -122,9 +124,18 @@ def wanted_share(cost: StepCost, workers: int) -> float | None:
 
 
 def ceiling(steps: Sequence[StepEvidence], at_bps: float | None = None) -> Ceiling | None:
-    """The rate of most bytes in bins of steps alike, or `at_bps`; None where too few bytes came at it."""
-    bins = [one.bins_bytes for one in steps if len(one.bins_bytes)]
-    rates = np.concatenate([np.zeros(0), *bins]) * 8e9 / BIN_NS
+    """The rate of most bytes in bins of steps alike, or `at_bps`; None where too few bytes came at it.
+
+    Acknowledgements come in lumps: of uploads wider bins are looked at, too.
+    """
+    widths = _WIDTHS if any(one.acknowledged for one in steps) else (1,)
+    found = [one for width in widths if (one := _ceiling(steps, width, at_bps)) is not None]
+    return max(found, key=lambda one: one.bytes_share, default=None)
+
+
+def _ceiling(steps: Sequence[StepEvidence], width: int, at_bps: float | None = None) -> Ceiling | None:
+    bins = [one.bins_bytes[: len(one.bins_bytes) // width * width].reshape(-1, width).sum(axis=1) for one in steps]
+    rates = np.concatenate([np.zeros(0), *bins]) * 8e9 / (width * BIN_NS)
     steady = np.sort(rates[(rates > 0) & _beside_its_like(rates)])
     if np.count_nonzero(rates) < _FEWEST_BINS or not len(steady):
         return None
