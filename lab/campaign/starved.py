@@ -26,6 +26,7 @@ from vmtrace.lab.campaign.settings import Campaign
 from vmtrace.lab.hosts import module_environment
 from vmtrace.lab.profiles import PROFILES
 from vmtrace.lab.profiles.profile import Profile
+from vmtrace.lab.stalls import Stalls
 
 _PAIRS = 6
 _LACKED = "lacked a processor"
@@ -54,11 +55,8 @@ def world(seed: int) -> Starved:
     dice = random.Random(f"{seed}/starved")
     cause = ("frozen", "shared", "path")[seed % 3]
     if cause == "frozen":
-        profile = PROFILES["planetlab"]
-        if profile.stalls is None:
-            raise ValueError("the profile has no stalls")
-        longest_s = dice.uniform(0.4, 0.8)
-        return Starved(cause, replace(profile, stalls=replace(profile.stalls, longest_s=longest_s)), "1 MB")
+        stalls = Stalls(0.03, 0.13, 0.1, dice.uniform(0.4, 0.8))
+        return Starved(cause, replace(PROFILES["clean"], stalls=stalls), "2 MB")
     if cause == "shared":
         profile = PROFILES["starved-container"]
         if profile.shared is None:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 BIN_NS = 20_000_000
 _MOST_BINS = 1_000_000
-_COLUMNS = ("connection", "time_ns", "from_client", "wire_bytes", "payload_bytes", "acknowledgement")
+_COLUMNS = ("connection", "time_ns", "from_client", "wire_bytes", "payload_bytes", "acknowledgement", "sacked_bytes")
 _SIDES = {"upload": "client_to_server", "download": "server_to_client"}
 Step = SurgeStep | SweepStep
 
@@ -129,9 +129,12 @@ def _arrived(trace: Trace) -> dict[str, tuple[NDArray[np.int64], Floats]]:
 
 
 def _acknowledged(packets: pa.Table, back: NDArray[np.bool_]) -> Floats:
-    """How many bytes more than before each packet of the server acknowledges."""
+    """How many bytes more than before each packet of the server says that it has: beyond a hole, too."""
     connection = packets["connection"].to_numpy()[back]
-    reached = np.nan_to_num(packets["acknowledgement"].to_numpy(zero_copy_only=False)[back].astype(np.float64))
+    reached = sum(
+        np.nan_to_num(packets[name].to_numpy(zero_copy_only=False)[back].astype(np.float64))
+        for name in ("acknowledgement", "sacked_bytes")
+    )
     more = np.zeros(len(reached))
     for number in np.unique(connection):
         own = np.flatnonzero(connection == number)
