@@ -76,9 +76,9 @@ _PLANETLAB = Profile(
     name="planetlab",
     summary="a stable 22 ms, and a sending VM that often does not get the processor",
     why="Figure 1 of the EC2 study: 393 kB/s although the round trip stays at 22 ms, because of gaps between packets"
-    " while the sending VM waits for its turn. A window of 64 kB, as hosts had, stays far below the bottleneck bandwidth and its"
-    " queue: nothing is lost and no queue lengthens the round trip. The stalls are chosen so that large transfers come"
-    " to 300 to 400 kB/s.",
+    " while the sending VM waits for its turn. A window of 64 kB, as hosts had, stays far below the bottleneck"
+    " bandwidth and its queue: nothing is lost and no queue lengthens the round trip. The stalls are chosen so that"
+    " transfers of a megabyte come to some 400 kB/s.",
     forward=_PLANETLAB_WAY,
     reverse=_PLANETLAB_WAY,
     receiver=_UNSCALED,
