@@ -123,6 +123,17 @@ def saved_s(connection: Record, kind: str) -> float:
     return float(sum(one.get("saves_s") or 0.0 for one in connection.get("account") or () if one["kind"] == kind))
 
 
+def by_sender(facts: Facts, count: Callable[[Record], int | None]) -> dict[str, list[tuple[Record, int]]]:
+    """By the host that sent them: connections, and what `count` says of that direction, where it says some."""
+    found: defaultdict[str, list[tuple[Record, int]]] = defaultdict(list)
+    for one in facts.connections:
+        for way, side in ((CLIENT, "client"), (SERVER, "server")):
+            some = count(one.get(way) or {})
+            if some:
+                found[address(one[side])].append((one, some))
+    return dict(found)
+
+
 def evidence(text: str, frames: Iterable[int]) -> Record:
     """Frames that show something, with a filter for Wireshark."""
     listed = list(frames)

@@ -144,7 +144,7 @@ _FACTORS = {
         ),
         "fragments": (
             "path",
-            "IP fragments cost {time}",
+            "segments crossed in IP fragments",
             "Set the MTU or clamp the MSS, so that full segments need no fragments.",
         ),
         "http2_window": (

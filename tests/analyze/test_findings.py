@@ -284,6 +284,14 @@ def test_wrong_checksums_are_one_finding_for_each_host_that_sent_them() -> None:
     assert not any(one.kind == "bad_checksums" for one in second)
 
 
+@pytest.mark.parametrize(("in_fragments", "of", "is_said"), [(2, 4, False), (3, 30, True), (3, 31, False)])
+def test_data_that_crosses_in_ip_fragments_is_one_finding(in_fragments: int, of: int, is_said: bool) -> None:
+    cut = {"client_to_server": direction(packets_in_fragments=in_fragments, data_packets=of)}
+    said = [one.sentence for one in found(connection(1, 0.0, 1.0, **cut)) if one.kind == "fragments"]
+    sentence = "3 packets from 198.18.0.1 in 1 connection crossed in IP fragments: if one is lost, all is."
+    assert said == [sentence] * is_said
+
+
 @pytest.mark.parametrize(("packets", "of", "is_said"), [(2, 1_000, False), (3, 1_000, True), (1, 1, True)])
 def test_one_packet_of_many_that_looks_like_a_tunnel_is_none(packets: int, of: int, is_said: bool) -> None:
     unread = {"look": "wireguard", "packets": packets, "bytes": 150 * packets, "ports": [30_000]}

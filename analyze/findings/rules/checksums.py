@@ -5,26 +5,17 @@ Rule: docs/findings.md, "Wrong checksums".
 
 from collections.abc import Iterator
 
-from vmtrace.analyze.findings.facts import Facts, Record, ids, of_connections
+from vmtrace.analyze.findings.facts import Facts, by_sender, ids, of_connections
 from vmtrace.analyze.findings.finding import Finding
 from vmtrace.analyze.findings.vocabulary import KINDS
 from vmtrace.analyze.words.units import plural
 
 KIND = "bad_checksums"
 
-_WAYS = (("client_to_server", "client"), ("server_to_client", "server"))
-
 
 def find(facts: Facts) -> Iterator[Finding]:
     """One finding for each host that sent some."""
-    by_host: dict[str, list[tuple[Record, int]]] = {}
-    for one in facts.connections:
-        for way, side in _WAYS:
-            wrong = ((one.get(way) or {}).get("loss") or {}).get("bad_checksums")
-            if wrong:
-                host = one[side].rpartition(":")[0]
-                by_host.setdefault(host, []).append((one, wrong))
-    for host, found in by_host.items():
+    for host, found in by_sender(facts, lambda way: (way.get("loss") or {}).get("bad_checksums")).items():
         connections = [one for one, _ in found]
         yield Finding(
             kind=KIND,

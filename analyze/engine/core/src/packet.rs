@@ -23,6 +23,10 @@ pub mod tcp_flags {
     pub const CWR: u16 = 0x080;
     /// Accurate ECN (RFC 9768).
     pub const AE: u16 = 0x100;
+    /// All that may stand in a header.
+    pub const OF_HEADER: u16 = 0xfff;
+    /// Of the datagram and no bit of TCP: the segment came in IP fragments.
+    pub const IN_FRAGMENTS: u16 = 0x8000;
 }
 /// What kinds of TCP options a segment carries, as far as its captured bytes show.
 pub mod option_bits {

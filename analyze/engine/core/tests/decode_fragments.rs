@@ -3,13 +3,17 @@
 //! Subjects: `decode/ip_header.rs`, `decode/reason.rs`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+use crate::captures::Frame;
 use crate::frames;
+use crate::playbook::{CLIENT, SERVER, Talk, ack, analysis_of, data, json_of};
 
 use frames::*;
 use proptest::prelude::*;
+use serde_json::Value;
+use vmtrace_core::analysis::Options;
 use vmtrace_core::decode::fragments::{Joined, Reassembler};
 use vmtrace_core::decode::{Batch, Counts, CountsByInput, Decoded, Undecoded, decode};
-use vmtrace_core::packet::Packet;
+use vmtrace_core::packet::{Packet, tcp_flags};
 use vmtrace_core::read::{Chunk, Record};
 
 const SECOND_NS: i64 = 1_000_000_000;
@@ -112,7 +116,10 @@ fn the_joined_segment_has_the_fields_it_would_have_had_whole() {
     let joined = split4(6, &segment, &[8, 16, 24, 1000]).iter().filter_map(|frame| feed.push(frame)).last().unwrap();
     assert_eq!((joined.address_key, joined.flow_hash, joined.ports), (whole.address_key, whole.flow_hash, whole.ports));
     assert_eq!((joined.tsval, joined.tsecr, joined.options), (whole.tsval, whole.tsecr, whole.options));
-    assert_eq!((joined.sequence, joined.window, joined.flags), (whole.sequence, whole.window, whole.flags));
+    assert_eq!(
+        (joined.sequence, joined.window, joined.flags & tcp_flags::OF_HEADER),
+        (whole.sequence, whole.window, whole.flags)
+    );
     assert_eq!(joined.ip_header_length, 20);
 }
 
@@ -322,5 +329,45 @@ proptest! {
         }
         let packet = feed.push(last).unwrap();
         prop_assert_eq!(feed.payload(&packet), &payload[..]);
+    }
+}
+
+/// A frame of IPv4 in fragments of 512 bytes, as a router makes them where the MTU is small.
+fn through_small_mtu(frame: &Frame) -> Vec<Frame> {
+    let (headers, payload) = frame.bytes.split_at(34);
+    let starts = (0..payload.len()).step_by(512).enumerate();
+    let fragments = starts.map(|(number, start)| {
+        let end = payload.len().min(start + 512);
+        let mut bytes = [headers, &payload[start..end]].concat();
+        bytes[16..18].copy_from_slice(&((end - start) as u16 + 20).to_be_bytes());
+        let more = if end < payload.len() { 0x2000 } else { 0 };
+        bytes[20..22].copy_from_slice(&((start / 8) as u16 | more).to_be_bytes());
+        Frame { time_ns: frame.time_ns + number as i64, original_length: bytes.len() as u32, bytes }
+    });
+    fragments.collect()
+}
+
+#[test]
+fn data_in_fragments_is_counted_in_its_direction_and_else_analysed_as_if_whole() {
+    let talk = Talk::new().open(0.1, 40.0).each(0..20_i64, |talk, n| {
+        let at_ms = 50.0 + 50.0 * n as f64;
+        talk.client(at_ms, data(n * 1000, 1000)).server(at_ms + 40.1, ack((n + 1) * 1000))
+    });
+    let whole = analysis_of(talk.frames(), &Options::default());
+    let frames: Vec<Frame> = talk.frames().iter().flat_map(through_small_mtu).collect();
+    assert_eq!(frames.len(), talk.frames().len() + 20);
+    let cut = analysis_of(&frames, &Options::default());
+
+    let document: Value = serde_json::from_str(&json_of(&cut)).unwrap();
+    assert_eq!(document["connections"][0]["client_to_server"]["packets_in_fragments"], 20);
+    assert!(document["connections"][0]["server_to_client"].get("packets_in_fragments").is_none());
+    let document: Value = serde_json::from_str(&json_of(&whole)).unwrap();
+    assert!(document["connections"][0]["client_to_server"].get("packets_in_fragments").is_none());
+    for side in [CLIENT, SERVER] {
+        let [cut, whole] = [&cut, &whole].map(|analysis| {
+            let way = &analysis.connections[0].directions[side];
+            (way.packets, way.data_packets, way.payload_bytes, way.loss.clone())
+        });
+        assert_eq!(cut, whole);
     }
 }

@@ -14,7 +14,7 @@ use crate::decode::reason::{CountsByInput, Undecoded};
 use crate::decode::walk;
 use crate::decode::walk::Found;
 use crate::link_type;
-use crate::packet::Packet;
+use crate::packet::{Packet, tcp_flags};
 use crate::read::record::Record;
 
 /// Age at which a datagram is given up, nanoseconds: what Linux allows by default (ipfrag_time).
@@ -280,6 +280,9 @@ impl Reassembler {
                 Ok(Found::Tcp(mut packet, _)) => {
                     counts.add(record.input, Undecoded::FragmentJoined, frames.count - 1);
                     packet.wire_length = frames.wire_length;
+                    if frames.count > 1 {
+                        packet.flags |= tcp_flags::IN_FRAGMENTS;
+                    }
                     if let Some((address_offset, identification)) = joined_v6
                         && address_offset == packet.address_offset
                     {

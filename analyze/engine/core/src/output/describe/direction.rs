@@ -38,7 +38,11 @@ pub fn direction(summary: &DirectionSummary, limits: Option<&LimitsSummary>, vis
     visitor.number(key!("mean_bytes"), summary.flight.map(|(mean, _)| mean));
     visitor.integer(key!("max_bytes"), summary.flight.map(|(_, max)| max.get()));
     visitor.end();
-    visitor.seldom(summary.details.is_some(), |visitor| nagle_waits(summary, visitor));
+    visitor.seldom(summary.details.is_some(), |visitor| {
+        let in_fragments = summary.details.as_deref().map(|details| u64::from(details.in_fragments));
+        visitor.integer(key!("packets_in_fragments", IfKnown), in_fragments.filter(|&packets| packets > 0));
+        nagle_waits(summary, visitor);
+    });
     congestion_marks(summary, visitor);
     peak_rates(summary, visitor);
     token_bucket(summary, visitor);

@@ -93,6 +93,8 @@ pub(super) const DIRECTION: Section = Section {
         field("limit_intervals[].factor", "what held it back").values(factors),
         field("limit_intervals[].bytes", "delivered meanwhile").unit("bytes"),
         field("limit_intervals[].frames", "frames at its ends"),
+        field("packets_in_fragments", "packets that came in IP fragments, each in several frames: the loss of one loses all")
+            .left_out("if none did"),
         field("nagle_waits", "short segments that Nagle's algorithm kept back ([verdict.md](verdict.md)):")
             .left_out("below three, and away from the sender"),
         field("nagle_waits.count", "how many waited until a late acknowledgement came"),

@@ -20,10 +20,12 @@ pub(crate) fn agree_on_ecn(connection: &mut Connection, packet: &Packet) {
     }
 }
 
-/// Takes a packet without SYN that has one of the [`crate::tcp::events::ecn::BITS`], of `side`. What completes the opening has another meaning.
+/// Takes a packet without SYN that has one of the [`crate::tcp::events::ecn::BITS`], of `side`, or came in fragments. What completes the
+/// opening has another meaning.
 #[cold]
 #[inline(never)]
 pub(crate) fn take_congestion_bits(connection: &mut Connection, packet: &Packet, side: usize) {
+    connection.directions[side].in_fragments += u32::from(packet.has(tcp_flags::IN_FRAGMENTS));
     let Some(ecn) = connection.ecn.as_deref_mut().filter(|_| connection.handshake.complete) else { return };
     let data = &connection.directions[1 - side];
     let position = unwrap(data.una, packet.acknowledgement);

@@ -111,7 +111,7 @@ pub(crate) fn take_packet(
     if connection.echo_loops.is_some() {
         rtt_by_echo::seek_loops(connection, packet, side);
     }
-    if packet.flags & ecn::BITS != 0 {
+    if packet.flags & (ecn::BITS | tcp_flags::IN_FRAGMENTS) != 0 {
         congestion_bits::take_congestion_bits(connection, packet, side);
     }
     let limit_ns = environment.fixed_spacing_limit_ns;

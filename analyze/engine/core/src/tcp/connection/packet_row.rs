@@ -32,7 +32,7 @@ pub(crate) fn packet_row(id: u32, packet: &Packet, side: usize, [own, peer]: [&D
     put(Field::Acknowledgement, acknowledges.then(|| acknowledged.wrapping_sub(peer.base) as i64));
     put(Field::PayloadBytes, Some(i64::from(packet.payload_length)));
     put(Field::WireBytes, Some(i64::from(packet.wire_length)));
-    put(Field::Flags, Some(i64::from(packet.flags)));
+    put(Field::Flags, Some(i64::from(packet.flags & tcp_flags::OF_HEADER)));
     put(Field::WindowBytes, seen.window_bytes.map(|bytes| bytes as i64));
     put(Field::FlightBytes, flight.live.as_ref().map(|live| live.view.flight_bytes() as i64));
     put(Field::RttNs, seen.round_trip.map(|(rtt_ns, _)| rtt_ns as i64));

@@ -42,7 +42,7 @@ pub fn is_steady(connection: &Connection) -> bool {
 #[inline]
 pub fn telling_bits(connection: &Connection) -> u16 {
     let of_marks = if connection.ecn.is_some() { ecn::BITS } else { 0 };
-    tcp_flags::SYN | tcp_flags::FIN | tcp_flags::RST | of_marks
+    tcp_flags::SYN | tcp_flags::FIN | tcp_flags::RST | tcp_flags::IN_FRAGMENTS | of_marks
 }
 
 /// Takes a packet without [`telling_bits`] while the connection [`is_steady`]. The two kinds that bulk transfers

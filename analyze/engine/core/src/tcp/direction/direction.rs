@@ -72,6 +72,8 @@ pub struct Direction {
     pub largest_payload: u32,
     /// Frames that held more than one wire segment.
     pub superpackets: u64,
+    /// Packets that came in IP fragments.
+    pub in_fragments: u32,
     /// Time of the first data packet, and of the last data packet or acknowledgement of data.
     pub first_data_ns: Option<i64>,
     /// See `first_data_ns`.

@@ -46,8 +46,9 @@ pub(super) fn details(
     let nagle_waits = if context.beside_sender && live.nagle.is_some() { nagle::nagle_waits(live) } else { None };
     let trips = recovery_trips.is_some() || without_stalls.is_some() || nagle_waits.is_some();
     let congestion = congestion.filter(|_| direction.data_packets > 0);
-    let any = trips || bursts.is_some() || acknowledgements.is_some() || lag_ns.is_some() || congestion.is_some();
-    any.then(|| {
+    let in_fragments = direction.in_fragments;
+    let told = in_fragments > 0 || lag_ns.is_some() || congestion.is_some();
+    (trips || bursts.is_some() || acknowledgements.is_some() || told).then(|| {
         Box::new(DirectionDetails {
             recovery_trips,
             without_stalls,
@@ -56,6 +57,7 @@ pub(super) fn details(
             nagle_waits,
             congestion,
             lag_ns,
+            in_fragments,
         })
     })
 }

@@ -137,6 +137,8 @@ pub struct DirectionDetails {
     pub congestion: Option<(Feedback, Echoes)>,
     /// The sender's packets were recorded so much later than those of the other side, nanoseconds.
     pub lag_ns: Option<i64>,
+    /// Packets that came in IP fragments.
+    pub in_fragments: u32,
 }
 
 /// See [`DirectionDetails`].
