@@ -67,7 +67,7 @@ def world(seed: int) -> Starved:
 
 
 def run(starved: Starved, seed: int, folder: Path) -> dict[str, Any]:
-    """The verdict of the report on a run in this world; raises what the lab raises."""
+    """The verdict on the data transfers of a run in this world; raises what the lab raises."""
     folder.mkdir(parents=True)
     plan = folder / "plan.toml"
     plan.write_text(_PLAN.format(pairs=_PAIRS, data=starved.data))
@@ -76,7 +76,7 @@ def run(starved: Starved, seed: int, folder: Path) -> dict[str, Any]:
     campaign_run.run(campaign, folder / "run", lambda _line: None)
     words = [sys.executable, "-m", "vmtrace", "report", str(folder / "run"), "--json", "-", "--quiet"]
     done = subprocess.run(words, check=True, capture_output=True, text=True, env=module_environment(), timeout=240)
-    found: dict[str, Any] = json.loads(done.stdout)["runs"][0]["verdict"]
+    found: dict[str, Any] = json.loads(done.stdout)["runs"][0]["verdict"]["by_role"]["data"]
     return found
 
 

@@ -102,9 +102,10 @@ def test_a_run_without_loss_has_no_row(new_run: Any) -> None:
     [
         ([(0, 1000, False), (1000, 1000, False)], ([], 0)),
         ([(0, 3000, False), (1000, 1000, True), (3000, 2500, False)], ([1], 6)),
+        ([(0, 112, False), (112, 9000, False), (2112, 1000, True), (6112, 1000, True)], ([2, 6], 10)),
         ([(0, 9000, False), (2000, 1000, True), (2000, 1000, True), (4000, 3000, True)], ([2, 2, 4, 5, 6], 9)),
     ],
-    ids=["nothing lost", "joined data", "lost twice and joined"],
+    ids=["nothing lost", "joined data", "behind a short one", "lost twice and joined"],
 )
 def test_places_are_counted_in_segments(packets: list[tuple[int, int, bool]], expected: tuple[list[int], int]) -> None:
     columns = [np.array(column) for column in zip(*packets, strict=True)]

@@ -59,6 +59,7 @@ def lost_places(sequence: Any, payload_bytes: Any, again: Any) -> tuple[Floats, 
         return np.empty(0), 0
     lengths, counts = np.unique(payload_bytes[again], return_counts=True)
     segment = int(lengths[counts.argmax()])
-    first, last = sequence[again] // segment, (sequence[again] + payload_bytes[again] - 1) // segment
-    places = np.concatenate([np.arange(one, other + 1) for one, other in zip(first, last, strict=True)])
+    # Segments seldom begin at whole multiples of their length: each counts once, where it begins.
+    first, many = sequence[again] // segment, np.maximum(1, np.rint(payload_bytes[again] / segment)).astype(np.int64)
+    places = np.concatenate([np.arange(one, one + count) for one, count in zip(first, many, strict=True)])
     return places.astype(np.float64), int(-(-int((sequence + payload_bytes).max()) // segment))

@@ -30,7 +30,7 @@ from vmtrace.analyze.trace import version
 Progress = Callable[[int], object]
 """Called with the bytes of captures that are done."""
 
-_FORMAT = 6
+_FORMAT = 7
 """Raised when the meaning of a kept number changes within a version of vmtrace."""
 
 _COLUMN_TYPES: dict[object, pa.DataType] = {
