@@ -22,7 +22,8 @@ from typing import Any
 
 from vmtrace.lab import cpu_quota, namespaces
 from vmtrace.lab.campaign import run as campaign_run
-from vmtrace.lab.campaign.settings import Campaign
+from vmtrace.lab.campaign.settings import Campaign, Host
+from vmtrace.lab.guest import kernel
 from vmtrace.lab.hosts import module_environment
 from vmtrace.lab.profiles import PROFILES
 from vmtrace.lab.profiles.profile import Profile
@@ -56,7 +57,7 @@ def world(seed: int) -> Starved:
     cause = ("frozen", "shared", "path")[seed % 3]
     if cause == "frozen":
         stalls = Stalls(0.03, 0.13, 0.1, dice.uniform(0.4, 0.8))
-        return Starved(cause, replace(PROFILES["clean"], stalls=stalls), "2 MB")
+        return Starved(cause, replace(PROFILES["planetlab"], stalls=stalls), "2 MB")
     if cause == "shared":
         profile = PROFILES["starved-container"]
         if profile.shared is None:
@@ -72,7 +73,9 @@ def run(starved: Starved, seed: int, folder: Path) -> dict[str, Any]:
     plan = folder / "plan.toml"
     plan.write_text(_PLAN.format(pairs=_PAIRS, data=starved.data))
     arguments = ("--plan", str(plan), "--quiet")
-    campaign = Campaign(starved.profile, seed, congestion_control="cubic", sender_arguments=arguments)
+    # The kernel of a frozen host must stand still, too: one that goes on sends when its timers expire.
+    host = Host.GUEST_KERNEL if starved.cause == "frozen" and kernel.find() else Host.NAMESPACE
+    campaign = Campaign(starved.profile, seed, host, congestion_control="cubic", sender_arguments=arguments)
     campaign_run.run(campaign, folder / "run", lambda _line: None)
     words = [sys.executable, "-m", "vmtrace", "report", str(folder / "run"), "--json", "-", "--quiet"]
     done = subprocess.run(words, check=True, capture_output=True, text=True, env=module_environment(), timeout=240)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from vmtrace.analyze.reports.storage.causes import BUSY_SHARE, Cause, cause, ceiling, common, limited_by_cpu
+from vmtrace.analyze.reports.storage.causes import BUSY_SHARE, Cause, cause, ceiling, common, used_up, waited_for
 from vmtrace.analyze.reports.storage.step_evidence import BIN_NS, StepEvidence
 from vmtrace.analyze.reports.storage.steps import StepCost
 
@@ -98,9 +98,8 @@ def test_what_held_connections_back_most_is_the_cause(seconds: dict[str, float],
 
 
 def test_other_people_s_load_is_not_the_processor() -> None:
-    assert not limited_by_cpu(IDLE, 4)
-    assert not limited_by_cpu(None, 4)
-    assert not limited_by_cpu(replace(IDLE, run_delay_s=None, process_cpu_s=None), 4)
+    for cost in (IDLE, replace(IDLE, run_delay_s=None, process_cpu_s=None)):
+        assert (used_up(cost), waited_for(cost, 4)) == (False, False)
 
 
 @pytest.mark.parametrize(
@@ -114,9 +113,18 @@ def test_other_people_s_load_is_not_the_processor() -> None:
     ids=["used up", "held by a quota", "threads wait", "one thread waits"],
 )
 def test_processors_that_are_used_up_or_waited_for_are(cost: StepCost, workers: int) -> None:
-    found = cause([step(np.random.default_rng(3).uniform(1, 90, 500))], [cost], workers)
-    assert (found.word, limited_by_cpu(cost, workers)) == ("cpu", True)
+    wandering = step(np.random.default_rng(3).uniform(1, 90, 500), application=8.0, server_wait=1.0)
+    found = cause([wandering], [cost], workers)
+    assert (found.word, used_up(cost) or waited_for(cost, workers)) == ("cpu", True)
     assert "processors: the process used" in found.sentence
+
+
+@pytest.mark.parametrize("factor", ["receiver_window", "server_wait", "congestion_window"])
+def test_threads_that_wait_are_no_cause_where_packets_show_another(factor: str) -> None:
+    waits = replace(IDLE, process_cpu_s=3.0, run_delay_s=17.0)
+    shown = held(**{factor: 8.0, "application": 1.0})
+    wandering = step(np.random.default_rng(3).uniform(1, 90, 500), **{factor: 8.0, "application": 1.0})
+    assert cause([wandering], [waits], 4) == shown
 
 
 def test_a_rate_held_for_most_of_the_time_is_the_path_s_even_where_threads_wait() -> None:

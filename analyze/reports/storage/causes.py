@@ -60,6 +60,8 @@ _WORDS = {
     "host_stall": "host",
 }
 _PATH = ("network", "allowance")
+_OWN = ("client", "application", "host")
+"""What a process that waits for a processor does to its connections."""
 _SENTENCES = {
     "window": "windows were full",
     "network": "the path held connections back",
@@ -104,16 +106,19 @@ def word_of(factor: str) -> str:
     return _WORDS.get(factor, factor.replace("_", " "))
 
 
-def limited_by_cpu(cost: StepCost | None, workers: int) -> bool:
-    """Whether this process used its processors up, waited for them all the time, or was kept from them by a quota.
+def used_up(cost: StepCost) -> bool:
+    """Whether this process used its processors up, or was kept from them by a quota."""
+    throttled = cost.throttled_s is not None and cost.throttled_s > THROTTLED_SHARE * cost.duration_s
+    return throttled or (cost.process_share or 0.0) >= BUSY_SHARE
 
-    Other people's load counts as far as it made threads of this process wait (`run_delay_s`).
+
+def waited_for(cost: StepCost, workers: int) -> bool:
+    """Whether threads of this process ran or waited for a processor all the time.
+
+    Other people's load counts as far as it made them wait (`run_delay_s`), and only where packets show nothing else:
+    on a loaded machine threads wait each time that data comes.
     """
-    if cost is None:
-        return False
-    if cost.throttled_s is not None and cost.throttled_s > THROTTLED_SHARE * cost.duration_s:
-        return True
-    return max(cost.process_share or 0.0, wanted_share(cost, workers) or 0.0) >= BUSY_SHARE
+    return (wanted_share(cost, workers) or 0.0) >= BUSY_SHARE
 
 
 def wanted_share(cost: StepCost, workers: int) -> float | None:
@@ -175,18 +180,24 @@ def cause(
         found = ceiling(evidence, others.bps)
     if found is not None and others is not None and _is_near(found.bps, others.bps):
         found = replace(found, burst_bytes=max(found.burst_bytes or 0.0, others.burst_bytes or 0.0))
-    starved = bool(costs) and sum(limited_by_cpu(one, workers) for one in costs) > len(costs) / 2
-    if found is not None and not (starved and found.time_share < _LEAST_OF_TIME):
+    without = _most(map(used_up, costs))
+    if found is not None and not (without and found.time_share < _LEAST_OF_TIME):
         return _at_rate(found, held, path / total)
-    if starved:
+    word, time_s = max(held.items(), key=lambda one: one[1], default=("", 0.0))
+    waits = _most(waited_for(cost, workers) for cost in costs) and (time_s <= _LEAST_OF_TIME * total or word in _OWN)
+    if without or waits:
         return Cause("cpu", None, cpu_sentence(costs))
     if not total:
         return NO_CAUSE
-    word, time_s = max(held.items(), key=lambda one: one[1])
     if time_s <= _LEAST_OF_TIME * total:
         most = ", ".join(f"{one} {share(seconds / total)}" for one, seconds in held.most_common(3))
         return Cause(None, None, f"undecided: {most} of the time")
     return Cause(word, None, f"{_SENTENCES.get(word, word)} for {share(time_s / total)} of the time", time_s / total)
+
+
+def _most(facts: Iterable[bool]) -> bool:
+    known = list(facts)
+    return sum(known) > len(known) / 2
 
 
 def common(ceilings: Iterable[Ceiling | None]) -> Ceiling | None:
