@@ -97,6 +97,13 @@ def test_what_held_connections_back_most_is_the_cause(seconds: dict[str, float],
     assert ("undecided" in found.sentence) == (word is None)
 
 
+@pytest.mark.parametrize(("closed_s", "word"), [(5.0, "service"), (0.5, "window")])
+def test_a_service_that_does_not_read_closes_its_window(closed_s: float, word: str) -> None:
+    wandering = step(np.random.default_rng(3).uniform(1, 90, 500), receiver_window=8.0, client_wait=1.0)
+    found = cause([replace(wandering, closed_s=closed_s, acknowledged=True)], [IDLE], 4)
+    assert (found.word, "did not read" in found.sentence) == (word, word == "service")
+
+
 def test_other_people_s_load_is_not_the_processor() -> None:
     for cost in (IDLE, replace(IDLE, run_delay_s=None, process_cpu_s=None)):
         assert (used_up(cost), waited_for(cost, 4)) == (False, False)

@@ -192,6 +192,9 @@ def cause(
     if time_s <= _LEAST_OF_TIME * total:
         most = ", ".join(f"{one} {share(seconds / total)}" for one, seconds in held.most_common(3))
         return Cause(None, None, f"undecided: {most} of the time")
+    closed_s = sum(one.closed_s for one in evidence)
+    if word == "window" and closed_s >= _LEAST_OF_TIME * time_s:
+        return Cause("service", None, f"the service did not read: its windows were closed for {closed_s:.1f} s")
     return Cause(word, None, f"{_SENTENCES.get(word, word)} for {share(time_s / total)} of the time", time_s / total)
 
 

@@ -29,7 +29,11 @@ if TYPE_CHECKING:
 
 BIN_NS = 20_000_000
 _MOST_BINS = 1_000_000
-_COLUMNS = ("connection", "time_ns", "from_client", "wire_bytes", "payload_bytes", "acknowledgement", "sacked_bytes")
+_COLUMNS = ("connection", "time_ns", "from_client", "wire_bytes", "payload_bytes", "acknowledgement", "sacked_bytes",
+    "window_bytes",
+)  # fmt: skip
+_SEGMENT_BYTES = 1460
+"""A window with less room is closed."""
 _SIDES = {"upload": "client_to_server", "download": "server_to_client"}
 Step = SurgeStep | SweepStep
 
@@ -44,6 +48,8 @@ class StepEvidence:
     """On the wire, with headers; empty without packets."""
     acknowledged: bool = False
     """Counted by acknowledgements, as uploads are."""
+    closed_s: float = 0.0
+    """Time in which the service's window had no room for a segment, over all connections of an upload."""
 
 
 def step_evidence(
@@ -95,8 +101,14 @@ def _add(
         own = [one for one in records if wanted is None or int(one["client"].rpartition(":")[2]) in wanted]
         if seconds := _seconds(own, step):
             found[step.number].seconds.update(seconds)
-    arrived = _arrived(trace)
+    import pyarrow as pa
+
+    packets = pa.table(trace.packets(range(1, len(trace) + 1), columns=_COLUMNS))
+    arrived, closed_ns = _arrived(packets), _closed_ns(packets)
     for step in steps:
+        if direction_of(step) == "upload":
+            within = np.clip(closed_ns, step.start_ns, step.end_ns)
+            found[step.number].closed_s += float((within[:, 1] - within[:, 0]).sum()) / 1e9
         bins = _bins(*arrived[direction_of(step)], step)
         if bins.any():
             kept = found[step.number]
@@ -114,11 +126,21 @@ def _seconds(records: Sequence[dict[str, Any]], step: Step) -> Counter[str]:
     return seconds
 
 
-def _arrived(trace: Trace) -> dict[str, tuple[NDArray[np.int64], Floats]]:
-    """Times, and bytes that were there then, by direction."""
-    import pyarrow as pa
+def _closed_ns(packets: pa.Table) -> NDArray[np.int64]:
+    """From when to when a window of the service was closed: rows of two times."""
+    back = ~packets["from_client"].to_numpy()
+    connection, time_ns = packets["connection"].to_numpy()[back], packets["time_ns"].to_numpy()[back]
+    window = packets["window_bytes"].to_numpy(zero_copy_only=False)[back].astype(np.float64)
+    found = [np.empty((0, 2), np.int64)]
+    for number in np.unique(connection):
+        own = np.flatnonzero(connection == number)
+        closed = np.flatnonzero(window[own][:-1] < _SEGMENT_BYTES)
+        found.append(np.column_stack([time_ns[own][closed], time_ns[own][closed + 1]]))
+    return np.concatenate(found)
 
-    packets = pa.table(trace.packets(range(1, len(trace) + 1), columns=_COLUMNS))
+
+def _arrived(packets: pa.Table) -> dict[str, tuple[NDArray[np.int64], Floats]]:
+    """Times, and bytes that were there then, by direction."""
     time_ns = packets["time_ns"].to_numpy()
     back = ~packets["from_client"].to_numpy()
     wire_bytes = packets["wire_bytes"].to_numpy().astype(np.float64)
