@@ -6,51 +6,42 @@ the service is. Whatever happens afterwards, what was created is removed, or nam
 
 from __future__ import annotations
 
-import importlib.metadata
-import platform
 import secrets
-import shlex
-import ssl
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
 
+from vmtrace.capture.campaign import (
+    COMPLETE,
+    INTERRUPTED,
+    RUNNING,
+    End,
+    begin_host_record,
+    outcome_of,
+)
 from vmtrace.capture.ending import Ending
-from vmtrace.capture.errors import CaptureError
 from vmtrace.capture.host_record import HostRecord
 from vmtrace.capture.instance_metadata import check_setting
-from vmtrace.capture.provenance import vmtrace_version
-from vmtrace.capture.settings import CaptureSettings
 from vmtrace.providers import registry
 from vmtrace.providers.budget import Budget
 from vmtrace.providers.clock import REAL, Clock
+from vmtrace.providers.course import error_of, first_state, in_time, interrupted, status_of
 from vmtrace.providers.display import Display
-from vmtrace.providers.errors import HOPELESS, BudgetError, ErrorKind, ProvidersError, ServiceError, UsageError
+from vmtrace.providers.errors import HOPELESS, ErrorKind, ProvidersError, ServiceError, UsageError
 from vmtrace.providers.exchanges import HttpObserver
 from vmtrace.providers.files import discard
 from vmtrace.providers.journal import Journal, outstanding
 from vmtrace.providers.kinds.kind import BENCHMARK, SWEEP
 from vmtrace.providers.kinds.runners import runner
-from vmtrace.providers.kinds.site import Place, Site, translated
+from vmtrace.providers.kinds.site import Site, translated
 from vmtrace.providers.order import Order
-from vmtrace.providers.recording import capture_filter, check_capture, interface_for, strays_from
+from vmtrace.providers.place import Place, check_place, check_rights, place_of
 from vmtrace.providers.removal import Remover
 from vmtrace.providers.resuming import check_resumable
 from vmtrace.providers.reverse_names import reverse_names
-from vmtrace.providers.run_folder import COMPLETE, FAILED, INTERRUPTED, OVER_BUDGET, RUNNING, RunFolder
+from vmtrace.providers.run_folder import RunFolder
 from vmtrace.providers.service import Service, Target
 
 Record = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class End:
-    """How a run ended: a status of `run.json`, and the line for a person unless all is well."""
-
-    status: str
-    error: str | None
-    state: Record
 
 
 def run_campaign(order: Order, display: Display, clock: Clock = REAL) -> End:
@@ -85,12 +76,13 @@ class _Run:
         self._observer = HttpObserver(self._budget, clock, order.call_s)
         self._interruption = Ending(
             f"stopped immediately: vmtrace storage clean {order.out} removes what is left at {self._provider.name}",
-            lambda: self._observer.abort(ServiceError(ErrorKind.OTHER, "interrupted")),
+            lambda: self._observer.abort(interrupted()),
         )
         self._part_bytes: int | None = None
         self._endpoint = order.endpoint_url or ""
         self._archives = False
         self._site: Site | None = None
+        self._host: HostRecord | None = None
         self._error: ServiceError | None = None
 
     def _options(self) -> dict[str, str]:
@@ -121,7 +113,7 @@ class _Run:
             if self._archives and self._order.plan.kind != BENCHMARK:
                 kind = self._order.plan.kind
                 raise UsageError(f"{self._provider.name}: objects of an archive cannot be read at once: no {kind} plan")
-            self._check_rights()
+            check_rights(self._order)
             if self._order.metadata:
                 check_setting()
             folder = self._open_folder(service.sdk)
@@ -134,33 +126,24 @@ class _Run:
             return self._to_the_end(service)
 
     def _to_the_end(self, service: Service) -> End:
-        status, unfinished, host = COMPLETE, True, None
-        try:
-            place = self._set_up(service)
-            service.close()  # else its connections end when the service is tired of them, within a transaction
-            host = self._begin_host_record(place)
-            site = self._site = self._site_at(place)
-            runner(self._order.plan, site).run()
-            unfinished = site.failed > 0
-            if site.failed == site.finished and site.last_failure is not None:
-                raise site.last_failure
-        except KeyboardInterrupt:
-            status = INTERRUPTED
-        except BudgetError as error:
-            status, self._error = OVER_BUDGET, error
-        except ServiceError as error:
-            status, self._error = (OVER_BUDGET if error.kind == ErrorKind.BUDGET else FAILED), error
-        except (ProvidersError, CaptureError, OSError) as error:
-            status, self._error = FAILED, ServiceError(_kind_of(error), str(error), "")
-        except Exception as defect:
-            self._error = ServiceError(ErrorKind.OTHER, f"{type(defect).__name__}: {defect}", "")
-            self._end(FAILED, unfinished)
-            raise
-        finally:
-            discard(self._folder.path / "files")
-            if host is not None:
-                host.stop()
-        return self._end(status, unfinished)
+        outcome = outcome_of(lambda: self._work(service), status_of)
+        self._error = error_of(outcome)
+        discard(self._folder.path / "files")
+        if self._host is not None:
+            self._host.stop()
+        site = self._site
+        end = self._end(outcome.status, unfinished=outcome.is_unfinished or (site is not None and site.failed > 0))
+        outcome.raise_defect()
+        return end
+
+    def _work(self, service: Service) -> None:
+        place = self._set_up(service)
+        service.close()  # else its connections end when the service is tired of them, within a transaction
+        self._host = begin_host_record(self._folder.path, place.interface, metadata=self._order.metadata)
+        site = self._site = self._site_at(place)
+        runner(self._order.plan, site).run()
+        if site.failed == site.finished and site.last_failure is not None:
+            raise site.last_failure
 
     def _open_folder(self, sdk: Any) -> RunFolder:
         """A new one, or that of the run that goes on."""
@@ -193,19 +176,18 @@ class _Run:
             resumed=self._before is not None,
         )
 
-    def _end(self, status: str, unfinished: bool) -> End:
+    def _end(self, status: str, *, unfinished: bool) -> End:
         """Remove what is left, and close the books; after Ctrl-C as far as there is time."""
         site = self._site
         self._display.removing()
         if self._interruption.asked:
             self._folder.note(status=status, left_behind=self._named("interrupted"))  # as it is, should time run out
-        self._interruption.settle()
-        self._observer.resume()
         self._budget.removing = True
         touched = unfinished and self._was_touched()
-        left = self._interruption.in_time(lambda: self._remover.everything(self._container, unfinished=touched))
+        left = in_time(
+            self._interruption, self._observer, lambda: self._remover.everything(self._container, unfinished=touched)
+        )
         if left is None:
-            self._observer.abort(ServiceError(ErrorKind.OTHER, "interrupted"))
             left = self._named("no time to remove it after the interruption")
         self._folder.note(left_behind=left)
         if self._interruption.asked and status == COMPLETE:
@@ -243,27 +225,9 @@ class _Run:
                 translated(self._provider, service.login)
             finally:
                 self._observer.end()
-        endpoint, region = service.endpoint, service.region
-        place = self._place(endpoint, region)
-        capture = place.capture
-        self._folder.note(
-            endpoint=endpoint,
-            region=region,
-            tls=self._tls(endpoint),
-            interface=place.interface,
-            capture=None
-            if capture is None
-            else {"interface": capture.interface, "filter": capture.filter, "snaplen": capture.snaplen},
-            front_ends=list(place.peers),
-        )
-        if capture is not None:
-            check_capture(capture)
-            towards = strays_from(capture.interface, place.urls, place.peers)
-            if towards is not None:
-                self._display.warned(
-                    f"packets are recorded on {capture.interface}, but those to {self._about()} take {towards}: "
-                    f"give --interface {towards}"
-                )
+        place = place_of(self._order, service.endpoint, service.region, self._observer.front_ends)
+        self._folder.note(**place.as_record())
+        check_place(place, self._about(), self._display.warned)
         return place
 
     def _create(self, service: Service) -> None:
@@ -278,85 +242,19 @@ class _Run:
         self._observer.end()
         self._journal.created_container(self._container)
 
-    def _place(self, endpoint: str, region: str | None) -> Place:
-        told = self._order.endpoint_url
-        urls = tuple(dict.fromkeys(filter(None, (told, endpoint))))
-        peers = tuple(self._observer.front_ends)
-        interface = self._order.interface
-        if interface is None:
-            try:
-                interface = interface_for(urls, peers)
-            except ProvidersError:
-                if self._order.capture:
-                    raise
-        capture = None
-        if self._order.capture and interface is not None:
-            expression = self._order.filter if self._order.filter is not None else capture_filter(urls, peers)
-            capture = CaptureSettings(interface, expression, self._order.snaplen, also_tagged=True)
-        return Place(endpoint, region, urls, peers, interface, capture)
-
-    def _check_rights(self) -> None:
-        """Before anything is created: whether packets can be recorded at all, with this filter and snap length."""
-        order = self._order
-        if order.capture:
-            try:
-                check_capture(CaptureSettings(order.interface or "lo", order.filter or "tcp", order.snaplen))
-            except CaptureError as error:
-                raise ProvidersError(f"{error} (or give --no-capture)") from error
-
-    def _begin_host_record(self, place: Place) -> HostRecord:
-        host = self._folder.path / "host"
-        host.mkdir(mode=0o700, exist_ok=True)
-        return HostRecord(host / "facts.json", host / "counters.csv", place.interface, metadata=self._order.metadata)
-
     def _first_state(self, sdk: Any) -> Record:
-        order = self._order
+        order, charged = self._order, self._prices is not None
         return {
-            "vmtrace": vmtrace_version(),
-            "id": self._id,
-            "name": order.name or order.out.resolve().name,
-            "status": RUNNING,
-            "error": None,
-            "error_kind": None,
-            "start_ns": self._clock.wall_ns(),
-            "end_ns": None,
-            "command": order.command,
-            "provider": self._provider.name,
-            "region": order.region,
+            **first_state(order, self._provider.name, self._id, sdk, self._clock.wall_ns(), charged=charged),
             "endpoint": self._endpoint or None,
             "endpoint_told": order.endpoint_url,
             "container": self._container,
             "container_created": False,
-            "options": dict(order.options),
-            "tls": None,
-            "sdk": {"name": sdk.name, "version": sdk.version, "settings": dict(sdk.settings)},
-            "runtime": {
-                "python": platform.python_version(),
-                "openssl": ssl.OPENSSL_VERSION,
-                "urllib3": importlib.metadata.version("urllib3"),
-            },
-            "plan": order.plan.as_record(),
-            "budget": {"max_bytes": order.limits.max_bytes, "max_cost": order.limits.max_cost},
-            "prices": None if self._prices is None or order.prices is None else order.prices.as_record(),
-            "used": None,
             "transactions_planned": getattr(order.plan, "transactions", 0),
             "transactions_finished": 0,
             "transactions_failed": 0,
-            "front_ends": [],
             "front_end_names": {},
-            "interface": None,
-            "capture": None,
-            "left_behind": [],
-            "location": order.location,
-            "host": platform.node(),
-            "sessions": 1,
         }
-
-    def _tls(self, endpoint: str) -> Record | None:
-        if urlsplit(endpoint).scheme != "https":
-            return None
-        bundle = self._order.ca_bundle
-        return {"verified": True, "ca_bundle": None if bundle is None else str(bundle)}
 
     # Accounts.
 
@@ -375,12 +273,3 @@ class _Run:
     def _note_names(self) -> None:
         addresses = (peer.rpartition(":")[0].strip("[]") for peer in self._observer.front_ends)
         self._folder.note(front_end_names=reverse_names(addresses))
-
-
-def _kind_of(error: Exception) -> ErrorKind:
-    return ErrorKind.CAPTURE if isinstance(error, CaptureError) else ErrorKind.OTHER
-
-
-def command_line(words: list[str]) -> str:
-    """As a shell takes it; credentials are never part of it."""
-    return shlex.join(["vmtrace", *words])

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from vmtrace.capture.campaign import FAILED, RUNNING
 from vmtrace.capture.run_state import write_run_state
 from vmtrace.providers import registry
 from vmtrace.providers.budget import Budget, Limits
@@ -14,7 +15,7 @@ from vmtrace.providers.exchanges import CALL_S, HttpObserver
 from vmtrace.providers.files import discard
 from vmtrace.providers.journal import NAME, Journal, outstanding
 from vmtrace.providers.removal import Remover
-from vmtrace.providers.run_folder import FAILED, RUNNING, lock_run, read_run
+from vmtrace.providers.run_folder import lock_run, read_run
 from vmtrace.providers.service import Service, Target
 
 

@@ -6,10 +6,11 @@ import os
 from pathlib import Path
 from typing import Any
 
+from vmtrace.capture.campaign import COMPLETE
 from vmtrace.providers.errors import ProvidersError, UsageError
 from vmtrace.providers.kinds.kind import BENCHMARK
 from vmtrace.providers.order import Order
-from vmtrace.providers.run_folder import COMPLETE, lock_run, read_run
+from vmtrace.providers.run_folder import lock_run, read_run
 
 _TAIL_BYTES = 1 << 20
 

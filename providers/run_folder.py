@@ -17,7 +17,6 @@ from vmtrace.capture.run_state import RunStateError, read_run_state, write_run_s
 from vmtrace.providers.errors import ProvidersError
 
 SCHEMA = "vmtrace.storage_run/1"
-RUNNING, COMPLETE, INTERRUPTED, OVER_BUDGET, FAILED = "running", "complete", "interrupted", "budget", "failed"
 Record = dict[str, Any]
 
 

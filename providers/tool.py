@@ -18,20 +18,28 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from vmtrace.capture.campaign import (
+    COMPLETE,
+    FAILED,
+    INTERRUPTED,
+    End,
+    begin_host_record,
+    begun,
+    capture_record,
+    outcome_of,
+)
 from vmtrace.capture.durable import make_folder
 from vmtrace.capture.ending import Ending
 from vmtrace.capture.errors import CaptureError
-from vmtrace.capture.host_record import HostRecord
 from vmtrace.capture.interfaces import interface_towards
-from vmtrace.capture.provenance import vmtrace_version
 from vmtrace.capture.settings import CaptureSettings
-from vmtrace.providers.campaign import End
+from vmtrace.providers.course import status_of
 from vmtrace.providers.errors import ErrorKind, ProvidersError, UsageError
 from vmtrace.providers.files import craft, discard
 from vmtrace.providers.plan import Plan, Workload
 from vmtrace.providers.process_sockets import ProcessSockets
 from vmtrace.providers.recording import Recorded, Recording, capture_filter, check_capture, interface_for
-from vmtrace.providers.run_folder import COMPLETE, FAILED, INTERRUPTED, RUNNING, RunFolder
+from vmtrace.providers.run_folder import RunFolder
 
 FILES = "{files}"
 """A word of the command that stands for the files of a workload."""
@@ -93,33 +101,31 @@ class _Tool:
         self._child: subprocess.Popen[bytes] | None = None
         self._ending = Ending("stopped immediately", self._kill)
         self._peers: dict[str, None] = {}
+        self._failed: list[str] = []
 
     def run(self) -> End:
-        status, error, failed = COMPLETE, None, 0
-        host = self._folder.path / "host"
-        make_folder(host)
-        record = HostRecord(host / "facts.json", host / "counters.csv", self._interface, metadata=self._order.metadata)
-        jobs = _jobs(self._order)
-        try:
-            with self._ending:
-                for number, (repeat, workload) in enumerate(jobs, 1):
-                    why = self._transaction(number, repeat, workload)
-                    failed += why is not None
-                    error = why or error
-                    self._folder.note(
-                        transactions_finished=number, transactions_failed=failed, front_ends=list(self._peers)
-                    )
-        except KeyboardInterrupt:
-            status, error = INTERRUPTED, "interrupted"
-        except (ProvidersError, CaptureError, OSError) as defect:
-            status, error = FAILED, str(defect)
-        finally:
-            discard(self._folder.path / "files")
-            record.stop()
-        if error is not None and status == COMPLETE:
-            error = f"{failed} of {len(jobs)} commands failed, the last: {error}"
-        self._folder.end(status, error, None if error is None else str(ErrorKind.OTHER))
-        return End(status, error, self._folder.state)
+        record = begin_host_record(self._folder.path, self._interface, metadata=self._order.metadata)
+        outcome = outcome_of(self._work, status_of)
+        discard(self._folder.path / "files")
+        record.stop()
+        error = (
+            "interrupted" if outcome.status == INTERRUPTED else None if outcome.error is None else str(outcome.error)
+        )
+        if outcome.status == COMPLETE and self._failed:
+            done = self._folder.state["transactions_finished"]
+            error = f"{len(self._failed)} of {done} commands failed, the last: {self._failed[-1]}"
+        self._folder.end(outcome.status, error, None if error is None else str(ErrorKind.OTHER))
+        outcome.raise_defect()
+        return End(outcome.status, error, self._folder.state)
+
+    def _work(self) -> None:
+        with self._ending:
+            for number, (repeat, workload) in enumerate(_jobs(self._order), 1):
+                why = self._transaction(number, repeat, workload)
+                self._failed += [] if why is None else [why]
+                self._folder.note(
+                    transactions_finished=number, transactions_failed=len(self._failed), front_ends=list(self._peers)
+                )
 
     def _transaction(self, number: int, repeat: int, workload: Workload) -> str | None:
         """One run of the command; returns why it failed."""
@@ -268,15 +274,12 @@ def _first_state(order: ToolOrder, interface: str | None, settings: CaptureSetti
     workloads = list(dict.fromkeys(workload for _, workload in jobs))
     plan = Plan(order.plan.name, tuple(workloads), order.plan.repeat, scale=order.plan.scale)
     return {
-        "vmtrace": vmtrace_version(), "id": None, "name": order.name or order.out.resolve().name, "status": RUNNING,
-        "error": None, "error_kind": None, "start_ns": time.time_ns(), "end_ns": None, "command": order.command,
+        **begun(None, order.out, order.name, order.command, time.time_ns()),
         "provider": tool, "region": None, "endpoint": order.endpoint_url, "endpoint_told": order.endpoint_url,
         "container": None, "container_created": False, "options": {}, "tls": None,
         "sdk": {"name": tool, "version": None, "settings": {}}, "plan": plan.as_record(), "prices": None, "used": None,
         "tool": list(order.words), "transactions_planned": len(jobs), "transactions_finished": 0,
         "transactions_failed": 0, "front_ends": [], "front_end_names": {}, "interface": interface,
-        "capture": None
-        if settings is None
-        else {"interface": settings.interface, "filter": settings.filter, "snaplen": settings.snaplen},
+        "capture": capture_record(settings),
         "left_behind": [], "sessions": 1,
     }  # fmt: skip

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from vmtrace.capture.campaign import COMPLETE, FAILED, INTERRUPTED
 from vmtrace.capture.errors import CaptureError
 from vmtrace.capture.interruption import Interruption
 from vmtrace.providers.errors import HOPELESS, ErrorKind, ServiceError
@@ -17,7 +18,7 @@ from vmtrace.providers.exchanges import HttpObserver
 from vmtrace.providers.journal import Journal
 from vmtrace.providers.plan import UPLOAD
 from vmtrace.providers.recording import Recorded, Recording
-from vmtrace.providers.run_folder import COMPLETE, FAILED, INTERRUPTED, RunFolder
+from vmtrace.providers.run_folder import RunFolder
 from vmtrace.providers.service import Service
 from vmtrace.providers.transfer import Job, Listener, Mover, Tally
 

@@ -14,16 +14,16 @@ import dataclasses
 import errno
 import shutil
 import time
-from dataclasses import dataclass
 from typing import Any, Callable
 
+from vmtrace.capture.campaign import COMPLETE, FAILED, INTERRUPTED, End, outcome_of
 from vmtrace.capture.clock import ClockWatch
 from vmtrace.capture.interruption import Interruption
 from vmtrace.sender.baseline import Baseline, RoundTrips
 from vmtrace.sender.display.view import Display
 from vmtrace.sender.link import Link, Patience
 from vmtrace.sender.plan import Plan, Step
-from vmtrace.sender.run_folder import COMPLETE, FAILED, INTERRUPTED, RunFolder
+from vmtrace.sender.run_folder import RunFolder
 from vmtrace.sender.tally import Tally
 from vmtrace.sender.transfers import TransferFailed
 from vmtrace.sender.wire.errors import KeyRefused, ReceiverRefused, VersionMismatch, WireError
@@ -40,21 +40,19 @@ _MOST_GROWTH = 32
 _HOPELESS = (KeyRefused, VersionMismatch)
 
 
-@dataclass(frozen=True)
-class Ended:
-    """How a session ended."""
-
-    status: str
-    error: str | None
-    by_signal: bool = False
-
-
 class _StuckError(Exception):
     """The receiver is away for too long, or will never take us; whether a later session may is in `status`."""
 
     def __init__(self, status: str, error: str) -> None:
         super().__init__(error)
         self.status = status
+
+
+def _status_of(error: Exception) -> str | None:
+    """An `OSError` is of this side's disk: the receiver's troubles are `WireError`s."""
+    if isinstance(error, _StuckError):
+        return error.status
+    return FAILED if isinstance(error, OSError) else None
 
 
 class Campaign:
@@ -85,18 +83,14 @@ class Campaign:
         self._moving_s = 0.0
         self._last_failed = False
 
-    def run(self) -> Ended:
+    def run(self) -> End:
         """Do what is left of the plan. Raises nothing that a campaign may meet: the result says how it ended."""
-        try:
-            self._run_pairs()
-        except KeyboardInterrupt:
-            return Ended(INTERRUPTED, "stopped by a signal", by_signal=True)
-        except _StuckError as error:
-            return Ended(error.status, str(error))
-        except OSError as error:
-            # This side's disk: the receiver's troubles are `WireError`s.
-            return Ended(FAILED, describe(error))
-        return Ended(COMPLETE, None)
+        outcome = outcome_of(self._run_pairs, _status_of)
+        outcome.raise_defect()
+        if outcome.error is None:
+            by_signal = outcome.status == INTERRUPTED
+            return End(outcome.status, "stopped by a signal" if by_signal else None, by_signal=by_signal)
+        return End(outcome.status, describe(outcome.error))
 
     def _run_pairs(self) -> None:
         while not self._time_is_over():

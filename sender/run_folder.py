@@ -15,8 +15,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from vmtrace.capture.campaign import COMPLETE, RUNNING, begun
 from vmtrace.capture.durable import append_line, hold_folder, make_folder, repair_tail
-from vmtrace.capture.provenance import vmtrace_version
 from vmtrace.capture.run_state import RunStateError, read_run_state, write_run_state
 from vmtrace.sender.errors import SenderError
 from vmtrace.sender.plan import Plan
@@ -26,7 +26,6 @@ from vmtrace.sender.wire.fields import FieldError, from_json
 from vmtrace.sender.wire.names import SENDER, path_of
 
 SCHEMA = "vmtrace.run/1"
-RUNNING, COMPLETE, INTERRUPTED, FAILED = "running", "complete", "interrupted", "failed"
 _LINES = ("pairs.jsonl", "attempts.jsonl", "ping.jsonl")
 Record = dict[str, Any]
 
@@ -55,15 +54,8 @@ class RunFolder:
         make_folder(path)
         state: Record = {
             "schema": SCHEMA,
-            "vmtrace": vmtrace_version(),
-            "name": name or path.resolve().name,
-            "id": None,
-            "status": RUNNING,
-            "error": None,
-            "start_ns": None,
-            "end_ns": None,
+            **begun(None, path, name, command, None),
             "sessions": [],
-            "command": command,
             "plan": plan_record(plan),
             "settings": dataclasses.asdict(settings),
             "pairs_planned": plan.pairs_planned,

@@ -13,6 +13,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, Callable
 
+from vmtrace.capture.campaign import COMPLETE, End
 from vmtrace.capture.clock import clock_state
 from vmtrace.capture.errors import CaptureError
 from vmtrace.capture.host_record import HostRecord
@@ -23,7 +24,7 @@ from vmtrace.capture.provenance import vmtrace_version
 from vmtrace.capture.quantities import shown_bytes, shown_s
 from vmtrace.capture.settings import CaptureSettings
 from vmtrace.sender.baseline import baseline_of
-from vmtrace.sender.campaign import Campaign, Ended
+from vmtrace.sender.campaign import Campaign
 from vmtrace.sender.display.view import Display, RunEnd, RunView
 from vmtrace.sender.errors import SenderError
 from vmtrace.sender.far_side import FarSide, OverTheWire
@@ -32,7 +33,7 @@ from vmtrace.sender.instruments import Instruments, RealInstruments
 from vmtrace.sender.link import Link, Patience
 from vmtrace.sender.plan import Plan, TransferPlan
 from vmtrace.sender.receiver_half import MISSING, ReceiverHalf, fetch_half, missing_half
-from vmtrace.sender.run_folder import COMPLETE, RunFolder, pair_records
+from vmtrace.sender.run_folder import RunFolder, pair_records
 from vmtrace.sender.settings import Settings
 from vmtrace.sender.transfers import Transfers
 from vmtrace.sender.wire.endpoint import Endpoint, plain_host
@@ -165,7 +166,7 @@ class _Session:
             self._interruption.sleep(wait_s)
             return None
 
-    def run_campaign(self) -> Ended:
+    def run_campaign(self) -> End:
         """The pairs, with host counters around them."""
         folder, settings = self._folder, self._settings
         address = self.link.control.peer_address[0]
@@ -189,7 +190,7 @@ class _Session:
                 self._campaign.tally.add(record)
             return self._campaign.run()
 
-    def fetch(self, ended: Ended) -> ReceiverHalf | None:
+    def fetch(self, ended: End) -> ReceiverHalf | None:
         """The receiver's half after a complete run, then the end of the session; None where it was not asked for."""
         half = None
         if ended.status == COMPLETE and self._order.fetch:
@@ -302,7 +303,7 @@ def _capture_record(settings: CaptureSettings | None) -> Record | None:
     }
 
 
-def _exit_status(ended: Ended, folder: RunFolder, half: ReceiverHalf | None) -> int:
+def _exit_status(ended: End, folder: RunFolder, half: ReceiverHalf | None) -> int:
     if ended.by_signal:
         return BY_SIGNAL
     whole = ended.status == COMPLETE and folder.failed == 0 and (half is None or half.status == COMPLETE)

@@ -12,12 +12,14 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from vmtrace.capture.campaign import COMPLETE, FAILED, INTERRUPTED, End, begun, outcome_of
 from vmtrace.capture.ending import Ending
 from vmtrace.capture.errors import CaptureError
 from vmtrace.capture.interfaces import interface_towards
 from vmtrace.capture.interruption import Interruption
-from vmtrace.capture.provenance import vmtrace_version
+from vmtrace.capture.quantities import counted
 from vmtrace.capture.settings import ANY, CaptureSettings
+from vmtrace.providers.course import status_of
 from vmtrace.providers.discovery import traceroute
 from vmtrace.providers.discovery.certificates import Shown
 from vmtrace.providers.discovery.display import Display
@@ -28,28 +30,22 @@ from vmtrace.providers.discovery.order import DiscoveryOrder
 from vmtrace.providers.discovery.question import Reply
 from vmtrace.providers.discovery.resolving import Round, ask_all, questions_for
 from vmtrace.providers.discovery.run_folder import DiscoveryFolder
-from vmtrace.providers.errors import ProvidersError
 from vmtrace.providers.recording import Recording, check_capture
 from vmtrace.providers.reverse_names import MOST_ADDRESSES, reverse_names
 from vmtrace.providers.round_trips import Echo
-from vmtrace.providers.run_folder import COMPLETE, FAILED, INTERRUPTED, RUNNING
 
 Record = dict[str, Any]
 _MOST_INTERFACE_LOOKUPS = 64
 
 
-@dataclass(frozen=True, slots=True)
-class End:
-    """How a run ended: a status of `run.json`, and the line for a person unless all is well."""
+@dataclass(frozen=True)
+class Found(End):
+    """How a run ended, and the number of front ends it found."""
 
-    status: str
-    error: str | None
-    state: Record
-    found: int
-    """Front ends."""
+    found: int = 0
 
 
-def discover(order: DiscoveryOrder, display: Display) -> End:
+def discover(order: DiscoveryOrder, display: Display) -> Found:
     """Do what is ordered; raises `ProvidersError` where it cannot begin."""
     ended = threading.Event()
     with ExitStack() as stack:
@@ -81,20 +77,21 @@ class _Run:
         self._notes: list[str] = []
         self._rounds = 0
 
-    def run(self) -> End:
-        status, error = COMPLETE, None
-        try:
-            with self._interruption.allowed():
-                self._all_rounds()
-        except KeyboardInterrupt:
-            status, error = INTERRUPTED, "stopped before its end: what was measured is kept"
-        except (OSError, ProvidersError) as trouble:
-            status, error = FAILED, str(trouble)
+    def run(self) -> Found:
+        outcome = outcome_of(self._work, status_of)
         self._ended.set()
+        status, error = outcome.status, None if outcome.error is None else str(outcome.error)
+        if status == INTERRUPTED:
+            error = "stopped before its end: what was measured is kept"
         if status == COMPLETE and not len(self._front_ends):
             status, error = FAILED, _nothing_found(self._folder.state)
         self._folder.end(status, error, None)
-        return End(status, error, self._folder.state, len(self._front_ends))
+        outcome.raise_defect()
+        return Found(status, error, self._folder.state, found=len(self._front_ends))
+
+    def _work(self) -> None:
+        with self._interruption.allowed():
+            self._all_rounds()
 
     def _all_rounds(self) -> None:
         repeats, began_s = self._order.repeats, time.monotonic()
@@ -129,8 +126,8 @@ class _Run:
         names = [one.name for one in order.targets]
         questions = questions_for(names, order.kinds, order.client_subnets)
         total = len(names) * len(order.kinds) * len(order.client_subnets) * len(order.resolvers)
-        what = f"{_counted(len(names), 'name')} to {_counted(len(order.resolvers), 'resolver')}"
-        self._display.step(f"round {self._rounds}: {_counted(total, 'question')} for {what}")
+        what = f"{counted(len(names), 'name')} to {counted(len(order.resolvers), 'resolver')}"
+        self._display.step(f"round {self._rounds}: {counted(total, 'question')} for {what}")
         done = 0
 
         def on_reply(reply: Reply) -> None:
@@ -264,11 +261,7 @@ class _Run:
 
 def _first_state(order: DiscoveryOrder) -> Record:
     return {
-        "status": RUNNING,
-        "vmtrace": vmtrace_version(),
-        "command": order.command,
-        "start_ns": time.time_ns(),
-        "end_ns": None,
+        **begun(None, order.out, order.vantage, order.command, time.time_ns()),
         "vantage": order.vantage,
         "position": None if order.position is None else asdict(order.position),
         "names": [one.as_record() for one in order.targets],
@@ -288,7 +281,6 @@ def _first_state(order: DiscoveryOrder) -> Record:
         "addresses_left_out": 0,
         "captures": [],
         "notes": [],
-        "error": None,
     }
 
 
@@ -328,7 +320,3 @@ def _nothing_found(state: Record) -> str:
     if not state["replied"]:
         return "no resolver replied: check the network, or give other resolvers with --resolvers FILE"
     return "no name has an address: check the names (answers.jsonl has each reply)"
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
+from vmtrace.capture.campaign import COMPLETE
 from vmtrace.providers.budget import pair_usage
 from vmtrace.providers.errors import ErrorKind, ServiceError
 from vmtrace.providers.files import craft, discard
 from vmtrace.providers.kinds.site import Site
 from vmtrace.providers.plan import DOWNLOAD, UPLOAD, Plan, Workload
 from vmtrace.providers.recording import Recording
-from vmtrace.providers.run_folder import COMPLETE
 from vmtrace.providers.service import Service
 from vmtrace.providers.transaction import Outcome, Transactor
 from vmtrace.providers.transfer import Item, Job

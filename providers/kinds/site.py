@@ -6,10 +6,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
 
 from vmtrace.capture.interruption import Interruption
-from vmtrace.capture.settings import CaptureSettings
 from vmtrace.providers import registry
 from vmtrace.providers.budget import Budget
 from vmtrace.providers.clock import REAL, Clock
@@ -18,28 +16,15 @@ from vmtrace.providers.errors import ProvidersError, ServiceError
 from vmtrace.providers.exchanges import HttpObserver
 from vmtrace.providers.journal import Journal
 from vmtrace.providers.order import Order
+from vmtrace.providers.place import Place, round_trips
 from vmtrace.providers.prices import Prices
-from vmtrace.providers.recording import port_of
 from vmtrace.providers.registry import Provider
 from vmtrace.providers.removal import Remover
-from vmtrace.providers.round_trips import MOST_FRONT_ENDS, addresses_of, echoes
 from vmtrace.providers.run_folder import RunFolder
 from vmtrace.providers.service import Service, Target
 
 T = TypeVar("T")
 _FIRST_ECHOES, _LATER_ECHOES = 10, 1
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where the service turned out to be."""
-
-    endpoint: str
-    region: str | None
-    urls: tuple[str, ...]
-    peers: tuple[str, ...]
-    interface: str | None
-    capture: CaptureSettings | None
 
 
 @dataclass(slots=True)
@@ -91,16 +76,7 @@ class Site:
     def measure_round_trips(self, transaction: int) -> None:
         """Echoes to each front end, into `rtt.jsonl`."""
         count = _FIRST_ECHOES if transaction == 1 else _LATER_ECHOES
-        front_ends: dict[tuple[str, int], None] = {}
-        for url in self.place.urls:
-            port = port_of(url)
-            front_ends.update({(address, port): None for address in addresses_of(urlsplit(url).hostname or "", port)})
-        # Names of containers may lead elsewhere than that of the endpoint.
-        for peer in list(self.observer.front_ends)[-MOST_FRONT_ENDS:]:
-            address, _, seen_port = peer.rpartition(":")
-            front_ends[address.strip("[]"), int(seen_port)] = None
-        for echo in echoes(front_ends, count):
-            record = {name: getattr(echo, name) for name in ("time_ns", "front_end", "port", "method", "rtt_s")}
+        for record in round_trips(self.place, self.observer.front_ends, count):
             self.folder.append("rtt", {**record, "transaction": transaction})
 
     def note_usage(self) -> None:

@@ -6,31 +6,37 @@ the folder says what became of each message, and the queue is removed, or named 
 
 from __future__ import annotations
 
-import platform
+import json
 import secrets
-import socket
-import ssl
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
-from importlib.metadata import version
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
 
+from vmtrace.capture.campaign import (
+    COMPLETE,
+    INTERRUPTED,
+    OVER_BUDGET,
+    RUNNING,
+    End,
+    begin_host_record,
+    outcome_of,
+)
+from vmtrace.capture.durable import read_lines
 from vmtrace.capture.ending import Ending
-from vmtrace.capture.errors import CaptureError
 from vmtrace.capture.host_record import HostRecord
 from vmtrace.capture.instance_metadata import check_setting
-from vmtrace.capture.provenance import vmtrace_version
-from vmtrace.capture.settings import CaptureSettings
 from vmtrace.providers.budget import Limits
-from vmtrace.providers.errors import HOPELESS, BudgetError, ErrorKind, ProvidersError, ServiceError, UsageError
+from vmtrace.providers.course import error_of, first_state, in_time, interrupted, status_of
+from vmtrace.providers.errors import HOPELESS, ErrorKind, ProvidersError, ServiceError, UsageError
 from vmtrace.providers.exchanges import HttpObserver
 from vmtrace.providers.journal import Journal, outstanding
+from vmtrace.providers.place import Place, check_place, check_rights, place_of, round_trips
 from vmtrace.providers.queues import registry
 from vmtrace.providers.queues.call_log import CallLog
+from vmtrace.providers.queues.clock_watch import ClockWatch
 from vmtrace.providers.queues.collecting import MARGIN_S, Collector, collector_log
 from vmtrace.providers.queues.contract import QueueFacts, QueueService
 from vmtrace.providers.queues.display import QueueDisplay
@@ -43,29 +49,19 @@ from vmtrace.providers.queues.progress import Progress, Seen, progress_of
 from vmtrace.providers.queues.run_folder import QueueFolder
 from vmtrace.providers.queues.services.sqs import FIFO_SUFFIX
 from vmtrace.providers.queues.stage_run import Counts, StageEnd, StageRun
-from vmtrace.providers.queues.surroundings import ClockWatch, Surroundings, round_trips, surroundings_of
 from vmtrace.providers.queues.task import KEY_FILE, StageTask
-from vmtrace.providers.recording import Recording, check_capture, strays_from
+from vmtrace.providers.recording import Recording
 from vmtrace.providers.registry import sdk_of
-from vmtrace.providers.run_folder import COMPLETE, FAILED, INTERRUPTED, OVER_BUDGET, RUNNING
 from vmtrace.providers.service import Target
 
 Record = dict[str, Any]
 T = TypeVar("T")
+_ECHOES = 10
 _HURRIED_S = 1.0
 """For messages that are quickly found, after Ctrl-C."""
 
 
-@dataclass(frozen=True, slots=True)
-class QueueEnd:
-    """How a run ended: a status of `run.json`, and the line for a person unless all is well."""
-
-    status: str
-    error: str | None
-    state: Record
-
-
-def run_queue(order: QueueOrder, display: QueueDisplay) -> QueueEnd:
+def run_queue(order: QueueOrder, display: QueueDisplay) -> End:
     """Do what is ordered. Raises `ProvidersError` where it cannot begin; nothing is left at the service then."""
     run_id = secrets.token_hex(8)
     provider = registry.find(order.provider)
@@ -76,7 +72,7 @@ def run_queue(order: QueueOrder, display: QueueDisplay) -> QueueEnd:
     return _Run(order, display, run_id, queue, provider, session=1).run(None)
 
 
-def resume_queue(folder: Path, ca_bundle: Path | None, display: QueueDisplay, *, capture: bool) -> QueueEnd:
+def resume_queue(folder: Path, ca_bundle: Path | None, display: QueueDisplay, *, capture: bool) -> End:
     """Go on with a run that was killed or interrupted, from the first message that it had not tried to send."""
     opened = QueueFolder.resume(folder)
     try:
@@ -147,15 +143,17 @@ class _Run:
         self._observer = HttpObserver()
         self._interruption = Ending(
             f"stopped immediately: what is left at {provider.name} is removed by vmtrace queue clean {order.out}",
-            lambda: self._observer.abort(ServiceError(ErrorKind.OTHER, "interrupted")),
+            lambda: self._observer.abort(interrupted()),
         )
         self._clock = ClockWatch()
         self._used = Usage()
         self._error: ServiceError | None = None
+        self._host: HostRecord | None = None
+        self._is_whole = False
 
     # The course of a run.
 
-    def run(self, resumed: QueueFolder | None) -> QueueEnd:
+    def run(self, resumed: QueueFolder | None) -> End:
         with ExitStack() as stack:
             if resumed is not None:
                 stack.callback(resumed.close)
@@ -165,7 +163,7 @@ class _Run:
             with self._interruption.allowed():
                 service = registry.build(self._provider, self._target)
             stack.callback(service.close)
-            self._check_rights()
+            check_rights(self._order)
             if self._order.metadata:
                 check_setting()
             if resumed is None:
@@ -181,29 +179,25 @@ class _Run:
             self._journal = stack.enter_context(Journal(self._folder.path))
             return self._to_the_end(service, is_new=resumed is None)
 
-    def _to_the_end(self, service: QueueService, *, is_new: bool) -> QueueEnd:
-        status, host, whole = COMPLETE, None, False
-        try:
-            place = self._set_up(service, is_new=is_new)
-            host = self._begin_host_record(place)
-            self._display.started(self._order.plan, self._queue, place.endpoint)
-            whole = self._all_stages(place)
-        except KeyboardInterrupt:
-            status = INTERRUPTED
-        except BudgetError as error:
-            status, self._error = OVER_BUDGET, error
-        except ServiceError as error:
-            status, self._error = (OVER_BUDGET if error.kind == ErrorKind.BUDGET else FAILED), error
-        except (ProvidersError, CaptureError, OSError) as error:
-            kind = ErrorKind.CAPTURE if isinstance(error, CaptureError) else ErrorKind.OTHER
-            status, self._error = FAILED, ServiceError(kind, str(error), "")
-        finally:
-            if host is not None:
-                host.stop()
-            self._display.ended()
-        return self._end(service, status, whole=whole)
+    def _to_the_end(self, service: QueueService, *, is_new: bool) -> End:
+        outcome = outcome_of(lambda: self._work(service, is_new=is_new), status_of)
+        self._error = error_of(outcome)
+        if self._host is not None:
+            self._host.stop()
+        self._display.ended()
+        end = self._end(service, outcome.status, whole=self._is_whole)
+        outcome.raise_defect()
+        return end
 
-    def _end(self, service: QueueService, status: str, *, whole: bool) -> QueueEnd:
+    def _work(self, service: QueueService, *, is_new: bool) -> None:
+        place = self._set_up(service, is_new=is_new)
+        self._host = begin_host_record(
+            self._folder.path, place.interface, metadata=self._order.metadata, session=self._session
+        )
+        self._display.started(self._order.plan, self._queue, place.endpoint)
+        self._is_whole = self._all_stages(place)
+
+    def _end(self, service: QueueService, status: str, *, whole: bool) -> End:
         """Collect and remove after a run that came to its end, was interrupted or over its budget.
 
         What failed, such as a process that was killed, stays for `--resume` or `clean`, unless no message was sent.
@@ -215,13 +209,10 @@ class _Run:
         if hurried:
             self._left("interrupted")  # as it is, should time run out
             self._folder.note(status=status)
-        self._interruption.settle()
-        self._observer.resume()
         if status in {COMPLETE, INTERRUPTED, OVER_BUDGET} or not progress.count(Seen.ATTEMPTED):
             try:
-                done = self._interruption.in_time(lambda: self._finish(service, progress, whole=whole, hurried=hurried))
-                if not done:
-                    self._observer.abort(ServiceError(ErrorKind.OTHER, "interrupted"))
+                finish = lambda: self._finish(service, progress, whole=whole, hurried=hurried)  # noqa: E731
+                if not in_time(self._interruption, self._observer, finish):
                     self._left("no time to remove it after the interruption")
             except ServiceError as error:
                 self._left(str(error))
@@ -234,7 +225,7 @@ class _Run:
             error_text = "interrupted"
         self._note_usage()
         self._folder.end(status, error_text, None if self._error is None else str(self._error.kind))
-        return QueueEnd(status, error_text, self._folder.state)
+        return End(status, error_text, self._folder.state)
 
     def _finish(self, service: QueueService, progress: Progress, *, whole: bool, hurried: bool) -> bool:
         """Who pressed Ctrl-C does not wait for messages to become visible in a queue that is about to be removed."""
@@ -268,7 +259,7 @@ class _Run:
 
     # Set-up.
 
-    def _set_up(self, service: QueueService, *, is_new: bool) -> Surroundings:
+    def _set_up(self, service: QueueService, *, is_new: bool) -> Place:
         with self._interruption.allowed():
             self._observer.begin()
             try:
@@ -278,20 +269,9 @@ class _Run:
             finally:
                 self._observer.end()
         self._check_queue(facts, is_new=is_new)
-        place = surroundings_of(self._order, service.endpoint, service.region, self._observer.front_ends)
-        tls = None
-        if urlsplit(place.endpoint).scheme == "https":
-            bundle = self._order.ca_bundle
-            tls = {"verified": True, "ca_bundle": None if bundle is None else str(bundle)}
-        self._folder.note(**place.as_record(), tls=tls)
-        if place.capture is not None:
-            check_capture(place.capture)
-            towards = strays_from(place.capture.interface, place.urls, place.peers)
-            if towards is not None:
-                self._display.warned(
-                    f"packets are recorded on {place.capture.interface}, but those to the service take {towards}: "
-                    f"give --interface {towards}"
-                )
+        place = place_of(self._order, service.endpoint, service.region, self._observer.front_ends)
+        self._folder.note(**place.as_record())
+        check_place(place, "the service", self._display.warned)
         return place
 
     def _create(self, service: QueueService) -> None:
@@ -324,37 +304,10 @@ class _Run:
             )
             self._folder.note(waiting_before=facts.waiting)
 
-    def _check_rights(self) -> None:
-        """Before anything is created: whether packets can be recorded at all."""
-        order = self._order
-        if order.capture:
-            try:
-                check_capture(CaptureSettings(order.interface or "lo", order.filter or "tcp", order.snaplen))
-            except CaptureError as error:
-                raise ProvidersError(f"{error} (or give --no-capture)") from error
-
-    def _begin_host_record(self, place: Surroundings) -> HostRecord:
-        host = self._folder.path / "host"
-        host.mkdir(mode=0o700, exist_ok=True)
-        name = "counters.csv" if self._session == 1 else f"counters-{self._session}.csv"
-        return HostRecord(host / "facts.json", host / name, place.interface, metadata=self._order.metadata)
-
     def _first_state(self, service: QueueService) -> Record:
-        order, sdk = self._order, service.sdk
+        order, charged = self._order, self._prices is not None
         return {
-            "vmtrace": vmtrace_version(),
-            "id": self._id,
-            "name": order.name or order.out.resolve().name,
-            "status": RUNNING,
-            "error": None,
-            "error_kind": None,
-            "start_ns": time.time_ns(),
-            "end_ns": None,
-            "command": order.command,
-            "host": socket.gethostname(),
-            "provider": self._provider.name,
-            "region": order.region,
-            "location": order.location,
+            **first_state(order, self._provider.name, self._id, service.sdk, time.time_ns(), charged=charged),
             "endpoint": service.endpoint,
             "endpoint_named": order.endpoint_url,
             "queue": self._queue,
@@ -362,32 +315,15 @@ class _Run:
             "queue_removed": False,
             "fifo": order.fifo,
             "waiting_before": 0,
-            "options": dict(order.options),
-            "tls": None,
-            "sdk": {"name": sdk.name, "version": sdk.version, "settings": dict(sdk.settings)},
-            "runtime": {
-                "python": platform.python_version(),
-                "openssl": ssl.OPENSSL_VERSION,
-                "urllib3": version("urllib3"),
-            },
-            "plan": order.plan.as_record(),
-            "sessions": 1,
-            "budget": {"max_bytes": order.limits.max_bytes, "max_cost": order.limits.max_cost},
-            "prices": None if self._prices is None or order.prices is None else order.prices.as_record(),
-            "price": None if self._prices is None else _fields(self._prices),
-            "used": None,
-            "front_ends": [],
-            "interface": None,
-            "capture": None,
+            "price": None if self._prices is None else asdict(self._prices),
             "capture_s": order.capture_s,
             "clock_moved_s": None,
             "collected": False,
-            "left_behind": [],
         }
 
     # Stages.
 
-    def _all_stages(self, place: Surroundings) -> bool:
+    def _all_stages(self, place: Place) -> bool:
         """All stages that are not complete; whether nothing is left in the queue."""
         plan, done = self._order.plan, _complete_stages(self._folder.path)
         whole = True
@@ -396,8 +332,8 @@ class _Run:
                 continue
             progress = progress_of(self._folder.path, plan.messages)
             with self._interruption.allowed():
-                for line in round_trips(place, number):
-                    self._folder.append("rtt", line)
+                for line in round_trips(place, place.peers, _ECHOES):
+                    self._folder.append("rtt", {**line, "stage": number})
             end = self._stage(place, number, stage, first, progress)
             self._folder.append("stages", end.record)
             self._folder.sync()
@@ -412,7 +348,7 @@ class _Run:
             whole = end.whole and stage.kind != Kind.PUT
         return whole
 
-    def _stage(self, place: Surroundings, number: int, stage: Stage, first: int, progress: Progress) -> StageEnd:
+    def _stage(self, place: Place, number: int, stage: Stage, first: int, progress: Progress) -> StageEnd:
         takes = stage.kind == Kind.TAKE
         task = StageTask(
             folder=self._folder.path.resolve(),
@@ -454,7 +390,7 @@ class _Run:
             raise self._observer.late or self._provider.error_of(error) from error
 
     def _note_usage(self) -> None:
-        used = _fields(self._used)
+        used = asdict(self._used)
         charges = None if self._prices is None else self._prices.charges(self._used)
         cost = None if charges is None else sum(charges.values())
         self._folder.note(used={**used, "cost": cost, "charges": charges})
@@ -472,17 +408,9 @@ def _first_batches(stage: Stage, flags: bytearray) -> tuple[int, ...]:
 
 
 def _complete_stages(folder: Path) -> set[int]:
-    import json
-
-    from vmtrace.capture.durable import read_lines
-
     path = folder / "stages.jsonl"
     lines = [json.loads(line) for line in read_lines(path)] if path.exists() else []
     return {int(line["stage"]) for line in lines if line["status"] == COMPLETE}
-
-
-def _fields(record: Any) -> Record:
-    return {name: getattr(record, name) for name in record.__slots__}
 
 
 def _prices_of(state: Record) -> QueuePrices | None:

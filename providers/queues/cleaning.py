@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from vmtrace.capture.campaign import FAILED, RUNNING
 from vmtrace.capture.run_state import write_run_state
 from vmtrace.providers.errors import ErrorKind, ProvidersError, ServiceError
 from vmtrace.providers.exchanges import HttpObserver
@@ -26,7 +27,7 @@ from vmtrace.providers.queues.progress import progress_of
 from vmtrace.providers.queues.run_folder import read_queue_run
 from vmtrace.providers.queues.task import KEY_FILE
 from vmtrace.providers.registry import sdk_of
-from vmtrace.providers.run_folder import FAILED, RUNNING, lock_run
+from vmtrace.providers.run_folder import lock_run
 from vmtrace.providers.service import Target
 
 

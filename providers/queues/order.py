@@ -1,42 +1,25 @@
 """What a user asks of a queue run, and what the service's limits make of the plan before it begins."""
 
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import dataclass, replace
 
-from vmtrace.providers.budget import Limits
 from vmtrace.providers.errors import UsageError
+from vmtrace.providers.order import ServiceOrder
 from vmtrace.providers.queues import contract
 from vmtrace.providers.queues.plan import LARGEST, QueuePlan, Stage
 from vmtrace.providers.queues.prices import QueuePriceTable
 
 
-@dataclass(frozen=True, slots=True)
-class QueueOrder:
-    """Credentials are the SDK's own business."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueOrder(ServiceOrder):
+    """A run of messages."""
 
-    provider: str
-    out: Path
     plan: QueuePlan
     queue: str | None = None
     """None: the run makes one of its own, and removes it."""
     fifo: bool = False
-    endpoint_url: str | None = None
-    region: str | None = None
-    location: str | None = None
-    """Where this host is, in the user's words."""
-    ca_bundle: Path | None = None
-    options: dict[str, str] = field(default_factory=dict)
-    interface: str | None = None
-    capture: bool = True
     capture_s: float | None = None
     """At most so much of each stage is recorded; None: all of it."""
-    snaplen: int | None = None
-    filter: str | None = None
-    limits: Limits = field(default_factory=Limits)
     prices: QueuePriceTable | None = None
-    name: str | None = None
-    command: str = ""
-    metadata: bool = True
 
 
 def fitted(plan: QueuePlan, limits: contract.Limits, provider: str) -> QueuePlan:

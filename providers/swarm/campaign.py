@@ -10,18 +10,17 @@ import shutil
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import Any
 
+from vmtrace.capture.campaign import COMPLETE, INTERRUPTED, End, begun, capture_record, outcome_of
 from vmtrace.capture.errors import CaptureError
 from vmtrace.capture.interruption import Interruption
-from vmtrace.capture.provenance import vmtrace_version
 from vmtrace.capture.quantities import shown_decimal_bytes
 from vmtrace.capture.settings import ANY, CaptureSettings
-from vmtrace.providers.errors import ErrorKind, ProvidersError
+from vmtrace.providers.course import error_of, status_of
+from vmtrace.providers.errors import ProvidersError
 from vmtrace.providers.files import discard
 from vmtrace.providers.recording import Recorded, Recording, capture_filter, check_capture, interface_for
-from vmtrace.providers.run_folder import COMPLETE, FAILED, INTERRUPTED, RUNNING
 from vmtrace.providers.swarm import client
 from vmtrace.providers.swarm.display import SwarmDisplay
 from vmtrace.providers.swarm.download import FAILED as DOWNLOAD_FAILED
@@ -41,15 +40,6 @@ _TRACKER_TIMEOUT_S = 20.0
 _SPARE_BYTES = 64 << 20
 _CONNECTS_WITHIN_S = 5.0
 _CAPACITY_STALLS_S = 15.0
-
-
-@dataclass(frozen=True, slots=True)
-class End:
-    """How a run ended."""
-
-    status: str
-    error: str | None
-    state: Record
 
 
 def run_swarm(order: SwarmOrder, display: SwarmDisplay) -> End:
@@ -156,17 +146,9 @@ class _Run:
         check_capture(self._capture)
 
     def _first_state(self, found: Found, plan: Sequence[Planned]) -> Record:
-        order, capture = self._order, self._capture
+        order = self._order
         return {
-            "vmtrace": vmtrace_version(),
-            "id": secrets.token_hex(8),
-            "name": order.name or order.out.resolve().name,
-            "status": RUNNING,
-            "error": None,
-            "error_kind": None,
-            "start_ns": time.time_ns(),
-            "end_ns": None,
-            "command": order.command,
+            **begun(secrets.token_hex(8), order.out, order.name, order.command, time.time_ns()),
             "client": {"name": "libtorrent", "version": client.library().version, "settings": dict(client.SETTINGS)},
             "torrent": order.torrent.as_record(),
             "web_seed": None if order.web_seed is None else order.web_seed.shown,
@@ -180,33 +162,26 @@ class _Run:
             "downloads_failed": 0,
             "sha256": order.sha256,
             "interface": self._interface,
-            "capture": None
-            if capture is None
-            else {"interface": capture.interface, "filter": capture.filter, "snaplen": capture.snaplen},
+            "capture": capture_record(self._capture),
         }
 
     # The downloads.
 
     def _all(self, plan: Sequence[Planned]) -> End:
-        status, error, kind = COMPLETE, None, None
-        try:
-            for number, one in enumerate(plan, 1):
-                if not self._one(number, len(plan), one):
-                    raise KeyboardInterrupt
-        except KeyboardInterrupt:
-            status, error = INTERRUPTED, "interrupted"
-        except (ProvidersError, CaptureError, OSError) as failure:
-            status, error, kind = (
-                FAILED,
-                str(failure),
-                str(ErrorKind.CAPTURE if _is_capture(failure) else ErrorKind.OTHER),
-            )
-        finally:
-            discard(self._folder.path / "files")
-        if status == COMPLETE and self._failed:
+        outcome = outcome_of(lambda: self._downloads(plan), status_of)
+        discard(self._folder.path / "files")
+        failure = error_of(outcome)
+        error = "interrupted" if outcome.status == INTERRUPTED else None if failure is None else str(failure)
+        if outcome.status == COMPLETE and self._failed:
             error = f"{self._failed} of {self._finished} downloads did not finish"
-        self._folder.end(status, error, kind)
-        return End(status, error, self._folder.state)
+        self._folder.end(outcome.status, error, None if failure is None else str(failure.kind))
+        outcome.raise_defect()
+        return End(outcome.status, error, self._folder.state)
+
+    def _downloads(self, plan: Sequence[Planned]) -> None:
+        for number, one in enumerate(plan, 1):
+            if not self._one(number, len(plan), one):
+                raise KeyboardInterrupt
 
     def _one(self, number: int, of: int, one: Planned) -> bool:
         """Make, record and check a download; False if somebody asked to end."""
@@ -312,7 +287,3 @@ def _one_interface(urls: Sequence[str], peers: Sequence[str], *, needed: bool) -
             if needed:
                 raise
     return found.pop() if len(found) == 1 else ANY if found else None
-
-
-def _is_capture(error: Exception) -> bool:
-    return isinstance(error, CaptureError)

@@ -6,7 +6,8 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from vmtrace.providers.campaign import End, run_campaign
+from vmtrace.capture.campaign import End
+from vmtrace.providers.campaign import run_campaign
 from vmtrace.providers.clock import REAL, Clock
 from vmtrace.providers.display import Display
 from vmtrace.providers.kinds.kind import CampaignPlan

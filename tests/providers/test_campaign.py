@@ -10,12 +10,13 @@ import pytest
 
 from tests.providers.fakes import Memory
 from tests.providers.real_services import SOME
+from vmtrace.capture.campaign import End, command_line
 from vmtrace.lab.services import fault_proxy
 from vmtrace.lab.services.certificates import Certificates
 from vmtrace.lab.services.faults import Action, Fault
 from vmtrace.lab.services.service import Service as Server
 from vmtrace.providers.budget import Limits
-from vmtrace.providers.campaign import End, command_line, run_campaign
+from vmtrace.providers.campaign import run_campaign
 from vmtrace.providers.display import Display
 from vmtrace.providers.errors import ErrorKind, ProvidersError, ServiceError
 from vmtrace.providers.order import Order

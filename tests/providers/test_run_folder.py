@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from vmtrace.capture.campaign import COMPLETE, RUNNING
 from vmtrace.providers.errors import ProvidersError
-from vmtrace.providers.run_folder import COMPLETE, RUNNING, RunFolder, lock_run, read_run
+from vmtrace.providers.run_folder import RunFolder, lock_run, read_run
 
 
 def test_a_run_begins_in_a_new_folder_that_only_its_owner_reads(tmp_path: Path) -> None:

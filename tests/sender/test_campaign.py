@@ -15,14 +15,15 @@ import pytest
 
 from tests.sender.fakes import FakeFarSide, FakeInstruments, FastInterruption, endless, raising
 from vmtrace.capture import durable
+from vmtrace.capture.campaign import COMPLETE, FAILED, INTERRUPTED, End
 from vmtrace.capture.settings import CaptureSettings
 from vmtrace.sender.baseline import Baseline
-from vmtrace.sender.campaign import Campaign, Ended
+from vmtrace.sender.campaign import Campaign
 from vmtrace.sender.display.view import Display
 from vmtrace.sender.link import Link
 from vmtrace.sender.ping import Echo
 from vmtrace.sender.plan import Entry, Plan, TransferPlan
-from vmtrace.sender.run_folder import COMPLETE, FAILED, INTERRUPTED, RunFolder
+from vmtrace.sender.run_folder import RunFolder
 from vmtrace.sender.settings import Settings
 from vmtrace.sender.transfers import Transfers
 from vmtrace.sender.wire.errors import KeyRefused, ReceiverGone, ReceiverRefused, VersionMismatch
@@ -45,7 +46,7 @@ class Setting:
         transfers = Transfers(far_side, link, instruments or FakeInstruments(), folder, capture, self.interruption)
         self.campaign = Campaign(folder, link, transfers.run, None, self.display, self.interruption)
 
-    def run(self) -> Ended:
+    def run(self) -> End:
         with self.interruption:
             return self.campaign.run()
 
@@ -70,7 +71,7 @@ class Listening(Display):
 
 def test_every_pair_of_the_plan_is_done_once_and_in_order(new_run: NewRun) -> None:
     setting = Setting(new_run(), FakeFarSide())
-    assert setting.run() == Ended(COMPLETE, None)
+    assert setting.run() == End(COMPLETE, None)
     assert [(pair["sequence"], pair["index"], pair["pair"]) for pair in setting.pairs] == [
         (1, "I_0", 1),
         (2, "I_0", 2),
@@ -114,7 +115,7 @@ def test_a_network_that_goes_and_comes_back_costs_attempts_but_no_pair(new_run: 
 
     far_side.troubles = [None, None, None, go_away]
     setting = Setting(new_run(), far_side)
-    assert setting.run() == Ended(COMPLETE, None)
+    assert setting.run() == End(COMPLETE, None)
     assert [(pair["sequence"], pair["attempts"], pair["status"]) for pair in setting.pairs] == [
         (1, 1, COMPLETE),
         (2, 9, COMPLETE),
@@ -132,7 +133,7 @@ def test_a_receiver_that_stays_away_too_long_interrupts_the_run_which_can_go_on(
     far_side = FakeFarSide([None, None, raising(AWAY)])
     folder = new_run(settings=Settings(ping=False, patience_s=0.0))
     setting = Setting(folder, far_side)
-    assert setting.run() == Ended(INTERRUPTED, f"given up: {AWAY}")
+    assert setting.run() == End(INTERRUPTED, f"given up: {AWAY}")
     assert len(setting.pairs) == 1
     again = Setting(folder, FakeFarSide())
     assert again.run().status == COMPLETE
@@ -168,7 +169,7 @@ def test_a_pair_that_fails_each_time_is_marked_and_the_campaign_goes_on(new_run:
 @pytest.mark.parametrize("error", [KeyRefused("there: wrong key"), VersionMismatch("there: speaks version 2")])
 def test_a_receiver_that_will_never_take_us_ends_the_run(new_run: NewRun, error: Exception) -> None:
     setting = Setting(new_run(), FakeFarSide([None, None, raising(error)]))
-    assert setting.run() == Ended(FAILED, str(error))
+    assert setting.run() == End(FAILED, str(error))
     assert len(setting.pairs) == 1
 
 
@@ -199,7 +200,7 @@ def test_a_signal_while_a_capture_is_being_closed_waits_until_it_is_closed(new_r
 
 def test_a_capture_that_does_not_start_or_ends_early_marks_its_transfer_and_nothing_else(new_run: NewRun) -> None:
     setting = Setting(new_run(), FakeFarSide(), FakeInstruments(["no start", "the disk is full"]))
-    assert setting.run() == Ended(COMPLETE, None)
+    assert setting.run() == End(COMPLETE, None)
     first = setting.pairs[0]
     assert first["probe"]["capture"]["sender_error"] == "there is no interface eth9"
     assert first["probe"]["capture"]["sender_dropped"] is None
@@ -262,7 +263,7 @@ def test_a_run_limited_by_time_ends_after_the_pair_that_crosses_it(new_run: NewR
         time.sleep(max(0.0, 3.01 - folder.elapsed_s))
 
     setting = Setting(folder, FakeFarSide([None] * 9 + [take_long]))
-    assert setting.run() == Ended(COMPLETE, None)
+    assert setting.run() == End(COMPLETE, None)
     assert [pair["repeat"] for pair in setting.pairs] == [1, 1, 1, 2, 2]
 
 
@@ -280,7 +281,7 @@ def test_a_disk_that_is_full_ends_the_run_with_one_line_and_a_valid_folder(
 
     monkeypatch.setattr(vmtrace.sender.run_folder, "append_line", append_line)
     setting = Setting(folder, FakeFarSide())
-    assert setting.run() == Ended(FAILED, f"{folder.path / 'pairs.jsonl'}: No space left on device")
+    assert setting.run() == End(FAILED, f"{folder.path / 'pairs.jsonl'}: No space left on device")
     assert len(setting.pairs) == 1
 
 
@@ -380,7 +381,7 @@ def test_a_plan_that_fills_its_time_sizes_each_data_transfer_by_the_one_before(n
     plan = Plan("quick", (entry,), repeat=None, duration_s=3.0, fill=True)
     far_side = FakeFarSide()  # whose every transfer takes a second
     setting = Setting(new_run(plan), far_side)
-    assert setting.run() == Ended(COMPLETE, None)
+    assert setting.run() == End(COMPLETE, None)
     assert [request.bytes for request in far_side.requests if request.part == "data"] == [100, 200, 200]
 
 

@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
+from vmtrace.capture.campaign import COMPLETE, INTERRUPTED
 from vmtrace.sender.errors import SenderError
 from vmtrace.sender.plan import Plan
-from vmtrace.sender.run_folder import COMPLETE, INTERRUPTED, RunFolder, pair_records
+from vmtrace.sender.run_folder import RunFolder, pair_records
 from vmtrace.sender.settings import Settings
 
 NewRun = Callable[..., RunFolder]

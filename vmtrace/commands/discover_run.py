@@ -6,21 +6,20 @@ is in the run folder.
 
 import argparse
 import ipaddress
-import json
 import math
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from vmtrace.capture.afterwards import command, show_afterwards
 from vmtrace.capture.options import add_duration, add_out
 from vmtrace.commands import options
-from vmtrace.errors import Exit, UsageError, complain
+from vmtrace.commands.service_runs import shown_end
+from vmtrace.errors import UsageError
 
 if TYPE_CHECKING:
     from vmtrace.providers.discovery.order import DiscoveryOrder, Repeats
-    from vmtrace.providers.discovery.running import End
+    from vmtrace.providers.discovery.running import Found
 
 T = TypeVar("T")
 NAME = "run"
@@ -87,23 +86,14 @@ def run(arguments: argparse.Namespace) -> int:
     return _reported(end, arguments)
 
 
-def _reported(end: "End", arguments: argparse.Namespace) -> int:
-    if arguments.json:
-        print(json.dumps(end.state, indent=1))
-    elif not arguments.quiet and end.found:
-        print(end.status)
-        show_afterwards([arguments.out], command("vmtrace", "discover", "report", arguments.out))
-    if end.error is not None:
-        complain(end.error)
-    if end.status == "interrupted":
-        return Exit.INTERRUPTED
-    return Exit.DONE if end.error is None else Exit.FAILED
+def _reported(end: "Found", arguments: argparse.Namespace) -> int:
+    return shown_end(end, arguments, lambda: end.status if end.found else "", "discover report")
 
 
 def _order(arguments: argparse.Namespace) -> "DiscoveryOrder":
+    from vmtrace.capture.campaign import command_line
     from vmtrace.capture.quantities import duration_s
     from vmtrace.providers import errors
-    from vmtrace.providers.campaign import command_line
     from vmtrace.providers.discovery.distances import Spacing
     from vmtrace.providers.discovery.landmarks import read_landmarks
     from vmtrace.providers.discovery.names import targets

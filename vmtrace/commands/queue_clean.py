@@ -7,36 +7,23 @@ import argparse
 from pathlib import Path
 
 from vmtrace.analyze.words.units import plural
-from vmtrace.commands import options
-from vmtrace.errors import Exit, complain
+from vmtrace.commands.service_runs import add_clean_options, clean_runs
 
 NAME = "clean"
 LINE = "Collect and remove the messages that a run left in its queue, and the queue that it made."
 EXAMPLES = """  vmtrace queue clean run1
 """
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """The options of the subcommand."""
-    add = parser.add_argument
-    add("run", metavar="RUN", nargs="+", type=Path, help="folder of a run")
-    options.add_ca_bundle(parser, "the run's")
+add_options = add_clean_options
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Clean each run; returns the exit status."""
     from vmtrace.commands.queue_accounts import accounts_text
-    from vmtrace.providers.errors import ProvidersError
     from vmtrace.providers.queues.cleaning import clean_queue_run
 
-    status = Exit.DONE
-    for path in arguments.run:
-        try:
-            cleaned = clean_queue_run(path, arguments.ca_bundle)
-        except ProvidersError as error:
-            complain(str(error))
-            status = Exit.FAILED
-            continue
+    def clean(path: Path) -> tuple[str, str]:
+        cleaned = clean_queue_run(path, arguments.ca_bundle)
         queue = "" if cleaned.queue is None else f", and queue {cleaned.queue}"
-        print(f"{path}: {plural(cleaned.collected, 'message')} removed{queue}; {accounts_text(path)}")
-    return status
+        return f"{plural(cleaned.collected, 'message')} removed{queue}; {accounts_text(path)}", ""
+
+    return clean_runs(arguments, clean)

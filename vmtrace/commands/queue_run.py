@@ -5,20 +5,17 @@ folder says what became of each message; the queue is removed, or named as left 
 """
 
 import argparse
-import json
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vmtrace.capture.afterwards import command, show_afterwards
 from vmtrace.capture.options import add_duration, add_out, add_plan, add_resume
 from vmtrace.commands import options
-from vmtrace.commands.values import amount, checked_url, factor, read_option, repeats, required
+from vmtrace.commands.service_runs import order_of, shown_end
+from vmtrace.commands.values import factor, read_option, repeats, required
 from vmtrace.errors import Exit, UsageError, complain
 
 if TYPE_CHECKING:
+    from vmtrace.capture.campaign import End
     from vmtrace.providers.plan_options import Option
-    from vmtrace.providers.queues.campaign import QueueEnd
     from vmtrace.providers.queues.order import QueueOrder
     from vmtrace.providers.queues.plan import QueuePlan
 
@@ -84,7 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
             _refuse_with_resume(arguments)
             shown = choose(quiet=arguments.quiet, currency="")
             end = resume_queue(arguments.out, arguments.ca_bundle, shown, capture=not arguments.no_capture)
-            return _told(end, arguments, arguments.out)
+            return _told(end, arguments)
         order = _order(arguments)
         currency = "" if order.prices is None else order.prices.currency
         end = run_queue(order, choose(quiet=arguments.quiet, currency=currency))
@@ -93,27 +90,19 @@ def run(arguments: argparse.Namespace) -> int:
     except errors.ServiceError as error:
         complain(error.told(arguments.provider or str(arguments.out)))
         return Exit.FAILED
-    return _told(end, arguments, arguments.out)
+    return _told(end, arguments)
 
 
-def _told(end: "QueueEnd", arguments: argparse.Namespace, folder: Path) -> int:
+def _told(end: "End", arguments: argparse.Namespace) -> int:
     from vmtrace.commands.queue_accounts import accounts_text
 
-    if arguments.json:
-        print(json.dumps(end.state, indent=1))
-    elif not arguments.quiet:
-        print(f"{end.status}: {accounts_text(folder)}")
-        show_afterwards([folder], command("vmtrace", "queue", "report", folder))
-    if end.error is not None:
-        complain(end.error)
-    for left in end.state["left_behind"]:
-        complain(
-            f"left at the service: queue {left['name']} ({left['error']}): vmtrace queue run --resume {folder}, or "
-            f"vmtrace queue clean {folder}"
-        )
-    if end.status == "interrupted":
-        return Exit.INTERRUPTED
-    return Exit.FAILED if end.error is not None or end.state["left_behind"] else Exit.DONE
+    folder = arguments.out
+    left = [
+        f"left at the service: queue {one['name']} ({one['error']}): vmtrace queue run --resume {folder}, or "
+        f"vmtrace queue clean {folder}"
+        for one in end.state["left_behind"]
+    ]
+    return shown_end(end, arguments, lambda: f"{end.status}: {accounts_text(folder)}", "queue report", left)
 
 
 def _refuse_with_resume(arguments: argparse.Namespace) -> None:
@@ -126,49 +115,19 @@ def _refuse_with_resume(arguments: argparse.Namespace) -> None:
 
 
 def _order(arguments: argparse.Namespace) -> "QueueOrder":
-    from vmtrace.capture.quantities import duration_s, size_bytes
+    from vmtrace.capture.quantities import duration_s
     from vmtrace.providers import errors
-    from vmtrace.providers.budget import Limits
-    from vmtrace.providers.campaign import command_line
-    from vmtrace.providers.options import parsed_options
     from vmtrace.providers.queues.order import QueueOrder
     from vmtrace.providers.queues.prices import load_prices
 
     if arguments.provider is None or arguments.out is None:
         raise errors.UsageError("expected both --provider and --out, or --resume")
-    if arguments.no_capture and (arguments.filter or arguments.snaplen or arguments.capture_for):
-        raise errors.UsageError("--no-capture: goes neither with --filter, nor --snaplen, nor --capture-for")
-    if arguments.ca_bundle is not None and not arguments.ca_bundle.is_file():
-        raise errors.UsageError(f"--ca-bundle {arguments.ca_bundle}: there is no such file")
-    if arguments.endpoint_url is not None:
-        checked_url(arguments.endpoint_url)
-    prices = None if arguments.prices is None else load_prices(arguments.prices)
-    limits = Limits(
-        read_option("--max-bytes", arguments.max_bytes, size_bytes),
-        read_option("--max-cost", arguments.max_cost, amount),
-    )
-    if limits.max_cost is not None and prices is None:
-        raise errors.UsageError("--max-cost: charges are unknown without a table: give --prices")
     return QueueOrder(
-        provider=arguments.provider,
-        out=arguments.out,
+        **order_of(arguments, load_prices, "filter", "snaplen", "capture_for"),
         plan=_plan(arguments),
         queue=arguments.queue,
         fifo=arguments.fifo,
-        endpoint_url=arguments.endpoint_url,
-        region=arguments.region,
-        location=arguments.location,
-        ca_bundle=arguments.ca_bundle,
-        options=parsed_options(arguments.option),
-        interface=arguments.interface,
-        capture=not arguments.no_capture,
         capture_s=read_option("--capture-for", arguments.capture_for, duration_s),
-        snaplen=read_option("--snaplen", arguments.snaplen, int),
-        filter=arguments.filter,
-        limits=limits,
-        prices=prices,
-        name=arguments.name,
-        command=command_line(sys.argv[1:]),
     )
 
 

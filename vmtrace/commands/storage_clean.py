@@ -7,38 +7,23 @@ import argparse
 from pathlib import Path
 
 from vmtrace.analyze.words.units import plural
-from vmtrace.commands import options
-from vmtrace.errors import Exit, complain
+from vmtrace.commands.service_runs import add_clean_options, clean_runs
 
 NAME = "clean"
 LINE = "Remove what a run left behind at the service."
 EXAMPLES = """  vmtrace storage clean run1
 """
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """The options of the subcommand."""
-    add = parser.add_argument
-    add("run", metavar="RUN", nargs="+", type=Path, help="folder of a run")
-    options.add_ca_bundle(parser, "the run's")
+add_options = add_clean_options
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Clean each run; returns the exit status."""
     from vmtrace.providers.cleaning import clean_run, first_and_more
-    from vmtrace.providers.errors import ProvidersError
 
-    status = Exit.DONE
-    for path in arguments.run:
-        try:
-            cleaned = clean_run(path, arguments.ca_bundle)
-        except ProvidersError as error:
-            complain(str(error))
-            status = Exit.FAILED
-            continue
+    def clean(path: Path) -> tuple[str, str]:
+        cleaned = clean_run(path, arguments.ca_bundle)
         container = "" if cleaned.container is None else f", and {cleaned.container}"
-        print(f"{path}: {plural(cleaned.objects, 'object')} removed{container}")
-        if cleaned.left_behind:
-            complain(f"{path}: still at the service: {first_and_more(cleaned.left_behind)}")
-            status = Exit.FAILED
-    return status
+        left = first_and_more(cleaned.left_behind) if cleaned.left_behind else ""
+        return f"{plural(cleaned.objects, 'object')} removed{container}", left
+
+    return clean_runs(arguments, clean)

@@ -5,7 +5,6 @@ was measured is in the run folder, and what was created is removed or named.
 """
 
 import argparse
-import json
 import sys
 import time
 from collections.abc import Callable
@@ -14,14 +13,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vmtrace.capture.afterwards import command, show_afterwards
 from vmtrace.capture.options import add_out, add_plan, add_resume
 from vmtrace.commands import options
-from vmtrace.commands.values import amount, checked_url, factor, instant_ns, required
+from vmtrace.commands.service_runs import order_of, shown_end
+from vmtrace.commands.values import checked_url, factor, instant_ns, required
 from vmtrace.errors import Exit, UsageError, complain
 
 if TYPE_CHECKING:
-    from vmtrace.providers.campaign import End
+    from vmtrace.capture.campaign import End
     from vmtrace.providers.kinds.kind import CampaignPlan
     from vmtrace.providers.order import Order
     from vmtrace.providers.plan_options import Option
@@ -140,8 +139,8 @@ _OF_SDKS = (
 
 
 def _run_tool(arguments: argparse.Namespace) -> "End":
+    from vmtrace.capture.campaign import command_line
     from vmtrace.capture.quantities import size_bytes
-    from vmtrace.providers.campaign import command_line
     from vmtrace.providers.exchanges import CALL_S
     from vmtrace.providers.plan import UPLOAD, Plan
     from vmtrace.providers.tool import FILES, ToolOrder, run_tool, words_of
@@ -180,21 +179,13 @@ def _run_tool(arguments: argparse.Namespace) -> "End":
 
 
 def _told(end: "End", arguments: argparse.Namespace) -> int:
-    if arguments.json:
-        print(json.dumps(end.state, indent=1))
-    elif not arguments.quiet:
-        print(summary(end))
-        show_afterwards([arguments.out], command("vmtrace", "storage", "report", arguments.out))
-    if end.error is not None:
-        complain(end.error)
+    left = []
     if end.state["left_behind"]:
         from vmtrace.providers.cleaning import first_and_more
 
-        left = first_and_more(end.state["left_behind"])
-        complain(f"{end.state['provider']}: left at the service: {left}: run vmtrace storage clean {arguments.out}")
-    if end.status == "interrupted":
-        return Exit.INTERRUPTED
-    return Exit.FAILED if end.error is not None or end.state["left_behind"] else Exit.DONE
+        what = first_and_more(end.state["left_behind"])
+        left = [f"{end.state['provider']}: left at the service: {what}: run vmtrace storage clean {arguments.out}"]
+    return shown_end(end, arguments, lambda: summary(end), "storage report", left)
 
 
 def summary(end: "End") -> str:
@@ -219,30 +210,15 @@ def summary(end: "End") -> str:
 
 
 def _order(arguments: argparse.Namespace) -> "Order":
-    from vmtrace.capture.quantities import duration_s, size_bytes
+    from vmtrace.capture.quantities import duration_s
     from vmtrace.providers import errors
-    from vmtrace.providers.budget import Limits
-    from vmtrace.providers.campaign import command_line
     from vmtrace.providers.exchanges import CALL_S
-    from vmtrace.providers.options import parsed_options
     from vmtrace.providers.order import Order
     from vmtrace.providers.prices import load_prices
 
     if arguments.create_bucket and arguments.bucket is None:
         raise errors.UsageError("--create-bucket: goes with --bucket")
-    if arguments.no_capture and (arguments.filter or arguments.snaplen):
-        raise errors.UsageError("--no-capture: goes neither with --filter nor with --snaplen")
-    if arguments.ca_bundle is not None and not arguments.ca_bundle.is_file():
-        raise errors.UsageError(f"--ca-bundle {arguments.ca_bundle}: there is no such file")
-    if arguments.endpoint_url is not None:
-        checked_url(arguments.endpoint_url)
-    prices = None if arguments.prices is None else load_prices(arguments.prices)
-    limits = Limits(
-        None if arguments.max_bytes is None else required("--max-bytes", arguments.max_bytes, size_bytes),
-        None if arguments.max_cost is None else required("--max-cost", arguments.max_cost, amount),
-    )
-    if limits.max_cost is not None and prices is None:
-        raise errors.UsageError("--max-cost: charges are unknown without a table: give --prices")
+    common = order_of(arguments, load_prices, "filter", "snaplen")
     start_at_ns = (
         None
         if arguments.start_at is None
@@ -252,26 +228,12 @@ def _order(arguments: argparse.Namespace) -> "Order":
         raise errors.UsageError(f"--start-at {arguments.start_at}: is in the past: give a future time")
     timeout = arguments.restore_timeout
     return Order(
-        provider=arguments.provider,
-        out=arguments.out,
+        **common,
         plan=_plan(arguments),
         container=arguments.bucket,
         create_container=arguments.create_bucket,
-        endpoint_url=arguments.endpoint_url,
-        region=arguments.region,
-        ca_bundle=arguments.ca_bundle,
-        options=parsed_options(arguments.option),
-        interface=arguments.interface,
-        capture=not arguments.no_capture,
-        snaplen=None if arguments.snaplen is None else int(required("--snaplen", arguments.snaplen, int)),
-        filter=arguments.filter,
-        limits=limits,
-        prices=prices,
         call_s=CALL_S if arguments.deadline is None else required("--deadline", arguments.deadline, _time_s),
         restore_timeout_s=6 * 3600.0 if timeout is None else required("--restore-timeout", timeout, duration_s),
-        name=arguments.name,
-        command=command_line(sys.argv[1:]),
-        location=arguments.location,
         resume=arguments.resume,
         start_at_ns=start_at_ns,
         after_capture=_thinning(arguments),

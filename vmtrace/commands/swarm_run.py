@@ -5,18 +5,17 @@ was measured is in the run folder.
 """
 
 import argparse
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vmtrace.capture.afterwards import command, show_afterwards
 from vmtrace.capture.options import add_out
 from vmtrace.commands import options
+from vmtrace.commands.service_runs import shown_end
 from vmtrace.errors import Exit, UsageError, complain
 
 if TYPE_CHECKING:
-    from vmtrace.providers.swarm.campaign import End
+    from vmtrace.capture.campaign import End
     from vmtrace.providers.swarm.order import SwarmOrder
     from vmtrace.providers.swarm.web_seed import WebSeed
 
@@ -101,17 +100,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _shown(end: "End", arguments: argparse.Namespace) -> int:
     state = end.state
-    if arguments.json:
-        print(json.dumps(state, indent=1))
-    elif not arguments.quiet:
-        done = f"{state['downloads_finished']} of {state['downloads_planned']} downloads"
-        print(f"{end.status}: {done}")
-        show_afterwards([arguments.out], command("vmtrace", "swarm", "report", arguments.out))
-    if end.error is not None:
-        complain(end.error)
-    if end.status == "interrupted":
-        return Exit.INTERRUPTED
-    return Exit.FAILED if end.error is not None else Exit.DONE
+    done = f"{end.status}: {state['downloads_finished']} of {state['downloads_planned']} downloads"
+    return shown_end(end, arguments, lambda: done, "swarm report")
 
 
 def _order(arguments: argparse.Namespace) -> "SwarmOrder":
