@@ -10,3 +10,10 @@
 
 boto3 is imported only when a service is asked.
 """
+
+FLOORS = (
+    *("backoff", "catalog", "errors", "policy", "progress", "records", "files", "periods", "trouble"),
+    *("counters", "run_facts", "service", "answers", "transfer_metrics", "discovery", "publishing", "queries"),
+    *("saved_answers", "table", "metric_data", "store", "fetching", "importing", "summary", "command"),
+)
+"""Its modules, lowest first: each imports from those below it alone (tests/house/test_circles.py)."""

@@ -10,3 +10,9 @@ running   all of it, stage by stage, resumed where it stopped      query     SQL
 
 Rules, sizes and what was measured: docs/corpus.md.
 """
+
+FLOORS = (
+    *("engine", "errors", "folder", "overview", "inputs", "outcomes", "page", "query", "workers"),
+    *("planning", "splitting", "icmp", "joining", "merging", "buckets", "beyond", "results", "running"),
+)
+"""Its modules, lowest first: each imports from those below it alone (tests/house/test_circles.py)."""

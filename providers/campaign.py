@@ -30,7 +30,7 @@ from vmtrace.providers.errors import HOPELESS, ErrorKind, ProvidersError, Servic
 from vmtrace.providers.exchanges import HttpObserver
 from vmtrace.providers.files import discard
 from vmtrace.providers.journal import Journal, outstanding
-from vmtrace.providers.kinds.kind import BENCHMARK, SWEEP
+from vmtrace.providers.kind import BENCHMARK, SWEEP
 from vmtrace.providers.kinds.runners import runner
 from vmtrace.providers.kinds.site import Site, translated
 from vmtrace.providers.order import Order

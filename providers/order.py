@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from vmtrace.providers.budget import Limits
 from vmtrace.providers.exchanges import CALL_S
-from vmtrace.providers.kinds.kind import CampaignPlan
+from vmtrace.providers.kind import CampaignPlan
 from vmtrace.providers.prices import PriceTable
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from vmtrace.capture.quantities import shown_decimal_bytes
-from vmtrace.providers.kinds.kind import BENCHMARK
+from vmtrace.providers.kind import BENCHMARK
 from vmtrace.providers.plan_options import MOST_REPEATS, as_record, option, pause, whole
 
 UPLOAD, DOWNLOAD = "upload", "download"

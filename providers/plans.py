@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from vmtrace.providers.kinds.kind import AVAILABILITY, BENCHMARK, KINDS, LOCATIONS, PROBES, SURGE, SWEEP, CampaignPlan
+from vmtrace.providers.kind import AVAILABILITY, BENCHMARK, KINDS, LOCATIONS, PROBES, SURGE, SWEEP, CampaignPlan
 from vmtrace.providers.kinds.sampling_plan import (
     GARFINKEL2007_PROBES,
     PALANKAR2008_AVAILABILITY,

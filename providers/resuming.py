@@ -8,7 +8,7 @@ from typing import Any
 
 from vmtrace.capture.campaign import COMPLETE
 from vmtrace.providers.errors import ProvidersError, UsageError
-from vmtrace.providers.kinds.kind import BENCHMARK
+from vmtrace.providers.kind import BENCHMARK
 from vmtrace.providers.order import Order
 from vmtrace.providers.run_folder import lock_run, read_run
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+from vmtrace.providers.kind import AVAILABILITY, BENCHMARK, LOCATIONS, PROBES, SURGE, SWEEP, CampaignPlan, Runner
 from vmtrace.providers.kinds.benchmark import Benchmark
-from vmtrace.providers.kinds.kind import AVAILABILITY, BENCHMARK, LOCATIONS, PROBES, SURGE, SWEEP, CampaignPlan, Runner
 from vmtrace.providers.kinds.sampling import Sampling
 from vmtrace.providers.kinds.site import Site
 from vmtrace.providers.kinds.surge import Surge

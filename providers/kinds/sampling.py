@@ -20,8 +20,8 @@ from typing import Any
 
 from vmtrace.providers.errors import HOPELESS, BudgetError, ErrorKind, ServiceError
 from vmtrace.providers.files import discard
+from vmtrace.providers.kind import AVAILABILITY
 from vmtrace.providers.kinds.accounts import Accounts
-from vmtrace.providers.kinds.kind import AVAILABILITY
 from vmtrace.providers.kinds.long_capture import LongCapture
 from vmtrace.providers.kinds.requester import Requester, Said
 from vmtrace.providers.kinds.sampling_plan import SamplingPlan

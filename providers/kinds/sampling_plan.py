@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from vmtrace.providers.kinds.kind import AVAILABILITY, LOCATIONS, PROBES
+from vmtrace.providers.kind import AVAILABILITY, LOCATIONS, PROBES
 from vmtrace.providers.kinds.schedule import exponential, late_after_s, periodic
 from vmtrace.providers.plan import DOWNLOAD, UPLOAD
 from vmtrace.providers.plan_options import as_record, longer, option, sizes, some_of, truth, whole

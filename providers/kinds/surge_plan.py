@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from vmtrace.providers.kinds.kind import SURGE
+from vmtrace.providers.kind import SURGE
 from vmtrace.providers.plan import DOWNLOAD, UPLOAD
 from vmtrace.providers.plan_options import as_record, longer, numbers, option, size, some_of
 

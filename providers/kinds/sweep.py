@@ -22,8 +22,8 @@ from vmtrace.providers import registry
 from vmtrace.providers.errors import HOPELESS, BudgetError, ErrorKind, ProvidersError, ServiceError, UsageError
 from vmtrace.providers.exchanges import Attempt, Exchange
 from vmtrace.providers.files import discard
+from vmtrace.providers.kind import SWEEP
 from vmtrace.providers.kinds.counters import cost, counted
-from vmtrace.providers.kinds.kind import SWEEP
 from vmtrace.providers.kinds.long_capture import LongCapture
 from vmtrace.providers.kinds.run_delay import RunDelay
 from vmtrace.providers.kinds.site import Site

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from vmtrace.providers.kinds.kind import SWEEP
+from vmtrace.providers.kind import SWEEP
 from vmtrace.providers.plan_options import MOST_REPEATS, as_record, numbers, option, size, sizes, some_of, whole
 
 DISK, MEMORY = "disk", "tmpfs"

@@ -17,7 +17,7 @@ from vmtrace.analyze.tables.human_table import Field
 from vmtrace.analyze.trace import read
 from vmtrace.commands.rooms import COMMANDS
 from vmtrace.providers import plans, registry, services
-from vmtrace.providers.kinds.kind import SURGE
+from vmtrace.providers.kind import SURGE
 from vmtrace.providers.kinds.surge_plan import GARFINKEL2007_SURGE, SurgePlan
 from vmtrace.providers.plan_options import keys_of, option, whole
 from vmtrace.providers.plans import PLANS, plan_of_toml

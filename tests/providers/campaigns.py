@@ -10,7 +10,7 @@ from vmtrace.capture.campaign import End
 from vmtrace.providers.campaign import run_campaign
 from vmtrace.providers.clock import REAL, Clock
 from vmtrace.providers.display import Display
-from vmtrace.providers.kinds.kind import CampaignPlan
+from vmtrace.providers.kind import CampaignPlan
 from vmtrace.providers.order import Order
 
 START_NS = 1_700_000_000 * 10**9

@@ -21,7 +21,7 @@ from vmtrace.errors import Exit, UsageError, complain
 
 if TYPE_CHECKING:
     from vmtrace.capture.campaign import End
-    from vmtrace.providers.kinds.kind import CampaignPlan
+    from vmtrace.providers.kind import CampaignPlan
     from vmtrace.providers.order import Order
     from vmtrace.providers.plan_options import Option
 
