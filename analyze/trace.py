@@ -21,7 +21,7 @@ from vmtrace.analyze.read.capture_files import captures_of
 from vmtrace.analyze.read.grouping import Grouping, group
 from vmtrace.analyze.read.sources import Opened, Progress, Source, Spool, opened
 from vmtrace.analyze.read.stores.remote import RemoteObject
-from vmtrace.analyze.words.units import plural
+from vmtrace.formats.quantities import plural
 
 if TYPE_CHECKING:
     import pyarrow

@@ -24,8 +24,8 @@ from bench import document
 from bench.results import Promise, promises_table
 from bench.storage import environment
 from bench.storage_sdks import plain_client
-from vmtrace.capture.quantities import shown_s
 from vmtrace.capture.settings import CaptureSettings
+from vmtrace.formats.quantities import shown_s
 from vmtrace.lab.services import certificates, swift
 from vmtrace.lab.services.service import Service as Server
 from vmtrace.providers import registry

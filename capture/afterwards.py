@@ -14,7 +14,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TextIO
 
-STANDARD_OUTPUT = "-"
+from vmtrace.formats.durable import STANDARD_OUTPUT
+
 _WROTE, _NEXT = "wrote: ", "next:  "
 
 

@@ -17,10 +17,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Callable
 
-from vmtrace.capture.durable import make_folder
 from vmtrace.capture.host_record import HostRecord
-from vmtrace.capture.provenance import vmtrace_version
 from vmtrace.capture.settings import CaptureSettings
+from vmtrace.formats.durable import make_folder
+from vmtrace.formats.provenance import vmtrace_version
 
 RUNNING, COMPLETE, INTERRUPTED, OVER_BUDGET, FAILED = "running", "complete", "interrupted", "budget", "failed"
 Record = dict[str, Any]

@@ -18,8 +18,8 @@ from pathlib import Path
 
 from vmtrace.capture.errors import CaptureError
 from vmtrace.capture.libpcap import Dumper, Live
+from vmtrace.formats.durable import STANDARD_OUTPUT
 
-STANDARD_OUTPUT = Path("-")
 HEADER_BYTES, RECORD_HEADER_BYTES = 24, 16
 # A write for each part of the kernel's buffer, instead of one for each 4 KiB.
 _STREAM_BUFFER_BYTES = 1 << 20
@@ -65,7 +65,7 @@ class CaptureFile:
         self._unit_ns = 1 if live.nanoseconds else 1000
         self._descriptor = _opened(path)
         # Of a pipe or a device only the number of packets is known, and there is nothing beside it.
-        self.regular = path != STANDARD_OUTPUT and _is_regular(self._descriptor)
+        self.regular = path != Path(STANDARD_OUTPUT) and _is_regular(self._descriptor)
         try:
             self.dumper = Dumper(live, self._descriptor, _STREAM_BUFFER_BYTES)
             self.dumper.flush()
@@ -184,7 +184,7 @@ class CaptureFile:
 
 
 def _opened(path: Path) -> int:
-    if path == STANDARD_OUTPUT:
+    if path == Path(STANDARD_OUTPUT):
         return os.dup(sys.stdout.fileno())
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)

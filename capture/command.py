@@ -22,7 +22,6 @@ from pathlib import Path
 from types import FrameType
 
 from vmtrace.capture.afterwards import command, show_afterwards
-from vmtrace.capture.capture_file import STANDARD_OUTPUT
 from vmtrace.capture.display import LiveLine, health_text
 from vmtrace.capture.errors import CaptureError
 from vmtrace.capture.health import HEALTH_SUFFIX, CaptureHealth
@@ -40,6 +39,7 @@ from vmtrace.capture.options import (
 from vmtrace.capture.recorder import Recorder
 from vmtrace.capture.rotation import Rotation
 from vmtrace.capture.settings import DIRECTIONS, LARGEST_BUFFER_BYTES, LARGEST_SNAPLEN, CaptureSettings
+from vmtrace.formats.durable import STANDARD_OUTPUT
 
 _FILES_NAMED = 3
 _LONGEST_S = 10 * 366 * 86_400.0
@@ -199,7 +199,7 @@ def _tell(arguments: argparse.Namespace, health: CaptureHealth, healths: list[Ca
         print(json.dumps({**health.as_record(), "files": [one.as_record() for one in healths]}, indent=1))
     elif not arguments.quiet or health.dropped or health.warnings:
         # Standard output may be the capture itself.
-        out = sys.stderr if arguments.write == STANDARD_OUTPUT or arguments.quiet else sys.stdout
+        out = sys.stderr if arguments.write == Path(STANDARD_OUTPUT) or arguments.quiet else sys.stdout
         print(health_text(health, len(healths)), file=out)
         if not arguments.quiet:
             files, following = _afterwards(arguments.write, healths)
@@ -208,7 +208,7 @@ def _tell(arguments: argparse.Namespace, health: CaptureHealth, healths: list[Ca
 
 def _afterwards(place: Path, healths: list[CaptureHealth]) -> tuple[list[str], str]:
     """The files of a recording, and the command that reads them; of a pipe there is none."""
-    files = [place.with_name(one.file) for one in healths if place != STANDARD_OUTPUT]
+    files = [place.with_name(one.file) for one in healths if place != Path(STANDARD_OUTPUT)]
     if not files:
         return [], ""
     if len(files) <= _FILES_NAMED:
@@ -221,7 +221,7 @@ def _wrong_usage(arguments: argparse.Namespace) -> str | None:
     for name in ("interface", "write"):
         if not getattr(arguments, name):
             return f"--{name} is missing"
-    if arguments.write == STANDARD_OUTPUT:
+    if arguments.write == Path(STANDARD_OUTPUT):
         if arguments.json:
             return "--json and --write - both want standard output"
         if arguments.rotate_size or arguments.rotate_seconds:

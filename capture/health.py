@@ -9,8 +9,8 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Optional, Union
 
-from vmtrace.capture.durable import write_all, write_aside
 from vmtrace.capture.offload import Offload
+from vmtrace.formats.durable import write_all, write_aside
 
 SCHEMA = "vmtrace.capture/1"
 HEALTH_SUFFIX = ".capture.json"

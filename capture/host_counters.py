@@ -12,10 +12,11 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from vmtrace.capture import durable
 from vmtrace.capture.counters.source import Reading, Source, Where, all_sources, read_all
 from vmtrace.capture.deadlines import Deadlines
-from vmtrace.capture.provenance import Provenance, provenance, read_columns
+from vmtrace.capture.provenance import provenance
+from vmtrace.formats import durable
+from vmtrace.formats.provenance import Provenance, read_columns
 
 SCHEMA = "vmtrace.host/1"
 OWN_COLUMNS = ("time_ns", "sampler_cpu_s")

@@ -17,7 +17,7 @@ from typing import Any
 from vmtrace.capture.clock import ClockState, clock_state
 from vmtrace.capture.instance_metadata import InstanceMetadata, instance_metadata
 from vmtrace.capture.interface_facts import InterfaceFacts, interface_facts
-from vmtrace.capture.provenance import vmtrace_version
+from vmtrace.formats.provenance import vmtrace_version
 
 SCHEMA = "vmtrace.host_facts/1"
 

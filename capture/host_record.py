@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from vmtrace.capture.durable import write_aside
 from vmtrace.capture.host_counters import HostCounters
 from vmtrace.capture.host_facts import host_facts
+from vmtrace.formats.durable import write_aside
 
 
 class HostRecord:

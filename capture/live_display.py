@@ -14,7 +14,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Callable, Protocol, TextIO
 
-from vmtrace.capture.quantities import shown_decimal_bytes, shown_rate, shown_s
+from vmtrace.formats.quantities import shown_decimal_bytes, shown_rate, shown_s
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID

@@ -11,7 +11,7 @@ import math
 from pathlib import Path
 from typing import Any, Callable
 
-from vmtrace.capture.quantities import duration_s
+from vmtrace.formats.quantities import duration_s
 
 
 def add_out(to: argparse._ActionsContainer, what: str, metavar: str = "RUN", **more: Any) -> None:

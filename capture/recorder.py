@@ -20,7 +20,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import final
 
-from vmtrace.capture.capture_file import STANDARD_OUTPUT
 from vmtrace.capture.errors import CaptureError
 from vmtrace.capture.health import CaptureHealth, sum_of
 from vmtrace.capture.libpcap import InterruptedCaptureError
@@ -28,6 +27,7 @@ from vmtrace.capture.opening import HAND_OVER_MS, open_capture, stop_receiving
 from vmtrace.capture.rotation import Rotation
 from vmtrace.capture.settings import CaptureSettings
 from vmtrace.capture.writer import Progress, Writer
+from vmtrace.formats.durable import STANDARD_OUTPUT
 
 _NO_ROTATION = Rotation()
 _WAKE_UP_MS = 100
@@ -45,7 +45,7 @@ class Recorder:
     def __init__(
         self, settings: CaptureSettings, path: Path, rotation: Rotation = _NO_ROTATION, count: int | None = None
     ) -> None:
-        if rotation.active and path == STANDARD_OUTPUT:
+        if rotation.active and path == Path(STANDARD_OUTPUT):
             raise CaptureError("standard output is one file: it cannot be rotated")
         self._settings, self._path, self._rotation, self._count = settings, path, rotation, count
         self._thread: threading.Thread | None = None

@@ -16,10 +16,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from vmtrace.capture import durable
 from vmtrace.capture.deadlines import Deadlines
-from vmtrace.capture.provenance import Provenance, provenance
+from vmtrace.capture.provenance import provenance
 from vmtrace.capture.tcp_info_layout import FIELDS, SIZE, Layout
+from vmtrace.formats import durable
+from vmtrace.formats.provenance import Provenance
 
 SCHEMA = "vmtrace.tcpinfo/1"
 COLUMNS = ("time_ns", "stream", "direction", "local_port", "peer_port", *FIELDS)

@@ -13,9 +13,10 @@ from vmtrace.analyze.pages.causes import COLOURS, NOT_JUDGED, cause_shares
 from vmtrace.analyze.pages.write import write_report_page
 from vmtrace.analyze.tables.table import Cell, Column, Table, shown
 from vmtrace.analyze.words.human_causes import factor_name
-from vmtrace.analyze.words.units import plural, printable, seconds
+from vmtrace.analyze.words.units import printable, seconds
 from vmtrace.corpus.engine import Record
 from vmtrace.corpus.overview import Overview, Sum
+from vmtrace.formats.quantities import plural
 
 _PLACES_SHOWN = 200
 _INPUTS_SHOWN = 200

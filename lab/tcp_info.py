@@ -6,9 +6,9 @@ import socket
 from collections.abc import Sequence
 from pathlib import Path
 
-from vmtrace.capture import provenance
 from vmtrace.capture import tcp_info as sampling
 from vmtrace.capture import tcp_info_layout as layout
+from vmtrace.formats import provenance
 
 FIELDS = layout.FIELDS
 COLUMNS = ("time_ns", "connection", "local_port", "peer_port", *FIELDS)

@@ -8,7 +8,7 @@ import re
 import threading
 from dataclasses import dataclass
 
-from vmtrace.capture.quantities import shown_decimal_bytes
+from vmtrace.formats.quantities import shown_decimal_bytes
 from vmtrace.providers.errors import BudgetError
 from vmtrace.providers.plan import Workload
 from vmtrace.providers.prices import Prices, Usage, shown_charge

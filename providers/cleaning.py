@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from vmtrace.capture.campaign import FAILED, RUNNING
-from vmtrace.capture.run_state import write_run_state
+from vmtrace.formats.run_state import write_run_state
 from vmtrace.providers import registry
 from vmtrace.providers.budget import Budget, Limits
 from vmtrace.providers.errors import ProvidersError

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vmtrace.capture.live_display import Bar, Every, Lines, is_terminal, live_display
-from vmtrace.capture.quantities import shown_decimal_bytes, shown_rate, shown_s
+from vmtrace.formats.quantities import shown_decimal_bytes, shown_rate, shown_s
 from vmtrace.providers.plan import Plan
 from vmtrace.providers.prices import shown_charge
 

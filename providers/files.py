@@ -7,7 +7,7 @@ from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
 
-from vmtrace.capture.quantities import shown_decimal_bytes
+from vmtrace.formats.quantities import shown_decimal_bytes
 from vmtrace.providers.errors import ProvidersError
 from vmtrace.providers.plan import CHANGED, COMPRESSIBLE, RANDOM, Workload
 from vmtrace.providers.service import LocalFile

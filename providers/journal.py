@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from vmtrace.capture.durable import append_whole, open_to_append, read_lines, repair_tail
+from vmtrace.formats.durable import append_whole, open_to_append, read_lines, repair_tail
 from vmtrace.providers.errors import ProvidersError
 
 NAME = "journal.jsonl"

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from vmtrace.capture.quantities import shown_decimal_bytes
+from vmtrace.formats.quantities import shown_decimal_bytes
 from vmtrace.providers.kind import BENCHMARK
 from vmtrace.providers.plan_options import MOST_REPEATS, as_record, option, pause, whole
 

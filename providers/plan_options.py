@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from vmtrace.capture.quantities import duration_s, size_bytes
+from vmtrace.formats.quantities import duration_s, size_bytes
 
 T = TypeVar("T")
 LONGEST_S = 400 * 86_400.0

@@ -12,18 +12,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from vmtrace.capture.durable import append_whole, hold_folder, make_folder, open_to_append, repair_tail
-from vmtrace.capture.run_state import RunStateError, read_run_state, write_run_state
+from vmtrace.formats.durable import append_whole, hold_folder, make_folder, open_to_append, repair_tail
+from vmtrace.formats.run_state import RunStateError, read_run_state, write_run_state
+from vmtrace.formats.schemas import STORAGE_RUN
 from vmtrace.providers.errors import ProvidersError
 
-SCHEMA = "vmtrace.storage_run/1"
 Record = dict[str, Any]
 
 
 class RunFolder:
     """One run's folder, open for writing. Other kinds of runs name their schema and their files of lines."""
 
-    schema: ClassVar[str] = SCHEMA
+    schema: ClassVar[str] = STORAGE_RUN
     lines: ClassVar[tuple[str, ...]] = ("transactions", "objects", "rtt", "requests", "steps")
 
     def __init__(self, path: Path, state: Record) -> None:
@@ -94,7 +94,7 @@ class RunFolder:
 def read_run(path: Path) -> Record:
     """`run.json` of a storage run; raises `ProvidersError` where there is none."""
     try:
-        return read_run_state(path, SCHEMA, "vmtrace storage")
+        return read_run_state(path, STORAGE_RUN, "vmtrace storage")
     except RunStateError as error:
         raise ProvidersError(str(error)) from error
 

@@ -28,11 +28,11 @@ from vmtrace.capture.campaign import (
     capture_record,
     outcome_of,
 )
-from vmtrace.capture.durable import make_folder
 from vmtrace.capture.ending import Ending
 from vmtrace.capture.errors import CaptureError
 from vmtrace.capture.interfaces import interface_towards
 from vmtrace.capture.settings import CaptureSettings
+from vmtrace.formats.durable import make_folder
 from vmtrace.providers.course import status_of
 from vmtrace.providers.errors import ErrorKind, ProvidersError, UsageError
 from vmtrace.providers.files import craft, discard

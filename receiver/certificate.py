@@ -11,7 +11,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from vmtrace.capture.durable import make_folder, write_aside
+from vmtrace.formats.durable import make_folder, write_aside
 
 _OPENSSL_S = 30
 _DAYS = "3650"

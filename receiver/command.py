@@ -10,7 +10,6 @@ from pathlib import Path
 from types import FrameType
 from typing import Callable, NamedTuple
 
-from vmtrace.capture.durable import make_folder
 from vmtrace.capture.instance_metadata import check_setting
 from vmtrace.capture.interfaces import no_such_interface
 from vmtrace.capture.interruption import ending_signals
@@ -18,6 +17,7 @@ from vmtrace.capture.libpcap import interface_names
 from vmtrace.capture.options import add_interface, add_no_capture, add_out, add_quiet, whole
 from vmtrace.capture.rights import missing_rights
 from vmtrace.capture.settings import ANY
+from vmtrace.formats.durable import make_folder
 from vmtrace.receiver.log import Log
 from vmtrace.receiver.places import open_files
 from vmtrace.receiver.server import Server

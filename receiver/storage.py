@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from vmtrace.capture.durable import append_line, make_folder, repair_tail, write_aside
+from vmtrace.formats.durable import append_line, make_folder, repair_tail, write_aside
 from vmtrace.sender.wire.names import RECEIVER, path_of, what_is
 from vmtrace.sender.wire.records import RemoteFile
 

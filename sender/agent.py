@@ -9,7 +9,7 @@ import importlib
 import sys
 from collections.abc import Sequence
 
-from vmtrace.capture.provenance import vmtrace_version
+from vmtrace.formats.provenance import vmtrace_version
 from vmtrace.sender.wire.program import complain
 from vmtrace.sender.wire.program import main as run_program
 

@@ -22,8 +22,8 @@ from vmtrace.capture.options import (
     add_resume,
     whole,
 )
-from vmtrace.capture.quantities import duration_s, size_bytes
 from vmtrace.capture.settings import LARGEST_BUFFER_BYTES
+from vmtrace.formats.quantities import duration_s, size_bytes
 from vmtrace.sender import quick
 from vmtrace.sender.display.choose import choose_display
 from vmtrace.sender.errors import SenderError, UsageError

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any, Callable, TypeVar
 
-from vmtrace.capture.quantities import duration_s, size_bytes
+from vmtrace.formats.quantities import duration_s, size_bytes
 from vmtrace.sender.errors import SenderError
 from vmtrace.sender.plan import Entry, Plan, TransferPlan
 from vmtrace.sender.wire.records import DIRECTIONS, SocketOptions

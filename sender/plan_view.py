@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from vmtrace.capture.quantities import counted, shown_bytes, shown_rate, shown_s
+from vmtrace.formats.quantities import plural, shown_bytes, shown_rate, shown_s
 from vmtrace.sender.plan import Plan, TransferPlan
 from vmtrace.sender.plan_record import plan_record
 
@@ -47,11 +47,11 @@ def _summary(plan: Plan) -> Iterator[str]:
     yield f"plan {plan.name}{scale}"
     if plan.repeat is None:
         round_size = shown_bytes(plan.round_bytes)
-        yield f"{counted(plan.pairs_per_round, 'pair')} a round, {round_size} each, for {shown_s(plan.duration_s or 0)}"
+        yield f"{plural(plan.pairs_per_round, 'pair')} a round, {round_size} each, for {shown_s(plan.duration_s or 0)}"
         return
     total_bytes = plan.repeat * plan.round_bytes
     rounds = "" if plan.repeat == 1 else f" in {plan.repeat:,} rounds"
-    pairs = f"{counted(plan.pairs_planned or 0, 'pair')}{rounds}"
+    pairs = f"{plural(plan.pairs_planned or 0, 'pair')}{rounds}"
     yield f"{pairs}, {shown_bytes(total_bytes)} ({total_bytes:,} bytes) of payload"
     times = [f"{shown_s(plan.shortest_s(rate_bps) or 0)} at {shown_rate(rate_bps)}" for rate_bps in _RATES_BPS]
     yield f"takes at least {', '.join(times)}"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Callable
 
 from vmtrace.capture.options import whole
-from vmtrace.capture.quantities import duration_s, size_bytes
+from vmtrace.formats.quantities import duration_s, size_bytes
 from vmtrace.sender.errors import UsageError
 from vmtrace.sender.plan import Entry, Plan, TransferPlan
 from vmtrace.sender.plan_record import LONGEST_S, MOST_BYTES, MOST_STREAMS

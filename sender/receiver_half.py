@@ -15,8 +15,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Callable
 
-from vmtrace.capture.durable import make_folder, write_all
 from vmtrace.capture.interruption import Interruption
+from vmtrace.formats.durable import make_folder, write_all
 from vmtrace.sender.far_side import FarControl
 from vmtrace.sender.wire.errors import ReceiverRefused, WireError
 from vmtrace.sender.wire.names import RECEIVER, path_of

@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from vmtrace.capture.campaign import COMPLETE, RUNNING, begun
-from vmtrace.capture.durable import append_line, hold_folder, make_folder, repair_tail
-from vmtrace.capture.run_state import RunStateError, read_run_state, write_run_state
+from vmtrace.formats.durable import append_line, hold_folder, make_folder, repair_tail
+from vmtrace.formats.run_state import RunStateError, read_run_state, write_run_state
+from vmtrace.formats.schemas import RUN
 from vmtrace.sender.errors import SenderError
 from vmtrace.sender.plan import Plan
 from vmtrace.sender.plan_record import plan_from_record, plan_record
@@ -25,7 +26,6 @@ from vmtrace.sender.settings import Settings
 from vmtrace.sender.wire.fields import FieldError, from_json
 from vmtrace.sender.wire.names import SENDER, path_of
 
-SCHEMA = "vmtrace.run/1"
 _LINES = ("pairs.jsonl", "attempts.jsonl", "ping.jsonl")
 Record = dict[str, Any]
 
@@ -53,7 +53,7 @@ class RunFolder:
         _refuse_what_is_there(path)
         make_folder(path)
         state: Record = {
-            "schema": SCHEMA,
+            "schema": RUN,
             **begun(None, path, name, command, None),
             "sessions": [],
             "plan": plan_record(plan),
@@ -259,7 +259,7 @@ def _records(path: Path) -> Iterator[Record]:
 
 def _read_state(path: Path) -> Record:
     try:
-        return read_run_state(path, SCHEMA, "this version")
+        return read_run_state(path, RUN, "this version")
     except RunStateError as error:
         raise SenderError(str(error)) from error
 

@@ -20,9 +20,9 @@ from vmtrace.capture.host_record import HostRecord
 from vmtrace.capture.instance_metadata import check_setting
 from vmtrace.capture.interfaces import interface_towards
 from vmtrace.capture.interruption import Interruption
-from vmtrace.capture.provenance import vmtrace_version
-from vmtrace.capture.quantities import shown_bytes, shown_s
 from vmtrace.capture.settings import CaptureSettings
+from vmtrace.formats.provenance import vmtrace_version
+from vmtrace.formats.quantities import shown_bytes, shown_s
 from vmtrace.sender.baseline import baseline_of
 from vmtrace.sender.campaign import Campaign
 from vmtrace.sender.display.view import Display, RunEnd, RunView

@@ -8,7 +8,7 @@ from shlex import quote
 from typing import Any
 
 from vmtrace.capture.afterwards import afterwards, command
-from vmtrace.capture.quantities import counted, shown_bytes, shown_rate, shown_s
+from vmtrace.formats.quantities import plural, shown_bytes, shown_rate, shown_s
 from vmtrace.sender.plan import Plan
 
 Record = dict[str, Any]
@@ -65,7 +65,7 @@ class Tally:
     def summary(self, plan: Plan, folder: str, status: str, error: str | None) -> str:
         """The same in plain words, with what to type next."""
         planned = plan.pairs_planned
-        finished = counted(self.pairs, "pair") if planned is None else f"{self.pairs:,} of {counted(planned, 'pair')}"
+        finished = plural(self.pairs, "pair") if planned is None else f"{self.pairs:,} of {plural(planned, 'pair')}"
         lines = [
             f"{status}: {finished} finished, {shown_bytes(self._bytes)} of payload" + (f" ({error})" if error else "")
         ]
@@ -100,16 +100,16 @@ class Tally:
         for side, count in self.dropped.items():
             if count:
                 lines.append(
-                    f"{counted(count, 'packet')} not recorded at the {side}: later captures had a larger buffer"
+                    f"{plural(count, 'packet')} not recorded at the {side}: later captures had a larger buffer"
                 )
         if self.capture_errors:
-            lines.append(f"{counted(self.capture_errors, 'capture')} failed: see their transfers in pairs.jsonl")
+            lines.append(f"{plural(self.capture_errors, 'capture')} failed: see their transfers in pairs.jsonl")
         if self.clock_steps:
             lines.append(
-                f"the clock was set during {counted(self.clock_steps, 'pair')}: see clock_step_s in pairs.jsonl"
+                f"the clock was set during {plural(self.clock_steps, 'pair')}: see clock_step_s in pairs.jsonl"
             )
         if self.failed:
-            lines.append(f"{counted(self.failed, 'pair')} failed: see `error` in pairs.jsonl and attempts.jsonl")
+            lines.append(f"{plural(self.failed, 'pair')} failed: see `error` in pairs.jsonl and attempts.jsonl")
         return lines
 
     def _add_transfer(self, part: str, transfer: Record) -> None:

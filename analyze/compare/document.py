@@ -12,9 +12,9 @@ from vmtrace.analyze.compare.datagrams import DatagramDirection, FlowResult
 from vmtrace.analyze.compare.gaps import Gap, Location
 from vmtrace.analyze.tables.csv_files import write_table, write_tables
 from vmtrace.analyze.tables.provenance import command_line
+from vmtrace.analyze.tables.schema.documents.comparison import SCHEMA
 from vmtrace.analyze.trace import version
 
-SCHEMA = "vmtrace.comparison/1"
 DIRECTIONS = ("sender_to_receiver", "receiver_to_sender")
 DELAY_MEANING = (
     "from the sending end's capture to the receiving end's, with the clock's offset, skew and steps taken out; true to"

@@ -9,7 +9,8 @@ from vmtrace.analyze.compare.comparison import Comparison, ConnectionResult, Dir
 from vmtrace.analyze.compare.datagrams import DatagramDirection, FlowResult
 from vmtrace.analyze.tables.table import Column, Table, shown
 from vmtrace.analyze.tables.terminal_table import terminal_table
-from vmtrace.analyze.words.units import ABSENT, count, plural, printable, seconds, share
+from vmtrace.analyze.words.units import ABSENT, count, printable, seconds, share
+from vmtrace.formats.quantities import plural
 
 if TYPE_CHECKING:
     from rich.console import Console

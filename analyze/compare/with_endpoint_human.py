@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from vmtrace.analyze.compare.with_endpoint import EndpointComparison, Way
-from vmtrace.analyze.words.units import plural, printable, seconds
+from vmtrace.analyze.words.units import printable, seconds
+from vmtrace.formats.quantities import plural
 
 if TYPE_CHECKING:
     from rich.console import Console

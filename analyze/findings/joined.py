@@ -13,7 +13,7 @@ from typing import Any
 from vmtrace.analyze.findings.finding import MOST_LISTED, Finding, Record
 from vmtrace.analyze.findings.lines import MOST_OF_MANY, finding_lines
 from vmtrace.analyze.findings.rules.causes import cost_words
-from vmtrace.analyze.words.units import plural
+from vmtrace.formats.quantities import plural
 
 MOST_JOINED = 20
 _MOST_EVIDENCE = 3

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from vmtrace.analyze.findings.finding import Finding
-from vmtrace.analyze.words.units import plural, printable, seconds, share
+from vmtrace.analyze.words.units import printable, seconds, share
+from vmtrace.formats.quantities import plural
 
 MOST_LINES = 8
 MOST_OF_MANY = 3

@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 from vmtrace.analyze.charts.chart import Chart
 from vmtrace.analyze.tables.table import Table
 from vmtrace.analyze.words.palette import Hatch
-from vmtrace.analyze.words.units import plural
+from vmtrace.formats.quantities import plural
 
 Look = Literal["plain", "sentence", "hint", "trouble"]
 

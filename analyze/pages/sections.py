@@ -6,7 +6,7 @@ from dataclasses import replace
 from vmtrace.analyze.charts.chart import Chart
 from vmtrace.analyze.pages.blocks import Block, Figures, Fold, Section, summary
 from vmtrace.analyze.tables.table import Table
-from vmtrace.analyze.words.units import plural
+from vmtrace.formats.quantities import plural
 
 _OPEN = frozenset({"beside", "throughput"})
 """Tables that are never behind a fold."""

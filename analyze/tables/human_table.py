@@ -19,8 +19,9 @@ from vmtrace.analyze.words import beyond_tcp
 from vmtrace.analyze.words.human_causes import why
 from vmtrace.analyze.words.path_rtt import median_of_path_s, path_rtt_min_s
 from vmtrace.analyze.words.short_names import short_names
-from vmtrace.analyze.words.units import ABSENT, count, instant, plural, printable, ratio, seconds, share, si
+from vmtrace.analyze.words.units import ABSENT, count, instant, printable, ratio, seconds, share, si
 from vmtrace.analyze.words.verdict import is_on_the_clients_data
+from vmtrace.formats.quantities import plural
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

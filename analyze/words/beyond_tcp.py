@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from vmtrace.analyze.words.document import Record
-from vmtrace.analyze.words.units import plural, printable, seconds, share, si
+from vmtrace.analyze.words.units import printable, seconds, share, si
+from vmtrace.formats.quantities import plural
 
 if TYPE_CHECKING:
     import pyarrow

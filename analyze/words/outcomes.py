@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from vmtrace.analyze.words.document import Record
-from vmtrace.analyze.words.units import instant, plural, printable, share
+from vmtrace.analyze.words.units import instant, printable, share
+from vmtrace.formats.quantities import plural
 
 if TYPE_CHECKING:
     from vmtrace.analyze.trace import Trace

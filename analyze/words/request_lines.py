@@ -6,7 +6,8 @@ Takes a record of the JSON document; `detail_view` prints the lines, the report'
 from collections.abc import Iterator
 
 from vmtrace.analyze.words.document import Record
-from vmtrace.analyze.words.units import count, plural, printable, seconds, si
+from vmtrace.analyze.words.units import count, printable, seconds, si
+from vmtrace.formats.quantities import plural
 
 _REASONS = {
     "no_exchange": "no response to a request was seen",

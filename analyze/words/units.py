@@ -82,11 +82,6 @@ def instant(unix_ns: int | None) -> str:
     return f"{moment:%Y-%m-%d %H:%M:%S}.{unix_ns // 1_000_000 % 1000:03} UTC"
 
 
-def plural(number: int, noun: str, several: str | None = None) -> str:
-    """`1, "packet"` -> `1 packet`; `2` -> `2 packets`; `several` is a plural that takes more than an s."""
-    return f"{number:,} {noun if number == 1 else several or noun + 's'}"
-
-
 def printable(text: str) -> str:
     """Text from a capture or a file name, with everything that could steer a terminal replaced."""
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)

@@ -3,13 +3,12 @@
 from dataclasses import asdict
 from typing import Any
 
+from vmtrace.formats.schemas import COST
 from vmtrace.providers.costs.differences import Difference
 from vmtrace.providers.costs.estimate import Estimate
 from vmtrace.providers.costs.ledger import AGES_S, DAY_S
 from vmtrace.providers.costs.quantities import Charges
 from vmtrace.providers.costs.simulate import Replay
-
-SCHEMA = "vmtrace.cost/1"
 
 Record = dict[str, Any]
 
@@ -20,7 +19,7 @@ def document(
     """Everything that was reckoned."""
     workload = estimate.context.workload
     return {
-        "schema": SCHEMA,
+        "schema": COST,
         "vmtrace": version,
         "sentence": estimate.sentence,
         "prices": _prices(estimate),
@@ -36,7 +35,7 @@ def document(
 def provenance(estimate: Estimate, version: str, command: str) -> Record:
     """Where the results come from."""
     workload = estimate.context.workload.name
-    return {"schema": SCHEMA, "vmtrace": version, "command": command, "workload": workload, "prices": _prices(estimate)}
+    return {"schema": COST, "vmtrace": version, "command": command, "workload": workload, "prices": _prices(estimate)}
 
 
 def _prices(estimate: Estimate) -> Record:

@@ -2,13 +2,12 @@
 
 from typing import ClassVar
 
+from vmtrace.formats.schemas import DISCOVERY_RUN
 from vmtrace.providers.run_folder import RunFolder
-
-SCHEMA = "vmtrace.discovery_run/1"
 
 
 class DiscoveryFolder(RunFolder):
     """One run's folder, open for writing."""
 
-    schema: ClassVar[str] = SCHEMA
+    schema: ClassVar[str] = DISCOVERY_RUN
     lines: ClassVar[tuple[str, ...]] = ("answers", "certificates", "round_trips", "traces", "reverse_names")

@@ -17,8 +17,8 @@ from vmtrace.capture.ending import Ending
 from vmtrace.capture.errors import CaptureError
 from vmtrace.capture.interfaces import interface_towards
 from vmtrace.capture.interruption import Interruption
-from vmtrace.capture.quantities import counted
 from vmtrace.capture.settings import ANY, CaptureSettings
+from vmtrace.formats.quantities import plural
 from vmtrace.providers.course import status_of
 from vmtrace.providers.discovery import traceroute
 from vmtrace.providers.discovery.certificates import Shown
@@ -126,8 +126,8 @@ class _Run:
         names = [one.name for one in order.targets]
         questions = questions_for(names, order.kinds, order.client_subnets)
         total = len(names) * len(order.kinds) * len(order.client_subnets) * len(order.resolvers)
-        what = f"{counted(len(names), 'name')} to {counted(len(order.resolvers), 'resolver')}"
-        self._display.step(f"round {self._rounds}: {counted(total, 'question')} for {what}")
+        what = f"{plural(len(names), 'name')} to {plural(len(order.resolvers), 'resolver')}"
+        self._display.step(f"round {self._rounds}: {plural(total, 'question')} for {what}")
         done = 0
 
         def on_reply(reply: Reply) -> None:

@@ -106,7 +106,7 @@ class Sampling:
         return service
 
     def _announcement(self) -> str:
-        from vmtrace.capture.quantities import shown_decimal_bytes, shown_s
+        from vmtrace.formats.quantities import shown_decimal_bytes, shown_s
 
         plan = self.plan
         sizes = ", ".join(shown_decimal_bytes(size) for size in plan.sizes_bytes)

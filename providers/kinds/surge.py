@@ -11,7 +11,7 @@ import time
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
-from vmtrace.capture.quantities import shown_decimal_bytes, shown_s
+from vmtrace.formats.quantities import shown_decimal_bytes, shown_s
 from vmtrace.providers.clock_sync import clock_offset
 from vmtrace.providers.errors import HOPELESS, BudgetError, ErrorKind, ServiceError, UsageError
 from vmtrace.providers.files import discard

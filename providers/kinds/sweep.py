@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from vmtrace.capture.quantities import shown_decimal_bytes
+from vmtrace.formats.quantities import shown_decimal_bytes
 from vmtrace.providers import registry
 from vmtrace.providers.errors import HOPELESS, BudgetError, ErrorKind, ProvidersError, ServiceError, UsageError
 from vmtrace.providers.exchanges import Attempt, Exchange

@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 from typing import Any, Self
 
-from vmtrace.capture.durable import append_whole, open_to_append, repair_tail
+from vmtrace.formats.durable import append_whole, open_to_append, repair_tail
 from vmtrace.providers.errors import ServiceError
 from vmtrace.providers.exchanges import Exchange
 

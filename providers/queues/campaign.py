@@ -24,10 +24,10 @@ from vmtrace.capture.campaign import (
     begin_host_record,
     outcome_of,
 )
-from vmtrace.capture.durable import read_lines
 from vmtrace.capture.ending import Ending
 from vmtrace.capture.host_record import HostRecord
 from vmtrace.capture.instance_metadata import check_setting
+from vmtrace.formats.durable import read_lines
 from vmtrace.providers.budget import Limits
 from vmtrace.providers.course import error_of, first_state, in_time, interrupted, status_of
 from vmtrace.providers.errors import HOPELESS, ErrorKind, ProvidersError, ServiceError, UsageError

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from vmtrace.capture.quantities import duration_s
+from vmtrace.formats.quantities import duration_s
 from vmtrace.providers.errors import UsageError
 from vmtrace.providers.plan_options import from_word, whole, with_words
 from vmtrace.providers.queues.plan import MOST_MESSAGES, QueuePlan, Stage

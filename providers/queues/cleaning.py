@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from vmtrace.capture.campaign import FAILED, RUNNING
-from vmtrace.capture.run_state import write_run_state
+from vmtrace.formats.run_state import write_run_state
 from vmtrace.providers.errors import ErrorKind, ProvidersError, ServiceError
 from vmtrace.providers.exchanges import HttpObserver
 from vmtrace.providers.journal import NAME, Journal, outstanding

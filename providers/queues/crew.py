@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Self
 
-from vmtrace.capture.durable import make_folder
+from vmtrace.formats.durable import make_folder
 from vmtrace.providers.errors import ErrorKind, ServiceError
 from vmtrace.providers.queues.plan import Role
 from vmtrace.providers.queues.task import StageTask

@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from vmtrace.capture.live_display import Bar, Every, Lines, amount, is_terminal, live_display
-from vmtrace.capture.quantities import shown_s
+from vmtrace.formats.quantities import shown_s
 from vmtrace.providers.prices import shown_charge
 from vmtrace.providers.queues.plan import Kind, QueuePlan, Stage
 from vmtrace.providers.queues.stage_run import Counts

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from vmtrace.capture.quantities import size_bytes
+from vmtrace.formats.quantities import size_bytes
 from vmtrace.providers.plan_options import measured, option, seconds, whole
 from vmtrace.providers.queues.message import LEAST_BYTES
 

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from vmtrace.capture.quantities import duration_s
+from vmtrace.formats.quantities import duration_s
 from vmtrace.providers.plan_options import checked, given, keys_of, measured, named, whole
 from vmtrace.providers.queues.plan import LARGEST, MOST_MESSAGES, Kind, QueuePlan, Stage
 from vmtrace.providers.toml_file import load, parsed, refuse_unknown

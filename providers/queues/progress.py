@@ -10,7 +10,7 @@ from enum import IntFlag
 from pathlib import Path
 from typing import Any
 
-from vmtrace.capture.durable import read_lines
+from vmtrace.formats.durable import read_lines
 from vmtrace.providers.errors import ProvidersError
 
 

@@ -5,18 +5,17 @@ import secrets
 from pathlib import Path
 from typing import Self
 
-from vmtrace.capture.run_state import RunStateError, read_run_state
+from vmtrace.formats.run_state import RunStateError, read_run_state
+from vmtrace.formats.schemas import QUEUE_RUN
 from vmtrace.providers.errors import ProvidersError
 from vmtrace.providers.queues.task import KEY_FILE
 from vmtrace.providers.run_folder import Record, RunFolder
-
-SCHEMA = "vmtrace.queue_run/1"
 
 
 class QueueFolder(RunFolder):
     """Open for writing."""
 
-    schema = SCHEMA
+    schema = QUEUE_RUN
     lines = ("stages", "rtt")
 
     @classmethod
@@ -34,6 +33,6 @@ class QueueFolder(RunFolder):
 def read_queue_run(path: Path) -> Record:
     """`run.json` of a queue run; raises `ProvidersError` where there is none."""
     try:
-        return read_run_state(path, SCHEMA, "vmtrace queue")
+        return read_run_state(path, QUEUE_RUN, "vmtrace queue")
     except RunStateError as error:
         raise ProvidersError(str(error)) from error

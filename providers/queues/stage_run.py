@@ -11,9 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from vmtrace.capture.durable import make_folder, write_aside
 from vmtrace.capture.errors import CaptureError
 from vmtrace.capture.interruption import Interruption
+from vmtrace.formats.durable import make_folder, write_aside
 from vmtrace.providers.errors import ErrorKind, ServiceError
 from vmtrace.providers.queues.board import Board, Counter, Plane
 from vmtrace.providers.queues.crew import Crew

@@ -15,8 +15,8 @@ from typing import Any
 from vmtrace.capture.campaign import COMPLETE, INTERRUPTED, End, begun, capture_record, outcome_of
 from vmtrace.capture.errors import CaptureError
 from vmtrace.capture.interruption import Interruption
-from vmtrace.capture.quantities import shown_decimal_bytes
 from vmtrace.capture.settings import ANY, CaptureSettings
+from vmtrace.formats.quantities import shown_decimal_bytes
 from vmtrace.providers.course import error_of, status_of
 from vmtrace.providers.errors import ProvidersError
 from vmtrace.providers.files import discard

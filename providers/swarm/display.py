@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from vmtrace.capture.live_display import Bar, Every, Lines, amount_bytes, is_terminal, live_display
-from vmtrace.capture.quantities import shown_decimal_bytes, shown_rate, shown_s
+from vmtrace.formats.quantities import shown_decimal_bytes, shown_rate, shown_s
 from vmtrace.providers.swarm.plan import CAPACITY, Planned
 
 

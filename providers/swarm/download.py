@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vmtrace.capture.quantities import shown_s
+from vmtrace.formats.quantities import shown_s
 from vmtrace.providers.swarm.client import library, session, without_exchange
 from vmtrace.providers.swarm.counters import WEB_SEED, Counters, SourceCount
 from vmtrace.providers.swarm.errors import one_line

@@ -5,18 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import ClassVar
 
-from vmtrace.capture.durable import make_folder, write_aside
+from vmtrace.formats.durable import make_folder, write_aside
+from vmtrace.formats.schemas import SWARM_RUN
 from vmtrace.providers.run_folder import RunFolder
 from vmtrace.providers.swarm.counters import Sample
 
-SCHEMA = "vmtrace.swarm_run/1"
 _HEAD = "time_ns,kind,address,bytes"
 
 
 class SwarmFolder(RunFolder):
     """One run's folder, open for writing."""
 
-    schema: ClassVar[str] = SCHEMA
+    schema: ClassVar[str] = SWARM_RUN
     lines: ClassVar[tuple[str, ...]] = ("downloads",)
 
     def write_samples(self, number: int, samples: list[Sample]) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vmtrace.capture.durable import write_aside
+from vmtrace.formats.durable import write_aside
 from vmtrace.providers.errors import UsageError
 from vmtrace.providers.swarm.client import library
 from vmtrace.providers.swarm.errors import SwarmError, one_line

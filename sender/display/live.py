@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 
 from vmtrace.capture import live_display
-from vmtrace.capture.quantities import shown_s
+from vmtrace.formats.quantities import shown_s
 from vmtrace.sender.display.view import RunEnd, RunView
 from vmtrace.sender.display.words import LineDisplay, moving_words, pair_words, troubled
 from vmtrace.sender.live import Moving

@@ -6,7 +6,7 @@ import time
 from typing import Any, Callable, TextIO
 
 from vmtrace.capture.live_display import Every, RewrittenLine, is_terminal, put
-from vmtrace.capture.quantities import shown_s
+from vmtrace.formats.quantities import shown_s
 from vmtrace.sender.display.view import RunEnd, RunView
 from vmtrace.sender.display.words import LineDisplay, moving_words, pair_words, troubled
 from vmtrace.sender.live import Moving

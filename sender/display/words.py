@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, Callable
 
-from vmtrace.capture.quantities import counted, shown_bytes, shown_rate, shown_s
+from vmtrace.formats.quantities import plural, shown_bytes, shown_rate, shown_s
 from vmtrace.sender.display.view import Display, Pace, RunView
 from vmtrace.sender.live import Moving
 from vmtrace.sender.plan import Plan, Step, TransferPlan
@@ -89,7 +89,7 @@ class LineDisplay(Display, ABC):
 def opening_lines(run: RunView) -> list[str]:
     """What a session begins with."""
     planned = run.plan.pairs_planned
-    pairs = f"for {shown_s(run.plan.duration_s or 0)}" if planned is None else counted(planned, "pair")
+    pairs = f"for {shown_s(run.plan.duration_s or 0)}" if planned is None else plural(planned, "pair")
     lines = [f"plan {run.plan.name}: {pairs}, to {run.receiver}, into {run.folder}", expected_words(run.plan)]
     if run.finished:
         lines.append(f"going on after pair {run.finished:,}")
@@ -141,7 +141,7 @@ def _capture_words(record: Record) -> list[str]:
         capture = record[part].get("capture") or {}
         for side in ("sender", "receiver"):
             dropped, error = capture.get(f"{side}_dropped"), capture.get(f"{side}_error")
-            words += [f"{part}: {counted(dropped, 'packet')} not recorded at the {side}"] if dropped else []
+            words += [f"{part}: {plural(dropped, 'packet')} not recorded at the {side}"] if dropped else []
             words += [f"{part}: capture at the {side} failed: {error}"] if error else []
     return words
 
@@ -149,5 +149,5 @@ def _capture_words(record: Record) -> list[str]:
 def fetched_words(status: str, files: int, fetched_bytes: int, error: str | None) -> str:
     """What came of fetching."""
     if status == "complete":
-        return f"the receiver's files are here: {counted(files, 'file')}, {shown_bytes(fetched_bytes)}"
+        return f"the receiver's files are here: {plural(files, 'file')}, {shown_bytes(fetched_bytes)}"
     return f"the receiver's files are {status}: {error}"

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vmtrace.analyze.words.units import ABSENT, count, instant, plural, printable, ratio, seconds, share, si
+from vmtrace.analyze.words.units import ABSENT, count, instant, printable, ratio, seconds, share, si
+from vmtrace.formats.quantities import plural
 
 
 @pytest.mark.parametrize(

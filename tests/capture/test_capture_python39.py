@@ -22,7 +22,7 @@ for name in names:
         importlib.import_module(name)
 from vmtrace.capture.host_counters import HostCounters
 from vmtrace.capture.host_facts import host_facts
-from vmtrace.capture.provenance import read_table
+from vmtrace.formats.provenance import read_table
 from vmtrace.capture.tcp_info import SCHEMA, TcpInfoSampler
 folder = Path(sys.argv[1])
 json.dumps(host_facts("lo").as_record())
@@ -46,8 +46,9 @@ print(len(names))
 @pytest.mark.slow
 def test_all_modules_load_and_the_host_s_half_works_on_python_3_9(tmp_path: Path) -> None:
     interpreter = python39()
-    copied = tmp_path / "copied/vmtrace/capture"
-    shutil.copytree(ROOT / "capture", copied, ignore=shutil.ignore_patterns("__pycache__"))
+    for room in ("capture", "formats"):
+        copied = tmp_path / "copied/vmtrace" / room
+        shutil.copytree(ROOT / room, copied, ignore=shutil.ignore_patterns("__pycache__"))
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     command = [interpreter, "-W", "error", "-c", PROGRAM, str(tmp_path)]
     done = subprocess.run(

@@ -18,7 +18,7 @@ from vmtrace.capture import host_counters
 from vmtrace.capture.counters import cpu, nic, pressure, softnet, tcp
 from vmtrace.capture.counters.source import Reading, Source, Where, all_sources, read_all
 from vmtrace.capture.host_counters import OWN_COLUMNS, SCHEMA, HostCounters
-from vmtrace.capture.provenance import Table, read_table
+from vmtrace.formats.provenance import Table, read_table
 from vmtrace.lab import namespaces
 
 ROOT = Path(__file__).parents[2]

@@ -18,8 +18,8 @@ from pathlib import Path
 import pytest
 
 from tests.eventually import eventually
-from vmtrace.capture.provenance import read_table
 from vmtrace.capture.tcp_info import COLUMNS, SCHEMA, TcpInfoSampler
+from vmtrace.formats.provenance import read_table
 
 ROOT = Path(__file__).parents[2]
 

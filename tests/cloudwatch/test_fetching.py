@@ -315,7 +315,7 @@ def test_a_run_that_ends_in_the_future_is_refused(new_run: Any, command: Any) ->
 
 
 def test_the_table_is_read_as_the_other_tables_of_a_run_are(moto: Any, ec2_run: Any, command: Any) -> None:
-    from vmtrace.capture.provenance import read_table
+    from vmtrace.formats.provenance import read_table
 
     fill(moto, ec2_run.start_ns)
     command("fetch", ec2_run.folder, "--endpoint-url", moto.url)

@@ -12,20 +12,23 @@ ROOT = Path(__file__).parents[2]
 
 # Each room, and the rooms it may import.
 MAY_IMPORT: dict[str, frozenset[str]] = {
-    "capture": frozenset(),
-    "analyze": frozenset(),
-    "corpus": frozenset({"analyze"}),
-    "sender": frozenset({"capture"}),
-    "receiver": frozenset({"capture", "sender"}),
-    "cloudwatch": frozenset({"capture"}),
-    "providers": frozenset({"capture"}),
-    "lab": frozenset({"sender", "receiver", "capture"}),
-    "vmtrace": frozenset({"capture", "analyze", "corpus", "sender", "receiver", "cloudwatch", "providers", "lab"}),
+    "formats": frozenset(),
+    "capture": frozenset({"formats"}),
+    "analyze": frozenset({"formats"}),
+    "corpus": frozenset({"analyze", "formats"}),
+    "sender": frozenset({"capture", "formats"}),
+    "receiver": frozenset({"capture", "sender", "formats"}),
+    "cloudwatch": frozenset({"capture", "formats"}),
+    "providers": frozenset({"capture", "formats"}),
+    "lab": frozenset({"sender", "receiver", "capture", "formats"}),
+    "vmtrace": frozenset(
+        {"formats", "capture", "analyze", "corpus", "sender", "receiver", "cloudwatch", "providers", "lab"}
+    ),
 }
 # Outside the product: no room may lean on them.
 OUTSIDE = frozenset({"tests", "bench", "tools", "samples"})
 # These start from copied folders on the system Python of a bare VM; rich is used where it happens to be installed.
-STANDARD_LIBRARY_ONLY = ("capture", "sender", "receiver")
+STANDARD_LIBRARY_ONLY = ("formats", "capture", "sender", "receiver")
 
 
 def imports(source: str) -> Iterator[tuple[int, str]]:

@@ -44,7 +44,7 @@ control.close()
 @pytest.mark.may_skip
 def test_a_whole_transfer_on_python_39(tmp_path: Path) -> None:
     python = python39()
-    for room in ("capture", "sender", "receiver"):
+    for room in ("capture", "formats", "sender", "receiver"):
         shutil.copytree(ROOT / room, tmp_path / "vmtrace" / room, ignore=shutil.ignore_patterns("__pycache__"))
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL"))}
     words = [python, "-m", "vmtrace.receiver"]

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from tests.sender.fakes import FakeFarSide, FakeInstruments, FastInterruption, endless, raising
-from vmtrace.capture import durable
 from vmtrace.capture.campaign import COMPLETE, FAILED, INTERRUPTED, End
 from vmtrace.capture.settings import CaptureSettings
+from vmtrace.formats import durable
 from vmtrace.sender.baseline import Baseline
 from vmtrace.sender.campaign import Campaign
 from vmtrace.sender.display.view import Display

@@ -12,10 +12,10 @@ from io import BytesIO
 from pathlib import Path, PurePosixPath
 
 import vmtrace
-from vmtrace.capture.afterwards import STANDARD_OUTPUT, command, show_afterwards
-from vmtrace.capture.durable import write_aside
+from vmtrace.capture.afterwards import command, show_afterwards
+from vmtrace.formats.durable import STANDARD_OUTPUT, write_aside
 
-_ROOMS = ("capture", "receiver", "sender")
+_ROOMS = ("capture", "formats", "receiver", "sender")
 _SHEBANG = b"#!/usr/bin/env python3\n"
 _MAIN = '''"""The vmtrace agent: sender, receiver and capture in one file."""
 
@@ -57,7 +57,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the file, whole or not at all."""
-    from vmtrace.capture.provenance import vmtrace_version
+    from vmtrace.formats.provenance import vmtrace_version
 
     data = agent_bytes(vmtrace_version())
     if arguments.write == Path(STANDARD_OUTPUT):
@@ -84,7 +84,7 @@ def agent_bytes(version: str) -> bytes:
 
 def _contents(version: str) -> Iterator[tuple[str, bytes]]:
     yield "__main__.py", _MAIN.encode()
-    yield "vmtrace/capture/VERSION", f"{version}\n".encode()
+    yield "vmtrace/formats/VERSION", f"{version}\n".encode()
     yield "vmtrace/__init__.py", Path(vmtrace.__file__).read_bytes()
     for room in _ROOMS:
         spec = importlib.util.find_spec(f"vmtrace.{room}")

@@ -14,11 +14,12 @@ from vmtrace.analyze.read.sources import can_be_read_again
 from vmtrace.analyze.read.stores.place import is_url
 from vmtrace.analyze.trace import Trace, TraceError, read
 from vmtrace.analyze.words.beyond_tcp import protocol_text
-from vmtrace.analyze.words.units import plural
-from vmtrace.commands.outputs import STANDARD_OUTPUT, Afterwards, opened, printed, wanted, write_all
+from vmtrace.commands.outputs import Afterwards, opened, printed, wanted, write_all
 from vmtrace.commands.request import Request
 from vmtrace.commands.thresholds import check_oversize_abs, parsed_condition
 from vmtrace.errors import CommandError, Exit, UsageError, complain, describe
+from vmtrace.formats.durable import STANDARD_OUTPUT
+from vmtrace.formats.quantities import plural
 from vmtrace.progress import Bar
 
 if TYPE_CHECKING:

@@ -12,10 +12,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
-from vmtrace.capture.afterwards import STANDARD_OUTPUT, command, show_afterwards
+from vmtrace.capture.afterwards import command, show_afterwards
 from vmtrace.capture.options import add_quiet
 from vmtrace.commands.options import new_parser
 from vmtrace.errors import CommandError, Exit, UsageError, complain, describe
+from vmtrace.formats.durable import STANDARD_OUTPUT
 from vmtrace.progress import Bar
 
 if TYPE_CHECKING:

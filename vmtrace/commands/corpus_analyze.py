@@ -108,7 +108,7 @@ def report_done(done: "Done", out: str, *, quiet: bool) -> None:
 
 def _print_done(done: "Done", out: str) -> None:
     """The answer first, then where all of it is."""
-    from vmtrace.analyze.words.units import plural
+    from vmtrace.formats.quantities import plural
 
     for line in done.answer:
         print(line)

@@ -5,8 +5,8 @@ import time
 
 from vmtrace.capture.live_display import Bar, LiveDisplay, amount_bytes, live_display
 from vmtrace.capture.options import add_quiet
-from vmtrace.capture.quantities import size_bytes
 from vmtrace.commands.options import add_endpoint_url
+from vmtrace.formats.quantities import size_bytes
 
 _LEAST_MEMORY = 128 << 20
 MOST_BUCKETS = 65_536

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vmtrace.capture.quantities import size_bytes
 from vmtrace.errors import CommandError, describe
+from vmtrace.formats.quantities import size_bytes
 from vmtrace.providers.costs.quantities import Workload
 from vmtrace.providers.costs.scenarios import Context, archive_rates
 from vmtrace.providers.costs.ways import Archive, Beside, Cache, Cooperative, Derived, Named, Way

@@ -92,7 +92,7 @@ def _reported(end: "Found", arguments: argparse.Namespace) -> int:
 
 def _order(arguments: argparse.Namespace) -> "DiscoveryOrder":
     from vmtrace.capture.campaign import command_line
-    from vmtrace.capture.quantities import duration_s
+    from vmtrace.formats.quantities import duration_s
     from vmtrace.providers import errors
     from vmtrace.providers.discovery.distances import Spacing
     from vmtrace.providers.discovery.landmarks import read_landmarks
@@ -181,7 +181,7 @@ def _number(option: str, text: str, least: float, most: float) -> float:
 
 
 def _positive(option: str, text: str, most_s: float) -> float:
-    from vmtrace.capture.quantities import duration_s
+    from vmtrace.formats.quantities import duration_s
 
     def parse(given: str) -> float:
         value = duration_s(given)

@@ -6,10 +6,11 @@ Exit status: 0 all captures have an index; 1 some have none.
 import argparse
 import sys
 
-from vmtrace.capture.afterwards import STANDARD_OUTPUT, command, show_afterwards
+from vmtrace.capture.afterwards import command, show_afterwards
 from vmtrace.capture.options import add_out, add_quiet
 from vmtrace.commands.options import add_endpoint_url, new_parser
 from vmtrace.errors import CommandError, Exit, UsageError, complain, describe
+from vmtrace.formats.durable import STANDARD_OUTPUT
 from vmtrace.progress import Bar
 
 _DESCRIPTION = (

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, NamedTuple, TextIO, TypeVar
 
 from vmtrace.analyze.read.stores.place import url_of
 from vmtrace.errors import CommandError, complain, describe, guarded_output
+from vmtrace.formats.durable import STANDARD_OUTPUT
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-STANDARD_OUTPUT = "-"
 """Where a document is asked for instead of in a file."""
 _NAME = "standard output"
 _PAGES = (".html", ".htm")

@@ -6,8 +6,8 @@ Exit status: 0 nothing is left; 1 something is, one line says what and why.
 import argparse
 from pathlib import Path
 
-from vmtrace.analyze.words.units import plural
 from vmtrace.commands.service_runs import add_clean_options, clean_runs
+from vmtrace.formats.quantities import plural
 
 NAME = "clean"
 LINE = "Collect and remove the messages that a run left in its queue, and the queue that it made."

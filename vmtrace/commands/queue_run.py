@@ -115,7 +115,7 @@ def _refuse_with_resume(arguments: argparse.Namespace) -> None:
 
 
 def _order(arguments: argparse.Namespace) -> "QueueOrder":
-    from vmtrace.capture.quantities import duration_s
+    from vmtrace.formats.quantities import duration_s
     from vmtrace.providers import errors
     from vmtrace.providers.queues.order import QueueOrder
     from vmtrace.providers.queues.prices import load_prices

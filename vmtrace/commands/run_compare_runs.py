@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from vmtrace.commands.kinds import Kind, redirect
-from vmtrace.commands.outputs import STANDARD_OUTPUT, Afterwards, opened, printed, wanted, write_all
+from vmtrace.commands.outputs import Afterwards, opened, printed, wanted, write_all
 from vmtrace.commands.runs import measure_runs, read_runs
 from vmtrace.commands.thresholds import parsed_threshold
 from vmtrace.errors import CommandError, Exit, UsageError, complain
+from vmtrace.formats.durable import STANDARD_OUTPUT
 from vmtrace.missing import REPORTS, require
 from vmtrace.progress import Bar
 

@@ -8,8 +8,8 @@ from vmtrace.analyze.read.records.run_folder import RunFolderError, named_apart,
 from vmtrace.analyze.read.records.window import ALL_TIME, Window
 from vmtrace.analyze.reports.run.results import RunResults
 from vmtrace.analyze.reports.run.transfers.transfers import Measuring
-from vmtrace.analyze.words.units import plural
 from vmtrace.errors import complain, describe
+from vmtrace.formats.quantities import plural
 from vmtrace.progress import Bar
 
 

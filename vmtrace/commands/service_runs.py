@@ -21,7 +21,7 @@ Table = TypeVar("Table")
 def order_of(arguments: argparse.Namespace, load_prices: Callable[[str], Table], *of_capture: str) -> dict[str, Any]:
     """Fields of a `ServiceOrder`. With `--no-capture` options `of_capture` mean nothing: wrong usage of providers."""
     from vmtrace.capture.campaign import command_line
-    from vmtrace.capture.quantities import size_bytes
+    from vmtrace.formats.quantities import size_bytes
     from vmtrace.providers import errors
     from vmtrace.providers.budget import Limits
     from vmtrace.providers.options import parsed_options

@@ -9,11 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vmtrace.capture.quantities import size_bytes
 from vmtrace.commands.kinds import Kind, redirect
 from vmtrace.commands.options import add_window, window_of
 from vmtrace.commands.report_outputs import PAGE_BY_DEFAULT, Outputs, ReportKind, add_outputs
 from vmtrace.errors import Exit, UsageError, complain, describe
+from vmtrace.formats.quantities import size_bytes
 from vmtrace.progress import Bar
 
 if TYPE_CHECKING:

@@ -140,7 +140,7 @@ _OF_SDKS = (
 
 def _run_tool(arguments: argparse.Namespace) -> "End":
     from vmtrace.capture.campaign import command_line
-    from vmtrace.capture.quantities import size_bytes
+    from vmtrace.formats.quantities import size_bytes
     from vmtrace.providers.exchanges import CALL_S
     from vmtrace.providers.plan import UPLOAD, Plan
     from vmtrace.providers.tool import FILES, ToolOrder, run_tool, words_of
@@ -190,7 +190,7 @@ def _told(end: "End", arguments: argparse.Namespace) -> int:
 
 def summary(end: "End") -> str:
     """What was done, in one line."""
-    from vmtrace.capture.quantities import shown_decimal_bytes
+    from vmtrace.formats.quantities import shown_decimal_bytes
     from vmtrace.providers.prices import shown_charge
 
     state, used = end.state, end.state["used"] or {}
@@ -210,7 +210,7 @@ def summary(end: "End") -> str:
 
 
 def _order(arguments: argparse.Namespace) -> "Order":
-    from vmtrace.capture.quantities import duration_s
+    from vmtrace.formats.quantities import duration_s
     from vmtrace.providers import errors
     from vmtrace.providers.exchanges import CALL_S
     from vmtrace.providers.order import Order
@@ -305,7 +305,7 @@ def _thinning(arguments: argparse.Namespace) -> "Callable[[Path], None] | None":
 
 
 def _time_s(text: str) -> float:
-    from vmtrace.capture.quantities import duration_s
+    from vmtrace.formats.quantities import duration_s
 
     value = duration_s(text)
     if not 0 < value <= 400 * 86_400:

@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
     from vmtrace.analyze.reports.storage.packet_facts import captures_of_campaign, facts_path
     from vmtrace.analyze.reports.storage.run_folder import read_storage_run
     from vmtrace.analyze.reports.storage.thinning import thin
-    from vmtrace.analyze.words.units import plural
+    from vmtrace.formats.quantities import plural
 
     try:
         share = share_of(arguments.keep)

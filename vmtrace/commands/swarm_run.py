@@ -175,7 +175,7 @@ def _web_seeds(arguments: argparse.Namespace, cases: tuple[str, ...]) -> "tuple[
 
 
 def _time(option: str, text: str) -> float:
-    from vmtrace.capture.quantities import duration_s
+    from vmtrace.formats.quantities import duration_s
     from vmtrace.providers.errors import UsageError as WrongUsage
     from vmtrace.providers.options import quantity
 
@@ -194,7 +194,7 @@ def _whole(option: str, text: str, most: int) -> int:
 
 
 def _request_bytes(text: str) -> int:
-    from vmtrace.capture.quantities import size_bytes
+    from vmtrace.formats.quantities import size_bytes
 
     value = size_bytes(text)
     if not 16 << 10 <= value <= 1 << 30:

@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _order(arguments: argparse.Namespace) -> "SeedOrder":
-    from vmtrace.capture.quantities import duration_s, size_bytes
+    from vmtrace.formats.quantities import duration_s, size_bytes
     from vmtrace.providers import errors
     from vmtrace.providers.options import quantity
     from vmtrace.providers.swarm.seed import SeedOrder
@@ -98,7 +98,7 @@ def _order(arguments: argparse.Namespace) -> "SeedOrder":
 
 
 def _torrent(arguments: argparse.Namespace) -> "Torrent":
-    from vmtrace.capture.quantities import size_bytes
+    from vmtrace.formats.quantities import size_bytes
     from vmtrace.providers import errors
     from vmtrace.providers.options import quantity
     from vmtrace.providers.swarm.torrent import made_torrent, piece_size_of, read_torrent, write_torrent
@@ -123,7 +123,7 @@ def _port(text: str) -> int:
 
 
 def _ready_text(order: "SeedOrder") -> str:
-    from vmtrace.capture.quantities import shown_decimal_bytes
+    from vmtrace.formats.quantities import shown_decimal_bytes
 
     torrent = order.torrent
     limit = "" if order.rate_bytes_s is None else f" at most {shown_decimal_bytes(order.rate_bytes_s)}/s"
@@ -136,7 +136,7 @@ class _Shows:
     """Rewrites one line at a terminal; elsewhere it is silent."""
 
     def __call__(self, state: "SeedState") -> None:
-        from vmtrace.capture.quantities import shown_decimal_bytes, shown_rate
+        from vmtrace.formats.quantities import shown_decimal_bytes, shown_rate
 
         text = f"{shown_decimal_bytes(state.uploaded_bytes)} up, {shown_rate(state.rate_bps)}, {state.peers} peers"
         print(f"\r{text:<60}", end="", file=sys.stderr, flush=True)

@@ -23,7 +23,8 @@ from vmtrace.analyze.findings.facts import (
 )
 from vmtrace.analyze.findings.finding import Finding
 from vmtrace.analyze.findings.vocabulary import FOR_TIMERS, KINDS
-from vmtrace.analyze.words.units import plural, seconds
+from vmtrace.analyze.words.units import seconds
+from vmtrace.formats.quantities import plural
 
 KIND = "accept_queue_full"
 _FEWEST_WAITING = 2

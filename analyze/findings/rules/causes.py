@@ -10,7 +10,8 @@ from typing import NamedTuple
 from vmtrace.analyze.findings.facts import Facts, Record, ids, waited_s
 from vmtrace.analyze.findings.finding import Finding
 from vmtrace.analyze.findings.vocabulary import KINDS
-from vmtrace.analyze.words.units import plural, seconds, share
+from vmtrace.analyze.words.units import seconds, share
+from vmtrace.formats.quantities import plural
 
 _LEAST_S = 0.001
 LEAST_SHARE = 0.05

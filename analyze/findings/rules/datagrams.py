@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from vmtrace.analyze.findings.facts import CLIENT, SERVER, Facts, Record, evidence
 from vmtrace.analyze.findings.finding import Finding
 from vmtrace.analyze.findings.vocabulary import KINDS
-from vmtrace.analyze.words.units import plural, seconds, share, si
+from vmtrace.analyze.words.units import seconds, share, si
+from vmtrace.formats.quantities import plural
 
 _ANSWERED_ELSEWHERE = ("dns", "quic")
 """Applications whose silence other rules report."""

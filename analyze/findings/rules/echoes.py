@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from vmtrace.analyze.findings.facts import CLIENT, SERVER, Facts, Record, address
 from vmtrace.analyze.findings.finding import Finding
 from vmtrace.analyze.findings.vocabulary import KINDS
-from vmtrace.analyze.words.units import plural, share
+from vmtrace.analyze.words.units import share
+from vmtrace.formats.quantities import plural
 
 _LEAST_LOST = 0.02
 

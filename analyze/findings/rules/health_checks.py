@@ -10,7 +10,8 @@ from itertools import pairwise
 from vmtrace.analyze.findings.facts import Facts, Record, address, has_opened, ids, of_connections, payload_bytes
 from vmtrace.analyze.findings.finding import Finding
 from vmtrace.analyze.findings.vocabulary import KINDS
-from vmtrace.analyze.words.units import plural, seconds
+from vmtrace.analyze.words.units import seconds
+from vmtrace.formats.quantities import plural
 
 KIND = "health_checks"
 _FEWEST = 6

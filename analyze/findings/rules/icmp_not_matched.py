@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from vmtrace.analyze.findings.facts import Facts, evidence
 from vmtrace.analyze.findings.finding import Finding
 from vmtrace.analyze.findings.vocabulary import FOR_TIMERS, KINDS
-from vmtrace.analyze.words.units import plural
+from vmtrace.formats.quantities import plural
 
 KIND = "icmp_not_matched"
 _EXPLAINED = ("large_segments_lost", *FOR_TIMERS, "path_mtu")

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from vmtrace.analyze.findings.facts import Facts, Record, evidence
 from vmtrace.analyze.findings.finding import Finding
 from vmtrace.analyze.findings.vocabulary import KINDS
-from vmtrace.analyze.words.units import count, plural, seconds, share
+from vmtrace.analyze.words.units import count, seconds, share
+from vmtrace.formats.quantities import plural
 
 _SLOW_S = 0.2
 _JOINT_NS = 1_000_000_000

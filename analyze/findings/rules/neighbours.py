@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from vmtrace.analyze.findings.facts import Facts
 from vmtrace.analyze.findings.finding import Finding
 from vmtrace.analyze.findings.vocabulary import KINDS
-from vmtrace.analyze.words.units import plural
+from vmtrace.formats.quantities import plural
 
 KIND = "neighbour_unresolved"
 _FEWEST = 2

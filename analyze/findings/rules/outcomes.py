@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from vmtrace.analyze.findings.facts import Facts, Record, grouped, ids, outcome_kind, waited_s
 from vmtrace.analyze.findings.finding import Finding
 from vmtrace.analyze.findings.vocabulary import FOR_TIMERS, KINDS
-from vmtrace.analyze.words.units import plural
+from vmtrace.formats.quantities import plural
 
 _OWNERS = {
     "syn_unanswered": "path",

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from vmtrace.analyze.findings.facts import Facts, Record, evidence, saved_s
 from vmtrace.analyze.findings.finding import Finding
 from vmtrace.analyze.findings.vocabulary import KINDS
-from vmtrace.analyze.words.units import plural, seconds
+from vmtrace.analyze.words.units import seconds
+from vmtrace.formats.quantities import plural
 
 KIND = "path_mtu"
 

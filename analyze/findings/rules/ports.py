@@ -17,7 +17,8 @@ from vmtrace.analyze.findings.facts import (
 )
 from vmtrace.analyze.findings.finding import Finding
 from vmtrace.analyze.findings.vocabulary import KINDS
-from vmtrace.analyze.words.units import plural, seconds
+from vmtrace.analyze.words.units import seconds
+from vmtrace.formats.quantities import plural
 
 KIND = "ports_exhausted"
 _FEWEST = 3

@@ -9,7 +9,8 @@ from dataclasses import replace
 from vmtrace.analyze.findings.facts import CLIENT, Facts, Record, evidence
 from vmtrace.analyze.findings.finding import Finding
 from vmtrace.analyze.findings.vocabulary import KINDS
-from vmtrace.analyze.words.units import plural, seconds
+from vmtrace.analyze.words.units import seconds
+from vmtrace.formats.quantities import plural
 
 _LEAST_WAIT_S = 0.01
 _NO_ERROR = (None, 0, 0x100, "no_error", "NO_ERROR", "H3_NO_ERROR")

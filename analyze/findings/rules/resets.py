@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from vmtrace.analyze.findings.facts import Facts, Record, end_ns, ids, moments, of_connections, outcome_kind
 from vmtrace.analyze.findings.finding import Finding
 from vmtrace.analyze.findings.vocabulary import KINDS
-from vmtrace.analyze.words.units import instant, plural
+from vmtrace.analyze.words.units import instant
+from vmtrace.formats.quantities import plural
 
 _KINDS = {"reset_by_server": "server_host", "reset_by_client": "client_host", "reset_by_middlebox": "device"}
 _MOMENT_NS = 100_000_000

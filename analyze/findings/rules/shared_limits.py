@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from vmtrace.analyze.findings.facts import Facts, ids, of_connections, saved_s, waited_s
 from vmtrace.analyze.findings.finding import Finding
 from vmtrace.analyze.findings.vocabulary import FOR_TIMERS, KINDS
-from vmtrace.analyze.words.units import plural, seconds, si
+from vmtrace.analyze.words.units import seconds, si
+from vmtrace.formats.quantities import plural
 
 _SHADOWS = (*FOR_TIMERS, "loss_recovery", "congestion_window", "token_bucket", "bottleneck_bandwidth")
 """What a full link or an empty bucket makes of the connections behind it."""

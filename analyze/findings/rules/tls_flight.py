@@ -9,7 +9,8 @@ from typing import NamedTuple
 from vmtrace.analyze.findings.facts import SERVER, Facts, Record, ids, of_connections, side_of_capture
 from vmtrace.analyze.findings.finding import Finding
 from vmtrace.analyze.findings.vocabulary import KINDS
-from vmtrace.analyze.words.units import plural, seconds
+from vmtrace.analyze.words.units import seconds
+from vmtrace.formats.quantities import plural
 
 KIND = "tls_flight"
 _FIRST_FLIGHT_SEGMENTS = 10

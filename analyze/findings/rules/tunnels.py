@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from vmtrace.analyze.findings.facts import Facts
 from vmtrace.analyze.findings.finding import Finding
 from vmtrace.analyze.findings.vocabulary import KINDS
-from vmtrace.analyze.words.units import plural, si
+from vmtrace.analyze.words.units import si
+from vmtrace.formats.quantities import plural
 
 KIND = "tunnel_unread"
 

@@ -14,7 +14,8 @@ from typing import BinaryIO, TypeVar
 from vmtrace.analyze.read.records.fields import FieldError, Fields, parse
 from vmtrace.analyze.read.records.run import Echo, Pair, Run, Side, Transfer, echo_record, pair_record, run_record
 from vmtrace.analyze.read.records.window import ALL_TIME, Window
-from vmtrace.analyze.words.units import plural
+from vmtrace.formats.quantities import plural
+from vmtrace.formats.schemas import trouble
 
 _RUN_FILE_LIMIT_BYTES = 16 << 20
 _LINE_LIMIT_BYTES = 1 << 20
@@ -32,9 +33,9 @@ def read_run_of(
     """What `make` makes of a folder and its `run.json`, of runs of one command; raises as `read_run`."""
 
     def checked(path: Path, record: Fields) -> _Record:
-        found = record.text("schema")
-        if found != schema:
-            raise RunFolderError(f"{path}: not a run of {command} ({'it has no schema' if found is None else found})")
+        found = trouble(record.text("schema"), schema, command)
+        if found is not None:
+            raise RunFolderError(f"{path}: {found}")
         return make(path, record)
 
     return _read(folder, checked)

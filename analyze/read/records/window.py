@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from vmtrace.analyze.words.units import instant, plural
+from vmtrace.analyze.words.units import instant
+from vmtrace.formats.quantities import plural
 
 _Record = TypeVar("_Record")
 

@@ -9,7 +9,8 @@ from vmtrace.analyze.reports.capture.host_lanes import host_lanes
 from vmtrace.analyze.words.document import Record
 from vmtrace.analyze.words.palette import LEDGER
 from vmtrace.analyze.words.request_lines import request_facts
-from vmtrace.analyze.words.units import ABSENT, count, instant, plural, printable, seconds, share, si
+from vmtrace.analyze.words.units import ABSENT, count, instant, printable, seconds, share, si
+from vmtrace.formats.quantities import plural
 
 Plain = dict[str, Any]
 

@@ -12,8 +12,9 @@ from vmtrace.analyze.pages.causes import COLOURS, NOT_JUDGED, UNDECIDED, cause_s
 from vmtrace.analyze.words.factors import in_words
 from vmtrace.analyze.words.human_causes import factor_name
 from vmtrace.analyze.words.palette import ROLES
-from vmtrace.analyze.words.units import plural, printable, share, si
+from vmtrace.analyze.words.units import printable, share, si
 from vmtrace.analyze.words.verdict import is_open
+from vmtrace.formats.quantities import plural
 
 if TYPE_CHECKING:
     from vmtrace.analyze.trace import Trace

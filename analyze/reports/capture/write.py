@@ -13,7 +13,8 @@ from vmtrace.analyze.tables.human_table import FIELDS, input_lines, main_directi
 from vmtrace.analyze.tables.provenance import Provenance
 from vmtrace.analyze.words import beyond_tcp
 from vmtrace.analyze.words.path_rtt import median_of_path_s, path_rtt_min_s
-from vmtrace.analyze.words.units import ABSENT, plural, printable, si
+from vmtrace.analyze.words.units import ABSENT, printable, si
+from vmtrace.formats.quantities import plural
 
 if TYPE_CHECKING:
     from vmtrace.analyze.charts.packet_series import ConnectionSeries, SeriesOf

@@ -7,9 +7,9 @@ from typing import Any
 from vmtrace.analyze.reports.discovery.report import AddressRow, NameRow, Report, VantageRow
 from vmtrace.analyze.reports.discovery.round_trips import RoundTrips
 from vmtrace.analyze.tables.provenance import of_report
+from vmtrace.analyze.tables.schema.documents.discovery_report import SCHEMA
 from vmtrace.analyze.trace import version
 
-SCHEMA = "vmtrace.discovery_report/1"
 Record = dict[str, Any]
 
 

@@ -8,7 +8,6 @@ from vmtrace.analyze.read.records.fields import FieldError, Fields
 from vmtrace.analyze.read.records.window import ALL_TIME, Window
 from vmtrace.analyze.reports.discovery.geography import Position
 
-SCHEMA = "vmtrace.discovery_run/1"
 Pair = tuple[str, str]
 """A name and an address."""
 

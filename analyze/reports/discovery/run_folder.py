@@ -8,7 +8,6 @@ from vmtrace.analyze.read.records.fields import Fields
 from vmtrace.analyze.read.records.run_folder import inside, read_lines, read_run_of
 from vmtrace.analyze.read.records.window import ALL_TIME, Window
 from vmtrace.analyze.reports.discovery.records import (
-    SCHEMA,
     Answers,
     DiscoveryRun,
     capture_record,
@@ -21,6 +20,7 @@ from vmtrace.analyze.reports.discovery.records import (
     reverse_record,
     trace_record,
 )
+from vmtrace.formats.schemas import DISCOVERY_RUN
 
 
 def read_discovery_run(folder: str | os.PathLike[str], window: Window = ALL_TIME) -> DiscoveryRun:
@@ -28,7 +28,7 @@ def read_discovery_run(folder: str | os.PathLike[str], window: Window = ALL_TIME
 
     A window chooses answers and echoes. Certificates, routes and names in reverse are facts about addresses: all stay.
     """
-    return read_run_of("vmtrace discover", SCHEMA, folder, partial(_run, window=window))
+    return read_run_of("vmtrace discover", DISCOVERY_RUN, folder, partial(_run, window=window))
 
 
 def captures_of(run: DiscoveryRun) -> list[Path]:

@@ -7,7 +7,8 @@ from vmtrace.analyze.pages.blocks import Lines
 from vmtrace.analyze.pages.on_terminal import Part
 from vmtrace.analyze.reports.discovery.report import AddressRow, RegionRow, Report
 from vmtrace.analyze.tables.table import Table, of_texts
-from vmtrace.analyze.words.units import ABSENT, count, instant, plural, printable, seconds, share
+from vmtrace.analyze.words.units import ABSENT, count, instant, printable, seconds, share
+from vmtrace.formats.quantities import plural
 
 _ADDRESSES_SHOWN = 200
 _EVIDENCE_SHOWN = 400

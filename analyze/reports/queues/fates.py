@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from vmtrace.analyze.reports.queues.messages import Messages
 from vmtrace.analyze.reports.queues.records import QueueRun
-from vmtrace.analyze.words.units import plural
+from vmtrace.formats.quantities import plural
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@ from vmtrace.analyze.reports.queues.tables import Record, Report
 from vmtrace.analyze.reports.queues.texts import facts, heading, result, tables, trouble
 from vmtrace.analyze.reports.queues.time_parts import PARTS
 from vmtrace.analyze.words.palette import QUEUE_PARTS
-from vmtrace.analyze.words.units import plural, printable, seconds, share
+from vmtrace.analyze.words.units import printable, seconds, share
+from vmtrace.formats.quantities import plural
 
 _LEAD_HEIGHT = 190
 _BARS_SHOWN = 3

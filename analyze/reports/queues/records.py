@@ -10,7 +10,6 @@ from vmtrace.analyze.read.records.window import ALL_TIME, Window
 from vmtrace.analyze.reports.queues.calls import ProcessLog
 from vmtrace.analyze.tables.schema.typed import one_of
 
-SCHEMA = "vmtrace.queue_run/1"
 PUT, TAKE, FLOW = "put", "take", "flow"
 _MOST_MESSAGES = 100_000_000
 _MOST_ROUNDS = 1_000_000

@@ -12,7 +12,8 @@ from vmtrace.analyze.read.records.fields import Fields
 from vmtrace.analyze.read.records.run_folder import inside, read_lines, read_run_of
 from vmtrace.analyze.read.records.window import ALL_TIME, Window
 from vmtrace.analyze.reports.queues.calls import ROLES, ProcessLog
-from vmtrace.analyze.reports.queues.records import SCHEMA, QueueRun, stage_end, stages_of
+from vmtrace.analyze.reports.queues.records import QueueRun, stage_end, stages_of
+from vmtrace.formats.schemas import QUEUE_RUN
 
 _LOG = re.compile(rf"(\d{{3,7}})-(\d{{1,6}})-({'|'.join(ROLES)})-(\d{{1,4}})\.jsonl")
 
@@ -27,7 +28,7 @@ def read_queue_run(
 
     A window chooses messages by when they were sent, with all that became of them, and calls by when they began.
     """
-    return read_run_of("vmtrace queue", SCHEMA, folder, partial(_run, progress=progress, window=window))
+    return read_run_of("vmtrace queue", QUEUE_RUN, folder, partial(_run, progress=progress, window=window))
 
 
 def _run(path: Path, record: Fields, *, progress: Progress | None, window: Window) -> QueueRun:

@@ -10,7 +10,8 @@ from vmtrace.analyze.reports.queues.latency import DUE, SENT, clock_error_s
 from vmtrace.analyze.reports.queues.quantiles import Quantiles
 from vmtrace.analyze.reports.queues.tables import Report
 from vmtrace.analyze.tables.table import Table, of_texts
-from vmtrace.analyze.words.units import ABSENT, count, plural, printable, seconds, share, si
+from vmtrace.analyze.words.units import ABSENT, count, printable, seconds, share, si
+from vmtrace.formats.quantities import plural
 
 _UNSETTLED = {"running": "still running, or killed", "interrupted": "interrupted", "failed": "failed"}
 _PROCESSES_SHOWN = 64

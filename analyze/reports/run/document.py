@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from vmtrace.analyze.reports.run.provenance import SCHEMA, Provenance, of_runs
+from vmtrace.analyze.reports.run.provenance import Provenance, of_runs
 from vmtrace.analyze.reports.run.results import Choice, RunResults
 from vmtrace.analyze.reports.run.table_records import Record, flat, tables
 from vmtrace.analyze.reports.run.tables import run_baseline
@@ -18,6 +18,7 @@ from vmtrace.analyze.reports.run.verdict.records import (
     verdict_tables,
 )
 from vmtrace.analyze.stats.estimates import CONFIDENCE
+from vmtrace.analyze.tables.schema.documents.run_report import SCHEMA
 from vmtrace.analyze.trace import version
 
 

@@ -27,7 +27,8 @@ from vmtrace.analyze.reports.run.verdict.words import verdict_lines
 from vmtrace.analyze.stats.estimates import Estimate
 from vmtrace.analyze.tables.table import Column, Row, Table, shown
 from vmtrace.analyze.tables.terminal_table import terminal_table
-from vmtrace.analyze.words.units import ABSENT, count, instant, plural, printable, seconds, share, si
+from vmtrace.analyze.words.units import ABSENT, count, instant, printable, seconds, share, si
+from vmtrace.formats.quantities import plural
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

@@ -31,7 +31,7 @@ from vmtrace.analyze.reports.run.verdict.of_set import verdict_changes
 from vmtrace.analyze.reports.run.verdict.words import verdict_lines
 from vmtrace.analyze.stats.association import FEWEST
 from vmtrace.analyze.tables.terminal_table import fits, height
-from vmtrace.analyze.words.units import plural
+from vmtrace.formats.quantities import plural
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -15,8 +15,9 @@ from vmtrace.analyze.reports.run.results import RunResults
 from vmtrace.analyze.reports.run.transfers.transfers import MeasuredTransfer
 from vmtrace.analyze.words.factors import FACTORS
 from vmtrace.analyze.words.human_causes import factor_name
-from vmtrace.analyze.words.units import plural, share
+from vmtrace.analyze.words.units import share
 from vmtrace.analyze.words.verdict import is_open
+from vmtrace.formats.quantities import plural
 
 
 @dataclass(frozen=True, slots=True)

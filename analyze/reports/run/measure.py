@@ -19,7 +19,7 @@ from vmtrace.analyze.read.records.fields import endpoint
 from vmtrace.analyze.read.records.run import Connection, Endpoint, Side, Transfer
 from vmtrace.analyze.reports.run.verdict.judged import Judged, of_record
 from vmtrace.analyze.trace import Options, Trace, TraceError, read
-from vmtrace.analyze.words.units import plural
+from vmtrace.formats.quantities import plural
 
 _SAMPLES_LIMIT = 5_000_000
 """Packets of a transfer of several streams that are held in memory for its exact quantiles."""

@@ -45,7 +45,7 @@ from vmtrace.analyze.reports.storage.step_evidence import StepEvidence, step_evi
 from vmtrace.analyze.reports.storage.steps import SurgeStep, SweepStep, surge_steps, sweep_steps
 from vmtrace.analyze.reports.storage.surge import SurgeKnee, SurgeRow, knees, ports_of, surge_rows
 from vmtrace.analyze.reports.storage.sweep import MergeRow, SweepKnee, SweepRow, merge_rows, sweep_knees, sweep_rows
-from vmtrace.analyze.words.units import plural
+from vmtrace.formats.quantities import plural
 
 PROBES, SURGE, AVAILABILITY, LOCATIONS, SWEEP = "probes", "surge", "availability", "locations", "sweep"
 CLOCKS_APART_S = 1.0

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from vmtrace.analyze.reports.storage.campaign import Campaign
 from vmtrace.analyze.reports.storage.campaign_texts import event_text, knee_text
-from vmtrace.analyze.words.units import plural, share, si
+from vmtrace.analyze.words.units import share, si
+from vmtrace.formats.quantities import plural
 
 
 def campaign_results(campaign: Campaign) -> Iterator[str]:

@@ -12,7 +12,8 @@ from vmtrace.analyze.reports.storage.probes import PeriodRow
 from vmtrace.analyze.reports.storage.surge import SurgeRow
 from vmtrace.analyze.reports.storage.surge_hosts import all_hosts
 from vmtrace.analyze.tables.table import Table, of_texts
-from vmtrace.analyze.words.units import ABSENT, count, instant, plural, printable, seconds, share, si
+from vmtrace.analyze.words.units import ABSENT, count, instant, printable, seconds, share, si
+from vmtrace.formats.quantities import plural
 
 Labelled = tuple[str, Campaign]
 _SHOWN = ("between", "probe-sizes", "events", "change-points", "surge", "sweep", "merge")

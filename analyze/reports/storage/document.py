@@ -12,9 +12,8 @@ from vmtrace.analyze.reports.storage.transaction_rows import transaction_rows
 from vmtrace.analyze.stats.estimates import CONFIDENCE
 from vmtrace.analyze.tables.csv_files import flat
 from vmtrace.analyze.tables.provenance import of_report
+from vmtrace.analyze.tables.schema.documents.storage_report import SCHEMA
 from vmtrace.analyze.trace import version
-
-SCHEMA = "vmtrace.storage_report/1"
 
 
 def document(reports: Sequence[Report]) -> Record:

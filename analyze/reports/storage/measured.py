@@ -18,7 +18,7 @@ from vmtrace.analyze.read.records.fields import endpoint
 from vmtrace.analyze.reports.storage.records import Endpoint, StorageRun, StoredObject, Transaction
 from vmtrace.analyze.reports.storage.run_folder import capture_of
 from vmtrace.analyze.trace import Options, Trace, TraceError, read
-from vmtrace.analyze.words.units import plural
+from vmtrace.formats.quantities import plural
 
 Progress = Callable[[int], object]
 """Called with the bytes of captures that are done."""

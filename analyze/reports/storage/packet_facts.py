@@ -19,8 +19,8 @@ from vmtrace.analyze.read.grouping import Grouping
 from vmtrace.analyze.reports.storage.requests import DIRECTIONS, Ints, Progress, Requests
 from vmtrace.analyze.stats.estimates import Floats
 from vmtrace.analyze.trace import Options, TraceError, read
-from vmtrace.analyze.words.units import plural
 from vmtrace.analyze.words.verdict import is_open
+from vmtrace.formats.quantities import plural
 
 SCHEMA = "vmtrace.packet_facts/1"
 _LARGEST_FACTS_BYTES = 1 << 30

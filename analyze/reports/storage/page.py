@@ -10,7 +10,8 @@ from vmtrace.analyze.reports.storage.tables import Record, Report
 from vmtrace.analyze.reports.storage.texts import facts, heading, tables, trouble
 from vmtrace.analyze.reports.storage.time_ledger import TimeRow
 from vmtrace.analyze.words.palette import PHASES
-from vmtrace.analyze.words.units import plural, printable, share
+from vmtrace.analyze.words.units import printable, share
+from vmtrace.formats.quantities import plural
 
 _LEAD_HEIGHT = 190
 _FIRST_SHOWN = 4

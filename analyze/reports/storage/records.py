@@ -10,7 +10,6 @@ from typing import Any
 from vmtrace.analyze.read.records.fields import FieldError, Fields
 from vmtrace.analyze.read.records.window import ALL_TIME, Window
 
-SCHEMA = "vmtrace.storage_run/1"
 DIRECTIONS = ("upload", "download")
 BENCHMARK = "benchmark"
 RANDOM = "random"

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from vmtrace.analyze.read.records.run_folder import inside
 from vmtrace.analyze.read.records.window import ALL_TIME, Window
 from vmtrace.analyze.stats.estimates import Floats
-from vmtrace.analyze.words.units import plural
+from vmtrace.formats.quantities import plural
 
 UPLOAD, DOWNLOAD = "upload", "download"
 DIRECTIONS = (UPLOAD, DOWNLOAD)

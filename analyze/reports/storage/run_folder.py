@@ -9,7 +9,6 @@ from vmtrace.analyze.read.records.run_folder import inside, read_lines, read_run
 from vmtrace.analyze.read.records.window import ALL_TIME, Window
 from vmtrace.analyze.reports.storage.records import (
     BENCHMARK,
-    SCHEMA,
     StorageRun,
     StoredObject,
     Transaction,
@@ -21,11 +20,12 @@ from vmtrace.analyze.reports.storage.records import (
     transaction_record,
     used_record,
 )
+from vmtrace.formats.schemas import STORAGE_RUN
 
 
 def read_storage_run(folder: str | os.PathLike[str], window: Window = ALL_TIME) -> StorageRun:
     """Read one run folder; `RunFolderError` if it is none, `OSError` if it cannot be read."""
-    return _within(read_run_of("vmtrace storage", SCHEMA, folder, _run), window)
+    return _within(read_run_of("vmtrace storage", STORAGE_RUN, folder, _run), window)
 
 
 def _within(run: StorageRun, window: Window) -> StorageRun:

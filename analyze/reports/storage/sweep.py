@@ -18,7 +18,8 @@ from vmtrace.analyze.reports.storage.causes import Ceiling, cause, ceiling, comm
 from vmtrace.analyze.reports.storage.knee import Knee, knee
 from vmtrace.analyze.reports.storage.step_evidence import StepEvidence
 from vmtrace.analyze.reports.storage.steps import SweepStep
-from vmtrace.analyze.words.units import plural, si
+from vmtrace.analyze.words.units import si
+from vmtrace.formats.quantities import plural
 
 DISK, MEMORY = "disk", "tmpfs"
 BUSY_DISK_SHARE = 0.9

@@ -14,7 +14,8 @@ from vmtrace.analyze.reports.storage.overhead import SPLIT
 from vmtrace.analyze.reports.storage.tables import Report, kinds_of
 from vmtrace.analyze.reports.storage.time_ledger import PARTS
 from vmtrace.analyze.tables.table import Table, of_texts
-from vmtrace.analyze.words.units import ABSENT, count, instant, plural, printable, ratio, seconds, share, si
+from vmtrace.analyze.words.units import ABSENT, count, instant, printable, ratio, seconds, share, si
+from vmtrace.formats.quantities import plural
 
 _UNSETTLED = {"running": "still running, or killed", "interrupted": "interrupted", "failed": "failed"}
 _GROUPS_SHOWN = 20

@@ -11,7 +11,8 @@ from vmtrace.analyze.reports.swarm.rows import RunRow
 from vmtrace.analyze.reports.swarm.tables import Report
 from vmtrace.analyze.stats.estimates import Floats
 from vmtrace.analyze.words.palette import RUNS
-from vmtrace.analyze.words.units import plural, seconds
+from vmtrace.analyze.words.units import seconds
+from vmtrace.formats.quantities import plural
 
 _CASES = {PUBLIC: "store public", FORBIDDEN: "store forbidden", "none": "no store"}
 _WHY_NOT = "no finished download"

@@ -5,7 +5,6 @@ from pathlib import Path
 
 from vmtrace.analyze.read.records.fields import Fields
 
-SCHEMA = "vmtrace.swarm_run/1"
 SEED, WEB_SEED = "seed", "web_seed"
 PUBLIC, FORBIDDEN, NONE = "public", "forbidden", "none"
 SWARM, CAPACITY = "swarm", "capacity"

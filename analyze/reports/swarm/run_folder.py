@@ -8,12 +8,13 @@ from pathlib import Path
 from vmtrace.analyze.read.records.fields import Fields
 from vmtrace.analyze.read.records.run_folder import inside, read_lines, read_run_of
 from vmtrace.analyze.read.records.window import ALL_TIME, Window
-from vmtrace.analyze.reports.swarm.records import SCHEMA, Download, SwarmRun, download_record
+from vmtrace.analyze.reports.swarm.records import Download, SwarmRun, download_record
+from vmtrace.formats.schemas import SWARM_RUN
 
 
 def read_swarm_run(folder: str | os.PathLike[str], window: Window = ALL_TIME) -> SwarmRun:
     """Read one run folder; `RunFolderError` if it is none, `OSError` if it cannot be read."""
-    run = read_run_of("vmtrace swarm", SCHEMA, folder, _run)
+    run = read_run_of("vmtrace swarm", SWARM_RUN, folder, _run)
     downloads = window.of(run.downloads, lambda one: one.start_ns)
     said = window.said(len(downloads), len(run.downloads), "download")
     return replace(run, downloads=downloads, problems=(*said, *run.problems))

@@ -10,8 +10,9 @@ from vmtrace.analyze.reports.swarm.records import FORBIDDEN, PUBLIC, WEB_SEED
 from vmtrace.analyze.reports.swarm.rows import RunRow, SourceRow
 from vmtrace.analyze.reports.swarm.tables import Report
 from vmtrace.analyze.tables.table import Table, of_texts
-from vmtrace.analyze.words.units import ABSENT, count, plural, printable, ratio, seconds, share, si
+from vmtrace.analyze.words.units import ABSENT, count, printable, ratio, seconds, share, si
 from vmtrace.analyze.words.verdict import is_open
+from vmtrace.formats.quantities import plural
 
 _UNSETTLED = {"running": "still running, or killed", "interrupted": "interrupted", "failed": "failed"}
 _MOST_RUNS = 40

@@ -290,7 +290,8 @@ def test_the_sources_of_this_machine_have_numbers_for_loopback() -> None:
 
 
 def test_sources_are_found_in_a_zip_file_too(tmp_path: Path) -> None:
-    shutil.copytree(ROOT / "capture", tmp_path / "app/vmtrace/capture")
+    for room in ("capture", "formats"):
+        shutil.copytree(ROOT / room, tmp_path / "app/vmtrace" / room)
     shutil.copy(ROOT / "vmtrace/__init__.py", tmp_path / "app/vmtrace")
     (tmp_path / "app" / "__main__.py").write_text(
         "from vmtrace.capture.counters.source import Where, all_sources\n"

@@ -20,7 +20,8 @@ from vmtrace.analyze.reports.run.transfers.transfers import MeasuredTransfer
 from vmtrace.analyze.stats.estimates import CONFIDENCE, Floats, holm
 from vmtrace.analyze.stats.two_samples import FEWEST, PERMUTATIONS, Difference, Group, difference, levels
 from vmtrace.analyze.words.factors import FACTORS
-from vmtrace.analyze.words.units import plural, si
+from vmtrace.analyze.words.units import si
+from vmtrace.formats.quantities import plural
 
 Part = Literal["probe", "data", "ping"]
 

@@ -8,9 +8,8 @@ from vmtrace.analyze.reports.run.verdict.findings import run_findings
 from vmtrace.analyze.reports.run.verdict.of_set import verdict_change
 from vmtrace.analyze.reports.run.verdict.records import verdict_change_record
 from vmtrace.analyze.stats.estimates import CONFIDENCE
+from vmtrace.analyze.tables.schema.documents.runs_comparison import SCHEMA
 from vmtrace.analyze.trace import version
-
-SCHEMA = "vmtrace.runs_comparison/1"
 
 Record = dict[str, Any]
 

@@ -13,7 +13,8 @@ from vmtrace.analyze.reports.run.charts import both_over_time, by_cause, distrib
 from vmtrace.analyze.reports.run.page.answer import cause_bar
 from vmtrace.analyze.tables.table import Cell, Column, Table
 from vmtrace.analyze.tables.table import shown as shown_as_table
-from vmtrace.analyze.words.units import plural, printable
+from vmtrace.analyze.words.units import printable
+from vmtrace.formats.quantities import plural
 
 _HEIGHT = 105
 _METRICS = {

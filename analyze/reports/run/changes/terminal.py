@@ -11,7 +11,8 @@ from vmtrace.analyze.stats.estimates import CONFIDENCE, Estimate
 from vmtrace.analyze.tables.table import Column
 from vmtrace.analyze.tables.table import shown as of_records
 from vmtrace.analyze.tables.terminal_table import terminal_table
-from vmtrace.analyze.words.units import ABSENT, count, instant, plural, printable, seconds, share, si
+from vmtrace.analyze.words.units import ABSENT, count, instant, printable, seconds, share, si
+from vmtrace.formats.quantities import plural
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

@@ -16,7 +16,7 @@ from vmtrace.analyze.reports.run.transfers.transfers import MeasuredTransfer
 from vmtrace.analyze.stats import estimates
 from vmtrace.analyze.stats.estimates import Estimate
 from vmtrace.analyze.stats.unevenness import FEWEST, Unevenness, together
-from vmtrace.analyze.words.units import plural
+from vmtrace.formats.quantities import plural
 
 Judgement = Literal["bursty", "even", "continuous", "undecided", "too_few"]
 LEVEL = 0.05

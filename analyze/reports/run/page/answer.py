@@ -25,7 +25,8 @@ from vmtrace.analyze.reports.run.verdict.words import confidence_words
 from vmtrace.analyze.stats.association import FEWEST
 from vmtrace.analyze.words.factors import in_words
 from vmtrace.analyze.words.outcomes import CLAUSES
-from vmtrace.analyze.words.units import plural, printable, si
+from vmtrace.analyze.words.units import printable, si
+from vmtrace.formats.quantities import plural
 
 _HEIGHT = 210
 _ROLES_SAID: dict[Role, str] = {"data": "data transfers", "probe": "probes"}

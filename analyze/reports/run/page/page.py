@@ -15,7 +15,8 @@ from vmtrace.analyze.reports.run.page.variation import two_sides_part, variation
 from vmtrace.analyze.reports.run.page.verdict import changes_part, run_verdict_part
 from vmtrace.analyze.reports.run.provenance import Provenance
 from vmtrace.analyze.reports.run.results import RunResults
-from vmtrace.analyze.words.units import plural, printable
+from vmtrace.analyze.words.units import printable
+from vmtrace.formats.quantities import plural
 
 Blocks = tuple[Block, ...]
 

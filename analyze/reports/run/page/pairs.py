@@ -11,8 +11,9 @@ from vmtrace.analyze.reports.run.results import RunResults
 from vmtrace.analyze.tables.table import Cell, Column, shown
 from vmtrace.analyze.words.human_causes import factor_name
 from vmtrace.analyze.words.palette import FACTORS
-from vmtrace.analyze.words.units import ABSENT, plural, printable, seconds, share, si
+from vmtrace.analyze.words.units import ABSENT, printable, seconds, share, si
 from vmtrace.analyze.words.verdict import is_open
+from vmtrace.formats.quantities import plural
 
 _ROW_LIMIT = 4000
 

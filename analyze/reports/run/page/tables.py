@@ -24,7 +24,8 @@ from vmtrace.analyze.reports.run.transfers.transfers import MeasuredTransfer
 from vmtrace.analyze.reports.run.verdict.of_run import run_verdict
 from vmtrace.analyze.stats.estimates import Estimate
 from vmtrace.analyze.tables.table import Cell, Column, Table, shown
-from vmtrace.analyze.words.units import ABSENT, count, instant, plural, printable, seconds, share, si
+from vmtrace.analyze.words.units import ABSENT, count, instant, printable, seconds, share, si
+from vmtrace.formats.quantities import plural
 
 _ROW_LIMIT = 4000
 

@@ -15,7 +15,8 @@ from vmtrace.analyze.reports.run.verdict.of_set import FactorChange, verdict_cha
 from vmtrace.analyze.reports.run.verdict.words import confidence_words, place
 from vmtrace.analyze.tables.table import Column, Table, shown
 from vmtrace.analyze.words.factors import IN_WORDS
-from vmtrace.analyze.words.units import count, plural, printable, share, si
+from vmtrace.analyze.words.units import count, printable, share, si
+from vmtrace.formats.quantities import plural
 
 _NAMES = {"all": "All transfers", "probe": "Probes", "data": "Data transfers"}
 

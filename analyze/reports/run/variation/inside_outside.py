@@ -21,7 +21,7 @@ from vmtrace.analyze.stats.estimates import (
     normal_of_student,
     student_quantile,
 )
-from vmtrace.analyze.words.units import plural
+from vmtrace.formats.quantities import plural
 
 FEWEST_TRANSFERS = 5
 """With something inside, and worth as many: fewer say nothing of their scatter."""

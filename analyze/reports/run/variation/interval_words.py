@@ -8,7 +8,8 @@ from vmtrace.analyze.reports.run.variation.intervals import IntervalFinding, int
 from vmtrace.analyze.reports.run.variation.words import doubts, level, metric_names
 from vmtrace.analyze.reports.run.verdict.of_run import run_verdict
 from vmtrace.analyze.words.factors import in_words
-from vmtrace.analyze.words.units import plural, printable, seconds
+from vmtrace.analyze.words.units import printable, seconds
+from vmtrace.formats.quantities import plural
 
 _HOLDER, _COMES_AFTER = ("the intervals", "the intervals are"), "what it would explain"
 _TOLD = ("varies_with", "consistent_with")

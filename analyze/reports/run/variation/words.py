@@ -9,7 +9,8 @@ from vmtrace.analyze.read.side.overlap import ENOUGH
 from vmtrace.analyze.reports.run.variation.findings import SMALL_EFFECT, Finding, Judgement, Variation
 from vmtrace.analyze.stats.estimates import Estimate
 from vmtrace.analyze.stats.spread import Spread
-from vmtrace.analyze.words.units import ABSENT, plural, printable, ratio, seconds, share
+from vmtrace.analyze.words.units import ABSENT, printable, ratio, seconds, share
+from vmtrace.formats.quantities import plural
 
 ORDER: tuple[Judgement, ...] = (
     "varies_with", "consistent_with", "undecided", "rises_with", "not_the_cause", "too_few", "not_measured",

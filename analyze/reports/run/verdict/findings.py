@@ -19,7 +19,7 @@ from vmtrace.analyze.reports.run.results import RunResults
 from vmtrace.analyze.reports.run.transfers.transfers import MeasuredTransfer
 from vmtrace.analyze.reports.run.verdict.evidence import distinct, judged, of_transfers
 from vmtrace.analyze.reports.run.verdict.judged import Judged
-from vmtrace.analyze.words.units import plural
+from vmtrace.formats.quantities import plural
 
 _MOST = 20
 _LEAST_SHARE = 0.01

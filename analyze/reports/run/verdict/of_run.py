@@ -23,8 +23,9 @@ from vmtrace.analyze.reports.run.verdict.counters import counters_sentence
 from vmtrace.analyze.reports.run.verdict.evidence import Evidence, distinct, judged, of_transfers
 from vmtrace.analyze.reports.run.verdict.judged import Judged, WhatIf
 from vmtrace.analyze.words.factors import in_words
-from vmtrace.analyze.words.units import plural, share, si
+from vmtrace.analyze.words.units import share, si
 from vmtrace.analyze.words.verdict import interval_words, is_open
+from vmtrace.formats.quantities import plural
 
 Scope = Literal["all", "probe", "data"]
 SCOPES: tuple[Scope, ...] = ("all", *ROLES)

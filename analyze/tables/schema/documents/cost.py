@@ -3,8 +3,9 @@
 from typing import Annotated, Literal, TypedDict
 
 from vmtrace.analyze.tables.schema.typed import Count, Positive, Share, bounds
+from vmtrace.formats.schemas import COST
 
-SCHEMA = "vmtrace.cost/1"
+SCHEMA = COST
 
 
 class Amounts(TypedDict):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from vmtrace.capture.run_state import NAME, RunStateError, read_run_state, write_run_state
+from vmtrace.formats.run_state import NAME, RunStateError, read_run_state, write_run_state
 
 SCHEMA = "vmtrace.test/1"
 
@@ -32,7 +32,7 @@ def test_a_folder_without_a_run_is_named(tmp_path: Path) -> None:
         (b"\xff", "codec can't decode"),
         (b"[" * 100_000, "recursion"),
         (b"[]", "not a run of a test"),
-        (b'{"schema": "another/1"}', r"not a run of a test \(its schema must be vmtrace\.test/1\)"),
+        (b'{"schema": "another/1"}', r"not a run of a test \(another/1\)"),
     ],
 )
 def test_what_is_no_run_is_refused_in_one_line_that_names_the_file(tmp_path: Path, content: bytes, reason: str) -> None:

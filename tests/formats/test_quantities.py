@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vmtrace.capture.quantities import (
-    counted,
+from vmtrace.formats.quantities import (
     duration_s,
+    plural,
     shown_bytes,
     shown_decimal_bytes,
     shown_rate,
@@ -63,7 +63,7 @@ def test_any_text_is_a_value_or_a_value_error(text: str) -> None:
 
 
 def test_numbers_for_a_person() -> None:
-    assert [counted(number, "pair") for number in (0, 1, 1200)] == ["0 pairs", "1 pair", "1,200 pairs"]
+    assert [plural(number, "pair") for number in (0, 1, 1200)] == ["0 pairs", "1 pair", "1,200 pairs"]
     sizes = (1, 1024, 1536, 3000, 32 * 10**6, 1 << 40)
     assert [shown_bytes(size) for size in sizes] == ["1 B", "1 KiB", "1.536 kB", "3 kB", "32 MB", "1 TiB"]
     assert [shown_rate(rate) for rate in (5, 98_500, 1.2e9, 27e12)] == [

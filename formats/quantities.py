@@ -53,9 +53,9 @@ def duration_s(text: str) -> float:
     return seconds
 
 
-def counted(count: int, noun: str) -> str:
-    """`1 pair`, `1,200 pairs`."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+def plural(count: int, noun: str, several: str | None = None) -> str:
+    """`1 pair`, `1,200 pairs`; `several` is a plural that takes more than an s."""
+    return f"{count:,} {noun if count == 1 else several or noun + 's'}"
 
 
 def shown_bytes(count: float) -> str:

@@ -9,7 +9,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from vmtrace.capture.durable import write_aside
+from vmtrace.formats.durable import write_aside
+from vmtrace.formats.schemas import trouble
 
 NAME = "run.json"
 Record = dict[str, Any]
@@ -28,8 +29,11 @@ def read_run_state(folder: Path, schema: str, kind: str) -> Record:
         raise RunStateError(f"{folder}: no run is there (no {NAME})") from None
     except (OSError, ValueError, RecursionError) as error:
         raise RunStateError(f"{place}: {getattr(error, 'strerror', None) or error}") from error
-    if not isinstance(state, dict) or state.get("schema") != schema:
-        raise RunStateError(f"{place}: not a run of {kind} (its schema must be {schema})")
+    if not isinstance(state, dict):
+        raise RunStateError(f"{place}: not a run of {kind} (it is no object)")
+    found = trouble(state.get("schema"), schema, kind)
+    if found is not None:
+        raise RunStateError(f"{place}: {found}")
     return state
 
 

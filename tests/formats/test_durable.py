@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vmtrace.capture.durable import append_line, hold_folder, make_folder, read_lines, repair_tail, write_aside
+from vmtrace.formats.durable import append_line, hold_folder, make_folder, read_lines, repair_tail, write_aside
 
 # A process whose files may not grow beyond 4096 bytes meets EFBIG, as it would meet ENOSPC on a full disk.
 LIMITED = """
 import resource, signal, sys
 from pathlib import Path
-from vmtrace.capture.durable import append_line, write_aside
+from vmtrace.formats.durable import append_line, write_aside
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 try:
