@@ -51,7 +51,7 @@ RUST_SOURCES := $(shell find analyze/engine -name '*.rs' -not -path '*/fuzz/*' -
 
 export PYTHON PROFILE
 
-.PHONY: corpus help queue-bench elasticmq setup demo test install lint format types test-rust test-python test-python-side-by-side test-python-alone tests-compiled test-long quick fuzz fuzz-build bench instructions budget growth net net-freeze discovery accuracy docs docs-write \
+.PHONY: corpus help queue-bench elasticmq setup demo test install lint format types test-rust test-python test-python-side-by-side test-python-alone tests-compiled test-long quick fuzz fuzz-build bench instructions budget growth net net-freeze discovery accuracy docs docs-write golden \
     providers-demo planted swarm-demo all-installed picture wheel deb audit sbom lock mutants check-tools system-demo system-test clean
 
 help: ## list the targets
@@ -210,7 +210,10 @@ accuracy: $(STAMPS)/system-test $(STAMPS)/install-dev ## accuracy beside tshark 
 	@status=0; $(BIN)/python -P -m vmtrace.lab.accuracy || status=$$?; \
 	    $(BIN)/python -m tools.reliability_diagram build/accuracy/confidence.json docs/confidence.svg && exit $$status
 
-docs-write: $(STAMPS)/install-dev ## write the tables of fields into docs/json.md and docs/tables.md
+golden: $(STAMPS)/install-dev ## write the texts anew that tests compare as a whole (tests/golden); read the diff
+	@VMTRACE_WRITE_GOLDEN=1 $(BIN)/python -m pytest -q -p no:cacheprovider $$(grep -rl "golden.check(" tests --include="test_*.py")
+
+docs-write: $(STAMPS)/install-dev ## write the tables of fields into docs/json.md
 	@$(BIN)/python -m tools.field_tables
 
 docs: $(STAMPS)/install-dev ## check that the documents say what the program does

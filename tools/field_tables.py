@@ -1,4 +1,4 @@
-"""Writes the tables of fields into docs/json.md and docs/tables.md, as the list of fields has them (`make docs-write`).
+"""Writes the tables of fields into docs/json.md, as the list of fields has them (`make docs-write`).
 
 A table stands between `<!-- fields: SECTION -->` and `<!-- end of fields -->`.
 """
@@ -10,7 +10,7 @@ from pathlib import Path
 from vmtrace.analyze.tables.fields import Field, Section, sections
 
 ROOT = Path(__file__).parents[1]
-DOCUMENTS = (ROOT / "docs/json.md", ROOT / "docs/tables.md")
+DOCUMENTS = (ROOT / "docs/json.md",)
 _BLOCK = re.compile(r"(<!-- fields: (\w+) -->\n).*?(<!-- end of fields -->\n)", re.DOTALL)
 
 

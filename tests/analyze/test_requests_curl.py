@@ -27,7 +27,7 @@ WITHIN_S = 0.05
 COMPLETE = 262_144
 SNAP_LENGTHS = [64, 96, 128, COMPLETE]
 UNDECIDED = {("h2tls13", "server", 96), ("h2tls13", "server", 128)}
-"""Here settings cross requests, so that HTTP/2 is not always recognised (docs/requests.md)."""
+"""Here settings cross requests, so that HTTP/2 is not always recognised (docs/json.md)."""
 SEEN = [
     (kind, end, snap_length)
     for kind in curl_nginx.PORTS

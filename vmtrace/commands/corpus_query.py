@@ -19,7 +19,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of the subcommand."""
     add = parser.add_argument
     add("results", metavar="OUT", help="results of vmtrace corpus analyze")
-    add("question", metavar="SQL", help="the query; its columns are those of docs/tables.md")
+    add("question", metavar="SQL", help="the query; its columns are those of docs/json.md")
     add("--format", choices=("table", "csv", "json"), default="table", help="how to print the rows (default: table)")
     add_endpoint_url(parser)
 

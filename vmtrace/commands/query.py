@@ -24,7 +24,7 @@ def build_parser() -> argparse.ArgumentParser:
     """The options of `vmtrace query`."""
     parser = new_parser("query", "SQL CAPTURE ...", _DESCRIPTION, _EXAMPLES)
     add = parser.add_argument
-    add("question", metavar="SQL", help="the query; its columns are those of docs/tables.md")
+    add("question", metavar="SQL", help="the query; its columns are those of docs/json.md")
     add("sources", metavar="CAPTURE", nargs="+", help="captures, or one folder of results of vmtrace corpus analyze")
     add("--format", choices=("table", "csv", "json"), default="table", help="how to print the rows (default: table)")
     return parser

@@ -1,6 +1,6 @@
 """Where the time of the calls goes: path, service and client, from the packets of the connections they used.
 
-An exchange is what the client says in one turn and the response to it, also inside TLS (docs/requests.md). Of its time
+An exchange is what the client says in one turn and the response to it, also inside TLS (docs/json.md). Of its time
 to the first byte one round trip is the path's, the shortest that the connection saw; what is beyond is the service's.
 Bytes under way and retransmissions are the path's, too, and so are handshakes within a call. What a call takes beyond
 its exchanges is the client's: the SDK's own work, and waiting for a processor.

@@ -1,4 +1,4 @@
-//! Requests and responses as packets show them, in the clear (docs/requests.md; inside TLS: `tls/spoken.rs`; inside TLS by keys:
+//! Requests and responses as packets show them, in the clear (docs/json.md; inside TLS: `tls/spoken.rs`; inside TLS by keys:
 //! `tests/analyze/test_requests_by_keys.py`).
 //!
 //! Subjects: `tcp/connection/speaking.rs`, `tcp/connection/turns.rs`, `tcp/connection/opened_texts.rs`, `output/describe/requests.rs`,

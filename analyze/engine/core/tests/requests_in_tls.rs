@@ -1,4 +1,4 @@
-//! Requests inside TLS, by the lengths and directions of records, whatever the snap length leaves of them (docs/requests.md).
+//! Requests inside TLS, by the lengths and directions of records, whatever the snap length leaves of them (docs/json.md).
 //!
 //! Subjects: `tls/spoken.rs`, `tls/outbox.rs`, `tls/message_filter.rs`, `tls/cut.rs`, `tls/chosen.rs`, `tls/tracker.rs`, `tls/lane.rs`,
 //! `tcp/connection/speaking.rs`, `tcp/requests/exchanges.rs`.

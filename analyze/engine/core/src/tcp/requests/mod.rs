@@ -1,4 +1,4 @@
-//! Requests and their responses, as far as packets show them: who spoke, how much, and when (docs/requests.md). Reads no content
+//! Requests and their responses, as far as packets show them: who spoke, how much, and when (docs/json.md). Reads no content
 //! beyond the first bytes of a message; knows neither TCP nor TLS, which give it what each side has said.
 //!
 //! ```text
