@@ -21,10 +21,10 @@ from vmtrace.analyze.reports.discovery.document import csv_tables, document, pro
 from vmtrace.analyze.reports.discovery.drawing import world_map
 from vmtrace.analyze.reports.discovery.front_end_places import front_end_places
 from vmtrace.analyze.reports.discovery.page import page_of, sources_bar
-from vmtrace.analyze.reports.discovery.records import SCHEMA
 from vmtrace.analyze.reports.discovery.texts import heading, place_text, tables, trouble
 from vmtrace.analyze.tables.csv_files import write_tables
 from vmtrace.analyze.tables.schema import load
+from vmtrace.formats.schemas import DISCOVERY_RUN as SCHEMA
 
 ADDRESS = "198.18.16.1"
 TO_DUBLIN_S = (0.015, 0.062, 0.112)

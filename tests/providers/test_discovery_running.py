@@ -12,6 +12,7 @@ import pytest
 
 from tests.providers.dns_stand_in import Answer, code, given, serving
 from tests.providers.test_discovery_certificates import tls_server
+from vmtrace.formats.schemas import DISCOVERY_RUN as SCHEMA
 from vmtrace.lab.services.certificates import Certificates
 from vmtrace.providers.discovery.display import Display, LineDisplay, choose
 from vmtrace.providers.discovery.distances import Spacing
@@ -19,7 +20,6 @@ from vmtrace.providers.discovery.names import Target
 from vmtrace.providers.discovery.order import DiscoveryOrder, Repeats
 from vmtrace.providers.discovery.resolvers import Position, Resolver
 from vmtrace.providers.discovery.resolving import Asking
-from vmtrace.providers.discovery.run_folder import SCHEMA
 from vmtrace.providers.discovery.running import Found, discover
 from vmtrace.providers.errors import ProvidersError
 

@@ -87,7 +87,7 @@ def test_where_no_run_is_there_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(SenderError, match=r"no run is there \(no run.json\)"):
         RunFolder.open(tmp_path)
     (tmp_path / "run.json").write_text('{"schema": "vmtrace.run/2"}')
-    with pytest.raises(SenderError, match="not a run of this version"):
+    with pytest.raises(SenderError, match=r"it is vmtrace\.run/2, and this vmtrace reads vmtrace\.run/1"):
         RunFolder.open(tmp_path)
     (tmp_path / "run.json").write_text("{")
     with pytest.raises(SenderError, match=r"run\.json: "):

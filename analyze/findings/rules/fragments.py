@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from vmtrace.analyze.findings.facts import Facts, Record, by_sender, ids, of_connections
 from vmtrace.analyze.findings.finding import Finding
 from vmtrace.analyze.findings.vocabulary import KINDS
-from vmtrace.analyze.words.units import plural
+from vmtrace.formats.quantities import plural
 
 KIND = "fragments"
 
