@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from vmtrace.analyze.words.document import Record
+from vmtrace.formats.packed import opened
 
 MOST_BYTES = 512 << 20
 """Of an unpacked log; more is not read."""
@@ -70,10 +71,8 @@ def read_qlog(path: Path) -> Endpoint:
 
 
 def _text(path: Path) -> str:
-    with path.open("rb") as file:
-        packed = file.read(2) == b"\x1f\x8b"
     try:
-        with gzip.open(path, "rb") if packed else path.open("rb") as content:
+        with opened(path) as content:
             found = content.read(MOST_BYTES + 1)
     except (EOFError, gzip.BadGzipFile) as error:
         raise QlogError(f"{path}: {error}") from None

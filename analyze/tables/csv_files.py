@@ -4,7 +4,7 @@ Texts come from captures, which anybody may have filled: what a spreadsheet runs
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,6 +56,15 @@ def harmless(table: "pa.Table") -> "pa.Table":
             column = compute.replace_substring_regex(table.column(number), _STEERS, "\N{REPLACEMENT CHARACTER}")
             table = table.set_column(number, field, compute.replace_substring_regex(column, _RUNS, r"'\1"))
     return table
+
+
+def with_names(head: str, tables: Iterable[tuple[str, Mapping[str, Iterable[Record]]]]) -> dict[str, list[Record]]:
+    """Tables of several runs as flat rows; the name of each row's run stands in the first column, `head`."""
+    rows: dict[str, list[Record]] = {}
+    for run, named in tables:
+        for name, records in named.items():
+            rows.setdefault(name, []).extend({head: run} | flat(record) for record in records)
+    return rows
 
 
 def flat(record: Record, prefix: str = "") -> Record:

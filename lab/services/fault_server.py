@@ -6,12 +6,9 @@ is passed on or spoiled is `fault_exchange`'s affair.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import contextlib
 import json
 import math
-import signal
 import socket
 import ssl
 import struct
@@ -25,6 +22,7 @@ from vmtrace.lab.services.accepted import AcceptedLog
 from vmtrace.lab.services.fault_exchange import Stream
 from vmtrace.lab.services.faults import Action, Fault, Rules
 from vmtrace.lab.services.http_messages import Head
+from vmtrace.lab.services.serving import serve_until_ended
 
 READY_PATH = "/-vmtrace-lab-ready"  # answered by the proxy itself, and not logged
 _BACKLOG = 512
@@ -121,19 +119,7 @@ def _reset(connection: socket.socket) -> None:
 
 def main() -> int:
     """`python -m vmtrace.lab.services.fault_server SETTINGS`: serve until SIGTERM."""
-    parser = argparse.ArgumentParser(prog="vmtrace.lab.services.fault_server", description=main.__doc__)
-    parser.add_argument("settings", type=Path)
-    settings = json.loads(parser.parse_args().settings.read_text())
-
-    async def run() -> None:
-        serving = asyncio.current_task()
-        assert serving is not None
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, serving.cancel)
-        with contextlib.suppress(asyncio.CancelledError):
-            await _Proxy(settings).serve()
-
-    asyncio.run(run())
-    return 0
+    return serve_until_ended(lambda settings: _Proxy(settings).serve())
 
 
 if __name__ == "__main__":

@@ -6,11 +6,8 @@ and logs each message as it passes: when its send reached the proxy, and when ea
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import contextlib
 import json
-import signal
 import ssl
 import sys
 import time
@@ -22,6 +19,7 @@ from vmtrace.lab.services.accepted import AcceptedLog
 from vmtrace.lab.services.fault_exchange import Stream
 from vmtrace.lab.services.http_messages import Framing, Head
 from vmtrace.lab.services.queue_faults import Fate, Script
+from vmtrace.lab.services.serving import serve_until_ended
 
 READY_PATH = "/-vmtrace-lab-ready"  # answered by the proxy itself, and not logged
 _HEAD_LIMIT_BYTES = 1 << 20
@@ -227,19 +225,7 @@ def _response(status: int, body: bytes) -> bytes:
 
 def main() -> int:
     """`python -m vmtrace.lab.services.queue_server SETTINGS`: serve until SIGTERM."""
-    parser = argparse.ArgumentParser(prog="vmtrace.lab.services.queue_server", description=main.__doc__)
-    parser.add_argument("settings", type=Path)
-    settings = json.loads(parser.parse_args().settings.read_text())
-
-    async def run() -> None:
-        serving = asyncio.current_task()
-        assert serving is not None
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, serving.cancel)
-        with contextlib.suppress(asyncio.CancelledError):
-            await _Proxy(settings).serve()
-
-    asyncio.run(run())
-    return 0
+    return serve_until_ended(lambda settings: _Proxy(settings).serve())
 
 
 if __name__ == "__main__":

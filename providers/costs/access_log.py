@@ -6,17 +6,17 @@ Access Log Format" (its documentation); later fields than the size of the object
 """
 
 import calendar
-import gzip
 import ipaddress
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from io import BufferedIOBase
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import pyarrow as pa
+
+from vmtrace.formats.packed import opened
 
 _LINE = re.compile(
     r"\S+ (?P<bucket>\S+) \[(?P<time>[^\]]+)\] (?P<address>\S+) \S+ \S+ (?P<operation>\S+) (?P<key>\S+)"
@@ -71,7 +71,7 @@ class AccessLog:
         """All accesses, by time; raises `OSError`."""
         columns: dict[str, list[object]] = {name: [] for name in ("time", "object", "bytes", "operation", "place")}
         for path in files_of(self._path):
-            with _opened(path) as file:
+            with opened(path) as file:
                 for number, line in enumerate(_lines(file), 1):
                     self._take(line, columns)
                     if number % _PROGRESS_LINES == 0:
@@ -129,7 +129,7 @@ def is_access_log(path: Path) -> bool:
     files = files_of(path)
     if not files:
         return False
-    with _opened(files[0]) as file:
+    with opened(files[0]) as file:
         return _LINE.match(next(_lines(file), "")) is not None
 
 
@@ -138,13 +138,7 @@ def files_of(path: Path) -> list[Path]:
     return sorted(one for one in path.rglob("*") if one.is_file()) if path.is_dir() else [path]
 
 
-def _opened(path: Path) -> BufferedIOBase:
-    with path.open("rb") as file:
-        packed = file.read(2) == b"\x1f\x8b"
-    return gzip.open(path, "rb") if packed else path.open("rb")
-
-
-def _lines(file: BufferedIOBase) -> Iterator[str]:
+def _lines(file: BinaryIO) -> Iterator[str]:
     while line := file.readline(_LONGEST_LINE):
         if line.strip():
             yield line.decode("utf-8", "replace").rstrip("\r\n")

@@ -4,19 +4,17 @@ Exit status: 0 it is written; 1 it is not, or the capture could not be read whol
 """
 
 import argparse
-import bz2
-import gzip
 import lzma
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import TYPE_CHECKING
 
 from vmtrace.capture.afterwards import command, show_afterwards
 from vmtrace.capture.options import add_quiet
 from vmtrace.commands.options import new_parser
 from vmtrace.errors import CommandError, Exit, UsageError, complain, describe
 from vmtrace.formats.durable import STANDARD_OUTPUT
+from vmtrace.formats.packed import opened
 from vmtrace.progress import Bar
 
 if TYPE_CHECKING:
@@ -29,11 +27,6 @@ _DESCRIPTION = (
 _EXAMPLES = """  vmtrace annotate trace.pcap --write trace-annotated.pcapng
   vmtrace annotate trace.pcap --connection 3 --write three.pcapng    packets of connection 3 alone
 """
-_OPENERS: dict[bytes, Callable[[Path], object]] = {
-    b"\x1f\x8b": gzip.open,
-    b"BZh": bz2.open,
-    b"\xfd7zXZ": lzma.open,
-}
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -75,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
             made = remarks(trace, arguments.connection)
             only = _frames(trace, arguments.connection)
             with (
-                _opened(arguments.file) as source,
+                opened(arguments.file) as source,
                 writing(arguments.write, over_a_capture=arguments.overwrite) as sink,
             ):
                 written = annotate(source, sink, made, only)
@@ -107,10 +100,3 @@ def _check_place(arguments: argparse.Namespace) -> None:
 
 def _frames(trace: "Trace", connections: list[int]) -> set[int] | None:
     return set(trace.packets(connections, columns=("frame",)).values("frame")) if connections else None
-
-
-def _opened(path: Path) -> BinaryIO:
-    with path.open("rb") as file:
-        start = file.read(6)
-    opener = next((opener for magic, opener in _OPENERS.items() if start.startswith(magic)), None)
-    return cast("BinaryIO", opener(path) if opener else path.open("rb"))

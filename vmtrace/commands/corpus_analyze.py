@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from vmtrace.capture.afterwards import command, show_afterwards
 from vmtrace.capture.options import add_json_printed, add_out, whole
-from vmtrace.commands.corpus_options import MOST_BUCKETS, StageDisplay, add_common
+from vmtrace.commands.corpus_options import MOST_BUCKETS, StageDisplay, add_common, found_inputs
 from vmtrace.commands.options import add_read_packets
-from vmtrace.errors import CommandError, Exit, UsageError, complain
+from vmtrace.errors import Exit, UsageError, complain
 
 if TYPE_CHECKING:
     from vmtrace.corpus.running import Done
@@ -55,17 +55,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run it; returns the exit status."""
-    from vmtrace.commands.analysis import check_filter
     from vmtrace.corpus import inputs
     from vmtrace.corpus.running import Run, Settings
 
-    if arguments.filter is not None:
-        check_filter(arguments.filter)
-    found = inputs.find(arguments.files, arguments.endpoint_url)
-    for problem in found.problems:
-        complain(problem)
-    if not found.inputs:
-        raise CommandError("no captures to analyse")
+    found = found_inputs(arguments, "analyse")
     if len(found.inputs) > inputs.MOST_INPUTS:
         most = f"{inputs.MOST_INPUTS:,}"
         raise UsageError(f"{len(found.inputs):,} captures: at most {most} are one run; join some with mergecap")

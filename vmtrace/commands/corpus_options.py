@@ -2,11 +2,16 @@
 
 import argparse
 import time
+from typing import TYPE_CHECKING
 
 from vmtrace.capture.live_display import Bar, LiveDisplay, amount_bytes, live_display
 from vmtrace.capture.options import add_quiet
 from vmtrace.commands.options import add_endpoint_url
+from vmtrace.errors import CommandError, complain
 from vmtrace.formats.quantities import size_bytes
+
+if TYPE_CHECKING:
+    from vmtrace.corpus.inputs import Found
 
 _LEAST_MEMORY = 128 << 20
 MOST_BUCKETS = 65_536
@@ -75,3 +80,18 @@ class StageDisplay:
             self._bar.remove()
             self._bar = None
         self._name = ""
+
+
+def found_inputs(arguments: argparse.Namespace, to_do: str) -> "Found":
+    """Captures that a command names, each readable by its filter; what is none is complained of."""
+    from vmtrace.commands.analysis import check_filter
+    from vmtrace.corpus import inputs
+
+    if arguments.filter is not None:
+        check_filter(arguments.filter)
+    found = inputs.find(arguments.files, arguments.endpoint_url)
+    for problem in found.problems:
+        complain(problem)
+    if not found.inputs:
+        raise CommandError(f"no captures to {to_do}")
+    return found

@@ -7,9 +7,9 @@ import argparse
 
 from vmtrace.capture.afterwards import command, show_afterwards
 from vmtrace.capture.options import whole
-from vmtrace.commands.corpus_options import MOST_BUCKETS, add_common
+from vmtrace.commands.corpus_options import MOST_BUCKETS, add_common, found_inputs
 from vmtrace.commands.options import add_read_packets
-from vmtrace.errors import CommandError, Exit, complain
+from vmtrace.errors import Exit, complain
 
 NAME = "split"
 LINE = "Split captures by address pair into slices: the first of two commands for any scheduler of jobs."
@@ -30,17 +30,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Split; returns the exit status."""
-    from vmtrace.commands.analysis import check_filter
-    from vmtrace.corpus import inputs
     from vmtrace.corpus.splitting import SplitTask, manifests, split
 
-    if arguments.filter is not None:
-        check_filter(arguments.filter)
-    found = inputs.find(arguments.files, arguments.endpoint_url)
-    for problem in found.problems:
-        complain(problem)
-    if not found.inputs:
-        raise CommandError("no captures to split")
+    found = found_inputs(arguments, "split")
     task = SplitTask(
         found.inputs,
         arguments.buckets,

@@ -19,7 +19,7 @@ from vmtrace.analyze.reports.queues.rates import CallRow, ProcessRow, RateRow
 from vmtrace.analyze.reports.queues.records import Stage
 from vmtrace.analyze.reports.queues.tables import Record, Report, tables
 from vmtrace.analyze.reports.queues.wire import WireRow
-from vmtrace.analyze.tables.csv_files import flat
+from vmtrace.analyze.tables.csv_files import with_names
 from vmtrace.analyze.tables.provenance import of_report
 from vmtrace.analyze.trace import version
 
@@ -98,12 +98,12 @@ def provenance(reports: Sequence[Report]) -> Record:
 
 def csv_tables(reports: Sequence[Report]) -> dict[str, list[Record]]:
     """Every table as flat rows, with the run in the first column."""
-    rows: dict[str, list[Record]] = {}
-    for report in reports:
-        named = {**tables(report), "messages": [asdict(report.fates)], "duplicates": [asdict(report.duplicates)]}
-        for name, records in named.items():
-            rows.setdefault(name, []).extend({"run": report.name} | flat(_plain(record)) for record in records)
-    return rows
+    return with_names("run", ((one.name, _tables(one)) for one in reports))
+
+
+def _tables(report: Report) -> dict[str, list[Record]]:
+    named = {**tables(report), "messages": [asdict(report.fates)], "duplicates": [asdict(report.duplicates)]}
+    return {name: [_plain(record) for record in records] for name, records in named.items()}
 
 
 def _plain(record: Record) -> Record:

@@ -10,7 +10,7 @@ from vmtrace.analyze.reports.storage.tables import Record, Report, as_record, ca
 from vmtrace.analyze.reports.storage.time_ledger import object_times
 from vmtrace.analyze.reports.storage.transaction_rows import transaction_rows
 from vmtrace.analyze.stats.estimates import CONFIDENCE
-from vmtrace.analyze.tables.csv_files import flat
+from vmtrace.analyze.tables.csv_files import flat, with_names
 from vmtrace.analyze.tables.provenance import of_report
 from vmtrace.analyze.tables.schema.documents.storage_report import SCHEMA
 from vmtrace.analyze.trace import version
@@ -39,17 +39,17 @@ def provenance(reports: Sequence[Report]) -> Record:
 
 def csv_tables(reports: Sequence[Report]) -> dict[str, list[Record]]:
     """Every table as flat rows, with the run in the first column."""
-    rows: dict[str, list[Record]] = {}
-    for report in reports:
-        named = {
-            **tables(report),
-            **campaign_tables(report),
-            "transactions": [asdict(row) for row in transaction_rows(report.run)],
-            "object_times": [asdict(times) for one in report.run.transactions for times in object_times(one)],
-        }
-        for name, records in named.items():
-            rows.setdefault(name, []).extend({"run": report.name} | flat(record) for record in records)
+    rows = with_names("run", ((one.name, _csv_tables(one)) for one in reports))
     return rows | {"surge_all_hosts": [flat(asdict(row)) for row in _all_hosts(reports)]}
+
+
+def _csv_tables(report: Report) -> dict[str, list[Record]]:
+    return {
+        **tables(report),
+        **campaign_tables(report),
+        "transactions": [asdict(row) for row in transaction_rows(report.run)],
+        "object_times": [asdict(times) for one in report.run.transactions for times in object_times(one)],
+    }
 
 
 def _run(report: Report) -> Record:

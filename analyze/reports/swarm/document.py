@@ -14,7 +14,7 @@ from vmtrace.analyze.reports.swarm.comparison import PrivateRow, SeedsRow
 from vmtrace.analyze.reports.swarm.rows import AGREES_WITHIN, RunRow
 from vmtrace.analyze.reports.swarm.tables import Record, Report, over_time, tables
 from vmtrace.analyze.stats.estimates import CONFIDENCE
-from vmtrace.analyze.tables.csv_files import flat
+from vmtrace.analyze.tables.csv_files import with_names
 from vmtrace.analyze.tables.provenance import of_report
 from vmtrace.analyze.tables.schema.typed import FLAT, Count, Positive
 from vmtrace.analyze.trace import version
@@ -90,11 +90,7 @@ def provenance(reports: Sequence[Report]) -> Record:
 
 def csv_tables(reports: Sequence[Report]) -> dict[str, list[Record]]:
     """Every table as flat rows, with the data set in the first column."""
-    rows: dict[str, list[Record]] = {}
-    for report in reports:
-        for name, records in _tables(report).items():
-            rows.setdefault(name, []).extend({"data_set": report.name} | flat(record) for record in records)
-    return rows
+    return with_names("data_set", ((one.name, _tables(one)) for one in reports))
 
 
 def _tables(report: Report) -> dict[str, list[Record]]:
