@@ -211,7 +211,7 @@ accuracy: $(STAMPS)/system-test $(STAMPS)/install-dev ## accuracy beside tshark 
 	    $(BIN)/python -m tools.reliability_diagram build/accuracy/confidence.json docs/confidence.svg && exit $$status
 
 golden: $(STAMPS)/install-dev ## write the texts anew that tests compare as a whole (tests/golden); read the diff
-	@VMTRACE_WRITE_GOLDEN=1 $(BIN)/python -m pytest -q -p no:cacheprovider $$(grep -rl "golden.check(" tests --include="test_*.py")
+	@VMTRACE_WRITE_GOLDEN=1 $(BIN)/python -m pytest -q -p no:cacheprovider $$(grep -rl "golden_texts.check(" tests --include="test_*.py")
 
 docs-write: $(STAMPS)/install-dev ## write the tables of fields into docs/json.md
 	@$(BIN)/python -m tools.field_tables

@@ -180,7 +180,9 @@ def measure(probes: int, folder: Path) -> Measured:
     plan = replace(base, sizes_bytes=_SIZES, at_once=1, duration_s=probes * (base.mean_interval_s or 1.0))
     display, began_s = _Watching(probes), time.perf_counter()
     out = folder / f"run-{probes}"
-    end = run_campaign(Order("simulated", out, plan, capture=False, interface="any", metadata=False), display, clock)
+    end = run_campaign(
+        Order(provider="simulated", out=out, plan=plan, capture=False, interface="any", metadata=False), display, clock
+    )
     took_s = time.perf_counter() - began_s
     assert end.status == "complete", end.error
     grown = resident_bytes() - display.early_bytes

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from tests import golden
+from tests import golden_texts
 from vmtrace.analyze.tables import detail_view, human_table
 from vmtrace.analyze.trace import read
 
@@ -24,9 +24,9 @@ def test_the_terminal_says_of_a_sample_what_its_golden_file_has(name: str, monke
     for record in trace.records([1]):
         out.write("\n")
         detail_view.show(record, trace.header()["reasons"], console, trace.findings, trace.header().get("lookups", ()))
-    golden.check(name, out.getvalue())
+    golden_texts.check(name, out.getvalue())
 
 
 def test_each_golden_file_of_a_sample_has_its_sample() -> None:
-    kept = {path.stem for path in golden.FOLDER.glob("*.pcap*.txt")}
+    kept = {path.stem for path in golden_texts.FOLDER.glob("*.pcap*.txt")}
     assert kept == set(NAMES)

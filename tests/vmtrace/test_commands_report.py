@@ -8,14 +8,14 @@ from typing import Any
 import jsonschema
 import pytest
 
-from tests import golden
+from tests import golden_texts
 from vmtrace.analyze.tables.schema import load
 
 
 def test_one_run_gives_the_short_answer_and_a_page_beside_it(vmtrace: Any, small_run: Any) -> None:
     done = vmtrace("report", "run")
     assert (done.returncode, done.stderr) == (0, "")
-    golden.check("report-of-a-run", done.stdout)
+    golden_texts.check("report-of-a-run", done.stdout)
     lines = done.stdout.splitlines()
     assert len(lines) <= 40
     assert "\x1b" not in done.stdout, "no colour where it is no terminal"
@@ -64,7 +64,7 @@ def test_several_runs_without_an_output_are_only_named(vmtrace: Any, small_run: 
     other.pairs(2, captured=False)
     done = vmtrace("report", "run", "other", "run")
     assert done.returncode == 0
-    golden.check("report-of-two-runs", done.stdout)
+    golden_texts.check("report-of-two-runs", done.stdout)
     assert not (small_run.folder / "report.html").exists()
 
 
@@ -159,7 +159,7 @@ def test_terminal_escapes_in_a_run_do_not_reach_the_terminal(vmtrace: Any, new_r
 
 
 def test_everything_is_printed_where_it_is_asked_for(vmtrace: Any, small_run: Any) -> None:
-    golden.check("report-of-a-run-with-all", vmtrace("report", "run", "--all").stdout)
+    golden_texts.check("report-of-a-run-with-all", vmtrace("report", "run", "--all").stdout)
 
 
 def test_many_runs_stay_on_one_screen(vmtrace: Any, new_run: Any) -> None:
@@ -167,5 +167,5 @@ def test_many_runs_stay_on_one_screen(vmtrace: Any, new_run: Any) -> None:
     for name in names:
         new_run(name).pairs(2, captured=False)
     lines = vmtrace("report", *names).stdout.splitlines()
-    golden.check("report-of-many-runs", "\n".join(lines))
+    golden_texts.check("report-of-many-runs", "\n".join(lines))
     assert len(lines) <= 40
