@@ -76,7 +76,7 @@ def test_it_is_short() -> None:
 def test_every_extra_is_named_where_installing_is_described() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     users = set(extras) - {"dev", "test", "stand-ins", "bench"}
-    assert {name for name in users if f"`{name}`" not in PAGES["install"]} == set()
+    assert {name for name in users if f"`{name}`" not in PAGES["first-hour"]} == set()
 
 
 def test_the_first_screen_has_the_commands_their_table_and_a_picture() -> None:
