@@ -3,6 +3,7 @@
 
 use std::fs::File;
 use std::io::{BufWriter, Read, Seek, SeekFrom, Write, stdout};
+use std::os::fd::AsFd;
 use std::path::PathBuf;
 
 use vmtrace_core::analysis::{NoObserver, Options, analyze_in_parts};
@@ -49,7 +50,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let file = OfFile { path: path.into() };
     let analysis = analyze_in_parts(file.all()?, &file, &options, &NoObserver)?;
     let header = JsonHeader { input_paths: vec![path.clone()], ..JsonHeader::default() };
-    let mut out = BufWriter::new(stdout().lock());
+    // As a file: standard output looks for the end of each line.
+    let mut out = BufWriter::new(File::from(stdout().as_fd().try_clone_to_owned()?));
     analysis.write_json(&mut out, &header)?;
     out.flush()?;
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

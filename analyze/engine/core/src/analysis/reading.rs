@@ -146,7 +146,9 @@ impl Reading {
     /// The ports and the number of the SYN, if it was seen, are those of another connection. Of very many a sample is looked at.
     fn connections_twice(&self) -> Vec<(u32, u64)> {
         let stride = self.connections.len() / CONNECTIONS_LOOKED_AT + 1;
-        let mut known = KeyedSet::default();
+        // With room for all: a table that grows puts each in several times.
+        let room = self.connections.len() / stride + 1;
+        let mut known = KeyedSet::with_capacity_and_hasher(room, Default::default());
         let looked_at = self.connections.iter().filter(|one| usize::from(one.ports[0]).is_multiple_of(stride));
         looked_at
             .filter(|one| !known.insert((one.addresses, one.ports, one.client_isn)))

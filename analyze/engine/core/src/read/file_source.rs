@@ -234,8 +234,12 @@ impl FileSource {
             *bytes = Vec::new();
         }
         let tail_bytes = self.tail.len();
-        // All of it now: growing would move it.
-        make_room(bytes, QUICK_DISTANCE_BYTES + tail_bytes + self.ask_bytes.min(read_bytes));
+        // All of it now: growing would move it. Of the chunk before nothing is of use, so that no room which is too small is.
+        let room_bytes = QUICK_DISTANCE_BYTES + tail_bytes + self.ask_bytes.min(read_bytes);
+        if bytes.capacity() < room_bytes {
+            *bytes = vec![0; room_bytes];
+        }
+        make_room(bytes, room_bytes);
         let start = self.stream.slow_copy_avoided_by(bytes.as_ptr().addr() + tail_bytes);
         let mut filled = start + tail_bytes;
         if let Some(front) = bytes.get_mut(start..filled) {

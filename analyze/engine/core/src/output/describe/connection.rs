@@ -44,8 +44,9 @@ pub fn connection(summary: &ConnectionSummary, visitor: &mut impl Visitor) {
     let frames = summary.details.as_deref().and_then(|details| details.http2.as_deref());
     visitor.in_document_only(|visitor| http2(frames, visitor));
     ledger(summary, visitor);
-    let bounds: Vec<String> = summary.bounds().list().map(|bound| bound.name().to_owned()).collect();
-    visitor.texts(key!("bounds_reached", IfSet), &bounds);
+    let reached = summary.bounds();
+    let listed = if reached.is_empty() { None } else { Some(reached.list().map(|bound| bound.name().to_owned())) };
+    visitor.texts(key!("bounds_reached", IfSet), &listed.into_iter().flatten().collect::<Vec<String>>());
     visitor.abridged(Abridged::Outcome, summary, |visitor| outcome(summary.outcome().as_ref(), visitor));
     tunnels(summary.details.as_ref().and_then(|details| details.tunnels.as_ref()), visitor);
     visitor.abridged(Abridged::IcmpErrors, summary, |visitor| icmp_errors(summary.icmp_errors(), visitor));

@@ -17,9 +17,18 @@ pub struct Entry {
 }
 
 /// See the module.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Ledger {
     entries: Vec<Entry>,
+}
+
+/// Most accounts have fewer entries.
+const USUAL_ENTRIES: usize = 8;
+
+impl Default for Ledger {
+    fn default() -> Self {
+        Self { entries: Vec::with_capacity(USUAL_ENTRIES) }
+    }
 }
 
 impl Ledger {

@@ -4,6 +4,7 @@
 use crate::packet::{Packet, tcp_flags};
 use crate::tcp::connection::connection::Connection;
 use crate::tcp::connection::ending_log::{EndingLog, SideLog};
+use crate::tcp::connection::environment::Environment;
 use crate::tcp::connection::standstills;
 use crate::tcp::events::bounds::Bound;
 use crate::tcp::events::ending::{Reset, Resumed, Sent};
@@ -25,8 +26,8 @@ fn ending_log(connection: &mut Connection) -> &mut EndingLog {
 
 /// The connection goes on to this packet. Recorded twice, the last one ends it once; what is refused does not at all.
 #[inline(always)]
-pub(crate) fn ends_later(connection: &mut Connection, packet: &Packet, side: usize) {
-    standstills::passes(connection, packet, side);
+pub(crate) fn ends_later(connection: &mut Connection, packet: &Packet, side: usize, environment: &mut Environment) {
+    standstills::passes(connection, packet, side, environment);
     if ends_long_silence(connection, packet) {
         note_long_silence(connection, packet, side);
     }
@@ -35,7 +36,7 @@ pub(crate) fn ends_later(connection: &mut Connection, packet: &Packet, side: usi
 
 /// Nothing has passed for long before `packet`.
 #[inline(always)]
-fn ends_long_silence(connection: &Connection, packet: &Packet) -> bool {
+pub(crate) fn ends_long_silence(connection: &Connection, packet: &Packet) -> bool {
     packet.time_ns.saturating_sub(connection.end_ns) >= LONG_IDLE_NS
 }
 

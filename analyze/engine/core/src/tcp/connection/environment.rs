@@ -2,6 +2,7 @@
 
 use crate::secrets::SharedKeys;
 use crate::tcp::direction::direction::Live;
+use crate::tcp::gaps::host_silences::Standstills;
 use crate::tcp::limits::rules::RoundRule;
 use crate::tcp::limits::second_stage::Reassignment;
 use crate::tcp::rates::syn_series::OpeningSeries;
@@ -38,6 +39,8 @@ pub struct Environment {
     pub clock_steps: Vec<ClockStep>,
     /// Conversation state of directions that are over, for others.
     pub lives: Pool<Live>,
+    /// Silences of connections that are over, for others.
+    pub(crate) standstills: Pool<Standstills>,
 }
 
 impl Environment {
@@ -46,5 +49,12 @@ impl Environment {
         let mut live = self.lives.take()?;
         live.renew();
         Some(live)
+    }
+
+    /// Silences of hosts as they are at first: none.
+    pub(crate) fn standstills(&mut self) -> Box<Standstills> {
+        let mut standstills = self.standstills.take().unwrap_or_default();
+        standstills.renew();
+        standstills
     }
 }

@@ -107,7 +107,7 @@ pub(crate) fn take_packet(
         (connection.reset, connection.over_since, connection.over_but_for_rows) = (None, None, false);
     }
     let before_ns = connection.end_ns;
-    ending_notes::ends_later(connection, packet, side);
+    ending_notes::ends_later(connection, packet, side, environment);
     if connection.echo_loops.is_some() {
         rtt_by_echo::seek_loops(connection, packet, side);
     }

@@ -114,7 +114,7 @@ pub(crate) fn opening_or_reset(
         connection.reset.get_or_insert_with(|| Believed::now(side, packet.time_ns, &connection.directions));
         environment.openings.reset(packet);
     }
-    ending_notes::ends_later(connection, packet, side);
+    ending_notes::ends_later(connection, packet, side, environment);
     if repeated {
         ending_notes::note_repeated_opening(connection, packet, side);
     } else if !syn {

@@ -8,6 +8,7 @@ use crate::dns;
 use crate::dns::{Exchange, Transport};
 use crate::packet::{Packet, tcp_flags};
 use crate::tcp::connection::connection::Connection;
+use crate::tcp::direction::direction::Direction;
 use crate::tcp::events::sent::Delivered;
 use crate::tcp::stats::sequence::unwrap;
 use crate::tls::{StreamDirection, TlsTracker};
@@ -128,11 +129,10 @@ fn exchange(connection: &Connection, packet: &Packet, side: usize) -> Exchange {
 }
 
 /// Bytes that are acknowledged but were not captured will not come.
-pub(crate) fn skip_tls_holes(connection: &mut Connection, packet: &Packet, side: usize) {
+#[inline(never)]
+fn skip_tls_holes(connection: &mut Connection, packet: &Packet, side: usize) {
     let direction = &connection.directions[side];
-    let Some(live) = direction.live.as_deref().filter(|live| !live.holes.is_empty() || live.before.is_some()) else {
-        return;
-    };
+    let Some(live) = direction.live.as_deref() else { return };
     let old = packet.time_ns.saturating_sub(HOLE_PATIENCE_NS);
     let before = live.before.as_ref().and_then(|before| before.holes.last_end_below(direction.una, old));
     if let Some(end) = live.holes.last_end_below(direction.una, old).max(before.filter(|&end| end > direction.base)) {
@@ -154,7 +154,13 @@ fn stream_of(side: usize) -> StreamDirection {
 /// Until the TLS handshake is over, every acknowledgement may tell that it waits in vain for data of `sender`.
 #[inline(always)]
 pub(super) fn pass_tls_holes(connection: &mut Connection, packet: &Packet, sender: usize) {
-    if !connection.tls_settled && (connection.tls.is_some() || connection.http2.is_some()) {
+    let misses_bytes = |direction: &Direction| {
+        direction.live.as_deref().is_some_and(|live| !live.holes.is_empty() || live.before.is_some())
+    };
+    if !connection.tls_settled
+        && misses_bytes(&connection.directions[sender])
+        && (connection.tls.is_some() || connection.http2.is_some())
+    {
         skip_tls_holes(connection, packet, sender);
     }
 }

@@ -10,6 +10,7 @@
 
 use crate::packet::{Packet, option_bits};
 use crate::tcp::connection::connection::Connection;
+use crate::tcp::connection::environment::Environment;
 use crate::tcp::gaps::cause::Cause;
 use crate::tcp::gaps::rhythm::{SHORTEST_NS, Silence};
 use crate::tcp::gaps::undecided_gap::{Proved, Settled};
@@ -24,28 +25,40 @@ pub(crate) fn ends_silence(connection: &Connection, packet: &Packet, side: usize
 
 /// A packet of `side` passes that is believed and no copy. What it says has not been taken yet.
 #[inline(always)]
-pub(crate) fn passes(connection: &mut Connection, packet: &Packet, side: usize) {
+pub(crate) fn passes(connection: &mut Connection, packet: &Packet, side: usize, environment: &mut Environment) {
     if ends_silence(connection, packet, side) {
-        note_silence(connection, packet, side, connection.passed_ns[side]);
+        let ended = ended_silences(connection, packet, side);
+        keep_silences(connection, ended, side, environment);
     }
     connection.passed_ns[side] = packet.time_ns;
 }
 
-/// The packet is the first since `before_ns`, which ends a silence of that host.
-#[cold]
-fn note_silence(connection: &mut Connection, packet: &Packet, side: usize, before_ns: i64) {
-    let end_ns = packet.time_ns;
-    let due_ns = acknowledgement_due_ns(connection, side)
-        .into_iter()
-        .chain(echo_due_ns(connection, packet, side, before_ns))
-        .min();
-    let owed = due_ns.is_some_and(|due_ns| end_ns.saturating_sub(due_ns.max(before_ns)) > SHORTEST_NS);
+/// The packet of `side` ends a silence of that host, and may show one of the other.
+#[inline(never)]
+pub(crate) fn ended_silences(connection: &Connection, packet: &Packet, side: usize) -> [Option<Silence>; 2] {
+    let (before_ns, end_ns) = (connection.passed_ns[side], packet.time_ns);
+    let is_long = |due_ns: i64| end_ns.saturating_sub(due_ns.max(before_ns)) > SHORTEST_NS;
+    let owed = acknowledgement_due_ns(connection, side).is_some_and(is_long)
+        || echo_due_ns(connection, packet, side, before_ns).is_some_and(is_long);
     let late_ns = late_ns(connection, packet, side, before_ns);
-    let (all_silent_ns, begun_ns) = (connection.end_ns, connection.start_ns);
-    let standstills = connection.standstills.get_or_insert_default();
-    standstills.add(side, Silence { start_ns: before_ns, end_ns, owed }, begun_ns);
-    if late_ns > SHORTEST_NS && end_ns.saturating_sub(all_silent_ns) > SHORTEST_NS {
-        standstills.add(1 - side, Silence { start_ns: all_silent_ns, end_ns, owed: true }, begun_ns);
+    let all_silent_ns = connection.end_ns;
+    let is_others = late_ns > SHORTEST_NS && end_ns.saturating_sub(all_silent_ns) > SHORTEST_NS;
+    let of_other = is_others.then_some(Silence { start_ns: all_silent_ns, end_ns, owed: true });
+    [Some(Silence { start_ns: before_ns, end_ns, owed }), of_other]
+}
+
+/// Keeps what [`ended_silences`] has found.
+#[inline(never)]
+pub(crate) fn keep_silences(
+    connection: &mut Connection,
+    ended: [Option<Silence>; 2],
+    side: usize,
+    environment: &mut Environment,
+) {
+    let begun_ns = connection.start_ns;
+    let standstills = connection.standstills.get_or_insert_with(|| environment.standstills());
+    for (host, silence) in [side, 1 - side].into_iter().zip(ended) {
+        silence.into_iter().for_each(|silence| standstills.add(host, silence, begun_ns));
     }
 }
 
@@ -66,9 +79,11 @@ fn acknowledgement_due_ns(connection: &Connection, side: usize) -> Option<i64> {
 /// When an echo of the oldest acknowledgement was due here that the packet does not echo. Where it was due before the packet of
 /// `before_ns` passed, which does not echo it either, echoes say nothing: a device may rewrite them.
 fn echo_due_ns(connection: &Connection, packet: &Packet, side: usize, before_ns: i64) -> Option<i64> {
+    if packet.options & option_bits::TIMESTAMPS == 0 || packet.payload_length == 0 {
+        return None;
+    }
     let live = connection.directions[side].live.as_deref()?;
-    let has_echo = packet.options & option_bits::TIMESTAMPS != 0 && packet.payload_length > 0;
-    let passed_ns = live.view.unheard_since(packet.tsecr).filter(|_| has_echo)?;
+    let passed_ns = live.view.unheard_since(packet.tsecr)?;
     let due_ns = passed_ns.saturating_add(live.view.sender_loop_ns());
     (due_ns >= before_ns).then_some(due_ns)
 }

@@ -60,7 +60,7 @@ pub fn steady_packet<const SIDE: usize>(
     let taken = if packet.payload_length > 0 {
         steady_data::<SIDE>(connection, packet, bytes, shortest_gap_ns, environment)
     } else {
-        steady_acknowledgement::<SIDE>(connection, packet, bytes, environment)
+        steady_acknowledgement::<SIDE, false>(connection, packet, bytes, environment)
     };
     if !taken {
         on_packet::on_packet(connection, packet, bytes, SIDE == 0, environment);
@@ -112,24 +112,32 @@ fn steady_data<const SIDE: usize>(
     true
 }
 
-/// A pure acknowledgement. False if it is something else; then nothing has changed.
+/// A pure acknowledgement. False if it is something else; then nothing has changed. `ENDS_SILENCE`: the host said
+/// nothing for a while before, which the few such packets pay for alone.
 #[inline(never)]
-fn steady_acknowledgement<const SIDE: usize>(
+fn steady_acknowledgement<const SIDE: usize, const ENDS_SILENCE: bool>(
     connection: &mut Connection,
     packet: &Packet,
     bytes: &[u8],
     environment: &mut Environment,
 ) -> bool {
-    let is_watched =
-        watching::is_watched_answer(connection, packet, SIDE) || standstills::ends_silence(connection, packet, SIDE);
+    if !ENDS_SILENCE && standstills::ends_silence(connection, packet, SIDE) {
+        return !ending_notes::ends_long_silence(connection, packet)
+            && steady_acknowledgement::<SIDE, true>(connection, packet, bytes, environment);
+    }
+    let is_watched = watching::is_watched_answer(connection, packet, SIDE);
     if is_watched || !acceptable::acknowledges_near(connection, packet, SIDE) {
         return false;
     }
+    let ended = if ENDS_SILENCE { standstills::ended_silences(connection, packet, SIDE) } else { [None; 2] };
     let [direction, peer] = direction_and_peer(&mut connection.directions, SIDE);
     let Some((ahead_ns, position)) = fast_path::pure_acknowledgement(direction, packet, bytes, peer) else {
         return false;
     };
     let is_more = position > peer.una;
+    if ENDS_SILENCE {
+        standstills::keep_silences(connection, ended, SIDE, environment);
+    }
     connection.end_ns = connection.end_ns.max(packet.time_ns);
     connection.passed_ns[SIDE] = packet.time_ns;
     if ahead_ns != 0 {

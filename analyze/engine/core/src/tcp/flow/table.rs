@@ -81,6 +81,7 @@ impl Shared {
                 direction.live.take().into_iter().for_each(|live| self.environment.lives.leave(live));
             }
         }
+        connection.standstills.take().into_iter().for_each(|one| self.environment.standstills.leave(one));
         self.spares.leave(connection);
     }
 }

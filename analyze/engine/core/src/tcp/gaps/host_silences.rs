@@ -2,6 +2,7 @@
 
 use crate::tcp::gaps::rhythm::{LONGEST_NS, Rhythm, Silence};
 use crate::tcp::stats::buckets::Span;
+use crate::tcp::stats::reuse::room_of;
 
 /// Silences kept of each host: those of the first minutes of a quota.
 const MOST_SILENCES: usize = 2048;
@@ -63,7 +64,12 @@ impl Standstills {
         let rhythm =
             rhythms[host].filter(|rhythm| first.is_some_and(|first| is_soon(first, begun_ns, rhythm.period_ns)));
         self.found = rhythm.map(|rhythm| Found { host, rhythm, stops_ns: rhythm.stops(silences) });
-        self.silences = Default::default();
+        self.silences.iter_mut().for_each(Vec::clear);
+    }
+
+    /// As it is at first, with the room of its lists.
+    pub(crate) fn renew(&mut self) {
+        *self = Self { silences: self.silences.each_mut().map(room_of), ..Self::default() };
     }
 }
 

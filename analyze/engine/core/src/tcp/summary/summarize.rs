@@ -34,7 +34,8 @@ pub fn summary_of(connection: &mut Connection, environment: &Environment) -> Box
     connection.handshake.settle();
     syn_late::forget_late_syn(connection);
     let (vantage, ending) = (vantage(connection), Ending::of(connection));
-    let contexts = [0, 1].map(|side| Context::of(connection, side, vantage.side, environment));
+    let path_rtt_ns = nearer::path_rtt_ns(connection);
+    let contexts = [0, 1].map(|side| Context::of(connection, side, vantage.side, path_rtt_ns, environment));
     let facts = connection.tls.as_ref().and_then(|tracker| tracker.facts());
     let stream = facts.is_some().then(|| stream_bytes(connection));
     let is_http2 = connection.talk.as_ref().is_some_and(|talk| talk.plain.http2);

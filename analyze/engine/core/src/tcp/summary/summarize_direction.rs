@@ -3,7 +3,6 @@
 use crate::packet::Packet;
 use crate::tcp::connection::connection::Connection;
 use crate::tcp::connection::environment::Environment;
-use crate::tcp::connection::nearer;
 use crate::tcp::connection::vantage::Side;
 use crate::tcp::direction::direction::{Direction, Live};
 use crate::tcp::direction::nagle;
@@ -102,12 +101,18 @@ pub(super) struct Context {
 }
 
 impl Context {
-    pub(super) fn of(connection: &Connection, side: usize, captured_at: Side, environment: &Environment) -> Self {
+    pub(super) fn of(
+        connection: &Connection,
+        side: usize,
+        captured_at: Side,
+        min_rtt_ns: Option<u64>,
+        environment: &Environment,
+    ) -> Self {
         let [sender, receiver] = if side == 0 { [Side::Client, Side::Server] } else { [Side::Server, Side::Client] };
         Self {
             end_ns: connection.end_ns,
             shift: connection.advertised_shift(1 - side),
-            min_rtt_ns: nearer::path_rtt_ns(connection),
+            min_rtt_ns,
             sender_loop_ns: connection.loops_ns[side],
             fixed_limit_ns: environment.fixed_spacing_limit_ns,
             reassignments: environment.reassignments,

@@ -37,7 +37,7 @@ pub fn sentence(requests: &RequestSummary) -> Option<String> {
 }
 
 /// Room for most sentences.
-const USUAL_BYTES: usize = 160;
+const USUAL_BYTES: usize = 224;
 
 fn push_number(text: &mut String, requests: u64) {
     if requests == 1 {

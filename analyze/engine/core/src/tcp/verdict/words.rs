@@ -46,18 +46,23 @@ pub(crate) fn push_fine_seconds(text: &mut String, time_ns: u64) {
 
 /// Appends an integer whose last `decimals` digits stand behind the point.
 pub(crate) fn push_decimal(text: &mut String, value: u64, decimals: u32) {
-    let mut place = 10u64.pow(decimals);
-    while value / place >= 10 {
-        place *= 10;
-    }
-    while place > 0 {
-        text.push(char::from(b'0' + (value / place % 10) as u8));
-        if place == 10u64.pow(decimals) && decimals > 0 {
-            text.push('.');
+    // The last digit first: each place is divided by a constant.
+    let (mut digits, mut left) = ([0; MOST_CHARACTERS], value);
+    let (mut first, mut places) = (digits.len(), 0);
+    while left > 0 || places <= decimals {
+        first -= 1;
+        digits[first] = b'0' + (left % 10) as u8;
+        (left, places) = (left / 10, places + 1);
+        if places == decimals {
+            first -= 1;
+            digits[first] = b'.';
         }
-        place /= 10;
     }
+    digits[first..].iter().for_each(|&digit| text.push(char::from(digit)));
 }
+
+/// An integer has at most 20 digits; behind the point stand fewer.
+const MOST_CHARACTERS: usize = 24;
 
 /// Bits per second with three digits.
 pub fn rate(bps: f64) -> String {
