@@ -1,7 +1,7 @@
 //! Whatever the packets: analysis ends, nothing panics, and the numbers agree with one another.
 //!
-//! Subjects: `analysis/stage.rs`, `analysis/reading.rs`, `tcp/connection/connection.rs`, `tcp/direction/direction.rs`,
-//! `tcp/summary/summarize.rs`.
+//! Subjects: `analysis/stage.rs`, `analysis/reading.rs`, `tcp/connection/connection.rs`, `tcp/connection/groups.rs`,
+//! `tcp/direction/direction.rs`, `tcp/summary/summarize.rs`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use crate::playbook;

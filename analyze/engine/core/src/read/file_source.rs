@@ -234,10 +234,10 @@ impl FileSource {
             *bytes = Vec::new();
         }
         let tail_bytes = self.tail.len();
-        // All of it now: growing would move it. Of the chunk before nothing is of use, so that no room which is too small is.
+        // All of it now, and some for longer tails: growing would move it. Nothing of the chunk before is of use.
         let room_bytes = QUICK_DISTANCE_BYTES + tail_bytes + self.ask_bytes.min(read_bytes);
         if bytes.capacity() < room_bytes {
-            *bytes = vec![0; room_bytes];
+            *bytes = vec![0; room_bytes + (16 << 10)];
         }
         make_room(bytes, room_bytes);
         let start = self.stream.slow_copy_avoided_by(bytes.as_ptr().addr() + tail_bytes);

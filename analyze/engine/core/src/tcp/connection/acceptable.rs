@@ -107,7 +107,7 @@ pub(crate) fn judge_behind(connection: &mut Connection, packet: &Packet, side: u
     }
     let [direction, peer] = [&connection.directions[side], &connection.directions[1 - side]];
     // What passes two points, a second apart, is behind by more than a window.
-    if connection.two_points.is_some() || direction.unheard || peer.unheard {
+    if connection.doubts.two_points.is_some() || direction.unheard || peer.unheard {
         return Judged::Inside;
     }
     let below = |position: u64, direction: &Direction, room_bytes: u64| {
@@ -129,7 +129,7 @@ pub(crate) fn judge_behind(connection: &mut Connection, packet: &Packet, side: u
 fn hears_of(connection: &Connection, packet: &Packet, side: usize) -> bool {
     let peer = &connection.directions[1 - side];
     // Of several SYN-ACKs the client has taken another one.
-    let takes_other = || connection.other_syn_acks.iter().any(|other| other.base == packet.acknowledgement);
+    let takes_other = || connection.agreed.other_syn_acks.iter().any(|other| other.base == packet.acknowledgement);
     if side == 0 && !connection.handshake.complete && takes_other() {
         return false;
     }
@@ -157,7 +157,7 @@ fn judge(connection: &mut Connection, packet: &Packet, side: usize, outside: Out
     let is_row = in_row >= if one_outside { ENOUGH_IN_ROW } else { MANY_IN_ROW };
     let room_bytes = [room_bytes(connection, side), room_bytes(connection, 1 - side)];
     if is_row || other.is_some_and(|held| agree(packet, &held.last, room_bytes)) {
-        connection.doubtful = None;
+        connection.doubts.doubtful = None;
         return Judged::Believed(Box::new([goes_on, other]));
     }
     hold(connection, packet, side, own, goes_on, believed[side]);
@@ -192,7 +192,7 @@ fn hold(
         };
         let first = goes_on.map_or(last, |held| if in_row > 2 { held.last } else { held.first });
         let held = Held { first, last, in_row, believed };
-        connection.doubtful.get_or_insert_default().0[side] = Some(held);
+        connection.doubts.doubtful.get_or_insert_default().0[side] = Some(held);
     }
 }
 
@@ -213,7 +213,7 @@ pub(crate) fn held_now(connection: &Connection, side: usize) -> [Option<Held>; 2
 
 /// What is held of the side, and of the other one, if they have sent nothing since that is believed.
 fn held(connection: &Connection, side: usize, believed: [u64; 2]) -> [Option<Held>; 2] {
-    let doubtful = connection.doubtful.as_deref();
+    let doubtful = connection.doubts.doubtful.as_deref();
     [side, 1 - side]
         .map(|side| doubtful.and_then(|doubtful| doubtful.0[side]).filter(|held| held.believed == believed[side]))
 }

@@ -18,15 +18,20 @@ pub(super) fn take_acknowledgement(connection: &mut Connection, packet: &Packet,
         return Answer::default();
     }
     let sender = 1 - side;
-    if connection.copied_opening.is_some() && side == 0 && packet.options & option_bits::OTHERS != 0 {
+    if connection.agreed.copied_opening.is_some() && side == 0 && packet.options & option_bits::OTHERS != 0 {
         crossing::refute_copied_syn_ack(connection, packet, bytes);
     }
-    if !connection.sack && shows_sack(connection, packet, bytes) {
-        connection.sack = true;
+    if !connection.agreed.sack && shows_sack(connection, packet, bytes) {
+        connection.agreed.sack = true;
     }
     let context = connection.context(sender);
-    let answer =
-        on_ack::acknowledgement(&mut connection.directions[sender], packet, bytes, connection.shifts[side], &context);
+    let answer = on_ack::acknowledgement(
+        &mut connection.directions[sender],
+        packet,
+        bytes,
+        connection.agreed.shifts[side],
+        &context,
+    );
     ending_notes::note_window(connection, packet, side);
     loops::take_round_trip(connection, answer, side);
     payload_feed::pass_tls_holes(connection, packet, sender);
@@ -43,6 +48,6 @@ pub(super) fn shows_sack(connection: &Connection, packet: &Packet, bytes: &[u8])
 
 /// Both sides have closed it; it is there still since all comes twice, and nothing else that comes shows it.
 pub(super) fn only_waits_for_copies(connection: &Connection, packet: &Packet) -> bool {
-    let is_kept = connection.over_since.is_some() && connection.two_points.is_some();
+    let is_kept = connection.endings.over_since.is_some() && connection.doubts.two_points.is_some();
     is_kept && packet.payload_length == 0 && closing::both_have_closed(connection)
 }

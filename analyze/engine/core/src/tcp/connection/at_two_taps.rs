@@ -24,15 +24,15 @@ const FEWEST_TWICE: u32 = 8;
 
 /// The SYN or SYN-ACK of a side was captured again, so long after.
 pub(crate) fn opening_passed_again(connection: &mut Connection, side: usize, age_ns: i64) {
-    connection.openings_twice[side] |= age_ns >= SHORTEST_WAY_NS;
-    if connection.openings_twice == [true; 2] && connection.two_points.is_none() {
-        connection.two_points = Some(TwoPoints::certain());
+    connection.agreed.openings_twice[side] |= age_ns >= SHORTEST_WAY_NS;
+    if connection.agreed.openings_twice == [true; 2] && connection.doubts.two_points.is_none() {
+        connection.doubts.two_points = Some(TwoPoints::certain());
     }
 }
 
 /// There certainly are two.
 pub(crate) fn has_two_points(connection: &Connection) -> bool {
-    connection.two_points.as_deref().is_some_and(|points| points.are_certain)
+    connection.doubts.two_points.as_deref().is_some_and(|points| points.are_certain)
 }
 
 /// The packet has passed the other one of two capture points before; or, as long as it is not certain that there are two, something
@@ -44,8 +44,8 @@ pub(crate) fn has_passed_other_point(
     bytes: &[u8],
     side: usize,
 ) -> Option<Seen> {
-    let mut points = connection.two_points.take()?;
-    let rtt_ns = connection.handshake_rtt_ns.or_else(|| points.there_and_back_ns()).unwrap_or(0);
+    let mut points = connection.doubts.two_points.take()?;
+    let rtt_ns = connection.loops.handshake_rtt_ns.or_else(|| points.there_and_back_ns()).unwrap_or(0);
     let direction = &mut points.directions[side];
     direction.forget_before(packet.time_ns.saturating_sub(LONGEST_WAY_NS));
     let identity = identity(packet, bytes);
@@ -59,9 +59,9 @@ pub(crate) fn has_passed_other_point(
     }
     points.are_certain |= points.directions.iter().all(|direction| direction.twice >= FEWEST_TWICE);
     let seen = if points.are_certain { Seen::AtOnce } else { Seen::Late };
-    let is_sought = points.are_certain || connection.echo_loops.is_some();
+    let is_sought = points.are_certain || connection.loops.echo_loops.is_some();
     let given_up = !is_sought || points.directions.iter().any(PassedTwice::is_mostly_once);
-    connection.two_points = Some(points).filter(|_| !given_up);
+    connection.doubts.two_points = Some(points).filter(|_| !given_up);
     is_same.then_some(seen)
 }
 

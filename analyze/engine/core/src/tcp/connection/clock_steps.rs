@@ -24,14 +24,14 @@ pub(crate) fn suspect_step(
     environment: &mut Environment,
 ) {
     let step = ClockStep { input: packet.input, time_ns: packet.time_ns, ahead_ns };
-    if let Some((other_side, other)) = connection.suspected_step
+    if let Some((other_side, other)) = connection.doubts.suspected_step
         && usize::from(other_side) != side
         && (other.ahead_ns - ahead_ns).abs() <= STEPS_DIFFER_NS + ahead_ns.abs() / STEPS_DIFFER_DIVISOR
         && packet.time_ns.saturating_sub(other.time_ns).abs() <= STEPS_APART_NS + ahead_ns.abs()
     {
         environment.clock_steps.push(step);
-        connection.suspected_step = None;
+        connection.doubts.suspected_step = None;
     } else {
-        connection.suspected_step = Some((side as u8, step));
+        connection.doubts.suspected_step = Some((side as u8, step));
     }
 }

@@ -16,7 +16,11 @@ pub fn close(connection: &Connection) -> Close {
 
 /// The reset that ended it: the first, but not one that was to refuse it and did not.
 pub fn last_word(connection: &Connection) -> Option<(u8, i64)> {
-    connection.reset.map(|reset| reset.by()).or(connection.refused.filter(|_| !connection.handshake.complete))
+    connection
+        .endings
+        .reset
+        .map(|reset| reset.by())
+        .or(connection.endings.refused.filter(|_| !connection.handshake.complete))
 }
 
 /// What stays of the client's SYN while a reset is all that came of it.

@@ -13,10 +13,10 @@ use crate::tcp::stats::sequence::unwrap;
 /// A SYN or SYN-ACK passed that counts.
 pub(crate) fn agree_on_ecn(connection: &mut Connection, packet: &Packet) {
     if !packet.has(tcp_flags::ACK) {
-        connection.syn_flags = Some(packet.flags);
+        connection.agreed.syn_flags = Some(packet.flags);
     } else if !connection.handshake.complete {
-        let agreed = Feedback::agreed(connection.syn_flags, packet.flags);
-        connection.ecn = agreed.map(|feedback| Box::new(Ecn { feedback, sides: Default::default() }));
+        let agreed = Feedback::agreed(connection.agreed.syn_flags, packet.flags);
+        connection.agreed.ecn = agreed.map(|feedback| Box::new(Ecn { feedback, sides: Default::default() }));
     }
 }
 
@@ -26,7 +26,7 @@ pub(crate) fn agree_on_ecn(connection: &mut Connection, packet: &Packet) {
 #[inline(never)]
 pub(crate) fn take_congestion_bits(connection: &mut Connection, packet: &Packet, side: usize) {
     connection.directions[side].in_fragments += u32::from(packet.has(tcp_flags::IN_FRAGMENTS));
-    let Some(ecn) = connection.ecn.as_deref_mut().filter(|_| connection.handshake.complete) else { return };
+    let Some(ecn) = connection.agreed.ecn.as_deref_mut().filter(|_| connection.handshake.complete) else { return };
     let data = &connection.directions[1 - side];
     let position = unwrap(data.una, packet.acknowledgement);
     // What was overtaken shows times gone by.
@@ -35,7 +35,7 @@ pub(crate) fn take_congestion_bits(connection: &mut Connection, packet: &Packet,
         match ecn.feedback {
             Feedback::Classic if packet.has(tcp_flags::ECE) => echoes.echo(position),
             Feedback::Accurate if echoes.counted(packet) > 0 => {
-                let heard_ns = packet.time_ns.saturating_add(connection.loops_ns[1 - side].unwrap_or(0));
+                let heard_ns = packet.time_ns.saturating_add(connection.loops.loops_ns[1 - side].unwrap_or(0));
                 echoes.tell(position, data.max, packet.time_ns, heard_ns);
             }
             _ => {}
@@ -48,7 +48,7 @@ pub(crate) fn take_congestion_bits(connection: &mut Connection, packet: &Packet,
 
 /// Packets of the receiver so far that reported marks on the data of `side`.
 pub(crate) fn congestion_echoes(connection: &Connection, side: usize) -> u64 {
-    connection.ecn.as_deref().map_or(0, |ecn| ecn.sides[side].packets)
+    connection.agreed.ecn.as_deref().map_or(0, |ecn| ecn.sides[side].packets)
 }
 
 #[cfg(test)]

@@ -52,14 +52,14 @@ pub(crate) fn awaits_syn(connection: &Connection, side: usize) -> bool {
     side == 1
         && opener.offer.seen
         && !connection.handshake.complete
-        && connection.reset.is_none()
+        && connection.endings.reset.is_none()
         && connection.directions.iter().all(|direction| direction.data_packets == 0 && direction.fin.is_none())
 }
 
 /// A SYN or SYN-ACK looks like one captured twice; its receiver may yet show that it has come twice.
 pub(crate) fn keep_copied_opening(connection: &mut Connection, packet: &Packet, side: usize) {
     if packet.has(tcp_flags::ACK) == (side == 1) {
-        connection.copied_opening = Some(Box::new(*packet));
+        connection.agreed.copied_opening = Some(Box::new(*packet));
     }
 }
 
@@ -72,8 +72,8 @@ pub(crate) fn refute_copied_syn(connection: &mut Connection, syn_ack: &Packet, b
     if syn_ack.time_ns.saturating_sub(before_ns) >= SMALLEST_TIMEOUT_NS {
         return;
     }
-    let Some(again) = connection.copied_opening.take_if(is_answered) else { return };
-    connection.openings_twice[0] = false;
+    let Some(again) = connection.agreed.copied_opening.take_if(is_answered) else { return };
+    connection.agreed.openings_twice[0] = false;
     connection.handshake.syn.count += 1;
     connection.count(&again, 0);
     let client = &mut connection.directions[0];
@@ -92,8 +92,8 @@ pub(crate) fn refute_copied_syn_ack(connection: &mut Connection, packet: &Packet
         return;
     }
     let is_syn_ack = |again: &mut Box<Packet>| again.has(tcp_flags::ACK);
-    let Some(again) = connection.copied_opening.take_if(is_syn_ack) else { return };
-    connection.openings_twice[1] = false;
+    let Some(again) = connection.agreed.copied_opening.take_if(is_syn_ack) else { return };
+    connection.agreed.openings_twice[1] = false;
     connection.count(&again, 1);
     let server = &mut connection.directions[1];
     server.loss.capture_duplicates = server.loss.capture_duplicates.saturating_sub(1);

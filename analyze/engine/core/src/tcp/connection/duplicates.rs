@@ -25,7 +25,7 @@ use crate::tcp::stats::sequence::{serial_difference, unwrap};
 /// The same packet within milliseconds, or a part of it. Only what begins with nothing new is compared.
 #[inline]
 pub(crate) fn copied(connection: &mut Connection, packet: &Packet, bytes: &[u8], side: usize) -> Copied {
-    if connection.two_points.is_some()
+    if connection.doubts.two_points.is_some()
         && let Some(seen) = at_two_taps::has_passed_other_point(connection, packet, bytes, side)
     {
         leave_out(connection, packet, side, seen);
@@ -73,14 +73,14 @@ fn copy(connection: &Connection, packet: &Packet, bytes: &[u8], side: usize) -> 
         start,
         shortest_rtt_ns: loops::shortest_rtt_ns(connection),
         // Most use SACK, and then an acknowledgement like the last is none for another segment (RFC 2018).
-        sack: connection.sack || !connection.offers_are_known(),
+        sack: connection.agreed.sack || !connection.offers_are_known(),
         two_points: at_two_taps::has_two_points(connection),
     };
     let same = live.capture.recent.age_ns(packet, bytes, longest_ns).filter(|age_ns| again.is_copy_of_same(*age_ns));
     if let Some(age_ns) = same {
         return Some(Seen::after(age_ns));
     }
-    let beside = Beside { sender: connection.beside[side], receiver: connection.beside[1 - side] };
+    let beside = Beside { sender: connection.loops.beside[side], receiver: connection.loops.beside[1 - side] };
     let end = start + u64::from(packet.payload_length);
     // Of what came first only in part there may be a head that is a copy, no more.
     if start == end || end > direction.max || before_capture::missing(live, start, end).0 > 0 {

@@ -15,7 +15,8 @@ const LEAST_SILENCE_NS: i64 = 1_000_000_000;
 /// in one direction and in the other by so much has not been sent unseen.
 #[inline(always)]
 pub(crate) fn is_elsewhere(connection: &Connection, packet: &Packet, side: usize) -> bool {
-    packet.time_ns.saturating_sub(connection.end_ns) >= LEAST_SILENCE_NS && has_other_numbers(connection, packet, side)
+    packet.time_ns.saturating_sub(connection.times.end_ns) >= LEAST_SILENCE_NS
+        && has_other_numbers(connection, packet, side)
 }
 
 #[cold]

@@ -21,7 +21,7 @@ pub(crate) const MOST_PLACES: usize = 10;
 const MOST_RESETS: usize = 6;
 
 fn ending_log(connection: &mut Connection) -> &mut EndingLog {
-    connection.ending.get_or_insert_default()
+    connection.endings.log.get_or_insert_default()
 }
 
 /// The connection goes on to this packet. Recorded twice, the last one ends it once; what is refused does not at all.
@@ -31,20 +31,20 @@ pub(crate) fn ends_later(connection: &mut Connection, packet: &Packet, side: usi
     if ends_long_silence(connection, packet) {
         note_long_silence(connection, packet, side);
     }
-    connection.end_ns = connection.end_ns.max(packet.time_ns);
+    connection.times.end_ns = connection.times.end_ns.max(packet.time_ns);
 }
 
 /// Nothing has passed for long before `packet`.
 #[inline(always)]
 pub(crate) fn ends_long_silence(connection: &Connection, packet: &Packet) -> bool {
-    packet.time_ns.saturating_sub(connection.end_ns) >= LONG_IDLE_NS
+    packet.time_ns.saturating_sub(connection.times.end_ns) >= LONG_IDLE_NS
 }
 
 /// `packet` [`ends_long_silence`]. One in which something is outstanding is none of the application's.
 #[cold]
 pub(crate) fn note_long_silence(connection: &mut Connection, packet: &Packet, side: usize) {
     if connection.directions.iter().all(|direction| direction.all_acknowledged()) {
-        let resumed = Resumed { from_ns: connection.end_ns, to: Place::of(packet), side: side as u8 };
+        let resumed = Resumed { from_ns: connection.times.end_ns, to: Place::of(packet), side: side as u8 };
         ending_log(connection).resumed = Some(resumed);
     }
 }
@@ -74,7 +74,7 @@ pub(crate) fn note_reset(connection: &mut Connection, packet: &Packet, side: usi
         acknowledges: packet.has(tcp_flags::ACK),
         outstanding_bytes: [0, 1].map(|of| outstanding_behind(connection, packet, side, of)),
     };
-    let log = connection.ending.get_or_insert_default();
+    let log = connection.endings.log.get_or_insert_default();
     if log.resets.len() >= MOST_RESETS {
         log.resets.pop();
         connection.bounds.add(Bound::Resets, true);
@@ -143,7 +143,7 @@ fn note_again(connection: &mut Connection, packet: &Packet, side: usize, kind: K
 /// `side` says how much room it has for the data of the other.
 #[inline]
 pub(crate) fn note_window(connection: &mut Connection, packet: &Packet, side: usize) {
-    if packet.window == 0 || connection.ending.as_deref().is_some_and(|log| log.sides[1 - side].closed.is_some()) {
+    if packet.window == 0 || connection.endings.log.as_deref().is_some_and(|log| log.sides[1 - side].closed.is_some()) {
         note_closed_window(connection, packet, 1 - side);
     }
 }

@@ -14,7 +14,7 @@ const BESIDE_SHARE_OF_SHORT_PART: f64 = 0.5;
 #[inline(always)]
 pub(crate) fn take_round_trip(connection: &mut Connection, answer: Answer, side: usize) {
     if let Some((rtt_ns, _)) = answer.round_trip
-        && connection.loops_ns[side].is_none_or(|known| (rtt_ns as i64) < known)
+        && connection.loops.loops_ns[side].is_none_or(|known| (rtt_ns as i64) < known)
     {
         set_loop(connection, side, rtt_ns as i64);
     }
@@ -23,23 +23,24 @@ pub(crate) fn take_round_trip(connection: &mut Connection, answer: Answer, side:
 /// The shortest round trip between the hosts so far. That of the handshake alone may be a second too long: beside the client
 /// nobody sees that a SYN-ACK was lost.
 pub(crate) fn shortest_rtt_ns(connection: &Connection) -> Option<i64> {
-    let [client_ns, server_ns] = connection.loops_ns;
+    let [client_ns, server_ns] = connection.loops.loops_ns;
     let both_ns = client_ns.zip(server_ns).map(|(client_ns, server_ns)| client_ns.saturating_add(server_ns));
-    connection.handshake_rtt_ns.map(|rtt_ns| both_ns.map_or(rtt_ns, |both_ns| rtt_ns.min(both_ns)))
+    connection.loops.handshake_rtt_ns.map(|rtt_ns| both_ns.map_or(rtt_ns, |both_ns| rtt_ns.min(both_ns)))
 }
 
 /// The shortest round trip between the capture point and a side so far, or at least that between the hosts.
 pub(crate) fn loop_ns(connection: &Connection, side: usize) -> Option<i64> {
-    connection.loops_ns[side].or_else(|| shortest_rtt_ns(connection))
+    connection.loops.loops_ns[side].or_else(|| shortest_rtt_ns(connection))
 }
 
 pub(crate) fn set_loop(connection: &mut Connection, side: usize, loop_ns: i64) {
-    connection.loops_ns[side] = Some(loop_ns);
+    connection.loops.loops_ns[side] = Some(loop_ns);
     let beside = [is_beside(connection, 0), is_beside(connection, 1)];
-    let before = std::mem::replace(&mut connection.beside, beside);
+    let before = std::mem::replace(&mut connection.loops.beside, beside);
     for (near, was_beside) in before.into_iter().enumerate() {
         // A handshake that was held up on one side makes the capture seem to be beside the other one.
-        if let (true, false, Some(near_ns)) = (was_beside, connection.beside[near], connection.loops_ns[near])
+        if let (true, false, Some(near_ns)) =
+            (was_beside, connection.loops.beside[near], connection.loops.loops_ns[near])
             && let Some(live) = connection.directions[near].live.as_deref_mut()
         {
             live.view.set_loop(near_ns);
@@ -50,10 +51,12 @@ pub(crate) fn set_loop(connection: &mut Connection, side: usize, loop_ns: i64) {
 /// The capture point seems to be beside this side, by the round trips so far; when the connection is over,
 /// [`crate::tcp::connection::vantage`] says where it was.
 fn is_beside(connection: &Connection, side: usize) -> bool {
-    if connection.behind_queue[side] {
+    if connection.loops.behind_queue[side] {
         return false;
     }
-    let [Some(near), Some(far)] = [connection.loops_ns[side], connection.loops_ns[1 - side]] else { return false };
+    let [Some(near), Some(far)] = [connection.loops.loops_ns[side], connection.loops.loops_ns[1 - side]] else {
+        return false;
+    };
     if near.saturating_add(far) >= SHORTEST_TELLING_NS {
         return is_near(connection, near, far);
     }

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! steady           the short way of bulk transfers
-//! connection       the state of both directions         environment      what connections of a shard share
+//! connection       the state of both directions (groups: by what it is of)  environment  what connections of a shard share
 //! on_packet        a packet step by step: own_data, acknowledged, without_data (probes and FIN)
 //! open, handshake, crossing  SYN, SYN-ACK, RST: what is offered   vantage          where the capture stands
 //! loops            beside which host the capture seems to be     clock_steps      of the capture's clock
@@ -38,6 +38,7 @@ pub mod ending_log;
 pub mod ending_notes;
 pub mod environment;
 mod far_jump;
+pub mod groups;
 pub mod handshake;
 pub mod loops;
 pub mod nearer;

@@ -47,7 +47,7 @@ pub(crate) fn answered_nearer(connection: &Connection) -> Option<bool> {
 pub(crate) fn nearer(connection: &Connection) -> Option<Nearer> {
     let side = [1, 0].into_iter().find(|&side| is_answered_nearer(connection, side) == Some(true))?;
     // Between SYN, SYN-ACK and acknowledgement stand what was retransmitted of them.
-    let [syn, _, syn_ack, _, acknowledgement] = connection.handshake.steps(connection.first_frame);
+    let [syn, _, syn_ack, _, acknowledgement] = connection.handshake.steps(connection.identity.first_frame);
     let answered = [syn_ack, syn][side & 1].zip([acknowledgement, syn_ack][side & 1]);
     let place = |(time_ns, frame): (i64, u32)| Place { frame, time_ns };
     Some(Nearer {
@@ -59,7 +59,8 @@ pub(crate) fn nearer(connection: &Connection) -> Option<Nearer> {
 
 /// The round trip of the path without a queue: the handshake's, but the shortest of data where something nearer answered that.
 pub(crate) fn path_rtt_ns(connection: &Connection) -> Option<u64> {
-    farther_rtt_ns(connection).or_else(|| connection.handshake_rtt_ns.and_then(|rtt_ns| u64::try_from(rtt_ns).ok()))
+    farther_rtt_ns(connection)
+        .or_else(|| connection.loops.handshake_rtt_ns.and_then(|rtt_ns| u64::try_from(rtt_ns).ok()))
 }
 
 /// The shortest round trip of data, where something nearer answered the opening.
@@ -80,7 +81,7 @@ pub(crate) fn data_loop_ns(connection: &Connection, side: usize) -> Option<i64> 
     if is_answered_nearer(connection, side) == Some(true) {
         return shortest_ns(&connection.directions[1 - side]).and_then(|loop_ns| i64::try_from(loop_ns).ok());
     }
-    connection.loops_ns[side]
+    connection.loops.loops_ns[side]
 }
 
 fn handshake_loop_ns(connection: &Connection, side: usize) -> Option<u64> {

@@ -46,7 +46,7 @@ pub fn on_packet(
     let is_near = |connection: &Connection| {
         !acceptable::is_far_ahead(connection, packet, side) && !acceptable::is_far_behind(connection, packet, side)
     };
-    if connection.padding.is_some() && is_near(connection) {
+    if connection.doubts.padding.is_some() && is_near(connection) {
         padding::check_padding(connection, packet, side);
     }
     let stripped = may_be_padded(packet).then(|| padding::without_padding(connection, packet, bytes, side)).flatten();
@@ -96,7 +96,7 @@ pub(crate) fn take_packet(
             return;
         }
     }
-    if let Some(reset) = &connection.reset
+    if let Some(reset) = &connection.endings.reset
         && reset.is_refuted_by(
             packet,
             side,
@@ -104,11 +104,11 @@ pub(crate) fn take_packet(
             loops::loop_ns(connection, 1 - usize::from(reset.side)),
         )
     {
-        (connection.reset, connection.over_since, connection.over_but_for_rows) = (None, None, false);
+        connection.endings.go_on();
     }
-    let before_ns = connection.end_ns;
+    let before_ns = connection.times.end_ns;
     ending_notes::ends_later(connection, packet, side, environment);
-    if connection.echo_loops.is_some() {
+    if connection.loops.echo_loops.is_some() {
         rtt_by_echo::seek_loops(connection, packet, side);
     }
     if packet.flags & (ecn::BITS | tcp_flags::IN_FRAGMENTS) != 0 {
@@ -143,7 +143,7 @@ pub(crate) fn take_packet(
     if connection.detailed {
         let seen = Seen { arrived, window_bytes: answer.window_bytes, round_trip: answer.round_trip };
         let directions = [&connection.directions[side], &connection.directions[1 - side]];
-        environment.rows.push(&packet_row(connection.id, packet, side, directions, &seen));
+        environment.rows.push(&packet_row(connection.identity.id, packet, side, directions, &seen));
     }
 }
 

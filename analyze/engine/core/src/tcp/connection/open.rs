@@ -38,7 +38,7 @@ pub(crate) fn begin_in_mid_stream(
     acknowledged_first: bool,
     environment: &mut Environment,
 ) {
-    let start_ns = connection.start_ns;
+    let start_ns = connection.times.start_ns;
     let direction = &mut connection.directions[side];
     let position = unwrap(direction.max, packet.sequence);
     if position.abs_diff(direction.max) > FARTHEST_JUMP {
@@ -47,16 +47,17 @@ pub(crate) fn begin_in_mid_stream(
     direction.unheard = !acknowledged_first;
     let newer = before_capture::begin_at(direction, position, packet, start_ns);
     if connection.detailed {
-        environment.rows.shift_acknowledgements(connection.id, side, newer);
+        environment.rows.shift_acknowledgements(connection.identity.id, side, newer);
     }
 }
 
 /// Of several SYN-ACKs the one counts that the client acknowledges. Rule: docs/methods.md, "Several SYN-ACKs".
 fn take_acknowledged_syn_ack(connection: &mut Connection, packet: &Packet) {
-    let acknowledged = connection.other_syn_acks.iter().find(|other| other.base == packet.acknowledgement).copied();
+    let acknowledged =
+        connection.agreed.other_syn_acks.iter().find(|other| other.base == packet.acknowledgement).copied();
     if let Some(OtherSynAck { base, offer }) = acknowledged.filter(|_| packet.has(tcp_flags::ACK)) {
         connection.directions[1].begin(base);
-        connection.watchers[1] = Watchers::NONE;
+        connection.watch.watchers[1] = Watchers::NONE;
         offers(connection, 1, offer);
     }
 }
@@ -95,7 +96,7 @@ pub(crate) fn opening_or_reset(
         environment.openings.syn(packet, repeats(connection, side) > 0);
         crossing::complete_crossed(connection, packet, side, environment);
     } else {
-        if connection.two_points.is_some()
+        if connection.doubts.two_points.is_some()
             && at_two_taps::has_passed_other_point(connection, packet, bytes, side).is_some()
         {
             connection.directions[side].loss.capture_duplicates += 1;
@@ -111,7 +112,7 @@ pub(crate) fn opening_or_reset(
             connection.directions[side].loss.unacceptable += 1;
             return;
         }
-        connection.reset.get_or_insert_with(|| Believed::now(side, packet.time_ns, &connection.directions));
+        connection.endings.reset.get_or_insert_with(|| Believed::now(side, packet.time_ns, &connection.directions));
         environment.openings.reset(packet);
     }
     ending_notes::ends_later(connection, packet, side, environment);
@@ -132,7 +133,7 @@ pub(crate) fn opening_or_reset(
     }
     if connection.detailed {
         let directions = [&connection.directions[side], &connection.directions[1 - side]];
-        environment.rows.push(&packet_row(connection.id, packet, side, directions, &seen));
+        environment.rows.push(&packet_row(connection.identity.id, packet, side, directions, &seen));
     }
 }
 
@@ -145,8 +146,8 @@ pub(crate) fn offers(connection: &mut Connection, side: usize, offer: Offer) {
 
 /// Draws the conclusions from what both sides offer.
 fn offers_changed(connection: &mut Connection) {
-    connection.shifts = [connection.advertised_shift(0), connection.advertised_shift(1)];
-    connection.sack = connection.directions.iter().all(|direction| direction.offer.sack_permitted);
+    connection.agreed.shifts = [connection.advertised_shift(0), connection.advertised_shift(1)];
+    connection.agreed.sack = connection.directions.iter().all(|direction| direction.offer.sack_permitted);
     let largest = connection
         .directions
         .iter()
@@ -182,7 +183,7 @@ fn take_syn(connection: &mut Connection, packet: &Packet, bytes: &[u8], side: us
             let direction = &mut connection.directions[side];
             direction.loss.capture_duplicates += 1;
             direction.begin(packet.sequence.wrapping_add(1));
-            connection.watchers[side] = Watchers::NONE;
+            connection.watch.watchers[side] = Watchers::NONE;
             return None;
         }
     }
@@ -204,15 +205,15 @@ fn take_syn(connection: &mut Connection, packet: &Packet, bytes: &[u8], side: us
     let may_change = direction.payload_bytes == 0 && !connection.handshake.complete;
     let begins = !direction.begun || (isn_changed && may_change);
     if begins && isn_changed && packet.has(tcp_flags::ACK) {
-        let is_full = connection.other_syn_acks.len() >= MOST_SYN_ACKS;
+        let is_full = connection.agreed.other_syn_acks.len() >= MOST_SYN_ACKS;
         connection.bounds.add(Bound::SynAcks, is_full);
         if !is_full {
-            connection.other_syn_acks.push(OtherSynAck { base: direction.base as u32, offer: direction.offer });
+            connection.agreed.other_syn_acks.push(OtherSynAck { base: direction.base as u32, offer: direction.offer });
         }
     }
     if begins {
         direction.begin(packet.sequence.wrapping_add(1));
-        connection.watchers[side] = Watchers::NONE;
+        connection.watch.watchers[side] = Watchers::NONE;
     }
     // What answers it may have been recorded before it.
     if begins || (!direction.offer.seen && !isn_changed) {
@@ -233,7 +234,7 @@ fn take_syn(connection: &mut Connection, packet: &Packet, bytes: &[u8], side: us
         let client = &mut connection.directions[1 - side];
         if !client.begun {
             client.begin(packet.acknowledgement);
-            connection.watchers[1 - side] = Watchers::NONE;
+            connection.watch.watchers[1 - side] = Watchers::NONE;
         }
     }
     Some(repeated)

@@ -9,17 +9,21 @@ use crate::tcp::connection::loops;
 pub(crate) fn opened(connection: &mut Connection, packet: &Packet, environment: &mut Environment) {
     connection.handshake.completed(packet);
     // Echoes tell what the acknowledgement that was lost would have told.
-    connection.echo_loops = connection.handshake.acknowledgement_lost.then(Box::default);
+    connection.loops.echo_loops = connection.handshake.acknowledgement_lost.then(Box::default);
     let loops = [connection.handshake.client_loop_ns, connection.handshake.server_loop_ns];
     for (side, measured) in loops.into_iter().enumerate() {
         if let Some(loop_ns) = measured {
-            loops::set_loop(connection, side, connection.loops_ns[side].map_or(loop_ns, |known| known.min(loop_ns)));
+            loops::set_loop(
+                connection,
+                side,
+                connection.loops.loops_ns[side].map_or(loop_ns, |known| known.min(loop_ns)),
+            );
         }
     }
     let rtt_ns = connection.handshake.rtt_ns();
-    connection.handshake_rtt_ns = rtt_ns;
+    connection.loops.handshake_rtt_ns = rtt_ns;
     for (side, own_loop) in loops.into_iter().enumerate() {
-        let away = !connection.beside[side];
+        let away = !connection.loops.beside[side];
         let direction = &mut connection.directions[side];
         if direction.live.is_none() {
             direction.live = environment.live();

@@ -13,7 +13,7 @@ use crate::tcp::requests::talk::{OpenedTalk, OpenedTurn, Turn};
 /// Takes what was opened with a packet of `side`.
 #[cold]
 pub(super) fn follow(connection: &mut Connection, packet: &Packet, side: usize) {
-    let all = connection.http2.as_mut().map_or_else(Vec::new, |reader| reader.take_opened());
+    let all = connection.streams.http2.as_mut().map_or_else(Vec::new, |reader| reader.take_opened());
     for one in &all {
         hear(connection, packet, side, one);
     }
@@ -22,7 +22,7 @@ pub(super) fn follow(connection: &mut Connection, packet: &Packet, side: usize) 
 fn hear(connection: &mut Connection, packet: &Packet, side: usize, one: &Opened) {
     let length = one.text.len() as u32;
     let opening = Opening::of(&one.text, length);
-    let known = connection.talk.as_ref().and_then(|talk| talk.opened.as_ref()?.turn);
+    let known = connection.speech.talk.as_ref().and_then(|talk| talk.opened.as_ref()?.turn);
     let goes_on = known.is_some_and(|said| usize::from(said.turn.side) == one.side);
     let begun = || {
         let before = known.map(|said| said.turn);
@@ -36,7 +36,7 @@ fn hear(connection: &mut Connection, packet: &Packet, side: usize, one: &Opened)
         Turn { start: one.start, informed, expects_continue, ..turn }
     };
     let next = (!goes_on).then(begun);
-    let opened = &mut **connection.talk.get_or_insert_default().opened.get_or_insert_default();
+    let opened = &mut **connection.speech.talk.get_or_insert_default().opened.get_or_insert_default();
     match (next, &mut opened.turn) {
         (None, Some(said)) => {
             said.bytes += u64::from(length);
@@ -65,8 +65,9 @@ fn end_turn(opened: &mut OpenedTalk) {
 
 /// All exchanges, where keys have opened all that was said.
 pub(super) fn finish(connection: &mut Connection) -> Option<Exchanges> {
-    let has_all = !connection.tls_settled && connection.http2.as_ref().is_some_and(|reader| reader.has_opened_all());
-    let mut opened = connection.talk.as_mut()?.opened.take().filter(|_| has_all)?;
+    let has_all = !connection.streams.tls_settled
+        && connection.streams.http2.as_ref().is_some_and(|reader| reader.has_opened_all());
+    let mut opened = connection.speech.talk.as_mut()?.opened.take().filter(|_| has_all)?;
     end_turn(&mut opened);
     Some(opened.exchanges)
 }

@@ -35,10 +35,10 @@ pub(crate) fn take_own(connection: &mut Connection, packet: &Packet, bytes: &[u8
     if packet.has(tcp_flags::FIN) {
         without_data::take_fin(connection, packet, side);
     }
-    if usize::from(connection.speaker) != side && !delivered.ranges().is_empty() {
+    if usize::from(connection.speech.speaker) != side && !delivered.ranges().is_empty() {
         speaking::speaks(connection, packet, bytes, side);
     }
-    if !connection.tls_settled {
+    if !connection.streams.tls_settled {
         payload_feed::feed_tls(connection, packet, bytes, side, &delivered);
     }
     arrived

@@ -22,7 +22,7 @@ pub(crate) fn without_padding(
     side: usize,
 ) -> Option<Packet> {
     let direction = &connection.directions[side];
-    let known = connection.padding.as_deref().map_or(Side::default(), |padding| padding.0[side]);
+    let known = connection.doubts.padding.as_deref().map_or(Side::default(), |padding| padding.0[side]);
     let headers = u32::from(packet.ip_header_length) + u32::from(packet.tcp_header_length);
     let window_closed = direction.live.as_deref().is_some_and(|live| live.acks.window_closed);
     // The first byte of a capture that begins in mid-stream may be a keep-alive.
@@ -40,7 +40,7 @@ pub(crate) fn without_padding(
     }
     let last = Packet { payload_captured: 0, ..*packet };
     if !packet.has(tcp_flags::FIN) {
-        connection.padding.get_or_insert_default().0[side].last = Some(last);
+        connection.doubts.padding.get_or_insert_default().0[side].last = Some(last);
     }
     Some(Packet { payload_length: 0, ..last })
 }
@@ -48,7 +48,7 @@ pub(crate) fn without_padding(
 /// What this packet shows of the last one that was taken for padded.
 #[cold]
 pub(crate) fn check_padding(connection: &mut Connection, packet: &Packet, side: usize) {
-    let Some(padding) = connection.padding.as_deref_mut() else { return };
+    let Some(padding) = connection.doubts.padding.as_deref_mut() else { return };
     for (of, known) in padding.0.iter_mut().enumerate() {
         let (Some(last), direction) = (known.last, &connection.directions[of]) else { continue };
         let is_over = direction.max != unwrap(direction.max, last.sequence);

@@ -18,7 +18,7 @@ const HOLE_PATIENCE_NS: i64 = 5_000_000;
 
 #[inline(never)]
 pub(crate) fn feed_next_tls(connection: &mut Connection, packet: &Packet, bytes: &[u8], side: usize) {
-    if connection.http2.as_ref().is_some_and(|reader| reader.is_clear()) {
+    if connection.streams.http2.as_ref().is_some_and(|reader| reader.is_clear()) {
         let end = connection.directions[side].max;
         feed_http2(connection, packet, bytes, side, &[(end - u64::from(packet.payload_length), end, false)]);
         return;
@@ -26,7 +26,7 @@ pub(crate) fn feed_next_tls(connection: &mut Connection, packet: &Packet, bytes:
     let direction = &connection.directions[side];
     let end = direction.max;
     let start = end - u64::from(packet.payload_length);
-    let passed = connection.tls.as_mut().is_some_and(|tracker| {
+    let passed = connection.streams.tls.as_mut().is_some_and(|tracker| {
         let (offset, length) = (direction.stream_offset(start), packet.payload_length);
         tracker.at_frame(packet.frame);
         tracker.pass(stream_of(side), offset, packet.captured_payload(bytes), length, packet.time_ns)
@@ -37,17 +37,17 @@ pub(crate) fn feed_next_tls(connection: &mut Connection, packet: &Packet, bytes:
 }
 
 pub(crate) fn feed_tls(connection: &mut Connection, packet: &Packet, bytes: &[u8], side: usize, delivered: &Delivered) {
-    if connection.ports[1] == dns::PORT {
+    if connection.identity.ports[1] == dns::PORT {
         return feed_dns(connection, packet, bytes, side, delivered);
     }
-    if connection.http2.is_some() && feed_http2(connection, packet, bytes, side, delivered.ranges()) {
+    if connection.streams.http2.is_some() && feed_http2(connection, packet, bytes, side, delivered.ranges()) {
         return;
     }
     let direction = &connection.directions[side];
     let first = unwrap(direction.max, packet.sequence.wrapping_add(u32::from(packet.has(tcp_flags::SYN))));
     let captured = packet.captured_payload(bytes);
     let stream = stream_of(side);
-    let tracker = connection.tls.get_or_insert_with(|| Box::new(TlsTracker::new()));
+    let tracker = connection.streams.tls.get_or_insert_with(|| Box::new(TlsTracker::new()));
     for &(from, to, again) in delivered.ranges() {
         let skip = from.saturating_sub(first) as usize;
         let length = (to - from) as u32;
@@ -57,13 +57,13 @@ pub(crate) fn feed_tls(connection: &mut Connection, packet: &Packet, bytes: &[u8
         tracker.segment(stream, direction.stream_offset(from), part, length, packet.time_ns, again);
     }
     if !tracker.is_watching() {
-        connection.tls_settled = true;
+        connection.streams.tls_settled = true;
         if tracker.facts().is_none() {
-            connection.tls = None;
+            connection.streams.tls = None;
         }
     }
     speaking::follow_sealed(connection, packet, side);
-    if connection.http2.is_some() {
+    if connection.streams.http2.is_some() {
         opened_texts::follow(connection, packet, side);
     }
 }
@@ -80,7 +80,7 @@ fn feed_http2(
     let direction = &connection.directions[side];
     let first = unwrap(direction.max, packet.sequence.wrapping_add(u32::from(packet.has(tcp_flags::SYN))));
     let captured = packet.captured_payload(bytes);
-    let Some(reader) = &mut connection.http2 else { return false };
+    let Some(reader) = &mut connection.streams.http2 else { return false };
     reader.at_frame(packet.frame);
     for &(from, to, _) in ranges {
         if reader.is_over() {
@@ -90,7 +90,7 @@ fn feed_http2(
         reader.segment(side, direction.stream_offset(from), rest, (to - from) as u32, packet.time_ns);
     }
     if reader.is_clear() {
-        connection.tls_settled = reader.is_over();
+        connection.streams.tls_settled = reader.is_over();
     }
     reader.is_clear()
 }
@@ -101,7 +101,7 @@ fn feed_dns(connection: &mut Connection, packet: &Packet, bytes: &[u8], side: us
     let first = unwrap(direction.max, packet.sequence.wrapping_add(u32::from(packet.has(tcp_flags::SYN))));
     let captured = packet.captured_payload(bytes);
     let exchange = exchange(connection, packet, side);
-    let streams = connection.dns.get_or_insert_default();
+    let streams = connection.streams.dns.get_or_insert_default();
     for &(from, to, _) in delivered.ranges() {
         let rest = captured.get(from.saturating_sub(first) as usize..).unwrap_or_default();
         streams.segment(exchange, side, direction.stream_offset(from), rest, (to - from) as u32);
@@ -109,8 +109,10 @@ fn feed_dns(connection: &mut Connection, packet: &Packet, bytes: &[u8], side: us
 }
 
 fn exchange(connection: &Connection, packet: &Packet, side: usize) -> Exchange {
-    let ends: [IpAddr; 2] = match connection.addresses {
-        [a, b, c, d, e, f, g, h, ..] if connection.ip_version == 4 => [[a, b, c, d].into(), [e, f, g, h].into()],
+    let ends: [IpAddr; 2] = match connection.identity.addresses {
+        [a, b, c, d, e, f, g, h, ..] if connection.identity.ip_version == 4 => {
+            [[a, b, c, d].into(), [e, f, g, h].into()]
+        }
         addresses => {
             let (client, server) = addresses.split_at(16);
             [client, server]
@@ -120,10 +122,10 @@ fn exchange(connection: &Connection, packet: &Packet, side: usize) -> Exchange {
     let there = [side, 1 - side];
     Exchange {
         addresses: there.map(|end| ends[end]),
-        ports: there.map(|end| connection.ports[end]),
+        ports: there.map(|end| connection.identity.ports[end]),
         time_ns: packet.time_ns,
         frame: packet.frame,
-        input: connection.input,
+        input: connection.identity.input,
         transport: Transport::Tcp,
     }
 }
@@ -137,10 +139,10 @@ fn skip_tls_holes(connection: &mut Connection, packet: &Packet, side: usize) {
     let before = live.before.as_ref().and_then(|before| before.holes.last_end_below(direction.una, old));
     if let Some(end) = live.holes.last_end_below(direction.una, old).max(before.filter(|&end| end > direction.base)) {
         let offset = direction.stream_offset(end);
-        if let Some(reader) = &mut connection.http2 {
+        if let Some(reader) = &mut connection.streams.http2 {
             reader.skip_hole(side, offset);
         }
-        if let Some(tracker) = &mut connection.tls {
+        if let Some(tracker) = &mut connection.streams.tls {
             tracker.skip_hole(stream_of(side), offset);
         }
     }
@@ -157,9 +159,9 @@ pub(super) fn pass_tls_holes(connection: &mut Connection, packet: &Packet, sende
     let misses_bytes = |direction: &Direction| {
         direction.live.as_deref().is_some_and(|live| !live.holes.is_empty() || live.before.is_some())
     };
-    if !connection.tls_settled
+    if !connection.streams.tls_settled
         && misses_bytes(&connection.directions[sender])
-        && (connection.tls.is_some() || connection.http2.is_some())
+        && (connection.streams.tls.is_some() || connection.streams.http2.is_some())
     {
         skip_tls_holes(connection, packet, sender);
     }

@@ -28,7 +28,7 @@ pub(crate) fn is_moved_syn(connection: &Connection, packet: &Packet, side: usize
 /// What an opening is; what it shows of the device is remembered.
 pub(crate) fn judge_opening(connection: &mut Connection, packet: &Packet, side: usize) -> Opening {
     if is_moved_syn(connection, packet, side) {
-        connection.rewritten_by = connection.handshake.syn.moved_by(packet);
+        connection.doubts.rewritten_by = connection.handshake.syn.moved_by(packet);
         return Opening::Copy;
     }
     let client = &connection.directions[0];
@@ -37,7 +37,7 @@ pub(crate) fn judge_opening(connection: &mut Connection, packet: &Packet, side: 
     }
     let expected = client.base as u32;
     let by = packet.acknowledgement.wrapping_sub(expected);
-    if by != 0 && connection.rewritten_by == Some(by) {
+    if by != 0 && connection.doubts.rewritten_by == Some(by) {
         return Opening::Copy;
     }
     let before = connection.handshake.syn_ack;
@@ -46,11 +46,11 @@ pub(crate) fn judge_opening(connection: &mut Connection, packet: &Packet, side: 
     };
     match (by, before_by) {
         (0, _) => {
-            connection.rewritten_by = Some(before_by);
+            connection.doubts.rewritten_by = Some(before_by);
             Opening::Original
         }
         (_, 0) => {
-            connection.rewritten_by = Some(by);
+            connection.doubts.rewritten_by = Some(by);
             Opening::Copy
         }
         _ => Opening::Own,
@@ -59,7 +59,7 @@ pub(crate) fn judge_opening(connection: &mut Connection, packet: &Packet, side: 
 
 /// The packet is of the other side of the device: the client's number in it is nearer to that side's.
 pub(crate) fn is_copy(connection: &Connection, packet: &Packet, side: usize) -> bool {
-    let Some(by) = connection.rewritten_by else { return false };
+    let Some(by) = connection.doubts.rewritten_by else { return false };
     let number = match side {
         0 => packet.sequence,
         _ if packet.has(tcp_flags::ACK) => packet.acknowledgement,

@@ -26,28 +26,28 @@ const MOST_PACKETS: u32 = 4096;
 #[cold]
 pub(crate) fn seek_loops(connection: &mut Connection, packet: &Packet, side: usize) {
     clock_client(connection, packet, side);
-    let Some(mut loops) = connection.echo_loops.take() else { return };
+    let Some(mut loops) = connection.loops.echo_loops.take() else { return };
     loops.packets += 1;
     let is_stamped = packet.options & option_bits::TIMESTAMPS != 0;
     if loops.packets > MOST_PACKETS || !(is_stamped || connection.handshake.is_clocked()) {
         return;
     }
     if !is_stamped {
-        connection.echo_loops = Some(loops);
+        connection.loops.echo_loops = Some(loops);
         return;
     }
     if packet.payload_length > 0
         && let Some((taken_ns, kept_coming)) = loops.sides[side].sent(packet.tsecr, packet.time_ns)
     {
         let beside = |far_ns: i64| taken_ns as f64 <= BESIDE_SHARE * far_ns as f64;
-        if kept_coming || connection.loops_ns[1 - side].is_some_and(beside) {
+        if kept_coming || connection.loops.loops_ns[1 - side].is_some_and(beside) {
             loops.sides[side].found += 1;
-            if connection.loops_ns[side].is_none_or(|known_ns| taken_ns < known_ns) {
+            if connection.loops.loops_ns[side].is_none_or(|known_ns| taken_ns < known_ns) {
                 loops::set_loop(connection, side, taken_ns);
             }
         } else if let Some(loop_ns) = loops.sides[side].paused(taken_ns)
-            && connection.loops_ns[side].is_none()
-            && connection.loops_ns[1 - side].is_some_and(|far_ns| far_ns <= AT_THE_OTHER_HOST_NS)
+            && connection.loops.loops_ns[side].is_none()
+            && connection.loops.loops_ns[1 - side].is_some_and(|far_ns| far_ns <= AT_THE_OTHER_HOST_NS)
         {
             loops::set_loop(connection, side, loop_ns);
             return sees_through_loop(connection, side);
@@ -59,7 +59,7 @@ pub(crate) fn seek_loops(connection: &mut Connection, packet: &Packet, side: usi
     }
     match (0..2).find(|&side| loops.sides[side].found >= ENOUGH) {
         Some(side) => sees_through_loop(connection, side),
-        None => connection.echo_loops = Some(loops),
+        None => connection.loops.echo_loops = Some(loops),
     }
 }
 
@@ -74,15 +74,15 @@ fn clock_client(connection: &mut Connection, packet: &Packet, side: usize) {
     if (goes_on || acknowledges_all)
         && let Some(loop_ns) = connection.handshake.clock(packet, acknowledges_all)
     {
-        connection.handshake_rtt_ns = connection.handshake.rtt_ns();
-        loops::set_loop(connection, 0, connection.loops_ns[0].map_or(loop_ns, |known_ns| known_ns.min(loop_ns)));
+        connection.loops.handshake_rtt_ns = connection.handshake.rtt_ns();
+        loops::set_loop(connection, 0, connection.loops.loops_ns[0].map_or(loop_ns, |known_ns| known_ns.min(loop_ns)));
         sees_through_loop(connection, 0);
     }
 }
 
 /// Away from the sender what passes reaches it only later.
 fn sees_through_loop(connection: &mut Connection, side: usize) {
-    if let (false, Some(loop_ns)) = (connection.beside[side], connection.loops_ns[side])
+    if let (false, Some(loop_ns)) = (connection.loops.beside[side], connection.loops.loops_ns[side])
         && let Some(live) = connection.directions[side].live.as_deref_mut()
     {
         live.view.set_loop(loop_ns);

@@ -13,7 +13,7 @@ use crate::tcp::connection::connection::Connection;
 
 /// Packets, by time and frame, that completed a round trip which a host's stall lengthened.
 pub(crate) fn stalled_trips(connection: &Connection) -> HashSet<(i64, u32)> {
-    let pauses = connection.watchers.iter().filter_map(|watchers| watchers.pauses.as_deref());
+    let pauses = connection.watch.watchers.iter().filter_map(|watchers| watchers.pauses.as_deref());
     let known = pauses.filter_map(|pauses| Some((pauses.totals.stall_spans()?, &pauses.watch.covering)));
     known
         .flat_map(|(stalls, covering)| covering.overlapping(stalls))

@@ -41,13 +41,13 @@ const PORTS_IN_THE_CLEAR: [u16; 15] =
 #[inline(never)]
 pub(crate) fn speaks(connection: &mut Connection, packet: &Packet, bytes: &[u8], side: usize) {
     let opening = Opening::of(packet.captured_payload(bytes), packet.payload_length);
-    if let Some(turn) = connection.turn.as_mut().filter(|turn| usize::from(turn.side) == side) {
+    if let Some(turn) = connection.speech.turn.as_mut().filter(|turn| usize::from(turn.side) == side) {
         turn.looked_at += 1;
         if turn.looked_at >= MOST_LOOKED_AT {
-            connection.speaker = side as u8;
+            connection.speech.speaker = side as u8;
         }
         if matches!(opening, Opening::HttpRequest | Opening::HttpPipelined) {
-            connection.talk.get_or_insert_default().plain.begins(Opening::HttpPipelined);
+            connection.speech.talk.get_or_insert_default().plain.begins(Opening::HttpPipelined);
         }
         return;
     }
@@ -55,38 +55,39 @@ pub(crate) fn speaks(connection: &mut Connection, packet: &Packet, bytes: &[u8],
         0 => opening.expects_continue(packet.captured_payload(bytes), packet.payload_length),
         _ => Expects::No,
     };
-    let turn = Turn { expects_continue, ..turn_of(connection, packet, opening, side, connection.turn.as_ref()) };
-    let is_first = connection.turn.is_none();
+    let turn = Turn { expects_continue, ..turn_of(connection, packet, opening, side, connection.speech.turn.as_ref()) };
+    let is_first = connection.speech.turn.is_none();
     if opening == Opening::Http2 && side == 0 && is_first && !turn.partial {
-        connection.http2 = Some(Box::new(Http2Reader::Clear(Box::default())));
-        connection.tls = None;
+        connection.streams.http2 = Some(Box::new(Http2Reader::Clear(Box::default())));
+        connection.streams.tls = None;
     }
     end_turn(connection);
     if is_first && opening == Opening::Cut {
         note_cut(connection, side);
     } else if opening.is_special() {
-        connection.talk.get_or_insert_default().plain.begins(opening);
+        connection.speech.talk.get_or_insert_default().plain.begins(opening);
     }
-    connection.speaker = if opening == Opening::HttpRequest { NOBODY } else { side as u8 };
-    connection.turn = Some(turn);
+    connection.speech.speaker = if opening == Opening::HttpRequest { NOBODY } else { side as u8 };
+    connection.speech.turn = Some(turn);
 }
 
 /// Nothing of the first message was captured: it may begin a TLS handshake, unless the port is one of those in the clear.
 fn note_cut(connection: &mut Connection, side: usize) {
-    let may_be_tls = connection.directions[side].opening_seen && !PORTS_IN_THE_CLEAR.contains(&connection.ports[1]);
+    let may_be_tls =
+        connection.directions[side].opening_seen && !PORTS_IN_THE_CLEAR.contains(&connection.identity.ports[1]);
     if may_be_tls {
-        connection.talk.get_or_insert_default().plain.begins(Opening::Cut);
+        connection.speech.talk.get_or_insert_default().plain.begins(Opening::Cut);
     }
 }
 
 /// The turn in progress is over.
 fn end_turn(connection: &mut Connection) {
-    let Some(turn) = connection.turn.take() else { return };
+    let Some(turn) = connection.speech.turn.take() else { return };
     let direction = &connection.directions[usize::from(turn.side)];
     let last = direction.live.as_deref().and_then(|live| live.rates.spacing.last());
     let bytes = payload_end(direction).saturating_sub(turn.position);
     let end = last.map_or(turn.start, |last| last.max(turn.start));
-    hand_over(&mut connection.talk.get_or_insert_default().plain, &turn, end, bytes);
+    hand_over(&mut connection.speech.talk.get_or_insert_default().plain, &turn, end, bytes);
 }
 
 /// New data of a side after a pause, in which the other side has said nothing.
@@ -95,7 +96,7 @@ pub(crate) fn note_resumption(connection: &mut Connection, packet: &Packet, side
     let direction = &connection.directions[side];
     let pause_ns = packet.time_ns.saturating_sub(direction.last_sent.0);
     let several_ns = loops::shortest_rtt_ns(connection).unwrap_or(0).saturating_mul(PAUSE_ROUND_TRIPS);
-    let is_own = connection.turn.is_some_and(|turn| usize::from(turn.side) == side);
+    let is_own = connection.speech.turn.is_some_and(|turn| usize::from(turn.side) == side);
     let is_new = packet.sequence == direction.max as u32 && direction.all_acknowledged();
     if is_own && is_new && pause_ns >= SHORTEST_PAUSE_NS.max(several_ns) {
         note_wait_for_continue(connection, pause_ns);
@@ -111,10 +112,10 @@ fn note_wait_for_continue(connection: &mut Connection, pause_ns: i64) {
         Expects::No => false,
     };
     let pause_ns = u64::try_from(pause_ns).unwrap_or(0);
-    if connection.turn.as_mut().is_some_and(waited) {
-        connection.talk.get_or_insert_default().plain.waited_for_continue(pause_ns);
+    if connection.speech.turn.as_mut().is_some_and(waited) {
+        connection.speech.talk.get_or_insert_default().plain.waited_for_continue(pause_ns);
     }
-    let opened = connection.talk.as_mut().and_then(|talk| talk.opened.as_mut());
+    let opened = connection.speech.talk.as_mut().and_then(|talk| talk.opened.as_mut());
     if let Some(OpenedTalk { exchanges, turn: Some(said) }) = opened.map(|opened| &mut **opened)
         && waited(&mut said.turn)
     {
@@ -126,7 +127,7 @@ fn resume(connection: &mut Connection, packet: &Packet, side: usize) {
     if side == 0 {
         restart(connection, packet);
     }
-    if let Some(talk) = &mut connection.talk {
+    if let Some(talk) = &mut connection.speech.talk {
         talk.plain.resumes();
         talk.sealed.resumes();
         talk.opened.iter_mut().for_each(|opened| opened.exchanges.resumes());
@@ -138,21 +139,21 @@ fn restart(connection: &mut Connection, packet: &Packet) {
     let end = payload_end(&connection.directions[0]);
     let is_message = |turn: &Turn, bytes| turn.opening != Opening::HttpRequest && bytes <= MOST_MESSAGE_BYTES;
     let is_own = |turn: &Turn| is_message(turn, end.saturating_sub(turn.position));
-    if let Some(turn) = connection.turn.as_mut().filter(|turn| is_own(turn)) {
+    if let Some(turn) = connection.speech.turn.as_mut().filter(|turn| is_own(turn)) {
         (turn.start, turn.position) = ((packet.time_ns, packet.frame), end);
     }
-    if let Some(opened) = connection.talk.as_mut().and_then(|talk| talk.opened.as_mut()) {
+    if let Some(opened) = connection.speech.talk.as_mut().and_then(|talk| talk.opened.as_mut()) {
         let _ = opened.turn.take_if(|said| said.turn.side == 0 && is_message(&said.turn, said.bytes));
     }
-    if connection.tls.as_deref().is_some_and(|tracker| tracker.is_settled()) {
+    if connection.streams.tls.as_deref().is_some_and(|tracker| tracker.is_settled()) {
         take_sealed(connection, false, |_| true);
-        connection.talk.iter_mut().for_each(|talk| talk.sealed.restarts());
+        connection.speech.talk.iter_mut().for_each(|talk| talk.sealed.restarts());
     }
 }
 
 /// The TLS tracker has taken bytes of `packet`: a turn inside TLS may be over.
 pub(crate) fn follow_sealed(connection: &mut Connection, packet: &Packet, side: usize) {
-    let Some(tracker) = &mut connection.tls else { return };
+    let Some(tracker) = &mut connection.streams.tls else { return };
     if tracker.has_turned() {
         let has_all = has_received_all(connection, packet, side);
         take_sealed(connection, false, |is_last| !is_last || has_all);
@@ -162,11 +163,11 @@ pub(crate) fn follow_sealed(connection: &mut Connection, packet: &Packet, side: 
 /// Takes what was said inside TLS. `informed`: whether the sender of the last, or of one before, had received what came before.
 #[cold]
 fn take_sealed(connection: &mut Connection, finish: bool, informed: impl Fn(bool) -> bool) {
-    let spoken = connection.tls.as_mut().map_or_else(Vec::new, |tracker| tracker.take_spoken(finish));
+    let spoken = connection.streams.tls.as_mut().map_or_else(Vec::new, |tracker| tracker.take_spoken(finish));
     let latest = spoken.len().saturating_sub(1);
     let shortest_ns = nearer::data_loop_ns(connection, 1).map_or(0, |loop_ns| loop_ns - loop_ns / LOOP_SLACK_DIVISOR);
     for (index, (lane, Spoken { start, end, bytes, records })) in spoken.into_iter().enumerate() {
-        let sealed = &mut connection.talk.get_or_insert_default().sealed;
+        let sealed = &mut connection.speech.talk.get_or_insert_default().sealed;
         // No response comes sooner than a round trip after its request began.
         let too_soon = lane == 1 && sealed.waits_since_ns().is_some_and(|since_ns| start.0 - since_ns < shortest_ns);
         let goes_on = lane == 1 && sealed.doubtful_since_ns().is_some_and(|since_ns| start.0 - since_ns < shortest_ns);
@@ -189,13 +190,13 @@ fn has_received_all(connection: &Connection, packet: &Packet, side: usize) -> bo
 pub(crate) fn finish_requests(connection: &mut Connection, is_tls: bool) -> Result<Longest, Reason> {
     end_turn(connection);
     let opened = opened_texts::finish(connection).filter(|_| is_tls);
-    if is_tls && connection.tls.is_some() {
+    if is_tls && connection.streams.tls.is_some() {
         take_sealed(connection, true, |_| true);
     }
-    let tracker = connection.tls.as_deref().filter(|_| is_tls);
+    let tracker = connection.streams.tls.as_deref().filter(|_| is_tls);
     let hides_handshake = tracker.is_some_and(|tracker| tracker.hides_handshake());
     let misses_bytes = tracker.is_some_and(|tracker| tracker.misses_bytes());
-    match connection.talk.take() {
+    match connection.speech.talk.take() {
         _ if misses_bytes => Err(Reason::MissingPackets),
         _ if hides_handshake => Err(Reason::SnapLength),
         Some(talk) if is_tls => opened.unwrap_or(talk.sealed).finish(),

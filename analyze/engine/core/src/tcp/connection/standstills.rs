@@ -20,7 +20,7 @@ use crate::tcp::limits::second_stage::Rhythm;
 #[inline(always)]
 pub(crate) fn ends_silence(connection: &Connection, packet: &Packet, side: usize) -> bool {
     // Times lie within 2^62 of zero.
-    packet.time_ns - connection.passed_ns[side] > SHORTEST_NS
+    packet.time_ns - connection.times.passed_ns[side] > SHORTEST_NS
 }
 
 /// A packet of `side` passes that is believed and no copy. What it says has not been taken yet.
@@ -30,18 +30,18 @@ pub(crate) fn passes(connection: &mut Connection, packet: &Packet, side: usize, 
         let ended = ended_silences(connection, packet, side);
         keep_silences(connection, ended, side, environment);
     }
-    connection.passed_ns[side] = packet.time_ns;
+    connection.times.passed_ns[side] = packet.time_ns;
 }
 
 /// The packet of `side` ends a silence of that host, and may show one of the other.
 #[inline(never)]
 pub(crate) fn ended_silences(connection: &Connection, packet: &Packet, side: usize) -> [Option<Silence>; 2] {
-    let (before_ns, end_ns) = (connection.passed_ns[side], packet.time_ns);
+    let (before_ns, end_ns) = (connection.times.passed_ns[side], packet.time_ns);
     let is_long = |due_ns: i64| end_ns.saturating_sub(due_ns.max(before_ns)) > SHORTEST_NS;
     let owed = acknowledgement_due_ns(connection, side).is_some_and(is_long)
         || echo_due_ns(connection, packet, side, before_ns).is_some_and(is_long);
     let late_ns = late_ns(connection, packet, side, before_ns);
-    let all_silent_ns = connection.end_ns;
+    let all_silent_ns = connection.times.end_ns;
     let is_others = late_ns > SHORTEST_NS && end_ns.saturating_sub(all_silent_ns) > SHORTEST_NS;
     let of_other = is_others.then_some(Silence { start_ns: all_silent_ns, end_ns, owed: true });
     [Some(Silence { start_ns: before_ns, end_ns, owed }), of_other]
@@ -55,8 +55,8 @@ pub(crate) fn keep_silences(
     side: usize,
     environment: &mut Environment,
 ) {
-    let begun_ns = connection.start_ns;
-    let standstills = connection.standstills.get_or_insert_with(|| environment.standstills());
+    let begun_ns = connection.times.start_ns;
+    let standstills = connection.watch.standstills.get_or_insert_with(|| environment.standstills());
     for (host, silence) in [side, 1 - side].into_iter().zip(ended) {
         silence.into_iter().for_each(|silence| standstills.add(host, silence, begun_ns));
     }
@@ -67,7 +67,7 @@ pub(crate) fn keep_silences(
 /// (Linux: `__tcp_ack_snd_check`).
 fn acknowledgement_due_ns(connection: &Connection, side: usize) -> Option<i64> {
     let peer = &connection.directions[1 - side];
-    let loop_ns = connection.loops_ns[side]?;
+    let loop_ns = connection.loops.loops_ns[side]?;
     let live = peer.live.as_deref().filter(|live| !live.view.is_limited_now())?;
     let segments = live.segments.unacknowledged_below(peer.max);
     let mut whole = segments.filter(|segment| segment.length >= u32::from(segment.segment_size.max(1)));
@@ -92,32 +92,32 @@ fn echo_due_ns(connection: &Connection, packet: &Packet, side: usize, before_ns:
 /// beside the capture; 0 elsewhere.
 fn late_ns(connection: &Connection, packet: &Packet, side: usize, before_ns: i64) -> i64 {
     let clock = connection.directions[side].live.as_deref().map(|live| &live.capture.clock);
-    let stamped = packet.options & option_bits::TIMESTAMPS != 0 && connection.beside[1 - side];
+    let stamped = packet.options & option_bits::TIMESTAMPS != 0 && connection.loops.beside[1 - side];
     let since_ns = clock.filter(|_| stamped).and_then(|clock| clock.since_newest_ns(packet.tsval));
     since_ns.map_or(0, |since_ns| packet.time_ns.saturating_sub(before_ns).saturating_sub(since_ns))
 }
 
 /// The connection is over: the rhythm in which a host stalled is looked for, and the pauses that end with it are its.
 pub(crate) fn settle_pauses(connection: &mut Connection, limit_ns: Option<u64>) {
-    let (beside, begun_ns) = (connection.beside, connection.start_ns);
-    let Some(standstills) = &mut connection.standstills else { return };
+    let (beside, begun_ns) = (connection.loops.beside, connection.times.start_ns);
+    let Some(standstills) = &mut connection.watch.standstills else { return };
     standstills.find(beside, begun_ns);
     let Some(found) = &standstills.found else { return };
     let cause = if beside[found.host] { Cause::LocalHostStall } else { Cause::RemoteHostStall };
-    for pauses in connection.watchers.iter_mut().filter_map(|watchers| watchers.pauses.as_deref_mut()) {
+    for pauses in connection.watch.watchers.iter_mut().filter_map(|watchers| watchers.pauses.as_deref_mut()) {
         pauses.totals.take_rhythm(&found.rhythm, cause, limit_ns);
     }
 }
 
 /// The stops of a host that stalled in a rhythm.
 pub(crate) fn stops(connection: &Connection) -> Vec<Settled> {
-    let found = connection.standstills.as_deref().and_then(|standstills| standstills.found.as_ref());
+    let found = connection.watch.standstills.as_deref().and_then(|standstills| standstills.found.as_ref());
     let stops_ns = found.map_or(&[][..], |found| &found.stops_ns);
     stops_ns.iter().map(|&[start_ns, end_ns]| Settled { start_ns, end_ns, proved: Proved::Stall }).collect()
 }
 
 /// The rhythm of these stops.
 pub(crate) fn rhythm<'a>(connection: &Connection, stops: &'a [Settled]) -> Option<Rhythm<'a>> {
-    let found = connection.standstills.as_deref()?.found.as_ref()?;
-    Some(Rhythm { period_ns: found.rhythm.period_ns, stops, is_beside: connection.beside[found.host] })
+    let found = connection.watch.standstills.as_deref()?.found.as_ref()?;
+    Some(Rhythm { period_ns: found.rhythm.period_ns, stops, is_beside: connection.loops.beside[found.host] })
 }

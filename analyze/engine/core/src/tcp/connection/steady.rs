@@ -24,24 +24,24 @@ use crate::tcp::events::ecn;
 /// Open, and nothing of the opening is awaited: packets without SYN, FIN and RST leave it so.
 #[inline]
 pub fn is_steady(connection: &Connection) -> bool {
-    let awaits_no_syn_ack = !connection.directions[1].offer.seen && connection.other_syn_acks.is_empty();
+    let awaits_no_syn_ack = !connection.directions[1].offer.seen && connection.agreed.other_syn_acks.is_empty();
     let opened = connection.handshake.complete || awaits_no_syn_ack;
     opened
-        && connection.first_fin_ns.is_none()
-        && connection.reset.is_none()
-        && connection.over_since.is_none()
+        && connection.endings.first_fin_ns.is_none()
+        && connection.endings.reset.is_none()
+        && connection.endings.over_since.is_none()
         && !connection.detailed
-        && connection.echo_loops.is_none()
-        && connection.two_points.is_none()
-        && connection.padding.is_none()
-        && (connection.doubtful.is_none() || acceptable::held_now(connection, 0) == [None, None])
+        && connection.loops.echo_loops.is_none()
+        && connection.doubts.two_points.is_none()
+        && connection.doubts.padding.is_none()
+        && (connection.doubts.doubtful.is_none() || acceptable::held_now(connection, 0) == [None, None])
 }
 
 /// Packets with one of these bits want a look of their own: where both sides agreed on congestion marks, those that report
 /// them, too.
 #[inline]
 pub fn telling_bits(connection: &Connection) -> u16 {
-    let of_marks = if connection.ecn.is_some() { ecn::BITS } else { 0 };
+    let of_marks = if connection.agreed.ecn.is_some() { ecn::BITS } else { 0 };
     tcp_flags::SYN | tcp_flags::FIN | tcp_flags::RST | tcp_flags::IN_FRAGMENTS | of_marks
 }
 
@@ -78,7 +78,7 @@ fn steady_data<const SIDE: usize>(
     shortest_gap_ns: i64,
     environment: &mut Environment,
 ) -> bool {
-    let is_watched = watching::is_watched(connection, packet, SIDE, connection.end_ns, shortest_gap_ns)
+    let is_watched = watching::is_watched(connection, packet, SIDE, connection.times.end_ns, shortest_gap_ns)
         || standstills::ends_silence(connection, packet, SIDE);
     if is_watched || !acceptable::acknowledges_near(connection, packet, SIDE) || may_be_padded(packet) {
         return false;
@@ -87,18 +87,18 @@ fn steady_data<const SIDE: usize>(
     let [direction, peer] = direction_and_peer(&mut connection.directions, SIDE);
     let peer = peer_of(SIDE, peer, &connection.handshake);
     let Some(ahead_ns) = fast_path::next_data(direction, packet, bytes, &context, peer) else { return false };
-    connection.end_ns = connection.end_ns.max(packet.time_ns);
-    connection.passed_ns[SIDE] = packet.time_ns;
+    connection.times.end_ns = connection.times.end_ns.max(packet.time_ns);
+    connection.times.passed_ns[SIDE] = packet.time_ns;
     if ahead_ns != 0 {
         clock_steps::suspect_step(connection, packet, SIDE, ahead_ns, environment);
     }
-    if connection.speaker != SIDE as u8 {
+    if connection.speech.speaker != SIDE as u8 {
         speaking::speaks(connection, packet, bytes, SIDE);
     }
-    if !connection.tls_settled {
+    if !connection.streams.tls_settled {
         payload_feed::feed_next_tls(connection, packet, bytes, SIDE);
     }
-    let window_shift = connection.shifts[SIDE];
+    let window_shift = connection.agreed.shifts[SIDE];
     let is_repeated = packet.has(tcp_flags::ACK)
         && on_ack::repeated_while_idle(&mut connection.directions[1 - SIDE], packet, window_shift);
     let rtt_ns = if is_repeated {
@@ -138,13 +138,13 @@ fn steady_acknowledgement<const SIDE: usize, const ENDS_SILENCE: bool>(
     if ENDS_SILENCE {
         standstills::keep_silences(connection, ended, SIDE, environment);
     }
-    connection.end_ns = connection.end_ns.max(packet.time_ns);
-    connection.passed_ns[SIDE] = packet.time_ns;
+    connection.times.end_ns = connection.times.end_ns.max(packet.time_ns);
+    connection.times.passed_ns[SIDE] = packet.time_ns;
     if ahead_ns != 0 {
         clock_steps::suspect_step(connection, packet, SIDE, ahead_ns, environment);
     }
     let context = connection.context(1 - SIDE);
-    let window_shift = connection.shifts[SIDE];
+    let window_shift = connection.agreed.shifts[SIDE];
     let answer = (is_more && packet.has(tcp_flags::ACK))
         .then(|| {
             on_ack::more_acknowledged(&mut connection.directions[1 - SIDE], packet, position, window_shift, &context)

@@ -17,8 +17,8 @@ const SHOWN_BY_DATA: f64 = 0.5;
 pub(crate) fn forget_late_syn(connection: &mut Connection) {
     if let Some(data_ns) = data_shows_late_syn(connection) {
         connection.handshake.server_loop_ns = None;
-        connection.handshake_rtt_ns = None;
-        connection.loops_ns[1] = connection.loops_ns[1].map(|loop_ns| loop_ns.max(data_ns));
+        connection.loops.handshake_rtt_ns = None;
+        connection.loops.loops_ns[1] = connection.loops.loops_ns[1].map(|loop_ns| loop_ns.max(data_ns));
     }
 }
 

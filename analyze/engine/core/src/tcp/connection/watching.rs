@@ -51,7 +51,7 @@ pub(crate) fn is_watched(
 #[inline(always)]
 pub(crate) fn is_watched_answer(connection: &Connection, packet: &Packet, side: usize) -> bool {
     let peer = &connection.directions[1 - side];
-    connection.looking || (packet.time_ns - peer.last_sent.0 > SILENCE_NS && peer.una < peer.max)
+    connection.watch.looking || (packet.time_ns - peer.last_sent.0 > SILENCE_NS && peer.una < peer.max)
 }
 
 /// Looks at a packet before it changes anything. `before_ns` is the time of the connection's packet before it. Returns what
@@ -68,7 +68,7 @@ pub(crate) fn watch(
     if !is_watched(connection, packet, side, before_ns, shortest_ns) {
         return None;
     }
-    if connection.looking {
+    if connection.watch.looking {
         judge_what_is_due(connection, packet.time_ns, limit_ns);
     }
     hear(connection, packet, bytes, side, before_ns);
@@ -77,7 +77,7 @@ pub(crate) fn watch(
     }
     let context = connection.context(side);
     let [direction, receiver] = direction_and_peer(&mut connection.directions, side);
-    let pauses = &mut connection.watchers[side].pauses;
+    let pauses = &mut connection.watch.watchers[side].pauses;
     if let Some(pauses) = pauses {
         watch::see_data(&mut pauses.watch, packet, direction, receiver, Place::of(&context), before_ns);
     }
@@ -96,7 +96,7 @@ fn hear(connection: &mut Connection, packet: &Packet, bytes: &[u8], side: usize,
         return;
     }
     let context = connection.context(sender);
-    let watch = &mut connection.watchers[sender].pauses.get_or_insert_default().watch;
+    let watch = &mut connection.watch.watchers[sender].pauses.get_or_insert_default().watch;
     receiver_return::hear(
         watch,
         packet,
@@ -106,21 +106,21 @@ fn hear(connection: &mut Connection, packet: &Packet, bytes: &[u8], side: usize,
         before_ns,
     );
     let until_ns = watch.heard.map_or(i64::MIN, |heard| heard.time_ns.saturating_add(ANSWER_NS));
-    connection.watchers[sender].answer_until_ns = until_ns;
+    connection.watch.watchers[sender].answer_until_ns = until_ns;
 }
 
 /// The packet's acknowledgement has been taken: if it belongs to an answer after a silence, that covers so much more, and what was
 /// sent before that took so long.
 #[inline(always)]
 pub(crate) fn answered(connection: &mut Connection, packet: &Packet, side: usize, rtt_ns: Option<u64>) {
-    if packet.time_ns <= connection.watchers[1 - side].answer_until_ns {
+    if packet.time_ns <= connection.watch.watchers[1 - side].answer_until_ns {
         answered_after_silence(connection, packet, side, rtt_ns);
     }
 }
 
 #[inline(never)]
 fn answered_after_silence(connection: &mut Connection, packet: &Packet, side: usize, rtt_ns: Option<u64>) {
-    let Some(pauses) = &mut connection.watchers[1 - side].pauses else { return };
+    let Some(pauses) = &mut connection.watch.watchers[1 - side].pauses else { return };
     receiver_return::count_answer(&mut pauses.watch, packet, &connection.directions[1 - side]);
     let (Some(heard), Some(rtt_ns)) = (&pauses.watch.heard, rtt_ns) else { return };
     let sent_ns = packet.time_ns.saturating_sub_unsigned(rtt_ns);
@@ -140,9 +140,9 @@ pub(crate) fn end_gap(
     limit_ns: Option<u64>,
 ) {
     let heard_tsval = connection.directions[1 - side].newest_tsval();
-    let watch = &mut connection.watchers[side].pauses.get_or_insert_default().watch;
+    let watch = &mut connection.watch.watchers[side].pauses.get_or_insert_default().watch;
     let due = watch::end(watch, evidence, packet, &connection.directions[side], heard_tsval, before, arrived);
-    connection.looking |= !watch.pending.is_empty();
+    connection.watch.looking |= !watch.pending.is_empty();
     if let Some(due) = due {
         judge(connection, side, &due, limit_ns);
     }
@@ -150,24 +150,25 @@ pub(crate) fn end_gap(
 
 /// Judges the gaps whose look-ahead is over.
 fn judge_what_is_due(connection: &mut Connection, time_ns: i64, limit_ns: Option<u64>) {
-    connection.looking = false;
+    connection.watch.looking = false;
     for side in 0..2 {
-        let Some(pauses) = &mut connection.watchers[side].pauses else { continue };
+        let Some(pauses) = &mut connection.watch.watchers[side].pauses else { continue };
         let due = watch::due(&mut pauses.watch, time_ns);
-        connection.looking |= !pauses.watch.pending.is_empty();
+        connection.watch.looking |= !pauses.watch.pending.is_empty();
         due.iter().for_each(|pending| judge(connection, side, pending, limit_ns));
     }
 }
 
 /// The connection is over: what waits is judged as it stands.
 pub(crate) fn judge_all(connection: &mut Connection, limit_ns: Option<u64>) {
-    connection.looking = false;
+    connection.watch.looking = false;
     for side in 0..2 {
-        let waiting = connection.watchers[side].pauses.as_mut().map(|pauses| std::mem::take(&mut pauses.watch.pending));
+        let waiting =
+            connection.watch.watchers[side].pauses.as_mut().map(|pauses| std::mem::take(&mut pauses.watch.pending));
         waiting.unwrap_or_default().iter().for_each(|pending| judge(connection, side, pending, limit_ns));
         let place = Place::of(&connection.context(side));
         if let (Some(pauses), Some(live)) =
-            (&mut connection.watchers[side].pauses, connection.directions[side].live.as_deref())
+            (&mut connection.watch.watchers[side].pauses, connection.directions[side].live.as_deref())
         {
             pauses.settle(live, place, limit_ns);
         }
@@ -176,7 +177,7 @@ pub(crate) fn judge_all(connection: &mut Connection, limit_ns: Option<u64>) {
 }
 
 fn judge(connection: &mut Connection, side: usize, pending: &Pending, limit_ns: Option<u64>) {
-    let Some(pauses) = &mut connection.watchers[side].pauses else { return };
+    let Some(pauses) = &mut connection.watch.watchers[side].pauses else { return };
     let gap = pauses.judge(pending, &connection.directions[side], limit_ns);
     gap_classified(connection, side, &gap);
 }
@@ -186,17 +187,17 @@ fn judge(connection: &mut Connection, side: usize, pending: &Pending, limit_ns: 
 /// rounds.
 fn gap_classified(connection: &mut Connection, side: usize, gap: &ClassifiedGap) {
     let around = around(connection, side);
-    cut_gap(&mut connection.watchers[side].limits, &mut connection.directions[side], &around, gap);
+    cut_gap(&mut connection.watch.watchers[side].limits, &mut connection.directions[side], &around, gap);
 }
 
 fn around(connection: &Connection, side: usize) -> Around {
     let peer = &connection.directions[1 - side];
     Around {
         peer_bytes: peer.stream_offset(peer.max),
-        handshake_rtt_ns: connection.handshake_rtt_ns.and_then(|rtt| u64::try_from(rtt).ok()),
+        handshake_rtt_ns: connection.loops.handshake_rtt_ns.and_then(|rtt| u64::try_from(rtt).ok()),
         farther_rtt_ns: nearer::farther_rtt_ns(connection),
-        beside_sender: connection.beside[side],
-        sack: connection.sack,
+        beside_sender: connection.loops.beside[side],
+        sack: connection.agreed.sack,
         congestion_echoes: congestion_bits::congestion_echoes(connection, side),
         peer_late_ns: peer.live.as_deref().and_then(|live| live.capture.clock.late_ns()),
     }
@@ -221,13 +222,13 @@ pub(crate) fn end_round(
         // The next packet is counted by what that tells.
         direction.settle_counters();
     }
-    if connection.beside[side] && !from_side {
+    if connection.loops.beside[side] && !from_side {
         look_for_queue(connection, packet, side);
     }
     let around = around(connection, side);
     let spoke_ns = connection.directions[1 - side].spoke_ns();
     let direction = &mut connection.directions[side];
-    let limits = &mut connection.watchers[side].limits;
+    let limits = &mut connection.watch.watchers[side].limits;
     // Away from the sender that may have heard of it all long before the packet that shows it. What follows is a round of its own,
     // and none if neither side says anything more.
     if let Some(heard_ns) = heard_of_all_ns(limits.as_deref(), direction).filter(|_| !from_side) {
@@ -246,7 +247,7 @@ pub(crate) fn end_round(
 /// An acknowledgement of the data of `side` passes beside it: whether a queue stands in between, so that the capture is not
 /// beside it at all. Behind a hole the timestamp of what arrives is not echoed (RFC 7323 section 4.3).
 fn look_for_queue(connection: &mut Connection, packet: &Packet, side: usize) {
-    let [near_ns, far_ns] = [side, 1 - side].map(|side| connection.loops_ns[side]);
+    let [near_ns, far_ns] = [side, 1 - side].map(|side| connection.loops.loops_ns[side]);
     let (Some(near_ns), Some(far_ns)) = (near_ns, far_ns) else { return };
     let peer = &connection.directions[1 - side];
     let in_order = packet.sequence.wrapping_add(packet.payload_length) == peer.max as u32
@@ -256,7 +257,7 @@ fn look_for_queue(connection: &mut Connection, packet: &Packet, side: usize) {
     }
     let Some(live) = connection.directions[side].live.as_deref_mut() else { return };
     if live.view.look_for_queue(packet.time_ns, packet.tsval, far_ns) {
-        connection.behind_queue[side] = true;
+        connection.loops.behind_queue[side] = true;
         loops::set_loop(connection, side, near_ns);
     }
 }
@@ -285,14 +286,14 @@ pub(crate) fn finish_limits(
     }
     let peer = &connection.directions[1 - side];
     let opening = Opening {
-        start_ns: connection.start_ns,
+        start_ns: connection.times.start_ns,
         first_data_ns,
-        end_ns: connection.handshake.completed_ns.max(tls_end_ns).unwrap_or(connection.start_ns),
+        end_ns: connection.handshake.completed_ns.max(tls_end_ns).unwrap_or(connection.times.start_ns),
         asked_ns: peer.first_data_ns.filter(|&peer_ns| peer_ns < first_data_ns).map(|_| {
             direction.live.as_deref().and_then(|live| live.view.turns().first_asked_ns()).unwrap_or(first_data_ns)
         }),
-        handshake: connection.handshake.steps(connection.first_frame),
-        frame: connection.first_frame,
+        handshake: connection.handshake.steps(connection.identity.first_frame),
+        frame: connection.identity.first_frame,
         waited_for_timer: connection.handshake.waited_for_timer
             || direction.live.as_deref().is_some_and(|live| {
                 retransmitted_unseen::waited_for_timer(
@@ -302,18 +303,18 @@ pub(crate) fn finish_limits(
             }),
     };
     let around = around(connection, side);
-    let watchers = &mut connection.watchers[side];
+    let watchers = &mut connection.watch.watchers[side];
     let (mut summary, ending) = finish(
         &mut watchers.limits,
         &mut connection.directions[side],
         &around,
-        connection.end_ns,
+        connection.times.end_ns,
         environment.round_rules,
     )?;
     let is_unscaled = connection.advertised_shift(1 - side).is_none();
     let nothing_lost = connection.directions[side].loss.retransmitted == 0;
     let stops = standstills::stops(connection);
-    let pauses = connection.watchers[side].pauses.as_deref();
+    let pauses = connection.watch.watchers[side].pauses.as_deref();
     let facts = Facts {
         opening: Some(opening),
         ending,

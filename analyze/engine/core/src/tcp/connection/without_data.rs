@@ -34,7 +34,7 @@ pub(crate) fn take_empty(connection: &mut Connection, packet: &Packet, side: usi
     }
     direction.ledger.add_acknowledgement(packet);
     if packet.sequence != direction.max as u32 {
-        let beside_sender = connection.beside[side];
+        let beside_sender = connection.loops.beside[side];
         let [direction, peer] = direction_and_peer(&mut connection.directions, side);
         passed_over::shows_sent(direction, packet, peer, beside_sender);
     }
@@ -61,7 +61,7 @@ pub(crate) fn take_empty(connection: &mut Connection, packet: &Packet, side: usi
 
 /// Takes a FIN, with data or without.
 pub(crate) fn take_fin(connection: &mut Connection, packet: &Packet, side: usize) {
-    connection.first_fin_ns.get_or_insert(packet.time_ns);
+    connection.endings.first_fin_ns.get_or_insert(packet.time_ns);
     let direction = &mut connection.directions[side];
     let position = unwrap(direction.max, packet.sequence) + u64::from(packet.payload_length);
     if direction.fin.is_some() {

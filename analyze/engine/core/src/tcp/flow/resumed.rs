@@ -21,16 +21,17 @@ const LONGEST_SYN_WAIT_NS: i64 = 130_000_000_000;
 /// True when nothing but stragglers can follow.
 #[inline]
 pub fn is_over(connection: &Connection) -> bool {
-    (connection.first_fin_ns.is_some() || connection.reset.is_some()) && has_ended(connection)
+    (connection.endings.first_fin_ns.is_some() || connection.endings.reset.is_some()) && has_ended(connection)
 }
 
 fn has_ended(connection: &Connection) -> bool {
-    connection.reset.is_some() || connection.directions.iter().all(|direction| direction.fin_acknowledged_ns.is_some())
+    connection.endings.reset.is_some()
+        || connection.directions.iter().all(|direction| direction.fin_acknowledged_ns.is_some())
 }
 
 /// It was reset when it was open: more data may be under way, and if it goes on, the reset did not count.
 pub fn is_cut_short(connection: &Connection) -> bool {
-    connection.reset.is_some()
+    connection.endings.reset.is_some()
         && (connection.handshake.complete || connection.directions.iter().any(|direction| direction.payload_bytes > 0))
 }
 
@@ -50,7 +51,8 @@ pub fn is_followed_by(connection: &Connection, packet: &Packet, from_client: boo
     }
     let own = &connection.directions[usize::from(!from_client)];
     let same_isn = own.offer.seen && own.base as u32 == packet.sequence.wrapping_add(1);
-    let over = connection.reset.is_some() || connection.directions.iter().any(|direction| direction.fin.is_some());
+    let over =
+        connection.endings.reset.is_some() || connection.directions.iter().any(|direction| direction.fin.is_some());
     if packet.has(tcp_flags::ACK) {
         let opening = &connection.directions[usize::from(from_client)];
         let answers_opening = opening.offer.seen && opening.base as u32 == packet.acknowledgement;
@@ -73,8 +75,8 @@ pub fn is_followed_by(connection: &Connection, packet: &Packet, from_client: boo
 
 /// Goes on with an attempt to connect that was refused, before this begins with the same SYN: it begins where that began.
 fn go_on_from(connection: &mut Connection, attempt: &ConnectionSummary) {
-    connection.order = attempt.order;
-    (connection.input, connection.first_frame, connection.start_ns) =
+    connection.identity.order = attempt.order;
+    (connection.identity.input, connection.identity.first_frame, connection.times.start_ns) =
         (attempt.input, attempt.first_frame, attempt.start_ns);
     for (direction, tried) in connection.directions.iter_mut().zip(&attempt.directions) {
         (direction.packets, direction.wire_bytes, direction.ledger) = (tried.packets, tried.wire_bytes, tried.ledger);
@@ -90,7 +92,7 @@ fn go_on_from(connection: &mut Connection, attempt: &ConnectionSummary) {
 fn go_on_answered(connection: &mut Connection, attempt: &ConnectionSummary, refused: &Refused) {
     go_on_from(connection, attempt);
     connection.handshake.syn = refused.syn;
-    connection.refused = Some(refused.reset);
+    connection.endings.refused = Some(refused.reset);
     connection.directions[0].begin(attempt.client_isn.wrapping_add(1));
     open::offers(connection, 0, refused.offer);
 }

@@ -77,11 +77,9 @@ impl Shared {
     /// Keeps the records of a connection that is over.
     fn leave(&mut self, mut connection: Box<Connection>) {
         for direction in &mut connection.directions {
-            if self.environment.lives.has_room() {
-                direction.live.take().into_iter().for_each(|live| self.environment.lives.leave(live));
-            }
+            direction.live.take().into_iter().for_each(|live| self.environment.lives.leave(live));
         }
-        connection.standstills.take().into_iter().for_each(|one| self.environment.standstills.leave(one));
+        connection.watch.standstills.take().into_iter().for_each(|one| self.environment.standstills.leave(one));
         self.spares.leave(connection);
     }
 }
@@ -234,10 +232,10 @@ impl Shard {
             State::Awaited => {
                 let number = self.detail.number(order, index + 1);
                 let mut connection = self.shared.spares.place(|| Connection::new(number, packet, bytes));
-                connection.order = order;
+                connection.identity.order = order;
                 connection.detailed = self.detail.wants(number);
                 if self.shared.environment.keys.any() {
-                    connection.http2 = Some(Box::new(Http2Reader::sealed(&self.shared.environment.keys)));
+                    connection.streams.http2 = Some(Box::new(Http2Reader::sealed(&self.shared.environment.keys)));
                 }
                 slot.state = State::Live(connection);
                 return self.take(index, packet, bytes, from_client, order);
@@ -246,9 +244,9 @@ impl Shard {
                 if let Some(held) = taken_over::taken_over(connection, packet, usize::from(!from_client)) {
                     return self.take_over(index, held, packet, bytes, from_client, order);
                 }
-                let is_late = connection.over_since.is_some_and(|since| order - since > STRAGGLERS_WITHIN);
+                let is_late = connection.endings.over_since.is_some_and(|since| order - since > STRAGGLERS_WITHIN);
                 // Whether a SYN begins another connection is asked of the summary then.
-                let asks_summary = connection.over_but_for_rows && packet.has(tcp_flags::SYN);
+                let asks_summary = connection.endings.over_but_for_rows && packet.has(tcp_flags::SYN);
                 if is_late || asks_summary || resumed::is_followed_by(connection, packet, from_client) {
                     finish(&mut self.slots, index, &mut self.shared);
                     return self.take(index, packet, bytes, from_client, order);
@@ -259,15 +257,15 @@ impl Shard {
                 if connection.handshake.complete != complete {
                     self.shared.environment.openings.established(packet);
                 }
-                if connection.over_since.is_none() && resumed::is_over(connection) {
-                    connection.over_since = Some(order);
+                if connection.endings.over_since.is_none() && resumed::is_over(connection) {
+                    connection.endings.over_since = Some(order);
                     if resumed::is_cut_short(connection)
-                        || connection.two_points.is_some()
+                        || connection.doubts.two_points.is_some()
                         || resumed::awaits_answers(connection)
                     {
                         self.ending.push_back((order, index));
                     } else if connection.detailed {
-                        connection.over_but_for_rows = true;
+                        connection.endings.over_but_for_rows = true;
                     } else {
                         finish(&mut self.slots, index, &mut self.shared);
                         self.slots[index as usize].remember_last(packet, bytes);
@@ -278,7 +276,7 @@ impl Shard {
                 if let Some(mut connection) =
                     resumed::resumed_by(summary, packet, bytes, from_client, &mut self.shared.spares)
                 {
-                    connection.detailed = self.detail.wants(connection.id);
+                    connection.detailed = self.detail.wants(connection.identity.id);
                     slot.state = State::Live(connection);
                     return self.take(index, packet, bytes, from_client, order);
                 }
@@ -373,8 +371,8 @@ impl Shard {
         let State::Done(summary) = &before.state else { return old };
         let number = self.detail.number(order, index + 1);
         let mut connection = self.shared.spares.place(|| Connection::new(number, packet, bytes));
-        (connection.addresses, connection.ports) = (summary.addresses, summary.ports);
-        (connection.order, connection.detailed) = (order, self.detail.wants(number));
+        (connection.identity.addresses, connection.identity.ports) = (summary.addresses, summary.ports);
+        (connection.identity.order, connection.detailed) = (order, self.detail.wants(number));
         let slot = Slot {
             address_key: before.address_key,
             addresses_v6: before.addresses_v6.clone(),
@@ -385,8 +383,8 @@ impl Shard {
         };
         let first = held.iter().flatten().map(|held| &held.first).min_by_key(|first| (first.time_ns, first.frame));
         if let Some(first) = first {
-            (connection.start_ns, connection.end_ns) = (first.time_ns, first.time_ns);
-            (connection.input, connection.first_frame) = (first.input, first.frame);
+            (connection.times.start_ns, connection.times.end_ns) = (first.time_ns, first.time_ns);
+            (connection.identity.input, connection.identity.first_frame) = (first.input, first.frame);
         }
         on_packet::take_held(&mut connection, side, held, &mut self.shared.environment);
         self.slots.push(Slot { state: State::Live(connection), ..slot });
@@ -410,7 +408,7 @@ impl Shard {
     fn is_over_since(&self, index: u32, since: u64) -> bool {
         matches!(
             self.slots.get(index as usize).map(|slot| &slot.state),
-            Some(State::Live(connection)) if connection.over_since == Some(since)
+            Some(State::Live(connection)) if connection.endings.over_since == Some(since)
         )
     }
 
@@ -452,7 +450,7 @@ fn finish(slots: &mut [Slot], index: u32, shared: &mut Shared) {
         let summary = summarize::summary_of(connection, &shared.environment);
         shared.faults.count(&summary);
         if connection.detailed {
-            shared.environment.rows.mark_stalled(connection.id, stalled_trips(connection));
+            shared.environment.rows.mark_stalled(connection.identity.id, stalled_trips(connection));
         }
         if let State::Live(connection) = std::mem::replace(&mut slot.state, State::Done(summary)) {
             shared.leave(connection);

@@ -16,7 +16,7 @@ const ENOUGH_BEFORE: u8 = 2;
 /// The packets of the other connection that were held, its first side's first; none if `packet` is no proof of it.
 #[inline]
 pub(super) fn taken_over(connection: &Connection, packet: &Packet, side: usize) -> Option<[Option<Held>; 2]> {
-    connection.doubtful.as_ref()?;
+    connection.doubts.doubtful.as_ref()?;
     let [own, other] = acceptable::held_now(connection, side);
     if packet.flags & (tcp_flags::SYN | tcp_flags::RST) != 0 {
         return None;

@@ -12,7 +12,7 @@ pub(super) fn bounds_reached(connection: &Connection) -> BoundsReached {
         .iter()
         .filter_map(|direction| direction.live.as_deref())
         .for_each(|live| add(&mut reached, live));
-    let pauses = connection.watchers.iter().filter_map(|watchers| watchers.pauses.as_deref());
+    let pauses = connection.watch.watchers.iter().filter_map(|watchers| watchers.pauses.as_deref());
     pauses.for_each(|pauses| reached.add(Bound::Pauses, pauses.watch.is_overfull));
     reached
 }

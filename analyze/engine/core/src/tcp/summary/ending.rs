@@ -129,14 +129,14 @@ impl Ending {
         if closed && connection.handshake.syn.count < MANY_SYNS {
             return None;
         }
-        let log = connection.ending.take().map_or_else(EndingLog::default, |log| *log);
+        let log = connection.endings.log.take().map_or_else(EndingLog::default, |log| *log);
         let last_word = closing::last_word(connection);
         let place = |step: Option<(i64, u32)>| step.map(|(time_ns, frame)| Place { frame, time_ns });
         let handshake = &connection.handshake;
         let EndingLog { sides: [client, server], resets, resumed } = log;
-        let [syn, _, syn_ack, _, opened] = handshake.steps(connection.first_frame);
+        let [syn, _, syn_ack, _, opened] = handshake.steps(connection.identity.first_frame);
         let timestamps = connection.directions.iter().all(|direction| direction.offer.timestamps);
-        let header_bytes = if connection.ip_version == 6 { 60 } else { 40 } + if timestamps { 12 } else { 0 };
+        let header_bytes = if connection.identity.ip_version == 6 { 60 } else { 40 } + if timestamps { 12 } else { 0 };
         let [client_half, server_half] = &connection.directions;
         Some(Box::new(Self {
             sides: [
@@ -150,8 +150,8 @@ impl Ending {
             resets,
             resumed,
             rtt_ns: loops::shortest_rtt_ns(connection),
-            asks: connection.turn.is_some_and(|turn| turn.side == 0 && turn.opening.asks()),
-            capture_end_ns: connection.end_ns,
+            asks: connection.speech.turn.is_some_and(|turn| turn.side == 0 && turn.opening.asks()),
+            capture_end_ns: connection.times.end_ns,
             kind: None,
         }))
     }

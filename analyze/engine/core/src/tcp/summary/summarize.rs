@@ -36,11 +36,11 @@ pub fn summary_of(connection: &mut Connection, environment: &Environment) -> Box
     let (vantage, ending) = (vantage(connection), Ending::of(connection));
     let path_rtt_ns = nearer::path_rtt_ns(connection);
     let contexts = [0, 1].map(|side| Context::of(connection, side, vantage.side, path_rtt_ns, environment));
-    let facts = connection.tls.as_ref().and_then(|tracker| tracker.facts());
+    let facts = connection.streams.tls.as_ref().and_then(|tracker| tracker.facts());
     let stream = facts.is_some().then(|| stream_bytes(connection));
-    let is_http2 = connection.talk.as_ref().is_some_and(|talk| talk.plain.http2);
+    let is_http2 = connection.speech.talk.as_ref().is_some_and(|talk| talk.plain.http2);
     let requests = requests(connection, facts.as_ref());
-    let http2 = connection.http2.take().and_then(|reader| reader.summary()).map(Box::new);
+    let http2 = connection.streams.http2.take().and_then(|reader| reader.summary()).map(Box::new);
     let kept = kept(connection);
     watching::judge_all(connection, fixed_limit_ns);
     settle_counters(&mut connection.directions);
@@ -51,15 +51,15 @@ pub fn summary_of(connection: &mut Connection, environment: &Environment) -> Box
     let mut summary = Box::write(
         place,
         ConnectionSummary {
-            id: connection.id,
-            order: connection.order,
-            input: connection.input,
-            first_frame: connection.first_frame,
-            ip_version: connection.ip_version,
-            addresses: connection.addresses,
-            ports: connection.ports,
-            start_ns: connection.start_ns,
-            end_ns: connection.end_ns,
+            id: connection.identity.id,
+            order: connection.identity.order,
+            input: connection.identity.input,
+            first_frame: connection.identity.first_frame,
+            ip_version: connection.identity.ip_version,
+            addresses: connection.identity.addresses,
+            ports: connection.identity.ports,
+            start_ns: connection.times.start_ns,
+            end_ns: connection.times.end_ns,
             openings_seen: [connection.handshake.syn.count > 0, connection.handshake.syn_ack.count > 0],
             client_isn: (connection.directions[0].base as u32).wrapping_sub(1),
             server_isn: (connection.directions[1].base as u32).wrapping_sub(1),
@@ -77,22 +77,21 @@ pub fn summary_of(connection: &mut Connection, environment: &Environment) -> Box
             tls: facts.map(Box::new),
             no_requests: requests.as_ref().err().copied().unwrap_or(Reason::NoExchange),
             details: connection_details(nearer::nearer(connection), requests.ok(), bounds_reached(connection), http2),
-            lookups: connection.dns.take().map(|streams| Box::new(streams.into_lookups())),
+            lookups: connection.streams.dns.take().map(|streams| Box::new(streams.into_lookups())),
             ended_by: 0,
             ended_by_ns: i64::MIN,
             ending,
             kept,
         },
     );
-    let congestion = [0, 1].map(|side| connection.ecn.as_deref().map(|ecn| (ecn.feedback, ecn.sides[side])));
+    let offers = connection.directions.each_ref().map(|direction| direction.offer);
+    let congestion = [0, 1].map(|side| connection.agreed.ecn.as_deref().map(|ecn| (ecn.feedback, ecn.sides[side])));
     for (side, (found, context)) in summary.directions.iter_mut().zip(&contexts).enumerate() {
         connection.directions[side].loss.bad_checksums = checksums::unexplained(connection, side);
-        let pauses = connection.watchers[side].pauses.as_deref();
+        let pauses = connection.watch.watchers[side].pauses.as_deref();
         let [direction, peer] = direction_and_peer(&mut connection.directions, side);
         let judgement = summary.judgement.as_deref_mut();
         let limits = judgement.and_then(|judgement| judgement.limits[side].as_deref_mut());
-        let mut offers = [direction.offer, peer.offer];
-        offers.rotate_left(side);
         summarise(direction, offers, context, limits, found);
         if let Some(pauses) = pauses.filter(|pauses| !pauses.totals.is_empty()) {
             summarise_pauses(&pauses.totals, context.fixed_limit_ns, &mut found.spacing);
@@ -146,7 +145,7 @@ fn settle_counters(directions: &mut [Direction; 2]) {
 
 /// What TLS made of the payload of both directions.
 fn stream_bytes(connection: &Connection) -> [Option<StreamBytes>; 2] {
-    let tracker = connection.tls.as_deref();
+    let tracker = connection.streams.tls.as_deref();
     [StreamDirection::ClientToServer, StreamDirection::ServerToClient]
         .map(|stream| tracker.map(|tracker| tracker.stream_bytes(stream)))
 }
@@ -154,7 +153,7 @@ fn stream_bytes(connection: &Connection) -> [Option<StreamBytes>; 2] {
 /// Requests and responses with what was waited for before the first; the TLS tracker is of no use afterwards.
 fn requests(connection: &mut Connection, tls: Option<&TlsFacts>) -> Result<RequestSummary, Reason> {
     let found = speaking::finish_requests(connection, tls.is_some());
-    connection.tls = None;
+    connection.streams.tls = None;
     let longest = found?;
     let handshake = &connection.handshake;
     let syn_ns = (handshake.syn.count > 0).then_some(handshake.syn.first_ns);
@@ -186,9 +185,9 @@ fn connection_details(
 
 /// Where the connection was captured.
 fn vantage(connection: &Connection) -> Vantage {
-    let Connection { handshake, directions, loops_ns, .. } = connection;
+    let Connection { handshake, directions, loops, .. } = connection;
     let clues = Clues {
-        loops_ns: *loops_ns,
+        loops_ns: loops.loops_ns,
         from_handshake: handshake.client_loop_ns.is_some() && handshake.server_loop_ns.is_some(),
         ttl: [directions[0].ttl, directions[1].ttl],
         superpackets: directions.iter().any(|direction| direction.superpackets > 0),
@@ -204,7 +203,7 @@ fn kept(connection: &mut Connection) -> Option<Box<Kept>> {
         Box::new(connection.directions.each_mut().map(|direction| packets(direction).unwrap_or_default()))
     });
     let refused = closing::refused_offer(connection);
-    let rewritten_by = connection.rewritten_by;
+    let rewritten_by = connection.doubts.rewritten_by;
     let is_any = recent.is_some() || refused.is_some() || rewritten_by.is_some();
     is_any.then(|| Box::new(Kept { recent, refused, rewritten_by }))
 }
@@ -214,10 +213,10 @@ fn teardown_ns(connection: &Connection) -> Option<i64> {
     let acknowledged_ns = connection.directions.each_ref().map(|direction| direction.fin_acknowledged_ns);
     let end_ns = match acknowledged_ns {
         [Some(one_ns), Some(other_ns)] => Some(one_ns.max(other_ns)),
-        _ => connection.reset.map(|reset| reset.time_ns),
+        _ => connection.endings.reset.map(|reset| reset.time_ns),
     };
     // A reset before the first FIN ends no teardown.
-    connection.first_fin_ns.zip(end_ns).map(|(first, last)| last - first).filter(|ns| *ns >= 0)
+    connection.endings.first_fin_ns.zip(end_ns).map(|(first, last)| last - first).filter(|ns| *ns >= 0)
 }
 
 /// When the TLS handshake was over.

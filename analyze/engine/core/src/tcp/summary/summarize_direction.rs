@@ -110,15 +110,15 @@ impl Context {
     ) -> Self {
         let [sender, receiver] = if side == 0 { [Side::Client, Side::Server] } else { [Side::Server, Side::Client] };
         Self {
-            end_ns: connection.end_ns,
+            end_ns: connection.times.end_ns,
             shift: connection.advertised_shift(1 - side),
             min_rtt_ns,
-            sender_loop_ns: connection.loops_ns[side],
+            sender_loop_ns: connection.loops.loops_ns[side],
             fixed_limit_ns: environment.fixed_spacing_limit_ns,
             reassignments: environment.reassignments,
             beside_sender: captured_at == sender,
             beside_receiver: captured_at == receiver,
-            sack: connection.sack,
+            sack: connection.agreed.sack,
             vantage_known: captured_at != Side::Unknown,
             peer_closed: connection.directions[1 - side].fin.is_some(),
             peer_is_seen: connection.directions[1 - side].packets > 0,
