@@ -19,8 +19,8 @@ ROOMS = sorted(path.parent.name for path in ROOT.glob("*/__init__.py") if path.p
 
 def sources() -> dict[str, Path]:
     """Modules by their dotted names, as `analyze.trace`."""
-    found = [path for room in ROOMS for path in (ROOT / room).rglob("*.py") if "engine" not in path.parts]
-    named = {".".join(path.relative_to(ROOT).with_suffix("").parts): path for path in found}
+    found = [path.relative_to(ROOT) for room in ROOMS for path in (ROOT / room).rglob("*.py")]
+    named = {".".join(path.with_suffix("").parts): ROOT / path for path in found if "engine" not in path.parts}
     return {name.removesuffix(".__init__"): path for name, path in named.items()}
 
 
