@@ -51,6 +51,11 @@ MOST_FILES_OF_METHODS = 3
 # `impl Name {`, `impl<'a, T: Into<U>> Name<'a, T> {`; of a trait's, `for` stands between.
 METHODS = re.compile(r"^impl\b\s*(?:<[^{;]*?>\s+)?([\w:]+)(?:<[^{;]*>)?\s*(?:where\b[^{]*)?\{", re.MULTILINE)
 
+# A parameter through which a function may change all of a connection. Rules take the groups that they change instead:
+# the figure only goes down, and whoever lowers it writes the new one here.
+CHANGES_ALL = re.compile(r"\b\w+: &mut (?:\w+::)*Connection\b")
+FUNCTIONS_THAT_CHANGE_ALL = 108
+
 Floors = tuple[tuple[str, ...], ...]
 
 
@@ -109,6 +114,17 @@ def test_methods_of_no_type_are_spread_over_more_than_three_files() -> None:
     found = files_of_methods(sources())
     assert len(found) > 200
     assert {name: sorted(files) for name, files in found.items() if len(files) > MOST_FILES_OF_METHODS} == {}
+
+
+def changing_all(files: Mapping[str, str]) -> dict[str, int]:
+    """By file, the parameters through which functions may change all of a connection."""
+    found = {path: len(CHANGES_ALL.findall(product(text))) for path, text in files.items()}
+    return {path: count for path, count in found.items() if count}
+
+
+def test_no_more_functions_may_change_all_of_a_connection() -> None:
+    found = changing_all(sources())
+    assert sum(found.values()) == FUNCTIONS_THAT_CHANGE_ALL, found
 
 
 # The rest shows that these tests can fail, on crates made up for it.
@@ -192,6 +208,12 @@ def test_methods_are_found_and_those_of_traits_left_out() -> None:
         "c.rs": "// impl A {\nimpl<T> B<T>\nwhere\n    T: Copy,\n{\n}",
     }
     assert files_of_methods(files) == {"A": {"a.rs", "b.rs"}, "B": {"a.rs", "c.rs"}}
+
+
+def test_parameters_that_change_all_of_a_connection_are_counted() -> None:
+    text = "fn a(\n    connection: &mut Connection,\n    b: u8,\n) {}\nfn c(one: &Connection, two: &mut Loops) {}"
+    tests = "#[cfg(test)]\nmod tests {\n fn d(connection: &mut Connection) {}\n}\n"
+    assert changing_all({"a.rs": text + "\n" + tests, "b.rs": "fn e(f: &mut ConnectionSummary) {}"}) == {"a.rs": 1}
 
 
 def test_functions_are_measured_from_their_name_to_their_last_brace() -> None:
