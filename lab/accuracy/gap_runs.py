@@ -187,7 +187,7 @@ def _guest_transfers(path: EmulatedPath, transfer: Transfer, wanted: StalledGues
 def _stopped(wanted: StalledGuest, guest: int, log: Path) -> Iterator[None]:
     """Lets a guest's kernel stand still now and then, by plan or by a quota."""
     if wanted.quota_share is not None:
-        with cpu_quota.of_running(wanted.name, guest, wanted.quota_share, wanted.period_s) as group:
+        with cpu_quota.of_running(wanted.name, guest, wanted.quota_share, period_s=wanted.period_s) as group:
             yield
             stops, stopped_s = cpu_quota.throttled(group)
         log.with_name(QUOTA).write_text(json.dumps({"stops": stops, "stopped_s": stopped_s}))
