@@ -144,16 +144,14 @@ def _further_sections(runs: Sequence[RunResults]) -> tuple[Section, ...]:
         Section("plan", "As run (Table 1)", folded("Pairs planned, finished and failed", lambda run: (plan(run),))),
         Section(
             "metrics", "Round-trip time and loss (Table 2)",
-            folded("Means and medians by index, with intervals", lambda run: (metrics(run),)), wide=True,
+            (
+                *folded("Means and medians by index, with intervals", lambda run: (metrics(run),)),
+                *folded("Is loss continuous or bursty?", loss_bursts),
+            ),
+            wide=True,
             hint="Over transfers, one value of each: means and medians with their 95 % confidence intervals, where"
             " there are enough transfers for one. RTT and loss are those of the packets captured where the data was"
             " sent; ping is the baseline just before each pair.",
-        ),
-        Section(
-            "loss-bursts", "Is loss continuous or bursty?", _each(runs, loss_bursts),
-            hint="Distances in the stream between segments that were lost, in transfers that lost five or more: their"
-            " coefficient of variation over that of independent losses. Above 1 losses come in bursts; p is of"
-            " independent losses to be as uneven.",
         ),
         Section(
             "relation", "What a probe shows of the data transfer",

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from vmtrace.analyze.pages.blocks import Block, Fold, Lines, Text
 from vmtrace.analyze.pages.texts import estimate_text, index_name, number_text
-from vmtrace.analyze.reports.run.losses.bursts import LossBurstRow, loss_burst_rows, spread_of
+from vmtrace.analyze.reports.run.losses.bursts import LossBurstRow, loss_burst_rows
 from vmtrace.analyze.reports.run.page.answer import first_sentence
 from vmtrace.analyze.reports.run.prediction import DESCRIPTIONS
 from vmtrace.analyze.reports.run.results import RunResults
@@ -156,8 +156,6 @@ _TRANSFERS: tuple[Column[MeasuredTransfer], ...] = (
     Column("mean RTT", lambda one: _seconds(one.measures.rtt_mean_s)),
     Column("loss", lambda one: _share(one.measures.loss_rate)),
     Column("retransmitted", lambda one: _share(one.measures.retransmission_rate)),
-    Column("losses uneven", lambda one: _uneven(one)),  # noqa: PLW0108 - defined below
-    Column("p", lambda one: _number(None if (found := spread_of(one)) is None else found.p_value)),
     Column("mean time between packets", lambda one: _seconds(one.measures.spacing_mean_s)),
     Column("unusually long pauses", lambda one: _count(one.measures.oversize)),
     Column("window limit", lambda one: _share(one.measures.window_limited_fraction)),
@@ -185,15 +183,6 @@ def _seconds(value: float | None) -> Cell:
 
 def _share(value: float | None) -> Cell:
     return Cell(share(value), value)
-
-
-def _uneven(one: MeasuredTransfer) -> Cell:
-    value = one.measures.loss_gap_ratio
-    return Cell(ABSENT if value is None else f"x {value:.2f}", value)
-
-
-def _number(value: float | None) -> Cell:
-    return Cell(number_text(value), value)
 
 
 def _count(value: int | None) -> Cell:
