@@ -18,7 +18,7 @@ from pathlib import Path
 
 from vmtrace.capture.errors import CaptureError
 from vmtrace.capture.libpcap import Dumper, Live
-from vmtrace.formats.durable import STANDARD_OUTPUT
+from vmtrace.formats import STANDARD_OUTPUT
 
 HEADER_BYTES, RECORD_HEADER_BYTES = 24, 16
 # A write for each part of the kernel's buffer, instead of one for each 4 KiB.

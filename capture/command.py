@@ -39,7 +39,7 @@ from vmtrace.capture.options import (
 from vmtrace.capture.recorder import Recorder
 from vmtrace.capture.rotation import Rotation
 from vmtrace.capture.settings import DIRECTIONS, LARGEST_BUFFER_BYTES, LARGEST_SNAPLEN, CaptureSettings
-from vmtrace.formats.durable import STANDARD_OUTPUT
+from vmtrace.formats import STANDARD_OUTPUT
 
 _FILES_NAMED = 3
 _LONGEST_S = 10 * 366 * 86_400.0

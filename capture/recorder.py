@@ -27,7 +27,7 @@ from vmtrace.capture.opening import HAND_OVER_MS, open_capture, stop_receiving
 from vmtrace.capture.rotation import Rotation
 from vmtrace.capture.settings import CaptureSettings
 from vmtrace.capture.writer import Progress, Writer
-from vmtrace.formats.durable import STANDARD_OUTPUT
+from vmtrace.formats import STANDARD_OUTPUT
 
 _NO_ROTATION = Rotation()
 _WAKE_UP_MS = 100

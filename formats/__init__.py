@@ -2,3 +2,6 @@
 
 Python 3.9 and its standard library alone: the folder goes into the agent's file. It uses no other room.
 """
+
+STANDARD_OUTPUT = "-"
+"""What people write for it where a file is expected."""

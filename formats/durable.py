@@ -12,8 +12,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-STANDARD_OUTPUT = "-"
-"""What people write for it where a file is expected."""
 _FILE_MODE = 0o600
 _FOLDER_MODE = 0o700
 _TAIL_BLOCK_BYTES = 65_536

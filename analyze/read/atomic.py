@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from vmtrace.analyze.read.capture_files import is_capture
-from vmtrace.formats.durable import STANDARD_OUTPUT
+from vmtrace.formats import STANDARD_OUTPUT
 
 
 @contextmanager

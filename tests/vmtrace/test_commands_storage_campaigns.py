@@ -86,7 +86,7 @@ def test_a_killed_campaign_goes_on_and_loses_at_most_the_probe_in_flight(
         ),
         (["--plan", "bocchi2014", "--for", "1h"], "--for: of plans of kind probes, surge"),
         (["--plan", "yoon-upload", "--mean-interval", "1s"], "--mean-interval: of plans of kind probes"),
-        (["--plan", "garfinkel2007-probes", "--for", "0s"], "--for: '0s': more than 0"),
+        (["--plan", "garfinkel2007-probes", "--for", "0s"], "--for: more than 0"),
         (["--plan", "garfinkel2007-probes", "--sizes", "1kB,x"], "--sizes"),
         (["--plan", "garfinkel2007-surge", "--start-at", "2001-01-01T00:00Z"], "is in the past: give a future time"),
         (["--plan", "garfinkel2007-surge", "--start-at", "2030-01-01"], "add the time zone"),

@@ -13,7 +13,8 @@ from pathlib import Path, PurePosixPath
 
 import vmtrace
 from vmtrace.capture.afterwards import command, show_afterwards
-from vmtrace.formats.durable import STANDARD_OUTPUT, write_aside
+from vmtrace.formats import STANDARD_OUTPUT
+from vmtrace.formats.durable import write_aside
 
 _ROOMS = ("capture", "formats", "receiver", "sender")
 _SHEBANG = b"#!/usr/bin/env python3\n"

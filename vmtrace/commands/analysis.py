@@ -18,7 +18,7 @@ from vmtrace.commands.outputs import Afterwards, opened, printed, wanted, write_
 from vmtrace.commands.request import Request
 from vmtrace.commands.thresholds import check_oversize_abs, parsed_condition
 from vmtrace.errors import CommandError, Exit, UsageError, complain, describe
-from vmtrace.formats.durable import STANDARD_OUTPUT
+from vmtrace.formats import STANDARD_OUTPUT
 from vmtrace.formats.quantities import plural
 from vmtrace.progress import Bar
 

@@ -13,7 +13,7 @@ from vmtrace.capture.afterwards import command, show_afterwards
 from vmtrace.capture.options import add_quiet
 from vmtrace.commands.options import new_parser
 from vmtrace.errors import CommandError, Exit, UsageError, complain, describe
-from vmtrace.formats.durable import STANDARD_OUTPUT
+from vmtrace.formats import STANDARD_OUTPUT
 from vmtrace.formats.packed import opened
 from vmtrace.progress import Bar
 

@@ -12,7 +12,7 @@ from vmtrace.capture.options import add_quiet
 from vmtrace.commands.options import add_figures, add_html, add_json
 from vmtrace.commands.outputs import Afterwards, printed, write_all
 from vmtrace.errors import Exit, UsageError, describe
-from vmtrace.formats.durable import STANDARD_OUTPUT
+from vmtrace.formats import STANDARD_OUTPUT
 from vmtrace.progress import Bar
 
 if TYPE_CHECKING:

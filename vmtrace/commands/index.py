@@ -10,7 +10,7 @@ from vmtrace.capture.afterwards import command, show_afterwards
 from vmtrace.capture.options import add_out, add_quiet
 from vmtrace.commands.options import add_endpoint_url, new_parser
 from vmtrace.errors import CommandError, Exit, UsageError, complain, describe
-from vmtrace.formats.durable import STANDARD_OUTPUT
+from vmtrace.formats import STANDARD_OUTPUT
 from vmtrace.progress import Bar
 
 _DESCRIPTION = (

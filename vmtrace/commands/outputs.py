@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, TextIO, TypeVar
 
 from vmtrace.analyze.read.stores.place import url_of
 from vmtrace.errors import CommandError, complain, describe, guarded_output
-from vmtrace.formats.durable import STANDARD_OUTPUT
+from vmtrace.formats import STANDARD_OUTPUT
 
 if TYPE_CHECKING:
     from rich.console import Console

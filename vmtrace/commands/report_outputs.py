@@ -15,7 +15,7 @@ from vmtrace.commands.one_screen import on_one_screen
 from vmtrace.commands.options import add_csv, add_display, add_figures, add_html, add_json
 from vmtrace.commands.outputs import Afterwards, Task, opened, printed, wanted, write_all
 from vmtrace.errors import CommandError
-from vmtrace.formats.durable import STANDARD_OUTPUT
+from vmtrace.formats import STANDARD_OUTPUT
 from vmtrace.progress import Bar
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from vmtrace.commands.outputs import Afterwards, opened, printed, wanted, write_
 from vmtrace.commands.runs import measure_runs, read_runs
 from vmtrace.commands.thresholds import parsed_threshold
 from vmtrace.errors import CommandError, Exit, UsageError, complain
-from vmtrace.formats.durable import STANDARD_OUTPUT
+from vmtrace.formats import STANDARD_OUTPUT
 from vmtrace.missing import REPORTS, require
 from vmtrace.progress import Bar
 
