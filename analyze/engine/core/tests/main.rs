@@ -19,6 +19,7 @@ mod analysis_hostile;
 mod analysis_indexed;
 mod analysis_known;
 mod analysis_lag;
+mod analysis_live;
 mod analysis_merged;
 mod analysis_parallel;
 mod analysis_parts;

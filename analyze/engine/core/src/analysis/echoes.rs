@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 
 use crate::decode::echo::Echo;
+use crate::keyed::move_places;
 
 /// Requests that are kept of a capture.
 const MOST_REQUESTS: usize = 1 << 20;
@@ -44,7 +45,7 @@ pub struct EchoFlow {
 type Key = (u16, IpAddr, IpAddr, u16, u16);
 
 /// See the module.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Echoes {
     list: Vec<EchoRequest>,
     /// Places of requests without a reply yet.
@@ -72,6 +73,15 @@ impl Echoes {
         } else {
             self.not_kept += 1;
         }
+    }
+
+    /// Forgets requests and replies before `before_ns`.
+    pub(crate) fn forget(&mut self, before_ns: i64) {
+        let is_kept = |one: &EchoRequest| one.request.time_ns >= before_ns;
+        let mut next = 0..;
+        let places: Vec<_> = self.list.iter().map(|one| is_kept(one).then(|| next.next()).flatten()).collect();
+        move_places(&mut self.waiting, &places);
+        self.list.retain(is_kept);
     }
 
     /// Requests by who asks whom and the identifier: when each passed and whether it had a reply, and the round trips.

@@ -6,7 +6,10 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
+use crate::read::chunk_source::ChunkSource;
 use crate::read::file_source::CHUNK_BYTES;
+use crate::read::input_facts::InputFacts;
+use crate::read::read_error::ReadError;
 use crate::read::record::{Chunk, Record};
 
 /// Where a record stands: how often the clock was set before, then its time.
@@ -22,6 +25,7 @@ const STEPS_OF_A_RECORD: usize = 16;
 type Turn = (Key, u64);
 
 /// A chunk and how far it has been given out.
+#[derive(Clone)]
 struct Held {
     chunk: Chunk,
     /// Where its records stand, with their indices; empty where that is the order of the records.
@@ -50,7 +54,7 @@ impl Held {
 }
 
 /// See the module.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct HeldChunks {
     chunks: VecDeque<Held>,
     /// Number of the first of them.
@@ -169,6 +173,23 @@ impl HeldChunks {
             self.chunks.pop_front();
             self.first += 1;
         }
+    }
+}
+
+/// All that is held, with nothing behind it.
+impl ChunkSource for HeldChunks {
+    fn next_chunk(&mut self, chunk: &mut Chunk) -> Result<bool, ReadError> {
+        chunk.clear();
+        self.give_out(chunk, LAST, 0);
+        Ok(!chunk.records.is_empty())
+    }
+
+    fn inputs(&self) -> Vec<InputFacts> {
+        Vec::new()
+    }
+
+    fn consumed_bytes(&self) -> u64 {
+        0
     }
 }
 

@@ -24,7 +24,7 @@ const LATEST_NS: i64 = 130_000_000_000;
 const MOST_TRANSLATED_APART: usize = 1024;
 
 /// See the module.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Gathered {
     list: Vec<IcmpError>,
     /// Where connections are analysed apart: the errors that belong to one of these, though they quote other addresses.
@@ -57,6 +57,12 @@ impl Gathered {
         if self.list.len() < MOST_ERRORS {
             self.list.push(error);
         }
+    }
+
+    /// Forgets what passed before `before_ns`.
+    pub(crate) fn forget(&mut self, before_ns: i64) {
+        self.list.retain(|error| error.time_ns >= before_ns);
+        self.echoes.forget(before_ns);
     }
 
     /// Errors that were gathered before, for a part of all connections, and which of them belong to it.

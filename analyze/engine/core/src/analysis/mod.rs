@@ -15,6 +15,7 @@
 //!       pairs    which frames are of which (copies: what has passed one of them; point_labels: what was found)
 //!     lag      a host that was recorded late, put right in another reading
 //!     serial   one reading in one loop
+//!     live     the same, looked at while it goes on (kept: its last packets)
 //!     parallel the same on several threads
 //!       others  frames without TCP to what they concern
 //!       tunnels      that connections were found in
@@ -37,7 +38,9 @@ pub(crate) mod held;
 pub(crate) mod hops_apart;
 pub mod icmp_errors;
 pub mod indexed;
+pub mod kept;
 pub(crate) mod lag;
+pub mod live;
 pub(crate) mod one_point;
 pub mod options;
 pub mod others;

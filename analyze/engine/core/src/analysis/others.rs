@@ -16,7 +16,7 @@ use crate::flows::table::Flows;
 use crate::read::record::Chunk;
 
 /// See the module.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Others {
     /// Names looked up over UDP; those over TCP are with their connections.
     pub lookups: Lookups,
@@ -45,6 +45,13 @@ impl Others {
         self.lookups.cut_answers(reassembler.beginnings());
         let [packets, wire_bytes] = reassembler.given_up();
         self.protocols.add_unread(Undecoded::FragmentIncomplete, Amount { packets, wire_bytes });
+    }
+
+    /// Forgets what passed before `before_ns`; what is summed up stays.
+    pub(crate) fn forget(&mut self, before_ns: i64) {
+        self.lookups.forget(before_ns);
+        self.icmp.forget(before_ns);
+        self.flows.forget(before_ns);
     }
 
     /// Takes those of a decoded chunk, in order of time.

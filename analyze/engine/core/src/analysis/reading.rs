@@ -72,11 +72,21 @@ impl Reading {
         let source = Self::corrected(source, options, patience);
         let mut intake = Intake::new(source, options, observer);
         let run = if options.threads <= 1 { serial::run } else { parallel::run };
-        let Collected { shards, tallies, others, is_overfull } = run(&mut intake, options, part);
+        let collected = run(&mut intake, options, part);
+        let is_overfull = collected.is_overfull;
+        Ok((Self::ended(intake, collected)?, is_overfull))
+    }
+
+    /// All that `intake` gave was read, or there was no room for it.
+    ///
+    /// # Errors
+    /// As [`crate::analysis::whole::analyze`].
+    pub(super) fn ended(intake: Intake<'_>, collected: Collected) -> Result<Self, Failure> {
+        let Collected { shards, tallies, others, is_overfull } = collected;
         let mut reading = Self::of_frames(intake, tallies, others)?;
         reading.open_bytes = shards.iter().map(Shard::open_bytes).sum();
         (reading.connections, reading.shared) = gather(if is_overfull { Vec::new() } else { shards });
-        Ok((reading, is_overfull))
+        Ok(reading)
     }
 
     /// `source` in order of time, with the hosts that were recorded late put right.
@@ -101,6 +111,16 @@ impl Reading {
         let is_timeless = facts.iter().all(InputFacts::is_timeless);
         let Intake { interrupted, errors, .. } = intake;
         Ok(Self { interrupted, consumed_bytes, is_timeless, others, facts, tallies, errors, ..Self::default() })
+    }
+
+    /// What has been read so far of `intake`, and `collected` of it.
+    pub(super) fn so_far(intake: &Intake<'_>, collected: Collected) -> Self {
+        let Collected { shards, tallies, others, .. } = collected;
+        let facts = intake.source.inputs();
+        let is_timeless = facts.iter().all(InputFacts::is_timeless);
+        let (connections, shared) = gather(shards);
+        let consumed_bytes = intake.source.consumed_bytes();
+        Self { connections, shared, consumed_bytes, is_timeless, others, facts, tallies, ..Self::default() }
     }
 
     /// The connections of packets that were read before, in another run ([`crate::analysis::slices`]).
@@ -206,7 +226,8 @@ impl Reading {
         let protocols = protocols.finish(all_frames(&facts, &tallies));
         // Each summary is somewhere else in memory: looked at once.
         connections.sort_by_cached_key(|summary| summary.order);
-        connections.iter_mut().zip(1..).for_each(|(summary, number)| summary.id = number);
+        let gone = &shared.forgotten;
+        connections.iter_mut().zip(1..).for_each(|(summary, number)| summary.id = number + gone.before(summary.order));
         tunnels.join(&mut connections);
         let packed_outlines = if is_of_slices { outlines::packed(&connections) } else { Vec::new() };
         let over_tcp: Vec<_> = connections.iter_mut().filter_map(|summary| summary.lookups.take()).collect();

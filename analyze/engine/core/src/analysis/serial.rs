@@ -3,39 +3,82 @@
 use crate::analysis::options::Options;
 use crate::analysis::others::Others;
 use crate::analysis::part::Part;
-use crate::analysis::stage::{Collected, Intake, Tallies};
+use crate::analysis::stage::{Collected, Filtered, Intake, Tallies};
 use crate::decode::batch::Batch;
 use crate::decode::fragments::Reassembler;
 use crate::decode::reason::CountsByInput;
 use crate::read::record::Chunk;
 use crate::tcp::flow::by_flow::Lines;
+use crate::tcp::flow::table::Shard;
 
 /// Runs to the end of the input, or until there are more connections than the part has room for.
 pub fn run(intake: &mut Intake<'_>, options: &Options, part: &Part) -> Collected {
-    let mut shard = options.shard();
-    let mut tallies = Tallies::default();
-    let mut others = Others::new(options);
-    let mut reassembler = Reassembler::new();
-    let (mut chunk, mut batch, mut filtered) = (Chunk::default(), Batch::default(), Vec::new());
-    let mut lines = Lines::of(part.hashes.clone());
+    let mut reached = Reached::new(options);
+    let mut hand = Hand::of(part);
+    let (mut chunk, mut filtered) = (Chunk::default(), Vec::new());
     let mut is_overfull = false;
-    let mut order = 0;
     while !is_overfull && intake.next(&mut chunk, &mut filtered) {
+        reached.take(&mut chunk, &mut filtered, &mut hand);
+        is_overfull = reached.shard.is_overfull(&part.room);
+    }
+    Collected { is_overfull, ..reached.end() }
+}
+
+/// All that is known of the packets so far. What a copy of it ends with is what they show.
+#[derive(Clone)]
+pub(super) struct Reached {
+    pub(super) shard: Shard,
+    tallies: Tallies,
+    pub(super) others: Others,
+    reassembler: Reassembler,
+    order: u64,
+}
+
+/// What is written over from chunk to chunk.
+pub(super) struct Hand {
+    batch: Batch,
+    lines: Lines,
+}
+
+impl Hand {
+    pub(super) fn of(part: &Part) -> Self {
+        Self { batch: Batch::default(), lines: Lines::of(part.hashes.clone()) }
+    }
+}
+
+impl Reached {
+    pub(super) fn new(options: &Options) -> Self {
+        Self {
+            shard: options.shard(),
+            tallies: Tallies::default(),
+            others: Others::new(options),
+            reassembler: Reassembler::new(),
+            order: 0,
+        }
+    }
+
+    /// The next chunk, and what a filter left out of it.
+    pub(super) fn take(&mut self, chunk: &mut Chunk, filtered: &mut Vec<Filtered>, hand: &mut Hand) {
+        let Hand { batch, lines } = hand;
         batch.clear();
-        batch.decode(&mut chunk);
-        batch.join_fragments(&mut chunk, &mut reassembler);
-        tallies.add(&chunk, &batch);
-        others.chunk(&chunk, &batch);
-        tallies.add_filtered(&filtered);
+        batch.decode(chunk);
+        batch.join_fragments(chunk, &mut self.reassembler);
+        self.tallies.add(chunk, batch);
+        self.others.chunk(chunk, batch);
+        self.tallies.add_filtered(filtered);
         filtered.clear();
         lines.line_up(batch.packets(), &chunk.bytes, 1);
-        shard.batch(batch.packets(), &lines, 0, &chunk.bytes, order);
-        order += batch.packets().len() as u64;
-        is_overfull = shard.is_overfull(&part.room);
+        self.shard.batch(batch.packets(), lines, 0, &chunk.bytes, self.order);
+        self.order += batch.packets().len() as u64;
     }
-    let mut counts = CountsByInput::default();
-    reassembler.finish(&mut counts);
-    tallies.add_counts(&counts);
-    others.end_fragments(&reassembler);
-    Collected { shards: vec![shard], tallies: tallies.into_list(), others, is_overfull }
+
+    /// No packet follows.
+    pub(super) fn end(self) -> Collected {
+        let Self { shard, mut tallies, mut others, mut reassembler, .. } = self;
+        let mut counts = CountsByInput::default();
+        reassembler.finish(&mut counts);
+        tallies.add_counts(&counts);
+        others.end_fragments(&reassembler);
+        Collected { shards: vec![shard], tallies: tallies.into_list(), others, is_overfull: false }
+    }
 }

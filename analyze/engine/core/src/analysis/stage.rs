@@ -83,6 +83,23 @@ impl<'a> Intake<'a> {
         true
     }
 
+    /// What was read and waits, chunk by chunk, as [`Intake::next`] will give it.
+    pub fn waiting(&mut self, mut chunk: impl FnMut(&mut Chunk, &mut Vec<Filtered>)) {
+        let Some(mut source) = self.source.waiting() else { return };
+        let loopback = self.filter.as_ref().map(|filter| filter.loopback.clone());
+        let (mut next, mut filtered) = (Chunk::default(), Vec::new());
+        while let Ok(true) = source.next_chunk(&mut next) {
+            let applied = self.filter.as_mut().map_or(Ok(()), |filter| filter.apply(&mut next, &mut filtered));
+            if applied.is_err() {
+                break;
+            }
+            chunk(&mut next, &mut filtered);
+        }
+        if let Some((filter, before)) = self.filter.as_mut().zip(loopback) {
+            filter.loopback = before;
+        }
+    }
+
     /// Keys that the inputs hold themselves, which stand before the packets that they open.
     fn take_secrets(&mut self) {
         let bytes = self.source.key_log_bytes();

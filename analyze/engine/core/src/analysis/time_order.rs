@@ -156,15 +156,18 @@ impl TimeOrder {
         ((self.epoch, self.newest_ns.saturating_sub(window_ns)), most_bytes)
     }
 
-    /// Reads a chunk into what is held; `room` is a chunk whose contents nobody wants.
-    fn read(&mut self, mut room: Chunk) -> Result<(), ReadError> {
+    /// Reads a chunk into what is held; `room` is a chunk whose contents nobody wants. False if nothing is there just now.
+    fn read(&mut self, mut room: Chunk) -> Result<bool, ReadError> {
         self.ended = !self.inner.next_chunk(&mut room)?;
+        if !self.ended && room.records.is_empty() {
+            return Ok(false);
+        }
         if !self.ended {
             let has_headers = room.stretch.is_some_and(Stretch::has_headers_within);
             self.take_in(room);
             self.had_headers = has_headers;
         }
-        Ok(())
+        Ok(true)
     }
 
     fn take_in(&mut self, chunk: Chunk) {
@@ -351,8 +354,14 @@ impl ChunkSource for TimeOrder {
                 chunk.clear();
                 return Ok(false);
             }
-            self.read(std::mem::take(chunk))?;
+            if !self.read(std::mem::take(chunk))? {
+                return Ok(true);
+            }
         }
+    }
+
+    fn waiting(&self) -> Option<Box<dyn ChunkSource>> {
+        Some(Box::new(self.held.clone()))
     }
 
     fn inputs(&self) -> Vec<InputFacts> {

@@ -95,7 +95,7 @@ fn both_ways(ports: u32) -> u32 {
 }
 
 /// See the module.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct GatheredTunnels {
     flows: HashMap<(u32, u32), FlowTunnels>,
     last: Option<(u32, u32)>,

@@ -53,7 +53,7 @@ pub struct Beginning {
 }
 
 /// A stretch of a datagram's payload.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Piece {
     start: u32,
     /// Just behind the last byte on the wire.
@@ -70,7 +70,7 @@ struct Frames {
 }
 
 /// A datagram being collected.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Partial {
     /// Tells it from an earlier one of the same key.
     serial: u64,
@@ -209,7 +209,7 @@ enum Insertion {
 }
 
 /// Collects fragments over all chunks, in the order of reading. Each input has datagrams of its own.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Reassembler {
     partials: HashMap<Key, Partial>,
     /// Keys by age, with the serial number and the time of the first fragment seen.

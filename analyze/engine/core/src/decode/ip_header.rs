@@ -52,7 +52,7 @@ pub(super) enum Datagram<'a> {
 }
 
 /// One fragment as its IP header describes it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Fragment<'a> {
     /// IP header of the datagram, without the fragment extension header.
     pub(super) header: &'a [u8],

@@ -10,6 +10,7 @@ use crate::decode::icmp::IcmpError;
 use crate::decode::numbers::DNS_PORT;
 use crate::decode::other::Other;
 use crate::dns::message::{Message, read_message};
+use crate::keyed::move_places;
 use crate::read::record::Record;
 
 /// Lookups kept of a capture, and of one TCP connection.
@@ -303,6 +304,16 @@ impl Lookups {
                 }
             }
         }
+    }
+
+    /// Forgets those of which nothing passed since `before_ns`.
+    pub(crate) fn forget(&mut self, before_ns: i64) {
+        let is_kept = |lookup: &Lookup| lookup.answered_ns.max(Some(lookup.last_asked_ns)) >= Some(before_ns);
+        let mut next = 0..;
+        let places: Vec<_> = self.list.iter().map(|lookup| is_kept(lookup).then(|| next.next()).flatten()).collect();
+        move_places(&mut self.pending, &places);
+        self.list.retain(is_kept);
+        self.text_bytes = self.list.iter().map(|lookup| text_bytes(&lookup.message)).sum();
     }
 
     /// Numbers the inputs from `first` on, for lookups of inputs that were analysed apart.

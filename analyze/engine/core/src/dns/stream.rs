@@ -7,13 +7,13 @@ use crate::tls::stream::{InOrder, Origin, Piece};
 const MAX_BUFFER_BYTES: usize = 2 + 0xffff;
 
 /// One connection to port 53.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct DnsStreams {
     lanes: [Lane; 2],
     lookups: Lookups,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Lane {
     order: InOrder,
     buffer: Vec<u8>,

@@ -22,7 +22,7 @@ const AF_INET6: u32 = if cfg!(any(target_os = "linux", target_os = "android")) {
 };
 
 /// Room for one frame.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Loopback {
     frame: Vec<u8>,
 }

@@ -160,7 +160,7 @@ impl Key {
 }
 
 /// See the module. Index 0 is the sender of the first packet.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Flow {
     ends: [u128; 2],
     version: u8,

@@ -22,7 +22,7 @@ pub struct Passing {
 }
 
 /// See the module.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Passings {
     list: Vec<Passing>,
     most_bytes: u32,

@@ -12,7 +12,7 @@ use crate::flows::layouts::Scheme;
 use crate::flows::numbers::Numbers;
 use crate::flows::passings::Passings;
 use crate::flows::protocols::Amount;
-use crate::keyed::KeyedMap;
+use crate::keyed::{KeyedMap, move_places};
 use crate::quic::joined::Joined;
 use crate::quic::state::{Datagram, QuicState};
 use crate::read::record::Record;
@@ -26,7 +26,7 @@ pub(crate) const MOST_FLOWS: usize = 1 << 17;
 const MOST_FOLLOWED: usize = 1 << 14;
 
 /// See the module.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Flows {
     list: Vec<Flow>,
     by_key: KeyedMap<Key, u32>,
@@ -141,6 +141,20 @@ impl Flows {
             flow.icmp_errors.get_or_insert_with(|| Box::new(IcmpErrors::default())).add(*error);
         }
         is_known
+    }
+
+    /// Forgets flows of which nothing passed since `before_ns`, but for their number.
+    pub(crate) fn forget(&mut self, before_ns: i64) {
+        let is_kept = |flow: &Flow| flow.end_ns() >= before_ns;
+        let mut next = 0..;
+        let places: Vec<_> = self.list.iter().map(|flow| is_kept(flow).then(|| next.next()).flatten()).collect();
+        move_places(&mut self.by_key, &places);
+        self.list.retain(is_kept);
+        self.last = None;
+        let followed = |flow: &Flow| {
+            usize::from(flow.quic.is_some()) + flow.lanes.iter().filter(|lane| lane.numbers.is_some()).count()
+        };
+        self.followed = self.list.iter().map(followed).sum();
     }
 
     /// Adds those of inputs that were analysed apart and follow `inputs` others.

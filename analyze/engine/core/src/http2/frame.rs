@@ -39,7 +39,7 @@ impl Frame<'_> {
 }
 
 /// Cuts the bytes of a direction into frames.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Cutter {
     header: Vec<u8>,
     kept: Vec<u8>,

@@ -13,7 +13,7 @@ pub trait Pieces {
 }
 
 /// See the module.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Ordered<T> {
     orders: [InOrder; 2],
     /// Which frame the next bytes are of.

@@ -5,7 +5,7 @@ use crate::http2::tracker::{Http2Summary, Http2Tracker};
 use crate::secrets::SharedKeys;
 
 /// See the module.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub enum Http2Reader {
     /// The client began with the preface.
     Clear(Box<Http2Tracker>),

@@ -19,7 +19,7 @@ pub(super) struct Agreed<'a> {
 }
 
 /// A secret of TLS 1.3 in use.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Stage {
     opener: Opener,
     secret: Vec<u8>,
@@ -27,7 +27,7 @@ pub(super) struct Stage {
 }
 
 /// See the module.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) enum RecordKeys {
     Tls13 { suite: (Cipher, Hash), handshake: Option<Box<Stage>>, traffic: Option<Box<Stage>> },
     Tls12 { opener: Box<Opener>, fixed: Option<[u8; 4]>, sequence: u64 },

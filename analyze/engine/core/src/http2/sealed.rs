@@ -34,7 +34,7 @@ pub struct Opened {
     pub end: Moment,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Lane {
     record: Vec<u8>,
     record_start: Moment,
@@ -52,7 +52,7 @@ struct Lane {
 pub type SealedTracker = Ordered<RecordReader>;
 
 /// Records of both directions, and what reads their text.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct RecordReader {
     log: SharedKeys,
     lanes: [Lane; 2],

@@ -46,7 +46,7 @@ pub struct Http2Summary {
     pub complete: bool,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Lane {
     cutter: Cutter,
     /// Of what this side sends.
@@ -57,7 +57,7 @@ struct Lane {
 pub type Http2Tracker = Ordered<FrameReader>;
 
 /// What is known of both directions.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct FrameReader {
     lanes: [Lane; 2],
     last_stream: u32,

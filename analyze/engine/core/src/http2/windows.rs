@@ -70,7 +70,7 @@ pub struct WindowUse {
 }
 
 /// See the module.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Windows {
     connection: Window,
     streams: BTreeMap<u32, Window>,

@@ -8,7 +8,7 @@ use crate::tls::stream::{InOrder, Origin, Piece};
 const MAX_CRYPTO_BYTES: u64 = 256 << 10;
 
 /// CRYPTO frames of one direction at one level.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct CryptoStream {
     order: InOrder,
     pub(super) assembler: Assembler,

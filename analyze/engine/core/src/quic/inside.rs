@@ -24,7 +24,7 @@ const MAX_LISTED: usize = 20;
 const TOKEN_BYTES: usize = 16;
 
 /// See the module.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Inside {
     log: SharedKeys,
     levels: Levels,

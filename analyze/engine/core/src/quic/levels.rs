@@ -40,7 +40,7 @@ impl Session<'_> {
 }
 
 /// Keys of application data in one direction.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct OneRtt {
     version: Version,
     suite: (Cipher, Hash),
@@ -106,7 +106,7 @@ impl OneRtt {
 }
 
 /// Keys of both directions.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Levels {
     handshake: [Option<PacketKeys>; 2],
     one_rtt: [Option<Box<OneRtt>>; 2],

@@ -40,7 +40,7 @@ pub(super) struct Acknowledged {
 }
 
 /// See the module.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Numbers {
     pub(super) largest: Option<u64>,
     pub(super) seen: u64,

@@ -1,6 +1,7 @@
 //! Packet protection (RFC 9001 section 5): keys of a secret, header protection off, contents opened.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use ring::aead::quic::HeaderProtectionKey;
 
@@ -69,14 +70,15 @@ pub(super) fn open(opener: &Opener, unmasked: &Unmasked, number: u64, buffer: &m
 }
 
 /// Keys of one direction at one level.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct PacketKeys {
     header: HeaderKey,
     opener: Opener,
 }
 
 /// A header protection key, which the library does not print.
-pub(super) struct HeaderKey(pub(super) HeaderProtectionKey);
+#[derive(Clone)]
+pub(super) struct HeaderKey(pub(super) Arc<HeaderProtectionKey>);
 
 impl std::fmt::Debug for HeaderKey {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -93,7 +95,9 @@ pub(super) fn opener(version: Version, cipher: Cipher, hash: Hash, secret: &[u8]
 
 /// The header protection key of a secret.
 pub(super) fn header_key(version: Version, cipher: Cipher, hash: Hash, secret: &[u8]) -> Option<HeaderKey> {
-    cipher.header_key(&expand_label(hash, secret, version.labels().header, cipher.key_bytes())?).map(HeaderKey)
+    cipher
+        .header_key(&expand_label(hash, secret, version.labels().header, cipher.key_bytes())?)
+        .map(|key| HeaderKey(Arc::new(key)))
 }
 
 impl PacketKeys {

@@ -45,7 +45,7 @@ pub struct Datagram<'a> {
 }
 
 /// Keys of Initials, and what they were derived from.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct InitialKeys {
     version: Version,
     destination: Box<[u8]>,
@@ -53,7 +53,7 @@ struct InitialKeys {
 }
 
 /// See the module.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct QuicState {
     client: Option<usize>,
     version: Option<u32>,
@@ -77,7 +77,7 @@ pub struct QuicState {
 }
 
 /// Packets that nothing was learned from, by the reason.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Unread {
     unknown_version: u64,
     malformed: u64,

@@ -56,7 +56,7 @@ pub struct FlowControl {
 }
 
 /// See the module.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Streams {
     pub(super) lanes: BTreeMap<u64, Lane>,
     pub(super) not_kept: u64,

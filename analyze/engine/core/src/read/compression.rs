@@ -1,7 +1,7 @@
 //! Compressed inputs: found by their magic numbers, unpacked while they are read, with bounded memory. Owns what all
 //! kinds share: counting, keeping what came before a break, and containing panics of the unpacking crates.
 
-use std::io::BufReader;
+use std::io::{BufReader, ErrorKind, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -55,6 +55,20 @@ pub(super) fn detect(head: &[u8]) -> Option<Kind> {
     }
 }
 
+/// Waits until there is something: what unpacks cannot stop half way.
+struct Patient(Input);
+
+impl Read for Patient {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        loop {
+            match self.0.read(buffer) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                result => return result,
+            }
+        }
+    }
+}
+
 /// Unpacks one input.
 pub(super) struct Unpacker {
     kind: Kind,
@@ -69,7 +83,7 @@ impl Unpacker {
     /// Unpacks what `reader` gives after `head`, which was read from it already.
     pub(super) fn new(kind: Kind, head: Vec<u8>, reader: Input) -> Self {
         let progress = Arc::new(Progress::default());
-        let packed = Packed { head, taken: 0, reader, progress: Arc::clone(&progress) };
+        let packed = Packed { head, taken: 0, reader: Box::new(Patient(reader)), progress: Arc::clone(&progress) };
         let source = BufReader::with_capacity(SOURCE_BYTES, packed);
         let unpack: Box<dyn Unpack> = match kind {
             Kind::Gzip => Box::new(gzip::Gzip::new(source)),

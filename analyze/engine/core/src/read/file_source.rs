@@ -13,7 +13,7 @@ use crate::read::foreign::foreign;
 use crate::read::input_facts::InputFacts;
 use crate::read::ledger::Ledger;
 use crate::read::read_error::ReadError;
-use crate::read::record::{Chunk, Stretch};
+use crate::read::record::{Chunk, Stretch, make_room};
 use crate::read::records::{erf, pcap, snoop};
 use crate::read::unpack::Trouble;
 use crate::read::walk::{Walk, Window};
@@ -34,9 +34,8 @@ const KEPT_BUFFER_BYTES: usize = 8 * CHUNK_BYTES;
 
 const LEAST_ASK_BYTES: usize = 4 << 10;
 
-/// Kernels copy a file's page several times slower to where, within a page, it comes to lie a little behind its own place:
-/// processors take each load for one of what was just stored, as both have the same low address bits (measured: up to
-/// 31 bytes).
+/// Kernels copy a file's page several times slower to where, within a page, it comes to lie up to 31 bytes behind its own
+/// place (measured): processors take each load for one of what was just stored, as both have the same low address bits.
 const PAGE_BYTES: usize = 4 << 10;
 
 const QUICK_DISTANCE_BYTES: usize = 64;
@@ -117,6 +116,8 @@ pub struct FileSource {
     chunk_bytes: usize,
     /// The stream has ended.
     at_end: bool,
+    /// Nothing was there to be read just now: the reader said [`ErrorKind::WouldBlock`].
+    is_waiting: bool,
     /// Why it has ended, until this has been told.
     trouble: Option<Trouble>,
     finished: bool,
@@ -139,6 +140,7 @@ impl FileSource {
             ask_bytes: CHUNK_BYTES,
             chunk_bytes: CHUNK_BYTES,
             at_end: false,
+            is_waiting: false,
             trouble: None,
             finished: false,
             ledger: Ledger::default(),
@@ -177,6 +179,7 @@ impl FileSource {
 
     /// As [`ChunkSource::next_chunk`], with reads of `read_bytes`.
     pub(crate) fn next_chunk_of(&mut self, chunk: &mut Chunk, read_bytes: usize) -> Result<bool, ReadError> {
+        self.is_waiting = false;
         let result = loop {
             chunk.records.clear();
             let read_bytes = if self.heads > 0 { CHUNK_BYTES } else { read_bytes };
@@ -211,13 +214,14 @@ impl FileSource {
     fn fill(&mut self, chunk: &mut Chunk, read_bytes: usize) -> Result<bool, ReadError> {
         if self.walk.is_none() {
             self.open()?;
+            self.is_waiting = false;
         }
         let Some(mut walk) = self.walk.take() else {
             return Ok(false);
         };
         let found = self.fill_by(walk.as_mut(), chunk, read_bytes);
         self.walk = Some(walk);
-        if found {
+        if found || self.is_waiting {
             return Ok(true);
         }
         match self.trouble.take() {
@@ -247,7 +251,7 @@ impl FileSource {
         }
         let mut needed = filled + 1;
         loop {
-            while filled < needed && !self.at_end {
+            while filled < needed && !self.at_end && !self.is_waiting {
                 let asked = self.ask_bytes.min(read_bytes);
                 let count = self.read_into(bytes, filled, asked);
                 self.ask_bytes = (2 * count).clamp(LEAST_ASK_BYTES, self.chunk_bytes);
@@ -258,7 +262,7 @@ impl FileSource {
             let walked = walk.walk(window, &mut chunk.records, &mut self.ledger);
             let consumed = walked.consumed.min(filled - start);
             self.offset += consumed as u64;
-            if !chunk.records.is_empty() || self.at_end {
+            if !chunk.records.is_empty() || self.at_end || self.is_waiting {
                 let record_bytes = consumed / chunk.records.len().max(1);
                 self.chunk_bytes = CHUNK_RECORDS.saturating_mul(record_bytes).clamp(CHUNK_BYTES, LARGEST_CHUNK_BYTES);
                 self.keep_tail(bytes, start + consumed, filled);
@@ -304,6 +308,10 @@ impl FileSource {
                 self.stretch_bytes -= count as u64;
                 count
             }
+            Err(Trouble::Io(error)) if error.kind() == ErrorKind::WouldBlock => {
+                self.is_waiting = true;
+                0
+            }
             Err(trouble) => {
                 self.at_end = true;
                 self.trouble = Some(trouble);
@@ -328,8 +336,7 @@ impl FileSource {
         }
     }
 
-    /// Reads until `count` bytes are in the tail or the stream ends. What it ended with is reported once it has been walked
-    /// over.
+    /// Reads until `count` bytes are in the tail or the stream ends. What it ended with is reported after the walk.
     fn look_ahead(&mut self, count: usize) {
         let mut head = std::mem::take(&mut self.tail);
         let mut filled = head.len();
@@ -406,13 +413,6 @@ impl FileSource {
 
     fn refuse(&self, what: String) -> ReadError {
         ReadError::NotACapture { input: self.input, what }
-    }
-}
-
-/// Makes `bytes` at least `length` long. Bytes that are there already are kept, whatever they are.
-fn make_room(bytes: &mut Vec<u8>, length: usize) {
-    if bytes.len() < length {
-        bytes.resize(length, 0);
     }
 }
 

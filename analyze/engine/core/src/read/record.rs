@@ -31,7 +31,7 @@ impl Record {
 }
 
 /// A batch of records with the bytes they point into.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Chunk {
     /// Raw bytes; records (and reassembled datagrams appended later) point into them.
     pub bytes: Vec<u8>,
@@ -63,5 +63,12 @@ impl Chunk {
         self.bytes.clear();
         self.records.clear();
         self.stretch = None;
+    }
+}
+
+/// Makes `bytes` at least `length` long. Bytes that are there already are kept, whatever they are.
+pub(super) fn make_room(bytes: &mut Vec<u8>, length: usize) {
+    if bytes.len() < length {
+        bytes.resize(length, 0);
     }
 }

@@ -61,7 +61,7 @@ impl Cipher {
 }
 
 /// A key and its initialisation vector.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Opener {
     key: LessSafeKey,
     iv: [u8; NONCE_BYTES],

@@ -105,7 +105,7 @@ impl Pair<'_> {
 }
 
 /// One direction's counters with its unfinished record.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Ledger {
     tally: Tally,
     /// Records that say "application data" and may be handshake (TLS 1.3).

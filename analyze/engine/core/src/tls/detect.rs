@@ -104,7 +104,7 @@ impl Kept {
 }
 
 /// The search in one direction.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Search {
     kept: Kept,
     binary: bool,

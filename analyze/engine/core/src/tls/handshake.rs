@@ -62,7 +62,7 @@ pub(crate) struct Messages {
 impl Messages {}
 
 /// Cuts the handshake stream into messages.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Assembler {
     header: [u8; 4],
     position: Position,

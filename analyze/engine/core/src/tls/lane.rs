@@ -4,7 +4,7 @@ use crate::tls::detect::{Candidate, Found, Search};
 use crate::tls::side::Side;
 use crate::tls::stream::{InOrder, Piece};
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Lane {
     pub(super) order: InOrder,
     pub(super) state: State,
@@ -13,7 +13,7 @@ pub(super) struct Lane {
     pub(super) passed_any: bool,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) enum State {
     Searching(Search),
     Tls(Box<Side>),

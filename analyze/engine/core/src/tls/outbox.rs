@@ -23,7 +23,7 @@ enum Supply {
 }
 
 /// See the module.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Outbox {
     waiting: Vec<Entry>,
     supply: Supply,

@@ -52,7 +52,7 @@ pub(super) struct ClientOutcome {
 }
 
 /// State of one direction.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Side {
     header: [u8; 5],
     header_have: u8,

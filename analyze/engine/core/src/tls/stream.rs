@@ -37,7 +37,7 @@ impl Piece<'_> {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Held {
     bytes: Box<[u8]>,
     blind_bytes: u64,
@@ -47,7 +47,7 @@ struct Held {
 }
 
 /// Puts the segments of one direction in order.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct InOrder {
     next_offset: u64,
     clock_ns: i64,

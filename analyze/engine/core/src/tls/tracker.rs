@@ -18,7 +18,7 @@ use crate::tls::tally::StreamBytes;
 /// A connection without TLS costs a comparison for each segment after its first 64 KiB in either direction, and holds no
 /// memory beyond this value; one with TLS holds a few hundred bytes more, while its handshake lasts some kilobytes, and up
 /// to 512 KiB a direction of captured bytes that wait for a hole to be filled.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct TlsTracker {
     lanes: [Lane; 2],
     /// The frame of the bytes that come next.

@@ -17,7 +17,7 @@ pub struct Entry {
 }
 
 /// See the module.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Ledger {
     entries: Vec<Entry>,
 }

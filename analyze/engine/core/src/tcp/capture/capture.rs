@@ -5,7 +5,7 @@ use crate::tcp::capture::recent_packets::RecentPackets;
 use crate::tcp::capture::timestamp_clock::TimestampClock;
 
 /// What the capture itself did to a direction.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Capture {
     /// Packets to compare copies with.
     pub recent: RecentPackets,

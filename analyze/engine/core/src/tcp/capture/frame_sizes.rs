@@ -31,7 +31,7 @@ pub(crate) const LEAST_SIZE: u32 = 500;
 const MOST_EARLY: usize = 64;
 
 /// What is known of frames that hold no multiple of a full segment.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct UnevenFrames {
     pub(crate) row: Row,
     /// Those of which the number of segments depends on the size.

@@ -25,7 +25,7 @@ pub(crate) struct Passed {
 }
 
 /// The packets of one direction.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct PassedTwice {
     /// By what their sender says in them.
     pub(crate) passed: KeyedMap<u64, Passed>,
@@ -80,7 +80,7 @@ impl PassedTwice {
 }
 
 /// See the module.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct TwoPoints {
     pub(crate) directions: [PassedTwice; 2],
     /// That there are two is certain.

@@ -13,7 +13,7 @@ use crate::tcp::events::context::Context;
 use crate::tcp::events::ends::Ends;
 
 /// A connection in progress, by what is known of it. A rule takes what it reads and changes.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Connection {
     /// Which it is.
     pub identity: Identity,

@@ -19,7 +19,7 @@ pub(crate) struct Held {
 }
 
 /// See [`Held`]; client, server.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Doubtful(pub [Option<Held>; 2]);
 
 /// Both have the same numbers and length.

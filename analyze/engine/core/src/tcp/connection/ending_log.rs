@@ -9,7 +9,7 @@ use crate::tcp::events::ending::{Reset, Resumed, Sent};
 use crate::tcp::events::place::Place;
 
 /// See the module.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct EndingLog {
     /// Client, server.
     pub sides: [SideLog; 2],
@@ -20,7 +20,7 @@ pub struct EndingLog {
 }
 
 /// What happened to one side.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct SideLog {
     /// SYNs of the client or SYN-ACKs of the server after the first.
     pub openings: Vec<Place>,

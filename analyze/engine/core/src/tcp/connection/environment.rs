@@ -21,7 +21,7 @@ pub struct ClockStep {
 }
 
 /// What connections share while their packets are taken.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Environment {
     /// The user's limit for unusually long pauses.
     pub fixed_spacing_limit_ns: Option<u64>,

@@ -19,7 +19,7 @@ use crate::tcp::rtt::echo_loop::EchoLoops;
 use crate::tls::TlsTracker;
 
 /// Which connection it is.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Identity {
     /// Number from 1 in order of the first packet (final in a single shard only).
     pub id: u32,
@@ -38,7 +38,7 @@ pub struct Identity {
 }
 
 /// When its packets passed.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Times {
     /// Time of the first packet.
     pub start_ns: i64,
@@ -49,7 +49,7 @@ pub struct Times {
 }
 
 /// What watches its data and its hosts.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Watch {
     /// Of the client's data, the server's data.
     pub(crate) watchers: [Watchers; 2],
@@ -65,7 +65,7 @@ impl Watch {
 }
 
 /// What both sides agreed on, and what is not plain of how they did.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Agreed {
     /// Shifts of the windows that client, server advertise; follow from the offers.
     pub(crate) shifts: [Option<u8>; 2],
@@ -83,7 +83,7 @@ pub(crate) struct Agreed {
 }
 
 /// How it ends.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Endings {
     /// First FIN.
     pub first_fin_ns: Option<i64>,
@@ -107,7 +107,7 @@ impl Endings {
 }
 
 /// How far away both hosts are, and beside which of them the capture stands.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Loops {
     /// Shortest round trip between the capture point and client, server.
     pub loops_ns: [Option<i64>; 2],
@@ -121,7 +121,7 @@ pub struct Loops {
 }
 
 /// Readers of what is in its data.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Streams {
     /// TLS facts in the making.
     pub tls: Option<Box<TlsTracker>>,
@@ -133,7 +133,7 @@ pub struct Streams {
 }
 
 /// Who speaks, and what was said.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Speech {
     /// Whose data passed last, client (0) or server (1); see [`crate::tcp::connection::speaking`].
     pub(crate) speaker: u8,
@@ -149,7 +149,7 @@ impl Default for Speech {
 }
 
 /// What may not be its own: what passed twice, was changed on the way, or lies outside every window.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Doubts {
     /// What passed at two capture points, if there are, or may be, as many.
     pub(crate) two_points: Option<Box<TwoPoints>>,

@@ -17,7 +17,7 @@ pub(crate) struct Side {
 }
 
 /// See the module; client, server.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Padding(pub [Side; 2]);
 
 /// The packet has the form of one: nothing pushes these bytes, and they make the frame as long as it has to be.

@@ -6,7 +6,7 @@ use crate::tcp::gaps::pauses::Pauses;
 use crate::tcp::limits::judge::Limits;
 
 /// Watchers of one direction.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Watchers {
     /// Its pauses, from the first on.
     pub(crate) pauses: Option<Box<Pauses>>,

@@ -6,7 +6,7 @@ use crate::tcp::events::observer::Observer;
 use crate::tcp::stats::range_set::RangeSet;
 
 /// What the acknowledgements of a direction have shown.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct AckSigns {
     /// What the peer reported by SACK, above `una`.
     pub scoreboard: RangeSet,

@@ -26,7 +26,7 @@ use crate::tcp::sender::view::SenderView;
 use crate::tcp::stats::sequence::first_position;
 
 /// One direction of a connection.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Direction {
     /// Where positions begin is known.
     pub begun: bool,
@@ -112,7 +112,7 @@ impl Default for LastSent {
 }
 
 /// See [`Direction`].
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Live {
     /// Data outstanding.
     pub segments: SegmentQueue,

@@ -27,7 +27,7 @@ pub struct Hole {
 }
 
 /// All holes of a direction. A tree, since they are filled in any order.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Holes {
     by_start: BTreeMap<u64, Hole>,
     /// Bytes of holes that had to be forgotten because there were too many.

@@ -11,7 +11,7 @@ use crate::tcp::events::segment::{Acknowledged, Reported, Retransmitted, Sampled
 use crate::tcp::stats::reuse::room_of;
 
 /// See the module.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct SegmentQueue {
     /// Those before `front` are done with. The oldest are moved away now and then, which costs less for each segment than a
     /// ring costs, and every search has one slice.

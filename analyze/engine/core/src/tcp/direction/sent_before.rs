@@ -5,7 +5,7 @@
 use crate::tcp::direction::holes::Holes;
 
 /// See the module.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Before {
     /// What of it has not come since.
     pub holes: Holes,

@@ -8,7 +8,7 @@ use crate::tcp::events::observer::Observer;
 use crate::tcp::events::sent::Sent;
 
 /// How large the segments of a direction are.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct SegmentSize {
     /// Payload of a full segment with the header of the last data packet.
     pub segment_size: u16,

@@ -29,7 +29,7 @@ impl Stamp {
 }
 
 /// See the module.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Stamps {
     list: VecDeque<Stamp>,
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use crate::tcp::events::segment::Segment;
 
 /// See the module.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Wide {
     /// Done with, the latest.
     pub(super) done: Vec<Segment>,

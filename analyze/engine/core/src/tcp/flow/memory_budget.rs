@@ -39,6 +39,11 @@ impl Room {
         Self { bytes, least_open_bytes: bytes / LEAST_SHARE }
     }
 
+    /// What a connection that is over takes.
+    pub(super) fn result_bytes() -> usize {
+        RESULT_BYTES
+    }
+
     /// The same with so many results in it.
     pub fn beside(self, results: usize) -> Self {
         Self { bytes: self.bytes.saturating_sub(results.saturating_mul(RESULT_BYTES)), ..self }

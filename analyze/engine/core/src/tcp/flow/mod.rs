@@ -4,12 +4,15 @@
 //! ```text
 //! by_flow          packets of a chunk, flow by flow     table            finds and ends connections
 //! resumed          which packets make one connection    selection        whose packets are wanted
+//! forget           which ones a reading without end may forget (forgotten: how many)
 //! slot             a place of the table               orders           numbers of packets among all
 //! taken_over       a connection whose SYN is missing
 //! memory_budget    what all of them take in memory
 //! ```
 
 pub mod by_flow;
+pub mod forget;
+pub mod forgotten;
 pub mod memory_budget;
 pub mod orders;
 pub mod resumed;

@@ -7,6 +7,7 @@ use crate::tcp::events::ends::Ends;
 use crate::tcp::flow::by_flow::{is_reverse_v4, is_reverse_v6};
 use crate::tcp::summary::summary::ConnectionSummary;
 
+#[derive(Clone)]
 pub(super) enum State {
     /// Its first packet is of the chunk in hand and not taken yet. Its record is made with that: made with the slot, those of all
     /// connections that begin in a chunk would stand side by side, and none be left over from the one before.
@@ -14,7 +15,7 @@ pub(super) enum State {
     Live(Box<Connection>),
     Done(Box<ConnectionSummary>),
 }
-
+#[derive(Clone)]
 pub(super) struct Slot {
     /// Addresses and ports, the client's first.
     pub(super) address_key: u64,
@@ -66,6 +67,7 @@ impl Slot {
 }
 
 /// Slots of the connections seen last, by the low bits of their hash: found again without asking the table.
+#[derive(Clone)]
 pub(super) struct Nearby([u32; Nearby::PLACES]);
 
 impl Nearby {

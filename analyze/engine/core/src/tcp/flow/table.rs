@@ -4,12 +4,8 @@
 //! can count stragglers: memory goes with open connections, not with all there were. When that happens depends on the
 //! packets of the connection and their numbers alone, or the results would hang on the number of threads.
 
-use crate::tcp::connection::checksums;
-use crate::tcp::connection::on_packet;
-use crate::tcp::connection::steady;
-use crate::tcp::flow::memory_budget;
-use crate::tcp::flow::resumed;
-use crate::tcp::flow::taken_over;
+use crate::tcp::connection::{checksums, on_packet, steady};
+use crate::tcp::flow::{memory_budget, resumed, taken_over};
 use crate::tcp::summary::stragglers;
 use crate::tcp::summary::summarize;
 use std::collections::VecDeque;
@@ -24,6 +20,7 @@ use crate::tcp::connection::doubtful::Held;
 use crate::tcp::connection::environment::Environment;
 use crate::tcp::connection::rtt_lengthened::stalled_trips;
 use crate::tcp::flow::by_flow::{Lines, Link};
+use crate::tcp::flow::forgotten::Forgotten;
 use crate::tcp::flow::memory_budget::Room;
 use crate::tcp::flow::orders::Orders;
 use crate::tcp::flow::selection::Detail;
@@ -40,28 +37,30 @@ use crate::tcp::verdict::factors::{reassignments, round_rules};
 const STRAGGLERS_WITHIN: u64 = 1 << 17;
 
 /// See the module.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Shard {
-    table: HashTable<u32>,
-    slots: Vec<Slot>,
+    pub(super) table: HashTable<u32>,
+    pub(super) slots: Vec<Slot>,
     /// Connections that are over while something is under way, by number of the packet that ended them, and slot.
-    ending: VecDeque<(u64, u32)>,
-    nearby: Nearby,
+    pub(super) ending: VecDeque<(u64, u32)>,
+    pub(super) nearby: Nearby,
     /// The lines of the chunk in hand.
     found: Vec<Found>,
     detail: Detail,
-    weighed: Weighed,
+    pub(super) weighed: Weighed,
     /// Shared by its connections.
     pub shared: Shared,
 }
 
 /// What connections of a shard share, and what those that are over have left.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Shared {
     /// What they share while their packets are taken.
     pub environment: Environment,
     /// What finished connections show of the captures.
     pub faults: CaptureFaults,
+    /// Which connections are gone.
+    pub forgotten: Forgotten,
     /// Their records, for others.
     spares: Pool<Connection>,
 }
@@ -85,8 +84,8 @@ impl Shared {
 }
 
 /// When connections were weighed last, and whether they were too much.
-#[derive(Default)]
-struct Weighed {
+#[derive(Clone, Default)]
+pub(super) struct Weighed {
     slots: usize,
     packets_since: usize,
     /// What open ones took.
@@ -96,7 +95,7 @@ struct Weighed {
 
 /// The hash table wants its entropy in the high bits too.
 #[inline]
-fn spread(hash: u32) -> u64 {
+pub(super) fn spread(hash: u32) -> u64 {
     u64::from(hash).wrapping_mul(GOLDEN)
 }
 

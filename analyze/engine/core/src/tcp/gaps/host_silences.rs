@@ -11,7 +11,7 @@ const MOST_SILENCES: usize = 2048;
 const TOGETHER_NS: i64 = 2_000_000;
 
 /// See the module: of client, server.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Standstills {
     silences: [Vec<Silence>; 2],
     /// It owed something in one of them.
@@ -20,7 +20,7 @@ pub(crate) struct Standstills {
 }
 
 /// A host that stalled in a rhythm.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Found {
     pub(crate) host: usize,
     pub(crate) rhythm: Rhythm,

@@ -6,7 +6,7 @@ use crate::tcp::gaps::state::GapWatch;
 use crate::tcp::gaps::totals::Gaps;
 
 /// See the module.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Pauses {
     /// Those that have a cause.
     pub totals: Gaps,

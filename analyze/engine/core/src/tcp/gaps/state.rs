@@ -25,7 +25,7 @@ pub(crate) struct Inside {
 }
 
 /// See the module.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct GapWatch {
     pub(crate) inside: Inside,
     pub(crate) heard: Option<Heard>,

@@ -94,7 +94,7 @@ struct LongGaps {
 }
 
 /// See the module.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Gaps {
     long: Vec<LongGaps>,
     longest: Vec<Gap>,
@@ -103,7 +103,7 @@ pub struct Gaps {
     stalls: Option<Box<Stalls>>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Stalls {
     total: CauseTotal,
     longest_ns: u64,

@@ -22,7 +22,7 @@ const SLACK: f64 = 1.5;
 const REACH: usize = 2;
 
 /// The least delays so far of what both hosts sent, which begin with their first packets.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct AckWait {
     late_ns: [i64; 2],
     seen_ns: Option<i64>,

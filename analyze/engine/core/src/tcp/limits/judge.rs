@@ -29,7 +29,7 @@ const MOST_RECOVERY: f64 = 0.2;
 const MOST_GAPS: usize = 4096;
 
 /// See the module.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Limits {
     /// Counters at the beginning of the round in progress.
     meter: Meter,

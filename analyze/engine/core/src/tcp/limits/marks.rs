@@ -43,7 +43,7 @@ pub fn move_to(marks: &mut [Mark], to: Factor, from: Option<Factor>, [start_ns, 
 }
 
 /// See the module.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Marks {
     list: Vec<Mark>,
     /// One of so many is kept, a power of two less one; how many have been left out since the last.

@@ -43,7 +43,7 @@ struct Level {
 }
 
 /// See the module: the flight at one level, since when.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Plateau {
     level: Option<Level>,
     since_look: u8,

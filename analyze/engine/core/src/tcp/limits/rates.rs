@@ -26,7 +26,7 @@ struct Rate {
 }
 
 /// See the module.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Rates {
     list: Vec<Rate>,
     count: u64,

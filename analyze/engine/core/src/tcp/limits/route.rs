@@ -61,7 +61,7 @@ impl Stretch {
 }
 
 /// Time without a round trip near the shortest.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Without {
     start_ns: i64,
     /// The shortest round trip in it.
@@ -77,7 +77,7 @@ struct Without {
 }
 
 /// See the module.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Route {
     shortest_ns: Option<u64>,
     without: Option<Box<Without>>,

@@ -39,7 +39,7 @@ impl Run {
 pub const MOST_RUNS: usize = 512;
 
 /// See the module.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Runs {
     list: Vec<Run>,
 }

@@ -24,7 +24,7 @@ struct Question {
 }
 
 /// See the module.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Asked(VecDeque<Question>);
 
 impl Asked {

@@ -42,7 +42,7 @@ impl Repeat {
 }
 
 /// See the module.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Unanswered {
     /// In the order in which they passed.
     list: VecDeque<Repeat>,

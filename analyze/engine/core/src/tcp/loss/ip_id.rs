@@ -98,7 +98,7 @@ impl Fewer {
 }
 
 /// Identifications of the packets of one direction.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct IpIdentifications {
     /// Position of the first identification, and the one after the newest; positions are unwrapped.
     first: u64,

@@ -15,7 +15,7 @@ use crate::tcp::loss::retransmissions::RecentRetransmissions;
 use crate::tcp::stats::stopwatch::Stopwatch;
 
 /// Losses and retransmissions of a direction.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Loss {
     /// Retransmissions that may prove unnecessary.
     pub retransmissions: RecentRetransmissions,

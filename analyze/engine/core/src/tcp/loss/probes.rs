@@ -4,7 +4,7 @@
 //! Rule: docs/methods.md, "Reported probes".
 
 /// The byte that was probed last, and how many of its probes may still be reported.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Probes {
     position: u64,
     unreported: u32,

@@ -4,7 +4,7 @@ use crate::tcp::events::segment::Segment;
 use crate::tcp::stats::sequence::serial_difference;
 
 /// Acknowledgements that say nothing new.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Refusals {
     /// So many are not accounted for by repeats yet.
     pub(crate) count: u32,

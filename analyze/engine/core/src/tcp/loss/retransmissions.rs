@@ -95,7 +95,7 @@ struct PendingDuplicate {
 const MOST_PENDING: usize = 256;
 
 /// The latest retransmissions and copies of one direction.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct RecentRetransmissions {
     list: VecDeque<Retransmission>,
     /// Of those that were forgotten.

@@ -37,14 +37,14 @@ struct Start {
 }
 
 /// See the module. Small until the first train is complete.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct AckTrains {
     count: u8,
     start: Start,
     made: Option<Box<Made>>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Made {
     /// Starts of the short trains before the one in progress, the newest first.
     starts: [Start; SHORT_IN_LONG - 1],
@@ -54,7 +54,7 @@ struct Made {
 }
 
 /// Trains by their rate.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Counts([u16; BUCKETS]);
 
 /// Rate of the path by trains of acknowledgements, payload bytes a second.

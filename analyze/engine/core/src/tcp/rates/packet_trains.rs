@@ -73,7 +73,7 @@ impl Border {
 }
 
 /// The latest borders. A ring: a packet that ends a step must not move them all.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Borders {
     ring: [Border; KEPT],
     newest: usize,
@@ -106,7 +106,7 @@ struct Stretch {
 }
 
 /// The fastest stretches, none of which overlaps another.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Fastest {
     /// The slowest of them first.
     rates: [f64; TIMES],
@@ -137,7 +137,7 @@ impl Fastest {
 }
 
 /// [`Trains`] of data that passes, by its sender's timestamps.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Arrivals {
     trains: Trains,
     /// Timestamp of the last packet looked at, and when that was.
@@ -146,7 +146,7 @@ pub struct Arrivals {
 }
 
 /// See the module. Small as long as little has passed: most connections never need more.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Trains {
     until_ns: i64,
     last: Option<Passed>,
@@ -154,7 +154,7 @@ pub struct Trains {
     making: Option<Box<Making>>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Making {
     borders: Borders,
     /// Bytes in a nanosecond of whatever passed, and of trains.

@@ -11,7 +11,7 @@ use crate::tcp::rates::series::RateSeries;
 use crate::tcp::rates::spacing::Spacing;
 
 /// What passed of a direction in which time.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Rates {
     /// Packet spacing.
     pub spacing: Spacing,

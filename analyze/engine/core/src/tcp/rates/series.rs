@@ -93,7 +93,7 @@ fn merged(bins: &[Bin]) -> Vec<Bin> {
 }
 
 /// A series in the making. It is small until there are enough packets: most directions never have them.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct RateSeries {
     /// The open bin ends here; not later than any packet before the first one.
     until_ns: i64,
@@ -104,7 +104,7 @@ pub struct RateSeries {
     making: Option<Box<Making>>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Making {
     start_ns: i64,
     bin_ns: i64,

@@ -17,7 +17,7 @@ use crate::tcp::stats::quantile_sketch::DurationSketch;
 const FEWEST_BURSTS: u64 = 5;
 
 /// Spacing of one direction's data packets.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Spacing {
     /// Mean, extremes, deviation.
     pub moments: Moments,

@@ -23,7 +23,7 @@ pub struct OpeningCounts {
 const MOST_SECONDS: usize = 1 << 20;
 
 /// Counts by second (Unix).
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct OpeningSeries {
     /// All seconds but the open one.
     seconds: BTreeMap<i64, OpeningCounts>,
@@ -75,6 +75,11 @@ impl OpeningSeries {
         if let Some(counts) = self.at(packet.time_ns) {
             counts.reset += 1;
         }
+    }
+
+    /// Forgets the seconds before a time.
+    pub fn forget(&mut self, before_ns: i64) {
+        self.seconds = self.seconds.split_off(&before_ns.div_euclid(1_000_000_000));
     }
 
     /// Adds another series.

@@ -63,7 +63,7 @@ impl Reason {
 }
 
 /// See the module.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Exchanges {
     open: Option<Open>,
     /// A short message without a response, before a pause: the head of a longer request, or none.

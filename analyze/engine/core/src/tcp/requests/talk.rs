@@ -25,7 +25,7 @@ pub(crate) struct Turn {
 }
 
 /// Everything a connection knows of requests.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Talk {
     /// By the directions of data.
     pub(crate) plain: Exchanges,
@@ -36,7 +36,7 @@ pub(crate) struct Talk {
 }
 
 /// What is known by opened records.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct OpenedTalk {
     pub(crate) exchanges: Exchanges,
     pub(crate) turn: Option<OpenedTurn>,

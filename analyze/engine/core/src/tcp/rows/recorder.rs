@@ -11,7 +11,7 @@ use crate::tcp::rtt::covering::Lengthened;
 const ROWS_TOGETHER: usize = 2048;
 
 /// The rows so far.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct RowRecorder {
     packed: Rows,
     open: [Vec<Option<i64>>; FIELDS],
@@ -20,7 +20,7 @@ pub struct RowRecorder {
 
 /// What became known of rows after they were written. All of it is put into them at the end, in one go: looked for at once, the
 /// rows of each of thousands of connections would be looked for among those of all others.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Later {
     /// By connection, packets by time and frame whose round trips a host's stall lengthened.
     stalled: HashMap<u32, HashSet<(i64, u32)>>,

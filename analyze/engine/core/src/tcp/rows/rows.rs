@@ -72,7 +72,7 @@ pub enum Field {
 pub(crate) const FIELDS: usize = Field::Identification as usize + 1;
 
 /// One packet's values, by field.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Row([Option<i64>; FIELDS]);
 
 impl Row {
@@ -89,7 +89,7 @@ impl Row {
 }
 
 /// Rows packed together, a column for each field.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct RowChunk {
     rows: usize,
     columns: [Packed; FIELDS],
@@ -162,7 +162,7 @@ pub struct Selection {
 }
 
 /// All rows.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Rows {
     pub(crate) chunks: Vec<RowChunk>,
 }

@@ -40,7 +40,7 @@ impl Covering {
 }
 
 /// The samples of a direction that cover a silence, until it is known what that was.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct CoveringTrips {
     /// In order of their completion: most pauses are no stalls, and what they cover is found without a look at all others.
     pub(crate) kept: Vec<Covering>,

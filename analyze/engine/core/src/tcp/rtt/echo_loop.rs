@@ -52,7 +52,7 @@ impl EchoLoop {
 }
 
 /// Both sides' data, and the packets looked at.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct EchoLoops {
     pub(crate) sides: [EchoLoop; 2],
     pub(crate) packets: u32,

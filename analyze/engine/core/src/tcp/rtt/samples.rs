@@ -39,7 +39,7 @@ impl<T: Copy> OfPacket<T> {
 }
 
 /// Samples of one direction, and the smoothed estimate of RFC 6298.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct RoundTrips {
     /// Mean, extremes, deviation of clean samples.
     pub moments: Moments,

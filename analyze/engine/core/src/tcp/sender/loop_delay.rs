@@ -25,7 +25,7 @@ pub(crate) const BREAK_DIVISOR: i64 = 4;
 const NEVER: i64 = Packet::NEVER_NS;
 
 /// See the module.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct SenderLoop {
     /// Without any queue; 0 as long as it is not known, or at the sender.
     shortest_ns: i64,

@@ -24,7 +24,7 @@ pub(crate) struct Delayed {
 }
 
 /// See the module.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct NagleWatch {
     pub(crate) last: Option<Delayed>,
     /// Data followed on so many.

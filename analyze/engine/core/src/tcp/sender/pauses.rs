@@ -127,7 +127,7 @@ struct Ended {
 }
 
 /// See the module.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Restarts {
     /// When the newest acknowledgement passed.
     passed_ns: i64,

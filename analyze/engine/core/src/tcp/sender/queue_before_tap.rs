@@ -28,7 +28,7 @@ const PAUSE_DIVISOR: i64 = 2;
 const MARKS: u8 = 3;
 
 /// See the module.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct QueueBefore {
     /// How long the echo of the mark must take at least.
     least_ns: i64,

@@ -16,7 +16,7 @@ pub struct Silence {
 }
 
 /// See the module: a ring.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Silences {
     latest: [Silence; MOST_SILENCES],
     count: usize,

@@ -6,7 +6,7 @@ use crate::packet::Packet;
 const NEVER: i64 = Packet::NEVER_NS;
 
 /// See the module.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Turns {
     /// Since when nothing is in flight though the window is open, and for how long something had been by then.
     idle_since_ns: i64,

@@ -42,7 +42,7 @@ pub(super) struct Waiting {
 }
 
 /// See the module.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct SenderView {
     pub(super) sender_loop: SenderLoop,
     pub(super) begun: bool,

@@ -78,10 +78,13 @@ pub struct Found {
 }
 
 /// Finds the limits that connections share, and bounds what each of these could have reached. What was kept of them for that
-/// is given back. Connections are numbered from 1 on.
+/// is given back.
 pub fn find(connections: &mut [Box<ConnectionSummary>]) -> Vec<SharedLimit> {
-    let Found { limits, given } = among(taken_flows(connections));
+    let Found { mut limits, given } = among(taken_flows(connections));
     give(connections, &given);
+    // Numbered from 1 on, unless some were forgotten.
+    let id = |number: u32| connections.get(number as usize - 1).map_or(number, |connection| connection.id);
+    limits.iter_mut().flat_map(|limit| &mut limit.connections).for_each(|number| *number = id(*number));
     limits
 }
 

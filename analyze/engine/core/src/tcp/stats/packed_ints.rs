@@ -5,14 +5,14 @@
 //! is missing it takes none.
 
 /// Integers, some of which may be missing.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Packed {
     present: Present,
     least: i64,
     above: Above,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 enum Present {
     All,
     /// A bit for each row.
@@ -21,7 +21,7 @@ enum Present {
 }
 
 /// Distances from the least value, of the rows that have one.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 enum Above {
     Nothing,
     Bytes1(Box<[u8]>),

@@ -12,6 +12,13 @@ pub struct Pool<T> {
     spare: Vec<Box<T>>,
 }
 
+/// A copy begins without any: spares are no state.
+impl<T> Clone for Pool<T> {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
 impl<T> Default for Pool<T> {
     fn default() -> Self {
         Self { spare: Vec::new() }

@@ -29,7 +29,7 @@ impl Faults {
 }
 
 /// Faults by the number of the input.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct CaptureFaults {
     by_input: Vec<Faults>,
     lags: Vec<Lag>,
