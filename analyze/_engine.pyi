@@ -12,6 +12,7 @@ __all__ = [
     "Analysis",
     "Columns",
     "FirstFrames",
+    "Live",
     "TraceError",
     "analyze",
     "analyze_slices",
@@ -169,6 +170,36 @@ class FirstFrames:
     def __new__(cls, capture: _Input) -> FirstFrames: ...
     # Whether these frames tell, and the share as `shared_frames` gives it.
     def shared(self, other: FirstFrames) -> tuple[bool, float | None]: ...
+
+# Reads a path (`-`: standard input) as it is written, in a thread of its own: a pipe to its end, a file as it grows
+# until nothing came for `idle_s`. Raises OSError.
+@final
+class Live:
+    def __new__(
+        cls,
+        path: str,
+        *,
+        name: str,
+        idle_s: float | None = None,
+        oversize_abs_ns: int | None = None,
+        compile_filter: Callable[[int, int], bytes] | None = None,
+        key_log: bytes | None = None,
+        keep_bytes: int = 0,
+        keep_s: float | None = None,
+    ) -> Live: ...
+    # What passed until now; connections that later ones do not have; how many this one has not. None while nothing has
+    # come, and where it takes long.
+    def snapshot(
+        self, *, horizon_s: float | None = None, room_bytes: int | None = None
+    ) -> tuple[Analysis, list[int], int] | None: ...
+    # The last packets, as pcapng; None where that takes long.
+    def packets(self) -> bytes | None: ...
+    # Ends the reading; once.
+    def finish(self) -> Analysis: ...
+    @property
+    def is_over(self) -> bool: ...
+    @property
+    def consumed_bytes(self) -> int: ...
 
 # The limiting factors in the order of the results: name, words for sentences, whether it can hold a transfer back.
 def factors() -> list[tuple[str, str, bool]]: ...

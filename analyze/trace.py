@@ -118,18 +118,18 @@ def read(
 
         checked(options.filter)
     if options.key_log is not None:
-        _secrets(options.key_log)
+        secrets(options.key_log)
     spool = Spool(progress)
     return Trace([opened(source, spool, keep=options.keep_input) for source in captures], options, progress, spool)
 
 
-def _compiler(expression: str | None) -> Callable[[int, int], bytes] | None:
+def compiler(expression: str | None) -> Callable[[int, int], bytes] | None:
     """Libpcap is loaded for a filter alone: its loading would take half of a small capture's time."""
     if expression is None:
         return None
-    from vmtrace.analyze.read.filter import compiler
+    from vmtrace.analyze.read import filter as bpf
 
-    return compiler(expression)
+    return bpf.compiler(expression)
 
 
 class Trace:
@@ -141,6 +141,7 @@ class Trace:
         options: Options,
         progress: Progress | None,
         spool: Spool,
+        result: _engine.Analysis | None = None,
     ) -> None:
         self._inputs = list(inputs)
         self._options = options
@@ -153,11 +154,18 @@ class Trace:
         self._groups = group([one.data for one in self._inputs], options.grouping)
         self._anonymizer = _anonymizer() if options.anonymize else None
         known_by_bytes = _ALL_OF_A_DATAGRAM if options.datagrams else None
-        self._result = self._run(options.packets_of, interrupted=spool.interrupted, known_by_bytes=known_by_bytes)
+        if result is None:
+            result = self._run(options.packets_of, interrupted=spool.interrupted, known_by_bytes=known_by_bytes)
+        self._result = result
         self._detail = (options.packets_of, self._result)
         self._columns: Columns | None = None
         self._some_columns: dict[str, list[Any]] = {}
         self._header: Record | None = None
+
+    @classmethod
+    def of_stream(cls, result: _engine.Analysis, name: str, options: Options = _DEFAULTS) -> "Trace":
+        """What an engine has measured that reads by itself (`vmtrace.analyze.reports.live`), of a stream."""
+        return cls([Opened("-", name, None)], options, None, Spool(None), result)
 
     @property
     def interrupted(self) -> bool:
@@ -543,15 +551,15 @@ class Trace:
             allowed_bps=options.allowed_bps,
             detail_connections=packets_of,
             measured_before=before,
-            compile_filter=_compiler(options.filter),
-            key_log=None if options.key_log is None else _secrets(options.key_log),
+            compile_filter=compiler(options.filter),
+            key_log=None if options.key_log is None else secrets(options.key_log),
             datagrams_known_by_bytes=known_by_bytes,
             progress=self._progress,
             interrupted=interrupted,
         )
 
 
-def _secrets(path: str) -> bytes:
+def secrets(path: str) -> bytes:
     """The text of a key log; raises `ValueError` if it holds no secret."""
     text = Path(path).read_bytes()
     if not _engine.holds_secrets(text):

@@ -32,6 +32,19 @@ class Talk:
         """Data of the server in one packet."""
         return self._data(time_s, 1, length)
 
+    def close(self, time_s: float) -> "Talk":
+        """FINs of both sides, a millisecond apart, and the last ACK."""
+        for side in (0, 1):
+            self._add(time_s + side / 1000, side, 0x11)
+            self.sent[self.port, side] += 1
+        self._add(time_s + 0.002, 0, 0x10)
+        return self
+
+    def later(self, time_s: float) -> "Talk":
+        """All of it so much later."""
+        self.packets = [(at_s + time_s, packet) for at_s, packet in self.packets]
+        return self
+
     def capture(self) -> bytes:
         """The capture: a pcap of raw IPv4 packets with nanoseconds."""
         out = struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 262_144, 101)

@@ -68,6 +68,7 @@ def run(request: Request) -> int:
         if not request.quiet and not request.is_piped:
             failures += outputs.print()
         failures += outputs.write()
+        failures += outputs.push()
         crossed = condition is not None and _judge(trace, request.fail_if or "", condition)
         for problem in trace.index_problems:
             complain(problem)
@@ -385,6 +386,16 @@ class Outputs:
         from vmtrace.analyze.reports.capture.write import write_report
 
         write_report(self._trace, self._series, self._provenance, path)
+
+    def push(self) -> list[str]:
+        """The figures to a collector, if one was named; returns what went wrong."""
+        if self._request.otlp is None:
+            return []
+        from vmtrace.commands.exporting import Exporting
+
+        exporting = Exporting(self._request.otlp, None, self._request.services)
+        exporting.end(self._trace)
+        return [] if exporting.close() else [self._request.otlp]
 
     @cached_property
     def _runs(self) -> "list[RunResults]":

@@ -14,6 +14,7 @@ from vmtrace.commands.options import (
     add_html,
     add_json,
     add_keylog,
+    add_otlp,
     add_oversize_abs,
     add_parquet,
     add_read_packets,
@@ -95,6 +96,8 @@ def request_of(arguments: argparse.Namespace) -> Request:
         endpoint_url=arguments.endpoint_url,
         indexes=arguments.indexes,
         keylog=arguments.keylog,
+        otlp=arguments.otlp,
+        services=arguments.services,
         anonymize=arguments.anonymize,
         quiet=arguments.quiet,
         no_color=arguments.no_color,
@@ -180,6 +183,7 @@ def _add_outputs(group: argparse._ArgumentGroup) -> None:
     add_csv(group, "tables")
     add_parquet(group, "tables")
     add_figures(group, "figures for print (PNG and SVG) in this folder")
+    add_otlp(group)
     group.add_argument(
         "--anonymize", action="store_true", help="replace addresses and server names, the same way in every output"
     )

@@ -19,6 +19,7 @@ from vmtrace.capture.options import (
     add_json_printed,
     add_no_capture,
     add_quiet,
+    whole,
 )
 from vmtrace.commands.values import instant_ns
 from vmtrace.errors import UsageError
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from vmtrace.providers.plan_options import Option
 
 _LONGEST_MS = 1e12
+_SERVICES = 100
 _PLAIN = partial(argparse.RawDescriptionHelpFormatter, width=80)
 
 
@@ -204,3 +206,17 @@ def add_run_output(parser: argparse.ArgumentParser, *, named: bool = True) -> No
         output.add_argument("--name", metavar="NAME", help="name of the data set in reports (default: the folder's)")
     add_json_printed(output, "print run.json at the end")
     add_quiet(output)
+
+
+def add_otlp(parser: argparse._ActionsContainer) -> None:
+    """Figures by service to a collector of metrics."""
+    parser.add_argument(
+        "--otlp", metavar="URL", help="push metrics to this OpenTelemetry collector (http://localhost:4318)"
+    )
+    parser.add_argument(
+        "--services",
+        metavar="N",
+        type=whole(1, 100_000),
+        default=_SERVICES,
+        help=f"servers with metrics of their own; the rest are 'other' (default: {_SERVICES})",
+    )

@@ -32,6 +32,8 @@ class Request(NamedTuple):
     endpoint_url: str | None = None
     indexes: str | None = None
     keylog: str | None = None
+    otlp: str | None = None
+    services: int = 1
     anonymize: bool = False
     quiet: bool = False
     no_color: bool = False

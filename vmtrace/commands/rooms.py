@@ -37,9 +37,11 @@ COMMANDS = {
     "corpus": RoomCommand(
         "vmtrace.commands.corpus", "Analyze many captures, also in object stores and on several machines."
     ),
+    "watch": RoomCommand("vmtrace.commands.watch", "Analyse packets while they pass, of an interface or a stream."),
     "annotate": RoomCommand("vmtrace.commands.annotate", "Write a capture with comments for Wireshark."),
     "query": RoomCommand("vmtrace.commands.query", "Ask in SQL over captures, or over the results of a corpus."),
     "mcp": RoomCommand("vmtrace.commands.mcp", "Answer a language model's questions about captures."),
+    "extcap": RoomCommand("vmtrace.commands.extcap", "Show Wireshark what vmtrace watch watches."),
     "index": RoomCommand("vmtrace.commands.index", "Index captures, to read chosen connections without the rest."),
     "fields": RoomCommand("vmtrace.commands.fields", "Show what the fields and columns of results mean."),
     "send": RoomCommand("vmtrace.sender.command", "Run a campaign of connection pairs against a receiver."),

@@ -6,7 +6,9 @@ mod columns;
 mod errors;
 mod feed;
 mod files;
+mod following;
 mod input;
+mod live;
 mod result;
 mod run;
 mod slices;
@@ -27,6 +29,8 @@ mod _engine {
     use super::columns::Columns;
     #[pymodule_export]
     use super::errors::TraceError;
+    #[pymodule_export]
+    use super::live::Live;
     #[pymodule_export]
     use super::result::Analysis;
     #[pymodule_export]

@@ -21,6 +21,7 @@ const PATIENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 pub struct Stream {
     file: File,
     stop: Arc<AtomicBool>,
+    waits: bool,
 }
 
 impl Stream {
@@ -29,7 +30,7 @@ impl Stream {
     /// # Errors
     /// It is closed.
     pub fn standard_input(stop: Arc<AtomicBool>) -> io::Result<Self> {
-        Ok(Self { file: io::stdin().as_fd().try_clone_to_owned()?.into(), stop })
+        Ok(Self { file: io::stdin().as_fd().try_clone_to_owned()?.into(), stop, waits: true })
     }
 
     /// A pipe or a device. To open a named pipe does not wait for one who writes: reading does.
@@ -38,7 +39,12 @@ impl Stream {
     /// The system's, of opening it.
     pub fn open(path: &Path, stop: Arc<AtomicBool>) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-        Ok(Self { file: rustix::fs::open(path, flags, Mode::empty())?.into(), stop })
+        Ok(Self { file: rustix::fs::open(path, flags, Mode::empty())?.into(), stop, waits: true })
+    }
+
+    /// The same that says [`io::ErrorKind::WouldBlock`] when nothing came for a while.
+    pub fn without_waiting(self) -> Self {
+        Self { waits: false, ..self }
     }
 }
 
@@ -49,7 +55,8 @@ impl Read for Stream {
                 return Ok(0);
             }
             match poll(&mut [PollFd::new(&self.file, PollFlags::IN)], Some(&PATIENCE)) {
-                Ok(0) | Err(Errno::INTR) => continue,
+                Ok(0) | Err(Errno::INTR) if self.waits => continue,
+                Ok(0) | Err(Errno::INTR) => return Err(io::ErrorKind::WouldBlock.into()),
                 Ok(_) => {}
                 Err(error) => return Err(error.into()),
             }

@@ -19,7 +19,9 @@ impl Shard {
         let silent_before_ns = self.silent_before_ns(ended_before_ns, room);
         let is_kept = |slot: &Slot| match &slot.state {
             State::Done(summary) => summary.end_ns >= ended_before_ns.max(silent_before_ns),
-            State::Live(connection) if connection.endings.over_since.is_none() => connection.times.end_ns >= silent_before_ns,
+            State::Live(connection) if connection.endings.over_since.is_none() => {
+                connection.times.end_ns >= silent_before_ns
+            }
             // What is under way would still be counted.
             State::Live(connection) => connection.times.end_ns >= ended_before_ns.max(silent_before_ns),
             State::Awaited => true,

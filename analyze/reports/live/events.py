@@ -1,0 +1,135 @@
+"""What happened between two snapshots, as records for programs: docs/watch.md names them.
+
+A connection, flow or lookup comes once, when it is over, as `vmtrace analyze --json-lines` gives it. A finding comes
+when it is new, when what it says has changed, and when it no longer holds.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from vmtrace.analyze.findings.facts import end_ns
+from vmtrace.analyze.findings.finding import Finding
+from vmtrace.analyze.reports.live.stream import Snapshot
+from vmtrace.analyze.reports.live.window import Figures, Window
+from vmtrace.analyze.trace import Trace
+
+Event = dict[str, Any]
+
+_CHANGED = 0.1
+"""A cost that differs by less than this share is the same."""
+
+
+class Events:
+    """Takes snapshots one after the other, and at last the whole stream."""
+
+    def __init__(self, horizon_s: float) -> None:
+        self._horizon_ns = round(horizon_s * 1e9)
+        self._given: dict[str, dict[Any, int]] = {"connection": {}, "flow": {}, "lookup": {}}
+        """What was given out, with the time of its last packet: as long as a snapshot may still hold it."""
+        self._findings: dict[tuple[Any, ...], Event] = {}
+
+    def of(self, snapshot: Snapshot, window: Window) -> Iterator[Event]:
+        """What is new in a snapshot, and the state of things."""
+        now_ns = snapshot.newest_ns
+        if now_ns is None:
+            return
+        trace = snapshot.trace
+        over = [row["id"] for row in window.rows if row["close"] not in _OPEN or row["id"] in snapshot.leaving]
+        yield from self._new(trace, over, now_ns, is_end=False)
+        yield from self._changes(trace.findings)
+        yield status(snapshot, window.last(), now_ns)
+        header = trace.header()
+        there: dict[str, set[Any]] = {
+            "connection": set(trace.values("id")),
+            "flow": {_flow_key(one) for one in header["flows"]},
+            "lookup": {_lookup_key(one) for one in header["lookups"]},
+        }
+        for kind, given in self._given.items():
+            long_ago_ns = now_ns - 2 * self._horizon_ns
+            for key in [key for key, last_ns in given.items() if last_ns < long_ago_ns and key not in there[kind]]:
+                del given[key]
+
+    def rest(self, trace: Trace) -> Iterator[Event]:
+        """What was not given out yet when the stream has ended."""
+        ids = trace.values("id")
+        yield from self._new(trace, ids, 0, is_end=True)
+        yield from self._changes(trace.findings, is_end=True)
+
+    def _new(self, trace: Trace, over: list[int], now_ns: int, *, is_end: bool) -> Iterator[Event]:
+        given = self._given["connection"]
+        for record in trace.records([number for number in over if number not in given]):
+            given[record["id"]] = max(end_ns(record), now_ns)
+            yield {"record": "connection", **record}
+        header = trace.header()
+        for flow in header["flows"]:
+            last_ns = _flow_end_ns(flow)
+            if is_end or last_ns < now_ns - self._horizon_ns:
+                yield from self._once("flow", _flow_key(flow), last_ns, flow)
+        for lookup in header["lookups"]:
+            asked_ns, replied_ns = lookup["last_asked_ns"], lookup["answered_ns"]
+            last_ns = max(one for one in (asked_ns, replied_ns, 0) if one is not None)
+            if is_end or last_ns < now_ns - _LOOKUP_OVER_NS:
+                yield from self._once("lookup", _lookup_key(lookup), last_ns, lookup)
+
+    def _once(self, kind: str, key: tuple[Any, ...], last_ns: int, record: Event) -> Iterator[Event]:
+        if key not in self._given[kind]:
+            self._given[kind][key] = last_ns
+            yield {"record": kind, **record}
+
+    def _changes(self, findings: Sequence[Finding], *, is_end: bool = False) -> Iterator[Event]:
+        now = {_identity(one): one.as_record() for one in findings}
+        for key, record in now.items():
+            before = self._findings.get(key)
+            if before is None or _differs(before, record) or (is_end and before != record):
+                yield {"record": "finding", "state": "new" if before is None else "changed", **record}
+                self._findings[key] = record
+        for key in self._findings.keys() - now.keys():
+            yield {"record": "finding", "state": "gone", **self._findings.pop(key)}
+
+
+_OPEN = ("open",)
+_LOOKUP_OVER_NS = 30_000_000_000
+"""A reply that comes later belongs to no question."""
+
+
+def status(snapshot: Snapshot, figures: Figures | None, now_ns: int) -> Event:
+    """How things stand."""
+    trace = snapshot.trace
+    header = trace.header()
+    last = None if figures is None else {**asdict(figures), "causes": dict(figures.causes)}
+    return {
+        "record": "status",
+        "time_ns": now_ns,
+        "packets": sum(one["packets"] for one in header["inputs"]),
+        "wire_bytes": sum(one["wire_bytes"] for one in header["inputs"]),
+        "connections": len(trace),
+        "open_connections": sum(close in _OPEN for close in trace.values("close")),
+        "forgotten_connections": snapshot.left,
+        "flows": len(header["flows"]),
+        "lookups": len(header["lookups"]),
+        "findings": len(trace.findings),
+        "last": last,
+    }
+
+
+def _flow_key(flow: Event) -> tuple[Any, ...]:
+    return flow["start_ns"], flow["client"], flow["server"]
+
+
+def _lookup_key(lookup: Event) -> tuple[Any, ...]:
+    return lookup["asked_ns"], lookup["name"], lookup["type"], lookup["client"]
+
+
+def _flow_end_ns(flow: Event) -> int:
+    return int(flow["start_ns"]) + round((flow["duration_s"] or 0.0) * 1e9)
+
+
+def _identity(finding: Finding) -> tuple[Any, ...]:
+    return finding.kind, finding.owner, *finding.connections[:1], *finding.flows[:1], *finding.lookups[:1]
+
+
+def _differs(before: Event, now: Event) -> bool:
+    was, cost = before["cost_s"] or 0.0, now["cost_s"] or 0.0
+    counts = ("connections_count", "flows_count", "lookups_count")
+    return abs(cost - was) > _CHANGED * max(was, cost) or any(before[name] != now[name] for name in counts)
