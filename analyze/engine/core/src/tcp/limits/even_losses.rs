@@ -37,8 +37,15 @@ pub(crate) fn come_evenly(reductions: &[Reduction], segment_bytes: f64) -> bool 
 /// Flights before such losses that a bucket of few packets lets pass: a burst of more segments would show what it refills at.
 const FEW_SEGMENTS: f64 = 10.0;
 
-/// Do they, and always after few segments? Then what passes is a few packets in each round trip, and no rate of a bucket.
-pub(crate) fn come_after_few(reductions: &[Reduction], segment_bytes: f64) -> bool {
+/// A bucket of few packets lets no burst of so many pass, whatever its rate: twice what is read from losses behind one of 8 kB at most.
+const BURST_SEGMENTS: f64 = 40.0;
+
+/// Do they, and always after few segments? Then what passes is a few packets in each round trip, and no rate of a bucket; but where a
+/// burst of `burst_bytes` passed before.
+pub(crate) fn come_after_few(reductions: &[Reduction], segment_bytes: f64, burst_bytes: f64) -> bool {
+    if burst_bytes >= BURST_SEGMENTS * segment_bytes {
+        return false;
+    }
     let mut flights: Vec<u32> = reductions.iter().map(|one| one.flight_bytes).collect();
     flights.sort_unstable();
     let is_few = |flight: &u32| f64::from(*flight) <= FEW_SEGMENTS * segment_bytes;
@@ -89,8 +96,10 @@ mod tests {
 
     #[test]
     fn a_bucket_that_lets_pass_more_than_few_shows_its_rate() {
-        let after = |flight_bytes| come_after_few(&reductions([20; 30], flight_bytes), SEGMENT as f64);
-        assert_eq!([9000, 90_000].map(after), [true, false]);
+        let after = |(flight_bytes, burst_bytes)| {
+            come_after_few(&reductions([20; 30], flight_bytes), SEGMENT as f64, burst_bytes)
+        };
+        assert_eq!([(9000, 20e3), (90_000, 20e3), (9000, 99e3)].map(after), [true, false, false]);
     }
 
     #[test]

@@ -112,8 +112,8 @@ impl<'a> OverTime<'a> {
     }
 
     /// Losses come at even distances, after few segments each.
-    pub(super) fn losses_come_after_few(&self, reductions: &Reductions) -> bool {
-        come_after_few(reductions.list(), self.segment_bytes)
+    pub(super) fn losses_come_after_few(&self, reductions: &Reductions, burst_bytes: f64) -> bool {
+        come_after_few(reductions.list(), self.segment_bytes, burst_bytes)
     }
 
     /// Payload delivered, bin by bin.

@@ -216,7 +216,8 @@ fn held_rate(
     outages_ns: &[[i64; 2]],
 ) -> Option<HeldRate> {
     let is_another = |bucket: &TokenBucket| {
-        over_time.losses_come_after_few(&limits.reductions) || are_most_since(outages_ns, bucket.switch_ns, limits)
+        over_time.losses_come_after_few(&limits.reductions, bucket.burst_bytes)
+            || are_most_since(outages_ns, bucket.switch_ns, limits)
     };
     over_time.held_rate(direction, &limits.runs).filter(|held| !held.policer().is_some_and(is_another))
 }
