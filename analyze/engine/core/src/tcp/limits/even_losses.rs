@@ -37,19 +37,24 @@ pub(crate) fn come_evenly(reductions: &[Reduction], segment_bytes: f64) -> bool 
 /// Flights before such losses that a bucket of few packets lets pass: a burst of more segments would show what it refills at.
 const FEW_SEGMENTS: f64 = 10.0;
 
-/// A bucket of few packets lets no burst of so many pass, whatever its rate: twice what is read from losses behind one of 8 kB at most.
+/// A bucket of few packets lets no burst of so many pass at once, which is within so many round trips.
 const BURST_SEGMENTS: f64 = 40.0;
 
-/// Do they, and always after few segments? Then what passes is a few packets in each round trip, and no rate of a bucket; but where a
-/// burst of `burst_bytes` passed before.
-pub(crate) fn come_after_few(reductions: &[Reduction], segment_bytes: f64, burst_bytes: f64) -> bool {
-    if burst_bytes >= BURST_SEGMENTS * segment_bytes {
-        return false;
-    }
+const BURST_ROUND_TRIPS: f64 = 10.0;
+
+/// Do they, and always after few segments? Then what passes is a few packets in each round trip, and no rate of a bucket.
+pub(crate) fn come_after_few(reductions: &[Reduction], segment_bytes: f64) -> bool {
     let mut flights: Vec<u32> = reductions.iter().map(|one| one.flight_bytes).collect();
     flights.sort_unstable();
     let is_few = |flight: &u32| f64::from(*flight) <= FEW_SEGMENTS * segment_bytes;
     flights.get(flights.len() / 2).is_some_and(is_few) && come_evenly(reductions, segment_bytes)
+}
+
+/// A burst so large passed at once that a bucket which saved it up is not one of few packets, however few are in flight behind it.
+/// `more_bps` is by how much faster it passed.
+pub(crate) fn is_saved_up(burst_bytes: f64, more_bps: f64, segment_bytes: f64, min_rtt_ns: f64) -> bool {
+    let at_once_bytes = BURST_ROUND_TRIPS * more_bps / 8.0 * min_rtt_ns / 1e9;
+    (BURST_SEGMENTS * segment_bytes..=at_once_bytes).contains(&burst_bytes)
 }
 
 #[cfg(test)]
@@ -96,10 +101,18 @@ mod tests {
 
     #[test]
     fn a_bucket_that_lets_pass_more_than_few_shows_its_rate() {
-        let after = |(flight_bytes, burst_bytes)| {
-            come_after_few(&reductions([20; 30], flight_bytes), SEGMENT as f64, burst_bytes)
-        };
-        assert_eq!([(9000, 20e3), (90_000, 20e3), (9000, 99e3)].map(after), [true, false, false]);
+        let after = |flight_bytes| come_after_few(&reductions([20; 30], flight_bytes), SEGMENT as f64);
+        assert_eq!([9000, 90_000].map(after), [true, false]);
+    }
+
+    #[test]
+    fn a_burst_that_passes_at_once_was_saved_up() {
+        let is = |burst_bytes, more_bps| is_saved_up(burst_bytes, more_bps, SEGMENT as f64, 100e6);
+        // At five times half a megabit: within four round trips. At three times: within 800. And one of few packets.
+        assert_eq!(
+            [(99e3, 2.1e6), (1e6, 1e6), (15e3, 2.1e6)].map(|(burst, more)| is(burst, more)),
+            [true, false, false]
+        );
     }
 
     #[test]

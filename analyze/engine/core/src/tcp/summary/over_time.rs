@@ -3,7 +3,7 @@
 
 use crate::tcp::direction::direction::Direction;
 use crate::tcp::limits::bucket::{full_shares, network_shares, resting_shares};
-use crate::tcp::limits::even_losses::come_after_few;
+use crate::tcp::limits::even_losses::{come_after_few, is_saved_up};
 use crate::tcp::limits::late_losses::came_late;
 use crate::tcp::limits::losses_at_once::came_at_once;
 use crate::tcp::limits::runs::Run;
@@ -111,9 +111,11 @@ impl<'a> OverTime<'a> {
         self.min_rtt_ns.is_some_and(of_round_trip)
     }
 
-    /// Losses come at even distances, after few segments each.
-    pub(super) fn losses_come_after_few(&self, reductions: &Reductions, burst_bytes: f64) -> bool {
-        come_after_few(reductions.list(), self.segment_bytes, burst_bytes)
+    /// Losses come at even distances, after few segments each, and no burst was saved up before.
+    pub(super) fn losses_come_after_few(&self, reductions: &Reductions, bucket: &TokenBucket) -> bool {
+        let more_bps = bucket.rate_before_bps - bucket.sustained_bps;
+        let saved = |min_rtt_ns| is_saved_up(bucket.burst_bytes, more_bps, self.segment_bytes, min_rtt_ns);
+        !self.min_rtt_ns.is_some_and(saved) && come_after_few(reductions.list(), self.segment_bytes)
     }
 
     /// Payload delivered, bin by bin.

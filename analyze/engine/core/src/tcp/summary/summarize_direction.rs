@@ -216,7 +216,7 @@ fn held_rate(
     outages_ns: &[[i64; 2]],
 ) -> Option<HeldRate> {
     let is_another = |bucket: &TokenBucket| {
-        over_time.losses_come_after_few(&limits.reductions, bucket.burst_bytes)
+        over_time.losses_come_after_few(&limits.reductions, bucket)
             || are_most_since(outages_ns, bucket.switch_ns, limits)
     };
     over_time.held_rate(direction, &limits.runs).filter(|held| !held.policer().is_some_and(is_another))
