@@ -47,11 +47,11 @@ class Talk:
 
     def capture(self) -> bytes:
         """The capture: a pcap of raw IPv4 packets with nanoseconds."""
-        out = struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 262_144, 101)
+        records = [struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 262_144, 101)]
         for time_s, packet in sorted(self.packets, key=lambda each: each[0]):
             seconds, nanoseconds = divmod(round(time_s * 1e9), 10**9)
-            out += struct.pack("<IIII", 1_700_000_000 + seconds, nanoseconds, len(packet), len(packet)) + packet
-        return out
+            records += struct.pack("<IIII", 1_700_000_000 + seconds, nanoseconds, len(packet), len(packet)), packet
+        return b"".join(records)
 
     def _data(self, time_s: float, side: int, length: int) -> "Talk":
         self._add(time_s, side, 0x18, b"\0" * length)
