@@ -203,3 +203,13 @@ def test_what_ended_long_ago_is_given_out_once_and_counted_at_the_end() -> None:
     ids = [one["id"] for one in records if one["record"] == "connection"]
     assert sorted(ids) == list(range(1, 601))
     assert said == "" or "ended earlier and are not in this answer" in said
+
+
+def test_a_line_that_says_the_same_is_not_written_again() -> None:
+    path = str(ROOT / "samples/tls13.pcap")
+    with watch(path, "--lines", "--every", "0.1s", "--until-idle", "2s", stdin=subprocess.DEVNULL) as process:
+        out, said = process.communicate(timeout=120)
+    lines = said.decode().splitlines()
+    assert any("client's application took 251 ms" in line for line in lines)
+    assert len(lines) == len(set(lines))
+    assert b"Connection 1" in out

@@ -40,10 +40,16 @@ class Shown:
 
 
 class _Lines(Shown):
-    """A line at each update, on standard error: the answer at the end is for standard output."""
+    """A line at each update that says something new, on standard error: standard output is for the answer at the end."""
+
+    def __init__(self) -> None:
+        self._said = ""
 
     def show(self, snapshot: Snapshot, window: Window) -> None:
-        put(f"{line(snapshot, window)}\n")
+        says = line(snapshot, window)
+        if says != self._said:
+            put(f"{says}\n")
+        self._said = says
 
 
 class _Records(Shown):
