@@ -31,7 +31,7 @@ class Offered(NamedTuple):
 
 @contextmanager
 def offering(stream: Stream) -> Iterator[None]:
-    """As long as this lasts, the last packets can be fetched; not where no socket can be made, as in a folder of a long name."""
+    """As long as this lasts, the last packets can be fetched. No socket can be made in a folder of a long name."""
     path = None
     with suppress(OSError):
         folder = _folder()

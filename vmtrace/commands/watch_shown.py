@@ -40,7 +40,7 @@ class Shown:
 
 
 class _Lines(Shown):
-    """A line at each update that says something new, on standard error: standard output is for the answer at the end."""
+    """A line at each update that says something new, on standard error; standard output is for the answer."""
 
     def __init__(self) -> None:
         self._said = ""
