@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from vmtrace.lab import cpu_quota, namespaces
 from vmtrace.lab.hosts import module_environment
@@ -95,45 +95,43 @@ class Judged:
 
 def surge_world(seed: int) -> World:
     """One of five causes in turn, its size drawn."""
-    dice = random.Random(f"{seed}/surge")
-    cause = ("allowance", "network", "window", "cpu", "service")[seed % 5]
-    rate_bps = float(dice.choice((15e6, 25e6, 40e6, 55e6)))
-    size = _SURGE.format(size="1 MB")
-    match cause:
-        case "allowance":
-            bucket = TokenBucket(rate_bps, 200_000, 200_000)
-            return World("surge", cause, size, 0.02, Planted(token_bucket=bucket), 100e6, 1_000_000, limit_bps=rate_bps)
-        case "network":
-            queue_bytes = round(rate_bps / 8 * 0.06)
-            return World("surge", cause, size, 0.02, rate_bps=rate_bps, queue_bytes=queue_bytes, limit_bps=rate_bps)
-        case "window":
-            return World("surge", cause, size, dice.uniform(0.06, 0.12), Planted(window_scaling=False))
-        case "cpu":
-            return World("surge", cause, size, 0.004, quota=dice.uniform(0.06, 0.1))
-        case _:
-            slow = Fault(Action.DELAY, "GET", "stock", delay_s=dice.uniform(0.3, 0.6), times=100_000)
-            return World("surge", cause, _SURGE.format(size="100 kB"), 0.01, faults=(slow,))
+    slow = _Slow("GET", "stock", (0.3, 0.6), _SURGE.format(size="100 kB"))
+    return _limited_world("surge", seed, _SURGE.format(size="1 MB"), lambda bucket: Planted(token_bucket=bucket), slow)
 
 
 def sweep_world(seed: int) -> World:
     """The same of uploads in parts."""
-    dice = random.Random(f"{seed}/sweep")
+    slow = _Slow("PUT", "sweep", (3.0, 5.0), _SWEEP)
+    return _limited_world("sweep", seed, _SWEEP, lambda bucket: Planted(upload_bucket=bucket), slow)
+
+
+class _Slow(NamedTuple):
+    """Requests that a slow service delays, by how much, and the plan that meets it."""
+
+    method: str
+    what: str
+    delay_s: tuple[float, float]
+    plan: str
+
+
+def _limited_world(kind: str, seed: int, plan: str, behind: Callable[[TokenBucket], Planted], slow: _Slow) -> World:
+    dice = random.Random(f"{seed}/{kind}")
     cause = ("allowance", "network", "window", "cpu", "service")[seed % 5]
     rate_bps = float(dice.choice((15e6, 25e6, 40e6, 55e6)))
     match cause:
         case "allowance":
-            planted = Planted(upload_bucket=TokenBucket(rate_bps, 200_000, 200_000))
-            return World("sweep", cause, _SWEEP, 0.02, planted, 100e6, 1_000_000, limit_bps=rate_bps)
+            planted = behind(TokenBucket(rate_bps, 200_000, 200_000))
+            return World(kind, cause, plan, 0.02, planted, 100e6, 1_000_000, limit_bps=rate_bps)
         case "network":
             queue_bytes = round(rate_bps / 8 * 0.06)
-            return World("sweep", cause, _SWEEP, 0.02, rate_bps=rate_bps, queue_bytes=queue_bytes, limit_bps=rate_bps)
+            return World(kind, cause, plan, 0.02, rate_bps=rate_bps, queue_bytes=queue_bytes, limit_bps=rate_bps)
         case "window":
-            return World("sweep", cause, _SWEEP, dice.uniform(0.06, 0.12), Planted(window_scaling=False))
+            return World(kind, cause, plan, dice.uniform(0.06, 0.12), Planted(window_scaling=False))
         case "cpu":
-            return World("sweep", cause, _SWEEP, 0.004, quota=dice.uniform(0.06, 0.1))
+            return World(kind, cause, plan, 0.004, quota=dice.uniform(0.06, 0.1))
         case _:
-            slow = Fault(Action.DELAY, "PUT", "sweep", delay_s=dice.uniform(3.0, 5.0), times=100_000)
-            return World("sweep", cause, _SWEEP, 0.01, faults=(slow,))
+            fault = Fault(Action.DELAY, slow.method, slow.what, delay_s=dice.uniform(*slow.delay_s), times=100_000)
+            return World(kind, cause, slow.plan, 0.01, faults=(fault,))
 
 
 def availability_world(seed: int) -> World:
