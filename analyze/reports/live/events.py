@@ -35,7 +35,7 @@ class Events:
         if now_ns is None:
             return
         trace = snapshot.trace
-        over = [row["id"] for row in window.rows if row["close"] not in _OPEN or row["id"] in snapshot.leaving]
+        over = [row["id"] for row in window.rows if row["close"] != _OPEN or row["id"] in snapshot.leaving]
         yield from self._new(trace, over, now_ns, is_end=False)
         yield from self._changes(trace.findings)
         yield status(snapshot, window.last(), now_ns)
@@ -63,7 +63,7 @@ class Events:
             yield {"record": "connection", **record}
         header = trace.header()
         for flow in header["flows"]:
-            last_ns = _flow_end_ns(flow)
+            last_ns = end_ns(flow)
             if is_end or last_ns < now_ns - self._horizon_ns:
                 yield from self._once("flow", _flow_key(flow), last_ns, flow)
         for lookup in header["lookups"]:
@@ -88,7 +88,7 @@ class Events:
             yield {"record": "finding", "state": "gone", **self._findings.pop(key)}
 
 
-_OPEN = ("open",)
+_OPEN = "open"
 _LOOKUP_OVER_NS = 30_000_000_000
 """A reply that comes later belongs to no question."""
 
@@ -104,7 +104,7 @@ def status(snapshot: Snapshot, figures: Figures | None, now_ns: int) -> Event:
         "packets": sum(one["packets"] for one in header["inputs"]),
         "wire_bytes": sum(one["wire_bytes"] for one in header["inputs"]),
         "connections": len(trace),
-        "open_connections": sum(close in _OPEN for close in trace.values("close")),
+        "open_connections": sum(close == _OPEN for close in trace.values("close")),
         "forgotten_connections": snapshot.left,
         "flows": len(header["flows"]),
         "lookups": len(header["lookups"]),
@@ -119,10 +119,6 @@ def _flow_key(flow: Event) -> tuple[Any, ...]:
 
 def _lookup_key(lookup: Event) -> tuple[Any, ...]:
     return lookup["asked_ns"], lookup["name"], lookup["type"], lookup["client"]
-
-
-def _flow_end_ns(flow: Event) -> int:
-    return int(flow["start_ns"]) + round((flow["duration_s"] or 0.0) * 1e9)
 
 
 def _identity(finding: Finding) -> tuple[Any, ...]:

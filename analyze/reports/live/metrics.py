@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from vmtrace.analyze.findings.facts import CLIENT, SERVER
 from vmtrace.analyze.trace import Trace
 
 Record = dict[str, Any]
@@ -20,7 +21,7 @@ SERVICE = ("server", "port", "name")
 """Labels that every figure of connections has."""
 OTHER = ("other", "", "")
 
-_SIDES = ("client_to_server", "server_to_client")
+_SIDES = (CLIENT, SERVER)
 _SHORT_S = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 
 

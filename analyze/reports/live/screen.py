@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
+from vmtrace.analyze.findings.facts import CLIENT, SERVER
 from vmtrace.analyze.findings.lines import finding_line
 from vmtrace.analyze.findings.vocabulary import label
 from vmtrace.analyze.reports.live.stream import Snapshot
@@ -81,7 +82,7 @@ def _row_text(row: dict[str, object]) -> str:
 
 def _of_both(row: dict[str, object]) -> tuple[float | None, float, float]:
     """RTT of the side with most samples; retransmitted and all data segments."""
-    sides = ("client_to_server", "server_to_client")
+    sides = (CLIENT, SERVER)
     trips: Sequence[tuple[float, float]] = [
         (_number(row[f"{side}_rtt_samples"]), _number(row[f"{side}_rtt_mean_s"])) for side in sides
     ]

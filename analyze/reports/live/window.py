@@ -5,11 +5,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from vmtrace.analyze.findings.facts import CLIENT, SERVER
 from vmtrace.analyze.reports.live.stream import Snapshot
 
 SECONDS = 10.0
 
-_SIDES = ("client_to_server", "server_to_client")
+_SIDES = (CLIENT, SERVER)
 _SUMMED = tuple(
     f"{side}_{name}"
     for side in _SIDES
