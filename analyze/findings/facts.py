@@ -71,7 +71,7 @@ def moments(items: Iterable[_Item], at_ns: Callable[[_Item], int], within_ns: in
 
 
 def end_ns(connection: Record) -> int:
-    """The last frame of a connection."""
+    """The last frame of a connection or a flow."""
     return int(connection["start_ns"]) + round((connection["duration_s"] or 0.0) * 1e9)
 
 
@@ -121,17 +121,6 @@ def first_byte_ns(connection: Record) -> int | None:
 def saved_s(connection: Record, kind: str) -> float:
     """What the account says would be saved without a kind."""
     return float(sum(one.get("saves_s") or 0.0 for one in connection.get("account") or () if one["kind"] == kind))
-
-
-def by_sender(facts: Facts, count: Callable[[Record], int | None]) -> dict[str, list[tuple[Record, int]]]:
-    """By the host that sent them: connections, and what `count` says of that direction, where it says some."""
-    found: defaultdict[str, list[tuple[Record, int]]] = defaultdict(list)
-    for one in facts.connections:
-        for way, side in ((CLIENT, "client"), (SERVER, "server")):
-            some = count(one.get(way) or {})
-            if some:
-                found[address(one[side])].append((one, some))
-    return dict(found)
 
 
 def evidence(text: str, frames: Iterable[int]) -> Record:

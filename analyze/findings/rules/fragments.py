@@ -5,10 +5,9 @@ Rule: docs/findings.md, "IP fragments".
 
 from collections.abc import Iterator
 
-from vmtrace.analyze.findings.facts import Facts, Record, by_sender, ids, of_connections
+from vmtrace.analyze.findings.facts import Facts, Record
 from vmtrace.analyze.findings.finding import Finding
-from vmtrace.analyze.findings.vocabulary import KINDS
-from vmtrace.formats.quantities import plural
+from vmtrace.analyze.findings.senders import one_for_each_sender
 
 KIND = "fragments"
 
@@ -18,20 +17,8 @@ _LEAST_SHARE = 0.1
 
 def find(facts: Facts) -> Iterator[Finding]:
     """One finding for each host whose data crosses so."""
-    for host, found in by_sender(facts, _in_fragments).items():
-        connections = [one for one, _ in found]
-        yield Finding(
-            kind=KIND,
-            sentence=(
-                f"{plural(sum(packets for _, packets in found), 'packet')} from {host} in "
-                f"{plural(len(found), 'connection')} crossed in IP fragments: if one is lost, all is."
-            ),
-            confidence=0.9,
-            owner="path",
-            remedy=KINDS[KIND].remedy,
-            connections=ids(connections),
-            evidence=[of_connections(connections, "connections with data in fragments")],
-        )
+    does, shows = "crossed in IP fragments: if one is lost, all is.", "connections with data in fragments"
+    return one_for_each_sender(facts, KIND, _in_fragments, does=does, shows=shows, confidence=0.9)
 
 
 def _in_fragments(way: Record) -> int | None:
