@@ -102,6 +102,11 @@ def run(
     return result
 
 
+def made_once(scenario: Scenario, folder: Path) -> Run:
+    """The run that is in the folder, or a new one."""
+    return Run(folder, {}) if (folder / "truth.json").exists() else run(scenario, folder)
+
+
 def _clear(folder: Path) -> None:
     """Remove an earlier run's files, and nothing that is not one."""
     for name in (*_RESULT_FILES, *_WORKING_FILES):

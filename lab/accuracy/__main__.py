@@ -1,16 +1,8 @@
 """`make accuracy`: lab transfers, their truth, and what vmtrace, tshark and tcptrace read from their captures.
 
-Nine parts, each with tables of its own in docs/accuracy.md:
-* `numbers`: every ready scenario, judged by `vmtrace.lab.accuracy.demands`;
-* `causes`: pauses whose causes are known (`vmtrace.lab.accuracy.gap_causes`);
-* `stalls`: stalls longer than the probe, and transfers of many kinds without any (`vmtrace.lab.accuracy.gap_stalls`);
-* `limits`: verdicts, limiting factors over time and token buckets (`vmtrace.lab.accuracy.verdicts`);
-* `field`: verdicts on kinds that people report from networks of their own (`vmtrace.lab.accuracy.field`);
-* `programs`: transfers of real programs (`vmtrace.lab.accuracy.programs`);
-* `confidence`: how often the verdicts of those three are right at each confidence (`vmtrace.lab.accuracy.confidence`);
-* `controls`: names of congestion controls, beside those that the lab has set (`vmtrace.lab.accuracy.controls`);
-* `what-if`: predictions, beside transfers with exactly that change (`vmtrace.lab.accuracy.what_ifs`).
-The parameters of all but `numbers` are drawn by a seed, which is the day unless it is given: no rule was made for it.
+The part `numbers` judges every ready scenario (`vmtrace.lab.accuracy.demands`). Each other part is a study with a
+table of its own in docs/accuracy.md (`STUDIES`), whose parameters are drawn by a seed: the day unless it is given, so
+that no rule was made for it.
 """
 
 from __future__ import annotations
@@ -20,40 +12,50 @@ import datetime
 import json
 import os
 import platform
-import re
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 from vmtrace.capture.options import add_out
 from vmtrace.lab import namespaces
 from vmtrace.lab.accuracy import (
+    clocks,
     confidence,
     confusion,
-    control_runs,
     controls,
     demands,
     field,
-    field_runs,
+    field_cases,
     gap_causes,
     gap_stalls,
     programs,
+    ranking,
     readings,
     tables,
-    verdict_runs,
     verdicts,
-    what_if_runs,
     what_ifs,
 )
+from vmtrace.lab.accuracy.study import DOCUMENT, ROOT, Options, Study, write_document
 from vmtrace.lab.accuracy.tables import Row
 from vmtrace.lab.hosts import ADDRESSES
 from vmtrace.lab.ready_scenarios import SCENARIOS
 from vmtrace.lab.scenario import Run, run
 
-ROOT = Path(__file__).resolve().parents[2]
-DOCUMENT = ROOT / "docs/accuracy.md"
+STUDIES = (
+    Study("causes", "pauses whose causes are known", gap_causes.study),
+    Study("stalls", "stalls longer than the probe, and transfers of many kinds without any", gap_stalls.study),
+    Study("limits", "verdicts, limiting factors over time and token buckets", verdicts.study),
+    Study("field-cases", "captures that mislead analysers, beside tshark and tcptrace", field_cases.study),
+    Study("field", "verdicts on kinds that people report from networks of their own", field.study),
+    Study("programs", "verdicts on transfers of real programs", programs.study),
+    Study("confidence", "how often verdicts of limits, field, programs are right at each confidence", confidence.study),
+    Study("controls", "names of congestion controls, beside those that the lab has set", controls.study),
+    Study("what-if", "predictions, beside transfers with exactly that change", what_ifs.study),
+    Study("ranking", "order of findings, where two faults are planted", ranking.study),
+    Study("clocks", "steps and offsets of two captures' clocks, where queues stand", clocks.study),
+)
 # A cut for CI, below a minute: clean, lossy, reordered, copied, with offload, limited by the window.
 QUICK = (
     "loss1-cubic-rtt20", "reorder2-cubic-rtt40", "duplicate2-cubic-rtt20", "gso-loss1-cubic-rtt20",
@@ -69,8 +71,21 @@ def main() -> int:
     if missing and not arguments.keep and not arguments.no_runs:
         print(f"accuracy: {missing}", file=sys.stderr)
         return 1
-    parts = ("numbers",) if arguments.quick or arguments.names else arguments.parts
-    return max(PARTS[part](arguments) for part in parts)
+    if arguments.quick or arguments.names:
+        return _numbers(arguments)
+    return max(_numbers(arguments) if part == "numbers" else _study(part, arguments) for part in arguments.parts)
+
+
+def _study(part: str, arguments: argparse.Namespace) -> int:
+    study = next(one for one in STUDIES if one.name == part)
+    out = _folder(arguments, part)
+    options = Options(out, arguments.seed, arguments.each, arguments.times, arguments.only, arguments.no_runs)
+    outcome = study.measure(options)
+    lines = [_where(f"{outcome.count}, seed {arguments.seed}", arguments, part), *outcome.lines]
+    print("\n".join(lines))
+    if outcome.lines and not arguments.only:
+        _write(part, lines)
+    return 1 if outcome.failed else 0
 
 
 def _numbers(arguments: argparse.Namespace) -> int:
@@ -81,78 +96,8 @@ def _numbers(arguments: argparse.Namespace) -> int:
     text = "\n".join([_where(f"{len(rows)} good runs", arguments), "", *tables.sections(rows, bad)])
     print(text)
     if not arguments.quick and not arguments.names:
-        _write_document("measured", text)
+        _write("measured", [text])
     return 1 if any(row.misses for row in rows) else 0
-
-
-def _causes(arguments: argparse.Namespace) -> int:
-    out = _folder(arguments, "causes")
-    measured = gap_causes.measure(out, arguments.seed, no_runs=arguments.no_runs)
-    where = _where(f"{measured.transfers} transfers, seed {arguments.seed}", arguments, "causes")
-    _write_document("causes", "\n".join([where, *gap_causes.sections(measured)]))
-    return 1 if any(score.false_stalls for score in measured.scores.values()) else 0
-
-
-def _stalls(arguments: argparse.Namespace) -> int:
-    out = _folder(arguments, "stalls")
-    measured = gap_stalls.measure(out, arguments.seed, arguments.each, no_runs=arguments.no_runs)
-    print("\n".join(gap_stalls.listed(measured)))
-    count = f"{measured.transfers} transfers, seed {arguments.seed}, {arguments.each} with a guest at either end"
-    _write_document("stalls", "\n".join([_where(count, arguments, "stalls"), *gap_stalls.sections(measured)]))
-    return 1 if measured.false_kinds else 0
-
-
-def _limits(arguments: argparse.Namespace) -> int:
-    out = _folder(arguments, "limits")
-    drawn = verdict_runs.draw(arguments.seed, arguments.each)
-    measured = verdicts.measure(drawn, out, arguments.seed, no_runs=arguments.no_runs)
-    count = f"{len(measured.judged)} transfers, seed {arguments.seed}, {arguments.each} of each kind"
-    _write_document("limits", "\n".join([_where(count, arguments, "limits"), *verdicts.sections(measured)]))
-    return 1 if any(measured.tally(place).wrong_and_sure for place in verdicts.PLACES) else 0
-
-
-def _field(arguments: argparse.Namespace) -> int:
-    drawn = field_runs.draw(arguments.seed, arguments.each)
-    measured = field.measure(drawn, _folder(arguments, "field"), arguments.seed, no_runs=arguments.no_runs)
-    count = f"{measured.transfers} transfers, seed {arguments.seed}, {arguments.each} of each kind"
-    _write_document("field", "\n".join([_where(count, arguments, "field"), "", *field.sections(measured)]))
-    return 0
-
-
-def _programs(arguments: argparse.Namespace) -> int:
-    drawn, out = programs.draw(arguments.seed), arguments.out / "programs"
-    measured = programs.measure(drawn, out, arguments.seed, no_runs=arguments.no_runs)
-    count = f"{len(measured.judged)} transfers, seed {arguments.seed}"
-    _write_document("programs", "\n".join([_where(count, arguments, "programs"), "", *programs.sections(measured)]))
-    return 1 if measured.count("sender", programs.WRONG) else 0
-
-
-def _confidence(arguments: argparse.Namespace) -> int:
-    told = confidence.collect(arguments.out, arguments.seed, arguments.each)
-    if not told:
-        print("accuracy: confidence: no transfer of this seed is there; run limits, field, programs", file=sys.stderr)
-        return 1
-    confidence.write(told, arguments.out / "confidence.json")
-    count = f"{len(told)} verdicts on transfers of limits, field and programs, seed {arguments.seed}"
-    _write_document("confidence", "\n".join([_where(count, arguments, "confidence"), *confidence.sections(told)]))
-    return 0
-
-
-def _what_if(arguments: argparse.Namespace) -> int:
-    pairs = what_if_runs.draw(arguments.seed, arguments.each + 1)
-    out = _folder(arguments, "what-if")
-    measured = what_ifs.measure(pairs, out, arguments.seed, arguments.times, no_runs=arguments.no_runs)
-    count = f"{measured.transfers} pairs, seed {arguments.seed}, each change made {arguments.times} times"
-    _write_document("what-if", "\n".join([_where(count, arguments, "what-if"), *what_ifs.sections(measured)]))
-    return 1 if any(one.is_far for one in measured.judged["sender"] if one.middle_bps is not None) else 0
-
-
-def _controls(arguments: argparse.Namespace) -> int:
-    drawn, out = control_runs.draw(arguments.seed, arguments.each), _folder(arguments, "controls")
-    measured = controls.measure(drawn, out, arguments.seed, no_runs=arguments.no_runs)
-    count = f"{len(measured.told)} transfers, seed {arguments.seed}"
-    _write_document("controls", "\n".join([_where(count, arguments, "controls"), *controls.sections(measured)]))
-    return 1 if measured.wrong_and_sure else 0
 
 
 def _folder(arguments: argparse.Namespace, part: str) -> Path:
@@ -165,24 +110,15 @@ def _folder(arguments: argparse.Namespace, part: str) -> Path:
     return folder
 
 
-PARTS: dict[str, Callable[[argparse.Namespace], int]] = {
-    "numbers": _numbers,
-    "causes": _causes,
-    "stalls": _stalls,
-    "limits": _limits,
-    "field": _field,
-    "programs": _programs,
-    "confidence": _confidence,
-    "what-if": _what_if,
-    "controls": _controls,
-}
-
-
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="make accuracy", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="make accuracy",
+        description=__doc__,
+        epilog=_studies(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--parts", nargs="+", choices=list(PARTS), default=list(PARTS), help="only these (all of them)")
+    parts = ["numbers", *(study.name for study in STUDIES)]
+    parser.add_argument("--parts", nargs="+", choices=parts, default=parts, help="only these (all of them)")
     today = datetime.datetime.now(datetime.UTC).date()
     parser.add_argument("--seed", type=int, default=int(today.strftime("%Y%m%d")), help="of what is drawn (the day)")
     parser.add_argument(
@@ -192,6 +128,7 @@ def _arguments() -> argparse.Namespace:
         help="transfers of each kind of limit, and with a stalled guest at either end (4)",
     )
     parser.add_argument("--times", type=int, default=3, help="how often each change of a what-if is made (3)")
+    parser.add_argument("--only", default="", metavar="TEXT", help="names with it, in studies; print only")
     parser.add_argument("names", nargs="*", metavar="NAME", help="these scenarios only, and print only")
     parser.add_argument("--quick", action="store_true", help="six scenarios, print only: for CI")
     parser.add_argument("--repeat", type=int, default=1, help="runs of each scenario, with other dice each (1)")
@@ -202,6 +139,10 @@ def _arguments() -> argparse.Namespace:
     if unknown := [name for name in arguments.names if name not in SCENARIOS]:
         parser.error(f"no such scenario: {', '.join(unknown)}; `vmtrace lab scenario --list` has them all")
     return arguments
+
+
+def _studies() -> str:
+    return "studies:\n" + "\n".join(f"  {study.name:12}{study.judges}" for study in STUDIES)
 
 
 def _rows(arguments: argparse.Namespace) -> tuple[list[Row], list[str]]:
@@ -259,14 +200,9 @@ def _where(count: str, arguments: argparse.Namespace, part: str = "") -> str:
     )
 
 
-def _write_document(part: str, text: str) -> None:
-    begin, end = f"<!-- {part}: begin -->", f"<!-- {part}: end -->"
-    pattern = re.compile(f"({re.escape(begin)}\n).*({re.escape(end)})", re.DOTALL)
-    written = pattern.sub(lambda found: f"{found[1]}{text}\n{found[2]}", DOCUMENT.read_text())
-    aside = DOCUMENT.with_suffix(".part")
-    aside.write_text(written)
-    aside.replace(DOCUMENT)
-    print(f"\n{part}: written to {DOCUMENT.relative_to(ROOT)}")
+def _write(part: str, lines: list[str]) -> None:
+    if write_document(part, lines):
+        print(f"\n{part}: written to {DOCUMENT.relative_to(ROOT)}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Clocks of two captures on paths whose queues stand: `python -m vmtrace.lab.accuracy.clocks --out FOLDER [--seed N]`.
+"""Clocks of two captures on paths whose queues stand: a study of `make accuracy`.
 
 Both captures of a run have one clock, so that each step that `compare` reports is false, the offset is 0, and delays
 are what the two times say. Then one capture's times are moved from an instant on: a step of known size.
@@ -6,7 +6,6 @@ are what the two times say. Then one capture's times are moved from an instant o
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import subprocess
@@ -15,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from vmtrace.capture.options import add_out
+from vmtrace.lab.accuracy.study import Options, Outcome
 from vmtrace.lab.description import Scenario
 from vmtrace.lab.edit.capture import parse_capture, pcap_bytes
 from vmtrace.lab.edit.clock import StepClock
@@ -23,7 +22,7 @@ from vmtrace.lab.edit.editor import edit
 from vmtrace.lab.edit.truth import ClockStep
 from vmtrace.lab.hosts import module_environment
 from vmtrace.lab.impairments import DelayStep, Hold, Impairments, TokenBucket
-from vmtrace.lab.scenario import Run, run
+from vmtrace.lab.scenario import Run, made_once
 from vmtrace.lab.transfer import Transfer
 
 CLOSE_S = 0.001
@@ -110,30 +109,24 @@ def _told(name: str, wanted: tuple[tuple[str, float], ...], sender: Path, receiv
     return Told(name, wanted, found, clock["offset_s"] or 0.0, clock["offset_error_s"] or 0.0)
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Run all, print a line for each comparison; the exit status says whether all are right."""
-    parser = argparse.ArgumentParser(prog="python -m vmtrace.lab.accuracy.clocks")
-    add_out(parser, "folder for the runs; what is there is judged again", "FOLDER", required=True)
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args(arguments)
+def study(options: Options) -> Outcome:
+    """Steps and offsets that `compare` finds, on one clock and with one that was set; prints a line for each."""
     dice, all_told = random.Random(options.seed), []
-    for scenario in paths(options.seed):
-        folder = options.out / scenario.name
-        made = (folder / "truth.json").exists()
-        done = Run(folder, {}) if made else run(scenario, folder)
-        for one in judged(done, scenario.name, dice):
+    for scenario in options.chosen(paths(options.seed)):
+        for one in judged(made_once(scenario, options.out / scenario.name), scenario.name, dice):
             all_told.append(one)
             print(f"{'right' if one.steps_right and one.offset_right else 'WRONG'} {_line(one)}", flush=True)
-    for title, chosen in (
-        ("one clock", [one for one in all_told if not one.wanted]),
-        ("a clock set", [one for one in all_told if one.wanted]),
-    ):
-        print(
-            f"{title}: {len(chosen)} comparisons, steps right {sum(one.steps_right for one in chosen)},"
-            f" offset right {sum(one.offset_right for one in chosen)},"
-            f" farthest {max(abs(one.offset_s) for one in chosen) * 1e3:.3f} ms"
+    lines = [
+        f"{title}: {len(chosen)} comparisons, steps right {sum(one.steps_right for one in chosen)},"
+        f" offset right {sum(one.offset_right for one in chosen)},"
+        f" farthest {max((abs(one.offset_s) for one in chosen), default=0) * 1e3:.3f} ms"
+        for title, chosen in (
+            ("one clock", [one for one in all_told if not one.wanted]),
+            ("a clock set", [one for one in all_told if one.wanted]),
         )
-    return 0 if all(one.steps_right and one.offset_right for one in all_told) else 1
+    ]
+    wrong = not all(one.steps_right and one.offset_right for one in all_told)
+    return Outcome(f"{len(all_told)} comparisons", lines, failed=wrong)
 
 
 def _line(one: Told) -> str:
@@ -142,7 +135,3 @@ def _line(one: Told) -> str:
 
     error = f"offset {one.offset_s * 1e3:+.3f} ± {one.offset_error_s * 1e3:.1f} ms"
     return f"{one.name}: steps {steps(one.wanted)}, found {steps(one.found)}, {error}"
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -28,6 +28,7 @@ from vmtrace.lab.accuracy import (
 from vmtrace.lab.accuracy.gap_runs import Made
 from vmtrace.lab.accuracy.programs import told_of
 from vmtrace.lab.accuracy.strangers import read_document
+from vmtrace.lab.accuracy.study import Options, Outcome
 from vmtrace.lab.accuracy.verdict_runs import Labelled
 from vmtrace.lab.edit.capture import parse_capture, pcap_bytes
 from vmtrace.lab.edit.editor import Fault, edit
@@ -95,6 +96,15 @@ class Bin:
     def has_enough(self) -> bool:
         """It has enough verdicts to judge it by."""
         return self.count >= _FEW
+
+
+def study(options: Options) -> Outcome:
+    """Verdicts on what `limits`, `field` and `programs` have made of that seed."""
+    told = collect(options.out.parent, options.seed, options.each)
+    if not told:
+        return Outcome("no transfer of this seed is there: measure limits, field, programs", [], failed=True)
+    write(told, options.out.parent / "confidence.json")
+    return Outcome(f"{len(told)} verdicts on transfers of limits, field and programs", sections(told), failed=False)
 
 
 def collect(out: Path, seed: int, each: int) -> list[Told]:

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from vmtrace.lab.accuracy import gap_runs
+from vmtrace.lab.accuracy import control_runs, gap_runs
 from vmtrace.lab.accuracy.control_runs import CONTROLS, Controlled
 from vmtrace.lab.accuracy.gap_causes import analysis
+from vmtrace.lab.accuracy.study import Options, Outcome
 from vmtrace.lab.accuracy.verdicts import direction_of
 
 UNKNOWN, NONE = "unknown", "null"
@@ -57,6 +58,13 @@ def told_of(transfer: Controlled, found: Mapping[str, Any] | None) -> Told:
     if found is None:
         return Told(transfer, NONE, 0.0)
     return Told(transfer, str(found["name"]), float(found["confidence"] or 0.0))
+
+
+def study(options: Options) -> Outcome:
+    """Names of congestion controls, beside those that the lab has set."""
+    drawn = options.chosen(control_runs.draw(options.seed, options.each))
+    measured = measure(drawn, options.out, options.seed, no_runs=options.no_runs)
+    return Outcome(f"{len(measured.told)} transfers", sections(measured), failed=bool(measured.wrong_and_sure))
 
 
 def measure(wanted: Iterable[Controlled], out: Path, seed: int, *, no_runs: bool = False) -> Measured:

@@ -7,9 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from vmtrace.lab.accuracy import gap_runs
+from vmtrace.lab.accuracy import field_runs, gap_runs
 from vmtrace.lab.accuracy.programs import OPEN, RIGHT, WRONG, told_of
 from vmtrace.lab.accuracy.strangers import read_document
+from vmtrace.lab.accuracy.study import Options, Outcome
 from vmtrace.lab.accuracy.verdict_runs import Labelled
 
 PLACES = ("sender", "middle", "receiver")
@@ -40,6 +41,15 @@ class Measured:
     def kinds(self) -> list[str]:
         """In the order in which they were drawn."""
         return list(dict.fromkeys(kind for kind, _, _ in self.results))
+
+
+def study(options: Options) -> Outcome:
+    """Verdicts on transfers of the field's kinds."""
+    drawn = options.chosen(field_runs.draw(options.seed, options.each))
+    measured = measure(drawn, options.out, options.seed, no_runs=options.no_runs)
+    return Outcome(
+        f"{measured.transfers} transfers, {options.each} of each kind", ["", *sections(measured)], failed=False
+    )
 
 
 def measure(drawn: Iterable[Labelled], out: Path, seed: int, *, no_runs: bool = False) -> Measured:
@@ -74,7 +84,7 @@ def sections(measured: Measured) -> list[str]:
         for place in PLACES
     )
     lines += ["", f"In all: {'; '.join(counted)}. Wrong: {'; '.join(measured.wrong) or 'none'}."]
-    return lines + ([f"Not made: {', '.join(measured.refused)}."] if measured.refused else [])
+    return lines + ([f"Not judged: {', '.join(measured.refused)}."] if measured.refused else [])
 
 
 def _cell(counts: list[int]) -> str:

@@ -1,16 +1,10 @@
-"""Captures that mislead analysers, beside tshark and tcptrace: `python -m vmtrace.lab.accuracy.field_cases [--write]`.
+"""Captures that mislead analysers, beside tshark and tcptrace: a study of `make accuracy` that needs no root.
 
-Each case is written packet by packet, so that its truth is known. `--write` puts the table into docs/accuracy.md, with
-the day and the versions; without, it is printed.
+Each case is written packet by packet, so that its truth is known.
 """
 
 from __future__ import annotations
 
-import argparse
-import datetime
-import re
-import sys
-import tempfile
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,9 +14,8 @@ from typing import Any
 from vmtrace.lab.accuracy import readings
 from vmtrace.lab.accuracy.field_talk import ACK, MSS, PSH, RST, SYN, Talk
 from vmtrace.lab.accuracy.strangers import read_document
+from vmtrace.lab.accuracy.study import Options, Outcome
 
-DOCUMENT = Path(__file__).resolve().parents[2] / "docs/accuracy.md"
-_BEGIN, _END = "<!-- field cases: begin -->", "<!-- field cases: end -->"
 _LABELS = {
     "retransmission": "retransmitted",
     "fast_retransmission": "retransmitted",
@@ -259,17 +252,7 @@ def _with_connections(parts: list[str], connections: int) -> str:
 
 def table(folder: Path) -> list[str]:
     """All cases, line by line; a cell of vmtrace that is not right is bold."""
-    versions = readings.versions()
-    numbers = {name: re.search(r"\d+(\.\d+)+", text) for name, text in versions.items()}
-    tools = ", ".join(f"{name} {number[0] if number else 'unknown'}" for name, number in numbers.items())
-    measured = f"Measured on {datetime.datetime.now(datetime.UTC):%Y-%m-%d} with {tools}."
-    lines = [
-        "",
-        measured,
-        "",
-        "| capture | right | vmtrace | tshark | tcptrace |",
-        "|---|---|---|---|---|",
-    ]
+    lines = ["", "| capture | right | vmtrace | tshark | tcptrace |", "|---|---|---|---|---|"]
     for number, case in enumerate(CASES):
         capture = folder / f"{number}.pcap"
         case.make().write(capture)
@@ -278,27 +261,11 @@ def table(folder: Path) -> list[str]:
         said = vmtrace_says(document)
         own = said if case.holds(document["connections"][0]) else f"**{said}**"
         lines.append(f"| {case.name} | {case.right} | {own} | {tshark_says(capture)} | {tcptrace_says(capture)} |")
-    return [*lines, ""]
+    return lines
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """See the module."""
-    parser = argparse.ArgumentParser(
-        prog="python -m vmtrace.lab.accuracy.field_cases", description=(__doc__ or "").split("\n")[0]
-    )
-    parser.add_argument("--write", action="store_true", help="put the table into docs/accuracy.md")
-    options = parser.parse_args(arguments)
-    with tempfile.TemporaryDirectory() as folder:
-        lines = table(Path(folder))
-    if not options.write:
-        print("\n".join(lines))
-        return 0
-    text = DOCUMENT.read_text()
-    before, rest = text.split(_BEGIN)
-    _, after = rest.split(_END)
-    DOCUMENT.write_text(before + _BEGIN + "\n".join(lines) + _END + after)
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def study(options: Options) -> Outcome:
+    """All cases; failed if vmtrace does not say of one what is right."""
+    options.out.mkdir(parents=True, exist_ok=True)
+    lines = table(options.out)
+    return Outcome(f"{len(CASES)} captures", lines, failed=any("**" in line for line in lines))

@@ -1,12 +1,7 @@
-"""`python -m vmtrace.lab.accuracy.gap_causes --out DIR`: how vmtrace names pauses of known causes, as a matrix.
-
-Runs what is missing in the folder (root, user-mode-linux) and reads what is there, so that it can be repeated with
-another engine. `--seed` draws other stalls; `--only` chooses transfers by a part of their name.
-"""
+"""How vmtrace names pauses of known causes, as a matrix: a study of `make accuracy` (root, user-mode-linux)."""
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 import sys
@@ -15,15 +10,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from vmtrace.capture.options import add_out
 from vmtrace.lab.accuracy import gap_runs
 from vmtrace.lab.accuracy.gap_runs import Made, StalledGuest
 from vmtrace.lab.accuracy.gap_truth import Gap, Place, Score, Truth, gaps_of, table
+from vmtrace.lab.accuracy.study import Options, Outcome
 from vmtrace.lab.description import Scenario
 from vmtrace.lab.hosts import HostSettings
 from vmtrace.lab.impairments import Hold, Impairments
 from vmtrace.lab.stalls import Stalls
 from vmtrace.lab.transfer import Transfer
+
+_LIMIT_MS = 20.0
+"""Gaps longer than this are judged."""
 
 
 def transfers(seed: int) -> dict[str, Callable[[Path], Made | None]]:
@@ -153,27 +151,22 @@ class Measured:
     refused: list[str] = field(default_factory=list)
 
 
-def measure(out: Path, seed: int, *, only: str = "", limit_ms: float = 20.0, no_runs: bool = False) -> Measured:
-    """Makes the transfers that are missing, and judges all; prints a line for each place."""
+def study(options: Options) -> Outcome:
+    """Pauses longer than 20 ms of transfers whose causes are known; prints a line for each place."""
     measured = Measured({place: Score.empty() for place in Place})
-    for name, run in transfers(seed).items():
-        folder = out / f"{name}-seed{seed}"
-        if only not in name:
-            continue
-        if not gap_runs.is_there(run, folder, no_runs=no_runs):
-            print(f"{name}: not there, or no run to rely on", flush=True)
-            measured.refused.append(name)
-            continue
-        made = gap_runs.load(folder)
+    drawn = options.chosen(gap_runs.Runner(*one) for one in transfers(options.seed).items())
+    made_now = gap_runs.each_made(drawn, options.out, options.seed, measured.refused, no_runs=options.no_runs)
+    for one, made in made_now:
         measured.transfers += 1
         for place in Place:
-            found = gaps(analysis(made.captures[place], limit_ms), made.data_sender)
+            found = gaps(analysis(made.captures[place], _LIMIT_MS), made.data_sender)
             alone = Score.empty()
             for score in (measured.scores[place], alone):
                 score.add(place, found, made.events, made.otherwise)
             told = ", ".join(f"{truth}: {cause} {count}" for (truth, cause), count in sorted(alone.counts.items()))
-            print(f"{name} at the {place}: {told or 'no gaps'}; false stalls {len(alone.false_stalls)}", flush=True)
-    return measured
+            print(f"{one.name} at the {place}: {told or 'no gaps'}; false stalls {len(alone.false_stalls)}", flush=True)
+    wrong = any(score.false_stalls for score in measured.scores.values())
+    return Outcome(f"{measured.transfers} transfers", sections(measured), failed=wrong)
 
 
 def sections(measured: Measured) -> list[str]:
@@ -185,23 +178,3 @@ def sections(measured: Measured) -> list[str]:
     if measured.refused:
         lines += ["", f"Not judged, without a run to rely on: {', '.join(measured.refused)}."]
     return lines
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Makes the transfers that are missing, and prints the tables."""
-    parser = argparse.ArgumentParser(
-        prog="python -m vmtrace.lab.accuracy.gap_causes", description=(__doc__ or "").split("\n")[0]
-    )
-    add_out(parser, "folder of the transfers", "FOLDER", required=True)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", default="", help="part of the names of the transfers wanted")
-    parser.add_argument("--limit-ms", type=float, default=20.0, help="gaps longer than this (0: the adaptive limit)")
-    parser.add_argument("--no-runs", action="store_true", help="read only what is there")
-    options = parser.parse_args(arguments)
-    measured = measure(options.out, options.seed, only=options.only, limit_ms=options.limit_ms, no_runs=options.no_runs)
-    print("\n".join(sections(measured)))
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

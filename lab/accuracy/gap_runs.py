@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from operator import attrgetter
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from vmtrace.lab import cpu_quota, fate_log, namespaces, scenario, timing
 from vmtrace.lab.accuracy import middle
@@ -332,6 +332,13 @@ def _name_in(folder: Path, path: Path) -> str:
     return str(whole.relative_to(within) if whole.is_relative_to(within) else whole)
 
 
+class Runner(NamedTuple):
+    """A transfer that has nothing but a name, and how to run it."""
+
+    name: str
+    run: Callable[[Path], Made | None]
+
+
 class Wanted(Protocol):
     """A transfer that is to be made."""
 
@@ -350,14 +357,14 @@ _Wanted = TypeVar("_Wanted", bound=Wanted)
 def each_made(
     wanted: Iterable[_Wanted], out: Path, seed: int, refused: list[str], *, no_runs: bool
 ) -> Iterator[tuple[_Wanted, Made]]:
-    """Makes the transfers that are missing; names of those that cannot be relied on go to `refused`."""
+    """Makes the transfers that are missing; what cannot be relied on goes to `refused`, with the reason."""
     for one in wanted:
         folder = out / f"{one.name}-seed{seed}"
         if is_there(one.run, folder, no_runs=no_runs):
             yield one, load(folder)
         else:
-            refused.append(one.name)
-            print(f"{one.name}: not there, or no run to rely on", flush=True)
+            refused.append(f"{one.name} ({'not made' if no_runs else 'no run to rely on'})")
+            print(refused[-1], flush=True)
 
 
 def load(folder: Path) -> Made:

@@ -7,33 +7,22 @@ of the rules' making are no measure of them.
 
 from __future__ import annotations
 
-import argparse
-import json
-import subprocess
-import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from vmtrace.capture.options import add_out
 from vmtrace.lab import tcp_info
 from vmtrace.lab.accuracy import gap_runs, gap_stall_runs
+from vmtrace.lab.accuracy.gap_causes import analysis
 from vmtrace.lab.accuracy.gap_runs import Made
 from vmtrace.lab.accuracy.gap_stall_score import FalseAlarm, SenderState, StallTally, states, table
 from vmtrace.lab.accuracy.gap_truth import HOSTS, STALLS, Gap, Place, gaps_of
+from vmtrace.lab.accuracy.study import Options, Outcome
 from vmtrace.lab.hosts import ADDRESSES
 
 _LIMIT_MS = 10.0
 """Gaps longer than this are listed; the engine judges no shorter ones."""
-
-
-def analysis(capture: Path) -> Mapping[str, Any]:
-    """What `vmtrace analyze` says of a capture, gaps of 10 ms and more listed."""
-    command = [sys.executable, "-m", "vmtrace", "analyze", str(capture), "--json", "-", "--oversize-abs"]
-    command.append(str(_LIMIT_MS))
-    document: Mapping[str, Any] = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
-    return document
 
 
 def directions(document: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -80,7 +69,7 @@ def add_transfer(measured: Measured, folder: Path) -> None:
     kind = f"{next(iter(hosts))}" if hosts else _WITHOUT
     for place in Place:
         tally = measured.tallies.setdefault(f"{kind}, at the {place}", StallTally())
-        for sender, direction in directions(analysis(made.captures[place])):
+        for sender, direction in directions(analysis(made.captures[place], _LIMIT_MS)):
             gaps = gaps_of(direction)
             _check_listed(gaps, direction)
             if sender == made.data_sender:
@@ -99,18 +88,21 @@ def _check_listed(gaps: list[Gap], direction: Mapping[str, Any]) -> None:
         )
 
 
-def measure(out: Path, seed: int, each: int, *, only: str = "", no_runs: bool = False) -> Measured:
-    """Makes the transfers of this seed that are missing, and judges those that are there."""
+def study(options: Options) -> Outcome:
+    """Stalls longer than the probe, and what is reported of transfers without any; prints each miss and false alarm."""
+    drawn = options.chosen(gap_runs.Runner(*one) for one in gap_stall_runs.draw(options.seed, options.each).items())
+    measured = measure(drawn, options)
+    print("\n".join(listed(measured)), flush=True)
+    count = f"{measured.transfers} transfers, {options.each} with a guest at either end"
+    return Outcome(count, sections(measured), failed=bool(measured.false_kinds))
+
+
+def measure(drawn: Iterable[gap_runs.Wanted], options: Options) -> Measured:
+    """Makes the transfers that are missing, and judges those that are there."""
     measured = Measured()
-    for name, run in gap_stall_runs.draw(seed, each).items():
-        folder = out / f"{name}-seed{seed}"
-        if only not in name:
-            continue
-        if not gap_runs.is_there(run, folder, no_runs=no_runs):
-            measured.refused.append(f"{name} ({'not made' if no_runs else 'no run to rely on'})")
-            continue
-        add_transfer(measured, folder)
-        print(f"{name}: judged", file=sys.stderr, flush=True)
+    made = gap_runs.each_made(drawn, options.out, options.seed, measured.refused, no_runs=options.no_runs)
+    for one, _ in made:
+        add_transfer(measured, options.out / f"{one.name}-seed{options.seed}")
     return measured
 
 
@@ -131,23 +123,3 @@ def listed(measured: Measured) -> list[str]:
         each = [str(one) for one in (*tally.missed, *tally.false_alarms)]
         found += ["\n  ".join((f"{name}:", *each))] if each else []
     return found
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Makes the transfers that are missing, and prints table and lists; 1 if a stall is told where none was."""
-    parser = argparse.ArgumentParser(
-        prog="python -m vmtrace.lab.accuracy.gap_stalls", description=(__doc__ or "").split("\n")[0]
-    )
-    add_out(parser, "folder of the transfers", "FOLDER", required=True)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--each", type=int, default=2, help="transfers of every kind")
-    parser.add_argument("--only", default="", help="part of the names of the transfers wanted")
-    parser.add_argument("--no-runs", action="store_true", help="read only what is there")
-    options = parser.parse_args(arguments)
-    measured = measure(options.out, options.seed, options.each, only=options.only, no_runs=options.no_runs)
-    print("\n".join([*listed(measured), "", f"{measured.transfers} transfers", *sections(measured)]))
-    return 1 if measured.false_kinds else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,4 +1,4 @@
-"""Transfers of real programs: `python -m vmtrace.lab.accuracy.programs --out FOLDER [--seed N] [NAME ...]`.
+"""Transfers of real programs: a study of `make accuracy`.
 
 iperf3, nginx, curl, wget, rsync, ssh and Python's servers do not send as the lab's own ends do: they write in their own
 pieces, rest, negotiate and read when they like. Each transfer runs over the emulated path, and vmtrace's verdict from
@@ -7,27 +7,19 @@ three captures is judged by what the programs and the path were told. A program 
 
 from __future__ import annotations
 
-import argparse
-import datetime
-import os
-import platform
-import re
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from vmtrace.capture.options import add_out
-from vmtrace.lab import namespaces
-from vmtrace.lab.accuracy import program_others, program_runs, program_transfers, readings
+from vmtrace.lab.accuracy import program_others, program_runs, program_transfers
 from vmtrace.lab.accuracy.program_commands import missing
 from vmtrace.lab.accuracy.program_runs import PLACES, Made, NotMadeError
 from vmtrace.lab.accuracy.program_transfers import ProgramTransfer
 from vmtrace.lab.accuracy.strangers import read_document
+from vmtrace.lab.accuracy.study import Options, Outcome
 from vmtrace.lab.hosts import ADDRESSES
 
-DOCUMENT = Path(__file__).resolve().parents[2] / "docs/accuracy.md"
 RIGHT, OPEN, WRONG = "right", "open", "wrong"
 _ATTEMPTS = 3
 _PART_OF_THE_MOST = 5
@@ -93,6 +85,14 @@ def _way(connection: Mapping[str, Any], sender: str) -> Mapping[str, Any]:
     from_client = connection["client"].rpartition(":")[0].strip("[]") == sender
     way: Mapping[str, Any] = connection["client_to_server" if from_client else "server_to_client"]
     return way
+
+
+def study(options: Options) -> Outcome:
+    """Verdicts on transfers of real programs."""
+    drawn = options.chosen(draw(options.seed))
+    measured = measure(drawn, options.out, options.seed, no_runs=options.no_runs)
+    wrong = measured.count("sender", WRONG) > 0
+    return Outcome(f"{len(measured.judged)} transfers", ["", *sections(measured)], failed=wrong)
 
 
 def measure(
@@ -175,49 +175,3 @@ def _cell(told: Told, factors: Sequence[str]) -> str:
         return result
     wrong = sorted({one for one in told.verdicts if one not in factors and one != OPEN})
     return f"**{result}**: {', '.join(f'`{one}`' for one in wrong)}"
-
-
-def _where(measured: Measured, seed: int) -> str:
-    today = datetime.datetime.now(datetime.UTC).date().isoformat()
-    return (
-        f"Measured {today} with `python -m vmtrace.lab.accuracy.programs --seed {seed}`: "
-        f"{len(measured.judged)} transfers, Linux {platform.release()}, {os.cpu_count()} processors. "
-        f"{readings.versions()['vmtrace']}."
-    )
-
-
-def write_document(lines: Sequence[str], document: Path = DOCUMENT) -> None:
-    """Puts the results between their markers."""
-    begin, end = "<!-- programs: begin -->", "<!-- programs: end -->"
-    pattern = re.compile(f"({re.escape(begin)}\n).*({re.escape(end)})", re.DOTALL)
-    text = "\n".join(lines)
-    document.write_text(pattern.sub(lambda found: f"{found[1]}{text}\n{found[2]}", document.read_text()))
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Reads the command line; 1 if a verdict at the sender was wrong, or the lab cannot run."""
-    parser = argparse.ArgumentParser(prog="python -m vmtrace.lab.accuracy.programs", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help="these transfers only, and print only")
-    add_out(parser, "folder of the captures", "FOLDER", required=True)
-    parser.add_argument("--seed", type=int, default=1, help="of what is drawn: paths, congestion control, losses (1)")
-    parser.add_argument("--attempts", type=int, default=_ATTEMPTS, help="of one that met a busy machine (3)")
-    parser.add_argument("--no-runs", action="store_true", help="judge only what is there")
-    options = parser.parse_args(arguments)
-    transfers = draw(options.seed)
-    if unknown := set(options.names) - {transfer.name for transfer in transfers}:
-        names = ", ".join(transfer.name for transfer in transfers)
-        parser.error(f"no such transfer: {', '.join(sorted(unknown))}; there are {names}")
-    if not options.no_runs and (reason := namespaces.missing_requirement()):
-        print(f"programs: {reason}", file=sys.stderr)
-        return 1
-    wanted = [transfer for transfer in transfers if not options.names or transfer.name in options.names]
-    measured = measure(wanted, options.out, options.seed, no_runs=options.no_runs, attempts=options.attempts)
-    lines = [_where(measured, options.seed), "", *sections(measured)]
-    print("\n".join(lines[-3:]))
-    if not options.names and measured.judged:
-        write_document(lines)
-    return 1 if measured.count("sender", WRONG) else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

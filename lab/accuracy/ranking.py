@@ -1,4 +1,4 @@
-"""Order of findings: `python -m vmtrace.lab.accuracy.ranking --out FOLDER [--seed N] [--each N]`.
+"""Order of findings: a study of `make accuracy`.
 
 Each capture has two planted faults whose costs are known, one of them the costlier by 1.5 to 4 times: both in one
 transfer, or one in each of two that are read together. Right is a finding for each, the costlier before the other.
@@ -6,7 +6,6 @@ transfer, or one in each of two that are read together. Right is a finding for e
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import subprocess
@@ -16,11 +15,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from vmtrace.capture.options import add_out
+from vmtrace.lab.accuracy.study import Options, Outcome
 from vmtrace.lab.description import Scenario
 from vmtrace.lab.hosts import module_environment
 from vmtrace.lab.impairments import Hold, Impairments
-from vmtrace.lab.scenario import Run, run
+from vmtrace.lab.scenario import Run, made_once
 from vmtrace.lab.transfer import Kind, Transfer
 
 _RATE_BPS, _BYTES = 20e6, 3_000_000
@@ -190,25 +189,16 @@ def judged(planned: Planned, captures: list[Path]) -> Told:
     return Told(planned, (found[0][0], found[1][0]), (found[0][1], found[1][1]))
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Run all, print a line for each capture; the exit status says whether at least 95 % are in order."""
-    parser = argparse.ArgumentParser(prog="python -m vmtrace.lab.accuracy.ranking")
-    add_out(parser, "folder for the runs; what is there is judged again", "FOLDER", required=True)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--each", type=int, default=3, help="captures of each pair of faults (3)", metavar="N")
-    options = parser.parse_args(arguments)
+def study(options: Options) -> Outcome:
+    """Whether the costlier of two planted faults comes first; prints a line for each capture."""
     told = []
-    for planned in plans(options.seed, options.each):
-        captures = []
-        for scenario in planned.scenarios:
-            folder = options.out / scenario.name
-            done = Run(folder, {}) if (folder / "truth.json").exists() else run(scenario, folder)
-            captures.append(capture_of(scenario, done))
-        told.append(judged(planned, captures))
+    for planned in options.chosen(plans(options.seed, options.each)):
+        done = [made_once(scenario, options.out / scenario.name) for scenario in planned.scenarios]
+        told.append(judged(planned, list(map(capture_of, planned.scenarios, done))))
         print(_line(told[-1]), flush=True)
     right, costs = sum(one.in_order for one in told), sum(one.costs_right for one in told)
-    print(f"{len(told)} captures, {right} in order; {costs} of {2 * len(told)} costs within 10 %")
-    return 0 if right >= 0.95 * len(told) else 1
+    line = f"{right} of {len(told)} in order; {costs} of {2 * len(told)} costs within 10 %"
+    return Outcome(f"{len(told)} captures", [line], failed=right < 0.95 * len(told))
 
 
 def _line(one: Told) -> str:
@@ -219,7 +209,3 @@ def _line(one: Told) -> str:
 
     parts = "; ".join(map(part, one.planned.faults, one.places, one.costs_s))
     return f"{'right' if one.in_order else 'WRONG'} {one.planned.name}: {parts}"
-
-
-if __name__ == "__main__":
-    sys.exit(main())

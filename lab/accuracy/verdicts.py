@@ -8,16 +8,13 @@ the one there was. Runs what is missing in the folder (root; user-mode-linux for
 
 from __future__ import annotations
 
-import argparse
 import json
-import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from vmtrace.capture.options import add_out
 from vmtrace.lab.accuracy import (
     demands,
     gap_runs,
@@ -32,6 +29,7 @@ from vmtrace.lab.accuracy.gap_causes import analysis
 from vmtrace.lab.accuracy.gap_runs import Made
 from vmtrace.lab.accuracy.limit_score import TimeScore
 from vmtrace.lab.accuracy.limit_truth import Known, Witnesses, bucket_seen_behind_it
+from vmtrace.lab.accuracy.study import Options, Outcome
 from vmtrace.lab.accuracy.verdict_runs import Labelled
 
 UNDETERMINED, NONE = "undetermined", "none"
@@ -145,16 +143,20 @@ class Measured:
         return score
 
 
+def study(options: Options) -> Outcome:
+    """Verdicts, limiting factors over time, token buckets and causes, at each place."""
+    drawn = options.chosen(verdict_runs.draw(options.seed, options.each))
+    measured = measure(drawn, options.out, options.seed, no_runs=options.no_runs)
+    wrong = any(measured.tally(place).wrong_and_sure for place in PLACES)
+    count = f"{len(measured.judged)} transfers, {options.each} of each kind"
+    return Outcome(count, sections(measured), failed=wrong)
+
+
 def measure(wanted: Iterable[Labelled], out: Path, seed: int, *, no_runs: bool = False) -> Measured:
     """Makes the transfers that are missing, and judges all; prints a line for each place."""
     measured = Measured()
-    for labelled in wanted:
-        folder = out / f"{labelled.name}-seed{seed}"
-        if not gap_runs.is_there(labelled.run, folder, no_runs=no_runs):
-            measured.refused.append(f"{labelled.name} ({'not made' if no_runs else 'no run to rely on'})")
-            print(f"{labelled.name}: not there, or no run to rely on", flush=True)
-            continue
-        judged = judge(labelled, folder)
+    for labelled, _ in gap_runs.each_made(wanted, out, seed, measured.refused, no_runs=no_runs):
+        judged = judge(labelled, out / f"{labelled.name}-seed{seed}")
         if judged.witnessed < labelled.witnessed:
             seen_for = f"its factor was seen for {judged.witnessed:.0%} of the time only"
             measured.refused.append(f"{labelled.name} ({seen_for})")
@@ -204,23 +206,6 @@ def _line(judged: Judged, place: str, seen: Seen) -> str:
     return f"{judged.labelled.name} ({judged.labelled.crossed}) at the {place}: {told}, time right {right};{sure}"
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Makes the transfers that are missing, and prints the tables; 1 if any verdict is wrong above 0.8."""
-    parser = argparse.ArgumentParser(
-        prog="python -m vmtrace.lab.accuracy.verdicts", description=(__doc__ or "").split("\n")[0]
-    )
-    add_out(parser, "folder of the transfers", "FOLDER", required=True)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--each", type=int, default=3, help="transfers of every kind")
-    parser.add_argument("--only", default="", help="part of the names of the transfers wanted")
-    parser.add_argument("--no-runs", action="store_true", help="read only what is there")
-    options = parser.parse_args(arguments)
-    wanted = [one for one in verdict_runs.draw(options.seed, options.each) if options.only in one.name]
-    measured = measure(wanted, options.out, options.seed, no_runs=options.no_runs)
-    print("\n".join(sections(measured)))
-    return 1 if any(measured.tally(place).wrong_and_sure for place in PLACES) else 0
-
-
 def sections(measured: Measured) -> list[str]:
     """The tables in Markdown, line by line."""
     lines = []
@@ -267,7 +252,3 @@ def _story(tally: Tally) -> str:
         else f"; none wrong above {_SURE}"
     )
     return f"{tally.right} of {tally.all} right, {tally.undetermined} left open, score {tally.score:.3f}{wrong}{sure}."
-
-
-if __name__ == "__main__":
-    sys.exit(main())

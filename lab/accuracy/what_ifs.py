@@ -15,6 +15,7 @@ from typing import Any
 
 from vmtrace.lab.accuracy import what_if_runs
 from vmtrace.lab.accuracy.gap_causes import analysis
+from vmtrace.lab.accuracy.study import Options, Outcome
 from vmtrace.lab.accuracy.what_if_runs import Done, Pair
 
 PLACES = ("sender", "receiver")
@@ -68,6 +69,15 @@ class Measured:
     def transfers(self) -> int:
         """Pairs."""
         return len(self.judged[PLACES[0]])
+
+
+def study(options: Options) -> Outcome:
+    """Predictions of the first transfer, beside those with exactly that change."""
+    pairs = options.chosen(what_if_runs.draw(options.seed, options.each + 1))
+    measured = measure(pairs, options.out, options.seed, options.times, no_runs=options.no_runs)
+    wrong = any(one.is_far for one in measured.judged["sender"] if one.middle_bps is not None)
+    count = f"{measured.transfers} pairs, each change made {options.times} times"
+    return Outcome(count, sections(measured), failed=wrong)
 
 
 def measure(pairs: Iterable[Pair], out: Path, seed: int, times: int, *, no_runs: bool = False) -> Measured:

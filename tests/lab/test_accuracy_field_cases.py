@@ -11,6 +11,7 @@ import pytest
 from vmtrace.lab.accuracy import field_cases
 from vmtrace.lab.accuracy.field_cases import CASES, Case
 from vmtrace.lab.accuracy.strangers import read_document
+from vmtrace.lab.accuracy.study import DOCUMENT
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: str(case.name))
@@ -24,7 +25,7 @@ def test_vmtrace_is_right_on_each_kind(tmp_path: Path, case: Case) -> None:
 
 
 def test_the_document_has_each_kind_and_no_wrong_answer() -> None:
-    text = field_cases.DOCUMENT.read_text().split("field cases: begin")[1].split("field cases: end")[0]
+    text = DOCUMENT.read_text().split("field-cases: begin")[1].split("field-cases: end")[0]
     rows = [line for line in text.splitlines() if line.startswith("| ")][1:]
     assert [row.split(" | ")[0].removeprefix("| ") for row in rows] == [case.name for case in CASES]
     assert "**" not in text

@@ -14,7 +14,8 @@ from vmtrace.lab.accuracy import program_runs, programs
 from vmtrace.lab.accuracy.program_commands import Ends, Program, found, missing, nginx, rsync_daemon, scp, ssh_pipe
 from vmtrace.lab.accuracy.program_runs import Made, NotMadeError, listens, made_of
 from vmtrace.lab.accuracy.program_transfers import ProgramTransfer, draw
-from vmtrace.lab.accuracy.programs import Judged, Measured, Told, measure, sections, told_of, write_document
+from vmtrace.lab.accuracy.programs import Judged, Measured, Told, measure, sections, told_of
+from vmtrace.lab.accuracy.study import DOCUMENT, Options, write_document
 from vmtrace.lab.fate_log import FLAG_ACK, PacketFate
 from vmtrace.lab.hosts import end_process, module_environment
 from vmtrace.lab.transfer import PORT
@@ -162,19 +163,15 @@ def test_a_row_has_what_was_reported_and_what_is_true() -> None:
 def test_the_results_go_between_their_markers(tmp_path: Path) -> None:
     document = tmp_path / "accuracy.md"
     document.write_text("before\n<!-- programs: begin -->\nold\n<!-- programs: end -->\nafter\n")
-    write_document(["one", "two"], document)
+    assert write_document("programs", ["one", "two"], document)
+    assert not write_document("nothing", ["three"], document)
     assert document.read_text() == "before\n<!-- programs: begin -->\none\ntwo\n<!-- programs: end -->\nafter\n"
-    assert "<!-- programs: begin -->" in programs.DOCUMENT.read_text()
-
-
-def test_a_name_that_is_not_there_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        programs.main(["--out", str(tmp_path), "no-such-transfer"])
-    assert "no such transfer: no-such-transfer; there are iperf3," in capsys.readouterr().err
+    assert "<!-- programs: begin -->" in DOCUMENT.read_text()
 
 
 def test_nothing_to_judge_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert programs.main(["--out", str(tmp_path), "--no-runs", "nginx-curl"]) == 0
+    outcome = programs.study(Options(tmp_path, 1, only="nginx-curl", no_runs=True))
+    assert (outcome.count, outcome.failed) == ("0 transfers", False)
     assert "nginx-curl is left out: no run is there" in capsys.readouterr().out
 
 

@@ -34,9 +34,9 @@ def test_a_lost_syn_is_judged_where_it_was_seen() -> None:
 
 def test_what_is_not_there_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     measured = measure(draw(1, 1)[:1], tmp_path, 1, no_runs=True)
-    assert measured.refused == ["window_filled_by_the_path-0"]
-    assert "window_filled_by_the_path-0: not there" in capsys.readouterr().out
-    assert sections(measured)[-1] == "Not made: window_filled_by_the_path-0."
+    assert measured.refused == ["window_filled_by_the_path-0 (not made)"]
+    assert "window_filled_by_the_path-0 (not made)" in capsys.readouterr().out
+    assert sections(measured)[-1] == "Not judged: window_filled_by_the_path-0 (not made)."
 
 
 def test_results_are_counted_by_kind_and_place() -> None:

@@ -14,6 +14,7 @@ from vmtrace.lab import namespaces
 from vmtrace.lab.accuracy import gap_runs, gap_stalls
 from vmtrace.lab.accuracy.gap_runs import Made
 from vmtrace.lab.accuracy.gap_stall_runs import draw
+from vmtrace.lab.accuracy.study import Options
 from vmtrace.lab.description import Scenario
 from vmtrace.lab.impairments import Hold, Impairments
 from vmtrace.lab.scenario import Run
@@ -48,9 +49,9 @@ def test_a_stall_told_in_either_direction_of_a_transfer_without_one_is_false(
 ) -> None:
     captures = {"sender": tmp_path / "s.pcap", "receiver": tmp_path / "r.pcap"}
     keep(tmp_path, Made("losses", captures, "198.18.1.1", []))
-    monkeypatch.setattr(gap_stalls, "analysis", lambda _: document(cause, side))
-    assert gap_stalls.main(["--out", str(tmp_path), "--no-runs"]) == status
-    text = "\n".join(gap_stalls.sections(gap_stalls.measure(tmp_path, 1, 2, only="losses", no_runs=True)))
+    monkeypatch.setattr(gap_stalls, "analysis", lambda *_: document(cause, side))
+    assert gap_stalls.study(Options(tmp_path, 1, 2, no_runs=True)).failed == bool(status)
+    text = "\n".join(gap_stalls.study(Options(tmp_path, 1, 2, only="losses", no_runs=True)).lines)
     assert f"of which one is reported: {'losses-seed1' if status else 'none'}." in text
     assert "| no stall, at the sender | 0 | 0 |  |" in text
     assert "Not judged: losses-in-bursts (not made)." in text
@@ -62,9 +63,9 @@ def test_a_stall_that_is_counted_and_not_listed_stops_the_score(
     told = document("local_host_stall", "client_to_server")
     hidden = json.loads(json.dumps(told).replace('"stalls": 1', '"stalls": 2'))
     keep(tmp_path, Made("losses", {"sender": tmp_path, "receiver": tmp_path}, "198.18.1.1", []))
-    monkeypatch.setattr(gap_stalls, "analysis", lambda _: hidden)
+    monkeypatch.setattr(gap_stalls, "analysis", lambda *_: hidden)
     with pytest.raises(RuntimeError, match="2 stalls are counted and 1 listed"):
-        gap_stalls.main(["--out", str(tmp_path), "--no-runs"])
+        gap_stalls.study(Options(tmp_path, 1, no_runs=True))
 
 
 @pytest.mark.parametrize(
@@ -137,8 +138,5 @@ def test_a_transfer_that_its_path_makes_endless_is_refused_and_the_others_go_on(
     monkeypatch.setattr("vmtrace.lab.scenario._TIME_LIMIT_S", 1.0)
     dead = Impairments(holds=(Hold(0, 1000, drop=True),))
     endless = Scenario("endless", "", Transfer(payload_bytes=1000), dead, dead)
-    monkeypatch.setattr(
-        "vmtrace.lab.accuracy.gap_stall_runs.draw",
-        lambda *_: {"endless": lambda folder: gap_runs.run_path(endless, folder)},
-    )
-    assert gap_stalls.measure(tmp_path, seed=1, each=1).refused == ["endless (no run to rely on)"]
+    drawn = [gap_runs.Runner("endless", lambda folder: gap_runs.run_path(endless, folder))]
+    assert gap_stalls.measure(drawn, Options(tmp_path, seed=1, each=1)).refused == ["endless (no run to rely on)"]

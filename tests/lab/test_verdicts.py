@@ -73,6 +73,7 @@ def test_what_was_not_judged_is_listed_with_its_own_reason(tmp_path: Path, monke
         return Judged(labelled, Witnesses((), (), (), Impairments(), 0.01), {}, witnessed=0.25)
 
     monkeypatch.setattr(gap_runs, "is_there", lambda _run, folder, **_: "likely" in folder.name)
+    monkeypatch.setattr(gap_runs, "load", lambda _: None)
     monkeypatch.setattr(verdicts, "judge", judged)
     wanted = [
         Labelled("likely-0", ("send_buffer",), lambda _: None, witnessed=0.6),
