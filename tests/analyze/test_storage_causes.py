@@ -16,6 +16,12 @@ PATH = {"congestion_window": 6.0, "loss_recovery": 2.0, "slow_start": 1.0, "idle
 
 
 def step(rates_mbps: list[float] | np.ndarray, **seconds: float) -> StepEvidence:
+    """Rates of 20 ms each."""
+    return finely(np.repeat(rates_mbps, 20_000_000 // BIN_NS), **seconds)
+
+
+def finely(rates_mbps: list[float] | np.ndarray, **seconds: float) -> StepEvidence:
+    """Rates of a bin each."""
     return StepEvidence(Counter(seconds or PATH), np.array(rates_mbps) * 1e6 * BIN_NS / 8e9)
 
 
@@ -44,6 +50,25 @@ def test_a_burst_after_pauses_makes_it_an_allowance() -> None:
     assert found.word == "allowance"
     assert found.bps == pytest.approx(40e6)
     assert "more at once after pauses" in found.sentence
+
+
+@pytest.mark.parametrize("rate_mbps", [15.0, 55.0])
+def test_requests_that_rest_for_a_round_trip_alone_show_the_burst(rate_mbps: float) -> None:
+    """A megabyte each, 25 ms apart, behind a link of 100 Mbit/s: what a bucket saved up in that time comes at once."""
+    pause, steady = [0.0] * 5, [rate_mbps] * round(8 / rate_mbps * 200)
+    saved_up = 5 * rate_mbps / (100 - rate_mbps)
+    burst = [100.0] * int(saved_up) + [rate_mbps + (100 - rate_mbps) * (saved_up % 1)]
+    found = [cause([finely([*pause, *begin, *steady] * 12)], [IDLE], 1) for begin in (burst, [rate_mbps / 2])]
+    assert [one.word for one in found] == ["allowance", "network"]
+    assert [one.bps for one in found] == pytest.approx([rate_mbps * 1e6] * 2, rel=0.02)
+
+
+def test_packets_that_were_put_together_on_the_way_are_no_burst() -> None:
+    """64 kB come as one, at the end of the time that the link took for them."""
+    per_second = 8 * 65_536 / 1e6
+    lumps = np.where(np.arange(40) % 4 == 3, 130.0, 90.0) * per_second / (100 * per_second) * 1000
+    found = cause([finely([0.0] * 4 + [*lumps] * 1) for _ in range(20)], [IDLE], 1)
+    assert (found.word, round((found.bps or 0) / 1e6)) == ("network", 1000)
 
 
 def test_acknowledgements_that_come_at_once_are_no_burst() -> None:

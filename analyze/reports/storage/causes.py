@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,11 +31,12 @@ LEAST_AT_OTHERS_RATE = 0.12
 """Where other numbers of threads in the same direction come at the same rate."""
 _FEWEST_BINS = 25
 _LEAST_OF_TIME = 0.5
-_BURST_BYTES = 50_000
+_BURST_BYTES = 25_000
+"""And what the rate brings in a bin: packets that were put together on the way come as one."""
 _PAUSE_BINS = 2
-_WIDTHS = (1, 3, 5)
+_WIDTHS = (4, 12, 20)
 """Of bins, in those of the evidence."""
-_BURST_BINS = 15
+_BURST_BINS = 60
 _FEWEST_PAUSES = 3
 _WORDS = {
     "receiver_window": "window",
@@ -133,7 +135,7 @@ def ceiling(steps: Sequence[StepEvidence], at_bps: float | None = None) -> Ceili
 
     Acknowledgements come in lumps: of uploads wider bins are looked at, too.
     """
-    widths = _WIDTHS if any(one.acknowledged for one in steps) else (1,)
+    widths = _WIDTHS if any(one.acknowledged for one in steps) else _WIDTHS[:1]
     found = [one for width in widths if (one := _ceiling(steps, width, at_bps)) is not None]
     return max(found, key=lambda one: one.bytes_share, default=None)
 
@@ -241,7 +243,7 @@ def cpu_sentence(costs: Sequence[StepCost]) -> str:
 
 def _at_rate(found: Ceiling, held: Counter[str], path_share: float) -> Cause:
     rate = si(found.bps, "bit/s")
-    bursts = found.burst_bytes is not None and found.burst_bytes >= _BURST_BYTES
+    bursts = found.burst_bytes is not None and found.burst_bytes >= max(_BURST_BYTES, found.bps * BIN_NS / 8e9)
     if held["allowance"] > held["network"] or bursts:
         burst = f", and {si(found.burst_bytes, 'B')} more at once after pauses" if bursts else ""
         sentence = f"an allowance of {rate}: {share(found.bytes_share)} of the bytes came at it{burst}"
@@ -253,16 +255,20 @@ def _at_rate(found: Ceiling, held: Counter[str], path_share: float) -> Cause:
 def _burst_bytes(bins: Sequence[Floats], rate_bps: float) -> float | None:
     """The most that came beyond the rate soon after pauses of two bins or more, at the median over these.
 
-    That is the largest sum of neighbouring bins less what the rate allows them: a connection may begin slowly.
+    That is the largest sum of neighbouring bins less what the rate allows them: a connection may begin slowly. Pauses
+    with little between them show nothing: as those of slow start.
     """
     allowed = rate_bps * BIN_NS / 8e9
     found = []
     for one in bins:
         busy = one > 0.02 * allowed
         quiet = np.convolve(~busy, np.ones(_PAUSE_BINS), "full")[: len(one)] >= _PAUSE_BINS
-        for start in np.flatnonzero(quiet[:-1] & busy[1:]) + 1:
-            sums = np.concatenate([[0.0], np.cumsum(one[start : start + _BURST_BINS] - allowed)])
-            found.append(float((sums - np.minimum.accumulate(sums)).max()))
+        starts = np.flatnonzero(quiet[:-1] & busy[1:]) + 1
+        for start, next_start in pairwise([*starts, len(one)]):
+            moved = one[start : min(start + _BURST_BINS, next_start)]
+            if moved.sum() >= 2 * _BURST_BYTES:
+                sums = np.concatenate([[0.0], np.cumsum(moved - allowed)])
+                found.append(float((sums - np.minimum.accumulate(sums)).max()))
     return float(np.median(found)) if len(found) >= _FEWEST_PAUSES else None
 
 

@@ -2,7 +2,7 @@
 
 Of the connections of a capture the intervals of the engine's factors (docs/verdict.md) are cut to the step, in the
 direction that it measured alone: a connection that lives on is another one's evidence in the next step. Data is counted
-in bins of 20 ms as it arrived: of downloads the packets themselves, of uploads what their receiver acknowledged, since
+in bins of 5 ms as it arrived: of downloads the packets themselves, of uploads what their receiver acknowledged, since
 a sender's own packets say nothing of the rate behind them. A file that was thinned has no packets to count.
 """
 
@@ -27,8 +27,8 @@ from vmtrace.analyze.trace import Options, Trace, TraceError, read
 if TYPE_CHECKING:
     import pyarrow as pa
 
-BIN_NS = 20_000_000
-_MOST_BINS = 1_000_000
+BIN_NS = 5_000_000
+_MOST_BINS = 4_000_000
 _COLUMNS = ("connection", "time_ns", "from_client", "wire_bytes", "payload_bytes", "acknowledgement", "sacked_bytes",
     "window_bytes",
 )  # fmt: skip
