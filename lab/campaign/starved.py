@@ -2,8 +2,8 @@
 
 `python -m vmtrace.lab.campaign.starved --seeds 20` makes a run for each seed and prints a line each. In turn: a host
 that is frozen for hundreds of milliseconds, a program that shares its processor with neighbours, and a path that loses
-packets or has little rate, whose host is in order. Right is a host stall, an application that lacked a processor by the
-host's own counters, and none of both. Needs root.
+packets or has little rate, whose host is in order. Right is a host stall, one by which the program lacked a processor
+by the host's own counters, and none of both. Needs root.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def is_right(starved: Starved, verdict: dict[str, Any]) -> bool:
     if starved.cause == "frozen":
         return bool(factor == "host_stall")
     if starved.cause == "shared":
-        return factor in ("host_stall", "application") and lacked
+        return bool(factor == "host_stall") and lacked
     return factor not in ("host_stall", "application") and not lacked
 
 

@@ -64,8 +64,9 @@ def test_a_seed_is_one_world_and_all_causes_have_their_turn() -> None:
     [
         (0, "host_stall", "", True),
         (0, "application", "It lacked a processor", False),
-        (1, "application", "The application. It lacked a processor, as a host", True),
-        (1, "application", "The application.", False),
+        (1, "host_stall", "A host stall. It lacked a processor, as a host", True),
+        (1, "application", "The application. It lacked a processor, as a host", False),
+        (1, "host_stall", "A host stall.", False),
         (2, "loss_recovery", "Losses.", True),
         (2, "loss_recovery", "Losses. It lacked a processor", False),
         (2, "host_stall", "", False),

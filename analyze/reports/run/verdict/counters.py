@@ -1,5 +1,7 @@
 """What the hosts' own counters say of stalls that the packets show: steal, pressure and quotas confirm or refute them.
 
+Where they prove that a program lacked a processor while packets show it waiting, the host is the cause.
+
 Rule: docs/verdict.md, "Counters of hosts that stall".
 """
 
@@ -19,20 +21,34 @@ _LACKED = 0.3
 _CONFIRMS = ("varies_with", "consistent_with")
 
 
+def is_starved(results: RunResults) -> bool:
+    """Whether the application's waits are the host's: counters prove that it lacked a processor for that time."""
+    found = _telling(results, _APPLICATION)
+    return any((one.inside or 0.0) >= _LACKED for one in found if one.judgement in _CONFIRMS or _is_own(one))
+
+
 def counters_sentence(results: RunResults, factor: str) -> str | None:
     """A sentence for the verdict; None where the factor is another one, or nothing telling was counted."""
     if factor not in (_STALL, _APPLICATION):
         return None
-    found = [one for one in interval_findings(results) if one.factor == factor and one.metric.name.endswith(_TELLING)]
+    found = _telling(results, factor)
     confirming = [one for one in found if one.judgement in _CONFIRMS]
     if confirming:
         return _confirmed(factor, max(confirming, key=lambda one: one.difference.value or 0.0))
-    lacked = [one for one in found if one.metric.name.endswith(_OWN) and (one.inside or 0.0) >= _LACKED]
+    lacked = [one for one in found if _is_own(one) and (one.inside or 0.0) >= _LACKED]
     if lacked:
         return _lacked(factor, max(lacked, key=lambda one: one.inside or 0.0))
     if factor == _STALL and found and all(one.judgement == "not_the_cause" for one in found):
         return _refuted(found)
     return None
+
+
+def _telling(results: RunResults, factor: str) -> list[IntervalFinding]:
+    return [one for one in interval_findings(results) if one.factor == factor and one.metric.name.endswith(_TELLING)]
+
+
+def _is_own(one: IntervalFinding) -> bool:
+    return one.metric.name.endswith(_OWN)
 
 
 def _confirmed(factor: str, one: IntervalFinding) -> str:

@@ -19,7 +19,7 @@ from vmtrace.analyze.read.records.run import ROLES
 from vmtrace.analyze.reports.run.limits import lost_and_time
 from vmtrace.analyze.reports.run.results import RunResults
 from vmtrace.analyze.reports.run.transfers.transfers import MeasuredTransfer
-from vmtrace.analyze.reports.run.verdict.counters import counters_sentence
+from vmtrace.analyze.reports.run.verdict.counters import counters_sentence, is_starved
 from vmtrace.analyze.reports.run.verdict.evidence import Evidence, distinct, judged, of_transfers
 from vmtrace.analyze.reports.run.verdict.judged import Judged, WhatIf
 from vmtrace.analyze.words.factors import in_words
@@ -40,6 +40,7 @@ _SECOND_CAUSE = 0.2
 _MOST_CHANGES = 5
 _MOST_OF_RUNNER_UP = 3
 _OPEN = "undecided"
+_APPLICATION, _HOST = "application", "host_stall"
 _OF_LOSSES = ("loss_recovery", "timeout_wait")
 _BY_LOSSES = "losses, which kept the congestion window small,"
 _MUCH_OPEN = "more time is undecided than any factor has"
@@ -137,6 +138,8 @@ class _Vote:
 def _of_scope(results: RunResults, scope: Scope) -> RunVerdict:
     transfers = [one for one in results.transfers if scope in ("all", one.transfer.role)]
     votes = _losses_as_one([_Vote(one, found) for one in transfers if (found := judged(one)) is not None])
+    starved = is_starved(results)
+    votes = [_of_the_host(vote) if starved else vote for vote in votes]
     shares = _factors(transfers, votes)
     leader, confidence, reason = _decided(votes, len(transfers))
     ranked = [name for name in _time_by_factor(votes) if name != _OPEN]
@@ -163,8 +166,14 @@ def _of_scope(results: RunResults, scope: Scope) -> RunVerdict:
     losses_lead = leader is not None and all(vote.is_of_losses for vote in votes if vote.factor == leader)
     both_sides = all(len(vote.found.said) > 1 for vote in votes if vote.factor == _OPEN)
     sentence = _sentence(made, both_sides=both_sides, losses_lead=losses_lead)
-    counters = None if made.is_open or leader is None else counters_sentence(results, leader)
+    asked = _APPLICATION if starved and leader == _HOST else leader
+    counters = None if made.is_open or asked is None else counters_sentence(results, asked)
     return replace(made, sentence=" ".join(filter(None, [sentence, counters])))
+
+
+def _of_the_host(vote: _Vote) -> _Vote:
+    """A program that lacked a processor waits as a host that stalls."""
+    return replace(vote, found=replace(vote.found, factor=_HOST)) if vote.factor == _APPLICATION else vote
 
 
 def _losses_as_one(votes: Sequence[_Vote]) -> list[_Vote]:
