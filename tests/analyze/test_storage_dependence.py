@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from tests.analyze.campaign_made import START_NS, request
+from tests.cut import cut
+from vmtrace.analyze.reports.storage.campaign_texts import LARGEST_P
 from vmtrace.analyze.reports.storage.hours import hour_effect, hour_tests
 from vmtrace.analyze.reports.storage.modes import modes
 from vmtrace.analyze.reports.storage.network_events import change_points
@@ -38,11 +40,12 @@ def world(seed: int, days: float, level: Floats | None = None, n: int = 600) -> 
 
 def false_statements(requests: Requests) -> int:
     tests = hour_tests(requests)
-    return len(change_points(requests, None)) + bool(tests and tests[0].p_adjusted < 0.05)
+    return len(change_points(requests, None)) + bool(tests and tests[0].p_adjusted < LARGEST_P)
 
 
-def test_forty_worlds_without_a_difference_make_two_false_statements_at_most() -> None:
-    worlds = [world(seed, (0.4, 2.0, 21.0, 40.0)[seed // 2 % 4]) for seed in range(40)]
+@pytest.mark.parametrize("first", cut([0, 1000, 2000], 1))
+def test_forty_worlds_without_a_difference_make_two_false_statements_at_most(first: int) -> None:
+    worlds = [world(first + seed, (0.4, 2.0, 21.0, 40.0)[seed // 2 % 4]) for seed in range(40)]
     assert sum(map(false_statements, worlds)) <= 2
 
 

@@ -21,7 +21,8 @@ _TESTS_SHOWN = 10
 _STEPS_SHOWN = 3
 _ADDRESSES_SHOWN = 50
 _DAYS_SHOWN = 60
-_LARGEST_P = 0.05
+LARGEST_P = 0.01
+"""Of a difference between hours that is said; of 40 campaigns without one, one at most says it."""
 _SMALLEST_SHARE_OF_LATE = 0.001
 
 
@@ -55,7 +56,7 @@ def facts(campaign: Campaign) -> Iterator[str]:
             f"{late.late} of {plural(late.probes, 'probe')} began late, the latest by {seconds(late.largest_late_s)}"
             f"{extra}"
         )
-    if campaign.run.kind == PROBES and campaign.hour_tests and campaign.hour_tests[0].p_adjusted < _LARGEST_P:
+    if campaign.run.kind == PROBES and campaign.hour_tests and campaign.hour_tests[0].p_adjusted < LARGEST_P:
         test = campaign.hour_tests[0]
         yield (
             f"{si(test.size_bytes, 'B')} {test.direction}s of the hour from {test.first_hour:02}:00 UTC differ from"

@@ -19,7 +19,8 @@ from vmtrace.analyze.stats.unevenness import FEWEST, Unevenness, together
 from vmtrace.formats.quantities import plural
 
 Judgement = Literal["bursty", "even", "continuous", "undecided", "too_few"]
-LEVEL = 0.05
+LEVEL = 0.01
+"""Of 40 runs without bursts two at most are called bursty or even."""
 LIKE_INDEPENDENT = 1.25
 _VERDICTS: dict[Judgement, str] = {
     "bursty": "is bursty",
