@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import os
 import struct
+from bisect import bisect_left
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,34 +24,62 @@ from vmtrace.analyze.reports.live.window import Window
 from vmtrace.analyze.trace import Options
 
 _AT_ONCE = 100
-_PER_SECOND = 500
 
 
-def stream_of_connections(count: int) -> Iterator[bytes]:
-    """Short connections, 500 begun in each second of the capture, as pieces of a pcap file."""
-    talk = Talk(port=0).open(0.01).client(0.02, 100).server(0.03, 8000).close(0.05)
-    content = talk.capture()
-    yield content[:24]
-    packets = sorted(talk.packets, key=lambda each: each[0])
+@dataclass(frozen=True)
+class Traffic:
+    """Connections that are alike, so many begun in each second."""
+
+    count: int
+    per_second: int
+    exchanges: int
+    """A request of 100 bytes and its response, each, of a connection."""
+    response_bytes: int
+    lasts_s: float
+    """With so many in each second, fewer than 100 are open at once."""
+
+    @property
+    def packets(self) -> int:
+        """Of a connection."""
+        return 6 + 2 * self.exchanges
+
+
+SHORT = Traffic(4_000, 500, 1, 8_000, 0.05)
+A_DAY = Traffic(1_250_000, 14, 37, 60, 5.0)
+"""100 million packets in 24.8 hours."""
+
+
+def stream_of(traffic: Traffic) -> Iterator[bytes]:
+    """The connections as pieces of a pcap file, which 100 connections more begin in."""
+    talk = Talk(port=0).open(0.01)
+    for number in range(traffic.exchanges):
+        at_s = 0.02 + number * (traffic.lasts_s - 0.03) / traffic.exchanges
+        talk.client(at_s, 100).server(at_s + 0.01, traffic.response_bytes)
+    talk.close(traffic.lasts_s)
+    yield talk.capture()[:24]
+    packets = [(round(at_s * 1e9), *_ends(packet)) for at_s, packet in sorted(talk.packets, key=lambda each: each[0])]
     waiting: list[tuple[int, bytes]] = []
-    for first in range(0, count, _AT_ONCE):
-        for number in range(first, first + _AT_ONCE):
-            begin_ns = number * 1_000_000_000 // _PER_SECOND
+    for first in range(0, traffic.count, _AT_ONCE):
+        for number in range(first, min(first + _AT_ONCE, traffic.count)):
+            begin_ns = number * 1_000_000_000 // traffic.per_second
             port, address = struct.pack("!H", 1024 + number % 60_000), struct.pack("!H", number // 60_000)
-            for at_s, packet in packets:
-                from_client = packet[20:22] != b"\0\x50"
-                source, target = (packet[12:14], packet[16:18]) if from_client else (packet[12:16], packet[16:18])
-                if from_client:
-                    changed = packet[:12] + source + address + packet[16:20] + port + packet[22:]
-                else:
-                    changed = packet[:16] + target + address + packet[20:22] + port + packet[24:]
-                waiting.append((begin_ns + round(at_s * 1e9), changed))
-        settled_ns = (first + _AT_ONCE) * 1_000_000_000 // _PER_SECOND
+            waiting += [
+                (begin_ns + at_ns, before + address + between + port + behind)
+                for at_ns, before, between, behind in packets
+            ]
+        settled_ns = (first + _AT_ONCE) * 1_000_000_000 // traffic.per_second
         waiting.sort(key=lambda each: each[0])
-        passed = [one for one in waiting if one[0] < settled_ns]
-        waiting = waiting[len(passed) :]
-        yield b"".join(map(_record, passed))
+        passed = bisect_left(waiting, settled_ns, key=lambda each: each[0])
+        yield b"".join(map(_record, waiting[:passed]))
+        del waiting[:passed]
     yield b"".join(map(_record, waiting))
+
+
+def _ends(packet: bytes) -> tuple[bytes, bytes, bytes]:
+    """What is around the client's address (its last half) and its port."""
+    if packet[20:22] != b"\0\x50":
+        return packet[:14], packet[16:20], packet[22:]
+    return packet[:18], packet[20:22], packet[24:]
 
 
 def _record(packet: tuple[int, bytes]) -> bytes:
@@ -60,9 +91,11 @@ def _record(packet: tuple[int, bytes]) -> bytes:
 def test_the_stream_holds_as_many_connections_as_it_says() -> None:
     from vmtrace.analyze.trace import read
 
-    trace = read(b"".join(stream_of_connections(1_000)))
-    assert len(trace) == 1_000
-    assert set(trace.values("close")) == {"fin"}
+    for traffic in (replace(SHORT, count=1_000), replace(A_DAY, count=300)):
+        trace = read(b"".join(stream_of(traffic)))
+        assert len(trace) == traffic.count
+        assert set(trace.values("close")) == {"fin"}
+        assert trace.header()["inputs"][0]["packets"] == traffic.count * traffic.packets
 
 
 def next_snapshot(stream: Stream, packets: int) -> Snapshot:
@@ -78,33 +111,42 @@ def next_snapshot(stream: Stream, packets: int) -> Snapshot:
     return found[0]
 
 
-@pytest.mark.parametrize("count", cut([4_000, 12_500_000], 1))
-def test_what_is_over_is_given_out_once_and_then_takes_no_room(count: int) -> None:
+@pytest.mark.parametrize(("traffic", "horizon_s"), cut([(SHORT, 0.5), (A_DAY, 20.0)], 1), ids=["short", "a_day"])
+def test_what_is_over_is_given_out_once_and_then_takes_no_room(traffic: Traffic, horizon_s: float) -> None:
     reader, writer = os.pipe()
-    horizon_s, each = 0.5, 8  # packets of a connection
+    count = traffic.count
     stream = Stream(f"/proc/self/fd/{reader}", "pipe", Options(), Keeping(horizon_s, packets_bytes=1_000_000))
     events, window = Events(horizon_s), Window()
-    given, kept, resident = list[int](), list[int](), list[int]()
-    with os.fdopen(writer, "wb", buffering=0) as into:
-        for number, piece in enumerate(stream_of_connections(count)):
+    given, kept, resident = bytearray(count + 1), list[int](), list[int]()
+
+    def give(records: Iterator[dict[str, Any]]) -> None:
+        for one in records:
+            if one["record"] == "connection":
+                given[one["id"]] += 1
+
+    with os.fdopen(writer, "wb") as into:
+        for number, piece in enumerate(stream_of(traffic)):
             into.write(piece)
             begun = min(count, number * _AT_ONCE)
             if number % 10 or not number:
                 continue
+            into.flush()
             # Those begun last are not over yet; and a reader shows a record when the next one is there.
-            snapshot = next_snapshot(stream, each * (begun - _AT_ONCE) - 1)
+            snapshot = next_snapshot(stream, traffic.packets * (begun - _AT_ONCE) - 1)
             window.take(snapshot)
-            given += [one["id"] for one in events.of(snapshot, window) if one["record"] == "connection"]
+            give(events.of(snapshot, window))
             assert snapshot.left + len(snapshot.trace) >= begun - _AT_ONCE
             kept.append(len(snapshot.trace))
             resident.append(_resident_bytes(os.getpid()))
+            if len(resident) % 125 == 0:
+                print(f"{begun} connections, {kept[-1]} kept, {resident[-1] / 1e6:.0f} MB", flush=True)
     os.close(reader)
     trace = stream.finish()
-    given += [one["id"] for one in events.rest(trace) if one["record"] == "connection"]
-    assert sorted(given) == list(range(1, count + 1))
-    # What is forgotten is what was taken: 4 MiB of packets wait, of some 8.7 kB for each connection.
-    waiting = 4 * 1024 * 1024 // 8_700
-    most = waiting + round(horizon_s * _PER_SECOND) + 12 * _AT_ONCE
+    give(events.rest(trace))
+    assert given == b"\0" + b"\1" * count
+    # What is forgotten is what was taken: 4 MiB of records wait.
+    waiting = 4 * 1024 * 1024 // (traffic.packets * 56 + traffic.exchanges * (100 + traffic.response_bytes))
+    most = waiting + round(horizon_s * traffic.per_second) + 12 * _AT_ONCE
     assert max(kept) < most < count
     if count > 100_000:
         assert max(resident) < 1.25 * max(resident[: len(resident) // 10])

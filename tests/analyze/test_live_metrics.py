@@ -61,7 +61,7 @@ def summed(found: Found, name: str, **labels: str) -> float:
 
 
 @contextmanager
-def collector(status: int = 200) -> Iterator[tuple[str, list[ExportMetricsServiceRequest]]]:
+def collector(status: int = 200, port: int = 0) -> Iterator[tuple[str, list[ExportMetricsServiceRequest]]]:
     got: list[ExportMetricsServiceRequest] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -76,7 +76,7 @@ def collector(status: int = 200) -> Iterator[tuple[str, list[ExportMetricsServic
         def log_message(self, *_arguments: Any) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     try:
@@ -184,6 +184,31 @@ def test_a_collector_that_is_down_gets_later_what_waited(monkeypatch: pytest.Mon
     assert not otlp.close()
     assert otlp.dropped >= 8
     assert said[-1] == f"{url}: {otlp.dropped} of the pushes never came there"
+
+
+def test_pushes_come_in_order_once_a_collector_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    services, _ = of_sample("tls13.pcap")
+    said: list[str] = []
+    monkeypatch.setattr(exporters, "_TIMEOUT_S", 1.0)
+    with collector() as (url, _):
+        pass  # nobody listens there now
+    otlp = Otlp(url, said.append, every_s=0.1)
+    for number in range(5):
+        services.series.now_ns = number
+        otlp.give(services.series, now=True)
+    assert eventually(lambda: any("takes no metrics" in one for one in said), 60)
+    with collector(port=int(url.split(":")[2].split("/")[0])) as (_, got):
+        assert eventually(lambda: len(got) >= 5, 60)
+        assert otlp.close()
+    assert ("takes no metrics" in said[0], "takes metrics again" in said[-1]) == (True, True)
+    times = [_time_of(one) for one in got]
+    assert times == sorted(times)
+    assert set(times) == set(range(5))
+
+
+def _time_of(request: ExportMetricsServiceRequest) -> int:
+    metrics = request.resource_metrics[0].scope_metrics[0].metrics
+    return int(next(one.sum.data_points[0].time_unix_nano for one in metrics if len(one.sum.data_points)))
 
 
 def test_the_dashboard_asks_for_figures_that_there_are() -> None:

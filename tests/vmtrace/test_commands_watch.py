@@ -168,6 +168,39 @@ def test_ctrl_c_ends_a_fifo_with_the_answer_for_people(tmp_path: Path) -> None:
     assert out.decode().splitlines()[1:] == shown.splitlines()[1:]
 
 
+def test_a_fifo_whose_writer_dies_ends_with_what_had_come(tmp_path: Path) -> None:
+    fifo, whole = tmp_path / "packets", SAMPLES / "lossy-sender.pcap"
+    os.mkfifo(fifo)
+    content = whole.read_bytes()
+    # In the middle of a record, and without a word.
+    program = "import sys, time; sys.stdout.buffer.write(open(sys.argv[1], 'rb').read(int(sys.argv[2])))"
+    program += "; sys.stdout.flush(); time.sleep(300)"
+    cut = 24 + sum(16 + length for length in _lengths(content)[:400]) + 20
+    with watch(str(fifo), "--json-lines", "--every", "0.2s", stdin=subprocess.DEVNULL) as process:
+        with fifo.open("wb", buffering=0) as pipe:
+            writer = subprocess.Popen([sys.executable, "-c", program, str(whole), str(cut)], stdout=pipe)
+        assert process.stdout is not None
+        lines = [json.loads(process.stdout.readline())]
+        while lines[-1].get("packets", 0) < 390:
+            lines.append(json.loads(process.stdout.readline()))
+        writer.kill()
+        writer.wait()
+        out, said = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert said.decode().count("\n") <= 1
+    records = [*lines, *map(json.loads, out.splitlines())]
+    [connection] = [one for one in records if one["record"] == "connection"]
+    assert sum(connection[side]["packets"] for side in ("client_to_server", "server_to_client")) == 400
+
+
+def _lengths(content: bytes) -> list[int]:
+    found, at = list[int](), 24
+    while at < len(content):
+        found.append(int.from_bytes(content[at + 8 : at + 12], "little"))
+        at += 16 + found[-1]
+    return found
+
+
 def test_a_signal_saves_the_last_packets_and_their_report(tmp_path: Path) -> None:
     content = (SAMPLES / "tls13.pcap").read_bytes()
     options = ("-", "--json-lines", "--every", "0.2s", "--save-to", str(tmp_path / "saved"))

@@ -135,6 +135,60 @@ def _both_see(recorded: Path, lines: list[dict[str, Any]]) -> bool:
     return recorded.exists() and recorded.stat().st_size > 500 and any(one["record"] == "status" for one in lines)
 
 
+@pytest.mark.long
+@pytest.mark.alone
+def test_a_gigabit_takes_a_hundredth_of_a_core_for_each_100_mbit(interface: str) -> None:
+    """For 60 s, one TCP transfer of 1,000 Mbit/s in packets of 1,500 bytes, tcpdump beside it."""
+    for where in ([], ["ip", "netns", "exec", PLACE]):
+        words = [*where, "ethtool", "-K", PEER if where else interface, "tso", "off", "gso", "off", "gro", "off"]
+        subprocess.run(words, check=True, timeout=20)
+    seconds, pipe = 60, subprocess.PIPE
+    server = subprocess.Popen(["ip", "netns", "exec", PLACE, "iperf3", "-s", "-1"], stdout=subprocess.DEVNULL)
+    beside = subprocess.Popen(
+        ["tcpdump", "-i", interface, "-n", "-w", "/dev/null"], stdin=subprocess.DEVNULL, stderr=pipe
+    )
+    watched = vmtrace("watch", "--interface", interface, "--json-lines")
+    assert watched.stdout is not None
+    seen = list[dict[str, Any]]()
+    reader = threading.Thread(target=lambda: seen.extend(map(json.loads, watched.stdout or ())))
+    reader.start()
+    assert eventually(lambda: _has_begun(seen), 60)
+    [recorder] = map(int, Path(f"/proc/{watched.pid}/task/{watched.pid}/children").read_text().split())
+    both = (watched.pid, recorder)
+    before = [_processor_s(process_id) for process_id in both]
+    words = ["iperf3", "-c", THERE, "-b", "1000M", "-t", str(seconds), "--json"]
+    sent = json.loads(subprocess.run(words, check=True, capture_output=True, timeout=2 * seconds).stdout)
+    took = [_processor_s(process_id) - was for process_id, was in zip(both, before, strict=True)]
+    beside.send_signal(signal.SIGINT)
+    tcpdump_said = (beside.communicate(timeout=60)[1] or b"").decode()
+    watched.send_signal(signal.SIGINT)
+    reader.join(120)
+    assert watched.wait(120) == 0
+    server.wait(20)
+    assert watched.stderr is not None
+    said = watched.stderr.read().decode()
+    watched.stdout.close()
+    watched.stderr.close()
+    rate_mbps = sent["end"]["sum_received"]["bits_per_second"] / 1e6
+    shares = [10_000 * one / seconds / rate_mbps for one in took]
+    packets = max(one.get("packets", 0) for one in seen)
+    print(f"{rate_mbps:.0f} Mbit/s, {packets} packets, load {os.getloadavg()[0]:.1f}; {said!r}; {tcpdump_said!r}")
+    print(f"of a core for each 100 Mbit/s: {shares[0]:.2f} %, recorder {shares[1]:.2f} %")
+    assert "\n0 packets dropped by kernel" not in tcpdump_said or said == ""
+    assert shares[0] <= 1.0
+
+
+def _has_begun(seen: list[dict[str, Any]]) -> bool:
+    downloads(1, 1000)
+    time.sleep(0.5)
+    return bool(seen)
+
+
+def _processor_s(process_id: int) -> float:
+    fields = Path(f"/proc/{process_id}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def test_an_interface_that_vanishes_is_one_line_and_what_was_measured(interface: str) -> None:
     watched = vmtrace("watch", "--interface", interface, "--json-lines", "--every", "0.5s")
     assert watched.stdout is not None
