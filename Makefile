@@ -231,6 +231,7 @@ wheel: $(STAMPS)/install-dev ## an abi3 wheel in build/wheels, for machines with
 
 audit: $(STAMPS)/install-dev ## licences, duplicates, sources and hashes of all that we depend on, without a network
 	@$(BIN)/python -m tools.audit
+	@if command -v cargo-deny >/dev/null; then cargo deny --offline check licenses bans sources; fi
 
 sbom: $(STAMPS)/install-dev ## what we depend on as CycloneDX documents, in build/sbom
 	@$(BIN)/python -m tools.audit --sbom build/sbom

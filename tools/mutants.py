@@ -69,9 +69,13 @@ def _apply(node: ast.AST, change: str) -> None:
 
 
 def named_after(file: Path) -> list[str]:
-    """Test files named after it."""
-    return sorted(str(path.relative_to(ROOT)) for path in (ROOT / "tests").rglob(f"test_{file.stem}.py")
-                  if file.parts[0] in path.parts)  # fmt: skip
+    """Test files named after it, or if there are none after the innermost folder that has some."""
+    there = sorted((ROOT / "tests" / file.parts[0]).rglob("test_*.py"))
+    for name in (file.stem, *reversed(file.parts[1:-1])):
+        found = [path for path in there if f"{path.stem}_".startswith(f"test_{name}_")]
+        if found:
+            return [str(path.relative_to(ROOT)) for path in found]
+    return []
 
 
 def survives(file: Path, mutant: Mutant, place: Path, tests: Sequence[str]) -> bool:

@@ -1,4 +1,4 @@
-"""No capture, however damaged, crashes or hangs the engine or takes more memory than it may.
+"""No damaged capture crashes or hangs the engine, takes more memory than it may, or makes it contradict itself.
 
 CI tries ten variants of each file, `make test-long` sixty. VMTRACE_STRENGTH_VARIANTS sets how many are tried at once
 (10, then 50), VMTRACE_SEED the first seed (1).
@@ -14,7 +14,8 @@ import pytest
 
 from tests.cut import cut
 
-WORKER = Path(__file__).with_name("damage.py")
+ROOT = Path(__file__).parents[2]
+
 FIRST_SEED = int(os.environ.get("VMTRACE_SEED", "1"))
 FEW = int(os.environ.get("VMTRACE_STRENGTH_VARIANTS", "10"))
 MORE = int(os.environ.get("VMTRACE_STRENGTH_VARIANTS", "50"))
@@ -36,7 +37,13 @@ def run(command: list[str], seconds: float) -> tuple[int, float, str, str]:
     """Exit status, peak memory in MiB, output and errors of a command, which is ended after `seconds`."""
     measured = [sys.executable, "-I", "-c", MEASURE, *command]
     with subprocess.Popen(
-        measured, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", process_group=0
+        measured,
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        process_group=0,
     ) as process:
         try:
             output, errors = process.communicate(timeout=seconds)
@@ -51,7 +58,7 @@ def run(command: list[str], seconds: float) -> tuple[int, float, str, str]:
 
 @pytest.mark.parametrize(("first_seed", "variants"), cut([(FIRST_SEED, FEW), (FIRST_SEED + FEW, MORE)], 1))
 def test_any_damage_gives_a_result_or_a_clear_error(any_capture: Path, first_seed: int, variants: int) -> None:
-    command = [sys.executable, "-P", str(WORKER), str(any_capture), str(first_seed), str(variants)]
+    command = [sys.executable, "-m", "tests.strength.damage", str(any_capture), str(first_seed), str(variants)]
     status, peak_mib, output, errors = run(command, 30 + SECONDS_FOR_A_VARIANT * variants)
     last = output.rstrip().splitlines()[-1] if output.strip() else ""
     assert (status, last) == (0, "done"), f"{any_capture.name}, {last}: status {status}\n{errors[-3000:]}"

@@ -29,3 +29,10 @@ def test_a_mutant_survives_only_tests_that_do_not_look(tmp_path: Path, check: st
     )
     (negated,) = [one for one in mutants(SOURCE) if one.change == "negate"]
     assert survives(Path("few.py"), negated, tmp_path, ["test_few.py"]) is lives
+
+
+def test_a_file_without_tests_of_its_own_has_those_of_its_folder() -> None:
+    found = named_after(Path("analyze/findings/rules/ports.py"))
+    assert "tests/analyze/test_findings.py" in found
+    assert all("test_findings" in name for name in found)
+    assert named_after(Path("nowhere/at_all.py")) == []
