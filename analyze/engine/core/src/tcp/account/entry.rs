@@ -40,9 +40,9 @@ impl Ledger {
         let is_it = |entry: &&mut Entry| entry.owner == owner && entry.kind == kind;
         match self.entries.iter_mut().find(is_it) {
             Some(entry) => {
-                entry.time_ns += time_ns;
+                entry.time_ns = entry.time_ns.saturating_add(time_ns);
                 entry.saves_ns = match (entry.saves_ns, saves_ns) {
-                    (Some(one), Some(other)) => Some(one + other),
+                    (Some(one), Some(other)) => Some(one.saturating_add(other)),
                     (one, other) => one.or(other),
                 };
             }

@@ -102,14 +102,15 @@ impl AdvertisedWindow {
             self.zero_windows = self.zero_windows.saturating_add(1);
             self.zero_since_ns.get_or_insert(time_ns);
         } else if let Some(since) = self.zero_since_ns.take() {
-            self.zero_time_ns += u64::try_from(time_ns.saturating_sub(since)).unwrap_or(0);
+            let closed_ns = u64::try_from(time_ns.saturating_sub(since)).unwrap_or(0);
+            self.zero_time_ns = self.zero_time_ns.saturating_add(closed_ns);
         }
     }
 
     /// Time the window was closed, nanoseconds, up to `end_ns`.
     pub fn zero_time_ns(&self, end_ns: i64) -> u64 {
         let open = self.zero_since_ns.map_or(0, |since| u64::try_from(end_ns.saturating_sub(since)).unwrap_or(0));
-        self.zero_time_ns + open
+        self.zero_time_ns.saturating_add(open)
     }
 
     /// A window was advertised.

@@ -51,7 +51,7 @@ pub(crate) fn take_straggler(summary: &mut LimitsSummary, end_ns: i64, frame: u3
     }
     summary.shares[idle as usize].add(share);
     summary.underlying[idle as usize].add(share);
-    summary.after_data_ns += share.time_ns;
+    summary.after_data_ns = summary.after_data_ns.saturating_add(share.time_ns);
     let mut runs = Runs::from(std::mem::take(&mut summary.runs));
     runs.push(run);
     summary.runs = runs.into_list();

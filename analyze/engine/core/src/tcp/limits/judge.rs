@@ -151,7 +151,8 @@ impl Limits {
         let parts = Parts::of(&round, factor);
         if factor == Factor::Application && round.turns > 0 {
             let ways_ns = u64::from(round.turns).saturating_mul(background.min_rtt_ns.unwrap_or(0));
-            self.turn_ways_ns += ways_ns.min(round.duration_ns().saturating_sub(round.idle_ns));
+            let ways_ns = ways_ns.min(round.duration_ns().saturating_sub(round.idle_ns));
+            self.turn_ways_ns = self.turn_ways_ns.saturating_add(ways_ns);
         }
         for (factor, share) in parts.list() {
             self.shares[factor as usize].add(share);
@@ -264,8 +265,9 @@ impl Limits {
                 continue;
             }
             round.change(|round| round.cut(overlap_ns, gap));
-            self.shares[gap.factor as usize].time_ns += overlap_ns;
-            self.underlying[gap.factor as usize].time_ns += overlap_ns;
+            let share = Share { time_ns: overlap_ns, bytes: 0 };
+            self.shares[gap.factor as usize].add(share);
+            self.underlying[gap.factor as usize].add(share);
             cuts.push(CutGap { start_ns, end_ns, ..*gap });
         }
         let end_ns = round.end_ns;

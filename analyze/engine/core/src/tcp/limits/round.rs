@@ -184,7 +184,7 @@ impl Round {
 
     /// A gap takes so much out of it.
     pub fn cut(&mut self, overlap_ns: u64, gap: &CutGap) {
-        self.cut_ns += overlap_ns;
+        self.cut_ns = self.cut_ns.saturating_add(overlap_ns);
         let rest_ns = self.duration_ns();
         self.limited_ns = self.limited_ns.saturating_sub(if gap.limited { overlap_ns } else { 0 }).min(rest_ns);
         self.idle_ns = self.idle_ns.saturating_sub(if gap.idle { overlap_ns } else { 0 }).min(rest_ns);

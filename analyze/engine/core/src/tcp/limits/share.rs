@@ -29,10 +29,10 @@ pub struct Share {
 }
 
 impl Share {
-    /// Puts another one to it.
+    /// Puts another one to it. Clocks that jump back and forth can make more time than a number holds.
     pub(crate) fn add(&mut self, other: Self) {
-        self.time_ns += other.time_ns;
-        self.bytes += other.bytes;
+        self.time_ns = self.time_ns.saturating_add(other.time_ns);
+        self.bytes = self.bytes.saturating_add(other.bytes);
     }
 
     /// Takes so much out, or what there is.

@@ -51,7 +51,7 @@ pub struct BufferRounds {
 impl BufferRounds {
     /// Puts a round to them.
     pub(crate) fn add(&mut self, round: &Round) {
-        self.time_ns += round.duration_ns();
+        self.time_ns = self.time_ns.saturating_add(round.duration_ns());
         self.pauses.add(&round.pauses);
     }
 }

@@ -48,7 +48,8 @@ impl Turns {
             self.first_asked_ns = Some(asked_ns.min(time_ns));
         } else if self.idle_since_ns != NEVER {
             let thought_ns = time_ns.saturating_sub(asked_ns.max(self.idle_since_ns));
-            self.thought_ns += u64::try_from(thought_ns).unwrap_or(0);
+            // Clocks of hostile captures jump: the sum of such times is no number that anybody needs.
+            self.thought_ns = self.thought_ns.saturating_add(u64::try_from(thought_ns).unwrap_or(0));
         }
     }
 

@@ -55,7 +55,7 @@ fn stretches(used: &WindowUse) -> Vec<Stretch> {
         match list.last_mut() {
             Some(last) if stall.from_ns.saturating_sub(last.between_ns[1]) <= mean_ns => {
                 last.between_ns[1] = stall.to_ns;
-                last.stood_ns += stood_ns;
+                last.stood_ns = last.stood_ns.saturating_add(stood_ns);
             }
             _ => list.push(Stretch { between_ns: [stall.from_ns, stall.to_ns], stood_ns }),
         }

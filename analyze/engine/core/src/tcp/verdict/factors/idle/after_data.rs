@@ -24,7 +24,8 @@ pub(crate) fn take_ending(summary: &mut LimitsSummary, ending: &Ending) {
             let share = Share { time_ns: run.duration_ns(), bytes: std::mem::take(&mut bytes) };
             summary.shares[factor as usize].add(share);
             summary.underlying[factor as usize].add(share);
-            summary.after_data_ns += if factor == Factor::Idle { share.time_ns } else { 0 };
+            let idle_ns = if factor == Factor::Idle { share.time_ns } else { 0 };
+            summary.after_data_ns = summary.after_data_ns.saturating_add(idle_ns);
             marks.push(start_ns, ending.frame, std::iter::once(factor));
             runs.push(run);
             start_ns = end_ns;

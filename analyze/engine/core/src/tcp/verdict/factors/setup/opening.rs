@@ -27,8 +27,9 @@ pub(super) fn take_opening(summary: &mut LimitsSummary, opening: Opening) {
     let mut push = |start_ns: i64, end_ns: i64, factor: Factor| {
         let run = Run { start_ns, end_ns, factor, bytes: 0, frames: [opening.frame; 2] };
         if run.duration_ns() > 0 {
-            summary.shares[factor as usize].time_ns += run.duration_ns();
-            summary.underlying[factor as usize].time_ns += run.duration_ns();
+            let share = Share { time_ns: run.duration_ns(), bytes: 0 };
+            summary.shares[factor as usize].add(share);
+            summary.underlying[factor as usize].add(share);
             first.push(run);
         }
     };
