@@ -3,7 +3,7 @@
 A datagram is known by its length and its payload, which the path leaves alone. Flows that share datagrams are one flow,
 whatever their addresses. Of datagrams that are all alike those that arrived are counted, and no delay is taken.
 
-See docs/compare.md.
+See docs/report.md.
 """
 
 from collections.abc import Sequence

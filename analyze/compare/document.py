@@ -1,4 +1,4 @@
-"""The JSON document `vmtrace.comparison/1` (`docs/compare.md`), and the same as CSV files."""
+"""The JSON document `vmtrace.comparison/1` (`docs/report.md`), and the same as CSV files."""
 
 from collections import Counter
 from collections.abc import Iterator

@@ -3,7 +3,7 @@
 With keys each packet that the capture shows is found in the log by its number: what is in one of them alone was lost
 between the endpoint and the capture point. Without keys only datagrams can be counted.
 
-See docs/compare.md.
+See docs/report.md.
 """
 
 from dataclasses import asdict, dataclass

@@ -9,7 +9,7 @@
 A metric is a column of the connection table (its JSON path joined with `_`). One that each direction has may be written
 without its direction, and those of `SHORT_NAMES` shorter still: then the expression is tried for either direction, all
 of its terms for the same one. A number that could not be measured crosses no threshold. `outcome` holds for a
-connection that has one (docs/outcome.md), `outcome=KIND` for one of that kind, `outcome!=KIND` for one of another kind.
+connection that has one (docs/verdict.md), `outcome=KIND` for one of that kind, `outcome!=KIND` for one of another kind.
 Nothing is ever evaluated as code.
 """
 

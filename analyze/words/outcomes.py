@@ -1,4 +1,4 @@
-"""What became of connections that did not open, move their data or end well, for people (docs/outcome.md).
+"""What became of connections that did not open, move their data or end well, for people (docs/verdict.md).
 
 The engine decides and says it of each connection; here equal outcomes of one server are counted together.
 """

@@ -13,8 +13,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("*/README.md")])
 PAGES_OF_COMMANDS = (
-    "analyze", "capture", "cloudwatch", "compare", "corpus", "cost", "discovery", "findings", "outcome", "queue",
-    "report", "storage", "swarm", "verdict",
+    "capture", "cloudwatch", "corpus", "cost", "discovery", "findings", "queue", "report", "storage", "swarm",
+    "verdict",
 )  # fmt: skip
 PROMISED_TARGETS = {"setup", "install", "format", "lint", "types", "test", "fuzz", "bench", "accuracy", "demo", "docs"}
 

@@ -1,6 +1,6 @@
 """Rules and documents meet: each rule has a heading in a document, which exactly one source file quotes.
 
-A heading of the third level in `docs/methods.md`, `docs/verdict.md`, `docs/outcome.md` and `docs/findings.md` is a
+A heading of the third level in `docs/methods.md`, `docs/verdict.md` and `docs/findings.md` is a
 rule. A source file quotes it in a comment or docstring as `Rule: docs/verdict.md, "Receiver's window"`.
 """
 
@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = ["docs/methods.md", "docs/verdict.md", "docs/outcome.md", "docs/findings.md"]
+DOCUMENTS = ["docs/methods.md", "docs/verdict.md", "docs/findings.md"]
 MOST_WORDS = 25
 
 Rule = tuple[str, str]

@@ -1,6 +1,6 @@
 //! ICMP errors on their way to the connections that they quote: gathered in file order, joined when all connections are known.
 //!
-//! Rule: docs/outcome.md, "ICMP errors".
+//! Rule: docs/verdict.md, "ICMP errors".
 
 use std::collections::HashMap;
 use std::hash::Hash;

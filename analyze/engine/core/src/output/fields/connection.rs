@@ -61,7 +61,7 @@ pub(super) const CONNECTION: Section = Section {
         field("tunnel[].kind", "such as `vxlan`, `geneve`, `gre`, `fou`"),
         field("tunnel[].outer", "addresses of the packets around it: at the client's end, at the server's"),
         field("tunnel[].id", "network identifier, key or session").null("if it has none"),
-        field("icmp_errors", "ICMP errors that quote it, at most 16 ([outcome.md](outcome.md))"),
+        field("icmp_errors", "ICMP errors that quote it, at most 16 ([verdict.md](verdict.md#what-became-of-a-connection))"),
         field("icmp_errors[].time_ns", "when it passed"),
         field("icmp_errors[].type, icmp_errors[].code", "as in its header"),
         field("icmp_errors[].from", "who sent it"),

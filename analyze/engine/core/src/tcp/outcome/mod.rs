@@ -1,5 +1,5 @@
 //! What became of a connection that did not open, did not move its data or did not end well: its kind, one sentence, the frames
-//! that prove it, and what would help (docs/outcome.md). A function of what the summary holds; a connection that opened, moved
+//! that prove it, and what would help (docs/verdict.md). A function of what the summary holds; a connection that opened, moved
 //! its data and ended has none, nor has one that the capture merely cut.
 //!
 //! ```text

@@ -1,6 +1,6 @@
 //! `handshake_incomplete`: the SYN was answered, but the connection was never open on both sides.
 //!
-//! Rule: docs/outcome.md, "Handshake incomplete".
+//! Rule: docs/verdict.md, "Handshake incomplete".
 
 use crate::decode::icmp::{IcmpError, Meaning};
 use crate::tcp::events::outcome_kind::OutcomeKind;

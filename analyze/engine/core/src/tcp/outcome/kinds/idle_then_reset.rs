@@ -1,6 +1,6 @@
 //! `idle_then_reset`: nothing passed for long, then somebody reset the connection, or answered the next packet so.
 //!
-//! Rule: docs/outcome.md, "Idle, then reset".
+//! Rule: docs/verdict.md, "Idle, then reset".
 
 use crate::tcp::events::ending::{Reset, Resumed};
 use crate::tcp::events::outcome_kind::OutcomeKind;

@@ -1,6 +1,6 @@
 //! `large_segments_lost`: packets above some size never arrive, smaller ones do: a black hole of path MTU discovery (RFC 2923).
 //!
-//! Rule: docs/outcome.md, "Large segments lost".
+//! Rule: docs/verdict.md, "Large segments lost".
 
 use crate::decode::icmp::Meaning;
 use crate::tcp::events::outcome_kind::OutcomeKind;

@@ -1,6 +1,6 @@
 //! `peer_silent`: the server's host acknowledged the first request, but nothing responded to it.
 //!
-//! Rule: docs/outcome.md, "No response".
+//! Rule: docs/verdict.md, "No response".
 
 use crate::tcp::events::ending::Reset;
 use crate::tcp::events::outcome_kind::OutcomeKind;

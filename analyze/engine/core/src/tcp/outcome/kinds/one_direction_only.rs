@@ -1,6 +1,6 @@
 //! `one_direction_only`: one side responded to what the capture does not have.
 //!
-//! Rule: docs/outcome.md, "One direction only".
+//! Rule: docs/verdict.md, "One direction only".
 
 use crate::tcp::events::outcome_kind::OutcomeKind;
 use crate::tcp::outcome::case::{Case, Finding};

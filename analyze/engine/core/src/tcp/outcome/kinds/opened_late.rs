@@ -1,6 +1,6 @@
 //! `syn_unanswered` of a connection that opened in the end: its first SYNs got no answer, a later one did at once.
 //!
-//! Rule: docs/outcome.md, "Opened late".
+//! Rule: docs/verdict.md, "Opened late".
 
 use crate::tcp::events::outcome_kind::OutcomeKind;
 use crate::tcp::events::place::Place;

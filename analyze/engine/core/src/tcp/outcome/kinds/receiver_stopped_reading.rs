@@ -1,6 +1,6 @@
 //! `receiver_stopped_reading`: the receiver closed its window and never opened it again.
 //!
-//! Rule: docs/outcome.md, "Receiver stopped reading".
+//! Rule: docs/verdict.md, "Receiver stopped reading".
 
 use crate::tcp::events::outcome_kind::OutcomeKind;
 use crate::tcp::events::sent::Kind;

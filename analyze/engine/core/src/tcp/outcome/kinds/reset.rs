@@ -1,6 +1,6 @@
 //! `reset_by_client`, `reset_by_server`, `reset_by_middlebox`: one side aborted an open connection, or somebody in its name.
 //!
-//! Rule: docs/outcome.md, "Reset by a host".
+//! Rule: docs/verdict.md, "Reset by a host".
 
 use crate::tcp::events::ending::Reset;
 use crate::tcp::events::outcome_kind::OutcomeKind;
@@ -27,7 +27,7 @@ pub(crate) struct Strange {
 
 /// Signs that somebody else sent the reset.
 ///
-/// Rule: docs/outcome.md, "Reset by a device on the path".
+/// Rule: docs/verdict.md, "Reset by a device on the path".
 pub(crate) fn stranger(case: &Case, reset: &Reset) -> Option<Strange> {
     let host = name(usize::from(reset.side));
     let goes_on = case.side(usize::from(reset.side)).last_ns.is_some_and(|last_ns| {

@@ -1,6 +1,6 @@
 //! `idle_then_silent` and `peer_silent`: one side sends again and again, of the other nothing comes any more.
 //!
-//! Rule: docs/outcome.md, "Peer silent".
+//! Rule: docs/verdict.md, "Peer silent".
 
 use crate::tcp::connection::ending_notes::MOST_PLACES;
 use crate::tcp::events::ending::Sent;
@@ -37,7 +37,7 @@ struct Silence {
 
 /// After a long silence of both.
 ///
-/// Rule: docs/outcome.md, "Idle, then silent".
+/// Rule: docs/verdict.md, "Idle, then silent".
 pub fn idle_then_silent(case: &Case) -> Option<Finding> {
     let silence = silence(case)?;
     let resumed = case

@@ -1,6 +1,6 @@
 //! `syn_refused`: the SYN was replied to with a reset, or with an ICMP error that means the same to the client.
 //!
-//! Rule: docs/outcome.md, "SYN refused".
+//! Rule: docs/verdict.md, "SYN refused".
 
 use crate::decode::icmp::{IcmpError, Meaning};
 use crate::tcp::events::outcome_kind::OutcomeKind;

@@ -1,6 +1,6 @@
 //! `syn_unanswered`: no SYN of the client was answered.
 //!
-//! Rule: docs/outcome.md, "SYN unanswered".
+//! Rule: docs/verdict.md, "SYN unanswered".
 
 use crate::decode::icmp::{IcmpError, Meaning};
 use crate::tcp::events::outcome_kind::OutcomeKind;
