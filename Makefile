@@ -113,7 +113,7 @@ types: $(STAMPS)/install-dev ## mypy (strict), and the engine's stub against the
 
 test-rust: $(STAMPS)/check-tools ## the tests of the engine
 	@echo '== cargo test'
-	@cargo test --workspace --locked --quiet --no-fail-fast
+	@PROPTEST_RNG_SEED=$${PROPTEST_RNG_SEED-1} cargo test --workspace --locked --quiet --no-fail-fast
 
 test-python: $(STAMPS)/install-dev ## the tests of everything else (PYTEST="-k name" for some)
 	@echo '== pytest'
@@ -139,7 +139,8 @@ quick: $(STAMPS)/install-dev ## lint, types, Rust tests, and short Python tests 
 	@$(MAKE) --keep-going lint types test-rust
 	@$(BIN)/pytest -q -n 2 --dist loadfile -m "not root and not alone and not slow and not server and not long" $(PYTEST)
 
-test-long: $(STAMPS)/system-test all-installed ## tests of minutes each, and properties with 500 examples (root)
+test-long: $(STAMPS)/system-test all-installed ## tests of minutes each, and properties with ten times as many examples (root)
+	@VMTRACE_PROPERTY_TIMES=10 cargo test --workspace --locked --quiet --no-fail-fast
 	@VMTRACE_LAB_CACHE= $(BIN)/pytest -m long $(PYTEST)
 	@VMTRACE_EXAMPLES=500 $(BIN)/pytest -q -n 2 --dist loadfile -m "hypothesis and not root and not alone" $(PYTEST)
 

@@ -62,7 +62,7 @@ fn of_file(file: Vec<u8>) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(crate::captures::cases(24))]
 
     #[test]
     fn each_look_at_a_stream_shows_what_the_file_up_to_there_shows(

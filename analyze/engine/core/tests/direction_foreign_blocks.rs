@@ -59,7 +59,7 @@ fn a_few_damaged_blocks_leave_the_rest_known() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 30, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(crate::captures::cases(30))]
 
     #[test]
     fn every_foreign_block_is_counted_and_none_believed(

@@ -23,7 +23,7 @@ fn nothing_planted(_: u64, _: &mut Shard) {}
 const STEADY: [u8; 12] = [0, 0, 0, 0, 0, 3, 0, 11, 0, 0, 0, 0];
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(crate::captures::cases(40))]
 
     #[test]
     fn the_state_is_the_same_after_every_packet(data in proptest::collection::vec(any::<u8>(), 8..400)) {

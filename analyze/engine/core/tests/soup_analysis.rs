@@ -16,7 +16,7 @@ use soup::talk::soup as soup_of;
 use vmtrace_core::analysis::Options;
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(crate::captures::cases(60))]
 
     #[test]
     fn whatever_hosts_and_devices_do_the_counts_agree(

@@ -284,7 +284,7 @@ fn any_segment() -> impl Strategy<Value = (bool, u64, Vec<u8>, u32, bool)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(crate::captures::cases(256))]
 
     #[test]
     fn any_calls_are_survived_and_every_byte_is_counted(calls in proptest::collection::vec(any_segment(), 0..40), holes in any::<u64>()) {

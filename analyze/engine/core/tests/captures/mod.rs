@@ -5,9 +5,10 @@ use proptest::prelude::ProptestConfig;
 use std::io::Read;
 use vmtrace_core::read::{Chunk, ChunkSource, FileSource, InputFacts, ReadError, Record};
 
-/// How often a property is tried.
+/// How often a property is tried; `VMTRACE_PROPERTY_TIMES` multiplies it (`make test-long`).
 pub fn cases(cases: u32) -> ProptestConfig {
-    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
+    let times = std::env::var("VMTRACE_PROPERTY_TIMES").map_or(1, |times| times.parse().unwrap());
+    ProptestConfig { cases: cases * times, failure_persistence: None, ..ProptestConfig::default() }
 }
 
 /// A frame as it goes in and must come out.

@@ -68,3 +68,18 @@ impl Turns {
         self.first_asked_ns
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_that_add_up_to_more_than_a_number_holds_stop_at_the_largest() {
+        let mut turns = Turns::default();
+        turns.idle(0, 1);
+        for _ in 0..3 {
+            turns.taken(i64::MAX, 0, false, true);
+        }
+        assert_eq!(turns.thought_ns(), u64::MAX);
+    }
+}
