@@ -56,7 +56,7 @@ class Input:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class CapturesFound:
     """The captures in the order of their names, when each starts (None: unknown), and one line for each problem."""
 
     inputs: tuple[Input, ...]
@@ -64,7 +64,7 @@ class Found:
     problems: tuple[str, ...]
 
 
-def find(names: Sequence[str], endpoint_url: str | None) -> Found:
+def find(names: Sequence[str], endpoint_url: str | None) -> CapturesFound:
     """Look at all that is named. Nothing is raised for one that cannot be read: it is among the problems."""
     found = capture_files.find(names, endpoint_url)
     inputs, problems = [], list(found.problems)
@@ -77,7 +77,7 @@ def find(names: Sequence[str], endpoint_url: str | None) -> Found:
         starts = list(pool.map(_start_ns, inputs))
     good = [(one, start) for one, start in zip(inputs, starts, strict=True) if not isinstance(start, str)]
     problems += [start for start in starts if isinstance(start, str)]
-    return Found(tuple(one for one, _ in good), tuple(start for _, start in good), tuple(problems))
+    return CapturesFound(tuple(one for one, _ in good), tuple(start for _, start in good), tuple(problems))
 
 
 def _input(path: str) -> Input:

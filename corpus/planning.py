@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 
 from vmtrace.corpus.errors import CorpusError
 from vmtrace.corpus.folder import Folder
-from vmtrace.corpus.inputs import Found, Input
+from vmtrace.corpus.inputs import CapturesFound, Input
 
 PLAN = "plan.json"
 ONE_TASK_BYTES = 64 << 20
@@ -40,7 +40,9 @@ class Plan:
         return sum(one.size_bytes for one in self.inputs)
 
 
-def planned(found: Found, workers: int, buckets: int | None, memory_bytes: int, filter_: str | None = None) -> Plan:
+def planned(
+    found: CapturesFound, workers: int, buckets: int | None, memory_bytes: int, filter_: str | None = None
+) -> Plan:
     """A plan for so many workers, each with so much memory."""
     total = sum(one.size_bytes for one in found.inputs)
     is_one_task = total <= ONE_TASK_BYTES and buckets is None
@@ -51,7 +53,7 @@ def planned(found: Found, workers: int, buckets: int | None, memory_bytes: int, 
     return Plan(found.inputs, tuple(_runs(found, size)), buckets, filter_)
 
 
-def _unpacked_bytes(found: Found) -> int:
+def _unpacked_bytes(found: CapturesFound) -> int:
     """About how large the captures are when they are read."""
     return sum(one.size_bytes * (_UNPACKED if one.name.endswith(_PACKED) else 1) for one in found.inputs)
 
@@ -61,7 +63,7 @@ def _bucket_bytes(memory_bytes: int) -> int:
     return max(_LEAST_BUCKET_BYTES, memory_bytes - _START_BYTES)
 
 
-def _runs(found: Found, size: int) -> list[tuple[int, ...]]:
+def _runs(found: CapturesFound, size: int) -> list[tuple[int, ...]]:
     """Captures that follow each other in time, in runs of about this size."""
     # Before all others what has no time: it takes that of the frames before it.
     starts = found.starts_ns

@@ -19,7 +19,7 @@ from vmtrace.corpus.buckets import BucketTask, analyze_bucket, is_as_asked
 from vmtrace.corpus.engine import Record
 from vmtrace.corpus.folder import PARTS, Folder, folder
 from vmtrace.corpus.icmp import errors_of, given
-from vmtrace.corpus.inputs import Found
+from vmtrace.corpus.inputs import CapturesFound
 from vmtrace.corpus.joining import checked, in_time_order, runs_to_join
 from vmtrace.corpus.merging import lags_of
 from vmtrace.corpus.planning import Plan, joined, keep, planned, resumed
@@ -83,7 +83,7 @@ class Run:
         self._display = display
         self._out: Folder = folder(settings.out, settings.endpoint_url)
 
-    def of(self, found: Found) -> Done:
+    def of(self, found: CapturesFound) -> Done:
         """From captures to results. Raises `CorpusError`, `OSError` and `TraceError`."""
         settings = self._settings
         plan = planned(found, self._workers.count, settings.buckets, settings.memory_bytes, settings.filter)

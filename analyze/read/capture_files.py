@@ -34,14 +34,14 @@ _COMPRESSED_MAGICS = (
 _CAPTURE_NAMES = (".pcap", ".pcapng", ".cap", ".dmp", ".dump", ".trc", ".erf")
 
 
-class Found(NamedTuple):
+class FilesFound(NamedTuple):
     """The files to read, in order, and one line for each name that led to none and for what could not be opened."""
 
     paths: tuple[str, ...]
     problems: tuple[str, ...]
 
 
-def find(names: Iterable[str], endpoint_url: str | None = None) -> Found:
+def find(names: Iterable[str], endpoint_url: str | None = None) -> FilesFound:
     """Resolve what was named on the command line. A file named outright is taken whatever it holds.
 
     One that several names lead to (`./x.pcap`, a link `latest.pcap`) is taken once, by the first of them. Objects of a
@@ -56,7 +56,7 @@ def find(names: Iterable[str], endpoint_url: str | None = None) -> Found:
     once: dict[object, str] = {}
     for path in paths:
         once.setdefault(_identity(path), path)
-    return Found(tuple(once.values()), tuple(problems))
+    return FilesFound(tuple(once.values()), tuple(problems))
 
 
 def captures_of(sources: Iterable[Any]) -> list[Any]:

@@ -39,13 +39,13 @@ _MOST_INTERFACE_LOOKUPS = 64
 
 
 @dataclass(frozen=True)
-class Found(End):
+class DiscoveryEnd(End):
     """How a run ended, and the number of front ends it found."""
 
     found: int = 0
 
 
-def discover(order: DiscoveryOrder, display: Display) -> Found:
+def discover(order: DiscoveryOrder, display: Display) -> DiscoveryEnd:
     """Do what is ordered; raises `ProvidersError` where it cannot begin."""
     ended = threading.Event()
     with ExitStack() as stack:
@@ -77,7 +77,7 @@ class _Run:
         self._notes: list[str] = []
         self._rounds = 0
 
-    def run(self) -> Found:
+    def run(self) -> DiscoveryEnd:
         outcome = outcome_of(self._work, status_of)
         self._ended.set()
         status, error = outcome.status, None if outcome.error is None else str(outcome.error)
@@ -87,7 +87,7 @@ class _Run:
             status, error = FAILED, _nothing_found(self._folder.state)
         self._folder.end(status, error, None)
         outcome.raise_defect()
-        return Found(status, error, self._folder.state, found=len(self._front_ends))
+        return DiscoveryEnd(status, error, self._folder.state, found=len(self._front_ends))
 
     def _work(self) -> None:
         with self._interruption.allowed():

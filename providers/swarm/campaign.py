@@ -32,7 +32,7 @@ from vmtrace.providers.swarm.peers import Peer, reachable, shown_peer
 from vmtrace.providers.swarm.plan import CAPACITY, Planned, planned
 from vmtrace.providers.swarm.run_folder import SwarmFolder
 from vmtrace.providers.swarm.torrent import check_file
-from vmtrace.providers.swarm.tracker import Found, ask_trackers
+from vmtrace.providers.swarm.tracker import TrackerReplies, ask_trackers
 from vmtrace.providers.swarm.web_seed import FORBIDDEN, NONE, PUBLIC, Access, asked
 
 Record = dict[str, Any]
@@ -81,14 +81,14 @@ class _Run:
 
     # Set-up.
 
-    def _seeds(self) -> Found:
+    def _seeds(self) -> TrackerReplies:
         order = self._order
         if order.peers:
-            return Found(list(order.peers))
+            return TrackerReplies(list(order.peers))
         if not order.trackers or not any(order.seeds):
             if any(order.seeds):
                 raise SwarmError("the torrent names no tracker: give --tracker URL, or seeds with --peers")
-            return Found()
+            return TrackerReplies()
         with self._interruption.allowed():
             found = ask_trackers(order.torrent, order.trackers, _TRACKER_TIMEOUT_S)
         self._display.said(f"tracker: {len(found.peers)} seeds in {found.duration_s:.2f} s")
@@ -145,7 +145,7 @@ class _Run:
         self._capture = CaptureSettings(self._interface, expression, order.snaplen, also_tagged=True)
         check_capture(self._capture)
 
-    def _first_state(self, found: Found, plan: Sequence[Planned]) -> Record:
+    def _first_state(self, found: TrackerReplies, plan: Sequence[Planned]) -> Record:
         order = self._order
         return {
             **begun(secrets.token_hex(8), order.out, order.name, order.command, time.time_ns()),

@@ -23,7 +23,7 @@ _SETTLE_S = 0.3  # after a reply: those of other trackers, of other address fami
 
 
 @dataclass(slots=True)
-class Found:
+class TrackerReplies:
     """What trackers replied."""
 
     peers: list[Peer] = field(default_factory=list)
@@ -34,7 +34,7 @@ class Found:
     duration_s: float = 0.0
 
 
-def ask_trackers(torrent: Torrent, trackers: Sequence[str], timeout_s: float) -> Found:
+def ask_trackers(torrent: Torrent, trackers: Sequence[str], timeout_s: float) -> TrackerReplies:
     """The peers that trackers know, in the order of their replies; raises `SwarmError` if none of them replies."""
     lt = library()
     asking = session("0.0.0.0:0,[::]:0", apply_ip_filter_to_trackers=False)
@@ -56,9 +56,9 @@ def ask_trackers(torrent: Torrent, trackers: Sequence[str], timeout_s: float) ->
     return found
 
 
-def _replies(asking: Any, trackers: int, timeout_s: float) -> Found:
+def _replies(asking: Any, trackers: int, timeout_s: float) -> TrackerReplies:
     lt = library()
-    found, began_s = Found(), time.monotonic()
+    found, began_s = TrackerReplies(), time.monotonic()
     ends_s = began_s + timeout_s
     while (now_s := time.monotonic()) < ends_s:
         asking.wait_for_alert(_POLL_MS)

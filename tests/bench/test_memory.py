@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from vmtrace.corpus.inputs import Found, Input
+from vmtrace.corpus.inputs import CapturesFound, Input
 from vmtrace.corpus.planning import planned
 
 # The kernel counts a process as large as the one that it was forked from: this one is small.
@@ -57,9 +57,9 @@ def test_commands_of_a_corpus_keep_within_the_memory_they_are_given(binaries: Pa
     capture, slices = tmp_path / "short.pcap", str(tmp_path / "slices")
     command = [str(binaries / "bench_generate"), "short", str(capture), "--connections", "28000"]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=300)
-    found = Found((Input(str(capture), capture.stat().st_size, "v"),), (0,), ())
+    found = CapturesFound((Input(str(capture), capture.stat().st_size, "v"),), (0,), ())
     assert found.inputs[0].size_bytes > 50 * MB
-    several = Found(found.inputs * 40, found.starts_ns * 40, ())
+    several = CapturesFound(found.inputs * 40, found.starts_ns * 40, ())
     assert planned(several, 1, None, 256 * MB).buckets in (39, 40)
     limit = ["--quiet", "--memory", "256MiB"]
     assert peak_of(["corpus", "split", str(capture), "--buckets", "1", "--to", slices, *limit]) < 256 * MB

@@ -12,7 +12,7 @@ from tests.corpus import captures_made as made
 from tests.corpus.oracle import assert_same
 from vmtrace.analyze.read.stores import store
 from vmtrace.cli import run
-from vmtrace.corpus.inputs import Found
+from vmtrace.corpus.inputs import CapturesFound
 from vmtrace.corpus.running import Done, Run
 from vmtrace.lab.services.object_store import Faults, ObjectStore, started
 
@@ -109,7 +109,7 @@ def test_an_object_that_changes_within_a_run_ends_it_with_a_line(
         objects.put("bucket", f"in/{Path(path).name}", Path(path).read_bytes())
     true = Run.of
 
-    def of(self: Run, found: Found) -> Done:
+    def of(self: Run, found: CapturesFound) -> Done:
         objects.put("bucket", "in/cap-001.pcap", Path(tmp_path / "in/cap-001.pcap").read_bytes() + b"more")
         return true(self, found)
 

@@ -7,15 +7,15 @@ import pytest
 
 from vmtrace.corpus.errors import CorpusError
 from vmtrace.corpus.folder import folder
-from vmtrace.corpus.inputs import Found, Input
+from vmtrace.corpus.inputs import CapturesFound, Input
 from vmtrace.corpus.planning import joined, keep, planned, resumed
 
 MB, GB = 1 << 20, 1 << 30
 
 
-def found(sizes_mb: list[int], starts: list[int | None] | None = None) -> Found:
+def found(sizes_mb: list[int], starts: list[int | None] | None = None) -> CapturesFound:
     inputs = tuple(Input(f"/c/{number:03}.pcap", size * MB, "v") for number, size in enumerate(sizes_mb))
-    return Found(inputs, tuple(starts or range(len(sizes_mb))), ())
+    return CapturesFound(inputs, tuple(starts or range(len(sizes_mb))), ())
 
 
 def test_a_small_corpus_is_one_task() -> None:
@@ -36,7 +36,7 @@ def test_buckets_are_so_small_that_a_worker_has_the_memory_for_one() -> None:
     for memory in (GB // 4, GB // 2, GB, 4 * GB):
         plan = planned(large, 2, None, memory)
         assert large.inputs[0].size_bytes * 20 / plan.buckets <= memory - 200 * MB
-    packed = Found(tuple(replace(one, name=f"{one.name}.gz") for one in large.inputs), large.starts_ns, ())
+    packed = CapturesFound(tuple(replace(one, name=f"{one.name}.gz") for one in large.inputs), large.starts_ns, ())
     unpacked = found([4096] * 80)
     assert planned(packed, 2, None, GB).buckets == planned(unpacked, 2, None, GB).buckets
 

@@ -20,7 +20,7 @@ from vmtrace.providers.discovery.names import Target
 from vmtrace.providers.discovery.order import DiscoveryOrder, Repeats
 from vmtrace.providers.discovery.resolvers import Position, Resolver
 from vmtrace.providers.discovery.resolving import Asking
-from vmtrace.providers.discovery.running import Found, discover
+from vmtrace.providers.discovery.running import DiscoveryEnd, discover
 from vmtrace.providers.errors import ProvidersError
 
 NAME = "localhost"
@@ -42,7 +42,7 @@ def order(resolvers: Sequence[Resolver], out: Path, port: int, chain: Certificat
     )
 
 
-def ran(answers: Sequence[Answer], out: Path, chain: Certificates, **changes: Any) -> Found:
+def ran(answers: Sequence[Answer], out: Path, chain: Certificates, **changes: Any) -> DiscoveryEnd:
     with ExitStack() as stack:
         port = stack.enter_context(tls_server(chain))
         resolvers = [stack.enter_context(serving(one)) for one in answers]

@@ -11,7 +11,7 @@ from vmtrace.errors import CommandError, complain
 from vmtrace.formats.quantities import size_bytes
 
 if TYPE_CHECKING:
-    from vmtrace.corpus.inputs import Found
+    from vmtrace.corpus.inputs import CapturesFound
 
 _LEAST_MEMORY = 128 << 20
 MOST_BUCKETS = 65_536
@@ -82,7 +82,7 @@ class StageDisplay:
         self._name = ""
 
 
-def found_inputs(arguments: argparse.Namespace, to_do: str) -> "Found":
+def found_inputs(arguments: argparse.Namespace, to_do: str) -> "CapturesFound":
     """Captures that a command names, each readable by its filter; what is none is complained of."""
     from vmtrace.commands.analysis import check_filter
     from vmtrace.corpus import inputs

@@ -19,7 +19,7 @@ from vmtrace.errors import UsageError
 
 if TYPE_CHECKING:
     from vmtrace.providers.discovery.order import DiscoveryOrder, Repeats
-    from vmtrace.providers.discovery.running import Found
+    from vmtrace.providers.discovery.running import DiscoveryEnd
 
 T = TypeVar("T")
 NAME = "run"
@@ -86,7 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
     return _reported(end, arguments)
 
 
-def _reported(end: "Found", arguments: argparse.Namespace) -> int:
+def _reported(end: "DiscoveryEnd", arguments: argparse.Namespace) -> int:
     return shown_end(end, arguments, lambda: end.status if end.found else "", "discover report")
 
 
