@@ -16,6 +16,7 @@ ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
 # The aim is 15 s on an idle machine; where these tests run there are other guests, and a registry to ask.
 MOST_S = 240.0
+MIB = 1 << 20
 
 pytestmark = pytest.mark.slow
 
@@ -102,6 +103,36 @@ def test_the_readmes_first_command_answers_soon(installed: tuple[Path, float]) -
     assert "Connection 1: Losses kept the congestion window small" in " ".join(done.stdout.split())
     assert (folder / "report.html").stat().st_size > 100_000
     assert answered_s < MOST_S
+
+
+def test_the_source_distribution_holds_what_a_build_needs(tmp_path: Path) -> None:
+    maturin = Path(sys.executable).with_name("maturin")
+    if not maturin.exists() or shutil.which("cargo", path=build_path()) is None:
+        pytest.skip("maturin or cargo is not installed")
+    environment = os.environ | {"PATH": build_path()}
+    command = [str(maturin), "sdist", "--out", str(tmp_path)]
+    subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True, timeout=600)
+    (made,) = tmp_path.glob("*.tar.gz")
+    shutil.unpack_archive(made, tmp_path, filter="data")
+    (top,) = tmp_path.glob("vmtrace-*/")
+    metadata = ["cargo", "metadata", "--format-version", "1", "--locked", "--offline"]
+    subprocess.run(metadata, cwd=top, env=environment, check=True, capture_output=True, timeout=600)
+    listed = subprocess.run(["git", "ls-files", *rooms()], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    files = [name for name in listed.splitlines() if not (ROOT / name).is_symlink()]
+    there = [top / name for name in files if re.match(r"analyze/engine/(core|binding)/src/", name)]
+    python = [name for name in files if name.endswith(".py")]
+    there += [top / (name if name.startswith("vmtrace/") else f"vmtrace/{name}") for name in python]
+    assert len(there) > 1000
+    assert [path for path in there if not path.is_file()] == []
+
+
+def test_a_base_installation_is_small(wheel: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--only-binary", ":all:", "--target", str(tmp_path)]
+    done = subprocess.run([*command, str(wheel)], capture_output=True, text=True, timeout=900, check=False)
+    if "ConnectionError" in done.stderr or "Max retries exceeded" in done.stderr:
+        pytest.skip("there is no package registry for what the wheel needs")
+    assert done.returncode == 0, done.stderr
+    assert 5 * MIB < sum(path.stat().st_size for path in tmp_path.rglob("*") if path.is_file()) <= 60 * MIB
 
 
 def test_what_captures_do_not_need_is_named_with_the_line_that_installs_it(installed: tuple[Path, float]) -> None:

@@ -40,6 +40,13 @@ def test_the_engine_is_loaded_when_it_is_asked_for(tmp_path: Path) -> None:
         vmtrace.nothing  # type: ignore[attr-defined] # noqa: B018
 
 
+@pytest.mark.alone
+def test_the_import_takes_sixty_milliseconds_at_most(tmp_path: Path) -> None:
+    """Of the processor: what else the machine does is not counted, but for caches that it takes."""
+    program = "import time; began_s = time.process_time(); import vmtrace; print(time.process_time() - began_s)"
+    assert min(float(run(tmp_path, "-c", program)) for _ in range(10)) <= 0.06
+
+
 @pytest.mark.slow
 def test_every_command_starts_beside_the_users_own_modules(own_files: Path) -> None:
     assert run(own_files, "-c", HELP).endswith("all started\n")
