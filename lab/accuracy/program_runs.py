@@ -19,6 +19,9 @@ from vmtrace.lab.accuracy.kernel_limits import put_on
 from vmtrace.lab.accuracy.program_commands import FILE, Ends
 from vmtrace.lab.accuracy.program_transfers import ProgramTransfer
 from vmtrace.lab.capture_run import CaptureHealth, capturing
+from vmtrace.lab.edit.capture import parse_capture, pcap_bytes
+from vmtrace.lab.edit.editor import edit
+from vmtrace.lab.edit.missing import BeginLater
 from vmtrace.lab.emulator import EmulatorSettings
 from vmtrace.lab.fate_log import PacketFate
 from vmtrace.lab.hosts import (
@@ -86,7 +89,7 @@ def _run_once(transfer: ProgramTransfer, folder: Path) -> Made:
             transfer.congestion_control,
             segmentation_offload=transfer.offload,
             receive_offload=transfer.offload,
-            sysctls=transfer.receiver_sysctls if role == "receiver" else {},
+            sysctls={**transfer.sysctls, **(transfer.receiver_sysctls if role == "receiver" else {})},
         )
         for role in ("sender", "receiver")
     }
@@ -102,11 +105,19 @@ def _run_once(transfer: ProgramTransfer, folder: Path) -> Made:
             health = [capture.stop() for capture in captures.values()]
         # Such a limit drops packets, which is what it is for.
         drops = 0 if transfer.kernel_limit else path.device_drops()
+    if transfer.begins_at:
+        for place in PLACES:
+            _begin_later(folder / f"{place}.pcap", transfer.begins_at)
     rows = fate_log.read_binary(folder / "fates.bin", report["unix_offset_ns"])
     fate_log.write_csv(rows, folder / "fates.csv.gz")
     for name in ("fates.bin", "copy.bin", FILE):
         (folder / name).unlink(missing_ok=True)
     return made_of(rows, _problems(rows, report["long_turns"], health, drops))
+
+
+def _begin_later(capture: Path, share: float) -> None:
+    later = edit(parse_capture(capture.read_bytes()), BeginLater(share), seed=0).capture
+    capture.write_bytes(pcap_bytes(later))
 
 
 def _write_file(path: Path, size_bytes: int, seed: int) -> None:

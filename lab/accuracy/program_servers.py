@@ -48,6 +48,7 @@ def serve(manner: Manner, address: str, port: int) -> http.server.HTTPServer:
         def do_PUT(self) -> None:
             seconds = _PIECE_BYTES * 8 / manner.read_bps if manner.read_bps else 0.0
             _paced(int(self.headers["Content-Length"]), _PIECE_BYTES, seconds, self.rfile.read)
+            time.sleep(manner.think_s)
             self.send_response(200)
             self.send_header("Content-Length", "0")
             self.end_headers()

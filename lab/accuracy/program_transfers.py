@@ -57,6 +57,7 @@ class ProgramTransfer:
     """A transfer: the programs at both ends, the path, and the factors that count as the right verdict.
 
     Data flows to the client, unless it `uploads`. `told` is what the programs were told, `why` why that is the limit.
+    `sysctls` are of both hosts; the captures begin at `begins_at` of their time.
     """
 
     name: str
@@ -74,6 +75,8 @@ class ProgramTransfer:
     receiver_sysctls: Mapping[str, str] = field(default_factory=dict)
     seed: int = 0
     kernel_limit: KernelLimit | None = None
+    sysctls: Mapping[str, str] = field(default_factory=dict)
+    begins_at: float = 0.0
 
     @property
     def setting(self) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from vmtrace.lab.accuracy import program_others, program_runs, program_transfers
+from vmtrace.lab.accuracy import program_others, program_reported, program_runs, program_transfers
 from vmtrace.lab.accuracy.program_commands import missing
 from vmtrace.lab.accuracy.program_runs import PLACES, Made, NotMadeError
 from vmtrace.lab.accuracy.program_transfers import ProgramTransfer
@@ -66,7 +66,7 @@ class Measured:
 
 def draw(seed: int) -> list[ProgramTransfer]:
     """All transfers, with what a seed draws for each."""
-    return [*program_transfers.draw(seed), *program_others.draw(seed)]
+    return [*program_transfers.draw(seed), *program_others.draw(seed), *program_reported.draw(seed)]
 
 
 def told_of(document: Mapping[str, Any], sender: str) -> Told:
