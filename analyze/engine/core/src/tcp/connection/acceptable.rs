@@ -10,6 +10,7 @@
 use crate::packet::{Packet, option_bits, tcp_flags};
 use crate::tcp::connection::connection::Connection;
 use crate::tcp::connection::doubtful::{Held, agree, has_numbers_of, is_next};
+use crate::tcp::connection::groups::Doubts;
 use crate::tcp::connection::rewritten;
 use crate::tcp::direction::direction::Direction;
 use crate::tcp::kernel::{FARTHEST_JUMP, NEAR_BYTES};
@@ -160,21 +161,20 @@ fn judge(connection: &mut Connection, packet: &Packet, side: usize, outside: Out
         connection.doubts.doubtful = None;
         return Judged::Believed(Box::new([goes_on, other]));
     }
-    hold(connection, packet, side, own, goes_on, believed[side]);
+    hold(&mut connection.directions[side], &mut connection.doubts, packet, side, [own, goes_on], believed[side]);
     Judged::Refused
 }
 
 /// Counts a packet as one that no window allows, and keeps it for what follows to prove it.
 fn hold(
-    connection: &mut Connection,
+    direction: &mut Direction,
+    doubts: &mut Doubts,
     packet: &Packet,
     side: usize,
-    own: Option<Held>,
-    goes_on: Option<Held>,
+    [own, goes_on]: [Option<Held>; 2],
     believed: u64,
 ) {
     let in_row = goes_on.map_or(0, |held| held.in_row) + 1;
-    let direction = &mut connection.directions[side];
     direction.loss.unacceptable += 1;
     // The number that its host gave it was not that of a packet which got lost.
     if let Some(live) = direction.live.as_deref_mut().filter(|_| packet.ip_version == 4)
@@ -192,7 +192,7 @@ fn hold(
         };
         let first = goes_on.map_or(last, |held| if in_row > 2 { held.last } else { held.first });
         let held = Held { first, last, in_row, believed };
-        connection.doubts.doubtful.get_or_insert_default().0[side] = Some(held);
+        doubts.doubtful.get_or_insert_default().0[side] = Some(held);
     }
 }
 
@@ -203,7 +203,7 @@ pub(crate) fn hold_elsewhere(connection: &mut Connection, packet: &Packet, side:
     let [own, _] = held_now(connection, side);
     let goes_on = own.filter(|held| is_next(packet, &held.last));
     let believed = connection.directions[side].packets_so_far();
-    hold(connection, packet, side, own, goes_on, believed);
+    hold(&mut connection.directions[side], &mut connection.doubts, packet, side, [own, goes_on], believed);
 }
 
 /// What is held of the side and of the other one, and still may be proved.

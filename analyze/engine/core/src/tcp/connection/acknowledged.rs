@@ -8,12 +8,71 @@ use crate::tcp::connection::crossing;
 use crate::tcp::connection::ending_notes;
 use crate::tcp::connection::loops;
 use crate::tcp::connection::payload_feed;
+use crate::tcp::connection::watching;
 use crate::tcp::direction::on_ack;
 use crate::tcp::events::acked::Answer;
+use crate::tcp::limits::rules::RoundRule;
 
-/// The other direction: what the packet says of data received.
+/// What is known of an acknowledgement before it is taken.
+pub(super) enum Proved {
+    /// Nothing.
+    Nothing,
+    /// It comes with the next data, and most often says what the one before it did.
+    WithNextData,
+    /// It comes alone, and acknowledges so much.
+    UpTo(u64),
+}
+
+/// The other direction: what the packet says of data received, and what that ends.
+#[inline(always)]
+pub(super) fn take_answer(
+    connection: &mut Connection,
+    packet: &Packet,
+    bytes: &[u8],
+    side: usize,
+    proved: Proved,
+    rules: &[RoundRule],
+) -> Answer {
+    let answer = match take_plain(connection, packet, side, proved) {
+        Some(answer) => {
+            take_news(connection, packet, side, answer);
+            answer
+        }
+        None => take_acknowledgement(connection, packet, bytes, side),
+    };
+    watching::answered(&mut connection.watch, &connection.directions, packet, side, answer.rtt_ns());
+    watching::check_round(connection, packet, side, rules);
+    answer
+}
+
+/// Takes what is proved, if nothing else is to be said of it. None if there is; then nothing has changed.
+#[inline(always)]
+fn take_plain(connection: &mut Connection, packet: &Packet, side: usize, proved: Proved) -> Option<Answer> {
+    let (sender, window_shift) = (1 - side, connection.agreed.shifts[side]);
+    let acknowledges = packet.has(tcp_flags::ACK);
+    match proved {
+        Proved::WithNextData if acknowledges => {
+            on_ack::repeated_while_idle(&mut connection.directions[sender], packet, window_shift).then(Answer::default)
+        }
+        Proved::UpTo(position) if acknowledges && position > connection.directions[sender].una => {
+            let context = connection.context(sender);
+            let direction = &mut connection.directions[sender];
+            on_ack::more_acknowledged(direction, packet, position, window_shift, &context)
+        }
+        _ => None,
+    }
+}
+
+/// What both sides show by an acknowledgement that has been taken.
+#[inline(always)]
+fn take_news(connection: &mut Connection, packet: &Packet, side: usize, answer: Answer) {
+    ending_notes::note_window(&mut connection.endings, packet, side);
+    loops::take_round_trip(connection, answer, side);
+    payload_feed::pass_tls_holes(&connection.directions[1 - side], &mut connection.streams, packet, 1 - side);
+}
+
 #[inline(never)]
-pub(super) fn take_acknowledgement(connection: &mut Connection, packet: &Packet, bytes: &[u8], side: usize) -> Answer {
+fn take_acknowledgement(connection: &mut Connection, packet: &Packet, bytes: &[u8], side: usize) -> Answer {
     if !packet.has(tcp_flags::ACK) || only_waits_for_copies(connection, packet) {
         return Answer::default();
     }
@@ -32,9 +91,7 @@ pub(super) fn take_acknowledgement(connection: &mut Connection, packet: &Packet,
         connection.agreed.shifts[side],
         &context,
     );
-    ending_notes::note_window(connection, packet, side);
-    loops::take_round_trip(connection, answer, side);
-    payload_feed::pass_tls_holes(connection, packet, sender);
+    take_news(connection, packet, side, answer);
     answer
 }
 

@@ -7,16 +7,18 @@
 
 use crate::packet::{Packet, tcp_flags};
 use crate::tcp::connection::connection::Connection;
+use crate::tcp::connection::groups::Agreed;
+use crate::tcp::connection::handshake::Handshake;
 use crate::tcp::events::ecn::{Ecn, Feedback};
 use crate::tcp::stats::sequence::unwrap;
 
 /// A SYN or SYN-ACK passed that counts.
-pub(crate) fn agree_on_ecn(connection: &mut Connection, packet: &Packet) {
+pub(crate) fn agree_on_ecn(agreed: &mut Agreed, handshake: &Handshake, packet: &Packet) {
     if !packet.has(tcp_flags::ACK) {
-        connection.agreed.syn_flags = Some(packet.flags);
-    } else if !connection.handshake.complete {
-        let agreed = Feedback::agreed(connection.agreed.syn_flags, packet.flags);
-        connection.agreed.ecn = agreed.map(|feedback| Box::new(Ecn { feedback, sides: Default::default() }));
+        agreed.syn_flags = Some(packet.flags);
+    } else if !handshake.complete {
+        let feedback = Feedback::agreed(agreed.syn_flags, packet.flags);
+        agreed.ecn = feedback.map(|feedback| Box::new(Ecn { feedback, sides: Default::default() }));
     }
 }
 

@@ -9,6 +9,7 @@ use crate::decode::options::SackBlocks;
 use crate::packet::{Packet, tcp_flags};
 use crate::tcp::connection::connection::Connection;
 use crate::tcp::connection::environment::Environment;
+use crate::tcp::connection::groups::Agreed;
 use crate::tcp::connection::opened;
 use crate::tcp::kernel::SMALLEST_TIMEOUT_NS;
 
@@ -57,9 +58,9 @@ pub(crate) fn awaits_syn(connection: &Connection, side: usize) -> bool {
 }
 
 /// A SYN or SYN-ACK looks like one captured twice; its receiver may yet show that it has come twice.
-pub(crate) fn keep_copied_opening(connection: &mut Connection, packet: &Packet, side: usize) {
+pub(crate) fn keep_copied_opening(agreed: &mut Agreed, packet: &Packet, side: usize) {
     if packet.has(tcp_flags::ACK) == (side == 1) {
-        connection.agreed.copied_opening = Some(Box::new(*packet));
+        agreed.copied_opening = Some(Box::new(*packet));
     }
 }
 

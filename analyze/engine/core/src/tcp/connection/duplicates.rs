@@ -28,7 +28,7 @@ pub(crate) fn copied(connection: &mut Connection, packet: &Packet, bytes: &[u8],
     if connection.doubts.two_points.is_some()
         && let Some(seen) = at_two_taps::has_passed_other_point(connection, packet, bytes, side)
     {
-        leave_out(connection, packet, side, seen);
+        leave_out(&mut connection.directions[side], packet, seen);
         return Copied::All;
     }
     let [direction, peer] = direction_and_peer(&mut connection.directions, side);
@@ -47,7 +47,7 @@ pub(crate) fn copied(connection: &mut Connection, packet: &Packet, bytes: &[u8],
 #[inline(never)]
 fn seen_before(connection: &mut Connection, packet: &Packet, bytes: &[u8], side: usize) -> Copied {
     if let Some(seen) = copy(connection, packet, bytes, side) {
-        leave_out(connection, packet, side, seen);
+        leave_out(&mut connection.directions[side], packet, seen);
         return Copied::All;
     }
     if packet.payload_length == 0 {
@@ -55,7 +55,7 @@ fn seen_before(connection: &mut Connection, packet: &Packet, bytes: &[u8], side:
     }
     let Some(head) = head_seen(&connection.directions[side], packet) else { return Copied::Nothing };
     let Some(seen) = copy(connection, &head, bytes, side) else { return Copied::Nothing };
-    count_copy(connection, &head, side, seen);
+    count_copy(&mut connection.directions[side], &head, seen);
     Copied::Head(behind(&connection.directions[side], packet, &head))
 }
 
@@ -100,16 +100,15 @@ fn copy(connection: &Connection, packet: &Packet, bytes: &[u8], side: usize) -> 
 }
 
 #[cold]
-fn leave_out(connection: &mut Connection, packet: &Packet, side: usize, copy: Seen) {
+fn leave_out(direction: &mut Direction, packet: &Packet, copy: Seen) {
     if packet.payload_length > 0 {
-        segment_size::learn_size_from_head(&mut connection.directions[side], packet);
+        segment_size::learn_size_from_head(direction, packet);
     }
-    count_copy(connection, packet, side, copy);
+    count_copy(direction, packet, copy);
 }
 
 #[cold]
-fn count_copy(connection: &mut Connection, packet: &Packet, side: usize, copy: Seen) {
-    let direction = &mut connection.directions[side];
+fn count_copy(direction: &mut Direction, packet: &Packet, copy: Seen) {
     direction.loss.capture_duplicates += 1;
     direction.live().capture.late_copies += u32::from(copy == Seen::Late);
     if packet.payload_length > 0 {

@@ -5,7 +5,9 @@ use crate::packet::{Packet, tcp_flags};
 use crate::tcp::connection::connection::Connection;
 use crate::tcp::connection::ending_log::{EndingLog, SideLog};
 use crate::tcp::connection::environment::Environment;
+use crate::tcp::connection::groups::Endings;
 use crate::tcp::connection::standstills;
+use crate::tcp::direction::direction::Direction;
 use crate::tcp::events::bounds::Bound;
 use crate::tcp::events::ending::{Reset, Resumed, Sent};
 use crate::tcp::events::place::Place;
@@ -20,39 +22,36 @@ pub(crate) const MOST_PLACES: usize = 10;
 /// Resets that are kept of a connection.
 const MOST_RESETS: usize = 6;
 
-fn ending_log(connection: &mut Connection) -> &mut EndingLog {
-    connection.endings.log.get_or_insert_default()
+fn ending_log(endings: &mut Endings) -> &mut EndingLog {
+    endings.log.get_or_insert_default()
 }
 
 /// The connection goes on to this packet. Recorded twice, the last one ends it once; what is refused does not at all.
 #[inline(always)]
 pub(crate) fn ends_later(connection: &mut Connection, packet: &Packet, side: usize, environment: &mut Environment) {
-    standstills::passes(connection, packet, side, environment);
-    if ends_long_silence(connection, packet) {
+    if standstills::ends_silence(connection, packet, side) {
+        standstills::note_silences(connection, packet, side, environment);
+    }
+    // Times lie within 2^62 of zero.
+    if packet.time_ns - connection.times.end_ns >= LONG_IDLE_NS {
         note_long_silence(connection, packet, side);
     }
-    connection.times.end_ns = connection.times.end_ns.max(packet.time_ns);
+    connection.times.passes(packet, side);
 }
 
-/// Nothing has passed for long before `packet`.
-#[inline(always)]
-pub(crate) fn ends_long_silence(connection: &Connection, packet: &Packet) -> bool {
-    packet.time_ns.saturating_sub(connection.times.end_ns) >= LONG_IDLE_NS
-}
-
-/// `packet` [`ends_long_silence`]. One in which something is outstanding is none of the application's.
+/// Nothing has passed for long before `packet`. A silence in which something is outstanding is none of the application's.
 #[cold]
-pub(crate) fn note_long_silence(connection: &mut Connection, packet: &Packet, side: usize) {
+fn note_long_silence(connection: &mut Connection, packet: &Packet, side: usize) {
     if connection.directions.iter().all(|direction| direction.all_acknowledged()) {
         let resumed = Resumed { from_ns: connection.times.end_ns, to: Place::of(packet), side: side as u8 };
-        ending_log(connection).resumed = Some(resumed);
+        ending_log(&mut connection.endings).resumed = Some(resumed);
     }
 }
 
 /// A SYN or a SYN-ACK that is not the first.
 #[cold]
-pub(crate) fn note_repeated_opening(connection: &mut Connection, packet: &Packet, side: usize) {
-    let places = &mut ending_log(connection).sides[side].openings;
+pub(crate) fn note_repeated_opening(endings: &mut Endings, packet: &Packet, side: usize) {
+    let places = &mut ending_log(endings).sides[side].openings;
     if places.len() < MOST_PLACES {
         places.push(Place::of(packet));
     } else if let Some(last) = places.last_mut() {
@@ -92,19 +91,19 @@ fn outstanding_behind(connection: &Connection, reset: &Packet, side: usize, of: 
 
 /// A packet with data that may have been sent before: when that was, before its record says something else.
 #[inline]
-pub(crate) fn note_oldest(connection: &mut Connection, packet: &Packet, side: usize) {
-    if packet.payload_length > 0 && packet.sequence != connection.directions[side].max as u32 {
-        note_oldest_sent(connection, side);
+pub(crate) fn note_oldest(direction: &Direction, endings: &mut Endings, packet: &Packet, side: usize) {
+    if packet.payload_length > 0 && packet.sequence != direction.max as u32 {
+        note_oldest_sent(direction, endings, side);
     }
 }
 
 #[cold]
-fn note_oldest_sent(connection: &mut Connection, side: usize) {
-    let first = connection.directions[side].live.as_deref().and_then(|live| live.segments.first()).copied();
+fn note_oldest_sent(direction: &Direction, endings: &mut Endings, side: usize) {
+    let first = direction.live.as_deref().and_then(|live| live.segments.first()).copied();
     let Some(first) = first.filter(Segment::was_sent_once) else { return };
     let place = Place { frame: first.frame, time_ns: first.time_ns };
     let oldest = Sent { place, start: first.start, length: first.length, kind: Kind::Data };
-    let known = &mut ending_log(connection).sides[side].oldest;
+    let known = &mut ending_log(endings).sides[side].oldest;
     if known.is_none_or(|known| known.start < oldest.start) {
         *known = Some(oldest);
     }
@@ -112,22 +111,28 @@ fn note_oldest_sent(connection: &mut Connection, side: usize) {
 
 /// A packet that was retransmitted, or asks whether anybody is there.
 #[inline]
-pub(crate) fn note_sent_again(connection: &mut Connection, packet: &Packet, side: usize, arrived: &Arrived) {
+pub(crate) fn note_sent_again(
+    direction: &Direction,
+    endings: &mut Endings,
+    packet: &Packet,
+    side: usize,
+    arrived: &Arrived,
+) {
     let is_again = match arrived.kind {
         Kind::Retransmission | Kind::WindowProbe | Kind::KeepAlive => true,
-        Kind::Fin => connection.directions[side].loss.fin > 0,
+        Kind::Fin => direction.loss.fin > 0,
         _ => false,
     };
     if is_again {
-        note_again(connection, packet, side, arrived.kind);
+        note_again(direction, endings, packet, side, arrived.kind);
     }
 }
 
 #[cold]
-fn note_again(connection: &mut Connection, packet: &Packet, side: usize, kind: Kind) {
-    let (start, una) = (unwrap(connection.directions[side].max, packet.sequence), connection.directions[side].una);
+fn note_again(direction: &Direction, endings: &mut Endings, packet: &Packet, side: usize, kind: Kind) {
+    let (start, una) = (unwrap(direction.max, packet.sequence), direction.una);
     let sent = Sent { place: Place::of(packet), start, length: packet.payload_length, kind };
-    let SideLog { times_again: times, sent_again: places, .. } = &mut ending_log(connection).sides[side];
+    let SideLog { times_again: times, sent_again: places, .. } = &mut ending_log(endings).sides[side];
     if places.front().is_some_and(|first| first.kind != kind || first.is_done(una)) {
         places.clear();
         *times = 0;
@@ -142,16 +147,16 @@ fn note_again(connection: &mut Connection, packet: &Packet, side: usize, kind: K
 
 /// `side` says how much room it has for the data of the other.
 #[inline]
-pub(crate) fn note_window(connection: &mut Connection, packet: &Packet, side: usize) {
-    if packet.window == 0 || connection.endings.log.as_deref().is_some_and(|log| log.sides[1 - side].closed.is_some()) {
-        note_closed_window(connection, packet, 1 - side);
+pub(crate) fn note_window(endings: &mut Endings, packet: &Packet, side: usize) {
+    if packet.window == 0 || endings.log.as_deref().is_some_and(|log| log.sides[1 - side].closed.is_some()) {
+        note_closed_window(endings, packet, 1 - side);
     }
 }
 
 #[cold]
-fn note_closed_window(connection: &mut Connection, packet: &Packet, sender: usize) {
+fn note_closed_window(endings: &mut Endings, packet: &Packet, sender: usize) {
     let place = Place::of(packet);
-    let log = &mut ending_log(connection).sides[sender];
+    let log = &mut ending_log(endings).sides[sender];
     match (&mut log.closed, packet.window) {
         (Some([_, last]), 0) => *last = place,
         (nothing @ None, 0) => *nothing = Some([place; 2]),

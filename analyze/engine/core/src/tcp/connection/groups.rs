@@ -48,6 +48,15 @@ pub struct Times {
     pub(crate) passed_ns: [i64; 2],
 }
 
+impl Times {
+    /// A packet of `side` passes that is believed and no copy.
+    #[inline(always)]
+    pub(super) fn passes(&mut self, packet: &Packet, side: usize) {
+        self.end_ns = self.end_ns.max(packet.time_ns);
+        self.passed_ns[side] = packet.time_ns;
+    }
+}
+
 /// What watches its data and its hosts.
 #[derive(Debug, Clone)]
 pub(crate) struct Watch {

@@ -3,10 +3,11 @@
 //! A packet is first compared with what was captured just before (copies are left out), then its data goes to its own
 //! direction and its acknowledgement to the other.
 
-use crate::packet::{Packet, option_bits, tcp_flags};
+use crate::packet::{Packet, tcp_flags};
 use crate::tcp::connection::acceptable;
 use crate::tcp::connection::acceptable::Judged;
 use crate::tcp::connection::acknowledged;
+use crate::tcp::connection::acknowledged::Proved;
 use crate::tcp::connection::checksums;
 use crate::tcp::connection::clock_steps;
 use crate::tcp::connection::congestion_bits;
@@ -42,7 +43,7 @@ pub fn on_packet(
     environment: &mut Environment,
 ) {
     let side = usize::from(!from_client);
-    checksums::look_at_repeat(connection, packet, bytes, side);
+    checksums::look_at_repeat(&mut connection.directions[side], packet, bytes);
     let is_near = |connection: &Connection| {
         !acceptable::is_far_ahead(connection, packet, side) && !acceptable::is_far_behind(connection, packet, side)
     };
@@ -123,23 +124,17 @@ pub(crate) fn take_packet(
     if packet.payload_length > 0 {
         sampling::keep_arrivals(&mut connection.directions[side], packet);
     }
-    if packet.options & option_bits::TIMESTAMPS != 0
-        && let Some(ahead_ns) = connection.directions[side].live().capture.clock.add(packet.time_ns, packet.tsval)
-    {
-        clock_steps::suspect_step(connection, packet, side, ahead_ns, environment);
-    }
+    clock_steps::take_stamp(&mut connection.directions[side], &mut connection.doubts, packet, side, environment);
     if !connection.handshake.complete {
         complete_opening(connection, packet, side, environment);
     }
-    ending_notes::note_oldest(connection, packet, side);
+    ending_notes::note_oldest(&connection.directions[side], &mut connection.endings, packet, side);
     let arrived = own_data::take_own(connection, packet, bytes, side);
-    ending_notes::note_sent_again(connection, packet, side, &arrived);
+    ending_notes::note_sent_again(&connection.directions[side], &mut connection.endings, packet, side, &arrived);
     if let (Some(evidence), Some(last), Some(_)) = (gap, last, arrived.spacing_ns) {
         watching::end_gap(connection, evidence, packet, side, last, &arrived, limit_ns);
     }
-    let answer = acknowledged::take_acknowledgement(connection, packet, bytes, side);
-    watching::answered(connection, packet, side, answer.rtt_ns());
-    watching::check_round(connection, packet, side, environment.round_rules);
+    let answer = acknowledged::take_answer(connection, packet, bytes, side, Proved::Nothing, environment.round_rules);
     if connection.detailed {
         let seen = Seen { arrived, window_bytes: answer.window_bytes, round_trip: answer.round_trip };
         let directions = [&connection.directions[side], &connection.directions[1 - side]];
@@ -185,7 +180,7 @@ fn settle(
         Judged::Inside => true,
         Judged::Believed(held) => {
             take_held(connection, side, *held, environment);
-            far_jump::pass_over(connection, packet, side);
+            far_jump::pass_over(&mut connection.directions, packet, side);
             true
         }
     }
@@ -204,7 +199,7 @@ pub(crate) fn take_held(
         for packet in [first, last].iter().skip(usize::from(only_one)) {
             let unacceptable = &mut connection.directions[side].loss.unacceptable;
             *unacceptable = unacceptable.saturating_sub(1);
-            far_jump::pass_over(connection, packet, side);
+            far_jump::pass_over(&mut connection.directions, packet, side);
             take_packet(connection, packet, &[], side, true, environment);
         }
     }

@@ -117,7 +117,7 @@ pub(crate) fn opening_or_reset(
     }
     ending_notes::ends_later(connection, packet, side, environment);
     if repeated {
-        ending_notes::note_repeated_opening(connection, packet, side);
+        ending_notes::note_repeated_opening(&mut connection.endings, packet, side);
     } else if !syn {
         ending_notes::note_reset(connection, packet, side);
     }
@@ -194,10 +194,10 @@ fn take_syn(connection: &mut Connection, packet: &Packet, bytes: &[u8], side: us
     if !openings.add(packet, asked_ns.is_some_and(|asked_ns| asked_ns > newest_ns)) {
         connection.directions[side].loss.capture_duplicates += 1;
         at_two_taps::opening_passed_again(connection, side, packet.time_ns.saturating_sub(before_ns));
-        crossing::keep_copied_opening(connection, packet, side);
+        crossing::keep_copied_opening(&mut connection.agreed, packet, side);
         return None;
     }
-    congestion_bits::agree_on_ecn(connection, packet);
+    congestion_bits::agree_on_ecn(&mut connection.agreed, &connection.handshake, packet);
     let direction = &mut connection.directions[side];
     let isn_changed = direction.begun && direction.base as u32 != packet.sequence.wrapping_add(1);
     let is_acknowledged_before = side == 1 && packet.has(tcp_flags::ACK) && direction.begun && !isn_changed;

@@ -4,29 +4,36 @@
 
 use crate::http2::Opened;
 use crate::packet::Packet;
-use crate::tcp::connection::connection::Connection;
+use crate::tcp::connection::groups::{Speech, Streams};
 use crate::tcp::connection::turns::{MOST_LOOKED_AT, hand_over, turn_of};
+use crate::tcp::direction::direction::Direction;
 use crate::tcp::requests::exchanges::Exchanges;
 use crate::tcp::requests::opening::{Expects, Opening};
 use crate::tcp::requests::talk::{OpenedTalk, OpenedTurn, Turn};
 
 /// Takes what was opened with a packet of `side`.
 #[cold]
-pub(super) fn follow(connection: &mut Connection, packet: &Packet, side: usize) {
-    let all = connection.streams.http2.as_mut().map_or_else(Vec::new, |reader| reader.take_opened());
+pub(super) fn follow(
+    directions: &[Direction; 2],
+    streams: &mut Streams,
+    speech: &mut Speech,
+    packet: &Packet,
+    side: usize,
+) {
+    let all = streams.http2.as_mut().map_or_else(Vec::new, |reader| reader.take_opened());
     for one in &all {
-        hear(connection, packet, side, one);
+        hear(directions, speech, packet, side, one);
     }
 }
 
-fn hear(connection: &mut Connection, packet: &Packet, side: usize, one: &Opened) {
+fn hear(directions: &[Direction; 2], speech: &mut Speech, packet: &Packet, side: usize, one: &Opened) {
     let length = one.text.len() as u32;
     let opening = Opening::of(&one.text, length);
-    let known = connection.speech.talk.as_ref().and_then(|talk| talk.opened.as_ref()?.turn);
+    let known = speech.talk.as_ref().and_then(|talk| talk.opened.as_ref()?.turn);
     let goes_on = known.is_some_and(|said| usize::from(said.turn.side) == one.side);
     let begun = || {
         let before = known.map(|said| said.turn);
-        let turn = turn_of(connection, packet, opening, one.side, before.as_ref());
+        let turn = turn_of(directions, packet, opening, one.side, before.as_ref());
         let expects_continue = match one.side {
             0 => opening.expects_continue(&one.text, length),
             _ => Expects::No,
@@ -36,7 +43,7 @@ fn hear(connection: &mut Connection, packet: &Packet, side: usize, one: &Opened)
         Turn { start: one.start, informed, expects_continue, ..turn }
     };
     let next = (!goes_on).then(begun);
-    let opened = &mut **connection.speech.talk.get_or_insert_default().opened.get_or_insert_default();
+    let opened = &mut **speech.talk.get_or_insert_default().opened.get_or_insert_default();
     match (next, &mut opened.turn) {
         (None, Some(said)) => {
             said.bytes += u64::from(length);
@@ -64,10 +71,9 @@ fn end_turn(opened: &mut OpenedTalk) {
 }
 
 /// All exchanges, where keys have opened all that was said.
-pub(super) fn finish(connection: &mut Connection) -> Option<Exchanges> {
-    let has_all = !connection.streams.tls_settled
-        && connection.streams.http2.as_ref().is_some_and(|reader| reader.has_opened_all());
-    let mut opened = connection.speech.talk.as_mut()?.opened.take().filter(|_| has_all)?;
+pub(super) fn finish(streams: &Streams, speech: &mut Speech) -> Option<Exchanges> {
+    let has_all = !streams.tls_settled && streams.http2.as_ref().is_some_and(|reader| reader.has_opened_all());
+    let mut opened = speech.talk.as_mut()?.opened.take().filter(|_| has_all)?;
     end_turn(&mut opened);
     Some(opened.exchanges)
 }

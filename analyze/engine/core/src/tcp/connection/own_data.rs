@@ -33,15 +33,29 @@ pub(crate) fn take_own(connection: &mut Connection, packet: &Packet, bytes: &[u8
         _ => direction.ledger.add_retransmission(packet, arrived.first_transmission_bytes),
     }
     if packet.has(tcp_flags::FIN) {
-        without_data::take_fin(connection, packet, side);
+        without_data::take_fin(direction, &mut connection.endings, packet);
     }
-    if usize::from(connection.speech.speaker) != side && !delivered.ranges().is_empty() {
+    let is_new = !delivered.ranges().is_empty();
+    read_data(connection, packet, bytes, side, is_new, || delivered);
+    arrived
+}
+
+/// What readers of the stream make of data that has been taken. `is_new`: some of it had not come before.
+#[inline(always)]
+pub(super) fn read_data(
+    connection: &mut Connection,
+    packet: &Packet,
+    bytes: &[u8],
+    side: usize,
+    is_new: bool,
+    delivered: impl FnOnce() -> Delivered,
+) {
+    if usize::from(connection.speech.speaker) != side && is_new {
         speaking::speaks(connection, packet, bytes, side);
     }
     if !connection.streams.tls_settled {
-        payload_feed::feed_tls(connection, packet, bytes, side, &delivered);
+        payload_feed::feed(connection, packet, bytes, side, &delivered());
     }
-    arrived
 }
 
 /// Takes the data of a packet that was counted without it: as a packet, and its bytes by purpose.

@@ -8,6 +8,7 @@ use crate::dns;
 use crate::dns::{Exchange, Transport};
 use crate::packet::{Packet, tcp_flags};
 use crate::tcp::connection::connection::Connection;
+use crate::tcp::connection::groups::Streams;
 use crate::tcp::direction::direction::Direction;
 use crate::tcp::events::sent::Delivered;
 use crate::tcp::stats::sequence::unwrap;
@@ -16,27 +17,9 @@ use crate::tls::{StreamDirection, TlsTracker};
 /// A hole in the stream that is acknowledged is given up after this time (capture disorder is over by then).
 const HOLE_PATIENCE_NS: i64 = 5_000_000;
 
+/// Most bytes of what is no TLS are passed over.
 #[inline(never)]
-pub(crate) fn feed_next_tls(connection: &mut Connection, packet: &Packet, bytes: &[u8], side: usize) {
-    if connection.streams.http2.as_ref().is_some_and(|reader| reader.is_clear()) {
-        let end = connection.directions[side].max;
-        feed_http2(connection, packet, bytes, side, &[(end - u64::from(packet.payload_length), end, false)]);
-        return;
-    }
-    let direction = &connection.directions[side];
-    let end = direction.max;
-    let start = end - u64::from(packet.payload_length);
-    let passed = connection.streams.tls.as_mut().is_some_and(|tracker| {
-        let (offset, length) = (direction.stream_offset(start), packet.payload_length);
-        tracker.at_frame(packet.frame);
-        tracker.pass(stream_of(side), offset, packet.captured_payload(bytes), length, packet.time_ns)
-    });
-    if !passed {
-        feed_tls(connection, packet, bytes, side, &Delivered::Range((start, end, false)));
-    }
-}
-
-pub(crate) fn feed_tls(connection: &mut Connection, packet: &Packet, bytes: &[u8], side: usize, delivered: &Delivered) {
+pub(super) fn feed(connection: &mut Connection, packet: &Packet, bytes: &[u8], side: usize, delivered: &Delivered) {
     if connection.identity.ports[1] == dns::PORT {
         return feed_dns(connection, packet, bytes, side, delivered);
     }
@@ -48,13 +31,21 @@ pub(crate) fn feed_tls(connection: &mut Connection, packet: &Packet, bytes: &[u8
     let captured = packet.captured_payload(bytes);
     let stream = stream_of(side);
     let tracker = connection.streams.tls.get_or_insert_with(|| Box::new(TlsTracker::new()));
+    tracker.at_frame(packet.frame);
+    let mut all_passed = true;
     for &(from, to, again) in delivered.ranges() {
         let skip = from.saturating_sub(first) as usize;
         let length = (to - from) as u32;
         let rest = captured.get(skip..).unwrap_or_default();
         let part = rest.get(..length as usize).unwrap_or(rest);
-        tracker.at_frame(packet.frame);
-        tracker.segment(stream, direction.stream_offset(from), part, length, packet.time_ns, again);
+        let offset = direction.stream_offset(from);
+        if again || !tracker.pass(stream, offset, part, length, packet.time_ns) {
+            all_passed = false;
+            tracker.segment(stream, offset, part, length, packet.time_ns, again);
+        }
+    }
+    if all_passed {
+        return;
     }
     if !tracker.is_watching() {
         connection.streams.tls_settled = true;
@@ -64,7 +55,7 @@ pub(crate) fn feed_tls(connection: &mut Connection, packet: &Packet, bytes: &[u8
     }
     speaking::follow_sealed(connection, packet, side);
     if connection.streams.http2.is_some() {
-        opened_texts::follow(connection, packet, side);
+        opened_texts::follow(&connection.directions, &mut connection.streams, &mut connection.speech, packet, side);
     }
 }
 
@@ -132,17 +123,16 @@ fn exchange(connection: &Connection, packet: &Packet, side: usize) -> Exchange {
 
 /// Bytes that are acknowledged but were not captured will not come.
 #[inline(never)]
-fn skip_tls_holes(connection: &mut Connection, packet: &Packet, side: usize) {
-    let direction = &connection.directions[side];
+fn skip_tls_holes(direction: &Direction, streams: &mut Streams, packet: &Packet, side: usize) {
     let Some(live) = direction.live.as_deref() else { return };
     let old = packet.time_ns.saturating_sub(HOLE_PATIENCE_NS);
     let before = live.before.as_ref().and_then(|before| before.holes.last_end_below(direction.una, old));
     if let Some(end) = live.holes.last_end_below(direction.una, old).max(before.filter(|&end| end > direction.base)) {
         let offset = direction.stream_offset(end);
-        if let Some(reader) = &mut connection.streams.http2 {
+        if let Some(reader) = &mut streams.http2 {
             reader.skip_hole(side, offset);
         }
-        if let Some(tracker) = &mut connection.streams.tls {
+        if let Some(tracker) = &mut streams.tls {
             tracker.skip_hole(stream_of(side), offset);
         }
     }
@@ -155,14 +145,9 @@ fn stream_of(side: usize) -> StreamDirection {
 
 /// Until the TLS handshake is over, every acknowledgement may tell that it waits in vain for data of `sender`.
 #[inline(always)]
-pub(super) fn pass_tls_holes(connection: &mut Connection, packet: &Packet, sender: usize) {
-    let misses_bytes = |direction: &Direction| {
-        direction.live.as_deref().is_some_and(|live| !live.holes.is_empty() || live.before.is_some())
-    };
-    if !connection.streams.tls_settled
-        && misses_bytes(&connection.directions[sender])
-        && (connection.streams.tls.is_some() || connection.streams.http2.is_some())
-    {
-        skip_tls_holes(connection, packet, sender);
+pub(super) fn pass_tls_holes(direction: &Direction, streams: &mut Streams, packet: &Packet, sender: usize) {
+    let misses_bytes = || direction.live.as_deref().is_some_and(|live| !live.holes.is_empty() || live.before.is_some());
+    if !streams.tls_settled && misses_bytes() && (streams.tls.is_some() || streams.http2.is_some()) {
+        skip_tls_holes(direction, streams, packet, sender);
     }
 }

@@ -8,6 +8,7 @@
 use crate::http2::Http2Reader;
 use crate::packet::{Packet, tcp_flags};
 use crate::tcp::connection::connection::Connection;
+use crate::tcp::connection::groups::Speech;
 use crate::tcp::connection::loops;
 use crate::tcp::connection::nearer;
 use crate::tcp::connection::opened_texts;
@@ -55,7 +56,10 @@ pub(crate) fn speaks(connection: &mut Connection, packet: &Packet, bytes: &[u8],
         0 => opening.expects_continue(packet.captured_payload(bytes), packet.payload_length),
         _ => Expects::No,
     };
-    let turn = Turn { expects_continue, ..turn_of(connection, packet, opening, side, connection.speech.turn.as_ref()) };
+    let turn = Turn {
+        expects_continue,
+        ..turn_of(&connection.directions, packet, opening, side, connection.speech.turn.as_ref())
+    };
     let is_first = connection.speech.turn.is_none();
     if opening == Opening::Http2 && side == 0 && is_first && !turn.partial {
         connection.streams.http2 = Some(Box::new(Http2Reader::Clear(Box::default())));
@@ -99,12 +103,12 @@ pub(crate) fn note_resumption(connection: &mut Connection, packet: &Packet, side
     let is_own = connection.speech.turn.is_some_and(|turn| usize::from(turn.side) == side);
     let is_new = packet.sequence == direction.max as u32 && direction.all_acknowledged();
     if is_own && is_new && pause_ns >= SHORTEST_PAUSE_NS.max(several_ns) {
-        note_wait_for_continue(connection, pause_ns);
+        note_wait_for_continue(&mut connection.speech, pause_ns);
         resume(connection, packet, side);
     }
 }
 
-fn note_wait_for_continue(connection: &mut Connection, pause_ns: i64) {
+fn note_wait_for_continue(speech: &mut Speech, pause_ns: i64) {
     let is_timer = (pause_ns - CONTINUE_TIMER_NS).abs() <= CONTINUE_TIMER_NS / 20;
     let waited = |turn: &mut Turn| match std::mem::replace(&mut turn.expects_continue, Expects::No) {
         Expects::Continue => true,
@@ -112,10 +116,10 @@ fn note_wait_for_continue(connection: &mut Connection, pause_ns: i64) {
         Expects::No => false,
     };
     let pause_ns = u64::try_from(pause_ns).unwrap_or(0);
-    if connection.speech.turn.as_mut().is_some_and(waited) {
-        connection.speech.talk.get_or_insert_default().plain.waited_for_continue(pause_ns);
+    if speech.turn.as_mut().is_some_and(waited) {
+        speech.talk.get_or_insert_default().plain.waited_for_continue(pause_ns);
     }
-    let opened = connection.speech.talk.as_mut().and_then(|talk| talk.opened.as_mut());
+    let opened = speech.talk.as_mut().and_then(|talk| talk.opened.as_mut());
     if let Some(OpenedTalk { exchanges, turn: Some(said) }) = opened.map(|opened| &mut **opened)
         && waited(&mut said.turn)
     {
@@ -189,7 +193,7 @@ fn has_received_all(connection: &Connection, packet: &Packet, side: usize) -> bo
 /// All exchanges, or why none are reported. `is_tls`: TLS was recognised.
 pub(crate) fn finish_requests(connection: &mut Connection, is_tls: bool) -> Result<Longest, Reason> {
     end_turn(connection);
-    let opened = opened_texts::finish(connection).filter(|_| is_tls);
+    let opened = opened_texts::finish(&connection.streams, &mut connection.speech).filter(|_| is_tls);
     if is_tls && connection.streams.tls.is_some() {
         take_sealed(connection, true, |_| true);
     }

@@ -23,19 +23,9 @@ pub(crate) fn ends_silence(connection: &Connection, packet: &Packet, side: usize
     packet.time_ns - connection.times.passed_ns[side] > SHORTEST_NS
 }
 
-/// A packet of `side` passes that is believed and no copy. What it says has not been taken yet.
-#[inline(always)]
-pub(crate) fn passes(connection: &mut Connection, packet: &Packet, side: usize, environment: &mut Environment) {
-    if ends_silence(connection, packet, side) {
-        let ended = ended_silences(connection, packet, side);
-        keep_silences(connection, ended, side, environment);
-    }
-    connection.times.passed_ns[side] = packet.time_ns;
-}
-
-/// The packet of `side` ends a silence of that host, and may show one of the other.
+/// The packet of `side` ends a silence of that host, and may show one of the other. What it says has not been taken yet.
 #[inline(never)]
-pub(crate) fn ended_silences(connection: &Connection, packet: &Packet, side: usize) -> [Option<Silence>; 2] {
+pub(crate) fn note_silences(connection: &mut Connection, packet: &Packet, side: usize, environment: &mut Environment) {
     let (before_ns, end_ns) = (connection.times.passed_ns[side], packet.time_ns);
     let is_long = |due_ns: i64| end_ns.saturating_sub(due_ns.max(before_ns)) > SHORTEST_NS;
     let owed = acknowledgement_due_ns(connection, side).is_some_and(is_long)
@@ -44,21 +34,11 @@ pub(crate) fn ended_silences(connection: &Connection, packet: &Packet, side: usi
     let all_silent_ns = connection.times.end_ns;
     let is_others = late_ns > SHORTEST_NS && end_ns.saturating_sub(all_silent_ns) > SHORTEST_NS;
     let of_other = is_others.then_some(Silence { start_ns: all_silent_ns, end_ns, owed: true });
-    [Some(Silence { start_ns: before_ns, end_ns, owed }), of_other]
-}
-
-/// Keeps what [`ended_silences`] has found.
-#[inline(never)]
-pub(crate) fn keep_silences(
-    connection: &mut Connection,
-    ended: [Option<Silence>; 2],
-    side: usize,
-    environment: &mut Environment,
-) {
     let begun_ns = connection.times.start_ns;
     let standstills = connection.watch.standstills.get_or_insert_with(|| environment.standstills());
-    for (host, silence) in [side, 1 - side].into_iter().zip(ended) {
-        silence.into_iter().for_each(|silence| standstills.add(host, silence, begun_ns));
+    standstills.add(side, Silence { start_ns: before_ns, end_ns, owed }, begun_ns);
+    if let Some(silence) = of_other {
+        standstills.add(1 - side, silence, begun_ns);
     }
 }
 

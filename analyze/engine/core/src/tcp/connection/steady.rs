@@ -1,25 +1,27 @@
 //! The short way of a connection in the middle of a transfer: next data in order and pure acknowledgements.
 //!
-//! The guards are here, the events and what they change are those of every packet ([`crate::tcp::direction::fast_path`]).
+//! Here it is asked what stands in the way of that; what the packets change are the rules of every packet to change.
 
 use crate::packet::{Packet, tcp_flags};
 use crate::tcp::connection::acceptable;
 use crate::tcp::connection::acknowledged;
+use crate::tcp::connection::acknowledged::Proved;
 use crate::tcp::connection::clock_steps;
 use crate::tcp::connection::connection::{Connection, peer_of};
 use crate::tcp::connection::ending_notes;
 use crate::tcp::connection::environment::Environment;
-use crate::tcp::connection::loops;
 use crate::tcp::connection::on_packet;
+use crate::tcp::connection::own_data;
 use crate::tcp::connection::padded::may_be_padded;
-use crate::tcp::connection::payload_feed;
-use crate::tcp::connection::speaking;
 use crate::tcp::connection::standstills;
 use crate::tcp::connection::watching;
+use crate::tcp::connection::without_data;
 use crate::tcp::direction::direction::direction_and_peer;
 use crate::tcp::direction::fast_path;
-use crate::tcp::direction::on_ack;
+use crate::tcp::direction::on_data;
+use crate::tcp::direction::sampling;
 use crate::tcp::events::ecn;
+use crate::tcp::events::sent::Delivered;
 
 /// Open, and nothing of the opening is awaited: packets without SYN, FIN and RST leave it so.
 #[inline]
@@ -60,7 +62,7 @@ pub fn steady_packet<const SIDE: usize>(
     let taken = if packet.payload_length > 0 {
         steady_data::<SIDE>(connection, packet, bytes, shortest_gap_ns, environment)
     } else {
-        steady_acknowledgement::<SIDE, false>(connection, packet, bytes, environment)
+        steady_acknowledgement::<SIDE>(connection, packet, bytes, environment)
     };
     if !taken {
         on_packet::on_packet(connection, packet, bytes, SIDE == 0, environment);
@@ -84,82 +86,40 @@ fn steady_data<const SIDE: usize>(
         return false;
     }
     let context = connection.context(SIDE);
-    let [direction, peer] = direction_and_peer(&mut connection.directions, SIDE);
-    let peer = peer_of(SIDE, peer, &connection.handshake);
-    let Some(ahead_ns) = fast_path::next_data(direction, packet, bytes, &context, peer) else { return false };
-    connection.times.end_ns = connection.times.end_ns.max(packet.time_ns);
-    connection.times.passed_ns[SIDE] = packet.time_ns;
-    if ahead_ns != 0 {
-        clock_steps::suspect_step(connection, packet, SIDE, ahead_ns, environment);
-    }
-    if connection.speech.speaker != SIDE as u8 {
-        speaking::speaks(connection, packet, bytes, SIDE);
-    }
-    if !connection.streams.tls_settled {
-        payload_feed::feed_next_tls(connection, packet, bytes, SIDE);
-    }
-    let window_shift = connection.agreed.shifts[SIDE];
-    let is_repeated = packet.has(tcp_flags::ACK)
-        && on_ack::repeated_while_idle(&mut connection.directions[1 - SIDE], packet, window_shift);
-    let rtt_ns = if is_repeated {
-        payload_feed::pass_tls_holes(connection, packet, 1 - SIDE);
-        None
-    } else {
-        acknowledged::take_acknowledgement(connection, packet, bytes, SIDE).rtt_ns()
+    let Some(follows) = fast_path::next_data(&mut connection.directions[SIDE], packet, bytes, &context) else {
+        return false;
     };
-    watching::answered(connection, packet, SIDE, rtt_ns);
-    watching::check_round(connection, packet, SIDE, environment.round_rules);
+    connection.times.passes(packet, SIDE);
+    sampling::keep_steps(&mut connection.directions[SIDE], packet);
+    clock_steps::take_stamp(&mut connection.directions[SIDE], &mut connection.doubts, packet, SIDE, environment);
+    let [direction, peer] = direction_and_peer(&mut connection.directions, SIDE);
+    on_data::next_data(direction, packet, follows, &context, peer_of(SIDE, peer, &connection.handshake));
+    let end = direction.max;
+    own_data::read_data(connection, packet, bytes, SIDE, true, || {
+        Delivered::Range((end - u64::from(packet.payload_length), end, false))
+    });
+    acknowledged::take_answer(connection, packet, bytes, SIDE, Proved::WithNextData, environment.round_rules);
     true
 }
 
-/// A pure acknowledgement. False if it is something else; then nothing has changed. `ENDS_SILENCE`: the host said
-/// nothing for a while before, which the few such packets pay for alone.
+/// A pure acknowledgement. False if it is something else; then nothing has changed.
 #[inline(never)]
-fn steady_acknowledgement<const SIDE: usize, const ENDS_SILENCE: bool>(
+fn steady_acknowledgement<const SIDE: usize>(
     connection: &mut Connection,
     packet: &Packet,
     bytes: &[u8],
     environment: &mut Environment,
 ) -> bool {
-    if !ENDS_SILENCE && standstills::ends_silence(connection, packet, SIDE) {
-        return !ending_notes::ends_long_silence(connection, packet)
-            && steady_acknowledgement::<SIDE, true>(connection, packet, bytes, environment);
-    }
     let is_watched = watching::is_watched_answer(connection, packet, SIDE);
     if is_watched || !acceptable::acknowledges_near(connection, packet, SIDE) {
         return false;
     }
-    let ended = if ENDS_SILENCE { standstills::ended_silences(connection, packet, SIDE) } else { [None; 2] };
     let [direction, peer] = direction_and_peer(&mut connection.directions, SIDE);
-    let Some((ahead_ns, position)) = fast_path::pure_acknowledgement(direction, packet, bytes, peer) else {
-        return false;
-    };
-    let is_more = position > peer.una;
-    if ENDS_SILENCE {
-        standstills::keep_silences(connection, ended, SIDE, environment);
-    }
-    connection.times.end_ns = connection.times.end_ns.max(packet.time_ns);
-    connection.times.passed_ns[SIDE] = packet.time_ns;
-    if ahead_ns != 0 {
-        clock_steps::suspect_step(connection, packet, SIDE, ahead_ns, environment);
-    }
-    let context = connection.context(1 - SIDE);
-    let window_shift = connection.agreed.shifts[SIDE];
-    let answer = (is_more && packet.has(tcp_flags::ACK))
-        .then(|| {
-            on_ack::more_acknowledged(&mut connection.directions[1 - SIDE], packet, position, window_shift, &context)
-        })
-        .flatten();
-    let rtt_ns = match answer {
-        Some(answer) => {
-            ending_notes::note_window(connection, packet, SIDE);
-            loops::take_round_trip(connection, answer, SIDE);
-            payload_feed::pass_tls_holes(connection, packet, 1 - SIDE);
-            answer.rtt_ns()
-        }
-        None => acknowledged::take_acknowledgement(connection, packet, bytes, SIDE).rtt_ns(),
-    };
-    watching::answered(connection, packet, SIDE, rtt_ns);
-    watching::check_round(connection, packet, SIDE, environment.round_rules);
+    let Some(position) = fast_path::pure_acknowledgement(direction, packet, bytes, peer) else { return false };
+    ending_notes::ends_later(connection, packet, SIDE, environment);
+    clock_steps::take_stamp(&mut connection.directions[SIDE], &mut connection.doubts, packet, SIDE, environment);
+    connection.count(packet, SIDE);
+    without_data::take_next(&mut connection.directions, packet, SIDE);
+    acknowledged::take_answer(connection, packet, bytes, SIDE, Proved::UpTo(position), environment.round_rules);
     true
 }

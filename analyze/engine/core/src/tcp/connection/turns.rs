@@ -1,7 +1,6 @@
 //! A turn of a side, in the clear or opened by keys: where it begins, and what is said of it when it is over.
 
 use crate::packet::{Packet, tcp_flags};
-use crate::tcp::connection::connection::Connection;
 use crate::tcp::direction::direction::Direction;
 use crate::tcp::requests::exchanges::Exchanges;
 use crate::tcp::requests::opening::{Expects, Opening};
@@ -18,13 +17,13 @@ const MOST_INTERIM_BYTES: u64 = 1024;
 
 /// A turn that begins with a packet, behind `before`.
 pub(super) fn turn_of(
-    connection: &Connection,
+    directions: &[Direction; 2],
     packet: &Packet,
     opening: Opening,
     side: usize,
     before: Option<&Turn>,
 ) -> Turn {
-    let [direction, peer] = [&connection.directions[side], &connection.directions[1 - side]];
+    let [direction, peer] = [&directions[side], &directions[1 - side]];
     let acknowledged = unwrap(peer.una, packet.acknowledgement);
     let informed = packet.has(tcp_flags::ACK)
         && match (side, before) {

@@ -7,9 +7,11 @@ use crate::packet::{Packet, option_bits};
 use crate::tcp::connection::congestion_bits;
 use crate::tcp::connection::connection::Connection;
 use crate::tcp::connection::environment::Environment;
+use crate::tcp::connection::groups::Watch;
 use crate::tcp::connection::loops;
 use crate::tcp::connection::nearer;
 use crate::tcp::connection::standstills;
+use crate::tcp::connection::watchers::Watchers;
 use crate::tcp::direction::direction::{Direction, direction_and_peer};
 use crate::tcp::direction::retransmitted_unseen;
 use crate::tcp::direction::segment_size;
@@ -112,16 +114,23 @@ fn hear(connection: &mut Connection, packet: &Packet, bytes: &[u8], side: usize,
 /// The packet's acknowledgement has been taken: if it belongs to an answer after a silence, that covers so much more, and what was
 /// sent before that took so long.
 #[inline(always)]
-pub(crate) fn answered(connection: &mut Connection, packet: &Packet, side: usize, rtt_ns: Option<u64>) {
-    if packet.time_ns <= connection.watch.watchers[1 - side].answer_until_ns {
-        answered_after_silence(connection, packet, side, rtt_ns);
+pub(crate) fn answered(
+    watch: &mut Watch,
+    directions: &[Direction; 2],
+    packet: &Packet,
+    side: usize,
+    rtt_ns: Option<u64>,
+) {
+    let watchers = &mut watch.watchers[1 - side];
+    if packet.time_ns <= watchers.answer_until_ns {
+        answered_after_silence(watchers, packet, &directions[1 - side], rtt_ns);
     }
 }
 
 #[inline(never)]
-fn answered_after_silence(connection: &mut Connection, packet: &Packet, side: usize, rtt_ns: Option<u64>) {
-    let Some(pauses) = &mut connection.watch.watchers[1 - side].pauses else { return };
-    receiver_return::count_answer(&mut pauses.watch, packet, &connection.directions[1 - side]);
+fn answered_after_silence(watchers: &mut Watchers, packet: &Packet, direction: &Direction, rtt_ns: Option<u64>) {
+    let Some(pauses) = &mut watchers.pauses else { return };
+    receiver_return::count_answer(&mut pauses.watch, packet, direction);
     let (Some(heard), Some(rtt_ns)) = (&pauses.watch.heard, rtt_ns) else { return };
     let sent_ns = packet.time_ns.saturating_sub_unsigned(rtt_ns);
     if heard.is_answered_by(packet) && heard.time_ns.saturating_sub(sent_ns) > SILENCE_NS {

@@ -3,7 +3,8 @@
 use crate::packet::{Packet, tcp_flags};
 use crate::tcp::connection::closing;
 use crate::tcp::connection::connection::Connection;
-use crate::tcp::direction::direction::{Live, direction_and_peer};
+use crate::tcp::connection::groups::Endings;
+use crate::tcp::direction::direction::{Direction, Live, direction_and_peer};
 use crate::tcp::direction::holes::{Exposure, Hole};
 use crate::tcp::direction::on_ack;
 use crate::tcp::direction::passed_over;
@@ -15,21 +16,17 @@ use crate::tcp::stats::sequence::unwrap;
 /// Takes one in its own direction.
 pub(crate) fn take_empty(connection: &mut Connection, packet: &Packet, side: usize) -> Arrived {
     // What answers for a closed connection (TIME-WAIT) numbers its packets on its own.
-    let closed = closing::both_have_closed(connection);
-    let [direction, peer] = direction_and_peer(&mut connection.directions, side);
-    let live = Live::of(&mut direction.live);
-    if packet.ip_version == 4 && (!closed || packet.has(tcp_flags::FIN)) {
-        let whole = packet.sequence == direction.max as u32 && !live.holes.reach_beyond(direction.una);
-        let around =
-            || Around { whole, acknowledges: on_ack::newly_acknowledged_by(peer, packet), ..Around::default() };
-        live.loss.identifications.add(packet.ip_id, 1, false, around);
+    let has_number = packet.has(tcp_flags::FIN) || !closing::both_have_closed(connection);
+    if has_number {
+        take_number(&mut connection.directions, packet, side);
     }
+    let direction = &mut connection.directions[side];
     if packet.has(tcp_flags::FIN) {
         match direction.fin {
             None => direction.ledger.add_first_transmission(packet),
             Some(_) => direction.ledger.add_retransmission(packet, 0),
         }
-        take_fin(connection, packet, side);
+        take_fin(direction, &mut connection.endings, packet);
         return Arrived { kind: Kind::Fin, ..Arrived::default() };
     }
     direction.ledger.add_acknowledgement(packet);
@@ -59,10 +56,31 @@ pub(crate) fn take_empty(connection: &mut Connection, packet: &Packet, side: usi
     Arrived { kind, ..Arrived::default() }
 }
 
+/// Takes an acknowledgement alone, in its own direction, where all that was sent before it was seen.
+#[inline(always)]
+pub(super) fn take_next(directions: &mut [Direction; 2], packet: &Packet, side: usize) {
+    take_number(directions, packet, side);
+    directions[side].ledger.add_acknowledgement(packet);
+}
+
+/// The number that its host gave the packet.
+#[inline(always)]
+fn take_number(directions: &mut [Direction; 2], packet: &Packet, side: usize) {
+    let [direction, peer] = direction_and_peer(directions, side);
+    let Live { holes, loss, .. } = Live::of(&mut direction.live);
+    if packet.ip_version == 4 {
+        let around = || Around {
+            whole: packet.sequence == direction.max as u32 && !holes.reach_beyond(direction.una),
+            acknowledges: on_ack::newly_acknowledged_by(peer, packet),
+            ..Around::default()
+        };
+        loss.identifications.add(packet.ip_id, 1, false, around);
+    }
+}
+
 /// Takes a FIN, with data or without.
-pub(crate) fn take_fin(connection: &mut Connection, packet: &Packet, side: usize) {
-    connection.endings.first_fin_ns.get_or_insert(packet.time_ns);
-    let direction = &mut connection.directions[side];
+pub(crate) fn take_fin(direction: &mut Direction, endings: &mut Endings, packet: &Packet) {
+    endings.first_fin_ns.get_or_insert(packet.time_ns);
     let position = unwrap(direction.max, packet.sequence) + u64::from(packet.payload_length);
     if direction.fin.is_some() {
         direction.loss.fin += u32::from(packet.payload_length == 0);

@@ -6,7 +6,7 @@ use crate::tcp::capture::frame_sizes::{ETHERNET_PAYLOAD, most_payload};
 use crate::tcp::direction::direction::{Direction, Live};
 use crate::tcp::direction::nagle;
 use crate::tcp::direction::placed::Peer;
-use crate::tcp::events::acked::{Acked, Advertised, RoundTrip};
+use crate::tcp::events::acked::{Acked, Advertised, Answer, RoundTrip};
 use crate::tcp::events::context::Context;
 use crate::tcp::events::observer::Observer;
 use crate::tcp::events::sent::{Data, Kind, Numbering, Resumption, Sent};
@@ -74,8 +74,7 @@ pub(crate) fn show_sent(
     spacing_ns
 }
 
-/// `packet` acknowledges everything up to `position`: it is shown to all that measures. Returns the window in bytes, if its scale
-/// is known and the packet has one, as all have but SYN and RST.
+/// `packet` acknowledges everything up to `position`: it is shown to all that measures. Returns what it brought.
 #[inline(always)]
 pub(crate) fn show_acked(
     direction: &mut Direction,
@@ -84,10 +83,10 @@ pub(crate) fn show_acked(
     advances: Option<RoundTrip>,
     window: Window,
     context: &Context,
-) -> Option<u64> {
+) -> Answer {
     let Window { shift: window_shift, is_told: has_window } = window;
     if !has_window && direction.live.is_none() {
-        return None;
+        return Answer::default();
     }
     let bytes = u64::from(packet.window) << window_shift.unwrap_or(0);
     if has_window {
@@ -107,7 +106,7 @@ pub(crate) fn show_acked(
         }),
     };
     observers(live).on_acked(&acked, context);
-    window_bytes
+    Answer { round_trip: advances.and_then(|trip| trip.sample(packet)), window_bytes }
 }
 
 /// The sender of this data had heard what it echoes.

@@ -67,9 +67,7 @@ pub fn acknowledgement(
     } else if position == direction.una {
         repeated(direction, packet, context);
     }
-    let window_bytes =
-        observers::show_acked(direction, packet, position, advances, Window::of(packet, window_shift), context);
-    Answer { round_trip: advances.and_then(|trip| trip.sample(packet)), window_bytes }
+    observers::show_acked(direction, packet, position, advances, Window::of(packet, window_shift), context)
 }
 
 /// Bytes of this direction that were seen, and that `packet` is the first to acknowledge.
@@ -108,15 +106,8 @@ pub fn more_acknowledged(
     }
     sampling::keep_rates(direction, packet.time_ns);
     let trip = advance_in_order(direction, packet, position, context)?;
-    let window_bytes = observers::show_acked(
-        direction,
-        packet,
-        position,
-        Some(trip),
-        Window { shift: window_shift, is_told: true },
-        context,
-    );
-    Some(Answer { round_trip: trip.sample(packet), window_bytes })
+    let window = Window { shift: window_shift, is_told: true };
+    Some(observers::show_acked(direction, packet, position, Some(trip), window, context))
 }
 
 /// Most often nothing is missing and nothing was sent twice: the same as [`advance`], whose rules need not be asked

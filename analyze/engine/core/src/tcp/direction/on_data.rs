@@ -3,6 +3,7 @@
 //! [`crate::tcp::direction::fast_path`].
 
 use crate::packet::{Packet, tcp_flags};
+use crate::tcp::direction::byte_ledger::Together;
 use crate::tcp::direction::direction::{Direction, Live};
 use crate::tcp::direction::observers;
 use crate::tcp::direction::on_old_data;
@@ -11,7 +12,8 @@ use crate::tcp::direction::placed::{Peer, Placed};
 use crate::tcp::direction::retransmitted_unseen;
 use crate::tcp::direction::segment_size;
 use crate::tcp::events::context::Context;
-use crate::tcp::events::sent::{Arrived, Data, Delivered, is_short};
+use crate::tcp::events::segment::Segment;
+use crate::tcp::events::sent::{Arrived, Data, Delivered, Kind, is_short};
 use crate::tcp::kernel::FARTHEST_JUMP;
 use crate::tcp::stats::sequence::unwrap;
 
@@ -108,13 +110,38 @@ fn new_data(direction: &mut Direction, placed: &Placed<'_>, delivered: &mut Deli
         retransmitted_unseen::note_first_flight_lost(direction, placed);
         passed_over::pass_over(direction, packet, start, placed.context.beside_sender);
     }
-    let live = Live::of(&mut direction.live);
-    live.segments.push(placed.record(start, end, 0));
+    let live = append(direction, placed.record(start, end, 0));
     if packet.payload_length == 1 && live.acks.window_closed {
         live.loss.probed_at = Some(start);
         direction.loss.probes += 1;
     }
     direction.unique_payload_bytes += end - start;
-    direction.max = end;
     delivered.add(start, end, false);
+}
+
+/// Data behind all that was sent: it is outstanding.
+#[inline(always)]
+fn append(direction: &mut Direction, segment: Segment) -> &mut Live {
+    direction.max = segment.end();
+    let live = Live::of(&mut direction.live);
+    live.segments.push(segment);
+    live
+}
+
+/// Takes the next data in order that [`fast_path`](crate::tcp::direction::fast_path) has proved to be no more than that, and that
+/// goes together with what came before; with as much of it as [`observers::show_sent`] wants.
+#[inline(always)]
+pub fn next_data(direction: &mut Direction, packet: &Packet, follows: bool, context: &Context, peer: Peer<'_>) {
+    direction.together.add();
+    let Together { segment_size, segments, is_short, .. } = direction.together;
+    if segments > 1 {
+        direction.superpackets += 1;
+        direction.data_segments += u64::from(segments - 1);
+    }
+    let start = direction.max;
+    let end = start + u64::from(packet.payload_length);
+    append(direction, Segment::of(packet, [start, end], segment_size, 0));
+    let (is_contiguous, kind) = (true, Kind::Data);
+    let data = Data { packet, start, end, highest: end, segments, segment_size, is_short, is_contiguous, kind };
+    observers::show_sent(direction, data, follows, context, peer);
 }

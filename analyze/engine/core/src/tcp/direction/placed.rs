@@ -71,8 +71,6 @@ impl Placed<'_> {
     /// A record of `start..end`, a part of it.
     #[inline]
     pub fn record(&self, start: u64, end: u64, state: u8) -> Segment {
-        let &Packet { time_ns, frame, tsval, .. } = self.packet;
-        let length = (end - start) as u32;
-        Segment { start, time_ns, length, frame, tsval, segment_size: self.segment_size, state }
+        Segment::of(self.packet, [start, end], self.segment_size, state)
     }
 }

@@ -38,6 +38,13 @@ pub struct Segment {
 }
 
 impl Segment {
+    /// That of `start..end`, which `packet` carries.
+    #[inline(always)]
+    pub(crate) fn of(packet: &Packet, [start, end]: [u64; 2], segment_size: u16, state: u8) -> Self {
+        let &Packet { time_ns, frame, tsval, .. } = packet;
+        Self { start, time_ns, length: (end - start) as u32, frame, tsval, segment_size, state }
+    }
+
     /// Position after the last byte.
     #[inline]
     pub fn end(&self) -> u64 {

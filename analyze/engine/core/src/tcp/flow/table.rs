@@ -203,10 +203,11 @@ impl Shard {
                     && packet.flags & telling_bits == 0
                 {
                     let environment = &mut self.shared.environment;
-                    checksums::sample(connection, packet, bytes, usize::from(link.is_reverse() == line.from_client));
-                    let is_steady = match link.is_reverse() != line.from_client {
-                        true => steady::steady_packet::<0>(connection, packet, bytes, shortest_ns, environment),
-                        false => steady::steady_packet::<1>(connection, packet, bytes, shortest_ns, environment),
+                    let side = usize::from(link.is_reverse() == line.from_client);
+                    checksums::sample(&mut connection.directions[side], packet, bytes);
+                    let is_steady = match side {
+                        0 => steady::steady_packet::<0>(connection, packet, bytes, shortest_ns, environment),
+                        _ => steady::steady_packet::<1>(connection, packet, bytes, shortest_ns, environment),
                     };
                     link = lines.after(link);
                     if !is_steady {
@@ -251,7 +252,7 @@ impl Shard {
                     return self.take(index, packet, bytes, from_client, order);
                 }
                 let complete = connection.handshake.complete;
-                checksums::sample(connection, packet, bytes, usize::from(!from_client));
+                checksums::sample(&mut connection.directions[usize::from(!from_client)], packet, bytes);
                 on_packet::on_packet(connection, packet, bytes, from_client, &mut self.shared.environment);
                 if connection.handshake.complete != complete {
                     self.shared.environment.openings.established(packet);
