@@ -131,6 +131,9 @@ pub(crate) fn end(
 pub(crate) fn due(watch: &mut GapWatch, time_ns: i64) -> Vec<Pending> {
     let mut due = Vec::new();
     let heard_ns = watch.heard.map_or(i64::MAX, |heard| heard.time_ns);
+    if !watch.pending.iter().any(|pending| pending.is_due(time_ns, heard_ns)) {
+        return due;
+    }
     watch.pending.retain(|pending| {
         let is_due = pending.is_due(time_ns, heard_ns);
         if is_due {

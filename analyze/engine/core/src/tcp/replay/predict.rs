@@ -176,16 +176,20 @@ impl Model<'_> {
         let changed = |event: &Event| change.event(*event, self.seen.policed);
         let kept: Vec<Event> = self.events.iter().filter_map(changed).collect();
         let [low, middle, high] = self.path.rate_bytes_s;
+        let rates = [middle, low, high];
+        // The same rate takes the same time.
+        let differ = (0..rates.len()).filter(|&index| !rates[..index].contains(&rates[index]));
         let mut times_s = Vec::new();
         for fitting in fitting {
-            for rate_bytes_s in [middle, low, high] {
+            for rate_bytes_s in differ.clone().map(|index| rates[index]) {
                 let mut setting = self.setting(fitting.kind, rate_bytes_s);
                 change.apply(&mut setting);
                 let time_s = replay(&setting, &kept)?;
                 let corrected_s = time_s * fitting.correction;
                 times_s.extend(if change.keeps_errors() { [corrected_s, time_s] } else { [time_s, corrected_s] });
                 // The window may stay as large as it ever was.
-                if let Some(largest) = self.path.largest_window_bytes {
+                let largest = self.path.largest_window_bytes.filter(|most| setting.path.window_bytes != Some(*most));
+                if let Some(largest) = largest {
                     setting.path.window_bytes = Some(largest);
                     times_s.extend(replay(&setting, &kept));
                 }

@@ -14,7 +14,7 @@ use crate::tcp::token_bucket::bucket::{
     CONFIDENCE, FEWEST_LOST_SEGMENTS, Kind, LEAST_RATIO, QUEUED, TokenBucket, confidence,
 };
 use crate::tcp::token_bucket::fit::{Stretch, median, quantile};
-use crate::tcp::token_bucket::shaper::{MOST_VARIATION, Plateau, held_plateau};
+use crate::tcp::token_bucket::shaper::{MOST_VARIATION, Plateau, held_windows};
 
 /// The rate may begin to be held in any of the first so many of twenty parts of the transfer.
 const PARTS: usize = 20;
@@ -67,9 +67,15 @@ pub fn find(stretch: &Stretch) -> Option<Held> {
     if !loses(stretch, 0..stretch.len()) {
         return None;
     }
-    let starts = || (0..FIRST_PARTS).map(|part| part * stretch.len() / PARTS);
-    let held = |most_variation: f64| starts().find_map(|start| held_plateau(stretch, start, end, most_variation));
-    if let Some(rate) = held(MOST_VARIATION) {
+    let starts = (0..FIRST_PARTS).map(|part| part * stretch.len() / PARTS);
+    let mut uneven = Vec::new();
+    let mut held = starts.filter_map(|start| {
+        let windows = held_windows(stretch, start, end)?;
+        let rate = windows.plateau(MOST_VARIATION);
+        uneven.push(windows);
+        rate
+    });
+    if let Some(rate) = held.next() {
         let burst = Burst::before(stretch, &rate);
         return match burst.bucket(stretch, &rate) {
             Some(bucket) => Some(Held::Bucket(bucket)),
@@ -78,7 +84,7 @@ pub fn find(stretch: &Stretch) -> Option<Held> {
             None => None,
         };
     }
-    let rate = held(MOST_VARIATION_BEHIND_BURST)?;
+    let rate = uneven.iter().find_map(|windows| windows.plateau(MOST_VARIATION_BEHIND_BURST))?;
     Burst::before(stretch, &rate).bucket(stretch, &rate).map(Held::Bucket)
 }
 

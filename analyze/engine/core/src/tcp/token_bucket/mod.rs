@@ -27,7 +27,7 @@ pub(crate) mod policer;
 pub(crate) mod shaper;
 
 use crate::tcp::rates::series::Series;
-use crate::tcp::token_bucket::bucket::{Terms, TokenBucket};
+use crate::tcp::token_bucket::bucket::{LEAST_ROUND_TRIPS, Terms, TokenBucket};
 use crate::tcp::token_bucket::fit::{Stretch, busy_periods, episodes};
 use crate::tcp::token_bucket::held::Held;
 
@@ -92,7 +92,9 @@ fn shaper_in(whole: &Stretch, find: fn(&Stretch) -> Option<TokenBucket>) -> Opti
     let mut found: Option<TokenBucket> = None;
     let mut emptied_until = None;
     for (start, end) in episodes(whole) {
-        let bucket = find(&whole.part(start, end));
+        // No rate is even within less.
+        let lasts = whole.round_trips(end - start) >= LEAST_ROUND_TRIPS;
+        let bucket = lasts.then(|| find(&whole.part(start, end))).flatten();
         if let (Some(first), Some(again), Some(idle_from)) = (&mut found, &bucket, emptied_until) {
             first.learn(again, (start - idle_from) as f64 * whole.bin_ns / 1e9);
         }

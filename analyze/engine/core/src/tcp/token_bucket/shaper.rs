@@ -134,11 +134,11 @@ fn second(stretch: &Stretch, split: usize) -> Option<Plateau> {
     plateau(stretch, start, stretch.len().saturating_sub(window / 2), window, MOST_VARIATION)
 }
 
-/// An even rate from `start` to `end`, which varies less than that.
-pub(crate) fn held_plateau(stretch: &Stretch, start: usize, end: usize, most_variation: f64) -> Option<Plateau> {
+/// What was delivered from `start` to `end`, where that is long enough for an even rate.
+pub(crate) fn held_windows(stretch: &Stretch, start: usize, end: usize) -> Option<Windows> {
     let bins = stretch.delivered.get(start..end).filter(|bins| !bins.is_empty())?;
     let window = stretch.window(bins.iter().sum::<f64>() / bins.len() as f64);
-    plateau(stretch, start, end, window, most_variation)
+    Windows::of(stretch, start, end, window)
 }
 
 fn median_of_bins(bins: &[f64]) -> Option<f64> {
@@ -148,24 +148,46 @@ fn median_of_bins(bins: &[f64]) -> Option<f64> {
 }
 
 fn plateau(stretch: &Stretch, start: usize, end: usize, shortest: usize, most_variation: f64) -> Option<Plateau> {
-    let rtt: Vec<f64> = stretch.rtt_ns.get(start..end)?.iter().flatten().copied().collect();
-    let by_rtt = (median(&rtt).unwrap_or(0.0) / stretch.bin_ns).ceil() as usize;
-    let by_length = ((end - start) / WINDOW_SHARE).min((LONGEST_WINDOW_NS / stretch.bin_ns) as usize);
-    let least = shortest.max(by_length).max(by_rtt.min((end - start) / FEWEST_WINDOWS));
-    // They share it all, or a plateau that lasts just long enough would seem shorter.
-    let count = ((end - start) / least.max(1)).max(1);
-    let windows = stretch.windows(start, end, (end - start) / count);
-    let variation = variation(&windows)?;
-    let lasts = stretch.round_trips((end - start) * windows.len() / count) >= LEAST_ROUND_TRIPS
-        && windows.len() >= FEWEST_WINDOWS;
-    let rate = median(&windows)?;
-    let mostly_there = windows.iter().filter(|&&one| (one / rate - 1.0).abs() < 3.0 * most_variation).count() * 10;
-    (lasts && variation < most_variation && mostly_there >= windows.len() * 9).then_some(Plateau {
-        start,
-        end,
-        rate,
-        variation,
-    })
+    Windows::of(stretch, start, end, shortest)?.plateau(most_variation)
+}
+
+/// Rates of as many windows as a stretch gives, where it lasts.
+pub(crate) struct Windows {
+    start: usize,
+    end: usize,
+    rates: Vec<f64>,
+    variation: f64,
+}
+
+impl Windows {
+    fn of(stretch: &Stretch, start: usize, end: usize, shortest: usize) -> Option<Self> {
+        let rtt_ns = stretch.rtt_ns.get(start..end)?;
+        let length = end - start;
+        if stretch.round_trips(length) < LEAST_ROUND_TRIPS {
+            return None;
+        }
+        let by_length = (length / WINDOW_SHARE).min((LONGEST_WINDOW_NS / stretch.bin_ns) as usize);
+        let (mut least, most) = (shortest.max(by_length), length / FEWEST_WINDOWS);
+        if least < most {
+            let rtt: Vec<f64> = rtt_ns.iter().flatten().copied().collect();
+            least = least.max(((median(&rtt).unwrap_or(0.0) / stretch.bin_ns).ceil() as usize).min(most));
+        }
+        // They share it all, or a plateau that lasts just long enough would seem shorter.
+        let count = (length / least.max(1)).max(1);
+        let rates = stretch.windows(start, end, length / count);
+        let lasts =
+            stretch.round_trips(length * rates.len() / count) >= LEAST_ROUND_TRIPS && rates.len() >= FEWEST_WINDOWS;
+        let variation = variation(&rates).filter(|_| lasts)?;
+        Some(Self { start, end, rates, variation })
+    }
+
+    /// An even rate, which varies less than that.
+    pub(crate) fn plateau(&self, most_variation: f64) -> Option<Plateau> {
+        let &Self { start, end, ref rates, variation } = self;
+        let rate = (variation < most_variation).then(|| median(rates)).flatten()?;
+        let mostly_there = rates.iter().filter(|&&one| (one / rate - 1.0).abs() < 3.0 * most_variation).count() * 10;
+        (mostly_there >= rates.len() * 9).then_some(Plateau { start, end, rate, variation })
+    }
 }
 
 /// Where the line of bytes delivered at the first rate meets that of the second, in bins.
