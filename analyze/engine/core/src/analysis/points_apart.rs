@@ -90,19 +90,25 @@ struct Last {
     is_new: bool,
 }
 
+/// How far a flow has come.
+#[derive(Debug, Clone, Copy, Default)]
+struct Flow {
+    last: Option<Last>,
+    /// End of the data that passed, and of that which passed twice.
+    sent: Option<u32>,
+    twice: Option<u32>,
+    acknowledged: Option<u32>,
+}
+
 /// The first reading.
 #[derive(Default)]
 pub(crate) struct PointsApart {
     copies: Copies,
     hosts: KeyedMap<Host, Known>,
     after_packets: Vec<u64>,
-    /// By flow: end of the data that passed, of that which passed twice, and what was acknowledged.
-    sent: KeyedMap<(u32, u32), u32>,
-    twice: KeyedMap<(u32, u32), u32>,
-    acknowledged: KeyedMap<(u32, u32), u32>,
+    flows: KeyedMap<(u32, u32), Flow>,
     turnarounds: Turnarounds,
     hops: HopsApart,
-    last: KeyedMap<(u32, u32), Last>,
     /// Acknowledgements that appeared first before, or after, the second point has shown their data.
     early: u64,
     late: u64,
@@ -120,12 +126,11 @@ struct Records {
     with_copy: u64,
 }
 
-/// The flow has come farther than before.
-fn is_farther(ends: &mut KeyedMap<(u32, u32), u32>, flow: (u32, u32), end: u32) -> bool {
-    let last = ends.get(&flow);
-    let is_farther = last.is_none_or(|last| serial_difference(end, *last) > 0);
-    if is_farther && (last.is_some() || ends.len() < MOST_FLOWS) {
-        ends.insert(flow, end);
+/// It has come farther than before.
+fn is_farther(known: &mut Option<u32>, end: u32) -> bool {
+    let is_farther = known.is_none_or(|known| serial_difference(end, known) > 0);
+    if is_farther {
+        *known = Some(end);
     }
     is_farther
 }
@@ -157,7 +162,8 @@ impl PointsApart {
         if passing.left > 0 {
             self.copies.remember(passing);
         }
-        let is_enough = self.hosts.values().filter(|known| known.gaps.are_enough()).count() > 1;
+        // Copies alone make it enough.
+        let is_enough = copies > 0 && self.hosts.values().filter(|known| known.gaps.are_enough()).count() > 1;
         !is_enough && self.order < MOST_PACKETS
     }
 
@@ -166,10 +172,10 @@ impl PointsApart {
     fn is_like_last(&mut self, packet: &Packet, passing: &Passed) -> bool {
         let [own, _] = packet.flows();
         let now = Last { identity: passing.identity(), ttl: passing.ttl, is_new: false };
-        let last = self.last.get(&own).copied();
-        if last.is_some() || self.last.len() < MOST_FLOWS {
-            self.last.insert(own, now);
+        if self.flows.len() >= MOST_FLOWS && !self.flows.contains_key(&own) {
+            return false;
         }
+        let last = self.flows.entry(own).or_default().last.replace(now);
         last.is_some_and(|last| (last.identity, last.ttl, last.is_new) == (now.identity, now.ttl, false))
     }
 
@@ -216,7 +222,8 @@ impl PointsApart {
     fn on_copy(&mut self, packet: &Packet, receiver: Option<Host>) {
         let [own, _] = packet.flows();
         let end = packet.sequence.wrapping_add(packet.sequence_length());
-        if is_farther(&mut self.twice, own, end) && packet.sequence_length() > 0 {
+        let is_farther = self.flows.get_mut(&own).is_none_or(|flow| is_farther(&mut flow.twice, end));
+        if is_farther && packet.sequence_length() > 0 {
             self.turnarounds.take_copy(packet, receiver);
         }
     }
@@ -225,23 +232,25 @@ impl PointsApart {
     fn on_first(&mut self, packet: &Packet, host: Host, receiver: Option<Host>, passing: &mut Passed) {
         let [own, opposite] = packet.flows();
         let end = packet.sequence.wrapping_add(packet.sequence_length());
+        let twice = self.flows.get(&opposite).and_then(|flow| flow.twice);
+        let mut unknown = Flow::default();
+        let flow = self.flows.get_mut(&own).unwrap_or(&mut unknown);
         let acknowledges_more =
-            packet.has(tcp_flags::ACK) && is_farther(&mut self.acknowledged, own, packet.acknowledgement);
-        let brings_more = packet.sequence_length() > 0 && is_farther(&mut self.sent, own, end);
+            packet.has(tcp_flags::ACK) && is_farther(&mut flow.acknowledged, packet.acknowledgement);
+        let brings_more = packet.sequence_length() > 0 && is_farther(&mut flow.sent, end);
+        passing.is_new = brings_more || packet.payload_length == 0 && acknowledges_more;
+        if let Some(last) = &mut flow.last {
+            last.is_new = passing.is_new;
+        }
         if acknowledges_more {
             self.turnarounds.take_first(packet, host, receiver);
-            let end = self.twice.get(&opposite);
-            match end.is_some_and(|end| serial_difference(packet.acknowledgement, *end) <= 0) {
+            match twice.is_some_and(|end| serial_difference(packet.acknowledgement, end) <= 0) {
                 true => self.late += 1,
                 false => self.early += 1,
             }
         }
         if brings_more {
             self.turnarounds.take_new(packet);
-        }
-        passing.is_new = brings_more || packet.payload_length == 0 && acknowledges_more;
-        if let Some(last) = self.last.get_mut(&own) {
-            last.is_new = passing.is_new;
         }
         if let Some(known) = self.hosts.get_mut(&host).filter(|_| passing.is_new) {
             known.gaps.take_new();
