@@ -6,6 +6,7 @@ Subjects: `analyze/reports/live/events.py`, `analyze/reports/live/window.py`, `a
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -117,3 +118,25 @@ def test_snapshots_that_take_long_come_less_often_but_not_later_than_promised() 
             now_s[0] += later_s
             dues.append(pace.is_due)
     assert dues == [True, *(False, True) * 3]
+
+
+def test_a_finding_about_what_was_forgotten_is_over_and_not_gone() -> None:
+    events, window = Events(600.0), Window()
+    whole = cut("lossy-sender.pcap", 1.0)
+    given = {one["kind"] for one in events.of(of(whole), window) if one["record"] == "finding" and one["connections"]}
+    left = [one for one in events.rest(read(trace_of_nothing())) if one["record"] == "finding"]
+    assert {one["kind"] for one in left if one["state"] == "over"} == given
+    assert all(not one["connections"] for one in left if one["state"] == "gone")
+
+
+def test_a_finding_whose_first_connection_was_forgotten_is_the_same_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    events, window, trace = Events(600.0), Window(), cut("short-connections.pcap.gz", 1.0)
+    kinds = [one.kind for one in trace.findings if len(one.connections) > 2]
+    assert kinds
+    list(events.of(of(trace), window))
+    later = [replace(one, connections=one.connections[1:]) for one in trace.findings]
+    monkeypatch.setattr(type(trace), "findings", property(lambda _: later))
+    states = [
+        one["state"] for one in events.of(of(trace), window) if one["record"] == "finding" and one["kind"] in kinds
+    ]
+    assert set(states) == {"changed"}

@@ -1,11 +1,11 @@
 """What happened between two snapshots, as records for programs: docs/watch.md names them.
 
 A connection, flow or lookup comes once, when it is over, as `vmtrace analyze --json-lines` gives it. A finding comes
-when it is new, when what it says has changed, and when it no longer holds.
+when it is new, when what it says has changed, when it no longer holds, and when all that it is about was forgotten.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from vmtrace.analyze.findings.facts import end_ns
@@ -27,7 +27,7 @@ class Events:
         self._horizon_ns = round(horizon_s * 1e9)
         self._given: dict[str, dict[Any, int]] = {"connection": {}, "flow": {}, "lookup": {}}
         """What was given out, with the time of its last packet: as long as a snapshot may still hold it."""
-        self._findings: dict[tuple[Any, ...], Event] = {}
+        self._findings: dict[_Identity, _Said] = {}
 
     def of(self, snapshot: Snapshot, window: Window) -> Iterator[Event]:
         """What is new in a snapshot, and the state of things."""
@@ -37,7 +37,7 @@ class Events:
         trace = snapshot.trace
         over = [row["id"] for row in window.rows if row["close"] != _OPEN or row["id"] in snapshot.leaving]
         yield from self._new(trace, over, now_ns, is_end=False)
-        yield from self._changes(trace.findings)
+        yield from self._changes(trace)
         yield status(snapshot, window.last(), now_ns)
         header = trace.header()
         there: dict[str, set[Any]] = {
@@ -54,7 +54,7 @@ class Events:
         """What was not given out yet when the stream has ended."""
         ids = trace.values("id")
         yield from self._new(trace, ids, 0, is_end=True)
-        yield from self._changes(trace.findings, is_end=True)
+        yield from self._changes(trace, is_end=True)
 
     def _new(self, trace: Trace, over: list[int], now_ns: int, *, is_end: bool) -> Iterator[Event]:
         given = self._given["connection"]
@@ -77,15 +77,26 @@ class Events:
             self._given[kind][key] = last_ns
             yield {"record": kind, **record}
 
-    def _changes(self, findings: Sequence[Finding], *, is_end: bool = False) -> Iterator[Event]:
-        now = {_identity(one): one.as_record() for one in findings}
-        for key, record in now.items():
-            before = self._findings.get(key)
-            if before is None or _differs(before, record) or (is_end and before != record):
-                yield {"record": "finding", "state": "new" if before is None else "changed", **record}
-                self._findings[key] = record
-        for key in self._findings.keys() - now.keys():
-            yield {"record": "finding", "state": "gone", **self._findings.pop(key)}
+    def _changes(self, trace: Trace, *, is_end: bool = False) -> Iterator[Event]:
+        header, given = trace.header(), self._findings
+        lookups = [_lookup_key(one) for one in header["lookups"]]
+        now = {_identity(one, lookups): _Said(one.as_record(), _about(one, lookups)) for one in trace.findings}
+        for key in given.keys() - now.keys():
+            for other in now.keys() - given.keys():
+                # The first that it was about may have been forgotten.
+                if other[:2] == key[:2] and now[other].about & given[key].about:
+                    given[other] = given.pop(key)
+                    break
+        for key, said in now.items():
+            before = given.get(key)
+            if before is None or _differs(before.record, said.record) or (is_end and before.record != said.record):
+                yield {"record": "finding", "state": "new" if before is None else "changed", **said.record}
+                given[key] = said
+        there = {*trace.values("id"), *(("flow", one["id"]) for one in header["flows"]), *lookups}
+        for key in given.keys() - now.keys():
+            said = given.pop(key)
+            is_forgotten = bool(said.about) and said.about.isdisjoint(there)
+            yield {"record": "finding", "state": "over" if is_forgotten else "gone", **said.record}
 
 
 _OPEN = "open"
@@ -121,8 +132,26 @@ def _lookup_key(lookup: Event) -> tuple[Any, ...]:
     return lookup["asked_ns"], lookup["name"], lookup["type"], lookup["client"]
 
 
-def _identity(finding: Finding) -> tuple[Any, ...]:
-    return finding.kind, finding.owner, *finding.connections[:1], *finding.flows[:1], *finding.lookups[:1]
+_Identity = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """A finding as it was given out."""
+
+    record: Event
+    about: frozenset[Any]
+    """Connections, flows and lookups by what stays theirs."""
+
+
+def _about(finding: Finding, lookups: Sequence[_Identity]) -> frozenset[Any]:
+    flows = (("flow", number) for number in finding.flows)
+    return frozenset([*finding.connections, *flows, *(lookups[place] for place in finding.lookups)])
+
+
+def _identity(finding: Finding, lookups: Sequence[_Identity]) -> _Identity:
+    asked = [lookups[place] for place in finding.lookups[:1]]
+    return finding.kind, finding.owner, *finding.connections[:1], *finding.flows[:1], *asked
 
 
 def _differs(before: Event, now: Event) -> bool:
