@@ -31,43 +31,43 @@ class Traffic:
     """Connections that are alike, so many begun in each second."""
 
     count: int
-    per_second: int
-    exchanges: int
-    """A request of 100 bytes and its response, each, of a connection."""
+    per_second: float
+    responses: int
+    """Packets of the response to a request of 100 bytes, in each connection."""
     response_bytes: int
+    """Of each."""
     lasts_s: float
     """With so many in each second, fewer than 100 are open at once."""
 
     @property
     def packets(self) -> int:
         """Of a connection."""
-        return 6 + 2 * self.exchanges
+        return 7 + self.responses
 
 
 SHORT = Traffic(4_000, 500, 1, 8_000, 0.05)
-A_DAY = Traffic(1_250_000, 14, 37, 60, 5.0)
+A_DAY = Traffic(125_000, 1.4, 793, 60, 60.0)
 """100 million packets in 24.8 hours."""
 
 
 def stream_of(traffic: Traffic) -> Iterator[bytes]:
     """The connections as pieces of a pcap file, which 100 connections more begin in."""
-    talk = Talk(port=0).open(0.01)
-    for number in range(traffic.exchanges):
-        at_s = 0.02 + number * (traffic.lasts_s - 0.03) / traffic.exchanges
-        talk.client(at_s, 100).server(at_s + 0.01, traffic.response_bytes)
+    talk = Talk(port=0).open(0.01).client(0.02, 100)
+    for number in range(traffic.responses):
+        talk.server(0.03 + number * (traffic.lasts_s - 0.04) / traffic.responses, traffic.response_bytes)
     talk.close(traffic.lasts_s)
     yield talk.capture()[:24]
     packets = [(round(at_s * 1e9), *_ends(packet)) for at_s, packet in sorted(talk.packets, key=lambda each: each[0])]
     waiting: list[tuple[int, bytes]] = []
     for first in range(0, traffic.count, _AT_ONCE):
         for number in range(first, min(first + _AT_ONCE, traffic.count)):
-            begin_ns = number * 1_000_000_000 // traffic.per_second
+            begin_ns = round(number * 1e9 / traffic.per_second)
             port, address = struct.pack("!H", 1024 + number % 60_000), struct.pack("!H", number // 60_000)
             waiting += [
                 (begin_ns + at_ns, before + address + between + port + behind)
                 for at_ns, before, between, behind in packets
             ]
-        settled_ns = (first + _AT_ONCE) * 1_000_000_000 // traffic.per_second
+        settled_ns = round((first + _AT_ONCE) * 1e9 / traffic.per_second)
         waiting.sort(key=lambda each: each[0])
         passed = bisect_left(waiting, settled_ns, key=lambda each: each[0])
         yield b"".join(map(_record, waiting[:passed]))
@@ -138,14 +138,14 @@ def test_what_is_over_is_given_out_once_and_then_takes_no_room(traffic: Traffic,
             assert snapshot.left + len(snapshot.trace) >= begun - _AT_ONCE
             kept.append(len(snapshot.trace))
             resident.append(_resident_bytes(os.getpid()))
-            if len(resident) % 125 == 0:
+            if len(resident) % 10 == 0:
                 print(f"{begun} connections, {kept[-1]} kept, {resident[-1] / 1e6:.0f} MB", flush=True)
     os.close(reader)
     trace = stream.finish()
     give(events.rest(trace))
     assert given == b"\0" + b"\1" * count
     # What is forgotten is what was taken: 4 MiB of records wait.
-    waiting = 4 * 1024 * 1024 // (traffic.packets * 56 + traffic.exchanges * (100 + traffic.response_bytes))
+    waiting = 4 * 1024 * 1024 // (traffic.packets * 56 + 100 + traffic.responses * traffic.response_bytes)
     most = waiting + round(horizon_s * traffic.per_second) + 12 * _AT_ONCE
     assert max(kept) < most < count
     if count > 100_000:
