@@ -1,10 +1,12 @@
 """What happened between two snapshots, as records for programs: docs/watch.md names them.
 
-A connection, flow or lookup comes once, when it is over, as `vmtrace analyze --json-lines` gives it. A finding comes
+A connection, flow or lookup comes once, when it is over, as `vmtrace analyze --json-lines` gives it: a connection after
+5 s in which nothing more came of it, since what came late to one that has ended belongs to it, too. A finding comes
 when it is new, when what it says has changed, when it no longer holds, and when all that it is about was forgotten.
 """
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -23,8 +25,10 @@ _CHANGED = 0.1
 class Events:
     """Takes snapshots one after the other, and at last the whole stream."""
 
-    def __init__(self, horizon_s: float) -> None:
-        self._horizon_ns = round(horizon_s * 1e9)
+    def __init__(self, horizon_s: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._horizon_ns, self._clock = round(horizon_s * 1e9), clock
+        self._ended: dict[int, tuple[int, float]] = {}
+        """Of connections that are over and not given out yet, their bytes and since when they have not changed."""
         self._given: dict[str, dict[Any, int]] = {"connection": {}, "flow": {}, "lookup": {}}
         """What was given out, with the time of its last packet: as long as a snapshot may still hold it."""
         self._findings: dict[_Identity, _Said] = {}
@@ -35,7 +39,10 @@ class Events:
         if now_ns is None:
             return
         trace = snapshot.trace
-        over = [row["id"] for row in window.rows if row["close"] != _OPEN or row["id"] in snapshot.leaving]
+        waiting, self._ended = self._ended, {}
+        over = [
+            row["id"] for row in window.rows if self._is_over(row, now_ns, waiting) or row["id"] in snapshot.leaving
+        ]
         yield from self._new(trace, over, now_ns, is_end=False)
         yield from self._changes(trace)
         yield status(snapshot, window.last(), now_ns)
@@ -49,6 +56,17 @@ class Events:
             long_ago_ns = now_ns - 2 * self._horizon_ns
             for key in [key for key, last_ns in given.items() if last_ns < long_ago_ns and key not in there[kind]]:
                 del given[key]
+
+    def _is_over(self, row: Event, now_ns: int, waiting: dict[int, tuple[int, float]]) -> bool:
+        number = row["id"]
+        if row["close"] == _OPEN or number in self._given["connection"]:
+            return False
+        if now_ns - row["start_ns"] - 1e9 * row["duration_s"] >= 1e9 * _SETTLED_S:
+            return True
+        size, now_s = row["ledger_wire_bytes"], self._clock()
+        before, since_s = waiting.get(number, (size, now_s))
+        self._ended[number] = (size, since_s if before == size else now_s)
+        return now_s - self._ended[number][1] >= _SETTLED_S
 
     def rest(self, trace: Trace) -> Iterator[Event]:
         """What was not given out yet when the stream has ended."""
@@ -100,6 +118,8 @@ class Events:
 
 
 _OPEN = "open"
+_SETTLED_S = 5.0
+"""Of the packets' time, or of this process's where no packets pass."""
 _LOOKUP_OVER_NS = 30_000_000_000
 """A reply that comes later belongs to no question."""
 

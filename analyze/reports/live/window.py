@@ -17,7 +17,10 @@ _SUMMED = tuple(
     for name in ("data_segments", "loss_retransmitted_segments", "loss_lost_segments_inferred")
 )
 _TRIPS = tuple(f"{side}_rtt_{name}" for side in _SIDES for name in ("samples", "mean_s"))
-COLUMNS = ("id", "client", "server", "tls_sni", "close", "ledger_wire_bytes", "verdict_factor", *_SUMMED, *_TRIPS)
+COLUMNS = (
+    "id", "client", "server", "tls_sni", "start_ns", "duration_s", "close", "ledger_wire_bytes", "verdict_factor",
+    *_SUMMED, *_TRIPS,
+)  # fmt: skip
 """Columns of the connection table that are read of every snapshot."""
 
 
