@@ -6,12 +6,11 @@ when it is new, when what it says has changed, when it no longer holds, and when
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from vmtrace.analyze.findings.facts import end_ns
-from vmtrace.analyze.findings.finding import Finding
 from vmtrace.analyze.reports.live.stream import Snapshot
 from vmtrace.analyze.reports.live.window import Figures, Window
 from vmtrace.analyze.trace import Trace
@@ -97,8 +96,16 @@ class Events:
 
     def _changes(self, trace: Trace, *, is_end: bool = False) -> Iterator[Event]:
         header, given = trace.header(), self._findings
+        flows = {one["id"]: _flow_key(one) for one in header["flows"]}
         lookups = [_lookup_key(one) for one in header["lookups"]]
-        now = {_identity(one, lookups): _Said(one.as_record(), _about(one, lookups)) for one in trace.findings}
+        now = {}
+        for finding in trace.findings:
+            # Numbers of flows, and places of lookups, are others once some were forgotten.
+            own_flows = [flows.get(number, (number,)) for number in finding.flows]
+            asked = [lookups[place] for place in finding.lookups]
+            identity = (finding.kind, finding.owner, *finding.connections[:1], *own_flows[:1], *asked[:1])
+            about = frozenset([*finding.connections, *own_flows, *asked])
+            now[identity] = _Said(finding.as_record(), about)
         for key in given.keys() - now.keys():
             for other in now.keys() - given.keys():
                 # The first that it was about may have been forgotten.
@@ -110,7 +117,7 @@ class Events:
             if before is None or _differs(before.record, said.record) or (is_end and before.record != said.record):
                 yield {"record": "finding", "state": "new" if before is None else "changed", **said.record}
                 given[key] = said
-        there = {*trace.values("id"), *(("flow", one["id"]) for one in header["flows"]), *lookups}
+        there = {*trace.values("id"), *flows.values(), *lookups}
         for key in given.keys() - now.keys():
             said = given.pop(key)
             is_forgotten = bool(said.about) and said.about.isdisjoint(there)
@@ -162,16 +169,6 @@ class _Said:
     record: Event
     about: frozenset[Any]
     """Connections, flows and lookups by what stays theirs."""
-
-
-def _about(finding: Finding, lookups: Sequence[_Identity]) -> frozenset[Any]:
-    flows = (("flow", number) for number in finding.flows)
-    return frozenset([*finding.connections, *flows, *(lookups[place] for place in finding.lookups)])
-
-
-def _identity(finding: Finding, lookups: Sequence[_Identity]) -> _Identity:
-    asked = [lookups[place] for place in finding.lookups[:1]]
-    return finding.kind, finding.owner, *finding.connections[:1], *finding.flows[:1], *asked
 
 
 def _differs(before: Event, now: Event) -> bool:
