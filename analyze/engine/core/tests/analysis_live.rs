@@ -5,6 +5,7 @@
 
 use std::io::{ErrorKind, Read};
 
+use crate::datagram_flows::udp;
 use crate::playbook;
 use crate::soup;
 
@@ -123,6 +124,31 @@ fn connections_that_ended_long_ago_are_forgotten_and_the_others_keep_their_numbe
         let same = &whole.connections[summary.id as usize - 1];
         assert_eq!((same.ports, same.start_ns, same.order), (summary.ports, summary.start_ns, summary.order));
     }
+}
+
+#[test]
+fn flows_that_were_silent_for_long_are_forgotten_and_the_others_keep_their_numbers() {
+    // One begins each second; every third of them goes on to the end.
+    let datagram = |second: u16, flow: u16| udp(f64::from(second) * 1000.0, true, [40_000 + flow, 9000], &[1; 50]);
+    let goes_on = |second: u16| (0..second).filter(|flow| flow % 3 == 0);
+    let frames: Vec<_> = (0..90)
+        .flat_map(|second| goes_on(second).chain([second]).map(move |flow| datagram(second, flow)))
+        .collect();
+    let options = Options::default();
+    let mut live = Live::new(dripping(&plain_pcap(&frames), &[700]), &options, &NoObserver, Keep::default());
+    let mut most = 0;
+    while live.step() {
+        let seen = live.snapshot();
+        let flows = seen.datagrams.flows.list();
+        most = most.max(flows.len());
+        for flow in flows {
+            assert_eq!(flow.number, u32::from(flow.ports[usize::from(flow.ports[0] == 9000)]) - 39_999);
+        }
+        live.forget(10_000_000_000, usize::MAX / 8);
+    }
+    let left = live.finish().unwrap();
+    assert!(left.datagrams.flows.list().len() < 50 && most < 60, "{most}");
+    assert!(json_of(&left).contains(r#""id":88"#));
 }
 
 #[test]

@@ -165,6 +165,8 @@ pub struct Flow {
     ends: [u128; 2],
     version: u8,
     pub(super) is_turned: bool,
+    /// Its number, from 1, in the order of first packets; what is forgotten keeps its own.
+    pub number: u32,
     /// IP protocol.
     pub protocol: u8,
     /// Ports; of echoes the identifier and 0; else 0.
@@ -186,7 +188,7 @@ pub struct Flow {
 
 impl Flow {
     /// Begins with a packet of this key, found in these tunnels.
-    pub(super) fn new(key: Key, record: &Record, tunnels: Option<Box<TunnelPath>>) -> Self {
+    pub(super) fn new(number: u32, key: Key, record: &Record, tunnels: Option<Box<TunnelPath>>) -> Self {
         let (mut ends, mut ports) = (key.ends, key.ports);
         if key.is_turned {
             ends.reverse();
@@ -198,6 +200,7 @@ impl Flow {
             ends,
             version: key.version,
             is_turned: key.is_turned,
+            number,
             protocol: key.protocol,
             ports,
             first_frame: record.frame,

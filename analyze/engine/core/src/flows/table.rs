@@ -29,6 +29,8 @@ const MOST_FOLLOWED: usize = 1 << 14;
 #[derive(Debug, Clone, Default)]
 pub struct Flows {
     list: Vec<Flow>,
+    /// Those that were forgotten counted, too.
+    begun: u32,
     by_key: KeyedMap<Key, u32>,
     /// Key and place of the last packet's flow: most belong to the one before.
     last: Option<(Key, u32)>,
@@ -127,7 +129,8 @@ impl Flows {
             return None;
         }
         self.by_key.insert(key, place as u32);
-        self.list.push(Flow::new(key, record, tunnels().map(Box::new)));
+        self.begun = self.begun.saturating_add(1);
+        self.list.push(Flow::new(self.begun, key, record, tunnels().map(Box::new)));
         Some(place as u32)
     }
 
@@ -170,6 +173,8 @@ impl Flows {
         for (place, mut flow) in next.list.into_iter().enumerate() {
             if place < room {
                 flow.input = flow.input.saturating_add(inputs);
+                self.begun = self.begun.saturating_add(1);
+                flow.number = self.begun;
                 self.list.push(flow);
             } else {
                 self.not_kept.add(flow.amount());

@@ -75,7 +75,7 @@ fn flow(
     let key_of = |flow: &Flow| ends.filter(|_| flow.is_echo()).map(|[from, to]| (from, to, flow.ports[0]));
     let echo = flow.and_then(key_of).and_then(|key| echoes.get(&key));
     let endpoint = |side: usize| flow.map(|flow| address_and_port(flow.address(side), flow.port(side)));
-    visitor.integer(key!("id"), found.map(|(place, _)| place as u64 + 1));
+    visitor.integer(key!("id"), flow.map(|flow| u64::from(flow.number)));
     visitor.integer(key!("input"), flow.map(|flow| u64::from(flow.input)));
     visitor.text(key!("protocol"), flow.map(Flow::protocol_name).as_deref());
     visitor.word(key!("application"), flow.and_then(Flow::application).map(Application::name));

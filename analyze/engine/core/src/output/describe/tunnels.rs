@@ -66,9 +66,9 @@ fn carried(analysis: &Analysis) -> Vec<Carried> {
         let amount = Amount { packets: tunnelled.packets, wire_bytes: tunnelled.wire_bytes };
         all.take(&tunnelled.path, amount, |one| one.connections.add(u64::from(id)));
     }
-    for (place, flow) in analysis.datagrams.flows.list().iter().enumerate() {
+    for flow in analysis.datagrams.flows.list() {
         if let Some(path) = flow.tunnels_from_client() {
-            all.take(&path, flow.amount(), |one| one.flows.add(place as u64 + 1));
+            all.take(&path, flow.amount(), |one| one.flows.add(u64::from(flow.number)));
         }
     }
     all.list
