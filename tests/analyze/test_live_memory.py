@@ -157,3 +157,31 @@ def _resident_bytes(pid: int) -> int:
         if line.startswith("VmRSS:"):
             return 1024 * int(line.split()[1])
     return 0
+
+
+def test_flows_keep_their_numbers_when_others_are_forgotten() -> None:
+    """3,000 of one datagram each, 10 ms apart, and one that goes on."""
+    reader, writer = os.pipe()
+    stream = Stream(f"/proc/self/fd/{reader}", "pipe", Options(), Keeping(1.0))
+    ports, kept = [2000 + number for number in range(3_000)], list[int]()
+    with os.fdopen(writer, "wb") as into:
+        into.write(struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 262_144, 101))
+        for number, port in enumerate(ports, 1):
+            at_ns = number * 10_000_000
+            into.write(_record((at_ns, _datagram(port))) + _record((at_ns, _datagram(ports[0]))))
+            if number % 500 == 0:
+                into.flush()
+                flows = next_snapshot(stream, 2 * number - 1).trace.header()["flows"]
+                kept.append(len(flows))
+                assert {one["client"].rpartition(":")[2]: one["id"] for one in flows} == {
+                    str(1999 + one["id"]): one["id"] for one in flows
+                }
+    os.close(reader)
+    stream.finish()
+    assert max(kept) < len(ports) - 500
+
+
+def _datagram(port: int) -> bytes:
+    udp = struct.pack("!HHHH", port, 9000, 4008, 0) + bytes(4000)
+    ip = struct.pack("!BBHHHBBH", 0x45, 0, 20 + len(udp), 1, 0x4000, 64, 17, 0)
+    return ip + bytes([198, 18, 1, 1, 198, 18, 2, 1]) + udp
