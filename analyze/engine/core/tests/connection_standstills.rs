@@ -85,3 +85,33 @@ fn a_client_whose_window_is_used_up_owes_no_acknowledgement() {
     assert_eq!(stall_period_ns(&read_by_a_timer(bytes, 1000)), Some(100_000_000), "there was room");
     assert_eq!(stall_period_ns(&read_by_a_timer(bytes, window)), None);
 }
+
+/// A download seen at the client, a segment each 8 ms, acknowledged 80 ms after a period of 100 ms has begun, with the window that is left
+/// then, and at its end, when the reader has made room.
+fn acknowledged_late(left: u16) -> Talk {
+    let opened = Talk::new()
+        .client(0.0, syn())
+        .server(ROUND_TRIP_MS, syn_ack())
+        .client(ROUND_TRIP_MS + 0.1, ack(0).window(WHOLE_WINDOW))
+        .client(ROUND_TRIP_MS + 1.0, data(0, 300).window(WHOLE_WINDOW))
+        .server(2.0 * ROUND_TRIP_MS + 1.0, ack(300));
+    (1..40).fold(opened, |talk, period| {
+        let (at_ms, base) = (100.0 * f64::from(period), i64::from(period - 1) * 12 * i64::from(FULL));
+        let heard = |segments: i64| Segment { start: Some(300), ..ack(base + segments * i64::from(FULL)) };
+        (0..12)
+            .fold(talk, |talk, number| {
+                let talk = if number == 10 { talk.client(at_ms + 80.0, heard(10).window(left)) } else { talk };
+                talk.server(at_ms + 1.0 + 8.0 * number as f64, data(base + number * i64::from(FULL), FULL).acking(300))
+            })
+            .client(at_ms + 100.0, heard(12).window(WHOLE_WINDOW))
+    })
+}
+
+const WHOLE_WINDOW: u16 = 1000;
+
+#[test]
+fn a_client_whose_window_stands_owes_no_acknowledgement() {
+    assert_eq!(stall_period_ns(&acknowledged_late(WHOLE_WINDOW)), Some(100_000_000), "its reader had made room");
+    let left = WHOLE_WINDOW - u16::try_from(10 * FULL / 128 + 1).expect("a window's field");
+    assert_eq!(stall_period_ns(&acknowledged_late(left)), None);
+}

@@ -5,7 +5,7 @@
 
 use vmtrace_core::tcp::limits::application::is_application_limited;
 use vmtrace_core::tcp::limits::background::Background;
-use vmtrace_core::tcp::limits::bottleneck::is_bottleneck_limited;
+use vmtrace_core::tcp::limits::bottleneck::{is_behind_long_queue, is_bottleneck_limited};
 use vmtrace_core::tcp::limits::known::KnownRound;
 use vmtrace_core::tcp::limits::round::Round;
 
@@ -149,4 +149,31 @@ fn messages_that_never_fill_a_segment_are_the_application_s_even_where_they_grow
     assert!(is_application_limited(&of_bytes(700.0, 0), MIDDLE, &background));
     assert!(!is_application_limited(&of_bytes(1500.0, 0), MIDDLE, &background));
     assert!(!is_application_limited(&of_bytes(700.0, 1), MIDDLE, &background));
+}
+
+/// Two round trips of a slow link, the shorter of which took so many milliseconds.
+fn two_round_trips(shortest_ms: u64, idle_ms: u64) -> Vec<KnownRound> {
+    let round = Round {
+        delivered_bytes: 40_000,
+        mean_flight: 50_000.0,
+        max_flight: 60_000,
+        limited_ns: 1_500_000_000,
+        least_rtt_ns: Some(shortest_ms * 1_000_000),
+        idle_ns: idle_ms * 1_000_000,
+        data_packets: 28,
+        segment_size: 1448,
+        ..Round::default()
+    };
+    rounds(|_| (2000, round)).into_iter().take(2).collect()
+}
+
+#[test]
+fn a_queue_of_seconds_shows_a_full_link_in_however_few_round_trips() {
+    let background = Background { min_rtt_ns: Some(66_000_000), no_loss_yet: true };
+    let is_full = |shortest_ms, idle_ms| is_behind_long_queue(&two_round_trips(shortest_ms, idle_ms), 1, &background);
+    assert!(is_full(1900, 0));
+    assert!(!is_full(500, 0), "a host that is late");
+    assert!(!is_full(1900, 300), "nothing in flight for a while");
+    let far = Background { min_rtt_ns: Some(600_000_000), no_loss_yet: true };
+    assert!(!is_behind_long_queue(&two_round_trips(1900, 0), 1, &far), "a long path");
 }

@@ -2,7 +2,7 @@
 //! which it stalled ([`crate::tcp::gaps::rhythm`]).
 //!
 //! What a kernel that runs does at once, and a host that is stopped does not:
-//! * It acknowledges the second full segment (RFC 9293 section 3.8.6.3).
+//! * It acknowledges the second full segment (RFC 9293 section 3.8.6.3), while its reader makes room.
 //! * It lets go what an acknowledgement makes room for, with the echo of the newest timestamp that it has heard.
 //! * Beside it, it takes what comes: packets that the other side's clock says to be older waited for it.
 //!
@@ -11,6 +11,7 @@
 use crate::packet::{Packet, option_bits};
 use crate::tcp::connection::connection::Connection;
 use crate::tcp::connection::environment::Environment;
+use crate::tcp::direction::on_ack;
 use crate::tcp::gaps::cause::Cause;
 use crate::tcp::gaps::rhythm::{SHORTEST_NS, Silence};
 use crate::tcp::gaps::undecided_gap::{Proved, Settled};
@@ -28,14 +29,19 @@ pub(crate) fn ends_silence(connection: &Connection, packet: &Packet, side: usize
 pub(crate) fn note_silences(connection: &mut Connection, packet: &Packet, side: usize, environment: &mut Environment) {
     let (before_ns, end_ns) = (connection.times.passed_ns[side], packet.time_ns);
     let is_long = |due_ns: i64| end_ns.saturating_sub(due_ns.max(before_ns)) > SHORTEST_NS;
-    let owed = acknowledgement_due_ns(connection, side).is_some_and(is_long)
+    let reads = || !leaves_edge(connection, packet, side) && !stood_before(connection, side, before_ns);
+    let owed = acknowledgement_due_ns(connection, side).is_some_and(is_long) && reads()
         || echo_due_ns(connection, packet, side, before_ns).is_some_and(is_long);
     let late_ns = late_ns(connection, packet, side, before_ns);
     let all_silent_ns = connection.times.end_ns;
     let is_others = late_ns > SHORTEST_NS && end_ns.saturating_sub(all_silent_ns) > SHORTEST_NS;
     let of_other = is_others.then_some(Silence { start_ns: all_silent_ns, end_ns, owed: true });
     let begun_ns = connection.times.start_ns;
+    let stands = leaves_edge(connection, packet, side);
     let standstills = connection.watch.standstills.get_or_insert_with(|| environment.standstills());
+    if stands {
+        standstills.stood_ns[side] = packet.time_ns;
+    }
     standstills.add(side, Silence { start_ns: before_ns, end_ns, owed }, begun_ns);
     if let Some(silence) = of_other {
         standstills.add(1 - side, silence, begun_ns);
@@ -54,6 +60,20 @@ fn acknowledgement_due_ns(connection: &Connection, side: usize) -> Option<i64> {
     let first = whole.next()?;
     let second = if first.wire_segments() > 1 { first } else { whole.next()? };
     Some(second.time_ns.saturating_add(loop_ns))
+}
+
+/// What acknowledges data leaves the edge of the window where it was: its kernel cannot move that, since nobody reads, and a delayed
+/// acknowledgement's timer or a probe has let it go.
+fn leaves_edge(connection: &Connection, packet: &Packet, side: usize) -> bool {
+    let peer = &connection.directions[1 - side];
+    let window_bytes = u64::from(packet.window) << connection.agreed.shifts[side].unwrap_or(0);
+    let acknowledged = on_ack::newly_acknowledged_by(peer, packet);
+    acknowledged > 0 && acknowledged + window_bytes <= peer.window.latest_bytes()
+}
+
+/// The packet of `before_ns`, the last before the silence, did so.
+fn stood_before(connection: &Connection, side: usize, before_ns: i64) -> bool {
+    connection.watch.standstills.as_deref().is_some_and(|standstills| standstills.stood_ns[side] == before_ns)
 }
 
 /// When an echo of the oldest acknowledgement was due here that the packet does not echo. Where it was due before the packet of

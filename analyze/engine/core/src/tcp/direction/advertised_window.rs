@@ -113,6 +113,11 @@ impl AdvertisedWindow {
         self.zero_time_ns.saturating_add(open)
     }
 
+    /// The one advertised last.
+    pub(crate) fn latest_bytes(&self) -> u64 {
+        self.last_bytes
+    }
+
     /// A window was advertised.
     pub fn is_known(&self) -> bool {
         self.count > 0

@@ -129,7 +129,8 @@ fn take_turn(live: &mut Live, packet: &Packet, peer: Peer<'_>) {
 #[cold]
 #[inline(never)]
 fn resume(live: &mut Live, packet: &Packet, peer: Peer<'_>) {
-    let resumption = Resumption::of(packet, live.last_data.has_push(), peer.tsval());
+    let asked_ns = peer.spoke_ns().filter(|_| peer.max() > live.peer_max_then);
+    let resumption = Resumption::of(packet, live.last_data.has_push(), peer.tsval(), asked_ns);
     live.view.resumes(packet.time_ns, resumption);
 }
 

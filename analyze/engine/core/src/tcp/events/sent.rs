@@ -96,14 +96,16 @@ pub struct Resumption {
     pub pushed: bool,
     /// It does not echo the newest timestamp of the other side that has passed.
     pub behind_echo: bool,
+    /// When the other side said the last that this data is the first since; none if it has said nothing.
+    pub asked_ns: Option<i64>,
 }
 
 impl Resumption {
-    /// Of a packet, when the other side's newest timestamp was `newest_tsval`.
-    pub(crate) fn of(packet: &Packet, pushed: bool, newest_tsval: Option<u32>) -> Self {
+    /// Of a packet, when the other side's newest timestamp was `newest_tsval`, and it last spoke at `asked_ns`.
+    pub(crate) fn of(packet: &Packet, pushed: bool, newest_tsval: Option<u32>, asked_ns: Option<i64>) -> Self {
         let echoes = packet.options & option_bits::TIMESTAMPS != 0;
         let behind = |newest: u32| echoes && serial_difference(newest, packet.tsecr) > 0;
-        Self { pushed, behind_echo: newest_tsval.is_some_and(behind) }
+        Self { pushed, behind_echo: newest_tsval.is_some_and(behind), asked_ns }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Silences of both hosts of a connection, whatever they send, and the rhythm in which one of them stalled.
 
+use crate::packet::Packet;
 use crate::tcp::gaps::rhythm::{LONGEST_NS, Rhythm, Silence};
 use crate::tcp::stats::buckets::Span;
 use crate::tcp::stats::reuse::room_of;
@@ -11,12 +12,20 @@ const MOST_SILENCES: usize = 2048;
 const TOGETHER_NS: i64 = 2_000_000;
 
 /// See the module: of client, server.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct Standstills {
     silences: [Vec<Silence>; 2],
     /// It owed something in one of them.
     owed: [bool; 2],
+    /// When an acknowledgement of it ended a silence and left the edge of the window where it was.
+    pub(crate) stood_ns: [i64; 2],
     pub(crate) found: Option<Found>,
+}
+
+impl Default for Standstills {
+    fn default() -> Self {
+        Self { silences: [Vec::new(), Vec::new()], owed: [false; 2], stood_ns: [Packet::NEVER_NS; 2], found: None }
+    }
 }
 
 /// A host that stalled in a rhythm.

@@ -16,7 +16,7 @@ const WRITING_ROUNDS: usize = 3;
 /// leaves more of them must end with an answer to an acknowledgement than by chance.
 const PAUSE_REACH: usize = 4;
 
-const PAUSED_SHARE: f64 = 0.25;
+pub(super) const PAUSED_SHARE: f64 = 0.25;
 
 const ANSWERED_BEYOND_CHANCE: f64 = 0.5;
 

@@ -25,6 +25,11 @@ const SAME_RATE: f64 = 0.85;
 /// A window that is full shows no other path, so that the queue must be longer to be sure of.
 const LONG_QUEUE_RATIO: f64 = 1.5;
 
+/// One that is so much longer, and by so much, is no host's delay and no delayed acknowledgement.
+const FAR_LONGER_RATIO: f64 = 4.0;
+
+const FAR_LONGER_NS: f64 = 500e6;
+
 /// A managed queue drops, or marks, when it is no longer than this for a while.
 const SHORT_QUEUE_RATIO: f64 = 1.02;
 
@@ -78,6 +83,22 @@ pub fn is_full_behind_window(rounds: &[KnownRound], index: usize, background: &B
         && nearest.len() >= BOTTLENECK_ROUNDS
         && nearest.iter().all(|other| other.tells_rate() && queued(other))
         && evenness(nearest.iter().map(KnownRound::rate_bytes_s)) < EVEN_RATE
+}
+
+/// A queue so much longer than the path stands that nothing else makes round trips as long, in however few rounds. Such a link is slow,
+/// and a round trip through its queue takes seconds.
+///
+/// Rule: docs/verdict.md, "A queue far longer than the path".
+pub fn is_behind_long_queue(rounds: &[KnownRound], index: usize, background: &Background) -> bool {
+    let Some(min_rtt_ns) = background.min_rtt_ns.map(|rtt| rtt as f64) else { return false };
+    let far_ns = (FAR_LONGER_RATIO * min_rtt_ns).max(min_rtt_ns + FAR_LONGER_NS);
+    rounds.get(index).is_some_and(|round| {
+        round.tells_rate()
+            && !rests(round)
+            && round.blocked_ns == 0
+            && round.delivered_bytes > 0
+            && round.least_rtt_ns.is_some_and(|least| of_data_ns(round, least, min_rtt_ns) >= far_ns)
+    })
 }
 
 /// A burst, and nothing for most of the round trip: away from the sender by its packets, at the sender by the acknowledgements that let

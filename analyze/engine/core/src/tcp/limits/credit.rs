@@ -3,7 +3,10 @@
 //!
 //! Rule: docs/verdict.md, "Waiting for credit".
 
-use crate::tcp::limits::background::{Background, SAME_SEGMENTS, any_window, is_window_limited, neighbours, rests};
+use crate::tcp::limits::application::PAUSED_SHARE;
+use crate::tcp::limits::background::{
+    Background, SAME_SEGMENTS, any_window, is_window_limited, neighbours, pauses_of, rests,
+};
 use crate::tcp::limits::known::KnownRound;
 use crate::tcp::limits::round::Round;
 use crate::tcp::limits::send_buffer::{is_free, is_send_buffer_limited, leaves_no_queue};
@@ -47,6 +50,11 @@ const STANDING_SHARE: f64 = 0.5;
 
 const STANDING_FLIGHT: f64 = 0.8;
 
+/// Share of the pauses that end right behind a message, where credit comes in portions; so many in a round at most.
+const ASKED_SHARE: f64 = 0.6;
+
+const MESSAGES_OF_CREDIT: u64 = 2;
+
 /// See the module.
 pub fn waits_for_credit(rounds: &[KnownRound], index: usize, _background: &Background) -> bool {
     any_window(rounds, index, SAME_ROUNDS, |round| is_given_credit(round), is_same_amount)
@@ -66,6 +74,31 @@ pub fn flows_with_credit(rounds: &[KnownRound], index: usize, background: &Backg
     let around = neighbours(rounds, index, FLOWING_REACH);
     around.iter().all(gives) && is_send_buffer_limited(rounds, index, background)
         || stands_at_credit(around, background)
+        || is_let_go_by_credit(around, background)
+}
+
+/// The same where credit comes in portions: whatever is in flight, what ends a pause comes right behind a small message. An application
+/// at its own pace meets those by chance, and a window of TCP's is let go by acknowledgements.
+///
+/// Rule: docs/verdict.md, "Credit in portions".
+fn is_let_go_by_credit(around: &[KnownRound], background: &Background) -> bool {
+    let Some(least_ns) = background.min_rtt_ns else { return false };
+    let (pauses, time_ns) = pauses_of(around);
+    let is_credit = |round: &KnownRound| {
+        round.peer_bytes <= MESSAGES_OF_CREDIT * LONGEST_CREDIT
+            && round.delivered_bytes >= TIMES_AS_MUCH * round.peer_bytes
+            && !round.slow_start
+            && is_free(round)
+    };
+    let giving = around.iter().filter(|round| round.peer_bytes > 0).count() as f64;
+    let ceiling = around.iter().map(|round| round.max_flight).max().unwrap_or(0);
+    around.len() > FLOWING_REACH
+        && ceiling >= SMALLEST_WINDOW
+        && pauses.paused_ns as f64 >= PAUSED_SHARE * time_ns
+        && pauses.asked_ns as f64 >= ASKED_SHARE * pauses.paused_ns as f64
+        && giving >= GIVING_SHARE * around.len() as f64
+        && around.iter().all(is_credit)
+        && leaves_no_queue(around, least_ns as f64)
 }
 
 /// The same where credit comes in larger portions now and smaller ones then: most rounds come up to one ceiling, and half of them stand
@@ -132,6 +165,7 @@ fn is_same_amount(window: &[KnownRound]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tcp::sender::pauses::Pauses;
 
     /// Whether the middle of twelve rounds waits for credit: what is in flight in each, and the length of the peer's message.
     fn waits(flight: impl Fn(u64) -> u64, message: u64) -> bool {
@@ -207,6 +241,41 @@ mod tests {
         assert!(!flows(|_| (2099, 1200, 500)), "drains");
         assert!(!flows(|number| (if number % 2 == 0 { 2099 } else { 1500 }, 1900, 500)), "other amounts");
         assert!(!flows(|_| (2099, 1950, 0)), "no credit");
+    }
+
+    /// Whether the middle of nine rounds of 60 ms is let go by credit: the most in flight in kilobytes, what the peer sends, and
+    /// milliseconds of pauses that end right behind it, of 45.
+    fn is_let_go(of: impl Fn(u64) -> (u64, u64, u64)) -> bool {
+        let round = |number: u64| {
+            let (most, peer_bytes, asked_ms) = of(number);
+            let pauses = Pauses { paused_ns: 45_000_000, asked_ns: asked_ms * 1_000_000, ..Pauses::default() };
+            Round {
+                max_flight: most * 1000,
+                delivered_bytes: most * 1000,
+                peer_bytes,
+                segment_size: 1448,
+                pauses,
+                least_rtt_ns: Some(60_500_000),
+                end_ns: 60_000_000,
+                ..Round::default()
+            }
+        };
+        let rounds: Vec<KnownRound> = (0..9).map(|number| round(number).into()).collect();
+        is_let_go_by_credit(&rounds, &Background { min_rtt_ns: Some(60_000_000), no_loss_yet: true })
+    }
+
+    #[test]
+    fn what_comes_right_behind_small_messages_waits_for_credit_whatever_is_in_flight() {
+        assert!(is_let_go(|number| (73 + number % 3 * 10, 26 + number % 2 * 26, 40)));
+        assert!(is_let_go(|number| (73, if number == 4 { 0 } else { 26 }, 40)), "one round without");
+    }
+
+    #[test]
+    fn what_comes_at_another_time_after_requests_or_in_small_pieces_waits_for_no_credit() {
+        assert!(!is_let_go(|_| (73, 26, 10)), "a writer that meets them by chance");
+        assert!(!is_let_go(|_| (73, 400, 40)), "requests");
+        assert!(!is_let_go(|_| (20, 26, 40)), "small pieces");
+        assert!(!is_let_go(|_| (73, 0, 0)), "a silent peer");
     }
 
     #[test]

@@ -31,6 +31,8 @@ pub struct LimitsSummary {
     pub leaves_in_pairs: bool,
     /// What seemed a send buffer leaves at a fixed clock.
     pub clocked: bool,
+    /// Most of the link's time is what congestion control took, and two reductions and its use alone show that.
+    pub nearly_full: bool,
     /// The receiver's window, where only the flight shows its scale.
     pub inferred_window: Option<InferredWindow>,
     /// Factors in time order.

@@ -198,6 +198,8 @@ pub struct RecoveryTrip {
     pub answered: Answered,
 }
 
+const FEWEST_TELLING: u32 = 20;
+
 /// Samples of one direction.
 #[derive(Debug, Clone, Default)]
 pub struct RecoveryTrips {
@@ -217,6 +219,11 @@ impl RecoveryTrips {
     pub fn mean_ns(&self) -> Option<f64> {
         let count = self.samples.iter().map(|samples| u64::from(*samples)).sum::<u64>();
         (count > 0).then(|| self.sum_ns as f64 / count as f64)
+    }
+
+    /// They are enough to say something of all.
+    pub(crate) fn tells(&self) -> bool {
+        self.samples[0].saturating_add(self.samples[1]) >= FEWEST_TELLING
     }
 
     /// The sample that `packet` completed.

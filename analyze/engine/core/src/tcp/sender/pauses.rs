@@ -57,6 +57,8 @@ pub struct Pauses {
     pub all_sent_ns: u64,
     /// In those that data ended which has waited in a queue since it was handed down.
     pub waited_ns: u64,
+    /// In those that data ended right behind what the other side said, the first since.
+    pub asked_ns: u64,
     /// In which data would have been an answer whatever sent it.
     pub covered_ns: u64,
 }
@@ -71,6 +73,7 @@ impl Pauses {
             late_ns: self.late_ns.saturating_sub(earlier.late_ns),
             all_sent_ns: self.all_sent_ns.saturating_sub(earlier.all_sent_ns),
             waited_ns: self.waited_ns.saturating_sub(earlier.waited_ns),
+            asked_ns: self.asked_ns.saturating_sub(earlier.asked_ns),
             covered_ns: self.covered_ns.saturating_sub(earlier.covered_ns),
         }
     }
@@ -88,6 +91,7 @@ impl Pauses {
         self.late_ns = self.late_ns.saturating_add(other.late_ns);
         self.all_sent_ns = self.all_sent_ns.saturating_add(other.all_sent_ns);
         self.waited_ns = self.waited_ns.saturating_add(other.waited_ns);
+        self.asked_ns = self.asked_ns.saturating_add(other.asked_ns);
         self.covered_ns = self.covered_ns.saturating_add(other.covered_ns);
     }
 }
@@ -107,6 +111,8 @@ pub(crate) struct Sends {
     pub pushed: bool,
     /// What ends the pause was handed down before its sender heard of what had passed long before: it has waited in a queue.
     pub has_waited: bool,
+    /// When the other side said the last that it is the first since, if it did.
+    pub asked_ns: Option<i64>,
 }
 
 /// A pause that has ended, and where the data begins that ended it. What comes with that is known at the next pause.
@@ -124,6 +130,8 @@ struct Ended {
     near: bool,
     /// As in [`Sends`].
     has_waited: bool,
+    /// It came right behind what the other side said.
+    is_asked: bool,
 }
 
 /// See the module.
@@ -188,6 +196,10 @@ impl Restarts {
         if (all_sent || pause_ns.saturating_mul(2) >= longest_ns) && self.heard_ns != NEVER {
             let way_ns = if loop_ns > 0 { loop_ns + WAY_NS.min(pause_ns / WAY_DIVISOR) } else { 0 };
             let behind_ns = time_ns.saturating_sub(way_ns).saturating_sub(self.heard_ns);
+            let is_asked = sends.asked_ns.is_some_and(|asked_ns| {
+                let since_ns = time_ns.saturating_sub(way_ns).saturating_sub(asked_ns);
+                since_ns <= ANSWER_NS.max(pause_ns / ANSWER_DIVISOR)
+            });
             let part_ns = if sends.nothing_in_flight { 0 } else { pause_ns / NO_ANSWER_DIVISOR };
             let no_answer_ns = NO_ANSWER_NS.max(part_ns);
             self.last = Some(Ended {
@@ -198,6 +210,7 @@ impl Restarts {
                 all_sent,
                 near: loop_ns < NEAR_NS,
                 has_waited: sends.has_waited,
+                is_asked,
             });
         }
     }
@@ -205,7 +218,7 @@ impl Restarts {
     /// A lone short segment is what Nagle's algorithm has kept back (RFC 9293 section 3.7.4): it answers an acknowledgement
     /// whatever limits, and tells nothing.
     fn count(&mut self, last: Ended, sends: Sends) {
-        let Ended { pause_ns, behind_ns, start, no_answer_ns, all_sent, near, has_waited } = last;
+        let Ended { pause_ns, behind_ns, start, no_answer_ns, all_sent, near, has_waited, is_asked } = last;
         let bytes = sends.sent.saturating_sub(start);
         if bytes < sends.segment_size {
             return;
@@ -215,6 +228,9 @@ impl Restarts {
         add(&mut self.pauses.paused_ns);
         if all_sent {
             add(&mut self.pauses.all_sent_ns);
+        }
+        if is_asked {
+            add(&mut self.pauses.asked_ns);
         }
         if has_waited && behind_ns > NO_ANSWER_NS {
             add(&mut self.pauses.waited_ns);
@@ -282,6 +298,21 @@ mod tests {
         assert_eq!(sent_behind_each(MS / 10, 5000), pauses(1000 * MS, 0));
         assert_eq!(sent_behind_each(5 * MS, 5000), pauses(0, 1000 * MS));
         assert_eq!(sent_behind_each(2 * MS, 5000), pauses(0, 0), "it may be either");
+    }
+
+    #[test]
+    fn data_right_behind_what_the_other_side_said_was_asked_for() {
+        for (since_ms, asked_ns) in [(Some(1), 1000 * MS as u64), (Some(4), 0), (None, 0)] {
+            let mut restarts = Restarts::default();
+            for at in 1..=101 {
+                restarts.passed(at * 10 * MS);
+                restarts.heard_all();
+                let asked_ns = since_ms.map(|since_ms| (at * 10 + 5 - since_ms) * MS);
+                let sends = Sends { sent: 5000 * at as u64, segment_size: 1000, asked_ns, ..Sends::default() };
+                restarts.paused((at * 10 + 5) * MS, 10 * MS, 0, sends);
+            }
+            assert_eq!(restarts.pauses().asked_ns, asked_ns);
+        }
     }
 
     #[test]

@@ -297,6 +297,7 @@ impl SenderView {
             least_burst: self.paced_send.max(joined),
             nothing_in_flight: !self.sender_loop.is_known() && self.acknowledged >= self.sent,
             pushed: resumption.pushed,
+            asked_ns: resumption.asked_ns,
             has_waited: if self.sender_loop.is_known() { self.has_waited(time_ns) } else { resumption.behind_echo },
         };
         self.restarts.paused(time_ns, pause_ns, self.sender_loop.shortest_ns(), sends);

@@ -8,7 +8,7 @@ mod held;
 mod host_queue;
 
 use crate::tcp::events::factor::Factor;
-use crate::tcp::limits::bottleneck::{is_bottleneck_limited, is_full_behind_window};
+use crate::tcp::limits::bottleneck::{is_behind_long_queue, is_bottleneck_limited, is_full_behind_window};
 use crate::tcp::limits::rules::Condition;
 use crate::tcp::limits::second_stage::Reassignment;
 use crate::tcp::limits::summary::LimitsSummary;
@@ -26,6 +26,7 @@ pub const RULE: FactorRule = FactorRule {
     labels: Labels { column: "link full", ..Labels::list("bottleneck bandwidth") },
     in_rounds: &[
         Condition { turn: 8, holds: is_full_behind_window, beneath_slow_start: false },
+        Condition { turn: 9, holds: is_behind_long_queue, beneath_slow_start: false },
         Condition { turn: 30, holds: is_bottleneck_limited, beneath_slow_start: true },
     ],
     least_share: f64::INFINITY,
@@ -94,7 +95,13 @@ fn bounds(case: &Case) -> Vec<Bound> {
     let clocked = Bound { confidence: CLOCKED_CONFIDENCE, needed: "the queueing discipline of the sender's host" };
     let pausing = Bound { confidence: PAUSING_CONFIDENCE, needed: "a capture at the sender" };
     let pauses = 2 * case.limits.full_rounds.pausing > case.limits.full_rounds.all;
-    let bounds = [(ran_faster(case.limits), another_rate), (case.limits.clocked, clocked), (pauses, pausing)];
+    let nearly = Bound { confidence: NEARLY_FULL_CONFIDENCE, needed: "a longer transfer" };
+    let bounds = [
+        (ran_faster(case.limits), another_rate),
+        (case.limits.clocked, clocked),
+        (pauses, pausing),
+        (case.limits.nearly_full, nearly),
+    ];
     // A queue shows a path that is full, whatever the window: not where no round trip was seen.
     let unknown_window = doubts::unknown_window(case).filter(|_| !doubts::is_timed(case));
     bounds.into_iter().filter_map(|(applies, bound)| applies.then_some(bound)).chain(unknown_window).collect()
@@ -115,6 +122,9 @@ const ANOTHER_RATE_CONFIDENCE: f64 = 0.75;
 
 /// What leaves at a fixed clock is shaped, or paced by its sender.
 const CLOCKED_CONFIDENCE: f64 = 0.75;
+
+/// Two reductions behind a queue may be chance.
+const NEARLY_FULL_CONFIDENCE: f64 = 0.75;
 
 /// Other traffic may fill the path while this data pauses; or its sender stalls, which makes round trips long as well.
 const PAUSING_CONFIDENCE: f64 = 0.75;

@@ -24,6 +24,15 @@ const FEWEST_REDUCTIONS: u64 = 3;
 /// Or so unlikely is a queue before as many reductions by chance, as often as one stood at other times.
 const BY_CHANCE: f64 = 0.05;
 
+/// Or so much of the link was used behind fewer of them, with a queue in one of so many rounds at other times, of which there are many.
+const NEARLY_FULL: f64 = 0.8;
+
+const FEWEST_OF_NEARLY_FULL: u64 = 2;
+
+const QUEUED_DIVISOR: u64 = 3;
+
+const FEWEST_QUIET: u64 = 32;
+
 /// What congestion control and repairs took was the link's.
 pub(crate) fn take_full_link(summary: &mut LimitsSummary) {
     let Some(reference_bytes_s) = summary.reference_bytes_s else { return };
@@ -38,7 +47,13 @@ pub(crate) fn take_full_link(summary: &mut LimitsSummary) {
     let is_used = answered.bytes as f64 * 1e9 >= LEAST_USE * reference_bytes_s * answered.time_ns as f64;
     let is_full = reductions.chance() <= BY_CHANCE
         || reductions.all >= FEWEST_REDUCTIONS && full_ns as f64 >= LEAST_FULL * summary.time_ns() as f64;
-    if is_of_queue && is_used && is_full {
+    let is_nearly_full = !is_full
+        && reductions.all >= FEWEST_OF_NEARLY_FULL
+        && reductions.quiet >= FEWEST_QUIET
+        && reductions.quiet_queued * QUEUED_DIVISOR >= reductions.quiet
+        && answered.bytes as f64 * 1e9 >= NEARLY_FULL * reference_bytes_s * answered.time_ns as f64;
+    if is_of_queue && is_used && (is_full || is_nearly_full) {
+        summary.nearly_full = is_nearly_full && answered.time_ns > full_ns;
         let runs = summary.runs.iter().filter(|run| is_answer(run.factor));
         let spans: Vec<[i64; 2]> = runs.map(|run| [run.start_ns, run.end_ns]).collect();
         let taken = moves::move_to(summary, Factor::BottleneckBandwidth, is_answer, &spans);
@@ -93,6 +108,14 @@ mod tests {
         assert_eq!(limited_s(reduced(5, 5, 70), 1, 700), [1, 40], "a queue of others' stands all the time");
         assert_eq!(limited_s(reduced(3, 3, 40), 1, 700), [1, 40], "that may be chance");
         assert_eq!(limited_s(reduced(1, 1, 2), 1, 700), [41, 0], "that is none");
+    }
+
+    #[test]
+    fn a_link_that_is_used_nearly_all_of_the_time_is_the_limit_behind_two_reductions() {
+        assert_eq!(limited_s(reduced(2, 2, 40), 1, 850), [41, 0]);
+        assert_eq!(limited_s(reduced(2, 2, 40), 1, 750), [1, 40], "less of it is used");
+        assert_eq!(limited_s(reduced(2, 2, 30), 1, 850), [1, 40], "a queue stands more rarely");
+        assert_eq!(limited_s(reduced(1, 1, 40), 1, 850), [1, 40], "one may be chance");
     }
 
     #[test]
