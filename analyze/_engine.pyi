@@ -73,6 +73,12 @@ class Columns:
 class Analysis:
     @property
     def interrupted(self) -> bool: ...
+    # That was for want of memory.
+    @property
+    def exhausted(self) -> bool: ...
+    # Attempts of SYNs without a reply that are summed up.
+    @property
+    def unanswered(self) -> int: ...
     # What was wrong with inputs that could not be read.
     @property
     def errors(self) -> list[Exception]: ...
@@ -154,6 +160,7 @@ def analyze(
     compile_filter: Callable[[int, int], bytes] | None = None,
     key_log: bytes | None = None,
     datagrams_known_by_bytes: int | None = None,
+    memory_bytes: int | None = None,
     progress: Callable[[int], object] | None = None,
     interrupted: bool = False,
 ) -> Analysis: ...

@@ -19,6 +19,7 @@ from vmtrace.analyze import _engine
 from vmtrace.analyze._engine import Columns, TraceError
 from vmtrace.analyze.read.capture_files import captures_of
 from vmtrace.analyze.read.grouping import Grouping, group
+from vmtrace.analyze.read.memory import half_bytes
 from vmtrace.analyze.read.sources import Opened, Progress, Source, Spool, opened
 from vmtrace.analyze.read.stores.remote import RemoteObject
 from vmtrace.formats.quantities import plural
@@ -58,6 +59,9 @@ class Options(NamedTuple):
     """A folder that holds indexes (`OUT/indexes` of a corpus), for captures that have none beside them."""
     key_log: str | None = None
     """A file of secrets in NSS's key log format (`SSLKEYLOGFILE`): opens QUIC, and HTTP/2 inside TLS."""
+
+    memory_bytes: int | None = None
+    """What the process may take; None: half of what it may have. Beyond that the reading ends early (`exhausted`)."""
 
     datagrams: bool = False
     """Keep the datagrams one by one, for `vmtrace.analyze.compare`."""
@@ -171,6 +175,16 @@ class Trace:
     def interrupted(self) -> bool:
         """True if the reading was stopped before the end: the numbers then are about the part that was read."""
         return self._result.interrupted
+
+    @property
+    def exhausted(self) -> bool:
+        """True if that was for want of memory (`Options.memory_bytes`)."""
+        return self._result.exhausted
+
+    @property
+    def unanswered(self) -> int:
+        """Attempts to open a connection, of SYNs without a reply, that are summed up instead of being connections."""
+        return self._result.unanswered
 
     @property
     def paths(self) -> list[str]:
@@ -554,6 +568,7 @@ class Trace:
             compile_filter=compiler(options.filter),
             key_log=None if options.key_log is None else secrets(options.key_log),
             datagrams_known_by_bytes=known_by_bytes,
+            memory_bytes=half_bytes() if options.memory_bytes is None else options.memory_bytes,
             progress=self._progress,
             interrupted=interrupted,
         )
@@ -583,6 +598,7 @@ def _check_kinds(options: Options) -> None:
         ("packets_of", (Sequence,), "a sequence of connections' numbers"),
         ("indexes", (str, none), "a folder or prefix"),
         ("key_log", (str, none), "the path of a file"),
+        ("memory_bytes", (Integral, none), "a number of bytes"),
         ("datagrams", (bool,), "True or False"),
     ):
         value = getattr(options, name)

@@ -1,11 +1,15 @@
 """What connections take in memory: the bounds for a million of them follow from what one more takes."""
 
+import json
+import struct
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from vmtrace.analyze.read import memory
 from vmtrace.corpus.inputs import CapturesFound, Input
 from vmtrace.corpus.planning import planned
 
@@ -64,3 +68,82 @@ def test_commands_of_a_corpus_keep_within_the_memory_they_are_given(binaries: Pa
     limit = ["--quiet", "--memory", "256MiB"]
     assert peak_of(["corpus", "split", str(capture), "--buckets", "1", "--to", slices, *limit]) < 256 * MB
     assert peak_of(["corpus", "bucket", slices, "--bucket", "0", "--out", str(tmp_path / "out"), *limit]) < 256 * MB
+
+
+def write_flood(path: Path, syns: int) -> None:
+    """SYNs of as many sources to one server, ten microseconds apart."""
+    frame = bytes(12) + b"\x08\0" + struct.pack(">BBHHHBBH", 0x45, 0, 40, 0, 0, 64, 6, 0)
+    server = bytes((198, 18, 0, 1))
+    tail = struct.pack(">IIBBHHH", 7, 0, 0x50, 2, 1000, 0, 0)
+    size = len(frame) + 8 + 4 + len(tail)
+    record, ends = struct.Struct("<IIII"), struct.Struct(">IIHH")
+    assert ends.size == 12
+    with path.open("wb") as file:
+        file.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1))
+        for number in range(syns):
+            head = record.pack(1_700_000_000 + number // 100_000, number % 100_000 * 10, size, size)
+            source = (0x0A000000 + number).to_bytes(4, "big")
+            file.write(head + frame + source + server + struct.pack(">HH", 1024 + number % 50_000, 443) + tail)
+
+
+def analysed(words: list[str], before: str = "") -> tuple[int, str, dict[str, Any]]:
+    """Exit status, errors and document of `vmtrace analyze`, in a shell that ran `before`."""
+    command = ["bash", "-c", f'{before} "$0" "$@"', sys.executable, "-m", "vmtrace", "analyze", "--json", "-"]
+    done = subprocess.run([*command, *words], check=False, capture_output=True, text=True, timeout=600)
+    return done.returncode, done.stderr, json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def flood(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("flood") / "flood.pcap"
+    write_flood(path, 1_000_000)
+    return path
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ["file", "pipe", "ulimit"])
+def test_a_million_unanswered_syns_are_summed_within_the_memory_given(flood: Path, way: str) -> None:
+    before = {"file": "", "pipe": f"cat {flood} |", "ulimit": "ulimit -v 700000;"}[way]
+    given = [] if way == "ulimit" else ["--memory", "256MiB"]
+    status, errors, document = analysed([*given, "-" if way == "pipe" else str(flood)], before)
+    assert (status, document["connections"]) == (0, []), errors
+    assert document["unanswered_syns"]["attempts"] == 1_000_000
+    assert "1,000,000 unanswered SYNs are summed by source and server" in errors
+
+
+@pytest.mark.slow
+def test_a_flood_takes_no_more_than_the_memory_given(flood: Path) -> None:
+    assert peak_of(["analyze", str(flood), "--json", "/dev/null", "--memory", "256MiB"]) < 256 * MB
+
+
+@pytest.mark.slow
+def test_where_memory_is_not_enough_a_line_says_so_and_what_was_read_is_written(binaries: Path, tmp_path: Path) -> None:
+    capture = tmp_path / "short.pcap"
+    command = [str(binaries / "bench_generate"), "short", str(capture), "--connections", "120000"]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=300)
+    status, errors, document = analysed(["--memory", "128MiB", str(capture)])
+    assert (status, document["memory_exhausted"], document["interrupted"]) == (1, True, True)
+    assert 1000 < len(document["connections"]) < 120_000
+    assert [line for line in errors.splitlines() if "stopped for want of memory" in line and "--memory" in line]
+
+
+@pytest.mark.parametrize(
+    ("own", "files", "most_bytes"),
+    [
+        ("0::/jobs/one\n", {"jobs/memory.max": "500000", "jobs/one/memory.max": "max"}, 500_000),
+        ("4:memory:/a\n1:cpu:/a\n", {"memory/a/memory.limit_in_bytes": "700000"}, 700_000),
+        ("4:memory:/elsewhere\n0::/\n", {"memory/memory.limit_in_bytes": "600000"}, 600_000),
+        ("", {}, None),
+    ],
+)
+def test_half_of_what_groups_and_machine_allow_is_taken(
+    own: str, files: dict[str, str], most_bytes: int | None, tmp_path: Path
+) -> None:
+    (tmp_path / "proc/self").mkdir(parents=True)
+    (tmp_path / "proc/self/cgroup").write_text(own)
+    for name, text in files.items():
+        path = tmp_path / "sys/fs/cgroup" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    known = memory.half_bytes(tmp_path)
+    assert known == most_bytes // 2 if most_bytes is not None else known > 1 << 20

@@ -2,7 +2,7 @@
 
 import argparse
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -98,3 +98,28 @@ def test_a_run_goes_on_in_the_folder_that_either_option_names(
 def test_two_folders_or_none_are_wrong_usage(out: str | None, resume: str, said: str) -> None:
     with pytest.raises(UsageError, match=said):
         options.run_folder(None if out is None else Path(out), resume)
+
+
+MEMORY = [("1GiB", 1 << 30), ("1.5 GiB", 3 << 29), ("512MiB", 512 << 20), ("1GB", 10**9)]
+
+
+@pytest.mark.parametrize(("text", "size_bytes"), MEMORY)
+@pytest.mark.parametrize("name", ["analyze", "watch", "corpus analyze"])
+def test_memory_is_written_as_sizes_are_everywhere(name: str, text: str, size_bytes: int) -> None:
+    assert memory(name)(text) == size_bytes
+
+
+@pytest.mark.parametrize("text", ["127MiB", "0", "much", "-1GiB", "1GiB more", "9e9"])
+def test_memory_that_is_too_little_or_no_size_is_refused(text: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match=r"at least 128MiB|not a size"):
+        memory("analyze")(text)
+
+
+def memory(name: str) -> Callable[[str], object]:
+    """What reads the option of this command."""
+    first = name.partition(" ")[0]
+    command = COMMANDS[first].parser(first)
+    [parser] = [one for one in every_parser(command) if one.prog == f"vmtrace {name}"]
+    [read] = [one.type for one in parser._actions if "--memory" in one.option_strings]
+    assert callable(read)
+    return read

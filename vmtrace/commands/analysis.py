@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 _WIDTH, _PROVIDERS_WIDTH = 120, 160
 """Of the answer where it goes to no terminal."""
 _DRAWN_AT_MOST = 3
+_MORE_MEMORY = "give more (--memory), read less (--filter), or use vmtrace corpus analyze, which needs less"
 _DRAWN_SHARE = 0.05
 """Of the connections nobody chose, those with this share of all bytes are drawn, up to `_DRAWN_AT_MOST`."""
 
@@ -72,6 +73,12 @@ def run(request: Request) -> int:
         crossed = condition is not None and _judge(trace, request.fail_if or "", condition)
         for problem in trace.index_problems:
             complain(problem)
+    if trace.unanswered:
+        attempts = plural(trace.unanswered, "unanswered SYN")
+        complain(f"{attempts} are summed by source and server to save memory (unanswered_syns in the JSON; --memory)")
+    if trace.exhausted:
+        complain(f"stopped for want of memory: the results cover the part that was read; {_MORE_MEMORY}")
+        return Exit.FAILED
     if trace.interrupted:
         complain("interrupted: the results cover the part that was read")
         return Exit.INTERRUPTED

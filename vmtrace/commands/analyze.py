@@ -14,6 +14,7 @@ from vmtrace.commands.options import (
     add_html,
     add_json,
     add_keylog,
+    add_memory,
     add_otlp,
     add_oversize_abs,
     add_parquet,
@@ -96,6 +97,7 @@ def request_of(arguments: argparse.Namespace) -> Request:
         endpoint_url=arguments.endpoint_url,
         indexes=arguments.indexes,
         keylog=arguments.keylog,
+        memory_bytes=arguments.memory,
         otlp=arguments.otlp,
         services=arguments.services,
         anonymize=arguments.anonymize,
@@ -126,6 +128,7 @@ def _add_selection(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--threads", metavar="N", type=whole(0, _MOST_THREADS), default=0, help="threads to use (default: one per core)"
     )
+    add_memory(group, "memory to take at most (default: half of what the process may have)", None)
 
 
 def _add_table(group: argparse._ArgumentGroup) -> None:

@@ -6,33 +6,18 @@ from typing import TYPE_CHECKING
 
 from vmtrace.capture.live_display import Bar, LiveDisplay, amount_bytes, live_display
 from vmtrace.capture.options import add_quiet
-from vmtrace.commands.options import add_endpoint_url
+from vmtrace.commands.options import add_endpoint_url, add_memory
 from vmtrace.errors import CommandError, complain
-from vmtrace.formats.quantities import size_bytes
 
 if TYPE_CHECKING:
     from vmtrace.corpus.inputs import CapturesFound
 
-_LEAST_MEMORY = 128 << 20
 MOST_BUCKETS = 65_536
-
-
-def memory(text: str) -> int:
-    """Bytes of `1.5GiB`, `512MiB`."""
-    try:
-        size = size_bytes(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-    if size < _LEAST_MEMORY:
-        raise argparse.ArgumentTypeError(f"{text}: at least 128MiB")
-    return size
 
 
 def add_common(parser: argparse.ArgumentParser) -> None:
     """Memory, endpoint, silence."""
-    parser.add_argument(
-        "--memory", metavar="SIZE", type=memory, default=1 << 30, help="memory of each worker (default: 1GiB)"
-    )
+    add_memory(parser, "memory of each worker (default: 1GiB)", 1 << 30)
     add_endpoint_url(parser)
     add_quiet(parser)
 

@@ -23,6 +23,7 @@ from vmtrace.capture.options import (
 )
 from vmtrace.commands.values import instant_ns
 from vmtrace.errors import UsageError
+from vmtrace.formats.quantities import size_bytes
 
 if TYPE_CHECKING:
     from vmtrace.analyze.read.records.window import Window
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 _LONGEST_MS = 1e12
 _SERVICES = 100
+_LEAST_MEMORY = 128 << 20
 _PLAIN = partial(argparse.RawDescriptionHelpFormatter, width=80)
 
 
@@ -123,6 +125,22 @@ def add_keylog(parser: argparse._ActionsContainer) -> None:
         help="secrets in NSS's key log format (SSLKEYLOGFILE): open QUIC, and HTTP/2 inside TLS (default: those that a"
         " pcapng file holds)",
     )
+
+
+def add_memory(parser: argparse._ActionsContainer, what: str, default: int | None) -> None:
+    """How much memory may be taken."""
+    parser.add_argument("--memory", metavar="SIZE", type=_memory, default=default, help=what)
+
+
+def _memory(text: str) -> int:
+    """Bytes of `1.5GiB`, `512MiB`."""
+    try:
+        size = size_bytes(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    if size < _LEAST_MEMORY:
+        raise argparse.ArgumentTypeError(f"{text}: at least 128MiB")
+    return size
 
 
 def add_endpoint_url(parser: argparse._ActionsContainer) -> None:

@@ -32,6 +32,7 @@ class Request(NamedTuple):
     endpoint_url: str | None = None
     indexes: str | None = None
     keylog: str | None = None
+    memory_bytes: int | None = None
     otlp: str | None = None
     services: int = 1
     anonymize: bool = False
@@ -62,6 +63,7 @@ class Request(NamedTuple):
             anonymize=self.anonymize,
             indexes=self.indexes,
             key_log=self.keylog,
+            memory_bytes=self.memory_bytes,
         )
 
     @property

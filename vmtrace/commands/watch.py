@@ -3,7 +3,7 @@
 import argparse
 
 from vmtrace.capture.options import add_duration, add_filter, add_interface, add_quiet, lasting
-from vmtrace.commands.options import add_file, add_keylog, add_otlp, add_oversize_abs, new_parser
+from vmtrace.commands.options import add_file, add_keylog, add_memory, add_otlp, add_oversize_abs, new_parser
 from vmtrace.errors import UsageError
 from vmtrace.formats.quantities import duration_s, size_bytes
 
@@ -71,13 +71,8 @@ def build_parser() -> argparse.ArgumentParser:
         default=600.0,
         help="forget connections, flows and lookups that ended so long ago (default: 10min)",
     )
-    memory.add_argument(
-        "--memory",
-        metavar="SIZE",
-        type=_size,
-        default=1_300_000_000,
-        help="what connections may take before those that were silent for longest are forgotten (default: 1.3GB)",
-    )
+    kept = "what connections may take before those that were silent for longest are forgotten (default: 1.3GB)"
+    add_memory(memory, kept, 1_300_000_000)
     return parser
 
 
@@ -88,13 +83,6 @@ def run(arguments: argparse.Namespace) -> int:
     if (arguments.file is None) == (arguments.interface is None):
         raise UsageError("name either --interface or a FILE (- is standard input)")
     return watching.run(arguments)
-
-
-def _size(text: str) -> int:
-    try:
-        return size_bytes(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _place(text: str) -> tuple[str, int]:

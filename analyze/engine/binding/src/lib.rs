@@ -9,6 +9,7 @@ mod files;
 mod following;
 mod input;
 mod live;
+mod memory;
 mod result;
 mod run;
 mod slices;

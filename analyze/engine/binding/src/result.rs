@@ -38,6 +38,18 @@ impl Analysis {
         self.inner.interrupted
     }
 
+    /// True if that was for want of memory.
+    #[getter]
+    fn exhausted(&self) -> bool {
+        self.inner.is_exhausted
+    }
+
+    /// Attempts to open a connection, of SYNs without a reply, that are summed up.
+    #[getter]
+    fn unanswered(&self) -> u64 {
+        self.inner.unanswered.all.attempts
+    }
+
     /// What was wrong with inputs that could not be read, as exceptions.
     #[getter]
     fn errors(&self, py: Python<'_>) -> Vec<Py<PyAny>> {

@@ -21,6 +21,7 @@ use vmtrace_core::tcp::capture::lag::Lag;
 use crate::errors::{failure_to_python, to_python};
 use crate::files::Files;
 use crate::input::Input;
+use crate::memory::Memory;
 use crate::result::Analysis;
 
 /// How often signals and progress are looked at: below what a person notices, far above what it costs.
@@ -35,11 +36,12 @@ pub(crate) type Outcome<T = analysis::Analysis> = Result<T, Failure>;
 /// reading and gives what was measured until then, with `interrupted` set, as it is where the inputs are parts already.
 /// What could not be read while others could is in `errors`. With the result of `measured_before`, of the same inputs, nothing
 /// but the packets of `detail_connections` is in the result, and nothing but their flows is analysed. `key_log` is the text of a key log. With
-/// `datagrams_known_by_bytes` datagrams are kept one by one, known by so many bytes of their payload.
+/// `datagrams_known_by_bytes` datagrams are kept one by one, known by so many bytes of their payload. A process that takes `memory_bytes`
+/// reads no further: `exhausted` says so.
 #[expect(clippy::too_many_arguments, reason = "Python gives them by name")]
 #[pyfunction]
 #[pyo3(signature = (groups, *, threads = 1, oversize_abs_ns = None, allowed_bps = None,
-                    detail_connections = Vec::new(), measured_before = None, compile_filter = None, key_log = None, datagrams_known_by_bytes = None, progress = None, interrupted = false))]
+                    detail_connections = Vec::new(), measured_before = None, compile_filter = None, key_log = None, datagrams_known_by_bytes = None, memory_bytes = None, progress = None, interrupted = false))]
 pub fn analyze(
     py: Python<'_>,
     groups: Vec<Vec<Input>>,
@@ -51,10 +53,12 @@ pub fn analyze(
     compile_filter: Option<Py<PyAny>>,
     key_log: Option<&[u8]>,
     datagrams_known_by_bytes: Option<u32>,
+    memory_bytes: Option<u64>,
     progress: Option<Py<PyAny>>,
     interrupted: bool,
 ) -> PyResult<Analysis> {
-    let watch = Arc::new(Watch::default());
+    let memory = memory_bytes.map(Memory::of);
+    let watch = Arc::new(Watch { memory, ..Watch::default() });
     let names: Vec<String> = groups.iter().flatten().map(Input::name).collect();
     let open_all = |inputs: Vec<Input>| -> PyResult<Group> {
         let open = inputs.iter().map(|input| input.open(&watch.stop, &watch.files)).collect::<PyResult<Vec<_>>>()?;
@@ -66,6 +70,7 @@ pub fn analyze(
         oversize_abs_ns,
         allowed_bps,
         datagrams_known_by_bytes,
+        budget_bytes: memory.map(|memory| memory.budget_bytes()),
         filter: compile_filter.map(PythonFilter::boxed),
         ..Options::default()
     };
@@ -79,6 +84,7 @@ pub fn analyze(
     match on_own_thread(py, &watch, progress.as_ref(), work)? {
         Ok(mut result) => {
             result.interrupted |= interrupted;
+            result.is_exhausted |= watch.is_full.load(Ordering::Relaxed);
             let errors = result.errors.iter().map(|error| to_python(py, error, &names)).collect();
             Ok(Analysis::new(result, errors))
         }
@@ -287,6 +293,10 @@ fn wait<T: Send>(
             }
             Err(RecvTimeoutError::Timeout) => {}
         }
+        if watch.memory.is_some_and(|memory| memory.is_full()) {
+            watch.is_full.store(true, Ordering::Relaxed);
+            watch.stop.store(true, Ordering::Relaxed);
+        }
         let consumed_bytes = watch.consumed_bytes.load(Ordering::Relaxed);
         let told = progress
             .filter(|_| failure.is_none())
@@ -319,6 +329,10 @@ pub(crate) struct Watch {
     /// Of all groups.
     consumed_bytes: AtomicU64,
     pub(crate) stop: Arc<AtomicBool>,
+    /// What the process may take; none: as much as there is.
+    memory: Option<Memory>,
+    /// It took all of that, and was stopped for it.
+    is_full: AtomicBool,
     pub(crate) files: Arc<Files>,
 }
 

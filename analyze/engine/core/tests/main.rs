@@ -14,6 +14,7 @@ mod support;
 mod account;
 mod analysis_appended;
 mod analysis_beyond;
+mod analysis_budget;
 mod analysis_echoes;
 mod analysis_hostile;
 mod analysis_indexed;

@@ -52,6 +52,9 @@ pub struct Options {
     pub lags: Vec<Lag>,
     /// Bytes that connections may take in memory before [`crate::analysis::parts::analyze_in_parts`] takes them in parts; none for the usual.
     pub room_bytes: Option<usize>,
+    /// Bytes that all connections may take, what is left of those that are over included. Beyond that SYNs without a reply are summed
+    /// up, and where that is not enough the reading ends; none: there is no bound.
+    pub budget_bytes: Option<usize>,
 }
 
 impl Options {

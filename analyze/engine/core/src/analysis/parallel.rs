@@ -23,7 +23,7 @@ use crate::decode::fragments::Reassembler;
 use crate::decode::reason::CountsByInput;
 use crate::read::record::Chunk;
 use crate::tcp::flow::by_flow::Lines;
-use crate::tcp::flow::memory_budget::Room;
+use crate::tcp::flow::memory_budget::{Fullness, Room};
 use crate::tcp::flow::table::Shard;
 
 /// Shards for each thread: enough for a thread to follow closely behind another.
@@ -85,6 +85,8 @@ struct Board {
     first: u64,
     /// A shard has more connections than there is room for: nothing more is read.
     is_overfull: bool,
+    /// Nor would parts help.
+    is_exhausted: bool,
     /// Threads that wait for news.
     waiting: usize,
     /// Next chunk of each shard, and whether a thread is at it.
@@ -146,6 +148,7 @@ impl Board {
             published: VecDeque::new(),
             first: 0,
             is_overfull: false,
+            is_exhausted: false,
             waiting: 0,
             shards: vec![(0, false); shards],
             spare: Vec::new(),
@@ -183,6 +186,7 @@ impl Hall<'_, '_> {
             tallies: board.tallies.into_list(),
             others: board.others,
             is_overfull: board.is_overfull,
+            is_exhausted: board.is_exhausted,
         }
     }
 
@@ -231,12 +235,13 @@ impl Hall<'_, '_> {
     fn analyse(&self, shard: usize, work: Arc<Work>) {
         let mut own = lock(&self.shards[shard]);
         own.batch(work.batch.packets(), &work.lines, shard, &work.chunk.bytes, work.first_order);
-        let is_overfull = own.is_overfull(&self.room_of_shard);
+        let fullness = own.fullness(&self.room_of_shard);
         drop(own);
         drop(work);
         let mut board = lock(&self.board);
-        board.is_overfull |= is_overfull;
-        board.at_end |= is_overfull;
+        board.is_overfull |= fullness == Fullness::Overfull;
+        board.is_exhausted |= fullness == Fullness::Exhausted;
+        board.at_end |= fullness != Fullness::Fits;
         board.analysed(shard);
         self.tell(board, 1);
     }

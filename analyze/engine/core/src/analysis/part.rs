@@ -27,7 +27,7 @@ impl Part {
 
     pub(crate) fn new(from: u64, width: u64, room: Room) -> Self {
         let last = (from + width).min(ALL) - 1;
-        let room = if width > NARROWEST { room } else { Room::ANY };
+        let room = if width > NARROWEST { room } else { room.of_narrowest() };
         Self { hashes: from as u32..=last as u32, room }
     }
 

@@ -38,7 +38,11 @@ pub fn analyze_in_parts(
 ) -> Result<Analysis, Failure> {
     // To find connections by their numbers all are needed; those that are known are few.
     let is_endless = !options.detail().is_empty();
-    let room = if is_endless { Room::ANY } else { Room::of(options.room_bytes.unwrap_or(ROOM_BYTES)) };
+    let room = if is_endless {
+        Room::ANY
+    } else {
+        Room::of(options.room_bytes.unwrap_or(ROOM_BYTES)).within(options.budget_bytes, true)
+    };
     let part = Part::whole(room);
     let inputs_count = inputs.len();
     let mut runs = Runs::by_samples(again, inputs_count, observer);
@@ -109,12 +113,18 @@ pub(super) fn part_by_part(
             width = (width / PARTS).max(NARROWEST);
             continue;
         };
-        let (interrupted, open_bytes) = (reading.interrupted, reading.open_bytes);
+        let (mut is_over, open_bytes) = (reading.interrupted || reading.is_exhausted, reading.open_bytes);
         match &mut together {
             Some(together) => together.add(reading)?,
             nothing => *nothing = Some(reading),
         }
-        if interrupted {
+        if let Some(together) = &mut together {
+            together.sum_up(&room);
+            together.is_exhausted |= room.is_exhausted_by(together.connections.len());
+            together.interrupted |= together.is_exhausted;
+            is_over |= together.is_exhausted;
+        }
+        if is_over {
             break;
         }
         from += width;

@@ -24,8 +24,10 @@ use crate::read::input_facts::InputFacts;
 use crate::read::read_error::ReadError;
 use crate::tcp::capture::lag::Lag;
 use crate::tcp::connection::environment::ClockStep;
+use crate::tcp::flow::memory_budget::Room;
 use crate::tcp::flow::selection::flow_hash;
 use crate::tcp::flow::table::{Shard, Shared};
+use crate::tcp::flow::unanswered::Attempt;
 use crate::tcp::shared_limits::Given;
 use crate::tcp::summary::summary::{ConnectionSummary, DirectionSummary};
 use crate::tcp::{outcome, shared_limits};
@@ -37,6 +39,8 @@ pub struct Reading {
     pub connections: Summaries,
     /// It was ended early.
     pub interrupted: bool,
+    /// There was no room for more.
+    pub is_exhausted: bool,
     /// Bytes of the files.
     pub consumed_bytes: u64,
     /// About what open connections took in memory at last.
@@ -82,8 +86,10 @@ impl Reading {
     /// # Errors
     /// As [`crate::analysis::whole::analyze`].
     pub(super) fn ended(intake: Intake<'_>, collected: Collected) -> Result<Self, Failure> {
-        let Collected { shards, tallies, others, is_overfull } = collected;
+        let Collected { shards, tallies, others, is_overfull, is_exhausted } = collected;
         let mut reading = Self::of_frames(intake, tallies, others)?;
+        reading.is_exhausted = is_exhausted;
+        reading.interrupted |= is_exhausted;
         reading.open_bytes = shards.iter().map(Shard::open_bytes).sum();
         (reading.connections, reading.shared) = gather(if is_overfull { Vec::new() } else { shards });
         Ok(reading)
@@ -203,15 +209,37 @@ impl Reading {
         self.connections.extend(part.connections);
         self.shared.merge(part.shared);
         self.interrupted |= part.interrupted;
+        self.is_exhausted |= part.is_exhausted;
         Ok(())
     }
 
+    /// Sums up SYNs without a reply if they take too much of the room, or others were.
+    pub(super) fn sum_up(&mut self, room: &Room) {
+        let unanswered = || self.connections.iter().filter(|one| Attempt::of_summary(one).is_some()).count();
+        if !self.shared.unanswered.is_empty() || room.sums(self.connections.len()) && room.sums(unanswered()) {
+            self.sum_all();
+        }
+    }
+
+    fn sum_all(&mut self) {
+        let unanswered = &mut self.shared.unanswered;
+        self.connections.retain(|one| {
+            let attempt = Attempt::of_summary(one);
+            attempt.iter().for_each(|attempt| unanswered.add(attempt));
+            attempt.is_none()
+        });
+    }
+
     /// The result: connections in order of their first packets, and numbered.
-    pub fn conclude(self, options: &Options) -> Analysis {
+    pub fn conclude(mut self, options: &Options) -> Analysis {
+        if !self.shared.unanswered.is_empty() {
+            self.sum_all();
+        }
         let known_end_ns = self.end_ns;
         let Self {
             mut connections,
             interrupted,
+            is_exhausted,
             is_timeless,
             is_of_slices,
             shared_limits: given,
@@ -265,7 +293,9 @@ impl Reading {
         });
         Analysis {
             interrupted,
+            is_exhausted,
             inputs: inputs.collect(),
+            unanswered: shared.unanswered,
             connections,
             shared_limits,
             packed,

@@ -18,6 +18,7 @@ use crate::read::read_error::ReadError;
 use crate::tcp::capture::lag::Lag;
 use crate::tcp::connection::environment::ClockStep;
 use crate::tcp::flow::selection::KnownConnection;
+use crate::tcp::flow::unanswered::Unanswered;
 use crate::tcp::rates::syn_series::OpeningSeries;
 use crate::tcp::requests::servers::Servers;
 use crate::tcp::rows::rows::Rows;
@@ -124,6 +125,10 @@ impl Datagrams {
 pub struct Analysis {
     /// The run was ended early.
     pub interrupted: bool,
+    /// There was no room for more: the rest was not read.
+    pub is_exhausted: bool,
+    /// SYNs without a reply that were too many for a connection each.
+    pub unanswered: Unanswered,
     /// Inputs in the order given.
     pub inputs: Vec<InputSummary>,
     /// Connections in order of their first packet.
@@ -174,6 +179,8 @@ impl Analysis {
             connection.input = connection.input.saturating_add(inputs);
         }
         self.interrupted |= next.interrupted;
+        self.is_exhausted |= next.is_exhausted;
+        self.unanswered.merge(next.unanswered);
         self.connections.append(&mut next.connections);
         self.inputs.append(&mut next.inputs);
         self.shared_limits.extend(next.shared_limits.into_iter().map(|limit| limit.moved(connections)));

@@ -9,6 +9,7 @@ use crate::decode::fragments::Reassembler;
 use crate::decode::reason::CountsByInput;
 use crate::read::record::Chunk;
 use crate::tcp::flow::by_flow::Lines;
+use crate::tcp::flow::memory_budget::Fullness;
 use crate::tcp::flow::table::Shard;
 
 /// Runs to the end of the input, or until there are more connections than the part has room for.
@@ -16,12 +17,13 @@ pub fn run(intake: &mut Intake<'_>, options: &Options, part: &Part) -> Collected
     let mut reached = Reached::new(options);
     let mut hand = Hand::of(part);
     let (mut chunk, mut filtered) = (Chunk::default(), Vec::new());
-    let mut is_overfull = false;
-    while !is_overfull && intake.next(&mut chunk, &mut filtered) {
+    let mut fullness = Fullness::Fits;
+    while fullness == Fullness::Fits && intake.next(&mut chunk, &mut filtered) {
         reached.take(&mut chunk, &mut filtered, &mut hand);
-        is_overfull = reached.shard.is_overfull(&part.room);
+        fullness = reached.shard.fullness(&part.room);
     }
-    Collected { is_overfull, ..reached.end() }
+    let (is_overfull, is_exhausted) = (fullness == Fullness::Overfull, fullness == Fullness::Exhausted);
+    Collected { is_overfull, is_exhausted, ..reached.end() }
 }
 
 /// All that is known of the packets so far. What a copy of it ends with is what they show.
@@ -79,6 +81,7 @@ impl Reached {
         reassembler.finish(&mut counts);
         tallies.add_counts(&counts);
         others.end_fragments(&reassembler);
-        Collected { shards: vec![shard], tallies: tallies.into_list(), others, is_overfull: false }
+        let tallies = tallies.into_list();
+        Collected { shards: vec![shard], tallies, others, is_overfull: false, is_exhausted: false }
     }
 }

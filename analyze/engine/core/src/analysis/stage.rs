@@ -162,6 +162,8 @@ pub struct Collected {
     pub others: Others,
     /// There were more connections than there is room for: the run was given up.
     pub is_overfull: bool,
+    /// No parts would help: what came until then is kept.
+    pub is_exhausted: bool,
 }
 
 /// Frames of one input.

@@ -27,6 +27,7 @@ pub fn analyze_source(
     options: &Options,
     observer: &dyn Observer,
 ) -> Result<Analysis, Failure> {
-    Reading::of_part(source, options, &Part::whole(Room::ANY), observer, Patience::Once)
+    let room = Room::ANY.within(options.budget_bytes, false);
+    Reading::of_part(source, options, &Part::whole(room), observer, Patience::Once)
         .map(|(reading, _)| reading.conclude(options))
 }

@@ -4,6 +4,7 @@ use crate::analysis::results::{Analysis, InputSummary};
 use crate::output::describe::outcome::outcomes;
 use crate::output::describe::requests::server;
 use crate::output::describe::tunnels::tunnels;
+use crate::output::describe::unanswered::unanswered;
 use crate::output::describe::visitor::Visitor;
 use crate::output::describe::{flows, names};
 use crate::output::fixed::thousandths;
@@ -21,6 +22,7 @@ pub fn head(analysis: &Analysis, vmtrace_version: &str, paths: &[String], visito
     visitor.text(key!("schema"), Some(SCHEMA));
     visitor.text(key!("vmtrace"), Some(vmtrace_version));
     visitor.flag(key!("interrupted"), Some(analysis.interrupted));
+    visitor.flag(key!("memory_exhausted", IfSet), Some(analysis.is_exhausted));
     visitor.reasons(key!("reasons"), REASONS.into_iter());
     visitor.records(key!("inputs"), Some(analysis.inputs.iter().enumerate()), |found, visitor| {
         let path = found.map(|(index, _)| paths.get(index).map_or("", String::as_str));
@@ -28,6 +30,7 @@ pub fn head(analysis: &Analysis, vmtrace_version: &str, paths: &[String], visito
         input(found.map_or(&InputSummary::default(), |(_, input)| input), visitor);
     });
     outcomes(&analysis.connections, visitor);
+    unanswered(&analysis.unanswered, visitor);
 }
 
 /// Describes what stands after them; of servers only where all connections are listed.

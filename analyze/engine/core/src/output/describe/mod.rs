@@ -2,7 +2,7 @@
 //! order of the fields; how they become text or columns is their visitor's, what they mean is said in `crate::output::fields`.
 //!
 //! ```text
-//! document        inputs, outcomes of all connections, limits and servers that they share
+//! document        inputs, outcomes of all connections, limits and servers that they share (unanswered: SYNs summed up)
 //! connection      endpoint, ledger (where the bytes went), tls, requests, http2, outcome, account, verdict (evidence)
 //!   direction     loss, round_trips, spacing
 //!   flows, names  what is no TCP: datagram flows (quic), neighbours, protocols; names looked up
@@ -28,5 +28,6 @@ pub mod round_trips;
 pub mod spacing;
 pub mod tls;
 mod tunnels;
+mod unanswered;
 mod verdict;
 pub mod visitor;

@@ -11,9 +11,16 @@ pub(super) const DOCUMENT: Section = Section {
         field("schema", "`vmtrace.analysis/1`").values(|| vec!["vmtrace.analysis/1"]),
         field("vmtrace", "version of vmtrace that wrote it"),
         field("interrupted", "reading was stopped before the end: the numbers are about the part that was read"),
+        field("memory_exhausted", "there was no memory for more (`--memory`): the numbers are about the part that was read")
+            .left_out("if false"),
         field("reasons", "what the keys stand for that `not_measured` and `caveat` give"),
         field("inputs", "the files that were read"),
         field("outcomes", "connections that did not open, did not move their data or did not end well, by kind"),
+        field(
+            "unanswered_syns",
+            "attempts to open a connection, of SYNs without a reply, that are not among `connections`: one each was too much memory",
+        )
+        .left_out("if there are none"),
         field("connections", "all connections"),
         field("shared_limits", "limits that several connections share"),
         field("shared_limits_not_listed", "those beyond the 100 of the highest rates"),
@@ -125,6 +132,26 @@ pub(super) const OUTCOMES: Section = Section {
         field("servers[].ids", "the first 20 of them"),
         field("servers[].sentence", "the outcome of the first").null("if it has none"),
         field("servers_not_listed, connections_not_listed", "more servers, and the connections to them"),
+    ],
+};
+
+pub(super) const UNANSWERED_SYNS: Section = Section {
+    name: "unanswered_syns",
+    at: &["unanswered_syns"],
+    fields: &[
+        field("attempts, syns", "how many attempts, and their SYNs"),
+        field("first_ns, last_ns", "when the first and the last of these passed"),
+        field("sources", "by address of the client, most attempts first, at most 100"),
+        field("sources[].source", "the address"),
+        field("attempts_of_others", "attempts of further sources"),
+        field("servers", "by address and port of the server, most attempts first, at most 100"),
+        field("servers[].server", "`address:port`"),
+        field("attempts_to_others", "attempts to further servers"),
+        field("sources[].attempts, servers[].attempts, sources[].syns, servers[].syns", "as above"),
+        field(
+            "sources[].first_ns, servers[].first_ns, sources[].last_ns, servers[].last_ns",
+            "when the first and the last passed",
+        ),
     ],
 };
 

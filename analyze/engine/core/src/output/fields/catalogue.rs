@@ -15,7 +15,7 @@ use crate::output::key::{Written, key};
 use crate::output::packets;
 
 /// All sections, in the order of the documentation.
-pub const SECTIONS: [Section; 28] = [
+pub const SECTIONS: [Section; 29] = [
     capture::DOCUMENT,
     capture::INPUTS,
     super::connection::CONNECTION,
@@ -34,6 +34,7 @@ pub const SECTIONS: [Section; 28] = [
     verdict::EVIDENCE,
     verdict::OUTCOME,
     capture::OUTCOMES,
+    capture::UNANSWERED_SYNS,
     capture::SHARED_LIMITS,
     beyond::LOOKUPS,
     beyond::LOOKUP_TOTALS,

@@ -39,9 +39,8 @@ impl Shard {
         gone.sort_unstable();
         kept.sort_unstable();
         self.shared.forgotten.add(&gone, &kept);
-        let places: Vec<usize> = (0..self.slots.len()).filter(|&place| is_kept(&self.slots[place])).collect();
-        let moved: HashMap<u32, u32> = places.iter().zip(0..).map(|(&old, new)| (old as u32, new)).collect();
-        self.move_slots(&moved);
+        let is_kept: Vec<bool> = self.slots.iter().map(is_kept).collect();
+        self.keep_slots(&is_kept);
         gone
     }
 
@@ -71,8 +70,10 @@ impl Shard {
         too_much.map_or(i64::MIN, |(end_ns, _)| end_ns.saturating_add(1))
     }
 
-    /// Only slots whose new places are in `moved` stay.
-    fn move_slots(&mut self, moved: &HashMap<u32, u32>) {
+    /// Only slots of which this is true stay.
+    pub(super) fn keep_slots(&mut self, is_kept: &[bool]) {
+        let places = (0..).zip(is_kept).filter(|(_, is_kept)| **is_kept).map(|(place, _)| place);
+        let moved: HashMap<u32, u32> = places.zip(0..).collect();
         let old = std::mem::take(&mut self.slots);
         let kept = (0..).zip(old).filter(|(place, _)| moved.contains_key(place));
         self.slots = kept.map(|(_, slot)| slot).collect();

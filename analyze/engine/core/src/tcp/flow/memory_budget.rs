@@ -23,20 +23,57 @@ const MOST_HELD_BYTES: usize = size_of::<Connection>() + LISTS_BYTES + 2 * LIVE_
 /// However much results take, this share of the room is for open connections.
 const LEAST_SHARE: usize = 8;
 
+/// Connections that are SYNs without a reply are summed up from this share of all there is.
+const UNANSWERED_SHARE: usize = 4;
+
 /// Room for connections, open or over.
 #[derive(Debug, Clone, Copy)]
 pub struct Room {
     bytes: usize,
     least_open_bytes: usize,
+    /// None: there is no bound for all of them.
+    pub(super) budget: Option<Budget>,
+}
+
+/// What all connections may take together, those of other parts and results included.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Budget {
+    pub(super) bytes: usize,
+    /// What does not fit may be read again, part by part.
+    pub(super) is_read_again: bool,
+}
+
+/// What connections take, against the room for them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Fullness {
+    /// There is room for them.
+    #[default]
+    Fits,
+    /// Open ones are too many: they are to be taken in parts.
+    Overfull,
+    /// No parts would help: nothing more is to be read.
+    Exhausted,
 }
 
 impl Room {
     /// As much as there may be.
-    pub const ANY: Self = Self { bytes: usize::MAX, least_open_bytes: usize::MAX };
+    pub const ANY: Self = Self { bytes: usize::MAX, least_open_bytes: usize::MAX, budget: None };
 
     /// So many bytes.
     pub fn of(bytes: usize) -> Self {
-        Self { bytes, least_open_bytes: bytes / LEAST_SHARE }
+        Self { bytes, least_open_bytes: bytes / LEAST_SHARE, budget: None }
+    }
+
+    /// The same, of which all connections may take so much: of what can be read again, and of what cannot.
+    pub fn within(self, budget_bytes: Option<usize>, is_read_again: bool) -> Self {
+        let Some(bytes) = budget_bytes else { return self };
+        let room = Self::of(self.bytes.min(bytes));
+        Self { budget: Some(Budget { bytes, is_read_again }), ..room }
+    }
+
+    /// The same without a bound for open ones alone.
+    pub fn of_narrowest(self) -> Self {
+        Self { budget: self.budget, ..Self::ANY }
     }
 
     /// What a connection that is over takes.
@@ -46,17 +83,17 @@ impl Room {
 
     /// The same with so many results in it.
     pub fn beside(self, results: usize) -> Self {
-        Self { bytes: self.bytes.saturating_sub(results.saturating_mul(RESULT_BYTES)), ..self }
+        let left = |bytes: usize| bytes.saturating_sub(results.saturating_mul(RESULT_BYTES));
+        // Endless room stays so.
+        let bytes = if self.bytes == usize::MAX { self.bytes } else { left(self.bytes) };
+        Self { bytes, budget: self.budget.map(|budget| Budget { bytes: left(budget.bytes), ..budget }), ..self }
     }
 
     /// The room of each of so many shards.
     pub fn shared_by(self, shards: usize) -> Self {
-        match self {
-            Self { bytes: usize::MAX, .. } => self,
-            Self { bytes, least_open_bytes } => {
-                Self { bytes: bytes / shards.max(1), least_open_bytes: least_open_bytes / shards.max(1) }
-            }
-        }
+        let share = |bytes: usize| if bytes == usize::MAX { bytes } else { bytes / shards.max(1) };
+        let budget = self.budget.map(|budget| Budget { bytes: share(budget.bytes), ..budget });
+        Self { bytes: share(self.bytes), least_open_bytes: share(self.least_open_bytes), budget }
     }
 
     /// So many connections fit whatever they are.
@@ -67,6 +104,33 @@ impl Room {
     /// Bytes for open connections beside so many results.
     pub fn open_bytes(&self, results: usize) -> usize {
         self.beside(results).bytes.max(self.least_open_bytes)
+    }
+
+    /// Whether so many results fit, and what open ones take.
+    pub(super) fn fullness(&self, results: usize, open_bytes: usize) -> Fullness {
+        let is_too_much = open_bytes > self.open_bytes(results);
+        match self.budget {
+            Some(_) if self.is_exhausted_by(results) => Fullness::Exhausted,
+            Some(Budget { is_read_again: false, .. }) if is_too_much => Fullness::Exhausted,
+            _ if is_too_much => Fullness::Overfull,
+            _ => Fullness::Fits,
+        }
+    }
+
+    /// Results alone take all there is.
+    pub fn is_exhausted_by(&self, results: usize) -> bool {
+        self.budget.is_some_and(|budget| results.saturating_mul(RESULT_BYTES) >= budget.bytes)
+    }
+
+    /// What does not fit may be read again.
+    pub(super) fn is_read_again(&self) -> bool {
+        self.budget.is_some_and(|budget| budget.is_read_again)
+    }
+
+    /// So many unanswered SYNs are worth a sum: one connection each, they would take a fair part of all there is.
+    pub fn sums(&self, unanswered: usize) -> bool {
+        let bytes = unanswered.saturating_mul(RESULT_BYTES);
+        self.budget.is_some_and(|budget| bytes > budget.bytes / UNANSWERED_SHARE)
     }
 }
 

@@ -7,7 +7,8 @@
 //! forget           which ones a reading without end may forget (forgotten: how many)
 //! slot             a place of the table               orders           numbers of packets among all
 //! taken_over       a connection whose SYN is missing
-//! memory_budget    what all of them take in memory
+//! memory_budget    what all of them take in memory (weighing: looked at now and then)
+//! unanswered       SYNs without a reply, summed up where each as a connection would be too much
 //! ```
 
 pub mod by_flow;
@@ -20,3 +21,5 @@ pub mod selection;
 mod slot;
 pub mod table;
 mod taken_over;
+pub mod unanswered;
+mod weighing;

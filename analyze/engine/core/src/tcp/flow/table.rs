@@ -5,7 +5,7 @@
 //! packets of the connection and their numbers alone, or the results would hang on the number of threads.
 
 use crate::tcp::connection::{checksums, on_packet, steady};
-use crate::tcp::flow::{memory_budget, resumed, taken_over};
+use crate::tcp::flow::{resumed, taken_over};
 use crate::tcp::summary::stragglers;
 use crate::tcp::summary::summarize;
 use std::collections::VecDeque;
@@ -21,10 +21,11 @@ use crate::tcp::connection::environment::Environment;
 use crate::tcp::connection::rtt_lengthened::stalled_trips;
 use crate::tcp::flow::by_flow::{Lines, Link};
 use crate::tcp::flow::forgotten::Forgotten;
-use crate::tcp::flow::memory_budget::Room;
 use crate::tcp::flow::orders::Orders;
 use crate::tcp::flow::selection::Detail;
 use crate::tcp::flow::slot::{Found, NONE, Nearby, Slot, State};
+use crate::tcp::flow::unanswered::Unanswered;
+use crate::tcp::flow::weighing::Weighed;
 use crate::tcp::gaps::state::shortest_gap_ns;
 use crate::tcp::stats::pool::Pool;
 use crate::tcp::summary::capture_faults::CaptureFaults;
@@ -61,6 +62,8 @@ pub struct Shared {
     pub faults: CaptureFaults,
     /// Which connections are gone.
     pub forgotten: Forgotten,
+    /// SYNs without a reply that are no connections of their own.
+    pub unanswered: Unanswered,
     /// Their records, for others.
     spares: Pool<Connection>,
 }
@@ -71,6 +74,7 @@ impl Shared {
         self.environment.openings.merge(other.environment.openings);
         self.environment.clock_steps.extend(other.environment.clock_steps);
         self.faults.merge(&other.faults);
+        self.unanswered.merge(other.unanswered);
     }
 
     /// Keeps the records of a connection that is over.
@@ -81,16 +85,6 @@ impl Shared {
         connection.watch.standstills.take().into_iter().for_each(|one| self.environment.standstills.leave(one));
         self.spares.leave(connection);
     }
-}
-
-/// When connections were weighed last, and whether they were too much.
-#[derive(Clone, Default)]
-pub(super) struct Weighed {
-    slots: usize,
-    packets_since: usize,
-    /// What open ones took.
-    open_bytes: usize,
-    too_much: bool,
 }
 
 /// The hash table wants its entropy in the high bits too.
@@ -109,33 +103,6 @@ impl Shard {
             ..Environment::default()
         };
         Self { detail, shared: Shared { environment, ..Shared::default() }, ..Self::default() }
-    }
-
-    /// Its open connections take more than there is room for. They are weighed only if they may have grown by much since
-    /// that was asked last.
-    pub fn is_overfull(&mut self, room: &Room) -> bool {
-        // A look at every eighth connection for each packet at most, so that it costs nothing to speak of.
-        let Weighed { slots, packets_since, too_much, .. } = self.weighed;
-        let has_grown = self.slots.len() > slots + slots / 8 || packets_since > 8 * slots;
-        if too_much || !has_grown || room.surely_holds(self.slots.len()) {
-            return too_much;
-        }
-        let (mut results, mut open_bytes) = (0, 0);
-        for slot in &self.slots {
-            match &slot.state {
-                State::Live(connection) => open_bytes += memory_budget::held_bytes(connection),
-                State::Done(_) => results += 1,
-                State::Awaited => {}
-            }
-        }
-        let too_much = open_bytes > room.open_bytes(results);
-        self.weighed = Weighed { slots: self.slots.len(), packets_since: 0, open_bytes, too_much };
-        too_much
-    }
-
-    /// What its open connections took when they were weighed last.
-    pub fn open_bytes(&self) -> usize {
-        self.weighed.open_bytes
     }
 
     /// Takes those of a chunk's packets that stand in lines of shard number `shard`; `bytes` are those of the chunk,
