@@ -124,7 +124,7 @@ def test_where_memory_is_not_enough_a_line_says_so_and_what_was_read_is_written(
     status, errors, document = analysed(["--memory", "128MiB", str(capture)])
     assert (status, document["memory_exhausted"], document["interrupted"]) == (1, True, True)
     assert 1000 < len(document["connections"]) < 120_000
-    assert [line for line in errors.splitlines() if "stopped for want of memory" in line and "--memory" in line]
+    assert [line for line in errors.splitlines() if "stopped because memory is missing" in line and "--memory" in line]
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,7 @@ def run(request: Request) -> int:
         attempts = plural(trace.unanswered, "unanswered SYN")
         complain(f"{attempts} are summed by source and server to save memory (unanswered_syns in the JSON; --memory)")
     if trace.exhausted:
-        complain(f"stopped for want of memory: the results cover the part that was read; {_MORE_MEMORY}")
+        complain(f"stopped because memory is missing: the results cover the part that was read; {_MORE_MEMORY}")
         return Exit.FAILED
     if trace.interrupted:
         complain("interrupted: the results cover the part that was read")

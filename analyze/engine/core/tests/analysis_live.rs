@@ -129,11 +129,10 @@ fn connections_that_ended_long_ago_are_forgotten_and_the_others_keep_their_numbe
 #[test]
 fn flows_that_were_silent_for_long_are_forgotten_and_the_others_keep_their_numbers() {
     // One begins each second; every third of them goes on to the end.
-    let datagram = |second: u16, flow: u16| udp(f64::from(second) * 1000.0, true, [40_000 + flow, 9000], &[1; 50]);
+    let datagram = |second: u16, flow: u16| udp(f64::from(second) * 1000.0, true, [40_000 + flow, 9000], &[1; 1400]);
     let goes_on = |second: u16| (0..second).filter(|flow| flow % 3 == 0);
-    let frames: Vec<_> = (0..90)
-        .flat_map(|second| goes_on(second).chain([second]).map(move |flow| datagram(second, flow)))
-        .collect();
+    let frames: Vec<_> =
+        (0..90).flat_map(|second| goes_on(second).chain([second]).map(move |flow| datagram(second, flow))).collect();
     let options = Options::default();
     let mut live = Live::new(dripping(&plain_pcap(&frames), &[700]), &options, &NoObserver, Keep::default());
     let mut most = 0;

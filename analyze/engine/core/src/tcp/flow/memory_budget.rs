@@ -8,6 +8,16 @@ use crate::tcp::connection::connection::Connection;
 use crate::tcp::direction::direction::Live;
 use crate::tcp::summary::summary::ConnectionSummary;
 
+/// When connections were weighed last, and what came of it.
+#[derive(Clone, Default)]
+pub(super) struct Weighed {
+    pub(super) slots: usize,
+    pub(super) packets_since: usize,
+    /// What open ones took.
+    pub(super) open_bytes: usize,
+    pub(super) fullness: Fullness,
+}
+
 /// What a connection leaves, with its place in tables and what its lists hold on average.
 const RESULT_BYTES: usize = size_of::<ConnectionSummary>() + 448;
 

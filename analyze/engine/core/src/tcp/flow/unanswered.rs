@@ -1,6 +1,6 @@
 //! SYNs without a reply, summed up by source and by server: in a flood or a scan they are too many for a connection each.
 //!
-//! Rule: docs/performance.md, "Memory".
+//! See docs/performance.md, "Memory".
 
 use std::cmp::Reverse;
 use std::hash::Hash;

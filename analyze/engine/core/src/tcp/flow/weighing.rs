@@ -1,26 +1,16 @@
 //! Weighs the connections of a shard now and then, and makes room: SYNs without a reply that are too many become sums.
 
 use crate::tcp::connection::connection::Connection;
-use crate::tcp::flow::memory_budget::{Fullness, Room, held_bytes};
+use crate::tcp::flow::memory_budget::{Fullness, Room, Weighed, held_bytes};
 use crate::tcp::flow::slot::{Slot, State};
 use crate::tcp::flow::table::Shard;
 use crate::tcp::flow::unanswered::Attempt;
 
-/// A SYN that was sent again within this may still get its reply, where what was read can be read again, in parts.
+/// A SYN that was retransmitted within this may still get its reply, where what was read can be read again, in parts.
 const REPLY_WITHIN_NS: i64 = 4_000_000_000;
 
 /// Sums leave this share of the open ones' room to SYNs that may still get a reply.
 const AWAITED_SHARE: usize = 4;
-
-/// When connections were weighed last, and what came of it.
-#[derive(Clone, Default)]
-pub(super) struct Weighed {
-    slots: usize,
-    pub(super) packets_since: usize,
-    /// What open ones took.
-    open_bytes: usize,
-    fullness: Fullness,
-}
 
 impl Shard {
     /// Its open connections take more than there is room for.

@@ -53,24 +53,13 @@ fn bounds(case: &Case) -> Vec<Bound> {
 fn instead(case: &Case) -> Option<Instead> {
     // What leaves at a fixed clock may come from a queueing discipline of the host, which paces, or shapes as a narrow path would.
     // Acknowledgements come in bursts, and a send buffer lets go what they make room for.
-    let queued_in_host = || Instead { needed: "the queueing discipline of the sender's host", ..doubts::the_path() };
     if case.is_clocked() {
-        Some(queued_in_host())
+        Some(Instead { needed: "the queueing discipline of the sender's host", ..doubts::the_path() })
     } else if doubts::is_unseen_nearby(case) {
         Some(doubts::the_path())
-    } else if fills_no_buffer(case) {
-        Some(doubts::the_application())
     } else {
-        answers_nothing(case).then(queued_in_host)
+        fills_no_buffer(case).then(doubts::the_application)
     }
-}
-
-/// At the sender, pauses all the time, and hardly one that ends with what an acknowledgement lets go: a clock does.
-///
-/// Rule: docs/verdict.md, "Confidence of the send buffer".
-fn answers_nothing(case: &Case) -> bool {
-    let BufferRounds { time_ns, pauses: Pauses { paused_ns, answered_ns, .. } } = case.limits.buffer_rounds;
-    doubts::is_beside_sender(case) && paused_ns >= time_ns / 10 * 9 && answered_ns < paused_ns / 10
 }
 
 /// Pauses tell something where they take such a part of the time, one in so many.
