@@ -277,7 +277,7 @@ fn in_a_download_of_twelve_segments_nothing_is_told_of_a_stray_either() {
 }
 
 proptest! {
-    #![proptest_config(crate::captures::cases(120))]
+    #![proptest_config(captures::cases(120))]
 
     #[test]
     fn whatever_number_is_outside_nothing_else_changes(download in downloads(), stray in strays()) {

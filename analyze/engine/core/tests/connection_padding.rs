@@ -78,7 +78,7 @@ fn pushed_zeros_and_other_bytes_are_data_at_once() {
 }
 
 proptest! {
-    #![proptest_config(crate::captures::cases(40))]
+    #![proptest_config(captures::cases(40))]
 
     #[test]
     fn padding_of_any_length_changes_nothing(number in 1i64..20, client in 0u32..7, server in 0u32..7, rtt_ms in 0.5..250.0) {

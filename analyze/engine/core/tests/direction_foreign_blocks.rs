@@ -59,7 +59,7 @@ fn a_few_damaged_blocks_leave_the_rest_known() {
 }
 
 proptest! {
-    #![proptest_config(crate::captures::cases(30))]
+    #![proptest_config(captures::cases(30))]
 
     #[test]
     fn every_foreign_block_is_counted_and_none_believed(

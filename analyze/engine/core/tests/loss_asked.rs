@@ -80,7 +80,7 @@ fn an_acknowledgement_that_a_fin_has_overtaken_is_answered_by_one_of_its_own() {
 }
 
 proptest! {
-    #![proptest_config(crate::captures::cases(60))]
+    #![proptest_config(captures::cases(60))]
 
     #[test]
     fn each_retransmission_has_its_acknowledgement(

@@ -35,7 +35,7 @@ fn a_second_report_of_one_probe_is_a_copy() {
 }
 
 proptest! {
-    #![proptest_config(crate::captures::cases(40))]
+    #![proptest_config(captures::cases(40))]
 
     #[test]
     fn any_number_of_probes_leaves_nothing_but_probes(

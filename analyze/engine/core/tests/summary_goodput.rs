@@ -49,7 +49,7 @@ fn where_nothing_of_the_receiver_was_captured_the_rate_stays() {
 }
 
 proptest! {
-    #![proptest_config(crate::captures::cases(40))]
+    #![proptest_config(captures::cases(40))]
 
     #[test]
     fn there_is_a_goodput_from_the_second_flight_on(flights in 1i64..8, segments in 1i64..30, at_server in any::<bool>()) {

@@ -95,7 +95,7 @@ fn a_middle_point_tells_what_was_lost_behind_it() {
 }
 
 proptest! {
-    #![proptest_config(crate::captures::cases(40))]
+    #![proptest_config(captures::cases(40))]
 
     #[test]
     fn as_many_are_lost_behind_as_the_host_dropped(groups in 1i64..25, dropped in 0i64..3, sack in any::<bool>(), timestamps in any::<bool>()) {
