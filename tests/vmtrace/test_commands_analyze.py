@@ -186,8 +186,9 @@ def test_a_small_capture_does_not_wait_for_data_libraries(vmtrace: Any, capture:
     imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
     assert "vmtrace.analyze.tables.human_table" in imported
     assert imported & {"pyarrow", "numpy", "matplotlib", "pandas", "jinja2", "scipy"} == set()
-    # Each module that is imported makes every command slower: a new one must be worth it. Rules of findings are 20.
-    assert len(imported - {"site", "sitecustomize"}) <= 232
+    # Each module makes every command slower: a new one must be worth it. A rule of findings has one of its own.
+    rules = {name for name in imported if name.startswith("vmtrace.analyze.findings.rules.")}
+    assert len(imported - rules - {"site", "sitecustomize"}) <= 212
 
 
 @pytest.mark.parametrize("options", [("--allowance", "1Mbit/s"), ("--instance-type", "m5.large")])
