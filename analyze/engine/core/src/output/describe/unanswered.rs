@@ -12,7 +12,7 @@ const MOST_LISTED: usize = 100;
 
 /// Sums by source and by server, those of most attempts first.
 pub(super) fn unanswered(unanswered: &Unanswered, visitor: &mut impl Visitor) {
-    if !visitor.object(key!("unanswered_syns", IfKnown), !unanswered.is_empty()) {
+    if !visitor.optional_object(key!("unanswered_syns"), !unanswered.is_empty()) {
         return;
     }
     amount(Some(&unanswered.all), visitor);
