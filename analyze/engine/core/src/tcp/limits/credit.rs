@@ -83,21 +83,22 @@ pub fn flows_with_credit(rounds: &[KnownRound], index: usize, background: &Backg
 /// Rule: docs/verdict.md, "Credit in portions".
 fn is_let_go_by_credit(around: &[KnownRound], background: &Background) -> bool {
     let Some(least_ns) = background.min_rtt_ns else { return false };
-    let (pauses, time_ns) = pauses_of(around);
     let is_credit = |round: &KnownRound| {
         round.peer_bytes <= MESSAGES_OF_CREDIT * LONGEST_CREDIT
             && round.delivered_bytes >= TIMES_AS_MUCH * round.peer_bytes
             && !round.slow_start
             && is_free(round)
     };
+    if around.len() <= FLOWING_REACH || !around.iter().all(is_credit) {
+        return false;
+    }
     let giving = around.iter().filter(|round| round.peer_bytes > 0).count() as f64;
     let ceiling = around.iter().map(|round| round.max_flight).max().unwrap_or(0);
-    around.len() > FLOWING_REACH
-        && ceiling >= SMALLEST_WINDOW
+    let (pauses, time_ns) = pauses_of(around);
+    ceiling >= SMALLEST_WINDOW
         && pauses.paused_ns as f64 >= PAUSED_SHARE * time_ns
         && pauses.asked_ns as f64 >= ASKED_SHARE * pauses.paused_ns as f64
         && giving >= GIVING_SHARE * around.len() as f64
-        && around.iter().all(is_credit)
         && leaves_no_queue(around, least_ns as f64)
 }
 
