@@ -1,6 +1,7 @@
 //! Where all connections together may take so much memory: SYNs without a reply become sums, and what is beyond that is not read.
 //!
-//! Subjects: `tcp/flow/weighing.rs`, `tcp/flow/unanswered.rs`, `tcp/flow/memory_budget.rs`.
+//! Subjects: `tcp/flow/weighing.rs`, `tcp/flow/unanswered.rs`, `tcp/flow/memory_budget.rs`,
+//! `output/describe/unanswered.rs`.
 #![allow(clippy::unwrap_used)]
 
 use crate::playbook;

@@ -268,12 +268,7 @@ impl Reading {
         outcome::settle(&mut connections, end_ns);
         let doubted: Vec<bool> =
             (0..).zip(&tallies).map(|(input, tally)| doubt(&mut connections, input, tally)).collect();
-        if is_timeless {
-            connections.iter_mut().for_each(|connection| connection.forget_times());
-        }
-        if let Some(allowed_bps) = options.allowed_bps {
-            connections.iter_mut().for_each(|connection| allowance::allow(connection, allowed_bps));
-        }
+        adapt(&mut connections, is_timeless, options.allowed_bps);
         let (shared_limits, packed) = match given {
             None => (shared_limits::find(&mut connections), Vec::new()),
             Some(given) => {
@@ -314,6 +309,16 @@ impl Reading {
             rows: shared.environment.rows.finish(),
             errors,
         }
+    }
+}
+
+/// A capture without times has none of its own, and nothing goes beyond an allowance.
+fn adapt(connections: &mut [Box<ConnectionSummary>], is_timeless: bool, allowed_bps: Option<f64>) {
+    if is_timeless {
+        connections.iter_mut().for_each(|connection| connection.forget_times());
+    }
+    if let Some(allowed_bps) = allowed_bps {
+        connections.iter_mut().for_each(|connection| allowance::allow(connection, allowed_bps));
     }
 }
 
