@@ -29,7 +29,8 @@ pub(crate) fn ends_silence(connection: &Connection, packet: &Packet, side: usize
 pub(crate) fn note_silences(connection: &mut Connection, packet: &Packet, side: usize, environment: &mut Environment) {
     let (before_ns, end_ns) = (connection.times.passed_ns[side], packet.time_ns);
     let is_long = |due_ns: i64| end_ns.saturating_sub(due_ns.max(before_ns)) > SHORTEST_NS;
-    let reads = || !leaves_edge(connection, packet, side) && !stood_before(connection, side, before_ns);
+    let stands = leaves_edge(connection, packet, side);
+    let reads = || !stands && !stood_before(connection, side, before_ns);
     let owed = acknowledgement_due_ns(connection, side).is_some_and(is_long) && reads()
         || echo_due_ns(connection, packet, side, before_ns).is_some_and(is_long);
     let late_ns = late_ns(connection, packet, side, before_ns);
@@ -37,7 +38,6 @@ pub(crate) fn note_silences(connection: &mut Connection, packet: &Packet, side: 
     let is_others = late_ns > SHORTEST_NS && end_ns.saturating_sub(all_silent_ns) > SHORTEST_NS;
     let of_other = is_others.then_some(Silence { start_ns: all_silent_ns, end_ns, owed: true });
     let begun_ns = connection.times.start_ns;
-    let stands = leaves_edge(connection, packet, side);
     let standstills = connection.watch.standstills.get_or_insert_with(|| environment.standstills());
     if stands {
         standstills.stood_ns[side] = packet.time_ns;
