@@ -47,7 +47,7 @@ STUDIES = (
     Study("causes", "pauses whose causes are known", gap_causes.study),
     Study("stalls", "stalls longer than the probe, and transfers of many kinds without any", gap_stalls.study),
     Study("limits", "verdicts, limiting factors over time and token buckets", verdicts.study),
-    Study("field-cases", "captures that mislead analysers, beside tshark and tcptrace", field_cases.study),
+    Study("field-cases", "captures that mislead analysers, beside tshark and tcptrace", field_cases.study, False),
     Study("field", "verdicts on kinds that people report from networks of their own", field.study),
     Study("programs", "verdicts on transfers of real programs", programs.study),
     Study("confidence", "how often verdicts of limits, field, programs are right at each confidence", confidence.study),
@@ -67,7 +67,8 @@ _ATTEMPTS = 4
 def main() -> int:
     """Measures, prints the tables, writes them down unless only a part was measured; 1 if a demand failed."""
     arguments = _arguments()
-    missing = namespaces.missing_requirement()
+    needing = {"numbers", *(study.name for study in STUDIES if study.needs_hosts)}
+    missing = namespaces.missing_requirement() if needing.intersection(arguments.parts) else None
     if missing and not arguments.keep and not arguments.no_runs:
         print(f"accuracy: {missing}", file=sys.stderr)
         return 1

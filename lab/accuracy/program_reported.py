@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 from vmtrace.lab.accuracy.kernel_limits import KernelLimit, Place, Queue
@@ -29,6 +29,7 @@ from vmtrace.lab.accuracy.program_commands import (
 from vmtrace.lab.accuracy.program_transfers import (
     CONGESTION_CONTROLS,
     SECONDS,
+    SMALL_WINDOW,
     Make,
     Path,
     ProgramTransfer,
@@ -42,7 +43,6 @@ _FAST_BPS = 80e6
 _READER, _BOTTLENECK, _BUCKET = ("receiver_window",), ("bottleneck_bandwidth",), ("token_bucket",)
 _SHAPED = ("bottleneck_bandwidth", "token_bucket")
 _CREDIT = ("http2_window", "application_window")
-_FIXED_WINDOW = {"net.ipv4.tcp_rmem": "4096 65536 65536"}
 
 
 def draw(seed: int) -> list[ProgramTransfer]:
@@ -277,7 +277,7 @@ def _longer_path(dice: random.Random) -> ProgramTransfer:
         "", f"nginx, curl; `tcp_rmem` of 64 kB; {longer_s * 1e3:.0f} ms longer after {step.start_s:.1f} s", _READER,
         "a window of a third of what the path holds, or less, and less still later", nginx(), curl(),
         replace(plain, forward=replace(plain.forward, delay_steps=(step,))), file_bytes=5_500_000,
-        congestion_control=dice.choice(("cubic", "reno")), receiver_sysctls=_FIXED_WINDOW,
+        congestion_control=dice.choice(("cubic", "reno")), receiver_sysctls=SMALL_WINDOW,
     )  # fmt: skip
 
 
@@ -305,7 +305,7 @@ def _policed(dice: random.Random, bucket: TokenBucket, rtt_s: float, seconds: fl
     )  # fmt: skip
 
 
-def _few_packets(rate_bps: float) -> Callable[[random.Random], ProgramTransfer]:
+def _few_packets(rate_bps: float) -> Make:
     def make(dice: random.Random) -> ProgramTransfer:
         return _policed(dice, TokenBucket(rate_bps * dice.uniform(0.7, 1.3), 8_000), dice.choice((0.01, 0.02)))
 

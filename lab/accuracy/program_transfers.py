@@ -35,7 +35,7 @@ from vmtrace.lab.impairments import Impairments, TokenBucket
 
 SECONDS = 7
 _IPERF_TIME = ("-t", str(SECONDS))
-_SMALL_WINDOW = {"net.ipv4.tcp_rmem": "4096 65536 65536"}
+SMALL_WINDOW = {"net.ipv4.tcp_rmem": "4096 65536 65536"}
 _WITH_IPV6, _WITHOUT_OFFLOAD = 0.3, 0.4
 _APPLICATION, _WINDOW, _BOTTLENECK = ("application",), ("receiver_window",), ("bottleneck_bandwidth",)
 _TURNS = ("application", "idle", "server_wait")
@@ -326,7 +326,7 @@ def _small_window(server: Program, client: Program, told: str, factors: tuple[st
         return ProgramTransfer(
             "", told, factors, "a window of a third of what the path holds, or less", server, client,
             path_of(rtt_s, max(60e6, 3 * 80_000 * 8 / rtt_s), 1_000_000), "iperf3" in client.needs, 5_000_000,
-            dice.choice(CONGESTION_CONTROLS), receiver_sysctls={} if "iperf3" in client.needs else _SMALL_WINDOW,
+            dice.choice(CONGESTION_CONTROLS), receiver_sysctls={} if "iperf3" in client.needs else SMALL_WINDOW,
         )  # fmt: skip
 
     return make

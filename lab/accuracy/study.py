@@ -64,6 +64,8 @@ class Study:
     name: str
     judges: str
     measure: Callable[[Options], Outcome]
+    needs_hosts: bool = True
+    """It makes transfers, between hosts in namespaces."""
 
 
 def write_document(part: str, lines: Iterable[str], document: Path = DOCUMENT) -> bool:
