@@ -54,3 +54,12 @@ class Visit:
         self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.goto(path.as_uri())
         self.page.wait_for_load_state("load")
+
+    def drawn(self) -> None:
+        """Wait until what was asked for is drawn: a page hears of its size and medium with its next frame."""
+        self.page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+    def media(self, name: str) -> None:
+        """Show the page on paper ("print") or on a screen."""
+        self.page.emulate_media(media=name)
+        self.drawn()

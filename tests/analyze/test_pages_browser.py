@@ -104,11 +104,6 @@ def cut_texts(visit: Visit) -> list[str]:
     return found
 
 
-def drawn(visit: Visit) -> None:
-    """Wait until a page is drawn as wide as its window."""
-    visit.page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
-
-
 @EVERY_PAGE
 @pytest.mark.parametrize("scheme", cut(["dark", "light"], 1))
 def test_nothing_is_cut_and_the_first_figure_is_in_the_first_screen(
@@ -119,7 +114,7 @@ def test_nothing_is_cut_and_the_first_figure_is_in_the_first_screen(
         for width in widths:
             height = SCREENS.get(width, 900)
             visit.page.set_viewport_size({"width": width, "height": height})
-            drawn(visit)
+            visit.drawn()
             where = f"{width} pixels"
             assert overflowing(visit) == [], where
             assert blank_canvases(visit) == [], where
@@ -157,7 +152,7 @@ def test_axe_finds_nothing_on_a_phone_and_on_a_screen(browser: Any, page_of: Any
     for (width, height), scheme in zip(SCREENS.items(), ("dark", "light"), strict=True):
         visit.page.set_viewport_size({"width": width, "height": height})
         visit.page.emulate_media(color_scheme=scheme)
-        drawn(visit)
+        visit.drawn()
         found = visit.page.evaluate(
             """async (rows) => (await axe.run({ exclude: [rows] }, { resultTypes: ["violations"] })).violations
               .map(({ id, nodes }) => [id, nodes.slice(0, 3).map((one) => one.html + one.failureSummary)])""",
@@ -173,7 +168,7 @@ def test_the_keyboard_goes_from_top_to_bottom_and_leaves_nothing_out(browser: An
     for width, height in SCREENS.items():
         visit.page.set_viewport_size({"width": width, "height": height})
         visit.page.reload()  # the keyboard begins at the top
-        drawn(visit)
+        visit.drawn()
         reachable, skipped = visit.page.evaluate(
             """() => {
               const all = [...document.querySelectorAll("button, a[href], input, select, summary, [tabindex]")]
@@ -201,7 +196,7 @@ def test_folds_hide_no_table_that_is_cut(browser: Any, page_of: Any, name: str) 
     visit.page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
     for width in WIDTHS:
         visit.page.set_viewport_size({"width": width, "height": 900})
-        drawn(visit)
+        visit.drawn()
         assert overflowing(visit) == [], f"{width} pixels"
     visit.page.close()
 
@@ -211,7 +206,7 @@ def test_a_picture_of_the_whole_page_shows_every_figure_and_each_can_be_saved(
     browser: Any, page_of: Any, name: str
 ) -> None:
     visit = Visit(browser, page_of(name), "light", 1280)
-    drawn(visit)
+    visit.drawn()
     picture = np.asarray(Image.open(BytesIO(visit.page.screenshot(full_page=True))).convert("L"))
     boxes = [one.bounding_box() for one in visit.page.locator(FIGURES).all() if one.is_visible()]
     assert boxes
@@ -283,7 +278,7 @@ def test_folds_that_are_open_are_on_paper_under_their_headings(
 @EVERY_PAGE
 def test_no_table_is_wider_than_the_paper(browser: Any, page_of: Any, name: str) -> None:
     visit = Visit(browser, page_of(name))
-    visit.page.emulate_media(media="print")
+    visit.media("print")
     visit.page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
     for paper, width in PAPER.items():
         visit.page.set_viewport_size({"width": width, "height": 1000})
@@ -329,7 +324,7 @@ def test_a_page_of_thirty_pairs_is_small_and_one_of_a_thousand_is_fluid(
     assert (tmp_path / "thirty.html").stat().st_size < 1_000_000
     for width, tallest in TALLEST.items():
         small = Visit(browser, tmp_path / "thirty.html", "light", width)
-        drawn(small)
+        small.drawn()
         assert small.page.evaluate("document.documentElement.scrollHeight") <= tallest
         small.page.pdf(path=tmp_path / "thirty.pdf", prefer_css_page_size=True)
         assert len(pypdf.PdfReader(tmp_path / "thirty.pdf").pages) <= MOST_SHEETS["run"]

@@ -45,10 +45,6 @@ class ReportVisit(Visit):
         )
         return counted
 
-    def drawn(self) -> None:
-        """Wait until what was asked for is drawn."""
-        self.page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
-
     def shown(self) -> set[tuple[float, float]]:
         """The stretches of time that lanes show."""
         self.drawn()
@@ -311,16 +307,17 @@ def test_colours_that_differ_by_day_differ_by_night(browser: Any, trace: Trace, 
 
 def test_paper_is_light_and_sharp_and_has_no_buttons(browser: Any, trace: Trace, tmp_path: Path) -> None:
     visit = visited(browser, trace, tmp_path / "r.html", [1], "dark")
-    on_screen = visit.page.locator("[data-lane=rtt] canvas").get_attribute("width")
-    visit.page.emulate_media(media="print")
-    visit.page.locator(f"[data-lane=rtt] canvas[width='{3 * 700}']").wait_for()
+    canvas = visit.page.locator("[data-lane=rtt] canvas")
+    on_screen = canvas.get_attribute("width")
+    visit.media("print")
+    assert canvas.get_attribute("width") == str(3 * 700)
     assert visit.background() == "rgb(255, 255, 255)"
     assert visit.colours("rtt") > 2
     for hidden in ("#bar", "#theme", "#search"):
         assert not visit.page.locator(hidden).is_visible()
     assert visit.page.locator("#verdict .sentence").is_visible()
-    visit.page.emulate_media(media="screen")
-    visit.page.locator(f"[data-lane=rtt] canvas[width='{on_screen}']").wait_for()
+    visit.media("screen")
+    assert canvas.get_attribute("width") == on_screen
     assert visit.background() == "rgb(20, 24, 29)"
     assert visit.page.pdf(format="A4").startswith(b"%PDF")
     assert visit.complaints == []

@@ -199,7 +199,7 @@ def test_evidence_of_the_verdict_is_whole_on_paper(browser: Any, small_run: Any,
     page_of(tmp_path / "r.html", small_run)
     visit = RunVisit(browser, tmp_path / "r.html")
     visit.page.set_viewport_size({"width": 703, "height": 1000})  # A4 between the margins
-    visit.page.emulate_media(media="print")
+    visit.media("print")
     filters = visit.page.locator("#why td", has_text="frame.number in")
     assert filters.count() > 0
     ends = [box["x"] + box["width"] for one in filters.all() if (box := one.bounding_box())]
@@ -260,9 +260,9 @@ def test_figures_are_drawn_as_wide_as_the_paper_and_again_for_the_screen(
         return found
 
     on_screen = width()
-    visit.page.emulate_media(media="print")
+    visit.media("print")
     assert width() == 3 * 700, "three dots a pixel"
-    visit.page.emulate_media(media="screen")
+    visit.media("screen")
     assert width() == on_screen
     assert visit.complaints == []
 

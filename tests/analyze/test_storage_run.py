@@ -214,7 +214,7 @@ def test_every_table_is_whole_on_paper(tmp_path: Path, browser: Any) -> None:
     reports = reports_of([measured(made(tmp_path / name)) for name in ("one", "other")])
     write_report_page(page_of(reports, charts(reports), provenance(reports)), tmp_path / "r.html")
     visit = Visit(browser, tmp_path / "r.html")
-    visit.page.emulate_media(media="print")
+    visit.media("print")
     for selector, width in (("section:not(.wide)", 703), ("section.wide", 1047)):  # A4 between the margins, either way
         visit.page.set_viewport_size({"width": width, "height": 1000})
         tables = [(one, one.bounding_box()) for one in visit.page.locator(f"{selector} table").all()]
