@@ -50,8 +50,13 @@ def check_rights(order: ServiceOrder) -> None:
             raise ProvidersError(f"{error} (or give --no-capture)") from error
 
 
-def place_of(order: ServiceOrder, endpoint: str, region: str | None, peers: Iterable[str]) -> Place:
-    """As a first exchange with the service showed it. Raises `ProvidersError` where packets cannot be recorded."""
+def place_of(
+    order: ServiceOrder, endpoint: str, region: str | None, peers: Iterable[str], ports: Iterable[int] = ()
+) -> Place:
+    """As a first exchange with the service showed it. Raises `ProvidersError` where packets cannot be recorded.
+
+    Packets of these TCP `ports` are recorded, too.
+    """
     urls = tuple(dict.fromkeys(filter(None, (order.endpoint_url, endpoint))))
     found, interface = tuple(peers), order.interface
     if interface is None:
@@ -62,7 +67,9 @@ def place_of(order: ServiceOrder, endpoint: str, region: str | None, peers: Iter
                 raise
     capture = None
     if order.capture and interface is not None:
-        expression = order.filter if order.filter is not None else capture_filter(urls, found)
+        expression = order.filter
+        if expression is None:
+            expression = " or ".join([capture_filter(urls, found), *(f"tcp port {port}" for port in ports)])
         capture = CaptureSettings(interface, expression, order.snaplen, also_tagged=True)
     bundle = None if order.ca_bundle is None else str(order.ca_bundle)
     tls = {"verified": True, "ca_bundle": bundle} if urlsplit(endpoint).scheme == "https" else None

@@ -50,6 +50,7 @@ from vmtrace.providers.queues.run_folder import QueueFolder
 from vmtrace.providers.queues.services.sqs import FIFO_SUFFIX
 from vmtrace.providers.queues.stage_run import Counts, StageEnd, StageRun
 from vmtrace.providers.queues.task import KEY_FILE, StageTask
+from vmtrace.providers.queues.two_hosts import ClockLink, Half, address_of, half_of
 from vmtrace.providers.recording import Recording
 from vmtrace.providers.registry import sdk_of
 from vmtrace.providers.service import Target
@@ -63,12 +64,13 @@ _HURRIED_S = 1.0
 
 def run_queue(order: QueueOrder, display: QueueDisplay) -> End:
     """Do what is ordered. Raises `ProvidersError` where it cannot begin; nothing is left at the service then."""
-    run_id = secrets.token_hex(8)
+    run_id = str(order.other.state["id"]) if order.other else secrets.token_hex(8)
     provider = registry.find(order.provider)
     if order.fifo and not provider.has_fifo:
         raise UsageError(f"--fifo: {provider.name} has no FIFO queues")
     queue = order.queue or f"vmtrace-{run_id}" + (FIFO_SUFFIX if order.fifo else "")
-    order = replace(order, plan=fitted(order.plan, provider.limits, provider.name))
+    plan = order.plan if order.half is None else half_of(order.plan, order.half)
+    order = replace(order, plan=fitted(plan, provider.limits, provider.name))
     return _Run(order, display, run_id, queue, provider, session=1).run(None)
 
 
@@ -104,6 +106,8 @@ def _order_of(folder: Path, state: Record, ca_bundle: Path | None, *, capture: b
         plan=plan_of_record(state["plan"]),
         queue=str(state["queue"]),
         fifo=bool(state["fifo"]),
+        half=None if state.get("half") is None else Half(state["half"]),
+        clock=None if state.get("clock") is None else address_of(state["clock"]),
         endpoint_url=state.get("endpoint_named"),
         region=state.get("region"),
         location=state.get("location"),
@@ -169,13 +173,16 @@ class _Run:
             if resumed is None:
                 self._folder = QueueFolder.create(self._order.out, self._first_state(service))
                 stack.callback(self._folder.close)
-                self._folder.make_key()
+                self._folder.make_key(self._order.other.key if self._order.other else None)
             else:
                 self._folder = resumed
                 self._prices = _prices_of(resumed.state)
                 self._used = _usage_of(resumed.state) + usage_of_killed(resumed.path)
                 resumed.note(status=RUNNING, error=None, error_kind=None, sessions=self._session)
-            self._seal = Seal(self._id, bytes.fromhex((self._folder.path / KEY_FILE).read_text().strip()))
+            key = bytes.fromhex((self._folder.path / KEY_FILE).read_text().strip())
+            self._seal = Seal(self._id, key)
+            if self._order.half is not None and self._order.clock is not None:
+                stack.enter_context(ClockLink(self._order.half, self._order.clock, key))
             self._journal = stack.enter_context(Journal(self._folder.path))
             return self._to_the_end(service, is_new=resumed is None)
 
@@ -231,7 +238,7 @@ class _Run:
         """Who pressed Ctrl-C does not wait for messages to become visible in a queue that is about to be removed."""
         own = outstanding(self._folder.path).container == self._queue
         left = progress.outstanding()
-        sure = whole or not left
+        sure = whole or not left or self._order.half == Half.SEND
         if not sure:
             longest_s = max((stage.visibility_s for stage in self._order.plan.stages), default=0.0)
             invisible_s = 0.0 if hurried and own else longest_s
@@ -241,7 +248,7 @@ class _Run:
                 collector = Collector(service, self._seal, log, self._provider.error_of, self._observer, poll_s)
                 found = collector.collect(left, invisible_s, _HURRIED_S if hurried else MARGIN_S)
             sure = invisible_s >= longest_s or found >= left
-        self._folder.note(collected=sure)
+        self._folder.note(collected=sure and self._order.half != Half.SEND)
         if own:
             self._attempt(service.remove_queue)
             self._journal.removed_container(self._queue)
@@ -253,7 +260,7 @@ class _Run:
         own = outstanding(self._folder.path).container == self._queue
         progress = progress_of(self._folder.path, self._order.plan.messages)
         left = []
-        if own or progress.outstanding():
+        if own or (progress.outstanding() and self._order.half != Half.SEND):
             left = [{"name": self._queue, "messages": progress.outstanding(), "error": why}]
         self._folder.note(left_behind=left)
 
@@ -269,7 +276,8 @@ class _Run:
             finally:
                 self._observer.end()
         self._check_queue(facts, is_new=is_new)
-        place = place_of(self._order, service.endpoint, service.region, self._observer.front_ends)
+        more = () if self._order.clock is None else (self._order.clock[1],)
+        place = place_of(self._order, service.endpoint, service.region, self._observer.front_ends, more)
         self._folder.note(**place.as_record())
         check_place(place, "the service", self._display.warned)
         return place
@@ -314,6 +322,8 @@ class _Run:
             "queue_created": False,
             "queue_removed": False,
             "fifo": order.fifo,
+            "half": order.half,
+            "clock": None if order.clock is None else "{}:{}".format(*order.clock),
             "waiting_before": 0,
             "price": None if self._prices is None else asdict(self._prices),
             "capture_s": order.capture_s,
@@ -345,7 +355,7 @@ class _Run:
                 raise KeyboardInterrupt
             if end.error is not None:
                 raise end.error
-            whole = end.whole and stage.kind != Kind.PUT
+            whole = end.whole and stage.receives
         return whole
 
     def _stage(self, place: Place, number: int, stage: Stage, first: int, progress: Progress) -> StageEnd:

@@ -7,6 +7,7 @@ from vmtrace.providers.order import ServiceOrder
 from vmtrace.providers.queues import contract
 from vmtrace.providers.queues.plan import LARGEST, QueuePlan, Stage
 from vmtrace.providers.queues.prices import QueuePriceTable
+from vmtrace.providers.queues.two_hosts import Half, Other
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,6 +18,12 @@ class QueueOrder(ServiceOrder):
     queue: str | None = None
     """None: the run makes one of its own, and removes it."""
     fifo: bool = False
+    half: Half | None = None
+    """What this host does of a run over two; None: all of it."""
+    other: Other | None = None
+    """The receiving run, on a host that sends."""
+    clock: tuple[str, int] | None = None
+    """Where the receiving host is reached by the sending one, so that their clocks can be set against each other."""
     capture_s: float | None = None
     """At most so much of each stage is recorded; None: all of it."""
     prices: QueuePriceTable | None = None

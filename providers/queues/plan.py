@@ -90,6 +90,11 @@ class Stage:
         return self.kind != Kind.TAKE
 
     @property
+    def receives(self) -> bool:
+        """Whether they are received here: not while they are put, nor on a host that only sends."""
+        return self.kind != Kind.PUT and self.receivers > 0
+
+    @property
     def duration_s(self) -> float | None:
         """How long sending takes at the rate."""
         return None if self.rate_per_s is None else self.messages / self.rate_per_s

@@ -23,11 +23,14 @@ class QueueFolder(RunFolder):
         """A run that is there; raises `ProvidersError` for a folder that is none, or that is being written."""
         return cls(path, read_queue_run(path))
 
-    def make_key(self) -> None:
-        """What signs this run's messages: readable by the owner alone, as whoever has it can forge them."""
+    def make_key(self, key: str | None) -> None:
+        """What signs this run's messages: readable by the owner alone, as whoever has it can forge them.
+
+        `key` is that of the other host's run, if there is one.
+        """
         descriptor = os.open(self.path / KEY_FILE, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         with os.fdopen(descriptor, "w") as file:
-            file.write(secrets.token_hex(32) + "\n")
+            file.write((key or secrets.token_hex(32)) + "\n")
 
 
 def read_queue_run(path: Path) -> Record:

@@ -127,14 +127,19 @@ class StageRun:
             senders = crew.of(Role.SENDER)
             if all(worker.done for worker in senders):
                 times["sent_ns"] = times["sent_ns"] or (time.time_ns() if senders else None)
-                if self._is_whole(board) or quiet.since(counts):
+                begun = counts.received or not self._waits_for_another_host
+                if self._is_whole(board) or (begun and quiet.since(counts)):
                     return
 
+    @property
+    def _waits_for_another_host(self) -> bool:
+        return self.task.stage.kind == Kind.FLOW and not self.task.stage.senders
+
     def _is_whole(self, board: Board) -> bool:
-        if self.task.stage.kind == Kind.PUT:
+        if not self.task.stage.receives:
             return True
         counts = counts_on(board)
-        wanted = counts.sent + self.waiting
+        wanted = self.task.messages if self._waits_for_another_host else counts.sent + self.waiting
         return (
             min(counts.received, counts.deleted) >= wanted
             and board.marked(Plane.RECEIVED) >= wanted

@@ -47,13 +47,12 @@ def queue_run(service: Service, provider: str, out: Path, *words: str) -> subpro
     return ran(service, "run", "--provider", provider, "--out", str(out), "--no-capture", *words)
 
 
-def report_of(out: Path) -> dict[str, Any]:
-    """The run in the JSON of the report on it."""
-    place = out.with_name(f"{out.name}.json")
-    done = vmtrace_here("queue", "report", out, "--json", place)
+def report_of(*out: Path) -> dict[str, Any]:
+    """The last run in the JSON of the report on them: that of two hosts together, if there is one."""
+    place = out[0].with_name(f"{out[0].name}.json")
+    done = vmtrace_here("queue", "report", *out, "--json", place)
     assert done.returncode == 0, done.stderr
-    (run,) = json.loads(place.read_text())["runs"]
-    found: dict[str, Any] = run
+    found: dict[str, Any] = json.loads(place.read_text())["runs"][-1]
     return found
 
 

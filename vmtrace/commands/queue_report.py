@@ -52,6 +52,7 @@ def _read(folders: Sequence[Path], failures: list[str], window: "Window", *, qui
     from vmtrace.analyze.reports.queues.records import QueueRun
     from vmtrace.analyze.reports.queues.run_folder import logs_bytes, read_queue_run
     from vmtrace.analyze.reports.queues.tables import reports_of
+    from vmtrace.analyze.reports.queues.two_hosts import with_joined
 
     runs: list[QueueRun] = []
     with Bar([path for folder in folders for path in logs_bytes(folder)], wanted=not quiet) as bar:
@@ -65,7 +66,7 @@ def _read(folders: Sequence[Path], failures: list[str], window: "Window", *, qui
             except (RunFolderError, OSError, ValueError) as error:
                 failures.append(describe(error))
                 complain(failures[-1])
-    wired = _with_wire(_named_apart(runs), quiet=quiet)
+    wired = _with_wire(with_joined(_named_apart(runs)), quiet=quiet)
     with Bar(wanted=not quiet).making("the report"):
         return reports_of(wired)
 

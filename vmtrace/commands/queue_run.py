@@ -5,6 +5,7 @@ folder says what became of each message; the queue is removed, or named as left 
 """
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vmtrace.capture.options import add_duration, add_out, add_plan, add_resume
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from vmtrace.providers.plan_options import Option
     from vmtrace.providers.queues.order import QueueOrder
     from vmtrace.providers.queues.plan import QueuePlan
+    from vmtrace.providers.queues.two_hosts import Other
 
 NAME = "run"
 _PLAN = "yoon-latency"
@@ -26,6 +28,8 @@ EXAMPLES = """  sudo -E vmtrace queue run --provider sqs --region eu-west-1 --ou
   vmtrace queue run --provider sqs --fifo --out run2 --plan garfinkel2007-queue --scale 0.01 --no-capture
   vmtrace queue run --provider azure-queue --out run3 --plan yoon-latency-fast --messages 20000 --backlog 500
   vmtrace queue run --provider sqs --out run4 --endpoint-url http://127.0.0.1:9324 --queue mine --visibility 5s
+  vmtrace queue run --provider sqs --only receive --clock 0.0.0.0:5050 --out to
+  vmtrace queue run --only send --other to --clock 192.0.2.7:5050 --out from
   vmtrace queue run --resume run1
 """
 _ONLY_NEW = "the run that is resumed has its own"
@@ -48,6 +52,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--queue", metavar="NAME", help="an existing queue (default: one of the run's own)")
     add("--fifo", action="store_true", help="use a FIFO queue")
     options.add_service_client(service)
+    hosts = parser.add_argument_group("two hosts")
+    add = hosts.add_argument
+    add("--only", choices=("send", "receive"), help="what this host does; the other one does the rest")
+    add("--other", metavar="DIR", type=Path, help="run.json and key of the receiving run, for the host that sends")
+    add("--clock", metavar="HOST:PORT", help="where the receiving host listens, so that clocks can be matched")
     plan = parser.add_argument_group("plan")
     add = plan.add_argument
     add_plan(plan, f"{', '.join(BUILT_IN)}, or a TOML file (default: {_PLAN})")
@@ -119,16 +128,41 @@ def _order(arguments: argparse.Namespace) -> "QueueOrder":
     from vmtrace.providers import errors
     from vmtrace.providers.queues.order import QueueOrder
     from vmtrace.providers.queues.prices import load_prices
+    from vmtrace.providers.queues.two_hosts import Half, address_of, whole_plan
 
+    other = _other(arguments)
+    sends = _plan(arguments)
     if arguments.provider is None or arguments.out is None:
         raise errors.UsageError("expected both --provider and --out, or --resume")
     return QueueOrder(
         **order_of(arguments, load_prices, "filter", "snaplen", "capture_for"),
-        plan=_plan(arguments),
+        plan=sends if other is None else whole_plan(other, sends),
         queue=arguments.queue,
         fifo=arguments.fifo,
+        half=None if arguments.only is None else Half(arguments.only),
+        other=other,
+        clock=None if arguments.clock is None else address_of(arguments.clock),
         capture_s=read_option("--capture-for", arguments.capture_for, duration_s),
     )
+
+
+def _other(arguments: argparse.Namespace) -> "Other | None":
+    """The receiving run, from which the service and the queue are known, too."""
+    from vmtrace.providers import errors
+    from vmtrace.providers.queues.two_hosts import read_other
+
+    if (arguments.other is not None) != (arguments.only == "send"):
+        raise errors.UsageError("--other: goes with --only send, which needs it")
+    if arguments.clock is not None and arguments.only is None:
+        raise errors.UsageError("--clock: goes with --only")
+    if arguments.other is None:
+        return None
+    other = read_other(arguments.other)
+    for name, key in (("provider", "provider"), ("region", "region"), ("endpoint_url", "endpoint_named")):
+        if getattr(arguments, name) is None:
+            setattr(arguments, name, other.state.get(key))
+    arguments.queue, arguments.fifo = other.state["queue"], other.state["fifo"]
+    return other
 
 
 def _declared() -> "list[Option]":

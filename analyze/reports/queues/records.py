@@ -11,6 +11,7 @@ from vmtrace.analyze.reports.queues.calls import ProcessLog
 from vmtrace.analyze.tables.schema.typed import one_of
 
 PUT, TAKE, FLOW = "put", "take", "flow"
+SENDS, RECEIVES, BOTH = "send", "receive", "both"
 _MOST_MESSAGES = 100_000_000
 _MOST_ROUNDS = 1_000_000
 
@@ -69,6 +70,8 @@ class QueueRun:
     endpoint: str | None
     queue: str | None
     fifo: bool
+    half: str | None
+    """`SENDS` or `RECEIVES`, where two hosts made a run together, and `BOTH` for what they made."""
     sdk: str | None
     plan: str | None
     start_ns: int | None

@@ -54,6 +54,7 @@ def _run(path: Path, record: Fields, *, progress: Progress | None, window: Windo
         endpoint=record.text("endpoint"),
         queue=record.text("queue"),
         fifo=bool(record.flag("fifo")),
+        half=record.text("half"),
         sdk=" ".join(filter(None, (sdk.text("name"), sdk.text("version")))) if sdk else None,
         plan=plan.text("name") if plan else None,
         start_ns=record.integer("start_ns"),

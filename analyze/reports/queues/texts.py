@@ -8,6 +8,7 @@ from vmtrace.analyze.pages.on_terminal import Part
 from vmtrace.analyze.reports.queues.fates import fates_text
 from vmtrace.analyze.reports.queues.latency import DUE, SENT, clock_error_s
 from vmtrace.analyze.reports.queues.quantiles import Quantiles
+from vmtrace.analyze.reports.queues.records import BOTH
 from vmtrace.analyze.reports.queues.tables import Report
 from vmtrace.analyze.tables.table import Table, of_texts
 from vmtrace.analyze.words.units import ABSENT, count, printable, seconds, share, si
@@ -45,7 +46,8 @@ def trouble(report: Report) -> Iterator[str]:
         yield f"{plural(report.foreign, 'delivery').replace('deliverys', 'deliveries')} of foreign messages: left alone"
     error_s = clock_error_s(report.messages)
     if error_s is not None:
-        yield f"this host's clock moved by {seconds(error_s)} during the run: latencies have that error"
+        whose = "the hosts' clocks are matched" if run.half == BOTH else "this host's clock was right"
+        yield f"{whose} to within {seconds(error_s)}: latencies have that error"
     negative = sum(row.left_out_negative for row in report.latency if row.stage is not None)
     if negative:
         yield f"{plural(negative, 'message')} received before sent, by the clock: left out of latencies"
