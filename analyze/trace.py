@@ -380,6 +380,17 @@ class Trace:
         row = self._result.connections(rows=[index]).row(0)
         return self._anonymizer.row(row) if self._anonymizer else row
 
+    def named_row(self, index: int) -> dict[str, Any]:
+        """The same, with the name that its server was looked up by where the connection itself shows none."""
+        row = self.row(index)
+        return row | {"server_name": row.get("server_name") or self.looked_up.get(row["id"])}
+
+    @cached_property
+    def looked_up(self) -> dict[int, str]:
+        """The names that servers were looked up by, by the number of the connection that followed."""
+        lookups = self.header()["lookups"]
+        return {number: lookups[place]["name"] for number, place in self._result.lookups_of_connections().items()}
+
     def largest(self, limit: int | None = None) -> list[int]:
         """The rows of the connection table, the one of most bytes on the wire first."""
         return self._result.largest(len(self) if limit is None else min(limit, len(self)))

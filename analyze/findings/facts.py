@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
 
+from vmtrace.analyze.words.server_names import server_name, with_name
+
 Record = dict[str, Any]
 _Item = TypeVar("_Item")
 
@@ -39,6 +41,11 @@ class Facts:
     def by_id(self) -> dict[int, Record]:
         """Connections by their numbers."""
         return {one["id"]: one for one in self.connections}
+
+    def named(self, server: str) -> str:
+        """`address:port` of a server with its name, if all that call it something call it the same."""
+        names = {name for one in self.by_server[server] if (name := server_name(one, self.lookups))}
+        return with_name(server, names.pop() if len(names) == 1 else None)
 
     def is_open(self, kind: str, connection: Record) -> bool:
         """Nothing has explained this of the connection yet."""

@@ -33,7 +33,15 @@ def _is_address(text: str) -> bool:
 class Anonymizer:
     """Remembers which made-up name stands for what."""
 
-    COLUMNS = ("client", "server", "client_address", "server_address", "tls_sni", "tls_certificate_names")
+    COLUMNS = (
+        "client",
+        "server",
+        "client_address",
+        "server_address",
+        "server_name",
+        "tls_sni",
+        "tls_certificate_names",
+    )
     """The columns of the connection table that tell who it was."""
 
     def __init__(self) -> None:
@@ -71,6 +79,8 @@ class Anonymizer:
     def connection(self, record: Record) -> Record:
         """A connection of the JSON document, anonymised."""
         changed = {**record, "client": self.endpoint(record["client"]), "server": self.endpoint(record["server"])}
+        if record.get("server_name"):
+            changed["server_name"] = self.server_name(record["server_name"])
         tls = record.get("tls") or {}
         if tls.get("sni"):
             changed["tls"] = {**tls, "sni": self.server_name(tls["sni"])}
@@ -162,7 +172,7 @@ class Anonymizer:
             return self.address(value)
         if column == "tls_certificate_names":
             return ", ".join(self.server_name(name) for name in value.split(", "))
-        return self.server_name(value) if column == "tls_sni" else value
+        return self.server_name(value) if column in ("server_name", "tls_sni") else value
 
     def _new_address(self, text: str) -> str:
         try:

@@ -7,6 +7,7 @@ from vmtrace.analyze.findings.lines import concerning
 from vmtrace.analyze.words.document import Record
 from vmtrace.analyze.words.outcomes import detail_lines
 from vmtrace.analyze.words.request_lines import request_lines
+from vmtrace.analyze.words.server_names import server_name, with_name
 from vmtrace.analyze.words.units import ABSENT, count, instant, printable, ratio, seconds, share, si
 from vmtrace.analyze.words.verdict import remedies
 
@@ -76,7 +77,8 @@ def show(
     from rich.table import Table
     from rich.text import Text
 
-    title = f"connection {record['id']}: {printable(record['client'])} → {printable(record['server'])}"
+    server = with_name(record["server"], server_name(record, lookups))
+    title = f"connection {record['id']}: {printable(record['client'])} → {printable(server)}"
     console.print(Text(title, "bold"), soft_wrap=True)
     found = [f"  {line}" for line in concerning(findings, record["id"])]
     facts = (*_facts(record), *account_lines(record, lookups))

@@ -18,6 +18,7 @@ from vmtrace.analyze.tables.terminal_table import cards, terminal_table
 from vmtrace.analyze.words import beyond_tcp
 from vmtrace.analyze.words.human_causes import why
 from vmtrace.analyze.words.path_rtt import median_of_path_s, path_rtt_min_s
+from vmtrace.analyze.words.server_names import cell
 from vmtrace.analyze.words.short_names import short_names
 from vmtrace.analyze.words.units import ABSENT, count, instant, printable, ratio, seconds, share, si
 from vmtrace.analyze.words.verdict import is_on_the_clients_data
@@ -74,7 +75,7 @@ FIELDS = (
     Field("id", 0, lambda row, _: str(row["id"])),
     Field("client", 0, lambda row, _: printable(row["client"]), left=True),
     Field("", 1, lambda _, d: "→" if d == DIRECTIONS[0] else "←"),
-    Field("server", 0, lambda row, _: printable(row["server"]), left=True),
+    Field("server", 0, lambda row, _: printable(cell(row["server"], row.get("server_name"))), left=True),
     Field("bytes", 0, lambda row, _: si(row.get("ledger_wire_bytes"), "B")),
     Field("time", 1, lambda row, _: seconds(row.get("duration_s")), absent="its packets have no time"),
     Field(
@@ -185,7 +186,7 @@ def _dashes(fields: dict[Field, list[str]]) -> Iterator[str]:
 
 def connection_fields(trace: "Trace", rows: Sequence[int], width: int, sort: str = NOTABLE) -> dict[Field, list[str]]:
     """These connections, in the columns that fit; that of the order is always there."""
-    read = [trace.row(index) for index in rows]
+    read = [trace.named_row(index) for index in rows]
     by = _SORTED_BY.get(sort)
     fields = [replace(field, rank=0) if field.title == by else field for field in _with_file(trace)]
     cells = {f: [f.text(row, main_direction(row)) for row in read] for f in fields}
@@ -427,7 +428,7 @@ def summary_html(trace: "Trace", limit: int = 20) -> str:
     lines = [line for line, _ in inputs_lines(trace.header()["inputs"])]
     if trace.interrupted:
         lines.append(_INTERRUPTED)
-    rows = [trace.row(index) for index in trace.largest(limit)]
+    rows = [trace.named_row(index) for index in trace.largest(limit)]
     head = "".join(f"<th>{escape(f.title)}</th>" for f in FIELDS)
     body = "".join(
         f"<tr>{''.join(f'<td>{escape(f.text(row, main_direction(row)))}</td>' for f in FIELDS)}</tr>" for row in rows

@@ -54,7 +54,7 @@ def test_the_timeline_begins_with_the_first_connection(many: Trace) -> None:
 
 
 def test_flows_and_lookups_have_lines_beside_the_connections() -> None:
-    rows = [{"id": 1, "server": "10.0.0.2:443", "tls_sni": "x.example", "start_ns": 3 * 10**9, "duration_s": 1.0}]
+    rows = [{"id": 1, "server": "10.0.0.2:443", "server_name": "x.example", "start_ns": 3 * 10**9, "duration_s": 1.0}]
     flow = {"application": None, "protocol": "udp", "server": "10.0.0.3:9", "start_ns": 4 * 10**9, "duration_s": 2.0}
     asked = {"type": "A", "name": "x.example", "asked_ns": 2 * 10**9, "last_asked_ns": 5 * 10**9, "answered_ns": None}
     found = overview.timeline(rows, {"flows": [flow], "lookups": [asked]})
@@ -81,7 +81,7 @@ def test_the_waterfall_names_a_lookup_under_the_mouse(
     transfer_into(capture, start_s=0.5)
     trace = read(capture.write(tmp_path / "x.pcap"))
     data = data_of(report_of(trace, tmp_path / "r.html", [1]))
-    assert data["timeline"]["label"] == ["1: 10.0.0.2:5001", "A x.example"], "the flow of DNS is the lookup"
+    assert data["timeline"]["label"] == ["1: x.example", "A x.example"], "the flow of DNS is the lookup"
     visit = Visit(browser, tmp_path / "r.html")
     box = visit.page.locator("#timeline canvas").bounding_box()
     visit.page.mouse.move(box["x"] + 300, box["y"] + 3)

@@ -44,7 +44,7 @@ def find(facts: Facts) -> Iterator[Finding]:
             continue
         waiting = [one for one in connections if has_opened(one) and _waits(one, ignored)]
         if len(waiting) >= _FEWEST_WAITING:
-            yield _finding(server, ignored, waiting)
+            yield _finding(facts.named(server), ignored, waiting)
 
 
 def _ignored(connection: Record) -> bool:

@@ -40,7 +40,7 @@ def find(facts: Facts) -> Iterator[Finding]:
             if facts.is_open(kind, one):
                 groups[kind, owner, one["server"]].append(_Cause(one, saves_s))
     for (kind, owner, server), causes in groups.items():
-        yield _finding(kind, owner, server, causes)
+        yield _finding(kind, owner, facts.named(server), causes)
 
 
 def costs_of(connection: Record) -> Iterator[tuple[str, str, float]]:

@@ -31,7 +31,7 @@ def find(facts: Facts) -> Iterator[Finding]:
         for client, checks in sorted(by_client.items()):
             interval_s = _interval_s(checks)
             if interval_s is not None:
-                yield _finding(server, client, checks, interval_s)
+                yield _finding(facts.named(server), client, checks, interval_s)
 
 
 def _is_small(connection: Record) -> bool:

@@ -45,7 +45,7 @@ def find(facts: Facts) -> Iterator[Finding]:
         if len(by_server) > _MOST_SERVERS:
             yield _finding(kind, plural(len(by_server), "server"), connections)
         else:
-            yield from (_finding(kind, server, some) for server, some in by_server.items())
+            yield from (_finding(kind, facts.named(server), some) for server, some in by_server.items())
 
 
 def _finding(kind: str, server: str, connections: list[Record]) -> Finding:

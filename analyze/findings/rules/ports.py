@@ -35,7 +35,7 @@ def find(facts: Facts) -> Iterator[Finding]:
             failed = [one for one in failed if one["id"] in facts.kept_back]
         alive = [one for one in connections if has_opened(one) and any(_lives_during(one, f) for f in failed)]
         if len(failed) >= _FEWEST and len(alive) >= _FEWEST:
-            yield _finding(server, failed, alive, is_proved=facts.kept_back is not None)
+            yield _finding(facts.named(server), failed, alive, is_proved=facts.kept_back is not None)
 
 
 def never_opened(connection: Record) -> bool:

@@ -35,7 +35,7 @@ def find(facts: Facts) -> Iterator[Finding]:
         if held := _held(one):
             by_server.setdefault(one["server"], []).append(held)
     for server, held_ones in by_server.items():
-        yield _finding(server, held_ones)
+        yield _finding(facts.named(server), held_ones)
 
 
 def _held(one: Record) -> _Held | None:

@@ -97,9 +97,8 @@ def _names(document: Mapping[str, Any], records: Iterable[Mapping[str, Any]]) ->
         for answer in lookup["answers"] or ():
             names[answer][lookup["name"]] = None
     for one in records:
-        sni = (one.get("tls") or {}).get("sni")
-        if sni:
-            names[one["server"].rpartition(":")[0].strip("[]")][sni] = None
+        if name := one.get("server_name"):
+            names[one["server"].rpartition(":")[0].strip("[]")][name] = None
     return {address: [*map(printable, found)] for address, found in names.items() if _is_address(address)}
 
 

@@ -108,7 +108,7 @@ class _Line(NamedTuple):
 
 
 def _of_connection(row: Mapping[str, Any]) -> _Line:
-    label = printable(f"{row['id']}: {row.get('tls_sni') or row['server']}")
+    label = printable(f"{row['id']}: {row.get('server_name') or row['server']}")
     cause = cause_of(row.get("verdict_factor"), row.get("verdict_confidence"))
     return _Line("connection", label, row["start_ns"], row["duration_s"], cause)
 

@@ -36,7 +36,7 @@ def write_report(
         return connection.of_connection(one, connections=len(series), capture=capture, inputs=inputs)
 
     plots = list(map(plot, series))
-    found = [trace.row(index) for index in trace.largest(_ROW_LIMIT)]
+    found = [trace.named_row(index) for index in trace.largest(_ROW_LIMIT)]
     columns, rows = _table(found, inputs if len(trace.paths) > 1 else ())
     timeline = overview.timeline(found, trace.header())
     data = {
@@ -93,7 +93,7 @@ def _table(found: Sequence[dict[str, Any]], files: Sequence[str]) -> tuple[list[
     """The columns that say anything of any connection, and the rows."""
     columns = [
         *({"title": field.title or "data", "left": field.left} for field in FIELDS),
-        {"title": "server name", "left": True},
+        {"title": "server address", "left": True},
         {"title": "file", "left": True},
     ]
     rows = [_row(row, files) for row in found]
@@ -107,7 +107,7 @@ def _table(found: Sequence[dict[str, Any]], files: Sequence[str]) -> tuple[list[
 def _row(row: dict[str, Any], files: Sequence[str]) -> dict[str, Any]:
     """A cell for each column with the number it is sorted by; without `files`, which are of several inputs, no file."""
     direction = main_direction(row)
-    more = [printable(str(row.get("tls_sni") or "")), files[row["input"]] if files else ""]
+    more = [printable(row["server"]) if row.get("server_name") else "", files[row["input"]] if files else ""]
     return {
         "id": row["id"],
         "cells": [*(field.text(row, direction) for field in FIELDS), *more],

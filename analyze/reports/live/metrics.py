@@ -6,13 +6,14 @@ those that came first; the others are one service, `other`. Counters never fall,
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
 from vmtrace.analyze.findings.facts import CLIENT, SERVER
 from vmtrace.analyze.trace import Trace
+from vmtrace.analyze.words.server_names import server_name
 
 Record = dict[str, Any]
 Labels = tuple[str, ...]
@@ -134,7 +135,7 @@ class Services:
             is_over = is_end or number in leaving or record["close"] != "open"
             if not is_over and not any(record[side]["data_packets"] for side in _SIDES):
                 continue  # its service may have a name yet
-            seen = self._seen.setdefault(number, _Seen(self._service(record)))
+            seen = self._seen.setdefault(number, _Seen(self._service(record, header["lookups"])))
             seen.wire_bytes, seen.close = sizes[number]
             self._count(record, seen, is_over=is_over)
         for number in self._seen.keys() - sizes.keys():
@@ -146,10 +147,9 @@ class Services:
         self.series.start_ns = self.series.start_ns or min(starts, default=0)
         self.series.now_ns = max([self.series.now_ns, *ends])
 
-    def _service(self, record: Record) -> Labels:
+    def _service(self, record: Record, lookups: Sequence[Record]) -> Labels:
         address, _, port = record["server"].rpartition(":")
-        name = (record.get("tls") or {}).get("sni") or (record.get("lookup") or {}).get("name") or ""
-        wanted = (address.strip("[]"), port, str(name))
+        wanted = (address.strip("[]"), port, server_name(record, lookups) or "")
         if wanted not in self._labels and len(self._labels) < self._most:
             self._labels[wanted] = wanted
         return self._labels.get(wanted, OTHER)

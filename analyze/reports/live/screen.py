@@ -9,6 +9,7 @@ from vmtrace.analyze.findings.vocabulary import label
 from vmtrace.analyze.reports.live.stream import Snapshot
 from vmtrace.analyze.reports.live.window import Figures, Window
 from vmtrace.analyze.words.factors import COLUMN_LABELS
+from vmtrace.analyze.words.server_names import cell
 from vmtrace.analyze.words.units import printable, seconds, share, si
 from vmtrace.formats.quantities import plural
 
@@ -71,12 +72,11 @@ def _causes_text(figures: Figures | None) -> str:
 def _row_text(row: dict[str, object]) -> str:
     rtt_s, retransmitted, segments = _of_both(row)
     limited = COLUMN_LABELS.get(str(row["verdict_factor"]), "") if row["verdict_factor"] else ""
-    named = f" ({row['tls_sni']})" if row["tls_sni"] else ""
     close = "" if row["close"] == "open" else str(row["close"])
     return printable(
         f"{si(_number(row['rate_bps']), 'bit/s'):>12} {si(_number(row['ledger_wire_bytes']), 'B'):>9}"
         f" {seconds(rtt_s):>9} {share(retransmitted / segments) if segments else '':>8} {limited:<16} {close:<6}"
-        f" {row['client']} > {row['server']}{named}"
+        f" {row['client']} > {cell(str(row['server']), str(row['server_name'] or ''))}"
     )
 
 

@@ -18,7 +18,7 @@ _SUMMED = tuple(
 )
 _TRIPS = tuple(f"{side}_rtt_{name}" for side in _SIDES for name in ("samples", "mean_s"))
 COLUMNS = (
-    "id", "client", "server", "tls_sni", "start_ns", "duration_s", "close", "ledger_wire_bytes", "verdict_factor",
+    "id", "client", "server", "server_name", "start_ns", "duration_s", "close", "ledger_wire_bytes", "verdict_factor",
     *_SUMMED, *_TRIPS,
 )  # fmt: skip
 """Columns of the connection table that are read of every snapshot."""
@@ -112,6 +112,7 @@ class Window:
         for row in rows:
             number, size = row["id"], row["ledger_wire_bytes"] or 0
             before = self._known.get(number, (0, None))[0] or 0
+            row["server_name"] = row["server_name"] or trace.looked_up.get(number)
             row["rate_bps"] = 8 * max(0, size - before) / span_s if span_s else 0.0
             if number in records:
                 account = records[number].get("account") or ()

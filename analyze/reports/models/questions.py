@@ -23,7 +23,9 @@ _PACKET_COLUMNS = (
     "frame", "time_ns", "from_client", "kind", "trigger", "sequence", "acknowledgement", "payload_bytes", "flags",
     "window_bytes", "flight_bytes", "rtt_s", "spacing_s",
 )  # fmt: skip
-_CONNECTION_COLUMNS = ("id", "client", "server", "duration_s", "ledger_wire_bytes", "verdict_factor", "outcome_kind")
+_CONNECTION_COLUMNS = (
+    "id", "client", "server", "server_name", "duration_s", "ledger_wire_bytes", "verdict_factor", "outcome_kind",
+)  # fmt: skip
 _INPUT_KEYS = ("path", "format", "packets", "first_ns", "duration_s", "problems")
 _DOTS_PER_INCH = 100
 

@@ -41,14 +41,16 @@ pub fn connection(summary: &ConnectionSummary, visitor: &mut impl Visitor) {
         visitor.end();
     }
     requests(summary, visitor);
-    let frames = summary.details.as_deref().and_then(|details| details.http2.as_deref());
-    visitor.in_document_only(|visitor| http2(frames, visitor));
+    let details = summary.details.as_deref();
+    let asked_for = summary.tls.as_deref().and_then(|facts| facts.sni.as_deref());
+    visitor.text(key!("server_name", IfKnown), asked_for.or(details.and_then(|details| details.host.as_deref())));
+    visitor.in_document_only(|visitor| http2(details.and_then(|details| details.http2.as_deref()), visitor));
     ledger(summary, visitor);
     let reached = summary.bounds();
     let listed = if reached.is_empty() { None } else { Some(reached.list().map(|bound| bound.name().to_owned())) };
     visitor.texts(key!("bounds_reached", IfSet), &listed.into_iter().flatten().collect::<Vec<String>>());
     visitor.abridged(Abridged::Outcome, summary, |visitor| outcome(summary.outcome().as_ref(), visitor));
-    tunnels(summary.details.as_ref().and_then(|details| details.tunnels.as_ref()), visitor);
+    tunnels(details.and_then(|details| details.tunnels.as_ref()), visitor);
     visitor.abridged(Abridged::IcmpErrors, summary, |visitor| icmp_errors(summary.icmp_errors(), visitor));
     visitor.in_document_only(|visitor| account(summary, visitor));
     visitor.abridged(Abridged::Verdict, summary, |visitor| verdict(summary.verdict().as_ref(), visitor));

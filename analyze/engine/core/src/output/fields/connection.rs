@@ -48,6 +48,8 @@ pub(super) const CONNECTION: Section = Section {
         field("requests_reason", "why `requests` is null although both sides sent data").values(|| {
             vec!["no_exchange", "overlapping", "unprompted", "ssh", "snap_length", "missing_packets", "no_time"]
         }),
+        field("server_name", "what its client calls the server: the name in TLS (`sni`), else the host of its first HTTP/1 request")
+            .left_out("if neither was read"),
         field("http2", "frames of HTTP/2, in clear text or opened by keys").left_out("where none were read"),
         field("ledger", "where its bytes went"),
         field(

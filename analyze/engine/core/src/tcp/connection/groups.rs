@@ -139,6 +139,8 @@ pub struct Streams {
     pub dns: Option<Box<DnsStreams>>,
     /// Frames of HTTP/2, from its preface on, or inside TLS where there are keys.
     pub(crate) http2: Option<Box<Http2Reader>>,
+    /// Named by the first request of HTTP/1.
+    pub(crate) host: Option<Box<str>>,
 }
 
 /// Who speaks, and what was said.

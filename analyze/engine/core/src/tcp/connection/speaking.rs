@@ -16,7 +16,7 @@ use crate::tcp::connection::turns::{MOST_LOOKED_AT, hand_over, payload_end, turn
 use crate::tcp::requests::exchanges::{MOST_CONTROL_BYTES, Reason};
 use crate::tcp::requests::longest::Longest;
 use crate::tcp::requests::open::MOST_MESSAGE_BYTES;
-use crate::tcp::requests::opening::{Expects, Opening};
+use crate::tcp::requests::opening::{Expects, Opening, host_of};
 use crate::tcp::requests::said::{Interim, Said};
 use crate::tcp::requests::talk::{NOBODY, OpenedTalk, Turn};
 use crate::tcp::stats::sequence::unwrap;
@@ -64,6 +64,12 @@ pub(crate) fn speaks(connection: &mut Connection, packet: &Packet, bytes: &[u8],
     if opening == Opening::Http2 && side == 0 && is_first && !turn.partial {
         connection.streams.http2 = Some(Box::new(Http2Reader::Clear(Box::default())));
         connection.streams.tls = None;
+    }
+    if side == 0
+        && connection.streams.host.is_none()
+        && matches!(opening, Opening::HttpRequest | Opening::HttpPipelined)
+    {
+        connection.streams.host = host_of(packet.captured_payload(bytes));
     }
     end_turn(connection);
     if is_first && opening == Opening::Cut {

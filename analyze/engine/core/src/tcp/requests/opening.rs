@@ -39,6 +39,11 @@ const METHODS: [&[u8]; 9] =
 
 const EXPECT_CONTINUE: &[u8] = b"Expect: 100-continue";
 
+const HOST: &[u8] = b"Host:";
+
+/// The longest name (RFC 1035 section 2.3.4).
+const MOST_NAME_BYTES: usize = 255;
+
 /// Bytes that reveal TLS.
 const FEWEST_BYTES: usize = 6;
 
@@ -89,6 +94,19 @@ impl Opening {
     pub fn asks(self) -> bool {
         matches!(self, Self::HttpRequest | Self::HttpPipelined | Self::Http2 | Self::ClientHello)
     }
+}
+
+/// The name of the host that a request of HTTP/1 asks for (RFC 9110 section 7.2), if its line was captured to its end: no port,
+/// and no address.
+pub(crate) fn host_of(bytes: &[u8]) -> Option<Box<str>> {
+    let searched = bytes.get(..MOST_SEARCHED).unwrap_or(bytes);
+    let lines = searched.split_inclusive(|byte| *byte == b'\n').take_while(|line| line.trim_ascii() != b"");
+    let mut whole = lines.filter(|line| line.ends_with(b"\n"));
+    let is_host = |line: &&[u8]| line.get(..HOST.len()).is_some_and(|name| name.eq_ignore_ascii_case(HOST));
+    let host = whole.find(is_host)?[HOST.len()..].trim_ascii().split(|byte| *byte == b':').next()?;
+    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
+    let is_any = host.iter().any(u8::is_ascii_alphabetic) && host.len() <= MOST_NAME_BYTES && host.iter().all(is_name);
+    is_any.then(|| String::from_utf8_lossy(host).into())
 }
 
 fn begins_request(bytes: &[u8]) -> bool {
@@ -146,6 +164,22 @@ mod tests {
     }
 
     #[test]
+    fn a_host_is_named_by_a_whole_line_of_the_head() {
+        let host = |bytes: &[u8]| host_of(bytes).map(String::from);
+        assert_eq!(host(b"GET / HTTP/1.1\r\nAccept: */*\r\nhost:  a.test:8080 \r\n\r\n"), Some("a.test".into()));
+        let none: [&[u8]; 7] = [
+            b"GET / HTTP/1.1\r\nHost: a.te",
+            b"GET / HTTP/1.1\r\n\r\nHost: a.test\r\n",
+            b"GET / HTTP/1.1\r\nHost: \r\n\r\n",
+            b"GET / HTTP/1.1\r\nHost: a\x1b[1m\r\n\r\n",
+            b"GET / HTTP/1.1\r\nX-Host: a.test\r\n\r\n",
+            b"GET / HTTP/1.1\r\nHost: 192.0.2.1:80\r\n\r\n",
+            b"GET / HTTP/1.1\r\nHost: [2001:db8::1]\r\n\r\n",
+        ];
+        assert_eq!(none.map(host), [const { None }; 7]);
+    }
+
+    #[test]
     fn a_few_bytes_of_many_say_nothing() {
         assert_eq!(
             [Opening::of(b"", 517), Opening::of(b"\x16\x03", 517), Opening::of(b"+OK\r\n", 5)],
@@ -156,7 +190,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_bytes_are_something(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
-            let _ = Opening::of(&bytes, 60);
+            let _ = (Opening::of(&bytes, 60), host_of(&bytes));
         }
     }
 }

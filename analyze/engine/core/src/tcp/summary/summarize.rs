@@ -6,14 +6,12 @@ use crate::tcp::connection::closing;
 use crate::tcp::connection::connection::Connection;
 use crate::tcp::connection::environment::Environment;
 use crate::tcp::connection::nearer;
-use crate::tcp::connection::nearer::Nearer;
 use crate::tcp::connection::speaking;
 use crate::tcp::connection::syn_late;
 use crate::tcp::connection::vantage::{Clues, Vantage};
 use crate::tcp::connection::watching;
 use crate::tcp::direction::direction::{Direction, direction_and_peer};
 use crate::tcp::direction::segment_size;
-use crate::tcp::events::bounds::BoundsReached;
 use crate::tcp::events::offer::Scaling;
 use crate::tcp::limits::retransmitting::retransmitting_ns;
 use crate::tcp::limits::second_stage::{Facts, Reassignment, reassign};
@@ -76,7 +74,7 @@ pub fn summary_of(connection: &mut Connection, environment: &Environment) -> Box
             judgement,
             tls: facts.map(Box::new),
             no_requests: requests.as_ref().err().copied().unwrap_or(Reason::NoExchange),
-            details: connection_details(nearer::nearer(connection), requests.ok(), bounds_reached(connection), http2),
+            details: connection_details(connection, requests.ok(), http2),
             lookups: connection.streams.dns.take().map(|streams| Box::new(streams.into_lookups())),
             ended_by: 0,
             ended_by_ns: i64::MIN,
@@ -173,14 +171,15 @@ fn requests(connection: &mut Connection, tls: Option<&TlsFacts>) -> Result<Reque
 }
 
 fn connection_details(
-    nearer: Option<Nearer>,
+    connection: &Connection,
     requests: Option<RequestSummary>,
-    bounds: BoundsReached,
     http2: Option<Box<Http2Summary>>,
 ) -> Option<Box<ConnectionDetails>> {
-    let is_plain = nearer.is_none() && requests.is_none() && bounds.is_empty() && http2.is_none();
-    let nearer = nearer.map(Box::new);
-    (!is_plain).then(|| Box::new(ConnectionDetails { nearer, requests, bounds, http2, ..ConnectionDetails::default() }))
+    let (nearer, bounds) = (nearer::nearer(connection).map(Box::new), bounds_reached(connection));
+    let host = connection.streams.host.clone();
+    let is_plain = nearer.is_none() && requests.is_none() && bounds.is_empty() && http2.is_none() && host.is_none();
+    let rest = ConnectionDetails::default();
+    (!is_plain).then(|| Box::new(ConnectionDetails { nearer, requests, bounds, http2, host, ..rest }))
 }
 
 /// Where the connection was captured.

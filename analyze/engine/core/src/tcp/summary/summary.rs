@@ -250,6 +250,8 @@ pub struct ConnectionDetails {
     pub bounds: BoundsReached,
     /// Frames of HTTP/2.
     pub http2: Option<Box<crate::http2::Http2Summary>>,
+    /// Named by the first request of HTTP/1.
+    pub host: Option<Box<str>>,
     /// The tunnels that it was found in.
     pub tunnels: Option<TunnelPath>,
     /// ICMP errors about its packets.
