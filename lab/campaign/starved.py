@@ -98,13 +98,14 @@ def main(words: Sequence[str] | None = None) -> int:
     """Seeds one after the other; the exit status says whether nine tenths were right."""
     parser = argparse.ArgumentParser(prog="python -m vmtrace.lab.campaign.starved", description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=20, help="so many worlds (default 20)")
+    parser.add_argument("--first", type=int, default=0, metavar="SEED", help="the first seed (default 0)")
     arguments = parser.parse_args(words)
     reason = namespaces.missing_requirement() or cpu_quota.missing_requirement()
     if reason is not None:
         print(f"vmtrace: {reason}", file=sys.stderr)
         return 1
     right = 0
-    for seed in range(arguments.seeds):
+    for seed in range(arguments.first, arguments.first + arguments.seeds):
         starved, load = world(seed), os.getloadavg()[0]
         with tempfile.TemporaryDirectory(prefix="vmtrace-starved-") as name:
             said, is_good = _tried(starved, seed, Path(name) / "world")

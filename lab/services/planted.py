@@ -34,6 +34,7 @@ _BEHIND = "198.18.2.14"
 _NEAR = 0.06
 """By which a rate that is named may differ from the one that was planted."""
 _RUNS_WITHIN_S = 240.0
+_ATTEMPTS = 2
 Record = dict[str, Any]
 
 _SURGE = """
@@ -261,11 +262,14 @@ def _outage(world: World, path: DelayedPath, run_folder: Path) -> Iterator[None]
 
 
 def _tried(world: World, folder: Path) -> Judged:
-    """What could not be run is not right either."""
-    try:
-        return judged(world, run(world, folder))
-    except (RuntimeError, OSError, subprocess.SubprocessError) as error:
-        return Judged(False, f"not run: {str(error).splitlines()[-1]}")
+    """What could not be run twice (a stand-in that does not come up) is not right either."""
+    said = ""
+    for attempt in range(_ATTEMPTS):
+        try:
+            return judged(world, run(world, folder / str(attempt)))
+        except (RuntimeError, OSError, subprocess.SubprocessError) as error:
+            said = f"not run: {str(error).splitlines()[-1]}"
+    return Judged(False, said)
 
 
 def main(words: Sequence[str] | None = None) -> int:

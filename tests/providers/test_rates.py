@@ -98,12 +98,27 @@ def test_a_storage_run_is_charged_by_the_dearest_step_and_by_no_class() -> None:
 
 
 def test_the_tables_that_come_along_name_a_study_each() -> None:
-    assert known_tables() == ["bocchi2014", "cloudflare-r2-2026", "garfinkel2007", "palankar2008", "s3-2025"]
+    assert known_tables() == ["bocchi2014", "cloudflare-r2-2026", "garfinkel2007", "palankar2008", "s3-2025", "s3-2026"]
     sources = {name: load_rates(name).source for name in known_tables()}
     assert "CloudNet 2014" in sources["bocchi2014"]
     assert "TR-08-07" in sources["garfinkel2007"]
     assert "DADC 2008" in sources["palankar2008"]
     assert "2025-10-28" in sources["s3-2025"]
+    assert "2026-10-03" in sources["s3-2026"]
+
+
+@pytest.mark.parametrize(
+    ("storage_class", "stored", "days", "back"),
+    [("infrequent", 12.5, 30, 10.0), ("archive", 4.0, 90, 30.0), ("archive-flexible", 3.6, 90, 10.0),
+     ("archive-deep", 0.99, 180, 20.0)],
+)  # fmt: skip
+def test_the_archive_classes_of_s3_by_hand(storage_class: str, stored: float, days: int, back: float) -> None:
+    """1,000 GB stored for a month, and all of it brought back."""
+    rates = load_rates("s3-2026").find("s3", storage_class, None)
+    assert rates is not None
+    assert rates.prices["storage_per_gb_month"].amount(1000) == pytest.approx(stored)
+    assert rates.prices["retrieval_per_gb"].amount(1000) == pytest.approx(back)
+    assert rates.minimum_storage_days == days
 
 
 def test_a_workload_at_the_prices_of_2025_by_hand() -> None:
