@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from vmtrace.capture import buffer_size
 from vmtrace.capture.errors import CaptureError
@@ -48,7 +48,3 @@ class CaptureSettings:
         if self.buffer_bytes is not None:
             return self.buffer_bytes
         return buffer_size.for_link(self.interface, self.snaplen)
-
-    def with_larger_buffer(self) -> CaptureSettings:
-        """The same with twice the buffer, for the next capture after a drop; unchanged where memory allows no more."""
-        return replace(self, buffer_bytes=buffer_size.larger(self.buffer_wanted_bytes()))

@@ -192,7 +192,6 @@ class _Recording:
         self.sampler: Sampler | None = None
         self._capture: Capture | None = None
         self._error: str | None = None
-        self._recorded: Recorded | None = None
         tcp_info, packets = (folder.path_of(kind, request.sequence, request.part) for kind in ("tcpinfo", "packets"))
         _remove(tcp_info, packets, health_path(packets))
         if request.tcp_info_interval_s is not None:

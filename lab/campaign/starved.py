@@ -10,21 +10,19 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import random
 import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from vmtrace.lab import cpu_quota, namespaces
 from vmtrace.lab.campaign import run as campaign_run
 from vmtrace.lab.campaign.settings import Campaign, Host
 from vmtrace.lab.guest import kernel
 from vmtrace.lab.hosts import module_environment
+from vmtrace.lab.planted_seeds import Judged, PlantedWorld, add_seeds, all_seeds
 from vmtrace.lab.profiles import PROFILES
 from vmtrace.lab.profiles.profile import Profile
 from vmtrace.lab.stalls import Stalls
@@ -94,35 +92,22 @@ def is_right(starved: Starved, verdict: dict[str, Any]) -> bool:
     return factor not in ("host_stall", "application") and not lacked
 
 
-def main(words: Sequence[str] | None = None) -> int:
-    """Seeds one after the other; the exit status says whether nine tenths were right."""
-    parser = argparse.ArgumentParser(prog="python -m vmtrace.lab.campaign.starved", description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", type=int, default=20, help="so many worlds (default 20)")
-    parser.add_argument("--first", type=int, default=0, metavar="SEED", help="the first seed (default 0)")
-    arguments = parser.parse_args(words)
-    reason = namespaces.missing_requirement() or cpu_quota.missing_requirement()
-    if reason is not None:
-        print(f"vmtrace: {reason}", file=sys.stderr)
-        return 1
-    right = 0
-    for seed in range(arguments.first, arguments.first + arguments.seeds):
-        starved, load = world(seed), os.getloadavg()[0]
-        with tempfile.TemporaryDirectory(prefix="vmtrace-starved-") as name:
-            said, is_good = _tried(starved, seed, Path(name) / "world")
-        right += is_good
-        mark = "right" if is_good else "WRONG"
-        print(f"starvation {seed}: load {load:.1f}, planted {starved.cause}: {mark}: {said}", flush=True)
-    print(f"starvation: {right} of {arguments.seeds} right", flush=True)
-    return int(right < 0.9 * arguments.seeds)
-
-
-def _tried(starved: Starved, seed: int, folder: Path) -> tuple[str, bool]:
-    try:
-        verdict = run(starved, seed, folder)
-    except (RuntimeError, OSError, subprocess.SubprocessError) as error:
-        return f"not run: {str(error).splitlines()[-1]}", False
+def judged(starved: Starved, verdict: dict[str, Any]) -> Judged:
+    """The verdict in short, and whether it is right."""
     lacked = _LACKED in verdict["sentence"] or _AGREE in verdict["sentence"]
-    return f"{verdict['factor']}{', lacked a processor' if lacked else ''}", is_right(starved, verdict)
+    return Judged(is_right(starved, verdict), f"{verdict['factor']}{', lacked a processor' if lacked else ''}")
+
+
+def _planted(seed: int) -> PlantedWorld:
+    starved = world(seed)
+    return PlantedWorld(starved.cause, lambda folder: judged(starved, run(starved, seed, folder)))
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """See `planted_seeds.all_seeds`."""
+    parser = argparse.ArgumentParser(prog="python -m vmtrace.lab.campaign.starved", description=__doc__.splitlines()[0])
+    add_seeds(parser)
+    return all_seeds("starvation", parser.parse_args(words), _planted)
 
 
 if __name__ == "__main__":

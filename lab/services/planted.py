@@ -10,11 +10,9 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import random
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -25,6 +23,7 @@ from typing import Any, NamedTuple
 from vmtrace.lab import cpu_quota, namespaces
 from vmtrace.lab.hosts import module_environment
 from vmtrace.lab.impairments import TokenBucket
+from vmtrace.lab.planted_seeds import Judged, PlantedWorld, add_seeds, all_seeds
 from vmtrace.lab.services import certificates, delayed_path, fault_proxy, swift
 from vmtrace.lab.services.delayed_path import DelayedPath, Planted
 from vmtrace.lab.services.faults import Action, Fault
@@ -34,7 +33,6 @@ _BEHIND = "198.18.2.14"
 _NEAR = 0.06
 """By which a rate that is named may differ from the one that was planted."""
 _RUNS_WITHIN_S = 240.0
-_ATTEMPTS = 2
 Record = dict[str, Any]
 
 _SURGE = """
@@ -84,14 +82,6 @@ class World:
     """That the report must name."""
     outage_s: tuple[float, float] | None = None
     """When the cause begins and ends, after the first request."""
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """What a report said of a world."""
-
-    right: bool
-    said: str
 
 
 def surge_world(seed: int) -> World:
@@ -261,42 +251,18 @@ def _outage(world: World, path: DelayedPath, run_folder: Path) -> Iterator[None]
         thread.join()
 
 
-def _tried(world: World, folder: Path) -> Judged:
-    """What could not be run twice (a stand-in that does not come up) is not right either."""
-    said = ""
-    for attempt in range(_ATTEMPTS):
-        try:
-            return judged(world, run(world, folder / str(attempt)))
-        except (RuntimeError, OSError, subprocess.SubprocessError) as error:
-            said = f"not run: {str(error).splitlines()[-1]}"
-    return Judged(False, said)
+def _planted(world: World) -> PlantedWorld:
+    rate = "" if world.limit_bps is None else f" {world.limit_bps / 1e6:.0f}"
+    return PlantedWorld(f"{world.cause}{rate}", lambda folder: judged(world, run(world, folder)))
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Seeds one after the other; the exit status says whether nine tenths were right."""
+    """See `planted_seeds.all_seeds`."""
     parser = argparse.ArgumentParser(prog="python -m vmtrace.lab.services.planted", description=__doc__.splitlines()[0])
     parser.add_argument("--kind", choices=sorted(WORLDS), required=True, help="what is run")
-    parser.add_argument("--seeds", type=int, default=20, help="so many worlds (default 20)")
-    parser.add_argument("--first", type=int, default=0, metavar="SEED", help="the first seed (default 0)")
+    add_seeds(parser)
     arguments = parser.parse_args(words)
-    reason = namespaces.missing_requirement() or cpu_quota.missing_requirement()
-    if reason is not None:
-        print(f"vmtrace: {reason}", file=sys.stderr)
-        return 1
-    right = 0
-    for seed in range(arguments.first, arguments.first + arguments.seeds):
-        world = WORLDS[arguments.kind](seed)
-        load = os.getloadavg()[0]
-        with tempfile.TemporaryDirectory(prefix="vmtrace-planted-") as name:
-            found = _tried(world, Path(name) / "world")
-        right += found.right
-        rate = "" if world.limit_bps is None else f" {world.limit_bps / 1e6:.0f}"
-        mark = "right" if found.right else "WRONG"
-        print(
-            f"{arguments.kind} {seed}: load {load:.1f}, planted {world.cause}{rate}: {mark}: {found.said}", flush=True
-        )
-    print(f"{arguments.kind}: {right} of {arguments.seeds} right", flush=True)
-    return int(right < 0.9 * arguments.seeds)
+    return all_seeds(arguments.kind, arguments, lambda seed: _planted(WORLDS[arguments.kind](seed)))
 
 
 if __name__ == "__main__":

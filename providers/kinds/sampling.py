@@ -79,7 +79,7 @@ class Sampling:
             self._accounts = Accounts(site)
             with site.interruption.allowed():
                 for _ in range(self.plan.at_once):
-                    self._idle.put(self._client(stack))
+                    self._idle.put(self.site.logged_in(stack))
                 site.measure_round_trips(1)
             service = self._idle.get()
             self._stock = Stock.made(site, service, self.plan.sizes_bytes, self.plan.pair)
@@ -92,18 +92,6 @@ class Sampling:
                 finally:
                     self._accounts.close()
                     site.budget.stored(self._stock.size_bytes, time.monotonic() - began_s)
-
-    def _client(self, stack: ExitStack) -> Service:
-        """Logged in; its connections are closed, so that the first request opens one."""
-        site = self.site
-        service = site.translated(site.build)
-        stack.callback(service.close)
-        site.observer.begin(own_thread=True)
-        try:
-            site.translated(service.login)
-        finally:
-            site.observer.end(keep_connections=False)
-        return service
 
     def _announcement(self) -> str:
         from vmtrace.formats.quantities import shown_decimal_bytes, shown_s

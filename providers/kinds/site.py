@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -62,6 +63,17 @@ class Site:
     def build(self) -> Service:
         """A client of its own."""
         return registry.build(self.provider, self.target)
+
+    def logged_in(self, stack: ExitStack) -> Service:
+        """A client of its own; its connections are closed, so that the first request opens one."""
+        service = self.translated(self.build)
+        stack.callback(service.close)
+        self.observer.begin(own_thread=True)
+        try:
+            self.translated(service.login)
+        finally:
+            self.observer.end(keep_connections=False)
+        return service
 
     def translated(self, work: Callable[[], T]) -> T:
         """Do something with the SDK; what it raises becomes a `ServiceError`."""

@@ -61,7 +61,7 @@ class Surge:
             self._accounts = Accounts(site)
             most = max(self.plan.threads)
             with site.interruption.allowed():
-                services = [self._client(stack) for _ in range(most + 1)]
+                services = [self.site.logged_in(stack) for _ in range(most + 1)]
                 site.measure_round_trips(1)
             self._stock = Stock.made(site, services[0], [self.plan.size_bytes], most)
             if UPLOAD in self.plan.directions:
@@ -103,17 +103,6 @@ class Surge:
             f"{', '.join(map(str, plan.threads))} threads, {shown_decimal_bytes(plan.size_bytes)} each, with "
             f"{self.site.place.endpoint}; {begins}; into {self.site.folder.path}"
         )
-
-    def _client(self, stack: ExitStack) -> Service:
-        site = self.site
-        service = site.translated(site.build)
-        stack.callback(service.close)
-        site.observer.begin(own_thread=True)
-        try:
-            site.translated(service.login)
-        finally:
-            site.observer.end(keep_connections=False)
-        return service
 
     # The main thread: one step after the other.
 

@@ -103,11 +103,6 @@ class Cause:
 NO_CAUSE = Cause(None, None, "undecided: neither packets nor counters name one")
 
 
-def word_of(factor: str) -> str:
-    """A factor in the words of a campaign."""
-    return _WORDS.get(factor, factor.replace("_", " "))
-
-
 def used_up(cost: StepCost) -> bool:
     """Whether this process used its processors up, or was kept from them by a quota."""
     throttled = cost.throttled_s is not None and cost.throttled_s > THROTTLED_SHARE * cost.duration_s
