@@ -6,7 +6,7 @@
 
 use crate::playbook;
 
-use playbook::captures::{cases, plain_pcap};
+use playbook::captures::cases;
 use playbook::hostile::{file, frames, lines};
 use playbook::*;
 use proptest::prelude::*;
@@ -52,19 +52,6 @@ proptest! {
 }
 
 /// Both sides take segments of one byte, and frames claim to be as long as a capture file lets them.
-#[test]
-fn frames_before_the_first_time_take_that_one() {
-    let talk = Talk::seen_at_client(40.0).client(50.0, data(0, 100));
-    let mut capture = plain_pcap(talk.frames());
-    // The fraction of the first record's time, behind the file's header and the seconds.
-    capture[24 + 4..24 + 8].copy_from_slice(&u32::MAX.to_le_bytes());
-    for threads in [1, 2] {
-        let analysis = analysed(capture.clone(), threads);
-        assert_eq!(analysis.connections[0].start_ns, START_NS + ms(40.0));
-        assert_eq!(analysis.inputs[0].facts.packets_without_time, 1);
-    }
-}
-
 #[test]
 fn enormous_packets_in_tiny_segments_cost_no_more_than_others() {
     let tiny = |segment: Segment| Segment { raw_options: Some(vec![2, 4, 0, 1]), ..segment };

@@ -5,19 +5,19 @@
 
 use crate::playbook;
 
-use playbook::captures::{Order, block, interface, plain_pcap, section};
+use playbook::captures::{Order, block, enhanced, interface, plain_pcap, section};
 use playbook::*;
 use serde_json::Value;
 use vmtrace_core::analysis::Options;
 
 const ORDER: Order = Order::Little;
 
-/// The frames as simple packet blocks, which have no time.
+/// The frame as a simple packet block, which has no time.
+fn simple(frame: &captures::Frame) -> Vec<u8> {
+    block(ORDER, 3, &[ORDER.words(&[frame.original_length]), frame.bytes.clone()].concat())
+}
+
 fn simple_blocks(talk: &Talk) -> Vec<u8> {
-    let simple = |frame: &captures::Frame| {
-        let padding = vec![0; frame.bytes.len().next_multiple_of(4) - frame.bytes.len()];
-        block(ORDER, 3, &[ORDER.words(&[frame.original_length]), frame.bytes.clone(), padding].concat())
-    };
     let blocks = talk.frames().iter().flat_map(simple);
     [section(ORDER), interface(ORDER, 1, 0, &[])].concat().into_iter().chain(blocks).collect()
 }
@@ -66,4 +66,18 @@ fn beside_a_capture_with_times_they_count() {
     let talk = transfer();
     let connection = connection(vec![plain_pcap(talk.frames()), simple_blocks(&Talk::new())]);
     assert_eq!(connection["client_to_server"]["rtt"]["min_s"], 0.04);
+}
+
+#[test]
+fn frames_before_the_first_time_take_that_one() {
+    let talk = Talk::seen_at_client(40.0).client(50.0, data(0, 100));
+    let (first, others) = talk.frames().split_first().unwrap();
+    let timed = others.iter().flat_map(|frame| enhanced(ORDER, 0, frame.time_ns as u64 / 1000, frame, &[]));
+    let start = [section(ORDER), interface(ORDER, 1, 0, &[]), simple(first)].concat();
+    let file: Vec<u8> = start.into_iter().chain(timed).collect();
+    for threads in [1, 2] {
+        let analysis = analysis_of_files(vec![file.clone()], &Options { threads, ..Options::default() });
+        assert_eq!(analysis.connections[0].start_ns, START_NS + ms(40.0));
+        assert_eq!(analysis.inputs[0].facts.packets_without_time, 1);
+    }
 }

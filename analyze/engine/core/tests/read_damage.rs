@@ -76,16 +76,25 @@ fn a_time_far_from_both_neighbours_costs_the_time_alone() {
     assert_eq!((facts.damage[0].skipped_bytes, facts.packets_without_time), (0, 1));
 }
 
+/// Rows of such records, or one alone between others.
 #[test]
-fn a_fraction_of_many_seconds_costs_the_time_alone() {
-    for number in [0, 4] {
-        let mut sent = frames(10);
-        let mut file = plain_pcap(&sent);
-        put(&mut file, starts(&sent)[number] + 4, 2_111_222_333);
-        let outcome = read(&file);
-        sent[number].time_ns = Record::NO_TIME;
-        assert!(outcome.frames == sent, "{number}");
-        assert_eq!(outcome.complaints(), ["a record whose fraction of a second is 2111222333"]);
+fn a_fraction_of_many_seconds_or_below_zero_is_added_as_libpcap_does() {
+    for (magic, unit_ns) in [(MICROSECONDS, 1000), (NANOSECONDS, 1)] {
+        for fraction in [1_000_000_i32, 1_999_999, 2_000_000, 999_999_999, 2_111_222_333, -1, i32::MIN] {
+            for numbers in [0..1, 4..5, 9..10, 3..8, 0..10] {
+                let mut sent = frames(10);
+                let mut file = pcap(Order::Little, magic, &sent);
+                for number in numbers {
+                    put(&mut file, starts(&sent)[number] + 4, fraction.cast_unsigned());
+                    let whole_ns = sent[number].time_ns.div_euclid(1_000_000_000) * 1_000_000_000;
+                    sent[number].time_ns = whole_ns + i64::from(fraction) * unit_ns;
+                }
+                let outcome = read(&file);
+                assert_eq!(outcome.frames, sent, "{fraction}");
+                assert_eq!(outcome.complaints(), Vec::<String>::new());
+                assert_eq!(read_slowly(&file, 50).frames, sent, "whatever the sizes of reads");
+            }
+        }
     }
 }
 

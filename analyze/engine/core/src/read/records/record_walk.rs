@@ -15,7 +15,7 @@
 use crate::read::ledger::Ledger;
 use crate::read::record::Record;
 use crate::read::records::layout::{Declared, Header, JUMP_S, Layout, MAX_PADDING_BYTES, USUAL_SNAP_BYTES, near};
-use crate::read::walk::{CUT_SHORT, MAX_FRAME_BYTES, Stop, Walk, Walked, Window};
+use crate::read::walk::{CUT_SHORT, FAR_FROM_BOTH, MAX_FRAME_BYTES, Stop, Walk, Walked, Window};
 
 /// What is said of a file header where a record should be.
 const ANOTHER_FILE: &str = "the header of another file, put behind this one";
@@ -57,8 +57,8 @@ pub(super) struct RecordWalk<L> {
 /// What a closer look at a header gives.
 pub(super) enum Closer {
     Fine,
-    /// The record stands where it should, but its time cannot be right.
-    Timeless(String),
+    /// The record stands where it should, but its time is far from those of both its neighbours.
+    Timeless,
     Short(usize),
     Bad(String),
 }
@@ -119,12 +119,12 @@ impl<L: Layout> RecordWalk<L> {
         ledger: &mut Ledger,
     ) -> Result<usize, Stop> {
         let header = self.layout.header_at(window.bytes, at).ok_or(Stop::Short(L::HEADER_BYTES))?;
-        let mut timeless = None;
+        let mut timeless = false;
         if !self.is_ordinary(&header, *last_s) {
             match self.look_closer(window, at, &header, *last_s) {
                 Closer::Fine if near(header.seconds, *last_s, JUMP_S) => {}
                 Closer::Fine => self.jump = Some((self.frame.wrapping_add(1), *last_s)),
-                Closer::Timeless(what) => timeless = Some(what),
+                Closer::Timeless => timeless = true,
                 Closer::Short(needed) => return Err(Stop::Short(needed)),
                 Closer::Bad(what) => return self.pass_file_header(window, at, what, last_s, ledger),
             }
@@ -136,9 +136,9 @@ impl<L: Layout> RecordWalk<L> {
         self.frame = self.frame.wrapping_add(1);
         let original_length = header.original.max(header.captured);
         let record = Record { original_length, ..self.record(&header, at, self.frame) };
-        if let Some(what) = timeless {
+        if timeless {
             records.push(Record { time_ns: Record::NO_TIME, ..record });
-            self.report_timeless(window.base + at as u64, &what, ledger);
+            self.report_timeless(window.base + at as u64, ledger);
         } else {
             records.push(record);
             *last_s = header.seconds;
@@ -169,9 +169,9 @@ impl<L: Layout> RecordWalk<L> {
     }
 
     /// A record in doubt is walked over twice, and reported once.
-    fn report_timeless(&mut self, offset: u64, what: &str, ledger: &mut Ledger) {
+    fn report_timeless(&mut self, offset: u64, ledger: &mut Ledger) {
         if self.timeless.is_none_or(|reported| reported < offset) {
-            ledger.damage(offset, 0, what);
+            ledger.damage(offset, 0, FAR_FROM_BOTH);
             self.timeless = Some(offset);
         }
     }
@@ -213,12 +213,13 @@ impl<L: Layout> RecordWalk<L> {
             && L::padding(header) <= MAX_PADDING_BYTES
     }
 
-    /// The record with a header that begins at `at`.
+    /// The record with a header that begins at `at`. A fraction of seconds or below zero is added as libpcap has it.
     #[inline(always)]
     fn record(&self, header: &Header, at: usize, frame: u32) -> Record {
         let Declared { link_type, fcs_length, .. } = self.declared;
         Record {
-            time_ns: i64::from(header.seconds) * 1_000_000_000 + i64::from(header.fraction) * self.unit_ns,
+            time_ns: i64::from(header.seconds) * 1_000_000_000
+                + i64::from(header.fraction.cast_signed()) * self.unit_ns,
             offset: (at + L::HEADER_BYTES) as u32,
             captured_length: header.captured,
             original_length: header.original,
@@ -246,19 +247,22 @@ impl<L: Layout> RecordWalk<L> {
         (!usual).then_some((last.offset as usize).saturating_sub(L::HEADER_BYTES))
     }
 
-    pub(super) fn take_back(&mut self, records: &mut Vec<Record>) {
+    pub(super) fn take_back(&mut self, bytes: &[u8], records: &mut Vec<Record>) {
         if records.pop().is_some() {
             self.frame = self.frame.wrapping_sub(1);
             let timed = records.iter().rev().find(|record| record.time_ns != Record::NO_TIME);
-            self.last_s = timed.map(|record| (record.time_ns / 1_000_000_000) as u32).or(self.entry_s);
+            let header = timed.and_then(|record| {
+                self.layout.header_at(bytes, (record.offset as usize).saturating_sub(L::HEADER_BYTES))
+            });
+            self.last_s = header.map(|header| header.seconds).or(self.entry_s);
         }
     }
 
     /// The window ends within a record. A last record in doubt is left for the next window, which shows what follows.
-    fn pause(&mut self, at: usize, needed: usize, records: &mut Vec<Record>) -> Walked {
+    fn pause(&mut self, bytes: &[u8], at: usize, needed: usize, records: &mut Vec<Record>) -> Walked {
         match self.unusual_start(records) {
             Some(start) => {
-                self.take_back(records);
+                self.take_back(bytes, records);
                 Walked { consumed: start, needed: at - start + needed }
             }
             None => Walked { consumed: at, needed },
@@ -294,7 +298,7 @@ impl<L: Layout> Walk for RecordWalk<L> {
             let (stopped, stop) = self.run(window, at, records, ledger);
             at = match stop {
                 Stop::Short(needed) if !window.at_end => {
-                    return self.pause(stopped, needed, records);
+                    return self.pause(window.bytes, stopped, needed, records);
                 }
                 Stop::Short(_) if stopped == length => {
                     return Walked { consumed: length, needed: 0 };

@@ -98,7 +98,7 @@ impl<L: Layout> RecordWalk<L> {
                 let found = window.base + at as u64;
                 let since = lost.before.filter(|_| found < lost.bad_at);
                 if since.is_some() {
-                    self.take_back(records);
+                    self.take_back(window.bytes, records);
                 }
                 let since = since.unwrap_or(lost.bad_at);
                 let what = if lost.what == CUT_SHORT { BEYOND_END } else { &lost.what };
@@ -110,7 +110,7 @@ impl<L: Layout> RecordWalk<L> {
                 let undecided = window.base + at as u64;
                 if let Some(before) = lost.before.filter(|_| undecided < lost.bad_at) {
                     // The record before is still in doubt: come back to it with more bytes.
-                    self.take_back(records);
+                    self.take_back(window.bytes, records);
                     let consumed = (before - window.base) as usize;
                     return Err(Walked { consumed, needed: at - consumed + needed });
                 }
