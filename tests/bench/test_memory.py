@@ -116,15 +116,33 @@ def test_a_flood_takes_no_more_than_the_memory_given(flood: Path) -> None:
     assert peak_of(["analyze", str(flood), "--json", "/dev/null", "--memory", "256MiB"]) < 256 * MB
 
 
-@pytest.mark.slow
-def test_where_memory_is_not_enough_a_line_says_so_and_what_was_read_is_written(binaries: Path, tmp_path: Path) -> None:
-    capture = tmp_path / "short.pcap"
+@pytest.fixture(scope="module")
+def short(binaries: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """So many connections that some limits hold them all, and others a part."""
+    capture = tmp_path_factory.mktemp("short") / "short.pcap"
     command = [str(binaries / "bench_generate"), "short", str(capture), "--connections", "120000"]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=300)
-    status, errors, document = analysed(["--memory", "128MiB", str(capture)])
+    return capture
+
+
+@pytest.mark.slow
+def test_where_memory_is_not_enough_a_line_says_so_and_what_was_read_is_written(short: Path) -> None:
+    status, errors, document = analysed(["--memory", "128MiB", str(short)])
     assert (status, document["memory_exhausted"], document["interrupted"]) == (1, True, True)
     assert 1000 < len(document["connections"]) < 120_000
     assert [line for line in errors.splitlines() if "stopped because memory is missing" in line and "--memory" in line]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("most_kib", [50_000, 100_000, 200_000, 300_000, 500_000, 1_500_000])
+def test_little_address_space_ends_with_one_line_and_never_with_a_signal(short: Path, most_kib: int) -> None:
+    command = ["bash", "-c", f'ulimit -v {most_kib}; exec "$0" "$@"', sys.executable, "-m", "vmtrace"]
+    words = ["analyze", str(short), "--quiet", "--json", "/dev/null"]
+    done = subprocess.run([*command, *words], check=False, capture_output=True, text=True, timeout=600)
+    lines = done.stderr.splitlines()
+    assert done.returncode in (0, 1), lines
+    assert len(lines) == done.returncode, lines
+    assert done.returncode == 0 or "memory" in lines[0] or "failed to map" in lines[0]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 //!
 //! Everything that measures is in `vmtrace-core`; everything that opens files for writing, prints or draws is Python.
 
+mod allocator;
 mod columns;
 mod errors;
 mod feed;
@@ -20,9 +21,8 @@ mod writer;
 
 use pyo3::prelude::*;
 
-/// Connections come and go by the thousand: an allocator that reuses memory at once is worth a fifth of the time.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: allocator::Allocator = allocator::Allocator;
 
 #[pymodule]
 mod _engine {
