@@ -39,6 +39,8 @@ ELASTICMQ_JARS := build/elasticmq/elasticmq-server_3-1.7.1.jar
 MUTANTS ?= sender/wire/handshake.py receiver/admission.py
 # Records of the smallest capture of each family of growth.
 SIZE ?= 1000
+# For whom `make wheels` builds.
+MACHINES ?= x86_64 aarch64
 # What the bench is given, e.g. BENCH="--quick" or BENCH="--packets 1000000".
 BENCH ?=
 
@@ -52,7 +54,7 @@ RUST_SOURCES := $(shell find analyze/engine -name '*.rs' -not -path '*/fuzz/*' -
 export PYTHON PROFILE
 
 .PHONY: corpus help queue-bench elasticmq setup demo test install lint format types test-rust test-python test-python-side-by-side test-python-alone tests-compiled test-long quick fuzz fuzz-build bench instructions budget growth net net-freeze discovery accuracy docs docs-write golden \
-    providers-demo planted swarm-demo all-installed picture wheel deb audit sbom lock mutants check-tools system-demo system-test clean
+    providers-demo planted swarm-demo all-installed picture wheel wheels deb audit sbom lock mutants check-tools system-demo system-test clean
 
 help: ## list the targets
 	@echo 'make          what CI does: the same as make test'
@@ -230,6 +232,13 @@ wheel: $(STAMPS)/install-dev ## an abi3 wheel in build/wheels, for machines with
 	@$(BIN)/maturin build --quiet --profile $(PROFILE) --locked --out $(WHEELS)
 	@$(BIN)/auditwheel show $(WHEELS)/vmtrace-*.whl
 
+wheels: $(STAMPS)/zig ## the same for x86_64 and aarch64 and systems from 2014 on (manylinux2014): zig links them
+	@for machine in $(MACHINES); do \
+	    PATH=$(CURDIR)/build/zig/bin:$$PATH $(BIN)/maturin build --quiet --zig --compatibility manylinux2014 \
+	        --target $$machine-unknown-linux-gnu --profile $(PROFILE) --locked --out $(WHEELS) && \
+	    $(BIN)/auditwheel show $(WHEELS)/vmtrace-*manylinux2014_$$machine.*.whl || exit 1; \
+	done
+
 audit: $(STAMPS)/install-dev ## licences, duplicates, sources and hashes of all that we depend on, without a network
 	@$(BIN)/python -m tools.audit
 	@if command -v cargo-deny >/dev/null; then cargo deny --offline check licenses bans sources; fi
@@ -283,6 +292,13 @@ $(STAMPS)/install-dev: pyproject.toml tools/locked.txt $(RUST_SOURCES) | $(STAMP
 	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --requirement tools/locked.txt
 	@$(BIN)/pip install --quiet --disable-pip-version-check --config-settings build-args=--profile=$(PROFILE) --no-deps -e .
 	@touch $(STAMPS)/install $@
+
+# Zig brings the C libraries of other machines and years; an environment of its own, for it is ten times as large as vmtrace.
+$(STAMPS)/zig: tools/zig.txt $(STAMPS)/install-dev
+	@rustup target add $(MACHINES:%=%-unknown-linux-gnu)
+	@$(PYTHON) -m venv build/zig
+	@build/zig/bin/pip install --quiet --disable-pip-version-check --require-hashes --requirement tools/zig.txt
+	@touch $@
 
 # At once: the one waits for processors, the other for the network.
 all-installed: | $(STAMPS)/check-tools
