@@ -16,7 +16,7 @@ from pathlib import Path
 
 from vmtrace.lab import cpu_quota, namespaces
 
-_ATTEMPTS = 2
+ATTEMPTS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ def all_seeds(kind: str, arguments: Namespace, world: Callable[[int], PlantedWor
 def _tried(planted: PlantedWorld, folder: Path) -> Judged:
     """What could not be run twice (a stand-in that does not come up) is not right either."""
     said = ""
-    for attempt in range(_ATTEMPTS):
+    for attempt in range(ATTEMPTS):
         try:
             return planted.judged_in(folder / str(attempt))
         except (RuntimeError, OSError, subprocess.SubprocessError) as error:

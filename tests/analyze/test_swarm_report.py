@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from tests.analyze.swarm_made import SEEDS as PEERS
 from tests.analyze.swarm_made import MadeSwarm, shown
 from vmtrace.analyze.pages.write import write_report_page
-from vmtrace.analyze.read.records.run_folder import RunFolderError
+from vmtrace.analyze.read.records.run_folder import RunFolderError, numbered_apart
 from vmtrace.analyze.reports.swarm.charges import PerGb
 from vmtrace.analyze.reports.swarm.charts import charts
 from vmtrace.analyze.reports.swarm.document import csv_tables, document, provenance
 from vmtrace.analyze.reports.swarm.fairness import jain_index, loads
 from vmtrace.analyze.reports.swarm.page import page_of
-from vmtrace.analyze.reports.swarm.run_folder import named_apart, read_swarm_run
+from vmtrace.analyze.reports.swarm.run_folder import read_swarm_run
 from vmtrace.analyze.reports.swarm.tables import over_time
 from vmtrace.analyze.reports.swarm.texts import facts, heading, tables, trouble
 from vmtrace.analyze.tables.csv_files import write_tables
@@ -263,4 +263,4 @@ def test_what_is_no_swarm_run_says_so(tmp_path: Path) -> None:
 def test_runs_of_one_name_are_named_apart(made: MadeSwarm) -> None:
     made.download(10_000, 10_000)
     run = read_swarm_run(made.folder)
-    assert [one.name for one in named_apart([run, run])] == ["run (1)", "run (2)"]
+    assert [one.name for one in numbered_apart([run, run])] == ["run (1)", "run (2)"]

@@ -8,7 +8,7 @@ import argparse
 from types import ModuleType
 
 from vmtrace.commands import corpus_analyze, corpus_bucket, corpus_merge, corpus_query, corpus_split
-from vmtrace.commands.subcommands import parser_of
+from vmtrace.commands.subcommands import parser_of, run_chosen
 
 _MODULES: tuple[ModuleType, ...] = (corpus_analyze, corpus_query, corpus_split, corpus_bucket, corpus_merge)
 
@@ -27,9 +27,8 @@ def run(arguments: argparse.Namespace) -> int:
     from vmtrace.errors import CommandError, UsageError, describe
 
     try:
-        status: int = arguments.subcommand(arguments)
+        return run_chosen(arguments)
     except PlaceError as error:
         raise UsageError(str(error)) from None
     except (CorpusError, TraceError, OSError) as error:
         raise CommandError(describe(error)) from None
-    return status

@@ -8,18 +8,13 @@ import argparse
 from types import ModuleType
 
 from vmtrace.commands import discover_report, discover_run
-from vmtrace.commands.subcommands import parser_of
+from vmtrace.commands.subcommands import parser_of, run_chosen
 
 _MODULES: tuple[ModuleType, ...] = (discover_run, discover_report)
+run = run_chosen
 
 
 def build_parser() -> argparse.ArgumentParser:
     """The options of `vmtrace discover`."""
     line = "Find the front ends of host names: their addresses, places and round trips."
     return parser_of("vmtrace discover", line, _MODULES)
-
-
-def run(arguments: argparse.Namespace) -> int:
-    """Do what the options say; returns the exit status."""
-    status: int = arguments.subcommand(arguments)
-    return status

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from vmtrace.analyze.read.records.window import ALL_TIME, Window
 from vmtrace.commands.options import add_window, window_of
 from vmtrace.commands.outputs import wanted
-from vmtrace.commands.report_outputs import Outputs, ReportKind, add_outputs
-from vmtrace.errors import Exit, UsageError, complain, describe
+from vmtrace.commands.report_outputs import Outputs, ReportKind, add_outputs, readable
+from vmtrace.errors import Exit, UsageError, describe
 from vmtrace.progress import Bar
 
 if TYPE_CHECKING:
@@ -61,24 +61,16 @@ def run(arguments: argparse.Namespace) -> int:
 
 def read_runs(folders: Sequence[Path], failures: list[str], window: Window = ALL_TIME) -> "list[DiscoveryRun]":
     """The runs that can be reported on; a line of trouble for each other."""
-    from vmtrace.analyze.read.records.run_folder import RunFolderError
     from vmtrace.analyze.reports.discovery.run_folder import read_discovery_run
     from vmtrace.commands.discover_libraries import TO_REPORT, require
 
     require(TO_REPORT)
-
-    runs = []
-    for folder in folders:
-        try:
-            found = read_discovery_run(folder, window)
-            if not found.answers.seen:
-                why = "".join(f": {said}" for said in (found.error, *found.problems[:1]) if said)
-                raise RunFolderError(f"{folder}: no front end in it (the run is {found.status}{why})")
-            runs.append(found)
-        except (RunFolderError, OSError, ValueError) as error:
-            failures.append(describe(error))
-            complain(failures[-1])
-    return runs
+    return readable(
+        folders,
+        lambda folder: read_discovery_run(folder, window),
+        lambda run: None if run.answers.seen else "no front end in it",
+        failures,
+    )
 
 
 def _ranges(paths: Sequence[Path]) -> "AddressRanges":

@@ -8,17 +8,12 @@ import argparse
 from types import ModuleType
 
 from vmtrace.commands import queue_clean, queue_report, queue_run
-from vmtrace.commands.subcommands import parser_of
+from vmtrace.commands.subcommands import parser_of, run_chosen
 
 _MODULES: tuple[ModuleType, ...] = (queue_run, queue_report, queue_clean)
+run = run_chosen
 
 
 def build_parser() -> argparse.ArgumentParser:
     """The options of `vmtrace queue`."""
     return parser_of("vmtrace queue", "Measure message queues: rates, order, latency, duplicates.", _MODULES)
-
-
-def run(arguments: argparse.Namespace) -> int:
-    """Do what the options say; returns the exit status."""
-    status: int = arguments.subcommand(arguments)
-    return status

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vmtrace.commands.options import add_window, window_of
-from vmtrace.commands.report_outputs import PAGE_BY_DEFAULT, Outputs, ReportKind, add_outputs
-from vmtrace.errors import Exit, complain, describe
+from vmtrace.commands.report_outputs import PAGE_BY_DEFAULT, Outputs, ReportKind, add_outputs, readable
+from vmtrace.errors import Exit
 from vmtrace.progress import Bar
 
 if TYPE_CHECKING:
@@ -48,36 +48,19 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _read(folders: Sequence[Path], failures: list[str], window: "Window", *, quiet: bool) -> "list[Report]":
     """The runs that can be reported on; an error line for each of the others."""
-    from vmtrace.analyze.read.records.run_folder import RunFolderError
-    from vmtrace.analyze.reports.queues.records import QueueRun
+    from vmtrace.analyze.read.records.run_folder import numbered_apart
     from vmtrace.analyze.reports.queues.run_folder import logs_bytes, read_queue_run
     from vmtrace.analyze.reports.queues.tables import reports_of
     from vmtrace.analyze.reports.queues.two_hosts import with_joined
 
-    runs: list[QueueRun] = []
+    def lacking(run: "QueueRun") -> str | None:
+        return None if any(log.attempted or len(log.received) for log in run.logs) else "no message was sent"
+
     with Bar([path for folder in folders for path in logs_bytes(folder)], wanted=not quiet) as bar:
-        for folder in folders:
-            try:
-                found = read_queue_run(folder, bar, window)
-                if not any(log.attempted or len(log.received) for log in found.logs):
-                    why = "".join(f": {line}" for line in (found.error, *found.problems[:1]) if line)
-                    raise RunFolderError(f"{folder}: no message was sent (the run is {found.status}{why})")
-                runs.append(found)
-            except (RunFolderError, OSError, ValueError) as error:
-                failures.append(describe(error))
-                complain(failures[-1])
-    wired = _with_wire(with_joined(_named_apart(runs)), quiet=quiet)
+        runs = readable(folders, lambda folder: read_queue_run(folder, bar, window), lacking, failures)
+    wired = _with_wire(with_joined(numbered_apart(runs)), quiet=quiet)
     with Bar(wanted=not quiet).making("the report"):
         return reports_of(wired)
-
-
-def _named_apart(runs: "list[QueueRun]") -> "list[QueueRun]":
-    """Names that differ, for CSV files and legends."""
-    from dataclasses import replace
-
-    if len({run.name for run in runs}) == len(runs):
-        return runs
-    return [replace(run, name=f"{run.name} ({number})") for number, run in enumerate(runs, 1)]
 
 
 def _with_wire(runs: "list[QueueRun]", *, quiet: bool) -> "list[tuple[QueueRun, Wire]]":

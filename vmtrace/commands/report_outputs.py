@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from vmtrace.commands.one_screen import on_one_screen
 from vmtrace.commands.options import add_csv, add_display, add_figures, add_html, add_json
 from vmtrace.commands.outputs import Afterwards, Task, opened, printed, wanted, write_all
-from vmtrace.errors import CommandError
+from vmtrace.errors import CommandError, complain, describe
 from vmtrace.formats import STANDARD_OUTPUT
 from vmtrace.progress import Bar
 
@@ -22,6 +22,25 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from vmtrace.analyze.charts.chart import Chart
+
+
+class AnyRun(Protocol):
+    """What runs of all kinds say of how they went."""
+
+    @property
+    def status(self) -> str:
+        """By `run.json`."""
+
+    @property
+    def error(self) -> str | None:
+        """What ended it."""
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What could not be read."""
+
+
+Run = TypeVar("Run", bound=AnyRun)
 
 
 def add_outputs(parser: argparse.ArgumentParser, *, page: str, figures: bool = True) -> None:
@@ -34,6 +53,26 @@ def add_outputs(parser: argparse.ArgumentParser, *, page: str, figures: bool = T
         add_figures(files, "figures for print (PNG, SVG) and their data (CSV) in this folder")
     add_csv(files, "all tables")
     add_json(files)
+
+
+def readable(
+    folders: Iterable[Path], read: Callable[[Path], Run], lacking: Callable[[Run], str | None], failures: list[str]
+) -> list[Run]:
+    """The runs that can be reported on; an error line for each of the others. `lacking`: what a run has nothing of."""
+    from vmtrace.analyze.read.records.run_folder import RunFolderError
+
+    runs = []
+    for folder in folders:
+        try:
+            found = read(folder)
+            if (missing := lacking(found)) is not None:
+                why = "".join(f": {line}" for line in (found.error, *found.problems[:1]) if line)
+                raise RunFolderError(f"{folder}: {missing} (the run is {found.status}{why})")
+            runs.append(found)
+        except (RunFolderError, OSError, ValueError) as error:
+            failures.append(describe(error))
+            complain(failures[-1])
+    return runs
 
 
 PAGE_BY_DEFAULT = (

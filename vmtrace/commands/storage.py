@@ -8,18 +8,13 @@ import argparse
 from types import ModuleType
 
 from vmtrace.commands import storage_clean, storage_report, storage_run, storage_thin
-from vmtrace.commands.subcommands import parser_of
+from vmtrace.commands.subcommands import parser_of, run_chosen
 
 _MODULES: tuple[ModuleType, ...] = (storage_run, storage_report, storage_clean, storage_thin)
+run = run_chosen
 
 
 def build_parser() -> argparse.ArgumentParser:
     """The options of `vmtrace storage`."""
     description = "Measure storage services as black boxes: their connections, overhead and throughput."
     return parser_of("vmtrace storage", description, _MODULES)
-
-
-def run(arguments: argparse.Namespace) -> int:
-    """Do what the options say; returns the exit status."""
-    status: int = arguments.subcommand(arguments)
-    return status

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from vmtrace.commands.kinds import Kind, redirect
 from vmtrace.commands.options import add_window, window_of
-from vmtrace.commands.report_outputs import PAGE_BY_DEFAULT, Outputs, ReportKind, add_outputs
+from vmtrace.commands.report_outputs import PAGE_BY_DEFAULT, Outputs, ReportKind, add_outputs, readable
 from vmtrace.errors import Exit, UsageError, complain, describe
 from vmtrace.formats.quantities import size_bytes
 from vmtrace.progress import Bar
@@ -78,22 +78,13 @@ def _rate_bps(text: str) -> float:
 
 def _read(folders: Sequence[Path], failures: list[str], window: "Window") -> "list[StorageRun]":
     """The runs that can be reported on; the others are told of, one line each."""
-    from vmtrace.analyze.read.records.run_folder import RunFolderError
     from vmtrace.analyze.reports.storage.records import BENCHMARK
     from vmtrace.analyze.reports.storage.run_folder import named_apart, read_storage_run
 
-    runs = []
-    for folder in folders:
-        try:
-            found = read_storage_run(folder, window)
-            if found.kind == BENCHMARK and not found.transactions:
-                why = "".join(f": {told}" for told in (found.error, *found.problems[:1]) if told)
-                raise RunFolderError(f"{folder}: no finished transaction (the run is {found.status}{why})")
-            runs.append(found)
-        except (RunFolderError, OSError, ValueError) as error:
-            failures.append(describe(error))
-            complain(failures[-1])
-    return named_apart(runs)
+    def lacking(run: "StorageRun") -> str | None:
+        return "no finished transaction" if run.kind == BENCHMARK and not run.transactions else None
+
+    return named_apart(readable(folders, lambda folder: read_storage_run(folder, window), lacking, failures))
 
 
 def _invoiced(path: Path | None, runs: "Sequence[StorageRun]") -> "dict[str, Amounts]":

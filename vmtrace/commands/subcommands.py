@@ -5,6 +5,12 @@ from collections.abc import Sequence
 from types import ModuleType
 
 
+def run_chosen(arguments: argparse.Namespace) -> int:
+    """Do what the options say; returns the exit status."""
+    status: int = arguments.subcommand(arguments)
+    return status
+
+
 def parser_of(prog: str, description: str, modules: Sequence[ModuleType]) -> argparse.ArgumentParser:
     """A parser whose result has `subcommand`: the `run` of the module chosen."""
     formatter = argparse.RawDescriptionHelpFormatter

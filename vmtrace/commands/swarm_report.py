@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vmtrace.commands.options import add_window, window_of
-from vmtrace.commands.report_outputs import PAGE_BY_DEFAULT, Outputs, ReportKind, add_outputs
-from vmtrace.errors import Exit, UsageError, complain, describe
+from vmtrace.commands.report_outputs import PAGE_BY_DEFAULT, Outputs, ReportKind, add_outputs, readable
+from vmtrace.errors import Exit, UsageError
 from vmtrace.progress import Bar
 
 if TYPE_CHECKING:
@@ -76,21 +76,17 @@ def _prices(arguments: argparse.Namespace) -> "PerGb | None":
 
 def _read(folders: Sequence[Path], failures: list[str], window: "Window") -> "list[SwarmRun]":
     """The runs that can be reported on; the others get a line of error each."""
-    from vmtrace.analyze.read.records.run_folder import RunFolderError
-    from vmtrace.analyze.reports.swarm.run_folder import named_apart, read_swarm_run
+    from vmtrace.analyze.read.records.run_folder import numbered_apart
+    from vmtrace.analyze.reports.swarm.run_folder import read_swarm_run
 
-    runs = []
-    for folder in folders:
-        try:
-            found = read_swarm_run(folder, window)
-            if not found.downloads:
-                why = "".join(f": {said}" for said in (found.error, *found.problems[:1]) if said)
-                raise RunFolderError(f"{folder}: no download ended (the run is {found.status}{why})")
-            runs.append(found)
-        except (RunFolderError, OSError, ValueError) as error:
-            failures.append(describe(error))
-            complain(failures[-1])
-    return named_apart(runs)
+    return numbered_apart(
+        readable(
+            folders,
+            lambda folder: read_swarm_run(folder, window),
+            lambda run: None if run.downloads else "no download ended",
+            failures,
+        )
+    )
 
 
 def _measured(runs: "Sequence[SwarmRun]", prices: "PerGb | None", *, quiet: bool) -> "list[Report]":

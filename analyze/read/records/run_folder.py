@@ -6,10 +6,10 @@ Nothing in a folder can make this read a file outside of it.
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import Field, replace
 from itertools import count
 from pathlib import Path
-from typing import BinaryIO, TypeVar
+from typing import Any, BinaryIO, ClassVar, Protocol, TypeVar
 
 from vmtrace.analyze.read.records.fields import FieldError, Fields, parse
 from vmtrace.analyze.read.records.run import Echo, Pair, Run, Side, Transfer, echo_record, pair_record, run_record
@@ -21,6 +21,18 @@ _RUN_FILE_LIMIT_BYTES = 16 << 20
 _LINE_LIMIT_BYTES = 1 << 20
 
 _Record = TypeVar("_Record")
+
+
+class _Named(Protocol):
+    """A run of any kind."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+    @property
+    def name(self) -> str: ...
+
+
+Named = TypeVar("Named", bound=_Named)
 
 
 class RunFolderError(Exception):
@@ -84,6 +96,13 @@ def _run(path: Path, fields: Fields) -> Run:
     )
 
 
+def numbered_apart(runs: Sequence[Named]) -> list[Named]:
+    """The runs with names that differ, for legends and CSV files: their own, else with a number."""
+    if len({run.name for run in runs}) == len(runs):
+        return list(runs)
+    return [replace(run, name=f"{run.name} ({number})") for number, run in enumerate(runs, 1)]
+
+
 def named_apart(runs: Sequence[Run]) -> list[Run]:
     """The runs with names that differ: their own, else as many folders as that takes, else with a number."""
     if len({run.name for run in runs}) == len(runs):
@@ -93,7 +112,7 @@ def named_apart(runs: Sequence[Run]) -> list[Run]:
         names = ["/".join(part[-length:]) for part in parts]
         if len(set(names)) == len(runs):
             return [replace(run, name=name) for run, name in zip(runs, names, strict=True)]
-    return [replace(run, name=f"{run.name} ({number})") for number, run in enumerate(runs, 1)]
+    return numbered_apart(runs)
 
 
 def capture_file(run: Run, pair: Pair, transfer: Transfer, side: Side) -> Path | None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from vmtrace.analyze.read.records.fields import Fields
-from vmtrace.analyze.read.records.run_folder import inside, read_lines, read_run_of
+from vmtrace.analyze.read.records.run_folder import inside, numbered_apart, read_lines, read_run_of
 from vmtrace.analyze.read.records.window import ALL_TIME, Window
 from vmtrace.analyze.reports.storage.records import (
     BENCHMARK,
@@ -82,9 +82,7 @@ def named_apart(runs: list[StorageRun]) -> list[StorageRun]:
     if len({run.name for run in runs}) == len(runs):
         return runs
     named = [replace(run, name=f"{run.name} ({run.provider})") for run in runs]
-    if len({run.name for run in named}) == len(runs):
-        return named
-    return [replace(run, name=f"{run.name} ({number})") for number, run in enumerate(runs, 1)]
+    return named if len({run.name for run in named}) == len(runs) else numbered_apart(runs)
 
 
 def capture_of(run: StorageRun, transaction: Transaction) -> Path | None:

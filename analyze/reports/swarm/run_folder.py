@@ -1,7 +1,6 @@
 """Reads the folder of a swarm run, whatever state it is in: running, interrupted, without captures, damaged."""
 
 import os
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -42,13 +41,6 @@ def _run(path: Path, record: Fields) -> SwarmRun:
         downloads=tuple(downloads[number] for number in sorted(downloads)),
         problems=tuple(problems),
     )
-
-
-def named_apart(runs: Sequence[SwarmRun]) -> list[SwarmRun]:
-    """The runs with names that differ: their own, else with a number."""
-    if len({run.name for run in runs}) == len(runs):
-        return list(runs)
-    return [replace(run, name=f"{run.name} ({number})") for number, run in enumerate(runs, 1)]
 
 
 def capture_of(run: SwarmRun, download: Download) -> Path | None:
