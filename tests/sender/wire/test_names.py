@@ -49,6 +49,20 @@ def test_any_path_is_a_known_file_under_its_own_name_or_none(pieces: list[str]) 
 
 
 @pytest.mark.parametrize(
+    ("path", "what"),
+    [
+        ("host/receiver.csv", ("host", 0, "")),
+        ("host/receiver-2.csv", ("host", 2, "")),
+        ("host/receiver.facts.json", ("facts", 0, "")),
+        ("receiver.jsonl", ("transfers", 0, "")),
+    ],
+)
+def test_files_of_the_whole_side_have_their_names(path: str, what: tuple[str, int, str]) -> None:
+    assert what_is(Path(path), RECEIVER) == what
+    assert path_of(*what, RECEIVER) == Path(path)
+
+
+@pytest.mark.parametrize(
     ("kind", "sequence", "part"),
     [
         ("packets", 0, "data"),
