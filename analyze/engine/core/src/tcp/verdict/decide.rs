@@ -21,8 +21,8 @@ use crate::tcp::verdict::shared::sharing;
 /// Where a transfer has too few rounds to say enough about itself.
 const FEW_ROUNDS_CONFIDENCE: f64 = 0.78;
 
-/// Where losses cost little of what the path carried, they set the rate at most: it may have been about what something allows.
-const SET_THE_RATE_CONFIDENCE: f64 = 0.75;
+/// Where losses cost little of what the path carried, they set the rate at most: as a rule it is about what something allows.
+const SET_THE_RATE_CONFIDENCE: f64 = 0.55;
 
 /// Where the vantage point is not known.
 const UNKNOWN_VANTAGE_CONFIDENCE: f64 = 0.7;
@@ -135,7 +135,7 @@ fn confidence(
     let bounds = [
         (HIGHEST_CONFIDENCE, true, None),
         (by_vantage, true, Some("a capture at the sender, with the handshake")),
-        (0.5 + 0.45 * margin, true, Some("a longer transfer")),
+        (rule(factor).confidence_by(margin), true, Some("a longer transfer")),
         (
             sharing(case, factor).map_or(HIGHEST_CONFIDENCE, |sharing| sharing.confidence),
             true,

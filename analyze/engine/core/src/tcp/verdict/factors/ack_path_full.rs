@@ -57,4 +57,4 @@ fn bounds(_case: &Case) -> Vec<Bound> {
 }
 
 /// What fills the queue is not known.
-const CONFIDENCE: f64 = 0.8;
+const CONFIDENCE: f64 = 0.75;

@@ -15,7 +15,7 @@ use crate::tcp::limits::summary::LimitsSummary;
 use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::doubts;
-use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Labels, Next, Remedy, Tally};
+use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Labels, Next, Remedy, SURE_CONFIDENCE, Tally};
 
 const REMEDY: Remedy = Remedy { words: "twice the bottleneck bandwidth", change: Change::TwiceBandwidth };
 
@@ -118,13 +118,13 @@ fn ran_faster(limits: &LimitsSummary) -> bool {
 /// of its own is not sure to be what limits, a token bucket or other traffic may be behind it.
 const ANOTHER_RATE: f64 = 1.3;
 
-const ANOTHER_RATE_CONFIDENCE: f64 = 0.75;
+const ANOTHER_RATE_CONFIDENCE: f64 = 0.79;
 
-/// What leaves at a fixed clock is shaped, or paced by its sender.
-const CLOCKED_CONFIDENCE: f64 = 0.75;
+/// What leaves at a fixed clock is shaped, or paced by its sender: 21 of 21 labelled ones were shaped.
+const CLOCKED_CONFIDENCE: f64 = SURE_CONFIDENCE;
 
 /// Two reductions behind a queue may be chance.
-const NEARLY_FULL_CONFIDENCE: f64 = 0.75;
+const NEARLY_FULL_CONFIDENCE: f64 = 0.79;
 
 /// Other traffic may fill the path while this data pauses; or its sender stalls, which makes round trips long as well.
-const PAUSING_CONFIDENCE: f64 = 0.75;
+const PAUSING_CONFIDENCE: f64 = 0.79;

@@ -8,8 +8,8 @@ use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::doubts;
 use crate::tcp::verdict::factors::rule::{
-    Bound, ENOUGH_ROUNDS, FactorRule, Instead, Labels, NO_LOSS, Next, OPEN_CONFIDENCE, Remedy, Tally,
-    nothing_reduced_it, share_lost,
+    Bound, ENOUGH_ROUNDS, FactorRule, Instead, Labels, NO_LOSS, Next, OPEN_CONFIDENCE, Remedy, SURE_MARGIN_OF_RESIDUES,
+    Tally, nothing_reduced_it, share_lost,
 };
 
 const NO_MARKS: Remedy = Remedy { words: "no ECN congestion marks", change: Change::NoLoss };
@@ -39,6 +39,7 @@ pub const RULE: FactorRule = FactorRule {
     remedies,
     bounds,
     instead,
+    sure_margin: SURE_MARGIN_OF_RESIDUES,
     ..FactorRule::PLAIN
 };
 
@@ -89,7 +90,7 @@ fn bounds(case: &Case) -> Vec<Bound> {
     ];
     let unknown_window = doubts::unknown_window(case).filter(|_| by_exclusion);
     let of_rounds = bounds.into_iter().filter_map(|(applies, bound)| applies.then_some(bound));
-    of_rounds.chain(unknown_window).chain(doubts::a_full_link(case)).collect()
+    of_rounds.chain(unknown_window).chain(doubts::a_full_link(case)).chain(doubts::losses_in_rows(case)).collect()
 }
 
 /// The congestion window is what is left when nothing else shows; without a loss nothing shows that it was small, either.

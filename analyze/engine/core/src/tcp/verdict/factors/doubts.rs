@@ -5,13 +5,16 @@ use crate::tcp::events::factor::Factor;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::path_outage::has_stopped;
 use crate::tcp::verdict::factors::rule::{Bound, Instead};
-use crate::tcp::verdict::factors::token_bucket::may_have_dropped;
+use crate::tcp::verdict::factors::token_bucket::{bursts_ratio, may_have_dropped};
 
 /// Where the window is not known, it may be what limits.
 const UNKNOWN_WINDOW_CONFIDENCE: f64 = 0.55;
 
 /// Where losses may be the answer of a link that is full.
 const FULL_LINK_CONFIDENCE: f64 = 0.75;
+
+/// Bursts of losses so many times as long as chance makes them are none of chance.
+const IN_ROWS_RATIO: f64 = 3.0;
 
 /// Hosts nearer to each other than this are far nearer than queues are long: without a round trip nothing says how much is in
 /// flight.
@@ -38,6 +41,12 @@ pub(crate) fn unknown_window(case: &Case) -> Option<Bound> {
 pub(crate) fn a_full_link(case: &Case) -> Option<Bound> {
     let answers = case.limits.reduced_rounds.may_be_of_a_queue();
     answers.then_some(Bound { confidence: FULL_LINK_CONFIDENCE, needed: "a longer transfer" })
+}
+
+/// Losses follow each other as no chance has it: a queue that overflowed dropped them, or a policer.
+pub(crate) fn losses_in_rows(case: &Case) -> Option<Bound> {
+    let rows = bursts_ratio(case).is_some_and(|ratio| ratio >= IN_ROWS_RATIO);
+    rows.then_some(Bound { confidence: FULL_LINK_CONFIDENCE, needed: "the same transfer after an idle time" })
 }
 
 /// In most rounds a round trip was seen.

@@ -10,7 +10,7 @@ use crate::tcp::limits::moves::move_all;
 use crate::tcp::limits::second_stage::Reassignment;
 use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Labels, Next, Remedy, Tally};
+use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Labels, Next, Remedy, SURE_CONFIDENCE, Tally};
 use crate::tcp::verdict::words::bytes;
 
 const REMEDY: Remedy = Remedy { words: "twice the receiver's HTTP/2 window", change: Change::TwiceApplicationWindow };
@@ -72,4 +72,4 @@ const DEFAULT_WINDOW_BYTES: f64 = 65_535.0;
 const NEARLY_ALL_DATA: f64 = 1.1;
 
 /// Its frames are not read: the pattern of an application's window in a connection of HTTP/2.
-const BY_PATTERN_CONFIDENCE: f64 = 0.85;
+const BY_PATTERN_CONFIDENCE: f64 = SURE_CONFIDENCE;

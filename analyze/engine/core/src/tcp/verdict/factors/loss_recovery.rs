@@ -6,7 +6,7 @@ use crate::tcp::events::factor::Factor;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::doubts;
 use crate::tcp::verdict::factors::rule::{
-    Bound, FactorRule, Labels, NO_LOSS, Next, Tally, UNTIMED_CONFIDENCE, share_lost,
+    Bound, FactorRule, Labels, NO_LOSS, Next, SURE_MARGIN_OF_RESIDUES, Tally, UNTIMED_CONFIDENCE, share_lost,
 };
 
 /// See the module.
@@ -21,6 +21,7 @@ pub const RULE: FactorRule = FactorRule {
     remedies: |_| &[NO_LOSS],
     bounds,
     instead: doubts::a_policer,
+    sure_margin: SURE_MARGIN_OF_RESIDUES,
     ..FactorRule::PLAIN
 };
 
@@ -31,5 +32,5 @@ fn because(case: &Case, tally: &Tally) -> String {
 fn bounds(case: &Case) -> Vec<Bound> {
     let untimed = Bound { confidence: UNTIMED_CONFIDENCE, needed: "a capture at the sender, or one with timestamps" };
     let untimed = Some(untimed).filter(|_| !doubts::is_timed(case));
-    untimed.into_iter().chain(doubts::a_full_link(case)).collect()
+    untimed.into_iter().chain(doubts::a_full_link(case)).chain(doubts::losses_in_rows(case)).collect()
 }

@@ -23,6 +23,20 @@ pub(crate) const UNTIMED_CONFIDENCE: f64 = 0.75;
 /// Rounds from which on a transfer says enough about itself; with fewer the confidence is capped.
 pub(crate) const ENOUGH_ROUNDS: u64 = 8;
 
+/// What most factors are sure from on: 519 of 523 verdicts on labelled transfers were right there.
+const SURE_MARGIN: f64 = 0.4;
+
+/// That of what is left when nothing else shows, and of what comes from losses, whose cause may be another one.
+pub(crate) const SURE_MARGIN_OF_RESIDUES: f64 = 0.7;
+
+/// Confidence from there on.
+pub(crate) const SURE_CONFIDENCE: f64 = 0.92;
+
+/// Such a part of that distance is not quite enough.
+const NOT_QUITE: f64 = 0.85;
+
+const NOT_QUITE_CONFIDENCE: f64 = 0.8;
+
 /// The remedy that all factors which come from losses have in common.
 pub(crate) const NO_LOSS: Remedy = Remedy { words: "no loss", change: Change::NoLoss };
 
@@ -49,6 +63,8 @@ pub struct FactorRule {
     pub because: fn(&Case, &Tally) -> String,
     /// What would help; none if nothing can be changed. Which of several it is, only the replay shows.
     pub remedies: fn(&Case) -> &'static [Remedy],
+    /// The distance to the runner-up, of its own weight, from which on it is sure: verdicts on it from there on are hardly ever wrong.
+    pub sure_margin: f64,
     /// What bounds the confidence in it beside what bounds that of all factors.
     pub bounds: fn(&Case) -> Vec<Bound>,
     /// What else the same packets may come from; the verdict is left open between both then.
@@ -105,6 +121,7 @@ impl FactorRule {
         blames_loss: false,
         because: |_, _| String::new(),
         remedies: |_| &[],
+        sure_margin: SURE_MARGIN,
         bounds: |_| Vec::new(),
         instead: |_| None,
         intervals: |_| Vec::new(),
@@ -113,6 +130,23 @@ impl FactorRule {
         owner: |_, _| None,
         in_second_stage: &[],
     };
+
+    /// Confidence by the distance to the runner-up: a line up to what is not quite sure, a steep one to what is.
+    ///
+    /// Rule: docs/verdict.md, "Confidence by the runner-up".
+    pub(crate) fn confidence_by(&self, margin: f64) -> f64 {
+        let steps = [
+            (0.0, OPEN_CONFIDENCE),
+            (NOT_QUITE * self.sure_margin, NOT_QUITE_CONFIDENCE),
+            (self.sure_margin, SURE_CONFIDENCE),
+            (1.0, HIGHEST_CONFIDENCE),
+        ];
+        let between = |pair: &[(f64, f64)]| match pair {
+            [(low, from), (high, to)] if margin < *high => Some(from + (to - from) * (margin - low) / (high - low)),
+            _ => None,
+        };
+        steps.windows(2).find_map(between).unwrap_or(HIGHEST_CONFIDENCE)
+    }
 
     /// It can be what a transfer is slow for.
     pub fn holds_back(&self) -> bool {
@@ -208,4 +242,23 @@ pub(crate) fn share_lost(case: &Case) -> String {
 /// No loss and no mark of congestion shows why the window was no larger.
 pub(crate) fn nothing_reduced_it(case: &Case) -> bool {
     case.direction.lost_inferred() == 0 && case.direction.congestion_events() == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn confidence_grows_with_the_distance_to_the_runner_up_and_residues_need_more_of_it() {
+        let residue = FactorRule { sure_margin: SURE_MARGIN_OF_RESIDUES, ..FactorRule::PLAIN };
+        for rule in [&FactorRule::PLAIN, &residue] {
+            let of: Vec<f64> = (0..=1000).map(|margin| rule.confidence_by(f64::from(margin) / 1000.0)).collect();
+            assert!(of.windows(2).all(|pair| pair[0] < pair[1]));
+            assert_eq!([of[0], of[1000]], [OPEN_CONFIDENCE, HIGHEST_CONFIDENCE]);
+            assert!((rule.confidence_by(rule.sure_margin) - SURE_CONFIDENCE).abs() < 1e-9);
+        }
+        assert!(
+            residue.confidence_by(0.5) < NOT_QUITE_CONFIDENCE && FactorRule::PLAIN.confidence_by(0.5) > SURE_CONFIDENCE
+        );
+    }
 }

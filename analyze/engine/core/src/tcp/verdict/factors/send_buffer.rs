@@ -10,7 +10,9 @@ use crate::tcp::replay::change::Change;
 use crate::tcp::sender::pauses::Pauses;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::doubts;
-use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Instead, Labels, Next, Remedy, Tally};
+use crate::tcp::verdict::factors::rule::{
+    Bound, FactorRule, Instead, Labels, Next, Remedy, SURE_MARGIN_OF_RESIDUES, Tally,
+};
 use crate::tcp::verdict::words::bytes;
 
 const REMEDY: Remedy = Remedy { words: "twice the send buffer", change: Change::TwiceBuffer };
@@ -28,6 +30,7 @@ pub const RULE: FactorRule = FactorRule {
     remedies: |_| &[REMEDY],
     bounds,
     instead,
+    sure_margin: SURE_MARGIN_OF_RESIDUES,
     ..FactorRule::PLAIN
 };
 
@@ -47,7 +50,11 @@ fn because(case: &Case, tally: &Tally) -> String {
 }
 
 fn bounds(case: &Case) -> Vec<Bound> {
-    doubts::unknown_window(case).into_iter().collect()
+    let limits = case.limits;
+    let [own, path] = [RULE.factor, doubts::the_path().factor].map(|factor| limits.shares[factor as usize].time_ns);
+    let may_be_shaped = path > own / FULL_DIVISOR;
+    let shaped = Bound { confidence: BESIDE_A_FULL_PATH, needed: "the queueing discipline of the sender's host" };
+    doubts::unknown_window(case).into_iter().chain(may_be_shaped.then_some(shaped)).collect()
 }
 
 fn instead(case: &Case) -> Option<Instead> {
@@ -61,6 +68,11 @@ fn instead(case: &Case) -> Option<Instead> {
         fills_no_buffer(case).then(doubts::the_application)
     }
 }
+
+/// The path was full for such a part of the time that seems the buffer's, one in so many: a queue of the host would do both.
+const FULL_DIVISOR: u64 = 5;
+
+const BESIDE_A_FULL_PATH: f64 = 0.75;
 
 /// Pauses tell something where they take such a part of the time, one in so many.
 const TELLING_PAUSES: u64 = 10;

@@ -6,7 +6,7 @@ use crate::tcp::events::factor::Factor;
 use crate::tcp::events::retransmission::Trigger;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::doubts;
-use crate::tcp::verdict::factors::rule::{FactorRule, Labels, NO_LOSS, Next, Tally};
+use crate::tcp::verdict::factors::rule::{FactorRule, Labels, NO_LOSS, Next, SURE_MARGIN_OF_RESIDUES, Tally};
 
 /// See the module.
 pub const RULE: FactorRule = FactorRule {
@@ -20,6 +20,7 @@ pub const RULE: FactorRule = FactorRule {
     remedies: |_| &[NO_LOSS],
     instead: doubts::a_policer,
     explains_alone: true,
+    sure_margin: SURE_MARGIN_OF_RESIDUES,
     ..FactorRule::PLAIN
 };
 

@@ -63,10 +63,7 @@ const LEAST_LOST: f64 = 0.1;
 /// Rule: docs/verdict.md, "Losses in a row without a queue".
 pub(crate) fn may_have_dropped(case: &Case) -> bool {
     let direction = case.direction;
-    let bursts = direction.details.as_deref().and_then(|details| details.bursts.as_ref());
-    let ratio = bursts.filter(|bursts| bursts.count() >= FEWEST_BURSTS).zip(direction.loss_rate());
-    let in_a_row =
-        ratio.and_then(|(bursts, loss_rate)| bursts.ratio(loss_rate)).is_some_and(|ratio| ratio >= LEAST_RATIO);
+    let in_a_row = bursts_ratio(case).is_some_and(|ratio| ratio >= LEAST_RATIO);
     let at_even_distances = || come_evenly(case.limits.reductions.list(), f64::from(direction.segment_size));
     let trips = Trips::of(direction);
     let meets_no_queue = || trips.as_ref().is_some_and(Trips::meet_no_queue);
@@ -74,6 +71,12 @@ pub(crate) fn may_have_dropped(case: &Case) -> bool {
     case.limits.policed_losses
         || meets_no_queue() && (in_a_row || at_even_distances())
         || is_usually_short() && is_steady_through_losses(case)
+}
+
+/// How many times as long as chance makes them the bursts of losses are; none if there are few.
+pub(super) fn bursts_ratio(case: &Case) -> Option<f64> {
+    let bursts = case.direction.details.as_deref().and_then(|details| details.bursts.as_ref());
+    bursts.filter(|bursts| bursts.count() >= FEWEST_BURSTS)?.ratio(case.direction.loss_rate()?)
 }
 
 /// So much is lost that what passes would vary, if not the place that drops it set the rate.

@@ -33,6 +33,9 @@ const QUEUED_DIVISOR: u64 = 3;
 
 const FEWEST_QUIET: u64 = 32;
 
+/// Or so much, behind any number of them, if the link was seen to be full: without them a tenth of the time would have been saved at most.
+const KEPT_UP: f64 = 0.9;
+
 /// What congestion control and repairs took was the link's.
 pub(crate) fn take_full_link(summary: &mut LimitsSummary) {
     let Some(reference_bytes_s) = summary.reference_bytes_s else { return };
@@ -52,8 +55,11 @@ pub(crate) fn take_full_link(summary: &mut LimitsSummary) {
         && reductions.quiet >= FEWEST_QUIET
         && reductions.quiet_queued * QUEUED_DIVISOR >= reductions.quiet
         && answered.bytes as f64 * 1e9 >= NEARLY_FULL * reference_bytes_s * answered.time_ns as f64;
-    if is_of_queue && is_used && (is_full || is_nearly_full) {
-        summary.nearly_full = is_nearly_full && answered.time_ns > full_ns;
+    let is_kept_up = reductions.all > 0
+        && full_ns > 0
+        && answered.bytes as f64 * 1e9 >= KEPT_UP * reference_bytes_s * answered.time_ns as f64;
+    if is_of_queue && is_used && (is_full || is_nearly_full || is_kept_up) {
+        summary.nearly_full = (is_nearly_full || is_kept_up) && answered.time_ns > full_ns;
         let runs = summary.runs.iter().filter(|run| is_answer(run.factor));
         let spans: Vec<[i64; 2]> = runs.map(|run| [run.start_ns, run.end_ns]).collect();
         let taken = moves::move_to(summary, Factor::BottleneckBandwidth, is_answer, &spans);
@@ -116,6 +122,12 @@ mod tests {
         assert_eq!(limited_s(reduced(2, 2, 40), 1, 750), [1, 40], "less of it is used");
         assert_eq!(limited_s(reduced(2, 2, 30), 1, 850), [1, 40], "a queue stands more rarely");
         assert_eq!(limited_s(reduced(1, 1, 40), 1, 850), [1, 40], "one may be chance");
+        assert_eq!(limited_s(reduced(1, 1, 40), 1, 950), [41, 0], "it cost next to nothing");
+        assert_eq!(
+            limited_s(reduced(2, 1, 40), 1, 950),
+            [1, 40],
+            "no queue stood before half of them: a policer may hold it"
+        );
     }
 
     #[test]
