@@ -65,10 +65,7 @@ pub(crate) fn speaks(connection: &mut Connection, packet: &Packet, bytes: &[u8],
         connection.streams.http2 = Some(Box::new(Http2Reader::Clear(Box::default())));
         connection.streams.tls = None;
     }
-    if side == 0
-        && connection.streams.host.is_none()
-        && matches!(opening, Opening::HttpRequest | Opening::HttpPipelined)
-    {
+    if side == 0 && is_first && matches!(opening, Opening::HttpRequest | Opening::HttpPipelined) {
         connection.streams.host = host_of(packet.captured_payload(bytes));
     }
     end_turn(connection);
