@@ -133,7 +133,8 @@ fn a_window_that_marks_keep_small_is_not_the_senders_own_limit() {
         talk.summary().verdict().expect("a verdict")
     };
     assert_eq!(verdict(5000).factor, Factor::SendBuffer);
-    let marked = verdict(60);
-    assert_eq!(marked.factor, Factor::CongestionWindow);
-    assert!(marked.sentence.starts_with("ECN congestion marks (33)"), "{}", marked.sentence);
+    // Few marks leave open what a path that marks often decides: it is full.
+    assert_eq!(verdict(60).factor, Factor::CongestionWindow);
+    assert!(verdict(60).confidence < 0.6, "{}", verdict(60).sentence);
+    assert_eq!(verdict(20).factor, Factor::BottleneckBandwidth);
 }

@@ -76,7 +76,7 @@ fn same(one: &Value, other: &Value) -> bool {
 }
 
 /// Fields that the document leaves out where they would be null, zero or false.
-const LEFT_OUT: [&str; 32] = [
+const LEFT_OUT: [&str; 33] = [
     "packets_in_fragments",
     "loss_bad_checksums",
     "requests_reason",
@@ -109,6 +109,7 @@ const LEFT_OUT: [&str; 32] = [
     "tls_bytes_before_tls",
     "bounds_reached",
     "tls_padding_unknown",
+    "server_name",
 ];
 
 /// Objects that the document leaves out as a whole.
