@@ -54,7 +54,7 @@ METHODS = re.compile(r"^impl\b\s*(?:<[^{;]*?>\s+)?([\w:]+)(?:<[^{;]*>)?\s*(?:whe
 # A parameter through which a function may change all of a connection. Rules take the groups that they change instead:
 # the figure only goes down, and whoever lowers it writes the new one here.
 CHANGES_ALL = re.compile(r"\b\w+: &mut (?:\w+::)*Connection\b")
-FUNCTIONS_THAT_CHANGE_ALL = 83
+FUNCTIONS_THAT_CHANGE_ALL = 20
 
 Floors = tuple[tuple[str, ...], ...]
 

@@ -8,9 +8,9 @@
 //! Rule: docs/methods.md, "Numbers outside every window".
 
 use crate::packet::{Packet, option_bits, tcp_flags};
-use crate::tcp::connection::connection::Connection;
+use crate::tcp::connection::connection::offers_are_known;
 use crate::tcp::connection::doubtful::{Held, agree, has_numbers_of, is_next};
-use crate::tcp::connection::groups::Doubts;
+use crate::tcp::connection::groups::{Doubts, Terms};
 use crate::tcp::connection::rewritten;
 use crate::tcp::direction::direction::Direction;
 use crate::tcp::kernel::{FARTHEST_JUMP, NEAR_BYTES};
@@ -51,25 +51,22 @@ impl Outside {
 
 /// A number of the packet lies so far above what was sent that a window may not allow it.
 #[inline(always)]
-pub(crate) fn is_far_ahead(connection: &Connection, packet: &Packet, side: usize) -> bool {
+pub(crate) fn is_far_ahead(directions: &[Direction; 2], packet: &Packet, side: usize) -> bool {
     let above =
         |number: u32, direction: &Direction| number.wrapping_sub(direction.max as u32) as i32 > NEAR_BYTES as i32;
-    above(packet.sequence, &connection.directions[side])
-        || above(packet.acknowledgement, &connection.directions[1 - side])
+    above(packet.sequence, &directions[side]) || above(packet.acknowledgement, &directions[1 - side])
 }
 
 /// A number of the packet lies so far below what was acknowledged that a window may not allow it.
 #[inline(always)]
-pub(crate) fn is_far_behind(connection: &Connection, packet: &Packet, side: usize) -> bool {
+pub(crate) fn is_far_behind(directions: &[Direction; 2], packet: &Packet, side: usize) -> bool {
     let below = |number: u32, direction: &Direction| (number.wrapping_sub(lowest_near(direction) as u32) as i32) < 0;
-    below(packet.sequence, &connection.directions[side])
-        || below(packet.acknowledgement, &connection.directions[1 - side])
+    below(packet.sequence, &directions[side]) || below(packet.acknowledgement, &directions[1 - side])
 }
 
 /// What the packet acknowledges was seen, and is not far behind.
 #[inline(always)]
-pub(crate) fn acknowledges_near(connection: &Connection, packet: &Packet, side: usize) -> bool {
-    let peer = &connection.directions[1 - side];
+pub(crate) fn acknowledges_near(peer: &Direction, packet: &Packet) -> bool {
     let lowest = lowest_near(peer);
     let room_bytes = (peer.max - lowest) as u32;
     packet.acknowledgement.wrapping_sub(lowest as u32) <= room_bytes
@@ -79,36 +76,48 @@ pub(crate) fn acknowledges_near(connection: &Connection, packet: &Packet, side: 
 /// lies between. It is counted then. If this packet shows it of earlier ones, those are to be taken now.
 #[cold]
 #[inline(never)]
-pub(crate) fn judge_ahead(connection: &mut Connection, packet: &Packet, side: usize) -> Judged {
-    if rewritten::is_copy(connection, packet, side) {
-        connection.directions[side].loss.capture_duplicates += 1;
+pub(crate) fn judge_ahead(
+    terms: &Terms,
+    directions: &mut [Direction; 2],
+    doubts: &mut Doubts,
+    packet: &Packet,
+    side: usize,
+) -> Judged {
+    if rewritten::is_copy(doubts, &directions[0], packet, side) {
+        directions[side].loss.capture_duplicates += 1;
         return Judged::Refused;
     }
-    let [direction, peer] = [&connection.directions[side], &connection.directions[1 - side]];
+    let [direction, peer] = [&directions[side], &directions[1 - side]];
     let known = direction.packets > 0 || direction.opening_seen;
     let above = |number: u32, direction: &Direction, room_bytes: u64| {
         let position = unwrap(direction.max, number);
         position > direction.max && position - direction.max > room_bytes
     };
     let outside = Outside {
-        sequence: direction.begun && known && above(packet.sequence, direction, room_bytes(connection, side)),
-        acknowledgement: hears_of(connection, packet, side)
-            && above(packet.acknowledgement, peer, room_bytes(connection, 1 - side)),
+        sequence: direction.begun && known && above(packet.sequence, direction, room_bytes(directions, side)),
+        acknowledgement: hears_of(terms, peer, packet, side)
+            && above(packet.acknowledgement, peer, room_bytes(directions, 1 - side)),
     };
-    if outside.any() { judge(connection, packet, side, outside) } else { Judged::Inside }
+    if outside.any() { judge(directions, doubts, packet, side, outside) } else { Judged::Inside }
 }
 
 /// Asked of what [`is_far_behind`], and was not seen before: as [`judge_ahead`].
 #[cold]
 #[inline(never)]
-pub(crate) fn judge_behind(connection: &mut Connection, packet: &Packet, side: usize) -> Judged {
-    if rewritten::is_copy(connection, packet, side) {
-        connection.directions[side].loss.capture_duplicates += 1;
+pub(crate) fn judge_behind(
+    terms: &Terms,
+    directions: &mut [Direction; 2],
+    doubts: &mut Doubts,
+    packet: &Packet,
+    side: usize,
+) -> Judged {
+    if rewritten::is_copy(doubts, &directions[0], packet, side) {
+        directions[side].loss.capture_duplicates += 1;
         return Judged::Refused;
     }
-    let [direction, peer] = [&connection.directions[side], &connection.directions[1 - side]];
+    let [direction, peer] = [&directions[side], &directions[1 - side]];
     // What passes two points, a second apart, is behind by more than a window.
-    if connection.doubts.two_points.is_some() || direction.unheard || peer.unheard {
+    if doubts.two_points.is_some() || direction.unheard || peer.unheard {
         return Judged::Inside;
     }
     let below = |position: u64, direction: &Direction, room_bytes: u64| {
@@ -119,19 +128,18 @@ pub(crate) fn judge_behind(connection: &mut Connection, packet: &Packet, side: u
     let end = unwrap(direction.max, packet.sequence) + u64::from(packet.payload_length);
     let acknowledged = unwrap(peer.una, packet.acknowledgement);
     let outside = Outside {
-        sequence: below(end, direction, room_bytes(connection, side) * if is_data { WINDOWS_BEHIND } else { 1 }),
-        acknowledgement: hears_of(connection, packet, side)
-            && below(acknowledged, peer, room_bytes(connection, 1 - side)),
+        sequence: below(end, direction, room_bytes(directions, side) * if is_data { WINDOWS_BEHIND } else { 1 }),
+        acknowledgement: hears_of(terms, peer, packet, side)
+            && below(acknowledged, peer, room_bytes(directions, 1 - side)),
     };
-    if outside.any() { judge(connection, packet, side, outside) } else { Judged::Inside }
+    if outside.any() { judge(directions, doubts, packet, side, outside) } else { Judged::Inside }
 }
 
 /// The packet acknowledges, and something is known of what it may.
-fn hears_of(connection: &Connection, packet: &Packet, side: usize) -> bool {
-    let peer = &connection.directions[1 - side];
+fn hears_of(terms: &Terms, peer: &Direction, packet: &Packet, side: usize) -> bool {
     // Of several SYN-ACKs the client has taken another one.
-    let takes_other = || connection.agreed.other_syn_acks.iter().any(|other| other.base == packet.acknowledgement);
-    if side == 0 && !connection.handshake.complete && takes_other() {
+    let takes_other = || terms.agreed.other_syn_acks.iter().any(|other| other.base == packet.acknowledgement);
+    if side == 0 && !terms.handshake.complete && takes_other() {
         return false;
     }
     packet.has(tcp_flags::ACK) && peer.begun && (peer.packets > 0 || peer.opening_seen || peer.window.is_known())
@@ -139,29 +147,33 @@ fn hears_of(connection: &Connection, packet: &Packet, side: usize) -> bool {
 
 /// How far from what is known of the data of `side` a number may lie: the largest window advertised for it, as well as that is
 /// known.
-pub(crate) fn room_bytes(connection: &Connection, side: usize) -> u64 {
-    let direction = &connection.directions[side];
+pub(crate) fn room_bytes(directions: &[Direction; 2], side: usize) -> u64 {
+    let direction = &directions[side];
     // Of a window that nobody has advertised the handshake has said all, if it was captured.
-    let has_said_all =
-        direction.opening_seen && (connection.directions[1 - side].packets > 0 || direction.data_packets == 0);
-    direction.window.room_bytes(connection.offers_are_known(), if has_said_all { 0 } else { FARTHEST_JUMP })
+    let has_said_all = direction.opening_seen && (directions[1 - side].packets > 0 || direction.data_packets == 0);
+    direction.window.room_bytes(offers_are_known(directions), if has_said_all { 0 } else { FARTHEST_JUMP })
 }
 
 /// What passed before, of either side, and this packet have numbers that prove each other. Otherwise it is held, and counted.
-fn judge(connection: &mut Connection, packet: &Packet, side: usize, outside: Outside) -> Judged {
-    let believed = connection.directions.each_ref().map(|direction| direction.packets_so_far());
-    let [own, other] = held(connection, side, believed);
+fn judge(
+    directions: &mut [Direction; 2],
+    doubts: &mut Doubts,
+    packet: &Packet,
+    side: usize,
+    outside: Outside,
+) -> Judged {
+    let [own, other] = held_now(directions, doubts, side);
     let goes_on = own.filter(|held| is_next(packet, &held.last));
     let in_row = goes_on.map_or(0, |held| held.in_row) + 1;
-    let is_alone = connection.directions[1 - side].packets == 0;
+    let is_alone = directions[1 - side].packets == 0;
     let one_outside = is_alone || !(outside.sequence && outside.acknowledgement);
     let is_row = in_row >= if one_outside { ENOUGH_IN_ROW } else { MANY_IN_ROW };
-    let room_bytes = [room_bytes(connection, side), room_bytes(connection, 1 - side)];
+    let room_bytes = [room_bytes(directions, side), room_bytes(directions, 1 - side)];
     if is_row || other.is_some_and(|held| agree(packet, &held.last, room_bytes)) {
-        connection.doubts.doubtful = None;
+        doubts.doubtful = None;
         return Judged::Believed(Box::new([goes_on, other]));
     }
-    hold(&mut connection.directions[side], &mut connection.doubts, packet, side, [own, goes_on], believed[side]);
+    hold(&mut directions[side], doubts, packet, side, [own, goes_on]);
     Judged::Refused
 }
 
@@ -172,8 +184,8 @@ fn hold(
     packet: &Packet,
     side: usize,
     [own, goes_on]: [Option<Held>; 2],
-    believed: u64,
 ) {
+    let believed = direction.packets_so_far();
     let in_row = goes_on.map_or(0, |held| held.in_row) + 1;
     direction.loss.unacceptable += 1;
     // The number that its host gave it was not that of a packet which got lost.
@@ -199,23 +211,19 @@ fn hold(
 /// Holds a packet that seems to be another connection's.
 #[cold]
 #[inline(never)]
-pub(crate) fn hold_elsewhere(connection: &mut Connection, packet: &Packet, side: usize) {
-    let [own, _] = held_now(connection, side);
+pub(crate) fn hold_elsewhere(directions: &mut [Direction; 2], doubts: &mut Doubts, packet: &Packet, side: usize) {
+    let [own, _] = held_now(directions, doubts, side);
     let goes_on = own.filter(|held| is_next(packet, &held.last));
-    let believed = connection.directions[side].packets_so_far();
-    hold(&mut connection.directions[side], &mut connection.doubts, packet, side, [own, goes_on], believed);
-}
-
-/// What is held of the side and of the other one, and still may be proved.
-pub(crate) fn held_now(connection: &Connection, side: usize) -> [Option<Held>; 2] {
-    held(connection, side, connection.directions.each_ref().map(|direction| direction.packets_so_far()))
+    hold(&mut directions[side], doubts, packet, side, [own, goes_on]);
 }
 
 /// What is held of the side, and of the other one, if they have sent nothing since that is believed.
-fn held(connection: &Connection, side: usize, believed: [u64; 2]) -> [Option<Held>; 2] {
-    let doubtful = connection.doubts.doubtful.as_deref();
-    [side, 1 - side]
-        .map(|side| doubtful.and_then(|doubtful| doubtful.0[side]).filter(|held| held.believed == believed[side]))
+pub(crate) fn held_now(directions: &[Direction; 2], doubts: &Doubts, side: usize) -> [Option<Held>; 2] {
+    let doubtful = doubts.doubtful.as_deref();
+    [side, 1 - side].map(|side| {
+        let held = doubtful.and_then(|doubtful| doubtful.0[side]);
+        held.filter(|held| held.believed == directions[side].packets_so_far())
+    })
 }
 
 /// Numbers from here on are near what was sent.

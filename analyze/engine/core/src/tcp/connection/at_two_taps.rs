@@ -14,7 +14,8 @@
 use crate::packet::{Packet, option_bits, tcp_flags};
 use crate::tcp::capture::recent_packets::identity;
 use crate::tcp::capture::two_taps::{Passed, PassedTwice, SHORTEST_WAY_NS, TwoPoints};
-use crate::tcp::connection::connection::Connection;
+use crate::tcp::connection::groups::{Agreed, Doubts, Loops};
+use crate::tcp::direction::direction::Direction;
 use crate::tcp::events::copy::Seen;
 use crate::tcp::kernel::{FASTEST_ANSWER, LONGEST_WAY_NS};
 use crate::tcp::stats::sequence::serial_difference;
@@ -23,56 +24,56 @@ use crate::tcp::stats::sequence::serial_difference;
 const FEWEST_TWICE: u32 = 8;
 
 /// The SYN or SYN-ACK of a side was captured again, so long after.
-pub(crate) fn opening_passed_again(connection: &mut Connection, side: usize, age_ns: i64) {
-    connection.agreed.openings_twice[side] |= age_ns >= SHORTEST_WAY_NS;
-    if connection.agreed.openings_twice == [true; 2] && connection.doubts.two_points.is_none() {
-        connection.doubts.two_points = Some(TwoPoints::certain());
+pub(crate) fn opening_passed_again(agreed: &mut Agreed, doubts: &mut Doubts, side: usize, age_ns: i64) {
+    agreed.openings_twice[side] |= age_ns >= SHORTEST_WAY_NS;
+    if agreed.openings_twice == [true; 2] && doubts.two_points.is_none() {
+        doubts.two_points = Some(TwoPoints::certain());
     }
 }
 
 /// There certainly are two.
-pub(crate) fn has_two_points(connection: &Connection) -> bool {
-    connection.doubts.two_points.as_deref().is_some_and(|points| points.are_certain)
+pub(crate) fn has_two_points(doubts: &Doubts) -> bool {
+    doubts.two_points.as_deref().is_some_and(|points| points.are_certain)
 }
 
 /// The packet has passed the other one of two capture points before; or, as long as it is not certain that there are two, something
 /// on the way has copied it.
 #[cold]
 pub(crate) fn has_passed_other_point(
-    connection: &mut Connection,
+    doubts: &mut Doubts,
+    direction: &Direction,
+    loops: &Loops,
     packet: &Packet,
     bytes: &[u8],
     side: usize,
 ) -> Option<Seen> {
-    let mut points = connection.doubts.two_points.take()?;
-    let rtt_ns = connection.loops.handshake_rtt_ns.or_else(|| points.there_and_back_ns()).unwrap_or(0);
-    let direction = &mut points.directions[side];
-    direction.forget_before(packet.time_ns.saturating_sub(LONGEST_WAY_NS));
+    let mut points = doubts.two_points.take()?;
+    let rtt_ns = loops.handshake_rtt_ns.or_else(|| points.there_and_back_ns()).unwrap_or(0);
+    let twice = &mut points.directions[side];
+    twice.forget_before(packet.time_ns.saturating_sub(LONGEST_WAY_NS));
     let identity = identity(packet, bytes);
-    let before = direction.passed.get(&identity).copied();
-    let is_same =
-        before.is_some_and(|before| is_same_transmission(connection, packet, side, &before, direction, rtt_ns));
+    let before = twice.passed.get(&identity).copied();
+    let is_same = before.is_some_and(|before| is_same_transmission(direction, packet, &before, twice, rtt_ns));
     match before.filter(|_| is_same) {
         // Acknowledgements that differ in nothing may be several: each has one copy.
-        Some(before) => direction.passed_again(identity, before, packet),
-        None => direction.remember(identity, packet.time_ns),
+        Some(before) => twice.passed_again(identity, before, packet),
+        None => twice.remember(identity, packet.time_ns),
     }
     points.are_certain |= points.directions.iter().all(|direction| direction.twice >= FEWEST_TWICE);
     let seen = if points.are_certain { Seen::AtOnce } else { Seen::Late };
-    let is_sought = points.are_certain || connection.loops.echo_loops.is_some();
+    let is_sought = points.are_certain || loops.echo_loops.is_some();
     let given_up = !is_sought || points.directions.iter().any(PassedTwice::is_mostly_once);
-    connection.doubts.two_points = Some(points).filter(|_| !given_up);
+    doubts.two_points = Some(points).filter(|_| !given_up);
     is_same.then_some(seen)
 }
 
 /// What looks the same as a packet that passed before is that: its sender would have numbered or stamped it anew since, or cannot
 /// have heard anything.
 fn is_same_transmission(
-    connection: &Connection,
+    direction: &Direction,
     packet: &Packet,
-    side: usize,
     before: &Passed,
-    direction: &PassedTwice,
+    twice: &PassedTwice,
     rtt_ns: i64,
 ) -> bool {
     let age_ns = packet.time_ns.saturating_sub(before.time_ns);
@@ -80,7 +81,7 @@ fn is_same_transmission(
     if (age_ns as f64) < answered_after_ns || packet.has(tcp_flags::RST) {
         return true;
     }
-    let Some(live) = connection.directions[side].live.as_deref() else { return false };
+    let Some(live) = direction.live.as_deref() else { return false };
     let others_stamped =
         || live.capture.clock.newest().is_some_and(|newest| serial_difference(packet.tsval, newest) < 0);
     let would_stamp = || live.capture.clock.tick_ns().is_some_and(|tick_ns| 2.0 * tick_ns < age_ns as f64);
@@ -91,5 +92,5 @@ fn is_same_transmission(
     }
     // Behind a queue: nothing sent later has arrived, so that nobody can miss it, and it took hardly longer than the last.
     let back_ns = (answered_after_ns / 2.0) as i64;
-    before.time_ns >= direction.last_first_ns && age_ns < direction.last_way_ns.saturating_add(back_ns)
+    before.time_ns >= twice.last_first_ns && age_ns < twice.last_way_ns.saturating_add(back_ns)
 }

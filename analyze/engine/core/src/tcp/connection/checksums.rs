@@ -37,7 +37,7 @@ fn look(direction: &mut Direction, packet: &Packet, bytes: &[u8]) {
 pub(crate) fn unexplained(connection: &Connection, side: usize) -> u32 {
     let direction = &connection.directions[side];
     let is_answered = match direction.data_packets_so_far() {
-        0 => connection.handshake.complete,
+        0 => connection.terms.handshake.complete,
         _ => direction.acknowledged_bytes() > 0,
     };
     let loss = &direction.loss;

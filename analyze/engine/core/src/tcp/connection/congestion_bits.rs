@@ -6,9 +6,9 @@
 //! Rule: docs/methods.md, "Marks of congestion".
 
 use crate::packet::{Packet, tcp_flags};
-use crate::tcp::connection::connection::Connection;
-use crate::tcp::connection::groups::Agreed;
+use crate::tcp::connection::groups::{Agreed, Terms};
 use crate::tcp::connection::handshake::Handshake;
+use crate::tcp::direction::direction::Direction;
 use crate::tcp::events::ecn::{Ecn, Feedback};
 use crate::tcp::stats::sequence::unwrap;
 
@@ -26,10 +26,10 @@ pub(crate) fn agree_on_ecn(agreed: &mut Agreed, handshake: &Handshake, packet: &
 /// opening has another meaning.
 #[cold]
 #[inline(never)]
-pub(crate) fn take_congestion_bits(connection: &mut Connection, packet: &Packet, side: usize) {
-    connection.directions[side].in_fragments += u32::from(packet.has(tcp_flags::IN_FRAGMENTS));
-    let Some(ecn) = connection.agreed.ecn.as_deref_mut().filter(|_| connection.handshake.complete) else { return };
-    let data = &connection.directions[1 - side];
+pub(crate) fn take_congestion_bits(terms: &mut Terms, directions: &mut [Direction; 2], packet: &Packet, side: usize) {
+    directions[side].in_fragments += u32::from(packet.has(tcp_flags::IN_FRAGMENTS));
+    let Some(ecn) = terms.agreed.ecn.as_deref_mut().filter(|_| terms.handshake.complete) else { return };
+    let data = &directions[1 - side];
     let position = unwrap(data.una, packet.acknowledgement);
     // What was overtaken shows times gone by.
     if packet.has(tcp_flags::ACK) && position >= data.una {
@@ -37,20 +37,20 @@ pub(crate) fn take_congestion_bits(connection: &mut Connection, packet: &Packet,
         match ecn.feedback {
             Feedback::Classic if packet.has(tcp_flags::ECE) => echoes.echo(position),
             Feedback::Accurate if echoes.counted(packet) > 0 => {
-                let heard_ns = packet.time_ns.saturating_add(connection.loops.loops_ns[1 - side].unwrap_or(0));
+                let heard_ns = packet.time_ns.saturating_add(terms.loops.loops_ns[1 - side].unwrap_or(0));
                 echoes.tell(position, data.max, packet.time_ns, heard_ns);
             }
             _ => {}
         }
     }
     if ecn.feedback == Feedback::Classic && packet.has(tcp_flags::CWR) && packet.payload_length > 0 {
-        ecn.sides[side].reduce(unwrap(connection.directions[side].max, packet.sequence));
+        ecn.sides[side].reduce(unwrap(directions[side].max, packet.sequence));
     }
 }
 
 /// Packets of the receiver so far that reported marks on the data of `side`.
-pub(crate) fn congestion_echoes(connection: &Connection, side: usize) -> u64 {
-    connection.agreed.ecn.as_deref().map_or(0, |ecn| ecn.sides[side].packets)
+pub(crate) fn congestion_echoes(agreed: &Agreed, side: usize) -> u64 {
+    agreed.ecn.as_deref().map_or(0, |ecn| ecn.sides[side].packets)
 }
 
 #[cfg(test)]

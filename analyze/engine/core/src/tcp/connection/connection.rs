@@ -4,12 +4,11 @@
 //! [`crate::tcp::connection::on_packet`] and in the files of this room, one for each rule.
 
 use crate::packet::{Packet, option_bits, tcp_flags};
-use crate::tcp::connection::groups::{Agreed, Doubts, Endings, Identity, Loops, Speech, Streams, Times, Watch};
+use crate::tcp::connection::groups::{Doubts, Endings, Identity, Loops, Speech, Streams, Terms, Times, Watch};
 use crate::tcp::connection::handshake::Handshake;
 use crate::tcp::direction::direction::Direction;
 use crate::tcp::direction::placed::Peer;
 use crate::tcp::events::bounds::BoundsReached;
-use crate::tcp::events::context::Context;
 use crate::tcp::events::ends::Ends;
 
 /// A connection in progress, by what is known of it. A rule takes what it reads and changes.
@@ -23,14 +22,10 @@ pub struct Connection {
     pub directions: [Direction; 2],
     /// What watches them.
     pub(crate) watch: Watch,
-    /// Opening.
-    pub handshake: Handshake,
-    /// What both sides agreed on in it.
-    pub(crate) agreed: Agreed,
+    /// How both hosts opened it, what they agreed on, and how far away they are.
+    pub terms: Terms,
     /// How it ends.
     pub endings: Endings,
-    /// How far away both hosts are.
-    pub loops: Loops,
     /// Readers of what is in its data.
     pub streams: Streams,
     /// Who speaks, and what was said.
@@ -48,6 +43,23 @@ pub struct Connection {
 pub(super) fn peer_of<'a>(side: usize, direction: &'a Direction, handshake: &'a Handshake) -> Peer<'a> {
     let openings = if side == 0 { &handshake.syn_ack } else { &handshake.syn };
     Peer { direction, openings, is_client: side == 1 }
+}
+
+/// What both sides offered was captured.
+pub(crate) fn offers_are_known(directions: &[Direction; 2]) -> bool {
+    directions.iter().all(|direction| direction.offer.seen && !direction.offer.cut)
+}
+
+/// Shift of the windows `side` advertises; none if it is not known (RFC 7323 section 2.2: both must offer).
+pub(crate) fn advertised_shift(directions: &[Direction; 2], side: usize) -> Option<u8> {
+    let (own, peer) = (&directions[side].offer, &directions[1 - side].offer);
+    match (own.tells_scale(), peer.tells_scale()) {
+        (true, true) => Some(own.window_scale.filter(|_| peer.window_scale.is_some()).unwrap_or(0)),
+        // A SYN-ACK has the option only if the SYN had it.
+        (true, false) if side == 1 => Some(own.window_scale.unwrap_or(0)),
+        (false, true) if side == 0 && peer.window_scale.is_none() => Some(0),
+        _ => None,
+    }
 }
 
 impl Connection {
@@ -68,54 +80,16 @@ impl Connection {
             times: Times { start_ns: packet.time_ns, end_ns: packet.time_ns, passed_ns: [Packet::NEVER_NS; 2] },
             directions: Default::default(),
             watch: Watch::NONE,
-            handshake: Handshake::default(),
-            agreed: Agreed::default(),
+            terms: Terms {
+                loops: Loops { echo_loops: begins_in_mid_stream.then(Box::default), ..Loops::default() },
+                ..Terms::default()
+            },
             endings: Endings::default(),
-            loops: Loops { echo_loops: begins_in_mid_stream.then(Box::default), ..Loops::default() },
             streams: Streams::default(),
             speech: Speech::default(),
             doubts: Doubts { two_points: begins_in_mid_stream.then(Box::default), ..Doubts::default() },
             bounds: BoundsReached::default(),
             detailed: false,
-        }
-    }
-
-    /// Bookkeeping that every packet gets which is no copy.
-    #[inline]
-    pub(crate) fn count(&mut self, packet: &Packet, side: usize) {
-        let direction = &mut self.directions[side];
-        if direction.ttl == 0 {
-            direction.ttl = packet.ttl;
-        }
-        direction.packets += 1;
-        direction.wire_bytes += u64::from(packet.wire_length);
-    }
-
-    pub(crate) fn offers_are_known(&self) -> bool {
-        self.directions.iter().all(|direction| direction.offer.seen && !direction.offer.cut)
-    }
-
-    /// What the rules for the data of `side` may know of the connection.
-    #[inline(always)]
-    pub(crate) fn context(&self, side: usize) -> Context {
-        Context {
-            sack: self.agreed.sack,
-            beside_sender: self.loops.beside[side],
-            beside_receiver: self.loops.beside[1 - side],
-            loops_ns: [self.loops.loops_ns[side], self.loops.loops_ns[1 - side]],
-            handshake_rtt_ns: self.loops.handshake_rtt_ns,
-        }
-    }
-
-    /// Shift of the windows `side` advertises; none if it is not known (RFC 7323 section 2.2: both must offer).
-    pub fn advertised_shift(&self, side: usize) -> Option<u8> {
-        let (own, peer) = (&self.directions[side].offer, &self.directions[1 - side].offer);
-        match (own.tells_scale(), peer.tells_scale()) {
-            (true, true) => Some(own.window_scale.filter(|_| peer.window_scale.is_some()).unwrap_or(0)),
-            // A SYN-ACK has the option only if the SYN had it.
-            (true, false) if side == 1 => Some(own.window_scale.unwrap_or(0)),
-            (false, true) if side == 0 && peer.window_scale.is_none() => Some(0),
-            _ => None,
         }
     }
 }

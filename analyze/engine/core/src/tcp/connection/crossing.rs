@@ -9,40 +9,44 @@ use crate::decode::options::SackBlocks;
 use crate::packet::{Packet, tcp_flags};
 use crate::tcp::connection::connection::Connection;
 use crate::tcp::connection::environment::Environment;
-use crate::tcp::connection::groups::Agreed;
+use crate::tcp::connection::groups::{Agreed, Terms};
 use crate::tcp::connection::opened;
+use crate::tcp::direction::direction::Direction;
 use crate::tcp::kernel::SMALLEST_TIMEOUT_NS;
 
 /// A SYN passed: where both crossed, the second SYN-ACK completes the opening.
 pub(crate) fn complete_crossed(
-    connection: &mut Connection,
+    terms: &mut Terms,
+    directions: &mut [Direction; 2],
     packet: &Packet,
     side: usize,
     environment: &mut Environment,
 ) {
-    let acknowledges =
-        packet.has(tcp_flags::ACK) && packet.acknowledgement == connection.directions[1 - side].base as u32;
-    let answered = [connection.handshake.crossed, connection.handshake.syn_ack.acknowledges()];
-    if !connection.handshake.complete && acknowledges && connection.handshake.crossed && answered[1 - side] {
-        opened::opened(connection, packet, environment);
+    let handshake = &terms.handshake;
+    let acknowledges = packet.has(tcp_flags::ACK) && packet.acknowledgement == directions[1 - side].base as u32;
+    let is_answered = side == 1 || handshake.syn_ack.acknowledges();
+    if !handshake.complete && acknowledges && handshake.crossed && is_answered {
+        opened::opened(terms, directions, packet, environment);
     }
 }
 
 /// The server acknowledges a SYN of the client, who has acknowledged the server's with a SYN-ACK of its own.
 #[cold]
-pub(crate) fn complete_split(connection: &mut Connection, packet: &Packet, environment: &mut Environment) {
-    let client = &connection.directions[0];
+pub(crate) fn complete_split(
+    terms: &mut Terms,
+    directions: &mut [Direction; 2],
+    packet: &Packet,
+    environment: &mut Environment,
+) {
+    let [client, server] = &*directions;
     if !client.offer.seen || !packet.has(tcp_flags::ACK) || packet.acknowledgement != client.base as u32 {
         return;
     }
-    if connection.handshake.crossed {
-        opened::opened(connection, packet, environment);
-    } else if connection.handshake.syn_ack.count == 0
-        && connection.directions[1].packets == 0
-        && packet.payload_length == 0
-    {
+    if terms.handshake.crossed {
+        opened::opened(terms, directions, packet, environment);
+    } else if terms.handshake.syn_ack.count == 0 && server.packets == 0 && packet.payload_length == 0 {
         // It acknowledges the SYN and sends its own later.
-        connection.handshake.answered(packet);
+        terms.handshake.answered(packet);
     }
 }
 
@@ -52,7 +56,7 @@ pub(crate) fn awaits_syn(connection: &Connection, side: usize) -> bool {
     let opener = &connection.directions[1 - side];
     side == 1
         && opener.offer.seen
-        && !connection.handshake.complete
+        && !connection.terms.handshake.complete
         && connection.endings.reset.is_none()
         && connection.directions.iter().all(|direction| direction.data_packets == 0 && direction.fin.is_none())
 }
@@ -67,37 +71,36 @@ pub(crate) fn keep_copied_opening(agreed: &mut Agreed, packet: &Packet, side: us
 /// A SYN-ACK that is no copy comes sooner behind another one, at `before_ns`, than a timer sends it again: the server replies to a
 /// second SYN. One that looked like a copy of the first has arrived.
 #[cold]
-pub(crate) fn refute_copied_syn(connection: &mut Connection, syn_ack: &Packet, before_ns: i64) {
+pub(crate) fn refute_copied_syn(terms: &mut Terms, client: &mut Direction, syn_ack: &Packet, before_ns: i64) {
     let is_answered =
         |syn: &mut Box<Packet>| !syn.has(tcp_flags::ACK) && syn_ack.acknowledgement == syn.sequence.wrapping_add(1);
     if syn_ack.time_ns.saturating_sub(before_ns) >= SMALLEST_TIMEOUT_NS {
         return;
     }
-    let Some(again) = connection.agreed.copied_opening.take_if(is_answered) else { return };
-    connection.agreed.openings_twice[0] = false;
-    connection.handshake.syn.count += 1;
-    connection.count(&again, 0);
-    let client = &mut connection.directions[0];
-    client.loss.capture_duplicates = client.loss.capture_duplicates.saturating_sub(1);
-    client.loss.syn += 1;
-    client.ledger.add_retransmission(&again, 0);
+    let Some(again) = terms.agreed.copied_opening.take_if(is_answered) else { return };
+    terms.agreed.openings_twice[0] = false;
+    terms.handshake.syn.count += 1;
+    count_again(client, &again);
+}
+
+/// What seemed to be a copy of an opening was one that its sender had retransmitted.
+fn count_again(direction: &mut Direction, again: &Packet) {
+    direction.count(again);
+    direction.loss.capture_duplicates = direction.loss.capture_duplicates.saturating_sub(1);
+    direction.loss.syn += 1;
+    direction.ledger.add_retransmission(again, 0);
 }
 
 /// The client reports (D-SACK) that the SYN-ACK came twice: it was no copy that the capture made.
 #[cold]
-pub(crate) fn refute_copied_syn_ack(connection: &mut Connection, packet: &Packet, bytes: &[u8]) {
-    let server = &connection.directions[1];
+pub(crate) fn refute_copied_syn_ack(agreed: &mut Agreed, server: &mut Direction, packet: &Packet, bytes: &[u8]) {
     let behind_syn = server.base as u32;
     let reported = SackBlocks::of_packet(packet, bytes).as_slice().first().copied();
     if reported.is_none_or(|(start, end)| start != behind_syn.wrapping_sub(1) || end != behind_syn) {
         return;
     }
     let is_syn_ack = |again: &mut Box<Packet>| again.has(tcp_flags::ACK);
-    let Some(again) = connection.agreed.copied_opening.take_if(is_syn_ack) else { return };
-    connection.agreed.openings_twice[1] = false;
-    connection.count(&again, 1);
-    let server = &mut connection.directions[1];
-    server.loss.capture_duplicates = server.loss.capture_duplicates.saturating_sub(1);
-    server.loss.syn += 1;
-    server.ledger.add_retransmission(&again, 0);
+    let Some(again) = agreed.copied_opening.take_if(is_syn_ack) else { return };
+    agreed.openings_twice[1] = false;
+    count_again(server, &again);
 }

@@ -8,7 +8,8 @@
 
 use crate::packet::{Packet, option_bits, tcp_flags};
 use crate::tcp::connection::at_two_taps;
-use crate::tcp::connection::connection::Connection;
+use crate::tcp::connection::connection::offers_are_known;
+use crate::tcp::connection::groups::{Doubts, Terms};
 use crate::tcp::connection::loops;
 use crate::tcp::direction::before_capture;
 use crate::tcp::direction::direction::{Direction, Live, direction_and_peer};
@@ -24,44 +25,68 @@ use crate::tcp::stats::sequence::{serial_difference, unwrap};
 
 /// The same packet within milliseconds, or a part of it. Only what begins with nothing new is compared.
 #[inline]
-pub(crate) fn copied(connection: &mut Connection, packet: &Packet, bytes: &[u8], side: usize) -> Copied {
-    if connection.doubts.two_points.is_some()
-        && let Some(seen) = at_two_taps::has_passed_other_point(connection, packet, bytes, side)
+pub(crate) fn copied(
+    doubts: &mut Doubts,
+    directions: &mut [Direction; 2],
+    terms: &Terms,
+    packet: &Packet,
+    bytes: &[u8],
+    side: usize,
+) -> Copied {
+    let [direction, peer] = direction_and_peer(directions, side);
+    if doubts.two_points.is_some()
+        && let Some(seen) = at_two_taps::has_passed_other_point(doubts, direction, &terms.loops, packet, bytes, side)
     {
-        leave_out(&mut connection.directions[side], packet, seen);
+        leave_out(direction, packet, seen);
         return Copied::All;
     }
-    let [direction, peer] = direction_and_peer(&mut connection.directions, side);
     let nothing_new = if packet.sequence_length() > 0 {
         unwrap(direction.max, packet.sequence) < direction.max
     } else {
         !peer.begun || unwrap(peer.una, packet.acknowledgement) <= peer.una
     };
-    let copied = if nothing_new { seen_before(connection, packet, bytes, side) } else { Copied::Nothing };
+    let copied = match nothing_new {
+        true => seen_before(directions, terms, at_two_taps::has_two_points(doubts), packet, bytes, side),
+        false => Copied::Nothing,
+    };
     if !matches!(copied, Copied::All) {
-        connection.directions[side].live().capture.recent.remember(packet, bytes);
+        directions[side].live().capture.recent.remember(packet, bytes);
     }
     copied
 }
 
 #[inline(never)]
-fn seen_before(connection: &mut Connection, packet: &Packet, bytes: &[u8], side: usize) -> Copied {
-    if let Some(seen) = copy(connection, packet, bytes, side) {
-        leave_out(&mut connection.directions[side], packet, seen);
+fn seen_before(
+    directions: &mut [Direction; 2],
+    terms: &Terms,
+    two_points: bool,
+    packet: &Packet,
+    bytes: &[u8],
+    side: usize,
+) -> Copied {
+    if let Some(seen) = copy(directions, terms, two_points, packet, bytes, side) {
+        leave_out(&mut directions[side], packet, seen);
         return Copied::All;
     }
     if packet.payload_length == 0 {
         return Copied::Nothing;
     }
-    let Some(head) = head_seen(&connection.directions[side], packet) else { return Copied::Nothing };
-    let Some(seen) = copy(connection, &head, bytes, side) else { return Copied::Nothing };
-    count_copy(&mut connection.directions[side], &head, seen);
-    Copied::Head(behind(&connection.directions[side], packet, &head))
+    let Some(head) = head_seen(&directions[side], packet) else { return Copied::Nothing };
+    let Some(seen) = copy(directions, terms, two_points, &head, bytes, side) else { return Copied::Nothing };
+    count_copy(&mut directions[side], &head, seen);
+    Copied::Head(behind(&directions[side], packet, &head))
 }
 
 #[inline(never)]
-fn copy(connection: &Connection, packet: &Packet, bytes: &[u8], side: usize) -> Option<Seen> {
-    let [direction, peer] = [&connection.directions[side], &connection.directions[1 - side]];
+fn copy(
+    directions: &[Direction; 2],
+    terms: &Terms,
+    two_points: bool,
+    packet: &Packet,
+    bytes: &[u8],
+    side: usize,
+) -> Option<Seen> {
+    let [direction, peer] = [&directions[side], &directions[1 - side]];
     let live = direction.live.as_deref()?;
     let numbered = packet.ip_id != 0 && (packet.ttl != direction.ttl || live.loss.identifications.looks_rising());
     let longest_ns = if numbered { LONGEST_NUMBERED_NS } else { LONGEST_DISTANCE_NS };
@@ -71,16 +96,16 @@ fn copy(connection: &Connection, packet: &Packet, bytes: &[u8], side: usize) -> 
         live,
         peer,
         start,
-        shortest_rtt_ns: loops::shortest_rtt_ns(connection),
+        shortest_rtt_ns: loops::shortest_rtt_ns(&terms.loops),
         // Most use SACK, and then an acknowledgement like the last is none for another segment (RFC 2018).
-        sack: connection.agreed.sack || !connection.offers_are_known(),
-        two_points: at_two_taps::has_two_points(connection),
+        sack: terms.agreed.sack || !offers_are_known(directions),
+        two_points,
     };
     let same = live.capture.recent.age_ns(packet, bytes, longest_ns).filter(|age_ns| again.is_copy_of_same(*age_ns));
     if let Some(age_ns) = same {
         return Some(Seen::after(age_ns));
     }
-    let beside = Beside { sender: connection.loops.beside[side], receiver: connection.loops.beside[1 - side] };
+    let beside = Beside { sender: terms.loops.beside[side], receiver: terms.loops.beside[1 - side] };
     let end = start + u64::from(packet.payload_length);
     // Of what came first only in part there may be a head that is a copy, no more.
     if start == end || end > direction.max || before_capture::missing(live, start, end).0 > 0 {

@@ -26,7 +26,7 @@ fn has_other_numbers(connection: &Connection, packet: &Packet, side: usize) -> b
         (number.wrapping_sub(direction.max as u32) as i32).unsigned_abs() > FARTHEST_STEP
     };
     packet.has(tcp_flags::ACK)
-        && !at_two_taps::has_two_points(connection)
+        && !at_two_taps::has_two_points(&connection.doubts)
         && connection.directions.iter().all(|direction| direction.packets_so_far() > 0)
         && is_far(packet.sequence, &connection.directions[side])
         && is_far(packet.acknowledgement, &connection.directions[1 - side])

@@ -5,10 +5,10 @@ use crate::packet::{Packet, tcp_flags};
 use crate::tcp::connection::connection::Connection;
 use crate::tcp::connection::ending_log::{EndingLog, SideLog};
 use crate::tcp::connection::environment::Environment;
-use crate::tcp::connection::groups::Endings;
+use crate::tcp::connection::groups::{Endings, Times};
 use crate::tcp::connection::standstills;
 use crate::tcp::direction::direction::Direction;
-use crate::tcp::events::bounds::Bound;
+use crate::tcp::events::bounds::{Bound, BoundsReached};
 use crate::tcp::events::ending::{Reset, Resumed, Sent};
 use crate::tcp::events::place::Place;
 use crate::tcp::events::segment::Segment;
@@ -30,21 +30,22 @@ fn ending_log(endings: &mut Endings) -> &mut EndingLog {
 #[inline(always)]
 pub(crate) fn ends_later(connection: &mut Connection, packet: &Packet, side: usize, environment: &mut Environment) {
     if standstills::ends_silence(connection, packet, side) {
-        standstills::note_silences(connection, packet, side, environment);
+        let shown = standstills::shown_by(connection, packet, side);
+        standstills::note(&mut connection.watch, &connection.times, packet, side, shown, environment);
     }
     // Times lie within 2^62 of zero.
     if packet.time_ns - connection.times.end_ns >= LONG_IDLE_NS {
-        note_long_silence(connection, packet, side);
+        note_long_silence(&mut connection.endings, &connection.times, &connection.directions, packet, side);
     }
     connection.times.passes(packet, side);
 }
 
 /// Nothing has passed for long before `packet`. A silence in which something is outstanding is none of the application's.
 #[cold]
-fn note_long_silence(connection: &mut Connection, packet: &Packet, side: usize) {
-    if connection.directions.iter().all(|direction| direction.all_acknowledged()) {
-        let resumed = Resumed { from_ns: connection.times.end_ns, to: Place::of(packet), side: side as u8 };
-        ending_log(&mut connection.endings).resumed = Some(resumed);
+fn note_long_silence(endings: &mut Endings, times: &Times, directions: &[Direction; 2], packet: &Packet, side: usize) {
+    if directions.iter().all(|direction| direction.all_acknowledged()) {
+        let resumed = Resumed { from_ns: times.end_ns, to: Place::of(packet), side: side as u8 };
+        ending_log(endings).resumed = Some(resumed);
     }
 }
 
@@ -61,8 +62,14 @@ pub(crate) fn note_repeated_opening(endings: &mut Endings, packet: &Packet, side
 
 /// A reset, believed or not.
 #[cold]
-pub(crate) fn note_reset(connection: &mut Connection, packet: &Packet, side: usize) {
-    let direction = &connection.directions[side];
+pub(crate) fn note_reset(
+    endings: &mut Endings,
+    bounds: &mut BoundsReached,
+    directions: &[Direction; 2],
+    packet: &Packet,
+    side: usize,
+) {
+    let direction = &directions[side];
     let reset = Reset {
         place: Place::of(packet),
         side: side as u8,
@@ -71,21 +78,20 @@ pub(crate) fn note_reset(connection: &mut Connection, packet: &Packet, side: usi
         ip_id: (packet.ip_version == 4).then_some(packet.ip_id),
         ip_id_ahead: direction.live.as_deref().and_then(|live| live.loss.identifications.regular_step(packet.ip_id)),
         acknowledges: packet.has(tcp_flags::ACK),
-        outstanding_bytes: [0, 1].map(|of| outstanding_behind(connection, packet, side, of)),
+        outstanding_bytes: [0, 1].map(|of| outstanding_behind(&directions[of], packet, of != side)),
     };
-    let log = connection.endings.log.get_or_insert_default();
+    let log = ending_log(endings);
     if log.resets.len() >= MOST_RESETS {
         log.resets.pop();
-        connection.bounds.add(Bound::Resets, true);
+        bounds.add(Bound::Resets, true);
     }
     log.resets.push(reset);
 }
 
-/// What `of` has sent that is not acknowledged, not even by the reset of `side`.
-fn outstanding_behind(connection: &Connection, reset: &Packet, side: usize, of: usize) -> u64 {
-    let direction = &connection.directions[of];
+/// What was sent and is not acknowledged, not even by a reset if that is of the peer.
+fn outstanding_behind(direction: &Direction, reset: &Packet, is_of_peer: bool) -> u64 {
     let by_reset = unwrap(direction.una, reset.acknowledgement);
-    let counts = of != side && reset.has(tcp_flags::ACK) && by_reset <= direction.max;
+    let counts = is_of_peer && reset.has(tcp_flags::ACK) && by_reset <= direction.max;
     direction.max.saturating_sub(if counts { direction.una.max(by_reset) } else { direction.una })
 }
 

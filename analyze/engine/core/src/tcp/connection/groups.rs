@@ -8,9 +8,11 @@ use crate::tcp::capture::two_taps::TwoPoints;
 use crate::tcp::connection::doubtful::Doubtful;
 use crate::tcp::connection::ending_log::EndingLog;
 use crate::tcp::connection::environment::ClockStep;
+use crate::tcp::connection::handshake::Handshake;
 use crate::tcp::connection::padded::Padding;
 use crate::tcp::connection::reset::Believed;
 use crate::tcp::connection::watchers::Watchers;
+use crate::tcp::events::context::Context;
 use crate::tcp::events::ecn::Ecn;
 use crate::tcp::events::openings::OtherSynAck;
 use crate::tcp::gaps::host_silences::Standstills;
@@ -71,6 +73,31 @@ pub(crate) struct Watch {
 impl Watch {
     /// Nothing was seen.
     pub(crate) const NONE: Self = Self { watchers: [Watchers::NONE; 2], looking: false, standstills: None };
+}
+
+/// The terms on which both hosts talk: how they opened, what they agreed on, and how far away they are.
+#[derive(Debug, Clone, Default)]
+pub struct Terms {
+    /// Opening.
+    pub handshake: Handshake,
+    /// What both sides agreed on in it.
+    pub(crate) agreed: Agreed,
+    /// How far away both hosts are.
+    pub loops: Loops,
+}
+
+impl Terms {
+    /// What the rules for the data of `side` may know of the connection.
+    #[inline(always)]
+    pub(crate) fn context(&self, side: usize) -> Context {
+        Context {
+            sack: self.agreed.sack,
+            beside_sender: self.loops.beside[side],
+            beside_receiver: self.loops.beside[1 - side],
+            loops_ns: [self.loops.loops_ns[side], self.loops.loops_ns[1 - side]],
+            handshake_rtt_ns: self.loops.handshake_rtt_ns,
+        }
+    }
 }
 
 /// What both sides agreed on, and what is not plain of how they did.

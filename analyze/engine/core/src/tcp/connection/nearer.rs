@@ -7,6 +7,8 @@
 //! Rule: docs/methods.md, "Answered by something nearer".
 
 use crate::tcp::connection::connection::Connection;
+use crate::tcp::connection::groups::Terms;
+use crate::tcp::connection::handshake::Handshake;
 use crate::tcp::direction::direction::Direction;
 use crate::tcp::events::place::Place;
 
@@ -39,59 +41,60 @@ pub struct Nearer {
 
 /// Whether the opening was answered by something nearer than what acknowledges data; none if too little is known.
 pub(crate) fn answered_nearer(connection: &Connection) -> Option<bool> {
-    let sides = [0, 1].map(|side| is_answered_nearer(connection, side));
+    let sides = [0, 1].map(|side| is_answered_nearer(&connection.terms.handshake, &connection.directions, side));
     sides.into_iter().flatten().reduce(|one, other| one || other)
 }
 
 /// The same with its numbers, if it is so.
 pub(crate) fn nearer(connection: &Connection) -> Option<Nearer> {
-    let side = [1, 0].into_iter().find(|&side| is_answered_nearer(connection, side) == Some(true))?;
+    let Connection { identity, terms: Terms { handshake, .. }, directions, .. } = connection;
+    let side = [1, 0].into_iter().find(|&side| is_answered_nearer(handshake, directions, side) == Some(true))?;
     // Between SYN, SYN-ACK and acknowledgement stand what was retransmitted of them.
-    let [syn, _, syn_ack, _, acknowledgement] = connection.handshake.steps(connection.identity.first_frame);
+    let [syn, _, syn_ack, _, acknowledgement] = handshake.steps(identity.first_frame);
     let answered = [syn_ack, syn][side & 1].zip([acknowledgement, syn_ack][side & 1]);
     let place = |(time_ns, frame): (i64, u32)| Place { frame, time_ns };
     Some(Nearer {
-        handshake_ns: handshake_loop_ns(connection, side)?,
-        data_ns: shortest_ns(&connection.directions[1 - side])?,
+        handshake_ns: handshake_loop_ns(handshake, side)?,
+        data_ns: shortest_ns(&directions[1 - side])?,
         places: answered.map(|(first, answer)| [place(first), place(answer)])?,
     })
 }
 
 /// The round trip of the path without a queue: the handshake's, but the shortest of data where something nearer answered that.
 pub(crate) fn path_rtt_ns(connection: &Connection) -> Option<u64> {
-    farther_rtt_ns(connection)
-        .or_else(|| connection.loops.handshake_rtt_ns.and_then(|rtt_ns| u64::try_from(rtt_ns).ok()))
+    farther_rtt_ns(&connection.terms.handshake, &connection.directions)
+        .or_else(|| connection.terms.loops.handshake_rtt_ns.and_then(|rtt_ns| u64::try_from(rtt_ns).ok()))
 }
 
 /// The shortest round trip of data, where something nearer answered the opening.
-pub(crate) fn farther_rtt_ns(connection: &Connection) -> Option<u64> {
-    let is_nearer = [0, 1].map(|side| is_answered_nearer(connection, side) == Some(true));
+pub(crate) fn farther_rtt_ns(handshake: &Handshake, directions: &[Direction; 2]) -> Option<u64> {
+    let is_nearer = [0, 1].map(|side| is_answered_nearer(handshake, directions, side) == Some(true));
     if is_nearer == [false; 2] {
         return None;
     }
     let part_ns = |side: usize| {
-        let far_ns = shortest_ns(&connection.directions[1 - side]).filter(|_| is_nearer[side]);
-        far_ns.or(handshake_loop_ns(connection, side))
+        let far_ns = shortest_ns(&directions[1 - side]).filter(|_| is_nearer[side]);
+        far_ns.or(handshake_loop_ns(handshake, side))
     };
     part_ns(0).zip(part_ns(1)).map(|(client_ns, server_ns)| client_ns.saturating_add(server_ns))
 }
 
 /// The shortest round trip to the host of `side` that acknowledges data, from the capture point.
-pub(crate) fn data_loop_ns(connection: &Connection, side: usize) -> Option<i64> {
-    if is_answered_nearer(connection, side) == Some(true) {
-        return shortest_ns(&connection.directions[1 - side]).and_then(|loop_ns| i64::try_from(loop_ns).ok());
+pub(crate) fn data_loop_ns(terms: &Terms, directions: &[Direction; 2], side: usize) -> Option<i64> {
+    if is_answered_nearer(&terms.handshake, directions, side) == Some(true) {
+        return shortest_ns(&directions[1 - side]).and_then(|loop_ns| i64::try_from(loop_ns).ok());
     }
-    connection.loops.loops_ns[side]
+    terms.loops.loops_ns[side]
 }
 
-fn handshake_loop_ns(connection: &Connection, side: usize) -> Option<u64> {
-    let loops_ns = [connection.handshake.client_loop_ns, connection.handshake.server_loop_ns];
+fn handshake_loop_ns(handshake: &Handshake, side: usize) -> Option<u64> {
+    let loops_ns = [handshake.client_loop_ns, handshake.server_loop_ns];
     loops_ns.get(side).copied().flatten().and_then(|loop_ns| u64::try_from(loop_ns).ok())
 }
 
-fn is_answered_nearer(connection: &Connection, side: usize) -> Option<bool> {
-    let handshake_ns = handshake_loop_ns(connection, side)?;
-    let direction = &connection.directions[1 - side];
+fn is_answered_nearer(handshake: &Handshake, directions: &[Direction; 2], side: usize) -> Option<bool> {
+    let handshake_ns = handshake_loop_ns(handshake, side)?;
+    let direction = &directions[1 - side];
     let shortest_ns = shortest_ns(direction)?;
     let is_farther =
         shortest_ns >= handshake_ns.saturating_add(FARTHER_NS) && shortest_ns as f64 >= FARTHER * handshake_ns as f64;

@@ -28,6 +28,7 @@ use crate::tcp::connection::padding;
 use crate::tcp::connection::rtt_by_echo;
 use crate::tcp::connection::speaking;
 use crate::tcp::connection::watching;
+use crate::tcp::direction::direction::Direction;
 use crate::tcp::direction::sampling;
 use crate::tcp::events::copy::Copied;
 use crate::tcp::events::ecn;
@@ -45,20 +46,27 @@ pub fn on_packet(
     let side = usize::from(!from_client);
     checksums::look_at_repeat(&mut connection.directions[side], packet, bytes);
     let is_near = |connection: &Connection| {
-        !acceptable::is_far_ahead(connection, packet, side) && !acceptable::is_far_behind(connection, packet, side)
+        let directions = &connection.directions;
+        !acceptable::is_far_ahead(directions, packet, side) && !acceptable::is_far_behind(directions, packet, side)
     };
     if connection.doubts.padding.is_some() && is_near(connection) {
-        padding::check_padding(connection, packet, side);
+        let data = padding::check_padding(&connection.directions, &mut connection.doubts, packet, side);
+        if let Some((data, of)) = data {
+            own_data::take_data_of_counted(connection, &data, &[], of);
+        }
     }
-    let stripped = may_be_padded(packet).then(|| padding::without_padding(connection, packet, bytes, side)).flatten();
+    let Connection { directions, doubts, .. } = &mut *connection;
+    let without_padding = || padding::without_padding(&directions[side], doubts, packet, bytes, side);
+    let stripped = may_be_padded(packet).then(without_padding).flatten();
     let packet = stripped.as_ref().unwrap_or(packet);
     let opens_or_resets = packet.flags & (tcp_flags::SYN | tcp_flags::RST) != 0;
     if !opens_or_resets && is_elsewhere(connection, packet, side) {
-        return acceptable::hold_elsewhere(connection, packet, side);
+        return acceptable::hold_elsewhere(&mut connection.directions, &mut connection.doubts, packet, side);
     }
-    let may_lie_ahead = !opens_or_resets && acceptable::is_far_ahead(connection, packet, side);
+    let may_lie_ahead = !opens_or_resets && acceptable::is_far_ahead(&connection.directions, packet, side);
     if may_lie_ahead {
-        let judged = acceptable::judge_ahead(connection, packet, side);
+        let Connection { terms, directions, doubts, .. } = &mut *connection;
+        let judged = acceptable::judge_ahead(terms, directions, doubts, packet, side);
         if !settle(connection, judged, packet, side, environment) {
             return;
         }
@@ -79,56 +87,62 @@ pub(crate) fn take_packet(
         return open::opening_or_reset(connection, packet, bytes, side, environment);
     }
     let was_begun = connection.directions[side].begun;
-    begin_side(connection, packet, side, environment);
+    let newer = begin_side(&mut connection.directions[side], packet, connection.times.start_ns, environment);
+    if connection.detailed {
+        environment.rows.shift_acknowledgements(connection.identity.id, side, newer);
+    }
+    let Connection { terms, directions, doubts, .. } = &mut *connection;
     // What was held because it lies far behind is remembered, and no copy of itself.
-    let was_held = is_believed && acceptable::is_far_behind(connection, packet, side);
-    let copied = if was_held { Copied::Nothing } else { duplicates::copied(connection, packet, bytes, side) };
+    let was_held = is_believed && acceptable::is_far_behind(directions, packet, side);
+    let mut copied = || duplicates::copied(doubts, directions, terms, packet, bytes, side);
+    let copied = if was_held { Copied::Nothing } else { copied() };
     let packet = match &copied {
         Copied::Nothing => packet,
         Copied::Head(rest) => rest,
         Copied::All => return,
     };
-    let may_lie_behind = !is_believed && acceptable::is_far_behind(connection, packet, side);
+    let may_lie_behind = !is_believed && acceptable::is_far_behind(directions, packet, side);
     if may_lie_behind {
-        let judged = acceptable::judge_behind(connection, packet, side);
+        let judged = acceptable::judge_behind(terms, directions, doubts, packet, side);
         if !settle(connection, judged, packet, side, environment) {
             // Where a side begins is what it says first that is believed.
             connection.directions[side].begun = was_begun;
             return;
         }
     }
-    if let Some(reset) = &connection.endings.reset
-        && reset.is_refuted_by(
-            packet,
-            side,
-            &connection.directions,
-            loops::loop_ns(connection, 1 - usize::from(reset.side)),
-        )
+    let Connection { terms, directions, endings, .. } = &mut *connection;
+    if let Some(reset) = &endings.reset
+        && reset.is_refuted_by(packet, side, directions, loops::loop_ns(&terms.loops, 1 - usize::from(reset.side)))
     {
-        connection.endings.go_on();
+        endings.go_on();
     }
     let before_ns = connection.times.end_ns;
     ending_notes::ends_later(connection, packet, side, environment);
-    if connection.loops.echo_loops.is_some() {
-        rtt_by_echo::seek_loops(connection, packet, side);
+    let Connection { terms, directions, .. } = &mut *connection;
+    if terms.loops.echo_loops.is_some() {
+        rtt_by_echo::seek_loops(terms, directions, packet, side);
     }
     if packet.flags & (ecn::BITS | tcp_flags::IN_FRAGMENTS) != 0 {
-        congestion_bits::take_congestion_bits(connection, packet, side);
+        congestion_bits::take_congestion_bits(terms, directions, packet, side);
     }
     let limit_ns = environment.fixed_spacing_limit_ns;
     let gap = watching::watch(connection, packet, bytes, side, before_ns, limit_ns);
+    let Connection { terms, directions, speech, streams, doubts, watch, endings, .. } = &mut *connection;
     if gap.is_some() {
-        speaking::note_resumption(connection, packet, side);
+        speaking::note_resumption(speech, streams, directions, terms, packet, side);
     }
-    let last = connection.directions[side].live().rates.spacing.last();
+    let last = directions[side].live().rates.spacing.last();
     if packet.payload_length > 0 {
-        sampling::keep_arrivals(&mut connection.directions[side], packet);
+        sampling::keep_arrivals(&mut directions[side], packet);
     }
-    clock_steps::take_stamp(&mut connection.directions[side], &mut connection.doubts, packet, side, environment);
-    if !connection.handshake.complete {
-        complete_opening(connection, packet, side, environment);
+    clock_steps::take_stamp(&mut directions[side], doubts, packet, side, environment);
+    if !terms.handshake.complete {
+        match side {
+            0 => open::complete_handshake(terms, directions, watch, packet, environment),
+            _ => crossing::complete_split(terms, directions, packet, environment),
+        }
     }
-    ending_notes::note_oldest(&connection.directions[side], &mut connection.endings, packet, side);
+    ending_notes::note_oldest(&directions[side], endings, packet, side);
     let arrived = own_data::take_own(connection, packet, bytes, side);
     ending_notes::note_sent_again(&connection.directions[side], &mut connection.endings, packet, side, &arrived);
     if let (Some(evidence), Some(last), Some(_)) = (gap, last, arrived.spacing_ns) {
@@ -137,33 +151,24 @@ pub(crate) fn take_packet(
     let answer = acknowledged::take_answer(connection, packet, bytes, side, Proved::Nothing, environment.round_rules);
     if connection.detailed {
         let seen = Seen { arrived, window_bytes: answer.window_bytes, round_trip: answer.round_trip };
-        let directions = [&connection.directions[side], &connection.directions[1 - side]];
-        environment.rows.push(&packet_row(connection.identity.id, packet, side, directions, &seen));
+        environment.rows.push(&packet_row(connection, packet, side, &seen));
     }
 }
 
-/// The opening, which is not complete, may be with this packet.
-#[cold]
-fn complete_opening(connection: &mut Connection, packet: &Packet, side: usize, environment: &mut Environment) {
-    match side {
-        0 => open::complete_handshake(connection, packet, environment),
-        _ => crossing::complete_split(connection, packet, environment),
-    }
-}
-
-/// What the first packet of a side begins.
+/// What the first packet of a side begins. Returns by how much acknowledgements of it are moved.
 #[inline(always)]
-fn begin_side(connection: &mut Connection, packet: &Packet, side: usize, environment: &mut Environment) {
-    let acknowledged_first = connection.directions[side].begun;
+fn begin_side(direction: &mut Direction, packet: &Packet, start_ns: i64, environment: &mut Environment) -> u64 {
+    let acknowledged_first = direction.begun;
     if !acknowledged_first {
-        connection.directions[side].begin(packet.sequence);
+        direction.begin(packet.sequence);
     }
-    if connection.directions[side].live.is_none() {
-        connection.directions[side].live = environment.live();
+    if direction.live.is_none() {
+        direction.live = environment.live();
     }
-    if connection.directions[side].packets == 0 && !connection.directions[side].opening_seen {
-        open::begin_in_mid_stream(connection, packet, side, acknowledged_first, environment);
+    if direction.packets > 0 || direction.opening_seen {
+        return 0;
     }
+    open::begin_in_mid_stream(direction, packet, start_ns, acknowledged_first)
 }
 
 /// Whether a packet that may lie outside every window is believed; what was held before and is believed now is taken first.

@@ -16,15 +16,16 @@ pub(crate) fn take_own(connection: &mut Connection, packet: &Packet, bytes: &[u8
     if packet.payload_length > 0 || packet.has(tcp_flags::FIN) {
         sampling::keep_steps(&mut connection.directions[side], packet);
     }
-    connection.count(packet, side);
+    connection.directions[side].count(packet);
+    let context = connection.terms.context(side);
     if packet.payload_length == 0 {
-        return without_data::take_empty(connection, packet, side);
+        let Connection { directions, endings, .. } = connection;
+        return without_data::take_empty(directions, endings, context.beside_sender, packet, side);
     }
     let mut delivered = Delivered::default();
-    let context = connection.context(side);
     let [direction, peer] = direction_and_peer(&mut connection.directions, side);
     let arrived =
-        on_data::data(direction, packet, &context, peer_of(side, peer, &connection.handshake), &mut delivered);
+        on_data::data(direction, packet, &context, peer_of(side, peer, &connection.terms.handshake), &mut delivered);
     match arrived.kind {
         Kind::Data => direction.ledger.add_first_transmission(packet),
         Kind::Reordered if arrived.first_transmission_bytes == packet.payload_length => {
@@ -50,8 +51,9 @@ pub(super) fn read_data(
     is_new: bool,
     delivered: impl FnOnce() -> Delivered,
 ) {
-    if usize::from(connection.speech.speaker) != side && is_new {
-        speaking::speaks(connection, packet, bytes, side);
+    let Connection { identity, directions, streams, speech, .. } = &mut *connection;
+    if usize::from(speech.speaker) != side && is_new {
+        speaking::speaks(speech, streams, directions, identity.ports[1], packet, bytes, side);
     }
     if !connection.streams.tls_settled {
         payload_feed::feed(connection, packet, bytes, side, &delivered());

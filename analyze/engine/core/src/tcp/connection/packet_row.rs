@@ -1,14 +1,15 @@
 //! The row of a packet, for those who want the packets of a connection one by one: what its connection knows of it.
 
 use crate::packet::{Packet, option_bits, tcp_flags};
-use crate::tcp::direction::direction::Direction;
+use crate::tcp::connection::connection::Connection;
 use crate::tcp::events::row::Seen;
 use crate::tcp::rows::rows::{Field, Row};
 use crate::tcp::rtt::covering::Lengthened;
 use crate::tcp::stats::sequence::unwrap;
 
-/// The row of a packet of connection `id`, sent by `side`, which has been taken: `own` is the direction of that side.
-pub(crate) fn packet_row(id: u32, packet: &Packet, side: usize, [own, peer]: [&Direction; 2], seen: &Seen) -> Row {
+/// The row of a packet, sent by `side`, which has been taken.
+pub(crate) fn packet_row(connection: &Connection, packet: &Packet, side: usize, seen: &Seen) -> Row {
+    let [own, peer] = [&connection.directions[side], &connection.directions[1 - side]];
     let sends = packet.payload_length > 0;
     let flight = if sends { own } else { peer };
     let position = unwrap(own.max, packet.sequence.wrapping_add(u32::from(packet.has(tcp_flags::SYN))));
@@ -21,7 +22,7 @@ pub(crate) fn packet_row(id: u32, packet: &Packet, side: usize, [own, peer]: [&D
     let stamped = packet.options & option_bits::TIMESTAMPS != 0;
     let mut row = Row::default();
     let mut put = |field: Field, value: Option<i64>| row.set(field, value);
-    put(Field::Connection, Some(i64::from(id)));
+    put(Field::Connection, Some(i64::from(connection.identity.id)));
     put(Field::Input, Some(i64::from(packet.input)));
     put(Field::Frame, Some(i64::from(packet.frame)));
     put(Field::TimeNs, Some(packet.time_ns));

@@ -5,9 +5,9 @@
 //! Rule: docs/methods.md, "Padding counted as data".
 
 use crate::packet::{Packet, tcp_flags};
-use crate::tcp::connection::connection::Connection;
-use crate::tcp::connection::own_data;
+use crate::tcp::connection::groups::Doubts;
 use crate::tcp::connection::padded::Side;
+use crate::tcp::direction::direction::Direction;
 use crate::tcp::stats::sequence::unwrap;
 
 /// An IP packet of this length or less is padded: an Ethernet frame has at least 60 bytes, 14 of them its header.
@@ -16,13 +16,13 @@ const PADDED_BYTES: u32 = 46;
 /// The packet without its padding, if it [`may_be_padded`] and is.
 #[cold]
 pub(crate) fn without_padding(
-    connection: &mut Connection,
+    direction: &Direction,
+    doubts: &mut Doubts,
     packet: &Packet,
     bytes: &[u8],
     side: usize,
 ) -> Option<Packet> {
-    let direction = &connection.directions[side];
-    let known = connection.doubts.padding.as_deref().map_or(Side::default(), |padding| padding.0[side]);
+    let known = doubts.padding.as_deref().map_or(Side::default(), |padding| padding.0[side]);
     let headers = u32::from(packet.ip_header_length) + u32::from(packet.tcp_header_length);
     let window_closed = direction.live.as_deref().is_some_and(|live| live.acks.window_closed);
     // The first byte of a capture that begins in mid-stream may be a keep-alive.
@@ -40,17 +40,21 @@ pub(crate) fn without_padding(
     }
     let last = Packet { payload_captured: 0, ..*packet };
     if !packet.has(tcp_flags::FIN) {
-        connection.doubts.padding.get_or_insert_default().0[side].last = Some(last);
+        doubts.padding.get_or_insert_default().0[side].last = Some(last);
     }
     Some(Packet { payload_length: 0, ..last })
 }
 
-/// What this packet shows of the last one that was taken for padded.
+/// What this packet shows of the last one that was taken for padded. If that was data, it is still to be taken: itself and its side.
 #[cold]
-pub(crate) fn check_padding(connection: &mut Connection, packet: &Packet, side: usize) {
-    let Some(padding) = connection.doubts.padding.as_deref_mut() else { return };
-    for (of, known) in padding.0.iter_mut().enumerate() {
-        let (Some(last), direction) = (known.last, &connection.directions[of]) else { continue };
+pub(crate) fn check_padding(
+    directions: &[Direction; 2],
+    doubts: &mut Doubts,
+    packet: &Packet,
+    side: usize,
+) -> Option<(Packet, usize)> {
+    for (of, known) in doubts.padding.as_deref_mut()?.0.iter_mut().enumerate() {
+        let (Some(last), direction) = (known.last, &directions[of]) else { continue };
         let is_over = direction.max != unwrap(direction.max, last.sequence);
         let behind = last.sequence.wrapping_add(last.payload_length);
         let number = if of == side { packet.sequence } else { packet.acknowledgement };
@@ -59,10 +63,10 @@ pub(crate) fn check_padding(connection: &mut Connection, packet: &Packet, side: 
             *known = Side { last: None, is_proven: true, ..*known };
         } else if is_told && number == behind {
             *known = Side { last: None, is_data: true, ..*known };
-            own_data::take_data_of_counted(connection, &last, &[], of);
-            return;
+            return Some((last, of));
         }
     }
+    None
 }
 
 /// As far as it was captured.

@@ -8,7 +8,7 @@ use crate::dns;
 use crate::dns::{Exchange, Transport};
 use crate::packet::{Packet, tcp_flags};
 use crate::tcp::connection::connection::Connection;
-use crate::tcp::connection::groups::Streams;
+use crate::tcp::connection::groups::{Identity, Streams};
 use crate::tcp::direction::direction::Direction;
 use crate::tcp::events::sent::Delivered;
 use crate::tcp::stats::sequence::unwrap;
@@ -21,12 +21,15 @@ const HOLE_PATIENCE_NS: i64 = 5_000_000;
 #[inline(never)]
 pub(super) fn feed(connection: &mut Connection, packet: &Packet, bytes: &[u8], side: usize, delivered: &Delivered) {
     if connection.identity.ports[1] == dns::PORT {
-        return feed_dns(connection, packet, bytes, side, delivered);
-    }
-    if connection.streams.http2.is_some() && feed_http2(connection, packet, bytes, side, delivered.ranges()) {
-        return;
+        let direction = &connection.directions[side];
+        return feed_dns(&connection.identity, &mut connection.streams, direction, packet, bytes, side, delivered);
     }
     let direction = &connection.directions[side];
+    if connection.streams.http2.is_some()
+        && feed_http2(&mut connection.streams, direction, packet, bytes, side, delivered.ranges())
+    {
+        return;
+    }
     let first = unwrap(direction.max, packet.sequence.wrapping_add(u32::from(packet.has(tcp_flags::SYN))));
     let captured = packet.captured_payload(bytes);
     let stream = stream_of(side);
@@ -53,25 +56,26 @@ pub(super) fn feed(connection: &mut Connection, packet: &Packet, bytes: &[u8], s
             connection.streams.tls = None;
         }
     }
-    speaking::follow_sealed(connection, packet, side);
-    if connection.streams.http2.is_some() {
-        opened_texts::follow(&connection.directions, &mut connection.streams, &mut connection.speech, packet, side);
+    let Connection { speech, streams, directions, terms, .. } = connection;
+    speaking::follow_sealed(speech, streams, directions, terms, packet, side);
+    if streams.http2.is_some() {
+        opened_texts::follow(directions, streams, speech, packet, side);
     }
 }
 
 /// HTTP/2: frames cross until its end. True where it is in the clear: there is no TLS then.
 #[cold]
 fn feed_http2(
-    connection: &mut Connection,
+    streams: &mut Streams,
+    direction: &Direction,
     packet: &Packet,
     bytes: &[u8],
     side: usize,
     ranges: &[(u64, u64, bool)],
 ) -> bool {
-    let direction = &connection.directions[side];
     let first = unwrap(direction.max, packet.sequence.wrapping_add(u32::from(packet.has(tcp_flags::SYN))));
     let captured = packet.captured_payload(bytes);
-    let Some(reader) = &mut connection.streams.http2 else { return false };
+    let Some(reader) = &mut streams.http2 else { return false };
     reader.at_frame(packet.frame);
     for &(from, to, _) in ranges {
         if reader.is_over() {
@@ -81,29 +85,34 @@ fn feed_http2(
         reader.segment(side, direction.stream_offset(from), rest, (to - from) as u32, packet.time_ns);
     }
     if reader.is_clear() {
-        connection.streams.tls_settled = reader.is_over();
+        streams.tls_settled = reader.is_over();
     }
     reader.is_clear()
 }
 
 #[cold]
-fn feed_dns(connection: &mut Connection, packet: &Packet, bytes: &[u8], side: usize, delivered: &Delivered) {
-    let direction = &connection.directions[side];
+fn feed_dns(
+    identity: &Identity,
+    streams: &mut Streams,
+    direction: &Direction,
+    packet: &Packet,
+    bytes: &[u8],
+    side: usize,
+    delivered: &Delivered,
+) {
     let first = unwrap(direction.max, packet.sequence.wrapping_add(u32::from(packet.has(tcp_flags::SYN))));
     let captured = packet.captured_payload(bytes);
-    let exchange = exchange(connection, packet, side);
-    let streams = connection.streams.dns.get_or_insert_default();
+    let exchange = exchange(identity, packet, side);
+    let streams = streams.dns.get_or_insert_default();
     for &(from, to, _) in delivered.ranges() {
         let rest = captured.get(from.saturating_sub(first) as usize..).unwrap_or_default();
         streams.segment(exchange, side, direction.stream_offset(from), rest, (to - from) as u32);
     }
 }
 
-fn exchange(connection: &Connection, packet: &Packet, side: usize) -> Exchange {
-    let ends: [IpAddr; 2] = match connection.identity.addresses {
-        [a, b, c, d, e, f, g, h, ..] if connection.identity.ip_version == 4 => {
-            [[a, b, c, d].into(), [e, f, g, h].into()]
-        }
+fn exchange(identity: &Identity, packet: &Packet, side: usize) -> Exchange {
+    let ends: [IpAddr; 2] = match identity.addresses {
+        [a, b, c, d, e, f, g, h, ..] if identity.ip_version == 4 => [[a, b, c, d].into(), [e, f, g, h].into()],
         addresses => {
             let (client, server) = addresses.split_at(16);
             [client, server]
@@ -113,10 +122,10 @@ fn exchange(connection: &Connection, packet: &Packet, side: usize) -> Exchange {
     let there = [side, 1 - side];
     Exchange {
         addresses: there.map(|end| ends[end]),
-        ports: there.map(|end| connection.identity.ports[end]),
+        ports: there.map(|end| identity.ports[end]),
         time_ns: packet.time_ns,
         frame: packet.frame,
-        input: connection.identity.input,
+        input: identity.input,
         transport: Transport::Tcp,
     }
 }

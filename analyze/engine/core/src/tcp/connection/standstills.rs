@@ -11,6 +11,7 @@
 use crate::packet::{Packet, option_bits};
 use crate::tcp::connection::connection::Connection;
 use crate::tcp::connection::environment::Environment;
+use crate::tcp::connection::groups::{Loops, Times, Watch};
 use crate::tcp::direction::on_ack;
 use crate::tcp::gaps::cause::Cause;
 use crate::tcp::gaps::rhythm::{SHORTEST_NS, Silence};
@@ -24,9 +25,17 @@ pub(crate) fn ends_silence(connection: &Connection, packet: &Packet, side: usize
     packet.time_ns - connection.times.passed_ns[side] > SHORTEST_NS
 }
 
-/// The packet of `side` ends a silence of that host, and may show one of the other. What it says has not been taken yet.
+/// What a packet that ends a silence of its host shows: whether that owed something, whether the packet leaves the edge of its window
+/// where it was, and the silence of the other host, if there was one.
+pub(crate) struct Shown {
+    owed: bool,
+    stands: bool,
+    of_other: Option<Silence>,
+}
+
+/// See [`Shown`]. What the packet says has not been taken yet.
 #[inline(never)]
-pub(crate) fn note_silences(connection: &mut Connection, packet: &Packet, side: usize, environment: &mut Environment) {
+pub(crate) fn shown_by(connection: &Connection, packet: &Packet, side: usize) -> Shown {
     let (before_ns, end_ns) = (connection.times.passed_ns[side], packet.time_ns);
     let is_long = |due_ns: i64| end_ns.saturating_sub(due_ns.max(before_ns)) > SHORTEST_NS;
     let stands = leaves_edge(connection, packet, side);
@@ -37,14 +46,27 @@ pub(crate) fn note_silences(connection: &mut Connection, packet: &Packet, side: 
     let all_silent_ns = connection.times.end_ns;
     let is_others = late_ns > SHORTEST_NS && end_ns.saturating_sub(all_silent_ns) > SHORTEST_NS;
     let of_other = is_others.then_some(Silence { start_ns: all_silent_ns, end_ns, owed: true });
-    let begun_ns = connection.times.start_ns;
-    let standstills = connection.watch.standstills.get_or_insert_with(|| environment.standstills());
-    if stands {
+    Shown { owed, stands, of_other }
+}
+
+/// The packet of `side` ends a silence of that host, and may show one of the other.
+#[inline(never)]
+pub(crate) fn note(
+    watch: &mut Watch,
+    times: &Times,
+    packet: &Packet,
+    side: usize,
+    shown: Shown,
+    environment: &mut Environment,
+) {
+    let standstills = watch.standstills.get_or_insert_with(|| environment.standstills());
+    if shown.stands {
         standstills.stood_ns[side] = packet.time_ns;
     }
-    standstills.add(side, Silence { start_ns: before_ns, end_ns, owed }, begun_ns);
-    if let Some(silence) = of_other {
-        standstills.add(1 - side, silence, begun_ns);
+    let silence = Silence { start_ns: times.passed_ns[side], end_ns: packet.time_ns, owed: shown.owed };
+    standstills.add(side, silence, times.start_ns);
+    if let Some(silence) = shown.of_other {
+        standstills.add(1 - side, silence, times.start_ns);
     }
 }
 
@@ -53,7 +75,7 @@ pub(crate) fn note_silences(connection: &mut Connection, packet: &Packet, side: 
 /// (Linux: `__tcp_ack_snd_check`).
 fn acknowledgement_due_ns(connection: &Connection, side: usize) -> Option<i64> {
     let peer = &connection.directions[1 - side];
-    let loop_ns = connection.loops.loops_ns[side]?;
+    let loop_ns = connection.terms.loops.loops_ns[side]?;
     let live = peer.live.as_deref().filter(|live| !live.view.is_limited_now())?;
     let segments = live.segments.unacknowledged_below(peer.max);
     let mut whole = segments.filter(|segment| segment.length >= u32::from(segment.segment_size.max(1)));
@@ -66,7 +88,7 @@ fn acknowledgement_due_ns(connection: &Connection, side: usize) -> Option<i64> {
 /// acknowledgement's timer or a probe has let it go.
 fn leaves_edge(connection: &Connection, packet: &Packet, side: usize) -> bool {
     let peer = &connection.directions[1 - side];
-    let window_bytes = u64::from(packet.window) << connection.agreed.shifts[side].unwrap_or(0);
+    let window_bytes = u64::from(packet.window) << connection.terms.agreed.shifts[side].unwrap_or(0);
     let acknowledged = on_ack::newly_acknowledged_by(peer, packet);
     acknowledged > 0 && acknowledged + window_bytes <= peer.window.latest_bytes()
 }
@@ -92,32 +114,31 @@ fn echo_due_ns(connection: &Connection, packet: &Packet, side: usize, before_ns:
 /// beside the capture; 0 elsewhere.
 fn late_ns(connection: &Connection, packet: &Packet, side: usize, before_ns: i64) -> i64 {
     let clock = connection.directions[side].live.as_deref().map(|live| &live.capture.clock);
-    let stamped = packet.options & option_bits::TIMESTAMPS != 0 && connection.loops.beside[1 - side];
+    let stamped = packet.options & option_bits::TIMESTAMPS != 0 && connection.terms.loops.beside[1 - side];
     let since_ns = clock.filter(|_| stamped).and_then(|clock| clock.since_newest_ns(packet.tsval));
     since_ns.map_or(0, |since_ns| packet.time_ns.saturating_sub(before_ns).saturating_sub(since_ns))
 }
 
 /// The connection is over: the rhythm in which a host stalled is looked for, and the pauses that end with it are its.
-pub(crate) fn settle_pauses(connection: &mut Connection, limit_ns: Option<u64>) {
-    let (beside, begun_ns) = (connection.loops.beside, connection.times.start_ns);
-    let Some(standstills) = &mut connection.watch.standstills else { return };
-    standstills.find(beside, begun_ns);
+pub(crate) fn settle_pauses(watch: &mut Watch, loops: &Loops, begun_ns: i64, limit_ns: Option<u64>) {
+    let Some(standstills) = &mut watch.standstills else { return };
+    standstills.find(loops.beside, begun_ns);
     let Some(found) = &standstills.found else { return };
-    let cause = if beside[found.host] { Cause::LocalHostStall } else { Cause::RemoteHostStall };
-    for pauses in connection.watch.watchers.iter_mut().filter_map(|watchers| watchers.pauses.as_deref_mut()) {
+    let cause = if loops.beside[found.host] { Cause::LocalHostStall } else { Cause::RemoteHostStall };
+    for pauses in watch.watchers.iter_mut().filter_map(|watchers| watchers.pauses.as_deref_mut()) {
         pauses.totals.take_rhythm(&found.rhythm, cause, limit_ns);
     }
 }
 
 /// The stops of a host that stalled in a rhythm.
-pub(crate) fn stops(connection: &Connection) -> Vec<Settled> {
-    let found = connection.watch.standstills.as_deref().and_then(|standstills| standstills.found.as_ref());
+pub(crate) fn stops(watch: &Watch) -> Vec<Settled> {
+    let found = watch.standstills.as_deref().and_then(|standstills| standstills.found.as_ref());
     let stops_ns = found.map_or(&[][..], |found| &found.stops_ns);
     stops_ns.iter().map(|&[start_ns, end_ns]| Settled { start_ns, end_ns, proved: Proved::Stall }).collect()
 }
 
 /// The rhythm of these stops.
-pub(crate) fn rhythm<'a>(connection: &Connection, stops: &'a [Settled]) -> Option<Rhythm<'a>> {
-    let found = connection.watch.standstills.as_deref()?.found.as_ref()?;
-    Some(Rhythm { period_ns: found.rhythm.period_ns, stops, is_beside: connection.loops.beside[found.host] })
+pub(crate) fn rhythm<'a>(watch: &Watch, loops: &Loops, stops: &'a [Settled]) -> Option<Rhythm<'a>> {
+    let found = watch.standstills.as_deref()?.found.as_ref()?;
+    Some(Rhythm { period_ns: found.rhythm.period_ns, stops, is_beside: loops.beside[found.host] })
 }

@@ -26,24 +26,25 @@ use crate::tcp::events::sent::Delivered;
 /// Open, and nothing of the opening is awaited: packets without SYN, FIN and RST leave it so.
 #[inline]
 pub fn is_steady(connection: &Connection) -> bool {
-    let awaits_no_syn_ack = !connection.directions[1].offer.seen && connection.agreed.other_syn_acks.is_empty();
-    let opened = connection.handshake.complete || awaits_no_syn_ack;
+    let awaits_no_syn_ack = !connection.directions[1].offer.seen && connection.terms.agreed.other_syn_acks.is_empty();
+    let opened = connection.terms.handshake.complete || awaits_no_syn_ack;
     opened
         && connection.endings.first_fin_ns.is_none()
         && connection.endings.reset.is_none()
         && connection.endings.over_since.is_none()
         && !connection.detailed
-        && connection.loops.echo_loops.is_none()
+        && connection.terms.loops.echo_loops.is_none()
         && connection.doubts.two_points.is_none()
         && connection.doubts.padding.is_none()
-        && (connection.doubts.doubtful.is_none() || acceptable::held_now(connection, 0) == [None, None])
+        && (connection.doubts.doubtful.is_none()
+            || acceptable::held_now(&connection.directions, &connection.doubts, 0) == [None, None])
 }
 
 /// Packets with one of these bits want a look of their own: where both sides agreed on congestion marks, those that report
 /// them, too.
 #[inline]
 pub fn telling_bits(connection: &Connection) -> u16 {
-    let of_marks = if connection.agreed.ecn.is_some() { ecn::BITS } else { 0 };
+    let of_marks = if connection.terms.agreed.ecn.is_some() { ecn::BITS } else { 0 };
     tcp_flags::SYN | tcp_flags::FIN | tcp_flags::RST | tcp_flags::IN_FRAGMENTS | of_marks
 }
 
@@ -82,10 +83,10 @@ fn steady_data<const SIDE: usize>(
 ) -> bool {
     let is_watched = watching::is_watched(connection, packet, SIDE, connection.times.end_ns, shortest_gap_ns)
         || standstills::ends_silence(connection, packet, SIDE);
-    if is_watched || !acceptable::acknowledges_near(connection, packet, SIDE) || may_be_padded(packet) {
+    if is_watched || !acceptable::acknowledges_near(&connection.directions[1 - SIDE], packet) || may_be_padded(packet) {
         return false;
     }
-    let context = connection.context(SIDE);
+    let context = connection.terms.context(SIDE);
     let Some(follows) = fast_path::next_data(&mut connection.directions[SIDE], packet, bytes, &context) else {
         return false;
     };
@@ -93,7 +94,7 @@ fn steady_data<const SIDE: usize>(
     sampling::keep_steps(&mut connection.directions[SIDE], packet);
     clock_steps::take_stamp(&mut connection.directions[SIDE], &mut connection.doubts, packet, SIDE, environment);
     let [direction, peer] = direction_and_peer(&mut connection.directions, SIDE);
-    on_data::next_data(direction, packet, follows, &context, peer_of(SIDE, peer, &connection.handshake));
+    on_data::next_data(direction, packet, follows, &context, peer_of(SIDE, peer, &connection.terms.handshake));
     let end = direction.max;
     own_data::read_data(connection, packet, bytes, SIDE, true, || {
         Delivered::Range((end - u64::from(packet.payload_length), end, false))
@@ -111,14 +112,14 @@ fn steady_acknowledgement<const SIDE: usize>(
     environment: &mut Environment,
 ) -> bool {
     let is_watched = watching::is_watched_answer(connection, packet, SIDE);
-    if is_watched || !acceptable::acknowledges_near(connection, packet, SIDE) {
+    if is_watched || !acceptable::acknowledges_near(&connection.directions[1 - SIDE], packet) {
         return false;
     }
     let [direction, peer] = direction_and_peer(&mut connection.directions, SIDE);
     let Some(position) = fast_path::pure_acknowledgement(direction, packet, bytes, peer) else { return false };
     ending_notes::ends_later(connection, packet, SIDE, environment);
     clock_steps::take_stamp(&mut connection.directions[SIDE], &mut connection.doubts, packet, SIDE, environment);
-    connection.count(packet, SIDE);
+    connection.directions[SIDE].count(packet);
     without_data::take_next(&mut connection.directions, packet, SIDE);
     acknowledged::take_answer(connection, packet, bytes, SIDE, Proved::UpTo(position), environment.round_rules);
     true

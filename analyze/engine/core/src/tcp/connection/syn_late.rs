@@ -5,7 +5,9 @@
 //!
 //! Rule: docs/methods.md, "SYN recorded late".
 
-use crate::tcp::connection::connection::Connection;
+use crate::tcp::connection::groups::Terms;
+use crate::tcp::connection::handshake::Handshake;
+use crate::tcp::direction::direction::Direction;
 
 /// Both TSvals are cut to whole ticks.
 const TICKS: f64 = 2.0;
@@ -14,20 +16,20 @@ const TICKS: f64 = 2.0;
 const SHOWN_BY_DATA: f64 = 0.5;
 
 /// Forgets what the SYN of a connection that is over says of round trips, if it was recorded late.
-pub(crate) fn forget_late_syn(connection: &mut Connection) {
-    if let Some(data_ns) = data_shows_late_syn(connection) {
-        connection.handshake.server_loop_ns = None;
-        connection.loops.handshake_rtt_ns = None;
-        connection.loops.loops_ns[1] = connection.loops.loops_ns[1].map(|loop_ns| loop_ns.max(data_ns));
+pub(crate) fn forget_late_syn(terms: &mut Terms, client: &Direction) {
+    if let Some(data_ns) = data_shows_late_syn(&terms.handshake, client) {
+        terms.handshake.server_loop_ns = None;
+        terms.loops.handshake_rtt_ns = None;
+        terms.loops.loops_ns[1] = terms.loops.loops_ns[1].map(|loop_ns| loop_ns.max(data_ns));
     }
 }
 
 /// The shortest round trip of the client's data, if the SYN was recorded late.
-fn data_shows_late_syn(connection: &Connection) -> Option<i64> {
-    let loop_ns = connection.handshake.server_loop_ns?;
-    let live = connection.directions[0].live.as_deref()?;
+fn data_shows_late_syn(handshake: &Handshake, client: &Direction) -> Option<i64> {
+    let loop_ns = handshake.server_loop_ns?;
+    let live = client.live.as_deref()?;
     let data_ns = i64::try_from(live.round_trips.moments.min()?).ok().filter(|data_ns| *data_ns > loop_ns)?;
-    let (syn_ns, syn_tsval) = connection.handshake.syn.only()?;
+    let (syn_ns, syn_tsval) = handshake.syn.only()?;
     let clock = &live.capture.clock;
     let (first_ns, first_tsval) = clock.first()?;
     let late_ns = clock.between_ns(syn_tsval, first_tsval)?.saturating_sub(first_ns.saturating_sub(syn_ns)) as f64;

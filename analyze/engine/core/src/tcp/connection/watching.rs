@@ -5,9 +5,9 @@
 
 use crate::packet::{Packet, option_bits};
 use crate::tcp::connection::congestion_bits;
-use crate::tcp::connection::connection::Connection;
+use crate::tcp::connection::connection::{Connection, advertised_shift};
 use crate::tcp::connection::environment::Environment;
-use crate::tcp::connection::groups::Watch;
+use crate::tcp::connection::groups::{Terms, Watch};
 use crate::tcp::connection::loops;
 use crate::tcp::connection::nearer;
 use crate::tcp::connection::standstills;
@@ -15,13 +15,13 @@ use crate::tcp::connection::watchers::Watchers;
 use crate::tcp::direction::direction::{Direction, direction_and_peer};
 use crate::tcp::direction::retransmitted_unseen;
 use crate::tcp::direction::segment_size;
+use crate::tcp::events::context::Context;
 use crate::tcp::events::sent::Arrived;
 use crate::tcp::gaps::evidence::{GapEvidence, Place};
 use crate::tcp::gaps::gather;
 use crate::tcp::gaps::pending::Pending;
 use crate::tcp::gaps::receiver_return;
 use crate::tcp::gaps::state::shortest_gap_ns;
-use crate::tcp::gaps::totals::ClassifiedGap;
 use crate::tcp::gaps::watch;
 use crate::tcp::kernel::{ANSWER_NS, PAUSE_NS, SILENCE_NS};
 use crate::tcp::limits::inferred_window::InferredWindow;
@@ -70,16 +70,17 @@ pub(crate) fn watch(
     if !is_watched(connection, packet, side, before_ns, shortest_ns) {
         return None;
     }
-    if connection.watch.looking {
-        judge_what_is_due(connection, packet.time_ns, limit_ns);
+    let Connection { watch, directions, terms, .. } = connection;
+    if watch.looking {
+        judge_what_is_due(watch, directions, terms, packet.time_ns, limit_ns);
     }
-    hear(connection, packet, bytes, side, before_ns);
+    hear(&mut watch.watchers[1 - side], directions, &terms.context(1 - side), packet, bytes, side, before_ns);
     if packet.payload_length == 0 {
         return None;
     }
-    let context = connection.context(side);
-    let [direction, receiver] = direction_and_peer(&mut connection.directions, side);
-    let pauses = &mut connection.watch.watchers[side].pauses;
+    let context = terms.context(side);
+    let [direction, receiver] = direction_and_peer(directions, side);
+    let pauses = &mut watch.watchers[side].pauses;
     if let Some(pauses) = pauses {
         watch::see_data(&mut pauses.watch, packet, direction, receiver, Place::of(&context), before_ns);
     }
@@ -91,24 +92,22 @@ pub(crate) fn watch(
 }
 
 /// The packet of `side` is one of the receiver's for the data of the other side.
-fn hear(connection: &mut Connection, packet: &Packet, bytes: &[u8], side: usize, before_ns: i64) {
-    let sender = 1 - side;
-    let direction = &connection.directions[sender];
+fn hear(
+    watchers: &mut Watchers,
+    directions: &[Direction; 2],
+    context: &Context,
+    packet: &Packet,
+    bytes: &[u8],
+    side: usize,
+    before_ns: i64,
+) {
+    let [direction, own] = [&directions[1 - side], &directions[side]];
     if direction.live.is_none() || packet.time_ns.saturating_sub(direction.last_sent.0) < 0 {
         return;
     }
-    let context = connection.context(sender);
-    let watch = &mut connection.watch.watchers[sender].pauses.get_or_insert_default().watch;
-    receiver_return::hear(
-        watch,
-        packet,
-        bytes,
-        [&connection.directions[sender], &connection.directions[side]],
-        &context,
-        before_ns,
-    );
-    let until_ns = watch.heard.map_or(i64::MIN, |heard| heard.time_ns.saturating_add(ANSWER_NS));
-    connection.watch.watchers[sender].answer_until_ns = until_ns;
+    let watch = &mut watchers.pauses.get_or_insert_default().watch;
+    receiver_return::hear(watch, packet, bytes, [direction, own], context, before_ns);
+    watchers.answer_until_ns = watch.heard.map_or(i64::MIN, |heard| heard.time_ns.saturating_add(ANSWER_NS));
 }
 
 /// The packet's acknowledgement has been taken: if it belongs to an answer after a silence, that covers so much more, and what was
@@ -148,66 +147,79 @@ pub(crate) fn end_gap(
     arrived: &Arrived,
     limit_ns: Option<u64>,
 ) {
-    let heard_tsval = connection.directions[1 - side].newest_tsval();
-    let watch = &mut connection.watch.watchers[side].pauses.get_or_insert_default().watch;
-    let due = watch::end(watch, evidence, packet, &connection.directions[side], heard_tsval, before, arrived);
-    connection.watch.looking |= !watch.pending.is_empty();
+    let Connection { watch, directions, terms, .. } = connection;
+    let heard_tsval = directions[1 - side].newest_tsval();
+    let own = &mut watch.watchers[side].pauses.get_or_insert_default().watch;
+    let due = watch::end(own, evidence, packet, &directions[side], heard_tsval, before, arrived);
+    watch.looking |= !own.pending.is_empty();
     if let Some(due) = due {
-        judge(connection, side, &due, limit_ns);
+        judge(watch, directions, terms, side, &due, limit_ns);
     }
 }
 
 /// Judges the gaps whose look-ahead is over.
-fn judge_what_is_due(connection: &mut Connection, time_ns: i64, limit_ns: Option<u64>) {
-    connection.watch.looking = false;
+fn judge_what_is_due(
+    watch: &mut Watch,
+    directions: &mut [Direction; 2],
+    terms: &Terms,
+    time_ns: i64,
+    limit_ns: Option<u64>,
+) {
+    watch.looking = false;
     for side in 0..2 {
-        let Some(pauses) = &mut connection.watch.watchers[side].pauses else { continue };
+        let Some(pauses) = &mut watch.watchers[side].pauses else { continue };
         let due = watch::due(&mut pauses.watch, time_ns);
-        connection.watch.looking |= !pauses.watch.pending.is_empty();
-        due.iter().for_each(|pending| judge(connection, side, pending, limit_ns));
+        watch.looking |= !pauses.watch.pending.is_empty();
+        due.iter().for_each(|pending| judge(watch, directions, terms, side, pending, limit_ns));
     }
 }
 
 /// The connection is over: what waits is judged as it stands.
-pub(crate) fn judge_all(connection: &mut Connection, limit_ns: Option<u64>) {
-    connection.watch.looking = false;
+pub(crate) fn judge_all(
+    watch: &mut Watch,
+    directions: &mut [Direction; 2],
+    terms: &Terms,
+    begun_ns: i64,
+    limit_ns: Option<u64>,
+) {
+    watch.looking = false;
     for side in 0..2 {
-        let waiting =
-            connection.watch.watchers[side].pauses.as_mut().map(|pauses| std::mem::take(&mut pauses.watch.pending));
-        waiting.unwrap_or_default().iter().for_each(|pending| judge(connection, side, pending, limit_ns));
-        let place = Place::of(&connection.context(side));
-        if let (Some(pauses), Some(live)) =
-            (&mut connection.watch.watchers[side].pauses, connection.directions[side].live.as_deref())
-        {
+        let waiting = watch.watchers[side].pauses.as_mut().map(|pauses| std::mem::take(&mut pauses.watch.pending));
+        waiting.unwrap_or_default().iter().for_each(|one| judge(watch, directions, terms, side, one, limit_ns));
+        let place = Place::of(&terms.context(side));
+        if let (Some(pauses), Some(live)) = (&mut watch.watchers[side].pauses, directions[side].live.as_deref()) {
             pauses.settle(live, place, limit_ns);
         }
     }
-    standstills::settle_pauses(connection, limit_ns);
+    standstills::settle_pauses(watch, &terms.loops, begun_ns, limit_ns);
 }
 
-fn judge(connection: &mut Connection, side: usize, pending: &Pending, limit_ns: Option<u64>) {
-    let Some(pauses) = &mut connection.watch.watchers[side].pauses else { return };
-    let gap = pauses.judge(pending, &connection.directions[side], limit_ns);
-    gap_classified(connection, side, &gap);
-}
-
-/// Every gap longer than 10 ms (or the user's limit, if that is shorter) comes here once its cause is known, soon after
+/// Every gap longer than 10 ms (or the user's limit, if that is shorter) comes here once its cause can be known, soon after
 /// its end; one that a timer ended only when the receiver is heard again. What no round can explain is taken out of the
 /// rounds.
-fn gap_classified(connection: &mut Connection, side: usize, gap: &ClassifiedGap) {
-    let around = around(connection, side);
-    cut_gap(&mut connection.watch.watchers[side].limits, &mut connection.directions[side], &around, gap);
+fn judge(
+    watch: &mut Watch,
+    directions: &mut [Direction; 2],
+    terms: &Terms,
+    side: usize,
+    pending: &Pending,
+    limit_ns: Option<u64>,
+) {
+    let Watchers { pauses: Some(pauses), limits, .. } = &mut watch.watchers[side] else { return };
+    let gap = pauses.judge(pending, &directions[side], limit_ns);
+    let around = around(directions, terms, side);
+    cut_gap(limits, &mut directions[side], &around, &gap);
 }
 
-fn around(connection: &Connection, side: usize) -> Around {
-    let peer = &connection.directions[1 - side];
+fn around(directions: &[Direction; 2], terms: &Terms, side: usize) -> Around {
+    let peer = &directions[1 - side];
     Around {
         peer_bytes: peer.stream_offset(peer.max),
-        handshake_rtt_ns: connection.loops.handshake_rtt_ns.and_then(|rtt| u64::try_from(rtt).ok()),
-        farther_rtt_ns: nearer::farther_rtt_ns(connection),
-        beside_sender: connection.loops.beside[side],
-        sack: connection.agreed.sack,
-        congestion_echoes: congestion_bits::congestion_echoes(connection, side),
+        handshake_rtt_ns: terms.loops.handshake_rtt_ns.and_then(|rtt| u64::try_from(rtt).ok()),
+        farther_rtt_ns: nearer::farther_rtt_ns(&terms.handshake, directions),
+        beside_sender: terms.loops.beside[side],
+        sack: terms.agreed.sack,
+        congestion_echoes: congestion_bits::congestion_echoes(&terms.agreed, side),
         peer_late_ns: peer.live.as_deref().and_then(|live| live.capture.clock.late_ns()),
     }
 }
@@ -215,13 +227,15 @@ fn around(connection: &Connection, side: usize) -> Around {
 /// What was in flight when the round of `side`'s data began is acknowledged; by a packet of that side, or of the other.
 #[cold]
 pub(crate) fn end_round(
-    connection: &mut Connection,
+    watch: &mut Watch,
+    directions: &mut [Direction; 2],
+    terms: &mut Terms,
     packet: &Packet,
     side: usize,
     from_side: bool,
     rules: &[RoundRule],
 ) {
-    let direction = &mut connection.directions[side];
+    let direction = &mut directions[side];
     if direction.data_packets_so_far() < FEWEST_DATA_PACKETS
         && let Some(live) = direction.live.as_deref_mut()
     {
@@ -231,13 +245,13 @@ pub(crate) fn end_round(
         // The next packet is counted by what that tells.
         direction.settle_counters();
     }
-    if connection.loops.beside[side] && !from_side {
-        look_for_queue(connection, packet, side);
+    if terms.loops.beside[side] && !from_side {
+        look_for_queue(terms, directions, packet, side);
     }
-    let around = around(connection, side);
-    let spoke_ns = connection.directions[1 - side].spoke_ns();
-    let direction = &mut connection.directions[side];
-    let limits = &mut connection.watch.watchers[side].limits;
+    let around = around(directions, terms, side);
+    let spoke_ns = directions[1 - side].spoke_ns();
+    let direction = &mut directions[side];
+    let limits = &mut watch.watchers[side].limits;
     // Away from the sender that may have heard of it all long before the packet that shows it. What follows is a round of its own,
     // and none if neither side says anything more.
     if let Some(heard_ns) = heard_of_all_ns(limits.as_deref(), direction).filter(|_| !from_side) {
@@ -255,81 +269,79 @@ pub(crate) fn end_round(
 
 /// An acknowledgement of the data of `side` passes beside it: whether a queue stands in between, so that the capture is not
 /// beside it at all. Behind a hole the timestamp of what arrives is not echoed (RFC 7323 section 4.3).
-fn look_for_queue(connection: &mut Connection, packet: &Packet, side: usize) {
-    let [near_ns, far_ns] = [side, 1 - side].map(|side| connection.loops.loops_ns[side]);
+fn look_for_queue(terms: &mut Terms, directions: &mut [Direction; 2], packet: &Packet, side: usize) {
+    let [near_ns, far_ns] = [side, 1 - side].map(|side| terms.loops.loops_ns[side]);
     let (Some(near_ns), Some(far_ns)) = (near_ns, far_ns) else { return };
-    let peer = &connection.directions[1 - side];
+    let peer = &directions[1 - side];
     let in_order = packet.sequence.wrapping_add(packet.payload_length) == peer.max as u32
         && !peer.live.as_deref().is_some_and(|live| live.holes.reach_beyond(peer.una));
     if packet.options & option_bits::TIMESTAMPS == 0 || !in_order {
         return;
     }
-    let Some(live) = connection.directions[side].live.as_deref_mut() else { return };
+    let Some(live) = directions[side].live.as_deref_mut() else { return };
     if live.view.look_for_queue(packet.time_ns, packet.tsval, far_ns) {
-        connection.loops.behind_queue[side] = true;
-        loops::set_loop(connection, side, near_ns);
+        terms.loops.behind_queue[side] = true;
+        loops::set_loop(terms, directions, side, near_ns);
     }
 }
 
 /// The window that limits `side`'s data where only the flight shows its scale.
-fn inferred_window(connection: &Connection, side: usize) -> Option<InferredWindow> {
-    let direction = &connection.directions[side];
+fn inferred_window(direction: &Direction) -> Option<InferredWindow> {
     let (_, mean, largest) = direction.window.extremes()?;
     let live = direction.live.as_deref()?;
     let (_, flight) = live.view.flight_statistics()?;
     InferredWindow::of(mean, largest, flight.get(), u64::from(live.size.segment_size))
 }
 
-/// Ends the last round of `side`'s data, and says what limited it. None if it was too short to judge, or none of it was
-/// acknowledged within the capture: then no round is ever over, and what the sender waited for cannot be known.
-pub(crate) fn finish_limits(
-    connection: &mut Connection,
-    side: usize,
-    tls_end_ns: Option<i64>,
-    environment: &Environment,
-) -> Option<LimitsSummary> {
-    let direction = &connection.directions[side];
+/// What came before the data of `side`. None if that is too short to judge, or none of it was acknowledged within the capture: then no
+/// round is ever over, and what the sender waited for cannot be known.
+pub(crate) fn opening(connection: &Connection, side: usize, tls_end_ns: Option<i64>) -> Option<Opening> {
+    let Connection { times, identity, terms: Terms { handshake, .. }, directions, .. } = connection;
+    let [direction, peer] = [&directions[side], &directions[1 - side]];
     let first_data_ns = direction.first_data_ns.filter(|_| direction.data_packets >= FEWEST_DATA_PACKETS)?;
     if direction.acknowledged_bytes() == 0 {
         return None;
     }
-    let peer = &connection.directions[1 - side];
-    let opening = Opening {
-        start_ns: connection.times.start_ns,
+    let live = direction.live.as_deref();
+    let after_ns = first_data_ns.saturating_sub(handshake.completed_ns.unwrap_or(first_data_ns));
+    Some(Opening {
+        start_ns: times.start_ns,
         first_data_ns,
-        end_ns: connection.handshake.completed_ns.max(tls_end_ns).unwrap_or(connection.times.start_ns),
-        asked_ns: peer.first_data_ns.filter(|&peer_ns| peer_ns < first_data_ns).map(|_| {
-            direction.live.as_deref().and_then(|live| live.view.turns().first_asked_ns()).unwrap_or(first_data_ns)
-        }),
-        handshake: connection.handshake.steps(connection.identity.first_frame),
-        frame: connection.identity.first_frame,
-        waited_for_timer: connection.handshake.waited_for_timer
-            || direction.live.as_deref().is_some_and(|live| {
-                retransmitted_unseen::waited_for_timer(
-                    live,
-                    first_data_ns.saturating_sub(connection.handshake.completed_ns.unwrap_or(first_data_ns)),
-                )
-            }),
-    };
-    let around = around(connection, side);
-    let watchers = &mut connection.watch.watchers[side];
-    let (mut summary, ending) = finish(
-        &mut watchers.limits,
-        &mut connection.directions[side],
-        &around,
-        connection.times.end_ns,
-        environment.round_rules,
-    )?;
-    let is_unscaled = connection.advertised_shift(1 - side).is_none();
-    let nothing_lost = connection.directions[side].loss.retransmitted == 0;
-    let stops = standstills::stops(connection);
-    let pauses = connection.watch.watchers[side].pauses.as_deref();
+        end_ns: handshake.completed_ns.max(tls_end_ns).unwrap_or(times.start_ns),
+        asked_ns: peer
+            .first_data_ns
+            .filter(|&peer_ns| peer_ns < first_data_ns)
+            .map(|_| live.and_then(|live| live.view.turns().first_asked_ns()).unwrap_or(first_data_ns)),
+        handshake: handshake.steps(identity.first_frame),
+        frame: identity.first_frame,
+        waited_for_timer: handshake.waited_for_timer
+            || live.is_some_and(|live| retransmitted_unseen::waited_for_timer(live, after_ns)),
+    })
+}
+
+/// Ends the last round of `side`'s data, and says what limited it.
+pub(crate) fn finish_limits(
+    watch: &mut Watch,
+    directions: &mut [Direction; 2],
+    terms: &Terms,
+    opening: Opening,
+    end_ns: i64,
+    side: usize,
+    environment: &Environment,
+) -> Option<LimitsSummary> {
+    let around = around(directions, terms, side);
+    let limits = &mut watch.watchers[side].limits;
+    let (mut summary, ending) = finish(limits, &mut directions[side], &around, end_ns, environment.round_rules)?;
+    let is_unscaled = advertised_shift(directions, 1 - side).is_none();
+    let nothing_lost = directions[side].loss.retransmitted == 0;
+    let stops = standstills::stops(watch);
+    let pauses = watch.watchers[side].pauses.as_deref();
     let facts = Facts {
         opening: Some(opening),
         ending,
         settled: pauses.map_or(&[][..], |pauses| &pauses.watch.settled),
-        rhythm: standstills::rhythm(connection, &stops),
-        inferred: inferred_window(connection, side).filter(|_| is_unscaled).map(|window| (window, nothing_lost)),
+        rhythm: standstills::rhythm(watch, &terms.loops, &stops),
+        inferred: inferred_window(&directions[side]).filter(|_| is_unscaled).map(|window| (window, nothing_lost)),
         ..Facts::default()
     };
     reassign(environment.reassignments, &mut summary, &facts);
@@ -338,12 +350,19 @@ pub(crate) fn finish_limits(
 
 /// Is a round over for the data that the packet acknowledges, or is?
 #[inline(always)]
-pub(super) fn check_round(connection: &mut Connection, packet: &Packet, side: usize, rules: &[RoundRule]) {
+pub(super) fn check_round(
+    watch: &mut Watch,
+    directions: &mut [Direction; 2],
+    terms: &mut Terms,
+    packet: &Packet,
+    side: usize,
+    rules: &[RoundRule],
+) {
     let is_over = |direction: &Direction| direction.live.as_deref().is_some_and(|live| live.view.round_is_over());
-    if is_over(&connection.directions[1 - side]) {
-        end_round(connection, packet, 1 - side, false, rules);
+    if is_over(&directions[1 - side]) {
+        end_round(watch, directions, terms, packet, 1 - side, false, rules);
     }
-    if packet.payload_length > 0 && is_over(&connection.directions[side]) {
-        end_round(connection, packet, side, true, rules);
+    if packet.payload_length > 0 && is_over(&directions[side]) {
+        end_round(watch, directions, terms, packet, side, true, rules);
     }
 }

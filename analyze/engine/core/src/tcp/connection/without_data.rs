@@ -2,7 +2,6 @@
 
 use crate::packet::{Packet, tcp_flags};
 use crate::tcp::connection::closing;
-use crate::tcp::connection::connection::Connection;
 use crate::tcp::connection::groups::Endings;
 use crate::tcp::direction::direction::{Direction, Live, direction_and_peer};
 use crate::tcp::direction::holes::{Exposure, Hole};
@@ -14,28 +13,31 @@ use crate::tcp::loss::ip_id::Around;
 use crate::tcp::stats::sequence::unwrap;
 
 /// Takes one in its own direction.
-pub(crate) fn take_empty(connection: &mut Connection, packet: &Packet, side: usize) -> Arrived {
+pub(crate) fn take_empty(
+    directions: &mut [Direction; 2],
+    endings: &mut Endings,
+    beside_sender: bool,
+    packet: &Packet,
+    side: usize,
+) -> Arrived {
     // What answers for a closed connection (TIME-WAIT) numbers its packets on its own.
-    let has_number = packet.has(tcp_flags::FIN) || !closing::both_have_closed(connection);
+    let has_number = packet.has(tcp_flags::FIN) || !closing::both_have_closed(directions);
     if has_number {
-        take_number(&mut connection.directions, packet, side);
+        take_number(directions, packet, side);
     }
-    let direction = &mut connection.directions[side];
+    let [direction, peer] = direction_and_peer(directions, side);
     if packet.has(tcp_flags::FIN) {
         match direction.fin {
             None => direction.ledger.add_first_transmission(packet),
             Some(_) => direction.ledger.add_retransmission(packet, 0),
         }
-        take_fin(direction, &mut connection.endings, packet);
+        take_fin(direction, endings, packet);
         return Arrived { kind: Kind::Fin, ..Arrived::default() };
     }
     direction.ledger.add_acknowledgement(packet);
     if packet.sequence != direction.max as u32 {
-        let beside_sender = connection.loops.beside[side];
-        let [direction, peer] = direction_and_peer(&mut connection.directions, side);
         passed_over::shows_sent(direction, packet, peer, beside_sender);
     }
-    let direction = &mut connection.directions[side];
     let live = Live::of(&mut direction.live);
     let behind = unwrap(direction.max, packet.sequence) + 1 == direction.una;
     let kind = match (behind && direction.una > direction.base, live.acks.window_closed) {

@@ -199,6 +199,16 @@ impl Live {
 }
 
 impl Direction {
+    /// Bookkeeping that every packet gets which is no copy.
+    #[inline]
+    pub(crate) fn count(&mut self, packet: &Packet) {
+        if self.ttl == 0 {
+            self.ttl = packet.ttl;
+        }
+        self.packets += 1;
+        self.wire_bytes += u64::from(packet.wire_length);
+    }
+
     /// Sets where positions begin: at a SYN, `position` is behind it. What was known of other positions is forgotten.
     pub fn begin(&mut self, first_sequence: u32) {
         let position = first_position(first_sequence);

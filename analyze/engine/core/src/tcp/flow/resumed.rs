@@ -32,7 +32,8 @@ fn has_ended(connection: &Connection) -> bool {
 /// It was reset when it was open: more data may be under way, and if it goes on, the reset did not count.
 pub fn is_cut_short(connection: &Connection) -> bool {
     connection.endings.reset.is_some()
-        && (connection.handshake.complete || connection.directions.iter().any(|direction| direction.payload_bytes > 0))
+        && (connection.terms.handshake.complete
+            || connection.directions.iter().any(|direction| direction.payload_bytes > 0))
 }
 
 /// What was retransmitted may prove needless by what its receiver still says.
@@ -65,10 +66,10 @@ pub fn is_followed_by(connection: &Connection, packet: &Packet, from_client: boo
             || own.base as u32 == packet.sequence.wrapping_add(1);
         return own.begun && !(peer.offer.seen && own.packets == 0) && !is_awaited;
     }
-    if rewritten::is_moved_syn(connection, packet, usize::from(!from_client)) {
+    if rewritten::is_moved_syn(&connection.terms.handshake, packet, usize::from(!from_client)) {
         return false;
     }
-    let openings = if from_client { &connection.handshake.syn } else { &connection.handshake.syn_ack };
+    let openings = if from_client { &connection.terms.handshake.syn } else { &connection.terms.handshake.syn_ack };
     let waited = packet.time_ns.saturating_sub(openings.last_ns);
     !same_isn || over || waited > LONGEST_SYN_WAIT_NS
 }
@@ -85,16 +86,7 @@ fn go_on_from(connection: &mut Connection, attempt: &ConnectionSummary) {
         // Copies were counted when the attempt was over.
         direction.loss = LossCounters { capture_duplicates: 0, ..*tried.loss };
     }
-    connection.handshake.syn = Openings::refused(connection.directions[0].loss.syn + 1, attempt.start_ns);
-}
-
-/// Goes on with an attempt to connect that seemed to be refused, before this begins with the answer to its SYN.
-fn go_on_answered(connection: &mut Connection, attempt: &ConnectionSummary, refused: &Refused) {
-    go_on_from(connection, attempt);
-    connection.handshake.syn = refused.syn;
-    connection.endings.refused = Some(refused.reset);
-    connection.directions[0].begin(attempt.client_isn.wrapping_add(1));
-    open::offers(connection, 0, refused.offer);
+    connection.terms.handshake.syn = Openings::refused(connection.directions[0].loss.syn + 1, attempt.start_ns);
 }
 
 /// The SYN that `packet`, of the server, answers although a reset had: somebody on the way sent that, or the client, who had given
@@ -132,7 +124,13 @@ pub fn resumed_by(
     }
     let refused = answered_by(summary, packet).filter(|_| !from_client)?;
     let mut connection = place();
-    go_on_answered(&mut connection, summary, refused);
+    go_on_from(&mut connection, summary);
+    let Connection { terms, directions, endings, .. } = &mut *connection;
+    // It seemed to be refused, and begins with the answer to its SYN.
+    terms.handshake.syn = refused.syn;
+    endings.refused = Some(refused.reset);
+    directions[0].begin(summary.client_isn.wrapping_add(1));
+    open::offers(&mut terms.agreed, directions, 0, refused.offer);
     Some(connection)
 }
 

@@ -218,10 +218,10 @@ impl Shard {
                     finish(&mut self.slots, index, &mut self.shared);
                     return self.take(index, packet, bytes, from_client, order);
                 }
-                let complete = connection.handshake.complete;
+                let complete = connection.terms.handshake.complete;
                 checksums::sample(&mut connection.directions[usize::from(!from_client)], packet, bytes);
                 on_packet::on_packet(connection, packet, bytes, from_client, &mut self.shared.environment);
-                if connection.handshake.complete != complete {
+                if connection.terms.handshake.complete != complete {
                     self.shared.environment.openings.established(packet);
                 }
                 if connection.endings.over_since.is_none() && resumed::is_over(connection) {

@@ -17,7 +17,7 @@ const ENOUGH_BEFORE: u8 = 2;
 #[inline]
 pub(super) fn taken_over(connection: &Connection, packet: &Packet, side: usize) -> Option<[Option<Held>; 2]> {
     connection.doubts.doubtful.as_ref()?;
-    let [own, other] = acceptable::held_now(connection, side);
+    let [own, other] = acceptable::held_now(&connection.directions, &connection.doubts, side);
     if packet.flags & (tcp_flags::SYN | tcp_flags::RST) != 0 {
         return None;
     }

@@ -52,7 +52,7 @@ impl Attempt {
     /// Of a connection that is SYNs alone.
     pub(super) fn of_connection(connection: &Connection) -> Self {
         let identity = &connection.identity;
-        let syns = u64::from(connection.handshake.syn.count);
+        let syns = u64::from(connection.terms.handshake.syn.count);
         let between_ns = [connection.times.start_ns, connection.times.end_ns];
         Self::of(&identity.addresses, identity.ip_version, identity.ports[1], Sum { attempts: 1, syns, between_ns })
     }

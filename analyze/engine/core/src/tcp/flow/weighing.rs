@@ -90,6 +90,6 @@ impl Shard {
 /// It is SYNs of the client alone so far.
 fn is_unanswered(connection: &Connection) -> bool {
     let [client, server] = &connection.directions;
-    let syns = u64::from(connection.handshake.syn.count);
+    let syns = u64::from(connection.terms.handshake.syn.count);
     syns > 0 && client.packets_so_far() == syns && server.packets_so_far() == 0 && !connection.detailed
 }

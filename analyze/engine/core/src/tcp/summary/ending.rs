@@ -123,17 +123,16 @@ pub struct Ending {
 
 impl Ending {
     /// Of a connection that is over; none if it opened and ended as connections do, and nothing needs words.
-    pub(crate) fn of(connection: &mut Connection) -> Option<Box<Self>> {
+    pub(crate) fn of(connection: &Connection, log: Option<Box<EndingLog>>) -> Option<Box<Self>> {
         let both_sent = connection.directions.iter().all(|direction| direction.packets_so_far() > 0);
-        let closed = closing::close(connection) == Close::Fin && (connection.handshake.complete || both_sent);
-        if closed && connection.handshake.syn.count < MANY_SYNS {
+        let closed = closing::close(connection) == Close::Fin && (connection.terms.handshake.complete || both_sent);
+        if closed && connection.terms.handshake.syn.count < MANY_SYNS {
             return None;
         }
-        let log = connection.endings.log.take().map_or_else(EndingLog::default, |log| *log);
         let last_word = closing::last_word(connection);
         let place = |step: Option<(i64, u32)>| step.map(|(time_ns, frame)| Place { frame, time_ns });
-        let handshake = &connection.handshake;
-        let EndingLog { sides: [client, server], resets, resumed } = log;
+        let handshake = &connection.terms.handshake;
+        let EndingLog { sides: [client, server], resets, resumed } = log.map_or_else(EndingLog::default, |log| *log);
         let [syn, _, syn_ack, _, opened] = handshake.steps(connection.identity.first_frame);
         let timestamps = connection.directions.iter().all(|direction| direction.offer.timestamps);
         let header_bytes = if connection.identity.ip_version == 6 { 60 } else { 40 } + if timestamps { 12 } else { 0 };
@@ -149,7 +148,7 @@ impl Ending {
             reset: resets.iter().copied().find(|reset| last_word == Some((reset.side, reset.place.time_ns))),
             resets,
             resumed,
-            rtt_ns: loops::shortest_rtt_ns(connection),
+            rtt_ns: loops::shortest_rtt_ns(&connection.terms.loops),
             asks: connection.speech.turn.is_some_and(|turn| turn.side == 0 && turn.opening.asks()),
             capture_end_ns: connection.times.end_ns,
             kind: None,

@@ -1,10 +1,12 @@
 //! The end of a connection: its state becomes a [`ConnectionSummary`], and its lists are free for another.
 
 use crate::http2::Http2Summary;
+use crate::tcp::capture::recent_packets::RecentPackets;
 use crate::tcp::connection::checksums;
 use crate::tcp::connection::closing;
 use crate::tcp::connection::connection::Connection;
 use crate::tcp::connection::environment::Environment;
+use crate::tcp::connection::groups::{Speech, Streams, Terms, Watch};
 use crate::tcp::connection::nearer;
 use crate::tcp::connection::speaking;
 use crate::tcp::connection::syn_late;
@@ -15,6 +17,7 @@ use crate::tcp::direction::segment_size;
 use crate::tcp::events::offer::Scaling;
 use crate::tcp::limits::retransmitting::retransmitting_ns;
 use crate::tcp::limits::second_stage::{Facts, Reassignment, reassign};
+use crate::tcp::limits::setup::Opening;
 use crate::tcp::requests::exchanges::Reason;
 use crate::tcp::requests::summary::RequestSummary;
 use crate::tcp::stats::compact::Measured;
@@ -29,21 +32,26 @@ use crate::tls::{StreamBytes, StreamDirection, TlsFacts};
 /// Ends a connection.
 pub fn summary_of(connection: &mut Connection, environment: &Environment) -> Box<ConnectionSummary> {
     let fixed_limit_ns = environment.fixed_spacing_limit_ns;
-    connection.handshake.settle();
-    syn_late::forget_late_syn(connection);
-    let (vantage, ending) = (vantage(connection), Ending::of(connection));
+    connection.terms.handshake.settle();
+    syn_late::forget_late_syn(&mut connection.terms, &connection.directions[0]);
+    let log = connection.endings.log.take();
+    let (vantage, ending) = (vantage(connection), Ending::of(connection, log));
     let path_rtt_ns = nearer::path_rtt_ns(connection);
     let contexts = [0, 1].map(|side| Context::of(connection, side, vantage.side, path_rtt_ns, environment));
     let facts = connection.streams.tls.as_ref().and_then(|tracker| tracker.facts());
     let stream = facts.is_some().then(|| stream_bytes(connection));
     let is_http2 = connection.speech.talk.as_ref().is_some_and(|talk| talk.plain.http2);
-    let requests = requests(connection, facts.as_ref());
-    let http2 = connection.streams.http2.take().and_then(|reader| reader.summary()).map(Box::new);
-    let kept = kept(connection);
-    watching::judge_all(connection, fixed_limit_ns);
-    settle_counters(&mut connection.directions);
-    let tls_end_ns = tls_end_ns(connection, facts.as_ref());
-    let judgement = judge(connection, tls_end_ns, environment);
+    let Connection { speech, streams, directions, terms, watch, times, .. } = &mut *connection;
+    let requests = requests(speech, streams, directions, terms, facts.as_ref());
+    let http2 = streams.http2.take().and_then(|reader| reader.summary()).map(Box::new);
+    let recent = recent(directions);
+    watching::judge_all(watch, directions, terms, times.start_ns, fixed_limit_ns);
+    settle_counters(directions);
+    let tls_end_ns = tls_end_ns(directions, facts.as_ref());
+    let openings = [0, 1].map(|side| watching::opening(connection, side, tls_end_ns));
+    let Connection { watch, directions, terms, times, .. } = &mut *connection;
+    let judgement = judge(watch, directions, terms, openings, times.end_ns, environment);
+    let handshake = &connection.terms.handshake;
     // Its place comes first, and nothing of it is moved once it stands: it is large.
     let place = Box::new_uninit();
     let mut summary = Box::write(
@@ -58,13 +66,13 @@ pub fn summary_of(connection: &mut Connection, environment: &Environment) -> Box
             ports: connection.identity.ports,
             start_ns: connection.times.start_ns,
             end_ns: connection.times.end_ns,
-            openings_seen: [connection.handshake.syn.count > 0, connection.handshake.syn_ack.count > 0],
+            openings_seen: [handshake.syn.count > 0, handshake.syn_ack.count > 0],
             client_isn: (connection.directions[0].base as u32).wrapping_sub(1),
             server_isn: (connection.directions[1].base as u32).wrapping_sub(1),
-            handshake_complete: connection.handshake.complete,
+            handshake_complete: handshake.complete,
             scaling: Scaling::of(&connection.directions[0].offer, &connection.directions[1].offer),
             answered_nearer: nearer::answered_nearer(connection),
-            handshake_loops: [connection.handshake.client_loop_ns, connection.handshake.server_loop_ns]
+            handshake_loops: [handshake.client_loop_ns, handshake.server_loop_ns]
                 .map(|loop_ns| Measured::from(loop_ns.and_then(|loop_ns| u64::try_from(loop_ns).ok()))),
             close: closing::close(connection),
             reset_by: closing::last_word(connection).map(|(side, _)| side),
@@ -79,12 +87,31 @@ pub fn summary_of(connection: &mut Connection, environment: &Environment) -> Box
             ended_by: 0,
             ended_by_ns: i64::MIN,
             ending,
-            kept,
+            kept: kept(connection, recent),
         },
     );
+    summarise_both(connection, &mut summary, &contexts, fixed_limit_ns);
+    take_messages(&mut summary, is_http2, environment.reassignments);
+    if let Some(side) = unseen_side(&summary) {
+        summary.directions[side].shown = summary.directions[side].shown.unseen();
+    }
+    if let Some(stream) = stream {
+        take_stream(&mut summary, stream);
+    }
+    summary
+}
+
+/// Client's data and server's data.
+fn summarise_both(
+    connection: &mut Connection,
+    summary: &mut ConnectionSummary,
+    contexts: &[Context; 2],
+    fixed_limit_ns: Option<u64>,
+) {
     let offers = connection.directions.each_ref().map(|direction| direction.offer);
-    let congestion = [0, 1].map(|side| connection.agreed.ecn.as_deref().map(|ecn| (ecn.feedback, ecn.sides[side])));
-    for (side, (found, context)) in summary.directions.iter_mut().zip(&contexts).enumerate() {
+    let ecn = connection.terms.agreed.ecn.as_deref();
+    let congestion = [0, 1].map(|side| ecn.map(|ecn| (ecn.feedback, ecn.sides[side])));
+    for (side, (found, context)) in summary.directions.iter_mut().zip(contexts).enumerate() {
         connection.directions[side].loss.bad_checksums = checksums::unexplained(connection, side);
         let pauses = connection.watch.watchers[side].pauses.as_deref();
         let [direction, peer] = direction_and_peer(&mut connection.directions, side);
@@ -92,20 +119,17 @@ pub fn summary_of(connection: &mut Connection, environment: &Environment) -> Box
         let limits = judgement.and_then(|judgement| judgement.limits[side].as_deref_mut());
         summarise(direction, offers, context, limits, found);
         if let Some(pauses) = pauses.filter(|pauses| !pauses.totals.is_empty()) {
-            summarise_pauses(&pauses.totals, context.fixed_limit_ns, &mut found.spacing);
+            summarise_pauses(&pauses.totals, fixed_limit_ns, &mut found.spacing);
         }
         found.details = details(direction, peer, context, pauses, congestion[side]);
     }
-    take_messages(&mut summary, is_http2, environment.reassignments);
-    if let Some(side) = unseen_side(&summary) {
-        summary.directions[side].shown = summary.directions[side].shown.unseen();
+}
+
+/// What TLS made of the payload stays with each direction.
+fn take_stream(summary: &mut ConnectionSummary, stream: [Option<StreamBytes>; 2]) {
+    for (direction, bytes) in summary.directions.iter_mut().zip(stream) {
+        direction.stream = bytes.map(Box::new);
     }
-    if let Some(stream) = stream {
-        for (direction, bytes) in summary.directions.iter_mut().zip(stream) {
-            direction.stream = bytes.map(Box::new);
-        }
-    }
-    summary
 }
 
 /// What messages say of the limits: whose pauses they were, and whose window. `is_http2` is known by its preface.
@@ -149,16 +173,22 @@ fn stream_bytes(connection: &Connection) -> [Option<StreamBytes>; 2] {
 }
 
 /// Requests and responses with what was waited for before the first; the TLS tracker is of no use afterwards.
-fn requests(connection: &mut Connection, tls: Option<&TlsFacts>) -> Result<RequestSummary, Reason> {
-    let found = speaking::finish_requests(connection, tls.is_some());
-    connection.streams.tls = None;
+fn requests(
+    speech: &mut Speech,
+    streams: &mut Streams,
+    directions: &[Direction; 2],
+    terms: &Terms,
+    tls: Option<&TlsFacts>,
+) -> Result<RequestSummary, Reason> {
+    let found = speaking::finish_requests(speech, streams, directions, terms, tls.is_some());
+    streams.tls = None;
     let longest = found?;
-    let handshake = &connection.handshake;
+    let handshake = &terms.handshake;
     let syn_ns = (handshake.syn.count > 0).then_some(handshake.syn.first_ns);
     let opened_ns = syn_ns.zip(handshake.completed_ns).and_then(|(from_ns, to_ns)| u64::try_from(to_ns - from_ns).ok());
     let tls_s = tls.and_then(|facts| facts.handshake_s).filter(|seconds| *seconds >= 0.0);
-    let [client_loop_ns, server_loop_ns] =
-        [0, 1].map(|side| nearer::data_loop_ns(connection, side).and_then(|loop_ns| u64::try_from(loop_ns).ok()));
+    let [client_loop_ns, server_loop_ns] = [0, 1]
+        .map(|side| nearer::data_loop_ns(terms, directions, side).and_then(|loop_ns| u64::try_from(loop_ns).ok()));
     let tls_ns = tls_s.map(|seconds| (seconds * 1e9) as u64);
     Ok(RequestSummary {
         longest,
@@ -184,7 +214,7 @@ fn connection_details(
 
 /// Where the connection was captured.
 fn vantage(connection: &Connection) -> Vantage {
-    let Connection { handshake, directions, loops, .. } = connection;
+    let Connection { terms: Terms { handshake, loops, .. }, directions, .. } = connection;
     let clues = Clues {
         loops_ns: loops.loops_ns,
         from_handshake: handshake.client_loop_ns.is_some() && handshake.server_loop_ns.is_some(),
@@ -194,13 +224,16 @@ fn vantage(connection: &Connection) -> Vantage {
     clues.vantage()
 }
 
+/// The last packets of both sides, if there were copies.
+fn recent(directions: &mut [Direction; 2]) -> Option<Box<[RecentPackets; 2]>> {
+    let packets =
+        |direction: &mut Direction| direction.live.as_mut().map(|live| std::mem::take(&mut live.capture.recent));
+    let any = directions.iter().any(|direction| direction.loss.capture_duplicates > 0);
+    any.then(|| Box::new(directions.each_mut().map(|direction| packets(direction).unwrap_or_default())))
+}
+
 /// What is needed of the connection if packets still come that belong to it.
-fn kept(connection: &mut Connection) -> Option<Box<Kept>> {
-    let recent = connection.directions.iter().any(|direction| direction.loss.capture_duplicates > 0).then(|| {
-        let packets =
-            |direction: &mut Direction| direction.live.as_mut().map(|live| std::mem::take(&mut live.capture.recent));
-        Box::new(connection.directions.each_mut().map(|direction| packets(direction).unwrap_or_default()))
-    });
+fn kept(connection: &Connection, recent: Option<Box<[RecentPackets; 2]>>) -> Option<Box<Kept>> {
     let refused = closing::refused_offer(connection);
     let rewritten_by = connection.doubts.rewritten_by;
     let is_any = recent.is_some() || refused.is_some() || rewritten_by.is_some();
@@ -219,15 +252,26 @@ fn teardown_ns(connection: &Connection) -> Option<i64> {
 }
 
 /// When the TLS handshake was over.
-fn tls_end_ns(connection: &Connection, facts: Option<&TlsFacts>) -> Option<i64> {
-    let hello_ns = connection.directions.iter().filter_map(|direction| direction.first_data_ns).min();
+fn tls_end_ns(directions: &[Direction; 2], facts: Option<&TlsFacts>) -> Option<i64> {
+    let hello_ns = directions.iter().filter_map(|direction| direction.first_data_ns).min();
     let handshake_s = facts.and_then(|facts| facts.handshake_s);
     hello_ns.zip(handshake_s).map(|(hello, handshake_s)| hello.saturating_add((handshake_s * 1e9) as i64))
 }
 
 /// What limited either direction.
-fn judge(connection: &mut Connection, tls_end_ns: Option<i64>, environment: &Environment) -> Option<Box<Judgement>> {
-    let limits = [0, 1].map(|side| watching::finish_limits(connection, side, tls_end_ns, environment).map(Box::new));
+fn judge(
+    watch: &mut Watch,
+    directions: &mut [Direction; 2],
+    terms: &Terms,
+    mut openings: [Option<Opening>; 2],
+    end_ns: i64,
+    environment: &Environment,
+) -> Option<Box<Judgement>> {
+    let mut finish = |side: usize| {
+        let opening = openings[side].take()?;
+        watching::finish_limits(watch, directions, terms, opening, end_ns, side, environment).map(Box::new)
+    };
+    let limits = [finish(0), finish(1)];
     limits.iter().any(Option::is_some).then(|| Box::new(Judgement { limits, decision: None }))
 }
 

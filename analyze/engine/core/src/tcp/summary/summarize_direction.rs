@@ -1,7 +1,7 @@
 //! The state of one direction becomes its summary, when its connection ends ([`super::summarize`]).
 
 use crate::packet::Packet;
-use crate::tcp::connection::connection::Connection;
+use crate::tcp::connection::connection::{Connection, advertised_shift};
 use crate::tcp::connection::environment::Environment;
 use crate::tcp::connection::vantage::Side;
 use crate::tcp::direction::direction::{Direction, Live};
@@ -111,14 +111,14 @@ impl Context {
         let [sender, receiver] = if side == 0 { [Side::Client, Side::Server] } else { [Side::Server, Side::Client] };
         Self {
             end_ns: connection.times.end_ns,
-            shift: connection.advertised_shift(1 - side),
+            shift: advertised_shift(&connection.directions, 1 - side),
             min_rtt_ns,
-            sender_loop_ns: connection.loops.loops_ns[side],
+            sender_loop_ns: connection.terms.loops.loops_ns[side],
             fixed_limit_ns: environment.fixed_spacing_limit_ns,
             reassignments: environment.reassignments,
             beside_sender: captured_at == sender,
             beside_receiver: captured_at == receiver,
-            sack: connection.agreed.sack,
+            sack: connection.terms.agreed.sack,
             vantage_known: captured_at != Side::Unknown,
             peer_closed: connection.directions[1 - side].fin.is_some(),
             peer_is_seen: connection.directions[1 - side].packets > 0,
