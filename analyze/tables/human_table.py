@@ -7,13 +7,13 @@ terminal escapes.
 
 import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from vmtrace.analyze.findings.connection_order import NOTABLE, ordered
 from vmtrace.analyze.findings.lines import answer_lines
-from vmtrace.analyze.tables.table import Column, Row, Table, of_texts
+from vmtrace.analyze.tables.table import Cell, Column, Row, Table, of_texts, shown
 from vmtrace.analyze.tables.terminal_table import cards, terminal_table
 from vmtrace.analyze.words import beyond_tcp
 from vmtrace.analyze.words.human_causes import why
@@ -42,103 +42,105 @@ _SORTED_BY = {"goodput": "goodput", "time": "time", "rtt": "RTT min", "retrans":
 """The columns that show an order; those of the other orders are always there."""
 
 Record = dict[str, Any]
+Cells = dict[Column[Record], list[str]]
+"""Columns with their cells."""
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
-    """One column of the table: those of low rank are always there, higher ranks where there is room."""
-
-    title: str
-    rank: int
-    text: Callable[[Record, str], str]
-    """The cell for a row of the connection table and the direction that carries most of its payload."""
-    left: bool = False
-    absent: str = ""
-    """What a dash in this column means."""
-    warns: Callable[[Record, str], bool] = lambda _row, _direction: False
-    """True if the cell tells of trouble (it is then coloured)."""
-
-
-def _tls(row: Record, _direction: str) -> str:
+def _tls(row: Record) -> str:
     return printable(str(row.get("tls_version") or ABSENT)).removeprefix("TLS ")
 
 
-def _get(name: str) -> Callable[[Record, str], Any]:
-    return lambda row, d: row.get(f"{d}_{name}")
+def _of(name: str) -> Callable[[Record], Any]:
+    return lambda row: row.get(name)
 
 
-def _positive(name: str) -> Callable[[Record, str], bool]:
-    return lambda row, d: (row.get(f"{d}_{name}") or 0) > 0
+def _main(name: str) -> Callable[[Record], Any]:
+    """Of the direction that the verdict is about."""
+    return lambda row: row.get(f"{main_direction(row)}_{name}")
 
 
-FIELDS = (
-    Field("id", 0, lambda row, _: str(row["id"])),
-    Field("client", 0, lambda row, _: printable(row["client"]), left=True),
-    Field("", 1, lambda _, d: "→" if d == DIRECTIONS[0] else "←"),
-    Field("server", 0, lambda row, _: printable(cell(row["server"], row.get("server_name"))), left=True),
-    Field("bytes", 0, lambda row, _: si(row.get("ledger_wire_bytes"), "B")),
-    Field("time", 1, lambda row, _: seconds(row.get("duration_s")), absent="its packets have no time"),
-    Field(
+def _positive(name: str) -> Callable[[Record], bool]:
+    return lambda row: (_main(name)(row) or 0) > 0
+
+
+def _figure(
+    title: str, rank: int, value: Callable[[Record], Any], said: Callable[[Any], str], **more: Any
+) -> Column[Record]:
+    """A number as it is printed, sorted by itself."""
+    return Column(title, lambda row: Cell(said(value(row)), value(row)), rank=rank, **more)
+
+
+COLUMNS: tuple[Column[Record], ...] = (
+    _figure("id", 0, _of("id"), str),
+    Column("client", lambda row: printable(row["client"]), left=True),
+    Column("", lambda row: "→" if main_direction(row) == DIRECTIONS[0] else "←", rank=1),
+    Column("server", lambda row: printable(cell(row["server"], row.get("server_name"))), left=True),
+    _figure("bytes", 0, _of("ledger_wire_bytes"), lambda size: si(size, "B")),
+    _figure("time", 1, _of("duration_s"), seconds, absent="its packets have no time"),
+    _figure(
         "goodput",
         1,
-        lambda row, d: si(row.get(f"{d}_goodput_bps"), "bit/s"),
+        _main("goodput_bps"),
+        lambda rate_bps: si(rate_bps, "bit/s"),
         absent="no data, none of it acknowledged, or all in one flight",
     ),
-    Field("why", 0, lambda row, _: why(row), left=True, absent="too little was seen for a verdict"),
-    Field(
+    Column("why", why, left=True, absent="too little was seen for a verdict"),
+    _figure(
         "RTT min",
         1,
-        lambda row, _: seconds(path_rtt_min_s(row)),
+        path_rtt_min_s,
+        seconds,
         absent="neither its handshake nor data with a clean ACK is in the capture",
     ),
-    Field(
+    _figure(
         "median",
         3,
-        lambda row, d: seconds(median_of_path_s(row, d)),
+        lambda row: median_of_path_s(row, main_direction(row)),
+        seconds,
         absent="the capture is not at the sender of the data, or no ACK gives a clean sample",
     ),
-    Field(
+    _figure(
         "retrans",
         2,
-        lambda row, d: count(row.get(f"{d}_loss_retransmitted_segments")),
+        _main("loss_retransmitted_segments"),
+        count,
         absent="no data",
         warns=_positive("loss_retransmitted_segments"),
     ),
-    Field(
+    _figure(
         "lost",
         4,
-        lambda row, d: count(row.get(f"{d}_loss_lost_segments_inferred")),
+        _main("loss_lost_segments_inferred"),
+        count,
         absent="no data",
         warns=_positive("loss_lost_segments_inferred"),
     ),
-    Field(
+    _figure(
         "win. limit",
         5,
-        lambda row, d: share(row.get(f"{d}_window_limited_fraction")),
+        _main("window_limited_fraction"),
+        share,
         absent="no data, or a window whose scale is unknown",
-        warns=lambda row, d: (row.get(f"{d}_window_limited_fraction") or 0) > 0.1,
+        warns=lambda row: (_main("window_limited_fraction")(row) or 0) > 0.1,
     ),
-    Field(
+    _figure(
         "zero win.",
         7,
-        lambda row, d: count(row.get(f"{d}_window_zero_windows")),
+        _main("window_zero_windows"),
+        count,
         absent="the receiver advertised no window",
         warns=_positive("window_zero_windows"),
     ),
-    Field(
+    _figure(
         "pauses",
         6,
-        lambda row, d: count(row.get(f"{d}_spacing_oversize")),
+        _main("spacing_oversize"),
+        count,
         absent="fewer than two data packets",
         warns=_positive("spacing_oversize"),
     ),
-    Field("TLS", 4, _tls, absent="no TLS"),
-    Field(
-        "close",
-        8,
-        lambda row, _: str(row.get("close") or ABSENT),
-        warns=lambda r, _: r.get("close") == "reset",
-    ),
+    Column("TLS", _tls, rank=4, absent="no TLS"),
+    Column("close", lambda row: str(row.get("close") or ABSENT), rank=8, warns=lambda row: row.get("close") == "reset"),
 )
 
 
@@ -165,58 +167,53 @@ def show(trace: "Trace", console: "Console", *, limit: int, sort: str = NOTABLE)
     if total:
         console.print()
         rows = ordered(trace, sort, limit)
-        fields = connection_fields(trace, rows, console.width, sort)
-        console.print(_drawn(trace, rows, fields, console.width))
+        cells = connection_cells(trace, rows, console.width, sort)
+        console.print(_drawn(trace, rows, cells, console.width))
         if limit < total:
             text = f"{plural(total - limit, 'more connection')} not shown (--limit {total} shows all)"
             console.print(Text(text, "dim"), soft_wrap=True)
-        dashes = list(_dashes(fields))
+        dashes = list(_dashes(cells))
     for number, line in enumerate(beyond_tcp.lines(trace.header())):
         console.print(Text(line if number else f"\n{line}"), soft_wrap=True)
     for line in (*dashes, *unmeasured(trace)):
         console.print(Text(line, "dim"))
 
 
-def _dashes(fields: dict[Field, list[str]]) -> Iterator[str]:
+def _dashes(cells: Cells) -> Iterator[str]:
     """What the dashes of the table mean, column by column."""
-    meant = [f"{field.title}: {field.absent}" for field, texts in fields.items() if field.absent and ABSENT in texts]
+    meant = [f"{column.title}: {column.absent}" for column, texts in cells.items() if column.absent and ABSENT in texts]
     if meant:
         yield f"{ABSENT} means: {'; '.join(meant)}."
 
 
-def connection_fields(trace: "Trace", rows: Sequence[int], width: int, sort: str = NOTABLE) -> dict[Field, list[str]]:
+def connection_cells(trace: "Trace", rows: Sequence[int], width: int, sort: str = NOTABLE) -> Cells:
     """These connections, in the columns that fit; that of the order is always there."""
-    read = [trace.named_row(index) for index in rows]
     by = _SORTED_BY.get(sort)
-    fields = [replace(field, rank=0) if field.title == by else field for field in _with_file(trace)]
-    cells = {f: [f.text(row, main_direction(row)) for row in read] for f in fields}
-    cells = {f: texts for f, texts in cells.items() if f.rank <= 2 or any(t not in (ABSENT, "0") for t in texts)}
+    columns = [replace(column, rank=0) if column.title == by else column for column in _with_file(trace)]
+    read = shown(columns, (trace.named_row(index) for index in rows)).rows
+    cells = {column: [row.texts[place] for row in read] for place, column in enumerate(columns)}
+    cells = {one: texts for one, texts in cells.items() if one.rank <= 2 or any(t not in (ABSENT, "0") for t in texts)}
     return fitting(cells, width) or cells
 
 
-def _with_file(trace: "Trace") -> Sequence[Field]:
+def _with_file(trace: "Trace") -> Sequence[Column[Record]]:
     """All columns; of several captures, with the name of each connection's file."""
     if len(trace.paths) < 2:
-        return FIELDS
+        return COLUMNS
     names = [printable(name) for name in short_names(trace.paths)]
-    file = Field("file", 0, lambda row, _: names[row["input"]], left=True)
-    return (FIELDS[0], file, *FIELDS[1:])
+    return (COLUMNS[0], Column("file", lambda row: names[row["input"]], left=True), *COLUMNS[1:])
 
 
-def _drawn(trace: "Trace", rows: Sequence[int], fields: dict[Field, list[str]], width: int) -> "RenderableType":
+def _drawn(trace: "Trace", rows: Sequence[int], cells: Cells, width: int) -> "RenderableType":
     """A row for each connection, or a card where the columns do not fit."""
-    made = [Row(texts) for texts in zip(*fields.values(), strict=True)]
+    made = [Row(texts) for texts in zip(*cells.values(), strict=True)]
     warned = {id(row): trace.row(index) for row, index in zip(made, rows, strict=True)}
-    places = list(fields)
+    table = Table(tuple(cells), tuple(made))
 
     def style(row: Row, place: int) -> str:
-        record = warned[id(row)]
-        return "yellow" if places[place].warns(record, main_direction(record)) else ""
+        return "yellow" if table.columns[place].warns(warned[id(row)]) else ""
 
-    columns: tuple[Column[Any], ...] = tuple(Column(field.title, left=field.left) for field in places)
-    if _width(fields) <= width:
-        return terminal_table(Table(columns, tuple(made)), width, style=style)
-    return cards(_named(Table(columns, tuple(made))), width)
+    return terminal_table(table, width, style=style) if _width(cells) <= width else cards(_named(table), width)
 
 
 def _named(table: Table) -> Table:
@@ -230,21 +227,21 @@ def _named(table: Table) -> Table:
     return Table(columns, tuple(rows))
 
 
-def fitting(cells: dict[Field, list[str]], width: int) -> dict[Field, list[str]]:
+def fitting(cells: Cells, width: int) -> Cells:
     """The columns that must be there, and as many of the others as fit, the most telling first; none where not even
     the former fit."""
-    kept = {field: texts for field, texts in cells.items() if field.rank < _DETAILS}
+    kept = {column: texts for column, texts in cells.items() if column.rank < _DETAILS}
     if _width(kept) > width:
         return {}
-    for field in sorted(cells, key=lambda f: f.rank):
-        wider = kept | {field: cells[field]}
+    for column in sorted(cells, key=lambda one: one.rank):
+        wider = kept | {column: cells[column]}
         if _width(wider) <= width:
             kept = wider
-    return {f: texts for f, texts in cells.items() if f in kept}
+    return {column: texts for column, texts in cells.items() if column in kept}
 
 
-def _width(cells: dict[Field, list[str]]) -> int:
-    widths = (max((len(t) for t in [f.title, *texts]), default=0) for f, texts in cells.items())
+def _width(cells: Cells) -> int:
+    widths = (max((len(t) for t in [column.title, *texts]), default=0) for column, texts in cells.items())
     return sum(width + _COLUMN_GAP for width in widths) - _COLUMN_GAP
 
 
@@ -428,11 +425,9 @@ def summary_html(trace: "Trace", limit: int = 20) -> str:
     lines = [line for line, _ in inputs_lines(trace.header()["inputs"])]
     if trace.interrupted:
         lines.append(_INTERRUPTED)
-    rows = [trace.named_row(index) for index in trace.largest(limit)]
-    head = "".join(f"<th>{escape(f.title)}</th>" for f in FIELDS)
-    body = "".join(
-        f"<tr>{''.join(f'<td>{escape(f.text(row, main_direction(row)))}</td>' for f in FIELDS)}</tr>" for row in rows
-    )
+    table = shown(COLUMNS, (trace.named_row(index) for index in trace.largest(limit)))
+    head = "".join(f"<th>{escape(title)}</th>" for title in table.head)
+    body = "".join(f"<tr>{''.join(f'<td>{escape(text)}</td>' for text in row.texts)}</tr>" for row in table.rows)
     left_out = len(trace) - limit
     more = f"<p>{plural(left_out, 'smaller connection')} not shown</p>" if left_out > 0 else ""
     return f"<p>{'<br>'.join(map(escape, lines))}</p><table><tr>{head}</tr>{body}</table>{more}"

@@ -31,6 +31,12 @@ class Column(Generic[Record]):
     wraps: bool = False
     least_width: int = 0
     """A terminal narrower than this leaves the column out; files have it."""
+    rank: int = 0
+    """Where columns give way to others: those of low rank stay, those of higher ranks are there where there is room."""
+    absent: str = ""
+    """What a dash in it means."""
+    warns: Callable[[Record], bool] = lambda _record: False
+    """True of a record whose cell tells of trouble: it is coloured then."""
 
 
 @dataclass(frozen=True, slots=True)

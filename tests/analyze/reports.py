@@ -25,7 +25,7 @@ def hostile_trace(capture: Any, path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     row, records, header = trace.row, trace.records, trace.header
 
     def evil_row(index: int) -> dict[str, Any]:
-        return row(index) | {"tls_sni": HOSTILE, "client": HOSTILE, "tls_version": HOSTILE}
+        return row(index) | {"server_name": HOSTILE, "client": HOSTILE, "tls_version": HOSTILE}
 
     def evil_record(record: dict[str, Any]) -> dict[str, Any]:
         tls = {"version": HOSTILE, "cipher": HOSTILE, "sni": HOSTILE}

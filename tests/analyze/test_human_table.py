@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from vmtrace.analyze.tables.human_table import (
-    FIELDS,
-    connection_fields,
+    COLUMNS,
+    connection_cells,
     fitting,
     inputs_lines,
     main_direction,
@@ -249,7 +249,7 @@ def test_every_dash_in_the_table_is_explained(transfer: Any, two_transfers: Any)
         titles = next(line for line in lines if line.startswith("id "))
         rows = [line for line in lines if "10.0.0.2:5001" in line]
         meant = next((line for line in lines if line.startswith("- means: ")), "")
-        starts = {field.title: titles.index(f" {field.title} ") for field in FIELDS if f" {field.title} " in titles}
+        starts = {one.title: titles.index(f" {one.title} ") for one in COLUMNS if f" {one.title} " in titles}
         dashed = {title for title, at in starts.items() for row in rows if row[at : at + len(title) + 2].strip() == "-"}
         assert {title for title in dashed if f"{title}: " not in meant} == set()
 
@@ -261,23 +261,23 @@ def test_a_dash_is_explained_where_there_is_one(transfer: Any) -> None:
 
 
 def test_a_verdict_that_is_open_has_a_question_mark() -> None:
-    why = next(field for field in FIELDS if field.title == "why")
+    why = next(column for column in COLUMNS if column.title == "why")
     row = {"verdict_factor": "slow_start", "verdict_confidence": 0.59}
-    assert why.text(row, "client_to_server") == "slow start?"
-    assert why.text(row | {"verdict_confidence": 0.6}, "client_to_server") == "slow start"
-    assert why.text({"verdict_factor": None}, "client_to_server") == ABSENT
+    assert why.shows(row) == "slow start?"
+    assert why.shows(row | {"verdict_confidence": 0.6}) == "slow start"
+    assert why.shows({"verdict_factor": None}) == ABSENT
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 120])
 def test_no_address_is_cut_and_no_column_that_must_be_there_is_missing(width: int) -> None:
     texts = {"id": "7", "bytes": "1.23 GB", "": "→"}
-    cells = {field: [texts.get(field.title, "[2001:db8:85a3:1::8a2e:370:7334]:40000")] for field in FIELDS[:5]}
-    fields = fitting(cells, width)
-    assert fields == (cells if width >= 2 + 2 + 38 + 2 + 1 + 2 + 38 + 2 + 7 else {}), "all of them, or cards"
+    cells = {one: [texts.get(one.title, "[2001:db8:85a3:1::8a2e:370:7334]:40000")] for one in COLUMNS[:5]}
+    fit = fitting(cells, width)
+    assert fit == (cells if width >= 2 + 2 + 38 + 2 + 1 + 2 + 38 + 2 + 7 else {}), "all of them, or cards"
 
 
 def test_a_detail_gives_way_unless_the_order_is_by_it(two_transfers: Any) -> None:
     trace = read(two_transfers.bytes())
-    shown = [[field.title for field in connection_fields(trace, [0, 1], 92, sort)] for sort in ("time", "retrans")]
+    shown = [[one.title for one in connection_cells(trace, [0, 1], 92, sort)] for sort in ("time", "retrans")]
     assert ["retrans" in titles for titles in shown] == [False, True]
     assert {"goodput", "time", "why", "RTT min"} <= set(shown[0])

@@ -12,8 +12,11 @@ from typing import Any
 
 import pytest
 
+from tests.analyze.pages import data_of
+from tests.analyze.reports import report_of
+from vmtrace.analyze.reports.capture import write
 from vmtrace.analyze.tables import human_table
-from vmtrace.analyze.tables.human_table import Field
+from vmtrace.analyze.tables.table import Cell, Column
 from vmtrace.analyze.trace import read
 from vmtrace.commands.rooms import COMMANDS
 from vmtrace.providers import plans, registry, services
@@ -85,10 +88,17 @@ def test_every_option_of_a_plan_is_documented() -> None:
     assert undocumented == []
 
 
-def test_a_column_of_the_connections_is_declared_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    made_up = Field("made up", 0, lambda row, _: f"m{row['id']}" if row["id"] else "-", absent="it is the first")
-    monkeypatch.setattr(human_table, "FIELDS", (*human_table.FIELDS, made_up))
+def test_a_column_of_the_connections_is_declared_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    made_up: Column[dict[str, Any]] = Column(
+        "made up", lambda row: Cell(f"m{row['id']}", row["id"]), absent="it is the first"
+    )
+    monkeypatch.setattr(human_table, "COLUMNS", (*human_table.COLUMNS, made_up))
+    monkeypatch.setattr(write, "COLUMNS", human_table.COLUMNS)
     trace = read(ROOT / "samples/rotated-1.pcap")
+    report_of(trace, tmp_path / "r.html", [1])
+    data = data_of((tmp_path / "r.html").read_text())
+    place = [one["title"] for one in data["fields"]].index("made up")
+    assert (data["rows"][0]["cells"][place], data["rows"][0]["keys"][place]) == ("m1", 1)
     wide = human_table.summary_text(trace, limit=3, width=200)
     assert "made up" in wide
     cards = human_table.summary_text(trace, limit=3, width=30)

@@ -16,7 +16,8 @@ from vmtrace.analyze.findings.finding import Finding
 from vmtrace.analyze.findings.lines import MOST_LINES, finding_line
 from vmtrace.analyze.findings.vocabulary import KINDS
 from vmtrace.analyze.tables import provenance
-from vmtrace.analyze.tables.human_table import FIELDS, main_direction, summary_text
+from vmtrace.analyze.tables.human_table import COLUMNS, main_direction, summary_text
+from vmtrace.analyze.tables.table import Cell
 from vmtrace.analyze.tables.write import write_csv
 from vmtrace.analyze.trace import Trace, read
 from vmtrace.analyze.words.factors import COLUMN_LABELS, FACTORS
@@ -79,7 +80,7 @@ def test_findings_are_the_same_lines_everywhere(said: Surfaces) -> None:
 
 def test_a_transfer_has_one_rate(said: Surfaces) -> None:
     """Goodput of the direction that the row is about."""
-    (field,) = [one for one in FIELDS if one.title == "goodput"]
+    (column,) = [one for one in COLUMNS if one.title == "goodput"]
     rows = {row["id"]: row for row in data_of(said.page)["rows"]}
     columns = [one["title"] for one in data_of(said.page)["fields"]]
     for number, (one, flat) in enumerate(zip(said.document["connections"], said.csv["connections"], strict=True)):
@@ -87,7 +88,9 @@ def test_a_transfer_has_one_rate(said: Surfaces) -> None:
         direction = main_direction(row)
         goodput_bps = one[direction]["goodput_bps"]
         told = si(goodput_bps, "bit/s")
-        assert field.text(row, direction) == told
+        shown = column.shows(row)
+        assert isinstance(shown, Cell)
+        assert (shown.text, shown.key) == (told, row[f"{direction}_goodput_bps"])
         cell = flat[f"{direction}_goodput_bps"]
         assert cell == "" if goodput_bps is None else float(cell) == pytest.approx(goodput_bps, rel=1e-6)
         if "goodput" in columns:

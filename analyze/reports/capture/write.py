@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from vmtrace.analyze.findings.lines import answer_lines
 from vmtrace.analyze.pages.write import Template, in_script, scripts, write_page
 from vmtrace.analyze.reports.capture import connection, judgement, overview
-from vmtrace.analyze.tables.human_table import FIELDS, input_lines, main_direction, unmeasured
+from vmtrace.analyze.tables.human_table import COLUMNS, input_lines, unmeasured
 from vmtrace.analyze.tables.provenance import Provenance
+from vmtrace.analyze.tables.table import Cell, Column, shown
 from vmtrace.analyze.words import beyond_tcp
-from vmtrace.analyze.words.path_rtt import median_of_path_s, path_rtt_min_s
 from vmtrace.analyze.words.units import ABSENT, printable, si
 from vmtrace.formats.quantities import plural
 
@@ -91,29 +91,22 @@ def _title(trace: "Trace") -> str:
 
 def _table(found: Sequence[dict[str, Any]], files: Sequence[str]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """The columns that say anything of any connection, and the rows."""
-    columns = [
-        *({"title": field.title or "data", "left": field.left} for field in FIELDS),
-        {"title": "server address", "left": True},
-        {"title": "file", "left": True},
+    columns: tuple[Column[dict[str, Any]], ...] = (
+        *COLUMNS,
+        Column("server address", lambda row: printable(row["server"]) if row.get("server_name") else "", left=True),
+        Column("file", lambda row: files[row["input"]] if files else "", left=True),
+    )
+    rows = shown(columns, found).rows
+    told = [place for place in range(len(columns)) if any(row.texts[place] not in ("", ABSENT) for row in rows)]
+    return [{"title": columns[place].title or "data", "left": columns[place].left} for place in told], [
+        {
+            "id": record["id"],
+            "cells": [row.texts[place] for place in told],
+            "keys": [cell.key if isinstance(cell := row.cells[place], Cell) else None for place in told],
+            "ends": f"{printable(record['client'])} - {printable(record['server'])}",
+        }
+        for record, row in zip(found, rows, strict=True)
     ]
-    rows = [_row(row, files) for row in found]
-    told = [place for place in range(len(columns)) if any(row["cells"][place] not in ("", ABSENT) for row in rows)]
-    return [columns[place] for place in told], [
-        row | {"cells": [row["cells"][place] for place in told], "keys": [row["keys"][place] for place in told]}
-        for row in rows
-    ]
-
-
-def _row(row: dict[str, Any], files: Sequence[str]) -> dict[str, Any]:
-    """A cell for each column with the number it is sorted by; without `files`, which are of several inputs, no file."""
-    direction = main_direction(row)
-    more = [printable(row["server"]) if row.get("server_name") else "", files[row["input"]] if files else ""]
-    return {
-        "id": row["id"],
-        "cells": [*(field.text(row, direction) for field in FIELDS), *more],
-        "keys": [*(_sort_key(field.title, row, direction) for field in FIELDS), *(None for _ in more)],
-        "ends": f"{printable(row['client'])} - {printable(row['server'])}",
-    }
 
 
 def _command(trace: "Trace") -> str:
@@ -121,29 +114,6 @@ def _command(trace: "Trace") -> str:
     names = [shlex.quote(printable(path)) for path in trace.paths]
     files = " ".join(names) if len(names) <= _INPUTS_SHOWN else f"{names[0]} ... {names[-1]}"
     return f"vmtrace analyze {files} --report report.html --connection"
-
-
-_SORTED_BY = {
-    "id": "id",
-    "bytes": "ledger_wire_bytes",
-    "time": "duration_s",
-    "goodput": "{d}_goodput_bps",
-    "retrans": "{d}_loss_retransmitted_segments",
-    "lost": "{d}_loss_lost_segments_inferred",
-    "win. limit": "{d}_window_limited_fraction",
-    "zero win.": "{d}_window_zero_windows",
-    "gaps": "{d}_spacing_oversize",
-}
-
-
-def _sort_key(title: str, row: dict[str, Any], direction: str) -> float | None:
-    """The number behind a cell; None where the text itself is to be sorted by, or nothing was measured."""
-    if title == "RTT min":
-        return path_rtt_min_s(row)
-    if title == "median":
-        return median_of_path_s(row, direction)
-    column = _SORTED_BY.get(title)
-    return row.get(column.format(d=direction)) if column else None
 
 
 def _input(header: dict[str, Any]) -> dict[str, Any]:
