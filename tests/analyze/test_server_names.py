@@ -6,7 +6,10 @@ Subjects: analyze/words/server_names.py
 from pathlib import Path
 
 import pytest
-from scapy.all import DNS, DNSQR, DNSRR, IP, TCP, UDP, Packet, Raw, wrpcap
+from scapy.layers.dns import DNS, DNSQR, DNSRR
+from scapy.layers.inet import IP, TCP, UDP
+from scapy.packet import Packet, Raw
+from scapy.utils import wrpcap
 
 from tests.analyze.test_live_metrics import served
 from vmtrace.analyze.findings.facts import Facts
@@ -51,7 +54,8 @@ def exchange(server: str, port: int, request: bytes) -> list[Packet]:
 
 @pytest.fixture
 def capture(tmp_path: Path) -> Path:
-    packets = [*lookup("db.example", LOOKED_UP), *exchange(LOOKED_UP, 5432, b"hello"), *exchange(ASKED, 80, REQUEST)]
+    names = [*lookup("unused.example", "198.18.1.9"), *lookup("db.example", LOOKED_UP)]
+    packets = [*names, *exchange(LOOKED_UP, 5432, b"hello"), *exchange(ASKED, 80, REQUEST)]
     for number, packet in enumerate(packets):
         packet.time = 1_700_000_000 + 0.01 * number
     wrpcap(str(tmp_path / "x.pcap"), packets)
