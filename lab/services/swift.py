@@ -30,7 +30,10 @@ def started(
         etc = swift_settings.write(here.folder, listeners, certificates, token_life_s)
         program = site.Program(
             name="swift",
-            words=[sys.executable, "-W", "ignore", "-m", "vmtrace.lab.services.swift_servers", str(etc)],
+            words=[
+                *(sys.executable, "-W", "ignore", "-m", "vmtrace.lab.services.swift_servers"),
+                *(str(etc), *map(str, backends)),
+            ],
             ready_path="/healthcheck",
             endpoint_url=here.url,
             environment={

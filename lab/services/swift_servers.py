@@ -1,4 +1,4 @@
-"""`python -m vmtrace.lab.services.swift_servers ETC`: the four servers of one Swift in this process, until SIGTERM.
+"""`python -m vmtrace.lab.services.swift_servers ETC PORT PORT PORT`: the four servers of a Swift, until SIGTERM.
 
 Uses what Swift's own start-up uses (`_initrp`, `get_socket`, `run_server`), once for each server, each in a green
 thread; only the starter of the stand-in runs it.
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from vmtrace.lab.services.accepted import VARIABLE, AcceptedLog
+from vmtrace.lab.services.swift_settings import write_rings
 
 _SERVERS = ("account", "container", "object", "proxy")
 
@@ -28,6 +29,7 @@ def main() -> int:
     eventlet.hubs.use_hub(wsgi.get_hub())
     _keep_hub_of_this_thread(eventlet)
     etc = Path(sys.argv[1])
+    write_rings(etc, map(int, sys.argv[2:]))
     accepted = AcceptedLog(Path(os.environ[VARIABLE]))
     running = []
     for name in _SERVERS:

@@ -1,9 +1,13 @@
-"""The configuration and rings of a Swift on one disk: proxy, account, container and object server, one replica."""
+"""The configuration and rings of a Swift on one disk: proxy, account, container and object server, one replica.
+
+Rings are written by the servers' process: what writes them brings eventlet along, and its locks do not go with the
+threads of any other program.
+"""
 
 from __future__ import annotations
 
 import getpass
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,7 +36,7 @@ class Listeners:
 
 
 def write(folder: Path, listeners: Listeners, certificates: Certificates, token_life_s: int = TOKEN_LIFE_S) -> Path:
-    """Write everything that the servers read; returns the folder of settings, `folder/etc`."""
+    """Write everything that the servers read but rings; returns the folder of settings, `folder/etc`."""
     etc = folder / "etc"
     for path in (etc, folder / "node" / "d1", folder / "cache"):
         path.mkdir(parents=True)
@@ -47,7 +51,6 @@ def write(folder: Path, listeners: Listeners, certificates: Certificates, token_
     _write(etc / "proxy-server.conf", _proxy(folder, listeners, certificates, token_life_s))
     for name, port in zip(BACKENDS, listeners.backend_ports, strict=True):
         _write(etc / f"{name}-server.conf", _backend(folder, name, port))
-    _write_rings(etc, listeners)
     return etc
 
 
@@ -116,10 +119,11 @@ def _write(path: Path, sections: Mapping[str, Mapping[str, str]]) -> None:
     path.write_text("\n".join(lines))
 
 
-def _write_rings(etc: Path, listeners: Listeners) -> None:
+def write_rings(etc: Path, backend_ports: Iterable[int]) -> None:
+    """Where the backends are, for the proxy."""
     from swift.common.ring import RingBuilder
 
-    for name, port in zip(BACKENDS, listeners.backend_ports, strict=True):
+    for name, port in zip(BACKENDS, backend_ports, strict=True):
         builder = RingBuilder(part_power=6, replicas=1, min_part_hours=0)
         builder.add_dev(_device(port))
         builder.rebalance()
