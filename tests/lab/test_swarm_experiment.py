@@ -113,7 +113,8 @@ TROUBLE = Fault(Action.DELAY, "GET", "data.bin", times=10**6, skip=2)
 
 def with_trouble(tmp_path: Path, fault: Fault) -> dict[str, Any]:
     """The one download from two seeds and a store that misbehaves, which finishes all the same."""
-    plan = (*PLAN, "--seeds", "2", "--no-capacity")
+    # A piece that was wrong may be asked for again only when libtorrent gives up a request, after a minute.
+    plan = (*PLAN, "--seeds", "2", "--no-capacity", "--stall", "120s")
     experiment = Experiment(SIZE_BYTES, STORE_BPS, (6e6, 6e6), "https", plan, faults=[fault], by_tracker=False)
     outcome = run(experiment, tmp_path)
     row: dict[str, Any] = done(outcome)["runs"][0]
