@@ -30,6 +30,7 @@ from vmtrace.capture.instance_metadata import check_setting
 from vmtrace.formats.durable import read_lines
 from vmtrace.providers.budget import Limits
 from vmtrace.providers.course import error_of, first_state, in_time, interrupted, status_of
+from vmtrace.providers.endpoints import shown_endpoint
 from vmtrace.providers.errors import HOPELESS, ErrorKind, ProvidersError, ServiceError, UsageError
 from vmtrace.providers.exchanges import HttpObserver
 from vmtrace.providers.journal import Journal, outstanding
@@ -323,7 +324,7 @@ class _Run:
             "queue_removed": False,
             "fifo": order.fifo,
             "half": order.half,
-            "clock": None if order.clock is None else "{}:{}".format(*order.clock),
+            "clock": None if order.clock is None else shown_endpoint(order.clock),
             "waiting_before": 0,
             "price": None if self._prices is None else asdict(self._prices),
             "capture_s": order.capture_s,

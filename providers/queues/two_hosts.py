@@ -14,6 +14,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Self
 
+from vmtrace.providers.endpoints import host_and_port, shown_endpoint
 from vmtrace.providers.errors import UsageError
 from vmtrace.providers.queues.plan import Kind, QueuePlan, plan_of_record
 from vmtrace.providers.queues.run_folder import read_queue_run
@@ -73,10 +74,10 @@ def whole_plan(other: Other, sends: QueuePlan) -> QueuePlan:
 
 def address_of(text: str) -> tuple[str, int]:
     """`HOST:PORT`; raises `UsageError`."""
-    host, _, port = text.rpartition(":")
-    if not host or not port.isdecimal() or not 0 < int(port) < 1 << 16:
+    found = host_and_port(text)
+    if found is None:
         raise UsageError(f"--clock {text}: expected HOST:PORT")
-    return host.strip("[]"), int(port)
+    return found
 
 
 class ClockLink:
@@ -92,9 +93,10 @@ class ClockLink:
     def __enter__(self) -> Self:
         if self._half == Half.RECEIVE:
             try:
-                self._listener = socket.create_server(self._address)
+                family = socket.AF_INET6 if ":" in self._address[0] else socket.AF_INET
+                self._listener = socket.create_server(self._address, family=family)
             except OSError as error:
-                raise UsageError(f"--clock {self._address[0]}:{self._address[1]}: {error.strerror}") from error
+                raise UsageError(f"--clock {shown_endpoint(self._address)}: {error.strerror}") from error
             self._listener.settimeout(_EXCHANGE_EVERY_S)
         self._thread.start()
         return self

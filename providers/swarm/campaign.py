@@ -18,6 +18,7 @@ from vmtrace.capture.interruption import Interruption
 from vmtrace.capture.settings import ANY, CaptureSettings
 from vmtrace.formats.quantities import shown_decimal_bytes
 from vmtrace.providers.course import error_of, status_of
+from vmtrace.providers.endpoints import shown_endpoint
 from vmtrace.providers.errors import ProvidersError
 from vmtrace.providers.files import discard
 from vmtrace.providers.recording import Recorded, Recording, capture_filter, check_capture, interface_for
@@ -28,7 +29,7 @@ from vmtrace.providers.swarm.download import FINISHED, STOPPED, Ask, Download, R
 from vmtrace.providers.swarm.download import INTERRUPTED as DOWNLOAD_INTERRUPTED
 from vmtrace.providers.swarm.errors import SwarmError
 from vmtrace.providers.swarm.order import SwarmOrder
-from vmtrace.providers.swarm.peers import Peer, reachable, shown_peer
+from vmtrace.providers.swarm.peers import Peer, reachable
 from vmtrace.providers.swarm.plan import CAPACITY, Planned, planned
 from vmtrace.providers.swarm.run_folder import SwarmFolder
 from vmtrace.providers.swarm.torrent import check_file
@@ -100,7 +101,7 @@ class _Run:
             there = reachable(known, _CONNECTS_WITHIN_S)
         for peer in known:
             if peer not in there:
-                self._display.warned(f"seed {shown_peer(peer)}: it accepts no connection: left out")
+                self._display.warned(f"seed {shown_endpoint(peer)}: it accepts no connection: left out")
         return tuple(there)
 
     def _possible(self, known: int) -> tuple[int, ...]:
@@ -136,7 +137,7 @@ class _Run:
 
     def _choose_capture(self, peers: Sequence[Peer]) -> None:
         order = self._order
-        shown = [shown_peer(peer) for peer in peers]
+        shown = [shown_endpoint(peer) for peer in peers]
         urls = [seed.shown for seed in (order.web_seed, order.forbidden) if seed is not None]
         self._interface = order.interface or _one_interface(urls, shown, needed=order.capture)
         if not order.capture or self._interface is None:
@@ -155,7 +156,7 @@ class _Run:
             "forbidden_web_seed": None if order.forbidden is None else order.forbidden.shown,
             "trackers": list(order.trackers) if not order.peers else [],
             "tracker_reply_s": found.duration_s if found.replies else None,
-            "seeds": [shown_peer(peer) for peer in found.peers],
+            "seeds": [shown_endpoint(peer) for peer in found.peers],
             "plan": {"seeds": list(order.seeds), "cases": list(order.cases), "repeats": order.repeats},
             "downloads_planned": len(plan),
             "downloads_finished": 0,

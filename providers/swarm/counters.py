@@ -10,7 +10,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from vmtrace.providers.swarm.peers import Peer, shown_peer
+from vmtrace.providers.endpoints import shown_endpoint
+from vmtrace.providers.swarm.peers import Peer
 
 SEED, WEB_SEED = "seed", "web_seed"
 _CARRIED_ON_WITHIN_BYTES = 1024
@@ -77,13 +78,13 @@ class Counters:
     """All sources of one download."""
 
     def __init__(self, peers: tuple[Peer, ...]) -> None:
-        self.sources: dict[Peer, SourceCount] = {peer: SourceCount(SEED, shown_peer(peer)) for peer in peers}
+        self.sources: dict[Peer, SourceCount] = {peer: SourceCount(SEED, shown_endpoint(peer)) for peer in peers}
         self.samples: list[Sample] = []
         self._sampled: dict[str, int] = {}
 
     def of(self, peer: Peer) -> SourceCount:
         """The source at an address; what is not a seed that was asked for is the web seed."""
-        return self.sources.setdefault(peer, SourceCount(WEB_SEED, shown_peer(peer)))
+        return self.sources.setdefault(peer, SourceCount(WEB_SEED, shown_endpoint(peer)))
 
     def sample(self, time_ns: int) -> None:
         """Keep all counts as they are now; what did not change is left out."""

@@ -7,6 +7,7 @@ import socket
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
+from vmtrace.providers.endpoints import host_and_port
 from vmtrace.providers.errors import UsageError
 
 Peer = tuple[str, int]
@@ -17,12 +18,6 @@ def parsed_peers(words: Iterable[str]) -> list[Peer]:
     """Each `ADDRESS:PORT`, several with commas between; names are resolved. Raises `UsageError`."""
     found = [_parsed(part.strip()) for word in words for part in word.split(",") if part.strip()]
     return list(dict.fromkeys(found))
-
-
-def shown_peer(peer: Peer) -> str:
-    """As addresses stand in reports: `198.18.1.1:6881`, `[fd00::1]:6881`."""
-    address, port = peer
-    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
 
 
 def reachable(peers: Sequence[Peer], timeout_s: float) -> list[Peer]:
@@ -43,16 +38,16 @@ def _accepts(peer: Peer, timeout_s: float) -> bool:
 
 
 def _parsed(text: str) -> Peer:
-    host, colon, port = text.rpartition(":")
-    if not colon or not host or not (port.isascii() and port.isdigit()) or not 0 < int(port) < 65_536:
+    found = host_and_port(text)
+    if found is None:
         raise UsageError(f"--peers {text}: expected ADDRESS:PORT")
-    host = host.strip("[]")
+    host, port = found
     try:
-        return str(ipaddress.ip_address(host)), int(port)
+        return str(ipaddress.ip_address(host)), port
     except ValueError:
         pass
     try:
-        return str(socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)[0][4][0]), int(port)
+        return str(socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)[0][4][0]), port
     except (OSError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or error
         raise UsageError(f"--peers {text}: the name cannot be resolved: {reason}") from error

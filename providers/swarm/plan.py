@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from vmtrace.providers.endpoints import shown_endpoint
 from vmtrace.providers.errors import UsageError
-from vmtrace.providers.swarm.peers import Peer, shown_peer
+from vmtrace.providers.swarm.peers import Peer
 from vmtrace.providers.swarm.web_seed import FORBIDDEN, NONE, PUBLIC
 
 CASES = (PUBLIC, FORBIDDEN, NONE)
@@ -37,7 +38,7 @@ class Planned:
             "purpose": self.purpose,
             "web_seed": self.web_seed,
             "seeds": len(self.peers),
-            "peers": [shown_peer(peer) for peer in self.peers],
+            "peers": [shown_endpoint(peer) for peer in self.peers],
             "repeat": self.repeat,
         }
 

@@ -50,8 +50,9 @@ def test_an_address_without_a_port_is_wrong_usage(text: str) -> None:
         address_of(text)
 
 
-def test_who_has_not_the_key_gets_no_packet() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
+@pytest.mark.parametrize(("host", "family"), [("127.0.0.1", socket.AF_INET), ("::1", socket.AF_INET6)])
+def test_who_has_not_the_key_gets_no_packet(host: str, family: socket.AddressFamily) -> None:
+    with socket.create_server((host, 0), family=family) as probe:
         address = probe.getsockname()[:2]
     with ClockLink(Half.RECEIVE, address, KEY):
         with socket.create_connection(address, 5) as stranger:

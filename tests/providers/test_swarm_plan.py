@@ -4,8 +4,9 @@ from collections import Counter
 
 import pytest
 
+from vmtrace.providers.endpoints import shown_endpoint
 from vmtrace.providers.errors import UsageError
-from vmtrace.providers.swarm.peers import parsed_peers, reachable, shown_peer
+from vmtrace.providers.swarm.peers import parsed_peers, reachable
 from vmtrace.providers.swarm.plan import CAPACITY, SWARM, check_combinations, parsed_seeds, planned
 
 PEERS = [(f"198.18.0.{number}", 6881) for number in range(1, 9)]
@@ -54,7 +55,7 @@ def test_a_case_without_any_source_is_refused() -> None:
 
 def test_peers_are_addresses_with_ports() -> None:
     found = parsed_peers(["198.18.0.1:6881,[fd00::1]:6882", "198.18.0.1:6881", "localhost:7000"])
-    assert [shown_peer(peer) for peer in found[:2]] == ["198.18.0.1:6881", "[fd00::1]:6882"]
+    assert [shown_endpoint(peer) for peer in found[:2]] == ["198.18.0.1:6881", "[fd00::1]:6882"]
     assert found[2][1] == 7000
     assert len(found) == 3
 
