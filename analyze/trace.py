@@ -6,20 +6,20 @@ files, because keeping them all would take as much memory as the capture.
 
 import errno
 import io
-import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import count
 from operator import index
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from vmtrace.analyze import _engine
 from vmtrace.analyze._engine import Columns, TraceError
 from vmtrace.analyze.read.capture_files import captures_of
-from vmtrace.analyze.read.grouping import Grouping, group
+from vmtrace.analyze.read.grouping import group
 from vmtrace.analyze.read.memory import half_bytes
+from vmtrace.analyze.read.options import Options, check_kinds, check_values, secrets
 from vmtrace.analyze.read.sources import Opened, Progress, Source, Spool, opened
 from vmtrace.analyze.read.stores.remote import RemoteObject
 from vmtrace.formats.quantities import plural
@@ -36,48 +36,12 @@ if TYPE_CHECKING:
 __all__ = ["Options", "Trace", "TraceError", "read", "version"]
 
 
-class Options(NamedTuple):
-    """How to read."""
-
-    filter: str | None = None
-    """Only packets that match this BPF expression (`tcp port 443`); needs libpcap."""
-    threads: int = 0
-    """0: as many as there are cores."""
-    grouping: Grouping = Grouping.AUTO
-    """Whether several captures are parts of one run."""
-    oversize_abs_ms: float | None = None
-    """Count a spacing as oversize from this length on, instead of by the adaptive rule."""
-    allowed_bps: float | None = None
-    """What one connection may carry at most (bits of IP packets): no throughput beyond it counts as possible."""
-    packets_of: tuple[int, ...] = ()
-    """Connections whose packets are wanted right away: saves the second pass for them."""
-    keep_input: bool = False
-    """Keep a copy of what comes from standard input or a pipe, so that packets can be asked for later."""
-    anonymize: bool = False
-    """Replace addresses, server names and folders by made-up ones (see `vmtrace.analyze.read.anonymize`)."""
-    indexes: str | None = None
-    """A folder that holds indexes (`OUT/indexes` of a corpus), for captures that have none beside them."""
-    key_log: str | None = None
-    """A file of secrets in NSS's key log format (`SSLKEYLOGFILE`): opens QUIC, and HTTP/2 inside TLS."""
-
-    memory_bytes: int | None = None
-    """What the process may take; None: half of what it may have. Beyond that the reading ends early (`exhausted`)."""
-
-    datagrams: bool = False
-    """Keep the datagrams one by one, for `vmtrace.analyze.compare`."""
-
-
 _DEFAULTS = Options()
-
-MOST_THREADS = 1024
 
 _ALL_OF_A_DATAGRAM = 1 << 16
 
 _RECORDS = 10_000
 """JSON records that are read at a time."""
-
-MOST_OVERSIZE_ABS_MS = 1e9
-"""Eleven days."""
 
 MOST_INPUTS = 1 << 16
 """Packets carry the number of their input in two bytes."""
@@ -102,27 +66,13 @@ def read(
     `ValueError` for a bad filter, for too many captures and for options out of range, and `TypeError` for what is no
     source or no option. Ctrl-C stops the reading; what was measured until then is kept (`interrupted`).
     """
-    _check_kinds(options)
+    check_kinds(options)
     captures = captures_of(sources)
-    if not 0 <= options.threads <= MOST_THREADS:
-        raise ValueError(f"threads: from 0 to {MOST_THREADS:,}, not {options.threads:,}")
     if len(captures) > MOST_INPUTS:
         raise ValueError(
             f"{len(captures):,} captures: at most {MOST_INPUTS:,} are read at once, join some with mergecap"
         )
-    if options.oversize_abs_ms is not None and not 0 < options.oversize_abs_ms <= MOST_OVERSIZE_ABS_MS:
-        most = f"{MOST_OVERSIZE_ABS_MS:,.0f}"
-        raise ValueError(
-            f"oversize_abs_ms: from 0 (not included) to {most} milliseconds, not {options.oversize_abs_ms}"
-        )
-    if options.allowed_bps is not None and not 0 < options.allowed_bps < math.inf:
-        raise ValueError(f"allowed_bps: more than 0 and finite, not {options.allowed_bps}")
-    if options.filter is not None:
-        from vmtrace.analyze.read.filter import checked
-
-        checked(options.filter)
-    if options.key_log is not None:
-        secrets(options.key_log)
+    check_values(options)
     spool = Spool(progress)
     return Trace([opened(source, spool, keep=options.keep_input) for source in captures], options, progress, spool)
 
@@ -383,11 +333,14 @@ class Trace:
     def named_row(self, index: int) -> dict[str, Any]:
         """The same, with the name that its server was looked up by where the connection itself shows none."""
         row = self.row(index)
-        return row | {"server_name": row.get("server_name") or self.looked_up.get(row["id"])}
+        return row | {"server_name": self.server_name(row)}
+
+    def server_name(self, row: "Record") -> str | None:
+        """What the server of a row is called, as `words.server_names` has it for records."""
+        return row.get("server_name") or self._looked_up.get(row["id"])
 
     @cached_property
-    def looked_up(self) -> dict[int, str]:
-        """The names that servers were looked up by, by the number of the connection that followed."""
+    def _looked_up(self) -> dict[int, str]:
         lookups = self.header()["lookups"]
         return {number: lookups[place]["name"] for number, place in self._result.lookups_of_connections().items()}
 
@@ -583,38 +536,6 @@ class Trace:
             progress=self._progress,
             interrupted=interrupted,
         )
-
-
-def secrets(path: str) -> bytes:
-    """The text of a key log; raises `ValueError` if it holds no secret."""
-    text = Path(path).read_bytes()
-    if not _engine.holds_secrets(text):
-        raise ValueError(f"{path}: no secrets in it, or none in NSS's key log format (lines of label, random, secret)")
-    return text
-
-
-def _check_kinds(options: Options) -> None:
-    """Raises `TypeError` for an option of the wrong kind: it would be taken for another, or mislead far from here."""
-    if not isinstance(options, Options):
-        raise TypeError(f"options: vmtrace.Options(...), not {type(options).__name__}")
-    from numbers import Integral, Real  # numpy's, too
-
-    none = type(None)
-    for name, kinds, wanted in (
-        ("filter", (str, none), "a filter expression"),
-        ("threads", (Integral,), "a whole number"),
-        ("grouping", (Grouping,), "a Grouping"),
-        ("oversize_abs_ms", (Real, none), "a number"),
-        ("allowed_bps", (Real, none), "a number"),
-        ("packets_of", (Sequence,), "a sequence of connections' numbers"),
-        ("indexes", (str, none), "a folder or prefix"),
-        ("key_log", (str, none), "the path of a file"),
-        ("memory_bytes", (Integral, none), "a number of bytes"),
-        ("datagrams", (bool,), "True or False"),
-    ):
-        value = getattr(options, name)
-        if not isinstance(value, kinds) or (isinstance(value, str) and str not in kinds):
-            raise TypeError(f"{name}: {wanted}, not {value!r}")
 
 
 def _numbers(connections: SupportsIndex | Iterable[SupportsIndex]) -> list[int]:

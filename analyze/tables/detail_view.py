@@ -7,7 +7,7 @@ from vmtrace.analyze.findings.lines import concerning
 from vmtrace.analyze.words.document import Record
 from vmtrace.analyze.words.outcomes import detail_lines
 from vmtrace.analyze.words.request_lines import request_lines
-from vmtrace.analyze.words.server_names import server_name, with_name
+from vmtrace.analyze.words.server_names import lookup_of, server_name, with_name
 from vmtrace.analyze.words.units import ABSENT, count, instant, printable, ratio, seconds, share, si
 from vmtrace.analyze.words.verdict import remedies
 
@@ -102,8 +102,7 @@ def show(
 
 def account_lines(record: Record, lookups: Sequence[Record]) -> Iterator[str]:
     """Where the time went: the name that was waited for before the connection began, then its own time."""
-    number = record.get("lookup")
-    lookup = lookups[number] if number is not None and number < len(lookups) else None
+    lookup = lookup_of(record, lookups)
     if lookup is not None and lookup["waited_s"] is not None:
         tries = f", {count(lookup['tries'])} tries" if lookup["tries"] > 1 else ""
         name, resolver = printable(lookup["name"]), printable(lookup["resolver"])

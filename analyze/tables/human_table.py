@@ -166,9 +166,9 @@ def show(trace: "Trace", console: "Console", *, limit: int, sort: str = NOTABLE)
     dashes: list[str] = []
     if total:
         console.print()
-        rows = ordered(trace, sort, limit)
+        rows = [trace.named_row(index) for index in ordered(trace, sort, limit)]
         cells = connection_cells(trace, rows, console.width, sort)
-        console.print(_drawn(trace, rows, cells, console.width))
+        console.print(_drawn(rows, cells, console.width))
         if limit < total:
             text = f"{plural(total - limit, 'more connection')} not shown (--limit {total} shows all)"
             console.print(Text(text, "dim"), soft_wrap=True)
@@ -186,11 +186,11 @@ def _dashes(cells: Cells) -> Iterator[str]:
         yield f"{ABSENT} means: {'; '.join(meant)}."
 
 
-def connection_cells(trace: "Trace", rows: Sequence[int], width: int, sort: str = NOTABLE) -> Cells:
+def connection_cells(trace: "Trace", rows: Sequence[Record], width: int, sort: str = NOTABLE) -> Cells:
     """These connections, in the columns that fit; that of the order is always there."""
     by = _SORTED_BY.get(sort)
     columns = [replace(column, rank=0) if column.title == by else column for column in _with_file(trace)]
-    read = shown(columns, (trace.named_row(index) for index in rows)).rows
+    read = shown(columns, rows).rows
     cells = {column: [row.texts[place] for row in read] for place, column in enumerate(columns)}
     cells = {one: texts for one, texts in cells.items() if one.rank <= 2 or any(t not in (ABSENT, "0") for t in texts)}
     return fitting(cells, width) or cells
@@ -204,10 +204,10 @@ def _with_file(trace: "Trace") -> Sequence[Column[Record]]:
     return (COLUMNS[0], Column("file", lambda row: names[row["input"]], left=True), *COLUMNS[1:])
 
 
-def _drawn(trace: "Trace", rows: Sequence[int], cells: Cells, width: int) -> "RenderableType":
+def _drawn(rows: Sequence[Record], cells: Cells, width: int) -> "RenderableType":
     """A row for each connection, or a card where the columns do not fit."""
     made = [Row(texts) for texts in zip(*cells.values(), strict=True)]
-    warned = {id(row): trace.row(index) for row, index in zip(made, rows, strict=True)}
+    warned = {id(row): record for row, record in zip(made, rows, strict=True)}
     table = Table(tuple(cells), tuple(made))
 
     def style(row: Row, place: int) -> str:

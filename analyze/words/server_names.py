@@ -3,18 +3,24 @@
 Stands under tables, findings, pages and metrics, so that all of them use the same name for the same connection.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+
+from vmtrace.analyze.words.document import Record
 
 _MOST_CELL = 32
 """Characters of a name in a table; longer ones lose their middle."""
 
 
-def server_name(connection: Mapping[str, Any], lookups: Sequence[Mapping[str, Any]]) -> str | None:
-    """Of a connection of the JSON document, whose lookups are `lookups`; None for one without a name."""
+def lookup_of(connection: Record, lookups: Sequence[Record]) -> Record | None:
+    """The lookup that a connection of the JSON document followed, of `lookups` of the same document."""
     place = connection.get("lookup")
-    looked_up = lookups[place]["name"] if place is not None and place < len(lookups) else None
-    return connection.get("server_name") or looked_up or None
+    return lookups[place] if place is not None and place < len(lookups) else None
+
+
+def server_name(connection: Record, lookups: Sequence[Record]) -> str | None:
+    """Of a connection of the JSON document; None for one without a name."""
+    lookup = lookup_of(connection, lookups)
+    return connection.get("server_name") or (lookup or {}).get("name") or None
 
 
 def with_name(endpoint: str, name: str | None) -> str:

@@ -278,6 +278,7 @@ def test_no_address_is_cut_and_no_column_that_must_be_there_is_missing(width: in
 
 def test_a_detail_gives_way_unless_the_order_is_by_it(two_transfers: Any) -> None:
     trace = read(two_transfers.bytes())
-    shown = [[one.title for one in connection_cells(trace, [0, 1], 92, sort)] for sort in ("time", "retrans")]
+    rows = [trace.named_row(index) for index in (0, 1)]
+    shown = [[one.title for one in connection_cells(trace, rows, 92, sort)] for sort in ("time", "retrans")]
     assert ["retrans" in titles for titles in shown] == [False, True]
     assert {"goodput", "time", "why", "RTT min"} <= set(shown[0])

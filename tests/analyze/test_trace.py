@@ -1,4 +1,7 @@
-"""The object of a notebook: what it reads, and that the data tools take its tables as they are."""
+"""The object of a notebook: what it reads, and that the data tools take its tables as they are.
+
+Subjects: analyze/trace.py, analyze/read/options.py
+"""
 
 import gzip
 import io

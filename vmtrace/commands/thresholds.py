@@ -2,7 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from vmtrace.analyze.trace import MOST_OVERSIZE_ABS_MS, connection_columns
+from vmtrace.analyze.read.options import MOST_OVERSIZE_ABS_MS
+from vmtrace.analyze.trace import connection_columns
 from vmtrace.errors import UsageError
 
 if TYPE_CHECKING:

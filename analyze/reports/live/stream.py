@@ -5,7 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from vmtrace.analyze import _engine
-from vmtrace.analyze.trace import Options, Trace, compiler, secrets
+from vmtrace.analyze.read.options import secrets
+from vmtrace.analyze.trace import Options, Trace, compiler
 
 LONGEST_S = 10.0
 """A snapshot is no older than this, unless making one takes longer."""

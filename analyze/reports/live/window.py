@@ -112,7 +112,7 @@ class Window:
         for row in rows:
             number, size = row["id"], row["ledger_wire_bytes"] or 0
             before = self._known.get(number, (0, None))[0] or 0
-            row["server_name"] = row["server_name"] or trace.looked_up.get(number)
+            row["server_name"] = trace.server_name(row)
             row["rate_bps"] = 8 * max(0, size - before) / span_s if span_s else 0.0
             if number in records:
                 account = records[number].get("account") or ()
