@@ -251,7 +251,7 @@ class StoreFolder:
     def engine_input(self, name: str, size_bytes: int) -> Any:
         """See `Folder`."""
         from vmtrace.analyze.read.stores.listing import ObjectUrl
-        from vmtrace.analyze.read.stores.remote import RemoteObject
+        from vmtrace.analyze.read.stores.place import RemoteObject
 
         # What is written twice has the same bytes, whatever its version.
         return RemoteObject(ObjectUrl(f"{self.url}/{name}", size_bytes, None, self._endpoint_url))

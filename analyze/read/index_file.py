@@ -191,7 +191,7 @@ def _read(place: str, capture: str) -> bytes | None:
 def made(capture: str, progress: Any = None) -> tuple[Index, list[Exception]]:
     """Read a capture and index it; what is wrong with it beside. Raises `OSError` and `TraceError`."""
     from vmtrace.analyze import _engine
-    from vmtrace.analyze.read.stores.remote import RemoteObject
+    from vmtrace.analyze.read.stores.place import RemoteObject
 
     before = version_of(capture)
     data = RemoteObject(capture) if isinstance(capture, ObjectUrl) else capture

@@ -1,8 +1,12 @@
-"""Names of objects: what is a URL, and its parts. Imports nothing heavy, since every command asks."""
+"""Names of objects: what is a URL, its parts, and an object as an input. Imports nothing heavy: every command asks."""
 
 import re
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from vmtrace.analyze.read.stores.listing import ObjectUrl
+    from vmtrace.analyze.read.stores.reader import ObjectReader
 
 _URL = re.compile(r"^(s3|gs|az|https?)://", re.IGNORECASE)
 _PATH_OF_URL = re.compile(r"^(s3|gs|az|https?):/(?!/)", re.IGNORECASE)
@@ -51,3 +55,29 @@ def parsed(url: str) -> Place:
         what = "host" if scheme.lower().startswith("http") else "bucket"
         raise PlaceError(f"{url}: this names no {what}: {scheme}://{what.upper()}/...")
     return Place(f"{scheme.lower()}://{bucket}", key)
+
+
+class RemoteObject:
+    """What the engine opens, as often as it wants; nothing is asked of the store before."""
+
+    __slots__ = ("url",)
+
+    def __init__(self, url: "ObjectUrl") -> None:
+        self.url = url
+
+    @property
+    def place(self) -> Place:
+        """Where it lies."""
+        return parsed(self.url)
+
+    def open(self) -> "ObjectReader":
+        """A reader from the beginning, whose first range is on its way."""
+        from vmtrace.analyze.read.stores.reader import ObjectReader
+
+        return ObjectReader(self.url)
+
+    def open_ranges(self, ranges: list[tuple[int, int]]) -> "ObjectReader":
+        """A reader of these parts (offset, length), one behind the other."""
+        from vmtrace.analyze.read.stores.reader import ObjectReader
+
+        return ObjectReader(self.url, ranges)
