@@ -14,7 +14,7 @@ from vmtrace.command_line import every_parser
 from vmtrace.commands.rooms import COMMANDS
 from vmtrace.commands.values import instant_ns
 
-REPORTS = ("report", "storage report", "queue report", "swarm report", "discover report")
+REPORTS = ("report", "storage report", "queue report", "swarm report", "discover report", "compare-runs")
 
 
 def report_of(folder: Path, *words: str) -> dict[str, Any]:
@@ -90,3 +90,13 @@ def test_pairs_of_a_campaign_until_the_sixth(vmtrace: Any, small_run: Any) -> No
     run = json.loads(vmtrace("report", "run", "--json", "-", "--until", moment).stdout)["runs"][0]
     assert run["problems"][0].endswith("5 of 8 pairs")
     assert {one["sequence"] for one in run["pair_verdicts"]} <= {1, 2, 3, 4, 5}
+
+
+def test_a_run_is_compared_with_itself_in_a_part_of_the_time(vmtrace: Any, small_run: Any) -> None:
+    pairs = read_run(small_run.folder).pairs
+    moment = datetime.fromtimestamp((pairs[5].start_ns or 0) / 1e9, UTC).isoformat()
+    found = json.loads(vmtrace("compare-runs", "run", "run", "--json", "-", "--until", moment).stdout)
+    for side in ("before", "after"):
+        assert found[side]["pairs"] == 5
+        assert found[side]["problems"][0].endswith("5 of 8 pairs")
+    assert max(one["n_before"] for one in found["changes"] if one["index"] is None) <= 5

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from vmtrace.commands.options import add_display, add_html, add_json, new_parser
+from vmtrace.commands.options import add_display, add_html, add_json, add_window, new_parser, window_of
 
 _EXAMPLES = """\
   vmtrace compare-runs before after
@@ -30,6 +30,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("before", metavar="BEFORE", type=Path, help="run folder of the baseline")
     parser.add_argument("after", metavar="AFTER", type=Path, help="run folder to compare with it, of the same plan")
     parser.add_argument("--fail-if", metavar="EXPR", help=_FAIL_IF_HELP)
+    add_window(parser)
     add_display(parser)
     files = parser.add_argument_group("output files")
     add_html(files, "one HTML page: both runs over time, and what changed")
@@ -49,6 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
             html=arguments.html,
             json=arguments.json,
             fail_if=arguments.fail_if,
+            window=window_of(arguments),
             quiet=arguments.quiet,
             no_color=arguments.no_color,
             debug=arguments.debug,

@@ -4,6 +4,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from vmtrace.analyze.read.records.window import ALL_TIME, Window
 from vmtrace.commands.kinds import Kind, redirect
 from vmtrace.commands.outputs import Afterwards, opened, printed, wanted, write_all
 from vmtrace.commands.runs import measure_runs, read_runs
@@ -29,6 +30,7 @@ class Request(NamedTuple):
     html: Path | None = None
     json: str | None = None
     fail_if: str | None = None
+    window: Window = ALL_TIME
     quiet: bool = False
     no_color: bool = False
     debug: bool = False
@@ -44,7 +46,7 @@ def run(request: Request) -> int:
     if instead is not None:
         raise UsageError(instead)
     failures = list[str]()
-    runs = read_runs([request.before, request.after], failures)
+    runs = read_runs([request.before, request.after], failures, request.window)
     if failures:
         return Exit.FAILED
     require(*REPORTS)
