@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from vmtrace.sender.errors import SenderError
 from vmtrace.sender.plan import Plan
 from vmtrace.sender.run_folder import RunFolder
 from vmtrace.sender.settings import Settings
+from vmtrace.sender.wire.errors import ReceiverGone
 
 NewRun = Callable[..., RunFolder]
 ROOT = Path(__file__).parents[2]
@@ -134,6 +137,26 @@ def test_going_on_remembers_settings_and_where_the_receiver_was(
     assert [str(endpoint) for endpoint in endpoints] == ["198.18.2.1:6000"] * 2 + ["198.18.2.9:6000"] * 2
     settings = seen[0][0]
     assert (settings.capture, settings.patience_s, settings.attempts) == (False, 7.0, 2)
+    folder._lock = os.open(folder.path, os.O_RDONLY)
+
+
+def test_going_on_waits_for_a_receiver_that_is_away_as_long_as_patience_says(
+    new_run: NewRun, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """As long as is said now, not when the run began."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # nothing listens there
+        folder = new_run(settings=Settings(capture=False, host_counters=False, ping=False, patience_s=5.0))
+        folder.note(receiver={"name": "127.0.0.1", "port": taken.getsockname()[1]})
+        folder.close()
+        key = tmp_path / "key"
+        key.write_text("0" * 64)
+        key.chmod(0o600)
+        began_s = time.monotonic()
+        with pytest.raises(ReceiverGone):
+            go("--resume", folder.path, "--key-file", key, "--patience", "1500ms")
+    assert time.monotonic() - began_s >= 1.5
+    assert capfd.readouterr().err.count("; trying again in ") == 2  # after 1 s, and what is left
     folder._lock = os.open(folder.path, os.O_RDONLY)
 
 
