@@ -16,6 +16,7 @@ from matplotlib.ticker import EngFormatter, FuncFormatter, LogLocator, MaxNLocat
 from vmtrace.analyze.charts.chart import PLAIN_UNITS, Axis, Chart, Panel, Series, most_names
 from vmtrace.analyze.charts.figures.axes import POINT_LIMIT, STYLE
 from vmtrace.analyze.read.atomic import make_folder, writing
+from vmtrace.analyze.tables.csv_files import harmless
 from vmtrace.analyze.words.units import printable
 
 FORMATS = ("png", "svg")
@@ -219,7 +220,7 @@ def _write_data(chart: Chart, path: Path) -> Path:
         }
     )
     with writing(path) as out:
-        write_csv(table, out)
+        write_csv(harmless(table), out)
     return path
 
 

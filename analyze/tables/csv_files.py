@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vmtrace.analyze.read.atomic import make_folder, writing
+from vmtrace.analyze.words.units import STEERING
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -40,8 +41,6 @@ def write_table(folder: Path, name: str, records: Sequence[Record], columns: Seq
         write_csv(harmless(table), out)
 
 
-_STEERS = r"[\x00-\x1f\x7f-\x{9f}\x{200e}\x{200f}\x{202a}-\x{202e}\x{2066}-\x{2069}]"
-"""Control characters, C1 among them, and those that turn the direction of writing."""
 _RUNS = r"^([=+\-@])"
 """What a cell begins with that a spreadsheet takes for a formula."""
 
@@ -52,9 +51,12 @@ def harmless(table: "pa.Table") -> "pa.Table":
     from pyarrow import compute
 
     for number, field in enumerate(table.schema):
-        if pa.types.is_string(field.type) or pa.types.is_large_string(field.type):
-            column = compute.replace_substring_regex(table.column(number), _STEERS, "\N{REPLACEMENT CHARACTER}")
-            table = table.set_column(number, field, compute.replace_substring_regex(column, _RUNS, r"'\1"))
+        kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+        if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+            column = table.column(number).cast(kind)
+            column = compute.replace_substring_regex(column, STEERING, "\N{REPLACEMENT CHARACTER}")
+            column = compute.replace_substring_regex(column, _RUNS, r"'\1")
+            table = table.set_column(number, field.with_type(kind), column)
     return table
 
 

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from vmtrace.analyze.tables.csv_files import harmless
+
 if TYPE_CHECKING:
     from vmtrace.analyze.trace import Trace
 
@@ -60,7 +62,7 @@ def shown(rows: pa.Table, how: str) -> str:
         from pyarrow import csv
 
         out = pa.BufferOutputStream()
-        csv.write_csv(rows, out)
+        csv.write_csv(harmless(rows), out)
         return bytes(out.getvalue()).decode()
     return _as_table(rows)
 

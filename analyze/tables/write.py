@@ -39,11 +39,11 @@ def write_csv(trace: "Trace", folder: Path, packets_of: Sequence[int], provenanc
     from pyarrow.csv import CSVWriter
 
     def write_table(pieces: _Pieces, out: BinaryIO) -> None:
-        first = _for_csv(next(pieces))
+        first = harmless(next(pieces))
         with CSVWriter(out, first.schema) as writer:
             writer.write_table(first)
             for piece in pieces:
-                writer.write_table(_for_csv(piece))
+                writer.write_table(harmless(piece))
 
     _write_all(tables(trace, packets_of), folder, "csv", write_table)
     with writing(folder / "provenance.json") as out:
@@ -121,11 +121,3 @@ def _write_all(
         left.discard(name)
     for name in left:
         (folder / f"{name}.{extension}").unlink(missing_ok=True)
-
-
-def _for_csv(table: pa.Table) -> pa.Table:
-    fields = [
-        field.with_type(field.type.value_type) if pa.types.is_dictionary(field.type) else field
-        for field in table.schema
-    ]
-    return harmless(table.cast(pa.schema(fields)))

@@ -1,16 +1,20 @@
 """JSON documents on their way out: as bytes, and with keys that Python adds to what the engine writes as a stream."""
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
+
+from vmtrace.analyze.words.units import STEERING
 
 Record = dict[str, Any]
 """One object of a contract."""
 
 
 def as_bytes(content: Record) -> bytes:
-    """The document as a file holds it."""
-    return json.dumps(content, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace") + b"\n"
+    """The document as a file holds it: what could steer a terminal is escaped, as the engine does."""
+    text = json.dumps(content, ensure_ascii=False, allow_nan=False)
+    return re.sub(STEERING, lambda found: f"\\u{ord(found[0]):04x}", text).encode("utf-8", "replace") + b"\n"
 
 
 class Appending:

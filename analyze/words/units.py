@@ -82,6 +82,10 @@ def instant(unix_ns: int | None) -> str:
     return f"{moment:%Y-%m-%d %H:%M:%S}.{unix_ns // 1_000_000 % 1000:03} UTC"
 
 
+STEERING = "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"
+"""A regular expression: control characters (C1, too) and those that turn the direction of writing or end a line."""
+
+
 def printable(text: str) -> str:
     """Text from a capture or a file name, with everything that could steer a terminal replaced."""
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)

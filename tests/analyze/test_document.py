@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vmtrace.analyze.words.document import Appending
+from vmtrace.analyze.words.document import Appending, as_bytes
 
 DOCUMENT: dict[str, Any] = {
     "schema": "vmtrace.analysis/1",
@@ -41,6 +41,14 @@ def test_a_name_that_is_no_text_is_written_as_in_whole_documents() -> None:
     assert json.loads(b"".join(out)) == DOCUMENT | {"path": "run?"}
     with pytest.raises(ValueError, match="not JSON compliant"):
         Appending(out.append).finish({"rate": float("nan")})
+
+
+@pytest.mark.parametrize("letter", [*map(chr, range(256)), *"\u061c\u200e\u200f\u2028\u2029\u202a\u202e\u2066\u2069"])
+def test_what_would_steer_a_terminal_is_escaped(letter: str) -> None:
+    """Control characters, C1 among them, and those that turn the direction of writing."""
+    text = as_bytes({f"a{letter}b": letter}).decode()
+    assert text.removesuffix("\n").isprintable() or letter in "\xa0\xad"
+    assert json.loads(text) == {f"a{letter}b": letter}
 
 
 CUTS = st.lists(st.integers(0, 10_000), max_size=20)

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from vmtrace.analyze.tables.csv_files import flat, harmless, write_table, write_tables
+from vmtrace.analyze.tables.query import shown
 
 
 def test_a_table_has_the_columns_of_all_its_rows_and_an_empty_one_no_file(tmp_path: Path) -> None:
@@ -32,7 +33,8 @@ def test_what_is_nested_is_joined_by_underscores() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["=1+1", "+cmd", "-2", "@SUM(A1)", "a=b", "", "plain", "\x1b[2Jx", "a\u202eb", "\x9b31m", "'=1"]
+    "text",
+    ["=1+1", "+cmd", "-2", "@SUM(A1)", "a=b", "", "plain", "\x1b[2Jx", "a\u202eb", "\x9b31m", "'=1", "\0=1", "\u061c"],
 )
 def test_no_cell_runs_in_a_spreadsheet_or_steers_a_terminal(text: str, tmp_path: Path) -> None:
     write_table(tmp_path, "t", [{"text": text, "number": -5}], ("text", "number"))
@@ -45,5 +47,13 @@ def test_no_cell_runs_in_a_spreadsheet_or_steers_a_terminal(text: str, tmp_path:
 
 
 def test_names_in_captures_are_written_harmlessly(tmp_path: Path) -> None:
-    table = pa.table({"sni": pa.array(["=HYPERLINK(1)", None]), "packets": [1, 2]})
-    assert harmless(table).to_pydict() == {"sni": ["'=HYPERLINK(1)", None], "packets": [1, 2]}
+    names = pa.array(["=HYPERLINK(1)", None])
+    table = pa.table({"sni": names, "kind": names.dictionary_encode(), "packets": [1, 2]})
+    harmless_names = ["'=HYPERLINK(1)", None]
+    assert harmless(table).to_pydict() == {"sni": harmless_names, "kind": harmless_names, "packets": [1, 2]}
+
+
+def test_the_result_of_a_question_runs_in_no_spreadsheet() -> None:
+    assert shown(pa.table({"name": ["=1+1", "\x9b31m"], "n": [-1, -2]}), "csv") == (
+        '"name","n"\n"\'=1+1",-1\n"\N{REPLACEMENT CHARACTER}31m",-2\n'
+    )
