@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
@@ -11,7 +12,7 @@ import pytest
 from tests.cut import cut
 from vmtrace.analyze._engine import TraceError
 from vmtrace.analyze.tables.schema import NAMES, load
-from vmtrace.analyze.tables.schema.typed import FLAT, Share, bounds, one_of, schema_of
+from vmtrace.analyze.tables.schema.typed import FLAT, LEFT_OUT, Count, Share, as_record, bounds, keys, one_of, schema_of
 from vmtrace.analyze.trace import read
 
 SCHEMA = load()
@@ -151,6 +152,13 @@ def test_a_record_says_its_schema() -> None:
     assert inner["properties"]["next"] == {"anyOf": [{"$ref": "#/$defs/inner"}, {"type": "null"}]}
 
 
+class End(Enum):
+    """Of a path."""
+
+    NEAR = "n"
+    FAR = "f"
+
+
 @dataclass(frozen=True)
 class Spread:
     """Of a sample."""
@@ -163,9 +171,21 @@ class Spread:
 class MeasuredRow:
     """A row as it is measured."""
 
+    DERIVED = ("twice",)
+
     from_: Annotated[str, one_of("due", "sent")]
     times_s: tuple[float, ...]
+    """Up to None."""
     spread: Annotated[Spread, FLAT]
+    by_end: Annotated[dict[str, Count], keys("near", "far")]
+    by_cause: Annotated[dict[str, float], keys("wind", always=False)]
+    end: End
+    working: Annotated[object, LEFT_OUT] = None
+
+    @property
+    def twice(self) -> Count | None:
+        """None without any."""
+        return 2 * self.spread.n or None
 
 
 class Written(TypedDict):
@@ -177,10 +197,20 @@ class Written(TypedDict):
 def test_what_is_measured_says_its_schema_itself() -> None:
     measured = schema_of(Written, "made.up/1")["$defs"]["measured"]
     assert measured["description"] == "A row as it is measured."
-    assert measured["required"] == ["from", "times_s", "n", "most_s"]
+    assert measured["required"] == ["from", "times_s", "n", "most_s", "by_end", "by_cause", "end", "twice"]
+    count = {"type": "integer", "minimum": 0}
     assert measured["properties"] == {
         "from": {"enum": ["due", "sent"]},
-        "times_s": {"type": "array", "items": {"type": "number"}},
+        "times_s": {"type": "array", "items": {"type": "number"}, "description": "Up to null."},
         "n": {"type": "integer"},
         "most_s": {"type": ["number", "null"]},
+        "by_end": {"type": "object", "required": ["near", "far"], "properties": {"near": count, "far": count}},
+        "by_cause": {"type": "object", "required": [], "properties": {"wind": {"type": "number"}}},
+        "end": {"enum": ["n", "f"]},
+        "twice": {"type": ["integer", "null"], "minimum": 0, "description": "Null without any."},
     }
+
+
+def test_what_is_derived_is_written_with_what_is_measured() -> None:
+    row = MeasuredRow("due", (1.0,), Spread(2, None), {"near": 1, "far": 0}, {}, End.NEAR)
+    assert as_record(row)["twice"] == 4

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from vmtrace.analyze.reports.storage.requests import DIRECTIONS, FAILED, OUTCOMES, Requests
+from vmtrace.analyze.tables.schema.typed import Share, one_of
 
 MOST_RETRIES = 5
 
@@ -17,12 +19,12 @@ class AvailabilityRow:
     """The share of all requests that were done with at most so many retries."""
 
     retries: int
-    share: float
+    share: Share
     n: int
     done: int
     service_n: int
     """Without requests that failed while the client's own network was down."""
-    service_share: float | None
+    service_share: Share | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +53,7 @@ class Outage:
     failed: int
     kinds: dict[str, int]
     """`timeout`, `reset`, `refused`, `name`, `unreachable`, or the kind of the service's error."""
-    fault: str
-    """`own`, `service` or `unknown`."""
+    fault: Annotated[str, one_of("own", "service", "unknown")]
 
 
 def outages(requests: Requests) -> list[Outage]:

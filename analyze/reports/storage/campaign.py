@@ -29,7 +29,7 @@ from vmtrace.analyze.reports.storage.packet_facts import (
 from vmtrace.analyze.reports.storage.probes import (
     AddressRow,
     Lateness,
-    PeriodRow,
+    ProbePeriodRow,
     SizeRow,
     SuccessiveRow,
     address_rows,
@@ -85,12 +85,12 @@ class Campaign:
         return size_rows(self.requests) if self.requests is not None else []
 
     @cached_property
-    def daily(self) -> list[PeriodRow]:
+    def daily(self) -> list[ProbePeriodRow]:
         """Fig. 1."""
         return daily_rows(self.requests) if self.requests is not None else []
 
     @cached_property
-    def hourly(self) -> list[PeriodRow]:
+    def hourly(self) -> list[ProbePeriodRow]:
         """Figs 2 and 3."""
         return hourly_rows(self.requests) if self.requests is not None else []
 

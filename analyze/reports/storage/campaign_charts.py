@@ -9,7 +9,7 @@ import numpy as np
 from vmtrace.analyze.charts.chart import Axis, Chart, Panel, Series, empty_note, time_unit
 from vmtrace.analyze.reports.storage.campaign import SURGE, Campaign
 from vmtrace.analyze.reports.storage.hours import DAY_NS
-from vmtrace.analyze.reports.storage.probes import PeriodRow, successive
+from vmtrace.analyze.reports.storage.probes import ProbePeriodRow, successive
 from vmtrace.analyze.reports.storage.requests import DIRECTIONS, Requests
 from vmtrace.analyze.reports.storage.surge_hosts import all_hosts
 from vmtrace.analyze.stats.estimates import Floats
@@ -48,11 +48,11 @@ def charts(campaigns: Sequence[Labelled]) -> list[Chart]:
 _TPS = Axis("transactions", "/s")
 
 
-def _mean_bps(row: PeriodRow) -> float:
+def _mean_bps(row: ProbePeriodRow) -> float:
     return row.mean_bps
 
 
-def _mean_tps(row: PeriodRow) -> float:
+def _mean_tps(row: ProbePeriodRow) -> float:
     return row.mean_tps
 
 

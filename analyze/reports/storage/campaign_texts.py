@@ -8,7 +8,7 @@ from vmtrace.analyze.pages.texts import number_text
 from vmtrace.analyze.reports.storage.campaign import AVAILABILITY, LOCATIONS, PROBES, SURGE, SWEEP, Campaign, between
 from vmtrace.analyze.reports.storage.knee import Knee
 from vmtrace.analyze.reports.storage.network_events import NetworkEvent
-from vmtrace.analyze.reports.storage.probes import PeriodRow
+from vmtrace.analyze.reports.storage.probes import ProbePeriodRow
 from vmtrace.analyze.reports.storage.surge import SurgeRow
 from vmtrace.analyze.reports.storage.surge_hosts import all_hosts
 from vmtrace.analyze.tables.table import Table, of_texts
@@ -182,7 +182,7 @@ def _changes(campaigns: Sequence[Labelled]) -> Table:
     return of_texts("change-points", "Steps", head, _rows(campaigns, rows), 5, hint)
 
 
-def _period_rows(found: Sequence[PeriodRow]) -> Iterator[tuple[str, ...]]:
+def _period_rows(found: Sequence[ProbePeriodRow]) -> Iterator[tuple[str, ...]]:
     for row in found:
         at = instant(row.start_ns)[:10] if row.hour is None else f"{row.hour:02}:00"
         yield (

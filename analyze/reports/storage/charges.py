@@ -6,8 +6,10 @@ Without prices there are no charges, and what an invoice leaves out is not compa
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Annotated
 
 from vmtrace.analyze.reports.storage.records import StorageRun
+from vmtrace.analyze.tables.schema.typed import Positive, one_of
 
 CATEGORIES = ("storage", "requests", "transfer", "retrieval")
 TOTAL = "total"
@@ -19,15 +21,15 @@ Amounts = Mapping[str, float]
 class ChargeRow:
     """One category, or all of them."""
 
-    category: str
+    category: Annotated[str, one_of("storage", "requests", "transfer", "retrieval", "total")]
     currency: str
-    predicted: float | None
+    predicted: Positive | None
     """None in a run that did not write its categories down; its total is known."""
     invoiced: float | None
     difference: float | None
     """Invoiced less predicted."""
     difference_share: float | None
-    """Of the predicted; None of nothing."""
+    """Of the predicted."""
 
 
 def charge_rows(run: StorageRun, invoiced: Amounts | None = None) -> list[ChargeRow]:

@@ -7,12 +7,14 @@ not.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from vmtrace.analyze.reports.storage.measured import MeasuredRun, MeasuredTransaction
-from vmtrace.analyze.reports.storage.records import Endpoint, Use
+from vmtrace.analyze.reports.storage.records import Direction, Endpoint, Use
 from vmtrace.analyze.stats.estimates import Estimate, median
+from vmtrace.analyze.tables.schema.typed import Count, Positive, Share, keys
 
 ROLES = ("control", "data", "control and data", "unlogged")
 Ends = tuple[Endpoint | None, Endpoint | None]
@@ -23,24 +25,28 @@ class ConnectionRow:
     """Connections of one workload in one direction; numbers of a transaction are medians over transactions."""
 
     workload: str
-    direction: str
-    transactions: int
-    """Those with a capture."""
+    direction: Direction
+    transactions: Count
+    """With a capture."""
     opened: Estimate
-    """SYNs without repeats: connections that the client opened."""
-    syn_retransmissions: int
-    by_role: dict[str, float]
-    at_once: int | None
-    """Most connections open at the same time, of any transaction."""
-    objects_at_once: int | None
+    """SYNs without retransmissions, of a transaction."""
+    syn_retransmissions: Count
+    by_role: Annotated[dict[str, Positive], keys(*ROLES)]
+    """Mean number of a transaction; unlogged: in the capture, not in the log."""
+    """Mean number of a transaction; unlogged: in the capture, not in the log."""
+    at_once: Count | None
+    """Most connections open at the same time."""
+    objects_at_once: Count | None
     """Most objects under way at the same time."""
-    objects_per_data_connection: float | None
-    reused_share: float | None
+    objects_per_data_connection: Positive | None
+    reused_share: Share | None
     """Of the objects, those that needed no new connection."""
-    tls_connections: int
-    tls_resumed: int
-    tls_unknown: int
-    """Handshakes of which too little was captured to tell."""
+    tls_connections: Count
+    tls_resumed: Count
+    tls_unknown: Count
+    """Too little of the handshake was captured."""
+
+    DERIVED = ("manner",)
 
     @property
     def manner(self) -> str | None:

@@ -6,10 +6,12 @@ from the last by a hundredth whether it sends changes alone. Random files of the
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 from vmtrace.analyze.reports.storage.measured import MeasuredRun
 from vmtrace.analyze.reports.storage.overhead import OverheadRow
-from vmtrace.analyze.reports.storage.records import RANDOM
+from vmtrace.analyze.reports.storage.records import RANDOM, Direction
+from vmtrace.analyze.tables.schema.typed import Positive, one_of
 from vmtrace.analyze.words.units import ratio
 
 SAVED_SHARE = 0.1
@@ -26,13 +28,14 @@ class ContentRow:
     """One workload of files that are not random, in one direction."""
 
     workload: str
-    direction: str
-    content: str
-    carried_ratio: float
+    direction: Direction
+    content: Annotated[str, one_of("compressible", "repeated", "changed")]
+    carried_ratio: Positive
     """Payload that TCP carried, each byte once, over the workload's."""
-    random_ratio: float | None
-    """The same of random files, as many and as large; None: the run has none."""
+    random_ratio: Positive | None
+    """The same of random files, as many and as large."""
     saves: bool
+    """A tenth less than random files took."""
     sentence: str
 
 

@@ -1,19 +1,132 @@
-"""The JSON document `vmtrace.storage_report/1` (docs/report.md), and the same tables as CSV files."""
+"""The JSON document `vmtrace.storage_report/1` (docs/report.md), and the same tables as CSV files.
+
+Its parts are the rows that are measured: what they declare is its schema, too.
+"""
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from typing import Annotated, Literal, NotRequired, TypedDict
 
-from vmtrace.analyze.reports.storage.campaign import tables_of
+from vmtrace.analyze.findings.joined import JoinedRow
+from vmtrace.analyze.reports.storage.availability import AvailabilityRow, Outage
+from vmtrace.analyze.reports.storage.campaign import AVAILABILITY, LOCATIONS, PROBES, SURGE, SWEEP, tables_of
+from vmtrace.analyze.reports.storage.change_points import ChangePoint
+from vmtrace.analyze.reports.storage.charges import ChargeRow
+from vmtrace.analyze.reports.storage.connections import ConnectionRow
+from vmtrace.analyze.reports.storage.contents import ContentRow
+from vmtrace.analyze.reports.storage.front_ends import FrontEndRow
+from vmtrace.analyze.reports.storage.groups import BlockPair
+from vmtrace.analyze.reports.storage.hedging import HedgingRow
+from vmtrace.analyze.reports.storage.hours import HourTest
+from vmtrace.analyze.reports.storage.limits import LimitRow
+from vmtrace.analyze.reports.storage.locations import LocationRow
+from vmtrace.analyze.reports.storage.network_events import NetworkEvent
+from vmtrace.analyze.reports.storage.over_time import PeriodRow
+from vmtrace.analyze.reports.storage.overhead import AgreementRow, LeftOut, OverheadRow
+from vmtrace.analyze.reports.storage.probes import AddressRow, ProbePeriodRow, SizeRow, SuccessiveRow
+from vmtrace.analyze.reports.storage.round_trips import RoundTripRow
 from vmtrace.analyze.reports.storage.surge import SurgeRow
 from vmtrace.analyze.reports.storage.surge_hosts import all_hosts
-from vmtrace.analyze.reports.storage.tables import Record, Report, as_record, campaign_tables, tables
-from vmtrace.analyze.reports.storage.time_ledger import object_times
-from vmtrace.analyze.reports.storage.transaction_rows import transaction_rows
+from vmtrace.analyze.reports.storage.sweep import MergeRow, SweepRow
+from vmtrace.analyze.reports.storage.tables import Record, Report, campaign_tables, tables
+from vmtrace.analyze.reports.storage.throughput import ThroughputRow
+from vmtrace.analyze.reports.storage.time_ledger import TimeRow, object_times
+from vmtrace.analyze.reports.storage.transaction_rows import TransactionRow, transaction_rows
+from vmtrace.analyze.reports.storage.troubles import TroubleRow
 from vmtrace.analyze.stats.estimates import CONFIDENCE
 from vmtrace.analyze.tables.csv_files import flat, with_names
 from vmtrace.analyze.tables.provenance import of_report
-from vmtrace.analyze.tables.schema.documents.storage_report import SCHEMA
+from vmtrace.analyze.tables.schema.typed import FLAT, Count, Positive, as_record, one_of
 from vmtrace.analyze.trace import version
+
+SCHEMA = "vmtrace.storage_report/1"
+
+
+class Event(TypedDict):
+    """A dated step of several sizes and directions."""
+
+    event: Annotated[NetworkEvent, FLAT]
+    steps: Annotated[int, "How many."]
+
+
+class CampaignAbout(TypedDict):
+    """Of a run that is no benchmark."""
+
+    kind: Annotated[str, one_of(PROBES, SURGE, AVAILABILITY, LOCATIONS, SWEEP)]
+    location: str | None
+    requests: int | None
+
+
+class Probes(TypedDict):
+    """Of probes, availability and locations."""
+
+    sizes: list[SizeRow]
+    daily: list[ProbePeriodRow]
+    hourly: list[ProbePeriodRow]
+    hour_tests: list[HourTest]
+    successive: list[SuccessiveRow]
+    addresses: list[AddressRow]
+    change_points: list[ChangePoint]
+    events: NotRequired[list[Event]]
+
+
+class Run(TypedDict):
+    """A run, and everything measured of it."""
+
+    path: str
+    name: str
+    id: str | None
+    status: str
+    error: str | None
+    provider: str
+    region: str | None
+    endpoint: str | None
+    sdk: str | None
+    plan: str | None
+    scale: float | None
+    front_ends: list[str]
+    left_behind: Annotated[Count, "Objects that could not be removed from the service"]
+    dropped_packets: Count
+    problems: list[str]
+    overhead_left_out: Annotated[
+        list[LeftOut], "Transactions whose overhead is not known, by workload, direction and reason"
+    ]
+    interface_agreement: AgreementRow | None
+    throughput: list[ThroughputRow]
+    throughput_by_period: NotRequired[list[PeriodRow]]
+    connections: list[ConnectionRow]
+    overhead: list[OverheadRow]
+    contents: NotRequired[list[ContentRow]]
+    times: list[TimeRow]
+    round_trips: list[RoundTripRow]
+    findings: Annotated[list[JoinedRow], "What held the transfers back, by their packets"]
+    limits: list[LimitRow]
+    front_end_servers: NotRequired[list[FrontEndRow]]
+    front_end_groups: list[BlockPair]
+    retries_and_errors: list[TroubleRow]
+    transactions: list[TransactionRow]
+    charges: NotRequired[Annotated[list[ChargeRow], "Empty without a table of prices"]]
+    campaign: NotRequired[CampaignAbout | None]
+    probes: NotRequired[Probes | None]
+    surge: NotRequired[list[SurgeRow]]
+    locations: NotRequired[list[LocationRow]]
+    sweep: NotRequired[list[SweepRow]]
+    merge: NotRequired[list[MergeRow]]
+    availability: NotRequired[list[AvailabilityRow]]
+    outages: NotRequired[list[Outage]]
+    hedging: NotRequired[list[HedgingRow]]
+
+
+class Document(TypedDict):
+    """What `vmtrace storage report --json` writes. Seconds are _s, instants _ns (Unix nanoseconds), sizes _bytes,
+    rates _bps (bits/s), shares 0..1. A number that could not be measured is null. Keys are only added within
+    version 1.
+    """
+
+    schema: Literal["vmtrace.storage_report/1"]
+    vmtrace: str
+    confidence: Positive
+    runs: list[Run]
 
 
 def document(reports: Sequence[Report]) -> Record:

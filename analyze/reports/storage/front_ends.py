@@ -9,10 +9,12 @@ Internet Hosts, IEEE/ACM Transactions on Networking 14 (2006), section II.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Annotated
 
 from vmtrace.analyze.reports.storage.measured import MeasuredRun
 from vmtrace.analyze.reports.storage.records import Exchange
 from vmtrace.analyze.reports.storage.round_trips import round_trips
+from vmtrace.analyze.tables.schema.typed import Count, Positive, Share, bounds
 from vmtrace.analyze.words.units import share
 
 FIBRE_KM_PER_S = 299_792.458 * 2 / 3
@@ -25,10 +27,10 @@ class FrontEndPlace:
     city: str
     iata: str | None
     country: str
-    lat: float
-    lon: float
-    radius_km: float
-    confidence: float
+    lat: Annotated[float, bounds(minimum=-90, maximum=90)]
+    lon: Annotated[float, bounds(minimum=-180, maximum=180)]
+    radius_km: Positive
+    confidence: Share
 
     @property
     def text(self) -> str:
@@ -43,20 +45,22 @@ class FrontEndRow:
 
     front_end: str
     name: str | None
-    """In reverse; None where it has none, or was not asked for."""
-    transactions: int
-    objects: int
+    """In reverse."""
+    transactions: Count
+    objects: Count
     """That it answered last for."""
     first_seen_ns: int | None
     last_seen_ns: int | None
-    min_rtt_s: float | None = None
+    min_rtt_s: Positive | None = None
     rtt_method: str | None = None
     place: FrontEndPlace | None = None
-    """None without a discovery run, or where that could not locate it."""
+    """Where a discovery run located it (vmtrace discover); null without one, or where it could not."""
+
+    DERIVED = ("farthest_km",)
 
     @property
-    def farthest_km(self) -> float | None:
-        """It is not farther away than this."""
+    def farthest_km(self) -> Positive | None:
+        """By the least round trip, at two thirds of the speed of light."""
         return None if self.min_rtt_s is None else self.min_rtt_s / 2 * FIBRE_KM_PER_S
 
 

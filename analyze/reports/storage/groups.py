@@ -17,9 +17,10 @@ from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 import numpy as np
 
 from vmtrace.analyze.reports.storage.measured import MeasuredRun
-from vmtrace.analyze.reports.storage.records import DIRECTIONS
+from vmtrace.analyze.reports.storage.records import DIRECTIONS, Direction
 from vmtrace.analyze.stats.estimates import Estimate, Floats, holm
 from vmtrace.analyze.stats.two_samples import FEWEST, Difference, Group, difference
+from vmtrace.analyze.tables.schema.typed import Count, Positive
 
 LARGEST_P = 0.05
 SMALLEST_DELTA = 0.33
@@ -38,20 +39,23 @@ Fork = tuple[list[Address], list[Address]]
 class BlockPair:
     """Two neighbouring blocks of front ends, compared in one direction: in the workloads that both served."""
 
-    direction: str
+    direction: Direction
     first_block: str
     second_block: str
-    first_front_ends: int
-    second_front_ends: int
-    first_median_bps: float
-    second_median_bps: float
-    first_values: int
-    second_values: int
+    first_front_ends: Count
+    second_front_ends: Count
+    first_median_bps: Positive
+    second_median_bps: Positive
+    first_values: Count
+    second_values: Count
     ratio_of_medians: Estimate
     """Second over first, within workloads."""
     cliffs_delta: Estimate
-    p: float | None
-    p_adjusted: float | None
+    p: Positive | None
+    p_adjusted: Positive | None
+    """For all forks tested (Holm)."""
+
+    DERIVED = ("differs",)
 
     @property
     def differs(self) -> bool:

@@ -9,11 +9,14 @@ Tail at Scale, CACM 56 (2013), for hedged requests.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
+from vmtrace.analyze.reports.storage.records import Direction
 from vmtrace.analyze.reports.storage.requests import Requests
 from vmtrace.analyze.stats.estimates import Floats
+from vmtrace.analyze.tables.schema.typed import one_of
 
 AT_ONCE, REPEATED = "at once", "repeated"
 FEWEST = 40
@@ -27,8 +30,8 @@ class HedgingRow:
     """Times of one size and direction with so many requests for each object."""
 
     size_bytes: int
-    direction: str
-    manner: str
+    direction: Direction
+    manner: Annotated[str, one_of("at once", "repeated")]
     requests: int
     n: int
     median_s: float

@@ -18,6 +18,7 @@ import numpy as np
 from vmtrace.analyze.reports.storage.requests import Ints, Requests
 from vmtrace.analyze.stats.association import autocorrelation
 from vmtrace.analyze.stats.estimates import Floats, holm, ranks
+from vmtrace.analyze.tables.schema.typed import Share
 
 DAY_NS, HOUR_NS = 86_400 * 10**9, 3600 * 10**9
 FEWEST_DAYS = 5
@@ -44,7 +45,7 @@ class HourTest:
     second_mean_bps: float
     t: float
     freedom: float
-    p: float
+    p: Share
     p_adjusted: float
 
 

@@ -5,6 +5,8 @@ from collections import Counter
 from dataclasses import dataclass
 
 from vmtrace.analyze.reports.storage.measured import Connection, MeasuredRun, MeasuredTransaction
+from vmtrace.analyze.reports.storage.records import Direction
+from vmtrace.analyze.tables.schema.typed import Count, Positive, Share
 from vmtrace.analyze.words.verdict import is_open
 
 
@@ -13,18 +15,18 @@ class LimitRow:
     """One workload in one direction."""
 
     workload: str
-    direction: str
-    connections: int
-    judged: int
-    """Connections with a verdict that is not undecided."""
+    direction: Direction
+    connections: Count
+    judged: Count
+    """With a verdict that is not left open."""
     factor: str | None
-    """What limited most of the bytes of the judged connections."""
-    bytes_share: float | None
+    """As in vmtrace.analysis/1."""
+    bytes_share: Positive | None
     """Its share of those bytes."""
-    factors: dict[str, float]
-    """Every factor with its share of the bytes of judged connections."""
+    factors: dict[str, Share]
+    """Share of the bytes of judged connections."""
     slowest: str | None
-    """The verdict on the connection that moved most in the slowest transaction, as a sentence."""
+    """The verdict on the slowest transaction."""
 
 
 def limit_rows(run: MeasuredRun) -> list[LimitRow]:

@@ -7,11 +7,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from vmtrace.analyze.reports.storage.hours import hour_effect
+from vmtrace.analyze.reports.storage.records import Direction
 from vmtrace.analyze.reports.storage.requests import Requests
+from vmtrace.analyze.tables.schema.typed import bounds
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,8 +22,8 @@ class LocationRow:
     """One size in one direction at one location."""
 
     location: str
-    direction: str
-    size_bytes: int
+    direction: Direction
+    size_bytes: Annotated[int, bounds(minimum=1)]
     n: int
     mean_bps: float
     top1_bps: float

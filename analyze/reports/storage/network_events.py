@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 
@@ -27,10 +28,10 @@ from vmtrace.analyze.reports.storage.packet_facts import PacketFacts
 from vmtrace.analyze.reports.storage.requests import Ints, Requests
 from vmtrace.analyze.stats.association import autocorrelation
 from vmtrace.analyze.stats.estimates import Floats
+from vmtrace.analyze.tables.schema.typed import one_of
 
-FRONT_END, WINDOW, WINDOW_SIZE, SEGMENT_SIZE, ROUND_TRIPS, RATE, UNKNOWN = (
-    "front_end", "window", "window_size", "segment_size", "round_trips", "rate", "unknown",
-)  # fmt: skip
+CAUSES = ("front_end", "window", "window_size", "segment_size", "round_trips", "rate", "unknown")
+FRONT_END, WINDOW, WINDOW_SIZE, SEGMENT_SIZE, ROUND_TRIPS, RATE, UNKNOWN = CAUSES
 _QUANTILE = 7.35
 _TAKEN_BACK = 0.15
 _MOST_ROUND_TRIPS = 64
@@ -45,7 +46,7 @@ class NetworkEvent:
     first_after_ns: int
     end_ns: int | None
     """First request after an event that took its effect back; None: it lasted."""
-    cause: str
+    cause: Annotated[str, one_of(*CAUSES)]
     packets: bool
     """False where none were recorded: RTT and addresses are then those of the log."""
     ratio: float

@@ -13,12 +13,15 @@ Workloads and directions have series of their own. Hours and days are those of U
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from vmtrace.analyze.reports.storage.measured import MeasuredRun, MeasuredTransaction
+from vmtrace.analyze.reports.storage.records import Direction
 from vmtrace.analyze.reports.storage.throughput import throughput_bps
 from vmtrace.analyze.stats.estimates import Floats
+from vmtrace.analyze.tables.schema.typed import Count, Positive, bounds, one_of
 
 HOUR, DAY, HOUR_OF_DAY = "hour", "day", "hour of day"
 HOUR_NS, DAY_NS = 3600 * 10**9, 86_400 * 10**9
@@ -37,19 +40,21 @@ class PeriodRow:
     """The transactions of a workload in one direction that began in an hour, on a day, or at an hour of any day."""
 
     workload: str
-    direction: str
-    period: str
+    direction: Direction
+    period: Annotated[str, one_of("hour", "day", "hour of day")]
     start_ns: int | None
-    """None of an hour of day."""
-    hour: int | None
-    """0 to 23, of an hour of day."""
-    transactions: int
-    whole: int
-    """Those that count: every object was transferred."""
-    mean_bps: float | None
-    p5_bps: float | None
-    median_bps: float | None
-    p95_bps: float | None
+    """Null of an hour of day."""
+    hour: Annotated[int, bounds(minimum=0, maximum=23)] | None
+    """Of an hour of day."""
+    transactions: Annotated[int, bounds(minimum=1)]
+    whole: Count
+    """Those in which every object was transferred: the others do not count."""
+    mean_bps: Positive | None
+    p5_bps: Positive | None
+    """Null of fewer than 20."""
+    median_bps: Positive | None
+    p95_bps: Positive | None
+    """Null of fewer than 20."""
 
 
 def smoothed_bps(run: MeasuredRun) -> dict[int, float | None]:

@@ -7,10 +7,12 @@ were captured without drops and whose objects were all transferred.
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 from vmtrace.analyze.findings.overhead import Overhead
 from vmtrace.analyze.reports.storage.measured import MeasuredRun, MeasuredTransaction
-from vmtrace.analyze.reports.storage.records import RANDOM
+from vmtrace.analyze.reports.storage.records import RANDOM, Direction
+from vmtrace.analyze.tables.schema.typed import Count, Positive, Share, bounds, keys
 
 SPLIT = ("workload", "signalling", "tls_record", "tls_handshake", "headers", "acks", "retransmissions")
 """The parts: the objects' bytes; requests, responses and whatever else the application said; what TLS adds to each
@@ -25,32 +27,37 @@ class OverheadRow:
     """One workload in one direction, all its transactions together."""
 
     workload: str
-    direction: str
-    transactions: int
-    left_out: int
-    """Transactions without a capture, with drops, or not complete."""
-    workload_bytes: int
-    wire_bytes: int
-    parts_bytes: dict[str, int]
-    tcp_payload_bytes: int
-    connections: float | None
+    direction: Direction
+    transactions: Count
+    left_out: Count
+    """Without a capture, with drops, or not complete."""
+    workload_bytes: Count
+    wire_bytes: Count
+    parts_bytes: Annotated[dict[str, Count], keys(*SPLIT)]
+    """They sum to wire_bytes."""
+    """They sum to wire_bytes."""
+    tcp_payload_bytes: Count
+    """Carried by TCP, each byte once."""
+    connections: Positive | None
     """Of a transaction."""
     tls_record_is_least: bool
-    """The snap length cut headers of TLS records: some of `signalling` is `tls_record`."""
+    """The snap length cut headers of TLS records: some of signalling is tls_record."""
+
+    DERIVED = ("overhead_ratio", "tcp_payload_ratio", "shares")
 
     @property
     def overhead_ratio(self) -> float | None:
-        """Bytes on the wire beyond the workload's, over those."""
+        """Wire bytes beyond the workload's, over those; below zero where a client sends less."""
         return (self.wire_bytes - self.workload_bytes) / self.workload_bytes if self.workload_bytes else None
 
     @property
-    def tcp_payload_ratio(self) -> float | None:
-        """The study's: bytes carried by TCP, each once, over workload bytes."""
+    def tcp_payload_ratio(self) -> Positive | None:
+        """TCP payload over workload bytes, as in the study."""
         return self.tcp_payload_bytes / self.workload_bytes if self.workload_bytes else None
 
     @property
-    def shares(self) -> dict[str, float]:
-        """Each part of the wire bytes; empty without any."""
+    def shares(self) -> Annotated[dict[str, Share], keys(*SPLIT, always=False)]:
+        """Of wire_bytes; they sum to 1. Empty without any."""
         return {part: size / self.wire_bytes for part, size in self.parts_bytes.items()} if self.wire_bytes else {}
 
 
@@ -58,12 +65,12 @@ class OverheadRow:
 class AgreementRow:
     """The captures of a run against the counters of its interface."""
 
-    transactions: int
-    """With a capture and counters of an interface that nobody else used."""
-    packets_agree: int
-    bytes_agree: int
-    packets_apart: int
-    bytes_apart: int
+    transactions: Count
+    """With a capture, and counters of an interface that was quiet before and after."""
+    packets_agree: Count
+    bytes_agree: Count
+    packets_apart: Count
+    bytes_apart: Count
     """Summed over those that do not agree, without signs."""
 
 
@@ -107,8 +114,8 @@ class LeftOut:
 
     workload: str
     direction: str
-    transactions: int
-    of: int
+    transactions: Annotated[int, bounds(minimum=1)]
+    of: Annotated[int, bounds(minimum=1)]
     reason: str
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from scipy.special import stdtr
@@ -15,9 +16,11 @@ from scipy.stats import pearsonr
 
 from vmtrace.analyze.reports.storage.hours import DAY_NS, HOUR_NS
 from vmtrace.analyze.reports.storage.modes import modes
+from vmtrace.analyze.reports.storage.records import Direction
 from vmtrace.analyze.reports.storage.requests import Ints, Requests
 from vmtrace.analyze.stats.association import effective_number
 from vmtrace.analyze.stats.estimates import Floats
+from vmtrace.analyze.tables.schema.typed import bounds
 
 FEWEST_FOR_PERCENTILES = 20
 _FEWEST_FOR_CORRELATION = 5
@@ -27,8 +30,8 @@ _FEWEST_FOR_CORRELATION = 5
 class SizeRow:
     """All requests of a size in one direction (Figs 4 to 6)."""
 
-    size_bytes: int
-    direction: str
+    size_bytes: Annotated[int, bounds(minimum=1)]
+    direction: Direction
     n: int
     done: int
     retries: int
@@ -48,13 +51,13 @@ class SizeRow:
 
 
 @dataclass(frozen=True, slots=True)
-class PeriodRow:
+class ProbePeriodRow:
     """A day (`start_ns`), or an hour of any day (`hour`, 0 to 23)."""
 
     size_bytes: int
     direction: str
     start_ns: int | None
-    hour: int | None
+    hour: Annotated[int, bounds(minimum=0, maximum=23)] | None
     n: int
     mean_bps: float
     p5_bps: float | None
@@ -130,7 +133,7 @@ def size_rows(requests: Requests) -> list[SizeRow]:
     return rows
 
 
-def daily_rows(requests: Requests) -> list[PeriodRow]:
+def daily_rows(requests: Requests) -> list[ProbePeriodRow]:
     """Means of days (Fig 1)."""
     return [
         _period(size, direction, int(day) * DAY_NS, None, requests, places)
@@ -139,7 +142,7 @@ def daily_rows(requests: Requests) -> list[PeriodRow]:
     ]
 
 
-def hourly_rows(requests: Requests) -> list[PeriodRow]:
+def hourly_rows(requests: Requests) -> list[ProbePeriodRow]:
     """Means of the hours of the day (Figs 2 and 3)."""
     return [
         _period(size, direction, None, int(hour), requests, places)
@@ -229,9 +232,9 @@ def _groups(keys: Ints, places: Ints) -> Iterator[tuple[int, Ints]]:
 
 def _period(
     size: int, direction: str, start_ns: int | None, hour: int | None, requests: Requests, places: Ints
-) -> PeriodRow:
+) -> ProbePeriodRow:
     rates = requests.bps[places]
     p5, p95 = percentiles(rates)
     mean = float(rates.mean())
     tps = float((1 / requests.duration_s[places]).mean())
-    return PeriodRow(size, direction, start_ns, hour, len(rates), mean, p5, p95, mean / 8, tps)
+    return ProbePeriodRow(size, direction, start_ns, hour, len(rates), mean, p5, p95, mean / 8, tps)

@@ -5,12 +5,14 @@ Absent is None. Only the fields that the report uses are taken; what has the wro
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from vmtrace.analyze.read.records.fields import FieldError, Fields
 from vmtrace.analyze.read.records.window import ALL_TIME, Window
+from vmtrace.analyze.tables.schema.typed import one_of
 
 DIRECTIONS = ("upload", "download")
+Direction = Annotated[str, one_of(*DIRECTIONS)]
 BENCHMARK = "benchmark"
 RANDOM = "random"
 

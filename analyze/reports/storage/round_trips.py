@@ -8,6 +8,7 @@ import numpy as np
 
 from vmtrace.analyze.reports.storage.measured import MeasuredRun
 from vmtrace.analyze.stats.estimates import Estimate, median
+from vmtrace.analyze.tables.schema.typed import Count, Positive
 
 HANDSHAKE = "tcp handshake"
 """Of the connections that carried the workload; `icmp` and `tcp` are echoes sent before transactions."""
@@ -19,11 +20,12 @@ class RoundTripRow:
 
     front_end: str
     method: str
-    sent: int
-    lost: int
-    min_s: float | None
+    """icmp and tcp are echoes, tcp handshake is of the transfers' connections."""
+    sent: Count
+    lost: Count
+    min_s: Positive | None
     median_s: Estimate
-    max_s: float | None
+    max_s: Positive | None
 
 
 def round_trips(run: MeasuredRun) -> dict[tuple[str, str], list[float | None]]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from vmtrace.analyze.reports.storage.causes import Ceiling, cause, ceiling, comm
 from vmtrace.analyze.reports.storage.knee import Knee, knee
 from vmtrace.analyze.reports.storage.step_evidence import StepEvidence
 from vmtrace.analyze.reports.storage.steps import SweepStep
+from vmtrace.analyze.tables.schema.typed import bounds
 from vmtrace.analyze.words.units import si
 from vmtrace.formats.quantities import plural
 
@@ -34,7 +36,7 @@ class SweepRow:
     """One cell of the sweep."""
 
     connections: int
-    part_bytes: int
+    part_bytes: Annotated[int, bounds(minimum=1)]
     source: str
     bps: float | None
     """Mean of the uploads that were done."""

@@ -27,6 +27,7 @@ from vmtrace.analyze.reports.storage.round_trips import RoundTripRow, round_trip
 from vmtrace.analyze.reports.storage.throughput import ThroughputRow, throughput_rows
 from vmtrace.analyze.reports.storage.time_ledger import TimeRow, time_rows
 from vmtrace.analyze.reports.storage.troubles import TroubleRow, trouble_rows
+from vmtrace.analyze.tables.schema.typed import as_record
 
 Record = dict[str, Any]
 Kind = tuple[str, str]
@@ -159,15 +160,6 @@ def reports_of(
 
 _SHORT_NAME = 16
 
-_DERIVED: dict[type, tuple[str, ...]] = {
-    OverheadRow: ("overhead_ratio", "tcp_payload_ratio", "shares"),
-    ConnectionRow: ("manner",),
-    BlockPair: ("differs",),
-    FrontEndRow: ("farthest_km",),
-    TroubleRow: ("availability",),
-}
-"""What is computed of a row's fields, and written with them."""
-
 _TABLES: dict[str, Callable[[Report], Iterable[object]]] = {
     "throughput": lambda report: report.throughput,
     "throughput_by_period": lambda report: report.periods,
@@ -218,11 +210,6 @@ def campaign_tables(report: Report) -> dict[str, list[Record]]:
 def tables(report: Report) -> dict[str, list[Record]]:
     """Every table as records, nested as in JSON."""
     return {name: [as_record(row) for row in rows(report)] for name, rows in _TABLES.items()}
-
-
-def as_record(row: Any) -> Record:
-    """A row with what is derived of it."""
-    return asdict(row) | {name: getattr(row, name) for name in _DERIVED.get(type(row), ())}
 
 
 def kinds_of(reports: Iterable[Report]) -> list[Kind]:

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from vmtrace.analyze.reports.storage.measured import MeasuredRun, MeasuredTransaction
+from vmtrace.analyze.reports.storage.records import Direction
 from vmtrace.analyze.stats.estimates import Estimate, median
+from vmtrace.analyze.tables.schema.typed import Count
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,16 +20,17 @@ class ThroughputRow:
     """One workload in one direction."""
 
     workload: str
-    direction: str
-    files: int
-    file_bytes: int
-    planned: int
+    direction: Direction
+    files: Count
+    file_bytes: Count
+    planned: Count
     """Transactions there are."""
-    whole: int
-    """Those that count."""
+    whole: Count
+    """Those in which every object was transferred: the others do not count."""
     throughput_bps: Estimate
+    """Median over transactions: workload bits over the time from the first object's start to the last one's end."""
     object_time_s: Estimate
-    """Of a single object, over the medians of the transactions."""
+    """Median over transactions of the median time of an object."""
     login_s: Estimate
 
 

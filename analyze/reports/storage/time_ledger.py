@@ -8,13 +8,15 @@ on the wire, is the client's own (idle for the network).
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from vmtrace.analyze.findings.spans import Covered
 from vmtrace.analyze.reports.storage.connections import Ends
 from vmtrace.analyze.reports.storage.measured import Connection, Lookup, MeasuredRun, MeasuredTransaction
-from vmtrace.analyze.reports.storage.records import Exchange
+from vmtrace.analyze.reports.storage.records import Direction, Exchange
+from vmtrace.analyze.tables.schema.typed import Count, Positive, keys, one_of
 
 PARTS = ("name_lookup", "tcp_handshake", "tls_handshake", "request_to_first_byte", "transfer", "idle")
 
@@ -40,16 +42,16 @@ class TimeRow:
     """The objects of one workload in one direction, or the logins of its transactions."""
 
     workload: str
-    direction: str
-    what: str
-    """`object`, `login`, or `command`: a program of its own, of which packets alone tell."""
-    objects: int
-    left_out: int
-    """Objects that failed, or of which the connections are not in the capture."""
-    median_s: float
-    median_parts_s: dict[str, float | None]
-    shares: dict[str, float | None]
-    """Of the time of all objects together; they sum to 1."""
+    direction: Direction
+    what: Annotated[str, one_of("login", "object", "command")]
+    """command: a program of its own, run by --tool."""
+    objects: Count
+    left_out: Count
+    """Failed, or with connections that are not in the capture."""
+    median_s: Positive
+    median_parts_s: Annotated[dict[str, Positive | None], keys(*PARTS)]
+    shares: Annotated[dict[str, Positive | None], keys(*PARTS)]
+    """Of the time of all together; they sum to 1. request_to_first_byte is null for uploads: it is in transfer."""
 
 
 def time_rows(run: MeasuredRun) -> list[TimeRow]:

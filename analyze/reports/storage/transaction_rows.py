@@ -4,33 +4,36 @@ from dataclasses import dataclass
 
 from vmtrace.analyze.reports.storage.measured import MeasuredRun, MeasuredTransaction
 from vmtrace.analyze.reports.storage.over_time import smoothed_bps
+from vmtrace.analyze.reports.storage.records import Direction
 from vmtrace.analyze.reports.storage.throughput import throughput_bps
+from vmtrace.analyze.tables.schema.typed import Count, Positive
 
 
 @dataclass(frozen=True, slots=True)
 class TransactionRow:
     """One transaction."""
 
-    transaction: int
+    transaction: Count
     workload: str
-    direction: str
-    repeat: int
+    direction: Direction
+    repeat: Count
     start_ns: int
     status: str
-    objects: int
-    moved_bytes: int
-    throughput_bps: float | None
-    smoothed_bps: float | None
-    """The line through the throughput of its workload and direction, at this transaction (`over_time`)."""
-    connections: int | None
+    objects: Count
+    moved_bytes: Count
+    throughput_bps: Positive | None
+    smoothed_bps: Positive | None
+    """Running median of its workload and direction; null near the ends and where there are few."""
+    connections: Count | None
     """None without a capture."""
-    wire_bytes: int | None
+    wire_bytes: Count | None
     """Of the connections to the service."""
-    application_bytes: int | None
-    packets: int | None
-    dropped: int | None
-    lookups: int | None
-    other_connections: int | None
+    application_bytes: Count | None
+    packets: Count | None
+    dropped: Count | None
+    lookups: Count | None
+    other_connections: Count | None
+    """In the capture, not to the service."""
 
 
 def transaction_rows(run: MeasuredRun) -> list[TransactionRow]:

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from vmtrace.analyze.reports.storage.measured import MeasuredRun, MeasuredTransaction
-from vmtrace.analyze.reports.storage.records import StoredObject
+from vmtrace.analyze.reports.storage.records import Direction, StoredObject
+from vmtrace.analyze.tables.schema.typed import Count, Share
 
 _MOST_STEPS = 100
 """Of larger numbers of retries only those that there were have a step: what a folder says may be anything."""
@@ -16,25 +17,27 @@ class TroubleRow:
     """One workload in one direction."""
 
     workload: str
-    direction: str
-    objects: int
-    done: int
-    retries: int
-    """Requests that repeat one which failed: write retries of an upload, read retries of a download."""
-    retry_causes: dict[str, int]
-    retried_objects: int
-    errors: int
-    """Objects that came or arrived other than they were: write errors of an upload, read errors of a download."""
-    failed: int
-    failed_kinds: dict[str, int]
-    transactions: int
-    transactions_failed: int
+    direction: Direction
+    objects: Count
+    done: Count
+    retries: Count
+    """Write retries of an upload, read retries of a download."""
+    retry_causes: dict[str, Count]
+    retried_objects: Count
+    errors: Count
+    """Write errors of an upload, read errors of a download: the digest does not fit."""
+    failed: Count
+    failed_kinds: dict[str, Count]
+    transactions: Count
+    transactions_failed: Count
     """With any object that failed, or a login that did."""
-    availability_by_retries: dict[str, float]
-    """Share of the objects that were transferred well with at most so many retries, from 0 to the most that helped."""
+    availability_by_retries: dict[str, Share]
+    """Share of the objects that were done with at most so many retries."""
+
+    DERIVED = ("availability",)
 
     @property
-    def availability(self) -> float | None:
+    def availability(self) -> Share | None:
         """Share of the objects that were transferred well."""
         return self.done / self.objects if self.objects else None
 

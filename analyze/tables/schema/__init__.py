@@ -21,6 +21,7 @@ NAMES = (
 """The schemas that there are."""
 _BESIDE_THE_WRITER = {
     "queue_report": "vmtrace.analyze.reports.queues.document",
+    "storage_report": "vmtrace.analyze.reports.storage.document",
     "swarm_report": "vmtrace.analyze.reports.swarm.document",
 }
 """Documents whose records are those that are measured: declared where they are written."""

@@ -1,12 +1,18 @@
 """JSON Schemas of typed records: a `TypedDict` or the dataclass that is written for each object of a document, a note
 for each key that needs words.
 
-`Annotated[Count | None, "Transfers with a value."]` is an integer from 0 or null, with that description.
+`Annotated[Count | None, "Transfers with a value."]` is an integer from 0 or null, with that description; the docstring
+below a key says it, too. A dataclass names in `DERIVED` the properties that are written with its fields.
 """
 
+import ast
+import inspect
 import re
+import textwrap
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, is_dataclass
+from dataclasses import asdict, dataclass, is_dataclass
+from enum import Enum
+from itertools import pairwise
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
 
@@ -37,8 +43,24 @@ def one_of(*texts: str) -> OneOf:
     return OneOf(texts)
 
 
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """The keys of a `dict`, and whether each is always there."""
+
+    names: tuple[str, ...]
+    always: bool
+
+
+def keys(*names: str, always: bool = True) -> Keys:
+    """`Annotated[dict[str, Count], keys("sender", "receiver")]`."""
+    return Keys(names, always)
+
+
 FLAT = object()
 """A part whose keys stand in the record itself: `Annotated[Quantiles, FLAT]`."""
+
+LEFT_OUT = object()
+"""A field that is not written: `Annotated[Verdict, LEFT_OUT]`."""
 
 Count = Annotated[int, bounds(minimum=0)]
 Positive = Annotated[float, bounds(minimum=0)]
@@ -64,7 +86,7 @@ def schema_of(document: type, name: str) -> Schema:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": "urn:vmtrace:schema:" + name.replace("/", ":"),
         "title": name,
-        "description": " ".join((document.__doc__ or "").split()),
+        **_description(document.__doc__),
         **root,
         "$defs": definitions,
     }
@@ -82,11 +104,42 @@ def _object(record: type, definitions: dict[str, Schema]) -> Schema:
 
 def _keys(record: type, definitions: dict[str, Schema]) -> Iterator[tuple[str, Schema]]:
     """What is a word of Python has an underscore behind it in a dataclass: `from_` is the key `from`."""
+    told = _docstrings(record)
     for name, hint in get_type_hints(record, include_extras=True).items():
-        if get_origin(hint) is Annotated and FLAT in hint.__metadata__:
+        notes = hint.__metadata__ if get_origin(hint) is Annotated else ()
+        if FLAT in notes:
             yield from _keys(hint.__origin__, definitions)
-        else:
-            yield name.removesuffix("_"), _value(hint, definitions)
+        elif LEFT_OUT not in notes:
+            yield name.removesuffix("_"), told.get(name, {}) | _value(hint, definitions)
+    for name in getattr(record, "DERIVED", ()):
+        derived = getattr(record, name).fget
+        hint = get_type_hints(derived, include_extras=True)["return"]
+        yield name, _description(derived.__doc__) | _value(hint, definitions)
+
+
+def _docstrings(record: type) -> dict[str, Schema]:
+    """What stands below the fields of a class."""
+    try:
+        (body,) = ast.parse(textwrap.dedent(inspect.getsource(record))).body
+    except (OSError, TypeError):
+        return {}  # made without a file
+    pairs = pairwise(body.body) if isinstance(body, ast.ClassDef) else ()
+    return {
+        ast.unparse(field.target): _description(str(below.value.value))
+        for field, below in pairs
+        if isinstance(field, ast.AnnAssign) and isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant)
+    }
+
+
+def _description(text: str | None) -> Schema:
+    """JSON knows no None."""
+    words = re.sub(r"\bNone\b", "null", re.sub(r"^None\b", "Null", " ".join((text or "").split())))
+    return {"description": words} if words else {}
+
+
+def as_record(row: Any) -> dict[str, Any]:
+    """A row as it is written: its fields, and what is derived of them."""
+    return asdict(row) | {name: getattr(row, name) for name in getattr(row, "DERIVED", ())}
 
 
 def _value(hint: Any, definitions: dict[str, Schema]) -> Schema:
@@ -107,9 +160,10 @@ def _value(hint: Any, definitions: dict[str, Schema]) -> Schema:
         if name not in definitions:
             definitions[name] = {}  # it may be within itself
             definitions[name] = _object(hint, definitions)
-            if hint.__doc__:
-                definitions[name]["description"] = " ".join(hint.__doc__.split())
+            definitions[name] |= _description(hint.__doc__)
         return {"$ref": f"#/$defs/{name}"}
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return {"enum": [one.value for one in hint]}
     if origin is NotRequired:
         return _value(arguments[0], definitions)
     return dict(_PLAIN[hint])
@@ -120,6 +174,9 @@ def _annotated(hint: Any, definitions: dict[str, Schema]) -> Schema:
     for note in hint.__metadata__:
         if isinstance(note, OneOf):
             value = {"enum": list(note.texts)}
+        elif isinstance(note, Keys):
+            properties = dict.fromkeys(note.names, value["additionalProperties"])
+            value = {"type": "object", "required": list(note.names) if note.always else [], "properties": properties}
         else:
             value |= {"description": note} if isinstance(note, str) else dict(note.words)
     return value
