@@ -21,7 +21,7 @@ from vmtrace.analyze.read.grouping import group
 from vmtrace.analyze.read.memory import half_bytes
 from vmtrace.analyze.read.options import Options, check_kinds, check_values, secrets
 from vmtrace.analyze.read.sources import Opened, Progress, Source, Spool, opened
-from vmtrace.analyze.read.stores.place import RemoteObject
+from vmtrace.analyze.read.stores.remote import RemoteObject
 from vmtrace.formats.quantities import plural
 
 if TYPE_CHECKING:

@@ -113,8 +113,8 @@ def reading(folder: Path, work: Path) -> Iterator[str]:
     """Reading from a store: the engine's rate by the rate of the ranges alone, in the same run."""
     from vmtrace.analyze import _engine
     from vmtrace.analyze.read.stores.listing import find
-    from vmtrace.analyze.read.stores.place import RemoteObject
     from vmtrace.analyze.read.stores.reader import ObjectReader
+    from vmtrace.analyze.read.stores.remote import RemoteObject
 
     bucket = work / "store/bucket"
     bucket.mkdir(parents=True, exist_ok=True)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from vmtrace.analyze.read.atomic import make_folder, writing
-from vmtrace.analyze.read.stores.place import is_url, parsed
+from vmtrace.analyze.read.stores import is_url, parsed
 
 PARTS = "buckets"
 """What buckets leave to be merged. It can be made again, so that it need not be safe on the disk at once."""
@@ -251,7 +251,7 @@ class StoreFolder:
     def engine_input(self, name: str, size_bytes: int) -> Any:
         """See `Folder`."""
         from vmtrace.analyze.read.stores.listing import ObjectUrl
-        from vmtrace.analyze.read.stores.place import RemoteObject
+        from vmtrace.analyze.read.stores.remote import RemoteObject
 
         # What is written twice has the same bytes, whatever its version.
         return RemoteObject(ObjectUrl(f"{self.url}/{name}", size_bytes, None, self._endpoint_url))

@@ -12,7 +12,7 @@ from typing import Any
 from vmtrace.analyze import _engine
 from vmtrace.analyze.read import capture_files
 from vmtrace.analyze.read.stores.listing import ObjectUrl
-from vmtrace.analyze.read.stores.place import RemoteObject
+from vmtrace.analyze.read.stores.remote import RemoteObject
 from vmtrace.corpus.engine import header_of
 
 _HEAD_BYTES = 64 << 10

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vmtrace.analyze.read.stores.place import is_url
+from vmtrace.analyze.read.stores import is_url
 from vmtrace.analyze.tables import query
 from vmtrace.corpus.errors import CorpusError
 from vmtrace.corpus.folder import folder

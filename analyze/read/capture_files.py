@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from vmtrace.analyze.read.stores.place import is_url
+from vmtrace.analyze.read.stores import is_url
 
 INDEX_ENDING = ".vmtrace-index"
 """Of the index that lies beside a capture (`vmtrace.analyze.read.index_file`)."""
@@ -89,8 +89,7 @@ def _stands_for_several(source: object) -> bool:
 
 
 def _objects(url: str, endpoint_url: str | None) -> tuple[Sequence[str], list[str]]:
-    from vmtrace.analyze.read.stores import listing
-    from vmtrace.analyze.read.stores.place import PlaceError
+    from vmtrace.analyze.read.stores import PlaceError, listing
 
     try:
         found = listing.find(url, endpoint_url)

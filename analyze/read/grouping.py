@@ -11,7 +11,7 @@ from pathlib import Path
 
 from vmtrace.analyze import _engine
 from vmtrace.analyze.read.sources import Data, can_be_read_again
-from vmtrace.analyze.read.stores.place import RemoteObject
+from vmtrace.analyze.read.stores.remote import RemoteObject
 
 _SAME_TRAFFIC = 0.3
 """Of the frames of the shorter sample. Two ends of one transfer share nearly all, two interfaces of a host none (but

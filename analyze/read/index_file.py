@@ -19,8 +19,8 @@ from typing import Any
 
 from vmtrace.analyze.read.capture_files import INDEX_ENDING
 from vmtrace.analyze.read.capture_version import Version, version_of
+from vmtrace.analyze.read.stores import is_url
 from vmtrace.analyze.read.stores.listing import ObjectUrl
-from vmtrace.analyze.read.stores.place import is_url
 
 SCHEMA = "vmtrace.index/1"
 _STRETCH = struct.Struct("<QQIIB")
@@ -191,7 +191,7 @@ def _read(place: str, capture: str) -> bytes | None:
 def made(capture: str, progress: Any = None) -> tuple[Index, list[Exception]]:
     """Read a capture and index it; what is wrong with it beside. Raises `OSError` and `TraceError`."""
     from vmtrace.analyze import _engine
-    from vmtrace.analyze.read.stores.place import RemoteObject
+    from vmtrace.analyze.read.stores.remote import RemoteObject
 
     before = version_of(capture)
     data = RemoteObject(capture) if isinstance(capture, ObjectUrl) else capture

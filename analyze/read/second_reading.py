@@ -10,7 +10,7 @@ from typing import Any
 from vmtrace.analyze.read.capture_version import Version
 from vmtrace.analyze.read.index_file import Index, IndexFileError, Part, load
 from vmtrace.analyze.read.sources import Opened
-from vmtrace.analyze.read.stores.place import RemoteObject
+from vmtrace.analyze.read.stores.remote import RemoteObject
 
 _MOST_SHARE = 0.9
 """Of a capture: to read more of it in stretches saves nothing."""

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from vmtrace.analyze.read.capture_files import STANDARD_INPUT
-from vmtrace.analyze.read.stores.place import RemoteObject, is_url
+from vmtrace.analyze.read.stores import is_url
+from vmtrace.analyze.read.stores.remote import RemoteObject
 
 Source = str | os.PathLike[str] | bytes | bytearray | memoryview | IO[bytes]
 """A path (`-`: standard input), the URL of an object, the bytes of a capture, or a file opened in binary mode."""

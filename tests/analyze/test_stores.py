@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from vmtrace.analyze.read import capture_files
-from vmtrace.analyze.read.stores import listing, place, reader, store, upload
+from vmtrace.analyze.read import capture_files, stores
+from vmtrace.analyze.read.stores import listing, reader, store, upload
 from vmtrace.analyze.read.stores.listing import ObjectUrl
 from vmtrace.analyze.trace import Options, read
 from vmtrace.cli import run
@@ -39,21 +39,21 @@ def two_captures(objects: ObjectStore) -> list[str]:
 
 
 def test_urls_are_told_from_files() -> None:
-    assert place.is_url("s3://bucket/key")
-    assert place.is_url("HTTPS://host/x")
-    assert not place.is_url("s3:/bucket/key")
-    assert not place.is_url("traces/file.pcap")
-    assert not place.is_url(Path("x"))
-    assert not place.is_url("ftp://host/x")
-    assert place.parsed("s3://bucket/a/b").url == "s3://bucket/a/b"
-    assert place.url_of(Path("s3://bucket/a")) == "s3://bucket/a"
-    assert place.url_of(Path("a/b")) is None
-    assert place.url_of("gs://bucket/a") == "gs://bucket/a"
-    assert place.url_of("-") is None
-    assert place.parsed("s3://bucket/a/*.pcap").is_pattern
-    assert not place.parsed("https://host/a?b=[1]").is_pattern
-    with pytest.raises(place.PlaceError, match="names no bucket"):
-        place.parsed("s3:///key")
+    assert stores.is_url("s3://bucket/key")
+    assert stores.is_url("HTTPS://host/x")
+    assert not stores.is_url("s3:/bucket/key")
+    assert not stores.is_url("traces/file.pcap")
+    assert not stores.is_url(Path("x"))
+    assert not stores.is_url("ftp://host/x")
+    assert stores.parsed("s3://bucket/a/b").url == "s3://bucket/a/b"
+    assert stores.url_of(Path("s3://bucket/a")) == "s3://bucket/a"
+    assert stores.url_of(Path("a/b")) is None
+    assert stores.url_of("gs://bucket/a") == "gs://bucket/a"
+    assert stores.url_of("-") is None
+    assert stores.parsed("s3://bucket/a/*.pcap").is_pattern
+    assert not stores.parsed("https://host/a?b=[1]").is_pattern
+    with pytest.raises(stores.PlaceError, match="names no bucket"):
+        stores.parsed("s3:///key")
 
 
 def test_patterns_of_keys_are_those_of_a_shell(objects: ObjectStore) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from vmtrace.analyze.read import capture_files
 from vmtrace.analyze.read.sources import can_be_read_again
-from vmtrace.analyze.read.stores.place import is_url
+from vmtrace.analyze.read.stores import is_url
 from vmtrace.analyze.trace import Trace, TraceError, read
 from vmtrace.analyze.words.beyond_tcp import protocol_text
 from vmtrace.commands.outputs import Afterwards, opened, printed, wanted, write_all

@@ -22,7 +22,7 @@ def build_parser() -> argparse.ArgumentParser:
 def run(arguments: argparse.Namespace) -> int:
     """Do what the options say; returns the exit status."""
     from vmtrace.analyze._engine import TraceError
-    from vmtrace.analyze.read.stores.place import PlaceError
+    from vmtrace.analyze.read.stores import PlaceError
     from vmtrace.corpus.errors import CorpusError
     from vmtrace.errors import CommandError, UsageError, describe
 

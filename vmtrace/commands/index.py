@@ -37,7 +37,7 @@ def build_parser() -> argparse.ArgumentParser:
 def run(arguments: argparse.Namespace) -> int:
     """Index captures; returns the exit status."""
     from vmtrace.analyze.read import capture_files
-    from vmtrace.analyze.read.stores.place import PlaceError
+    from vmtrace.analyze.read.stores import PlaceError
 
     try:
         found = capture_files.find(arguments.files, arguments.endpoint_url)

@@ -10,7 +10,7 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TextIO, TypeVar
 
-from vmtrace.analyze.read.stores.place import url_of
+from vmtrace.analyze.read.stores import url_of
 from vmtrace.errors import CommandError, complain, describe, guarded_output
 from vmtrace.formats import STANDARD_OUTPUT
 

@@ -4,8 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Self
 
-from vmtrace.analyze.read.stores import store
-from vmtrace.analyze.read.stores.place import Place, parsed
+from vmtrace.analyze.read.stores import Place, parsed, store
 
 MOST_OBJECTS = 1_000_000
 """More of them under one prefix are refused: the pattern was meant to be narrower."""

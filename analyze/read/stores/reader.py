@@ -11,9 +11,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache
 from typing import Any
 
-from vmtrace.analyze.read.stores import store
+from vmtrace.analyze.read.stores import parsed, store
 from vmtrace.analyze.read.stores.listing import ObjectUrl
-from vmtrace.analyze.read.stores.place import parsed
 
 FIRST_BYTES = 64 << 10
 RANGE_BYTES = 8 << 20

@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from vmtrace.analyze.read.stores.place import PlaceError
+from vmtrace.analyze.read.stores import PlaceError
 
 _MOST_RETRIES = 8
 _RETRIED_FOR_S = 120

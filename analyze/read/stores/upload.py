@@ -4,8 +4,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from vmtrace.analyze.read.stores import store
-from vmtrace.analyze.read.stores.place import parsed
+from vmtrace.analyze.read.stores import parsed, store
 
 
 def check_writable(url: str) -> None:
