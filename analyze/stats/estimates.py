@@ -32,8 +32,11 @@ class Estimate:
 
     value: float | None
     low: float | None
+    """Lower end of the interval."""
     high: float | None
+    """Upper end of the interval."""
     n: int
+    """Values it is made of; where runs are compared, of both together."""
 
     def as_record(self) -> dict[str, float | int | None]:
         """For JSON."""

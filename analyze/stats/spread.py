@@ -21,16 +21,16 @@ Steadiness = Literal["steady", "unstable", "undecided", "too_few"]
 class Spread:
     """Relative throughput of transfers: each over the median of its index."""
 
-    variation: Estimate
+    coefficient_of_variation: Estimate
     """Standard deviation over mean, of what all indices have in common."""
-    p5: float | None
-    p95: float | None
+    relative_p5: float | None
+    relative_p95: float | None
     judgement: Steadiness
 
     @property
     def transfers(self) -> int:
         """How many it is of."""
-        return self.variation.n
+        return self.coefficient_of_variation.n
 
 
 def relative(throughput_bps: Floats, groups: NDArray[np.int64]) -> Floats:

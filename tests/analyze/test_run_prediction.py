@@ -31,9 +31,9 @@ def test_the_error_is_a_share_of_what_came() -> None:
     errors = relative_errors("last_value", PROBE, DATA)
     assert errors.tolist() == pytest.approx([2 / 3, 1 / 2, 1 / 2])
     found = judged("last_value", errors)
-    assert found.mean.value == pytest.approx(5 / 9)
-    assert found.median.value == pytest.approx(0.5)
-    assert found.mean.n == 3
+    assert found.mean_error.value == pytest.approx(5 / 9)
+    assert found.median_error.value == pytest.approx(0.5)
+    assert found.mean_error.n == 3
 
 
 def test_moving_predictions_forget_what_is_long_ago() -> None:
@@ -47,7 +47,7 @@ def test_one_pair_predicts_nothing_and_a_transfer_without_throughput_is_left_out
     for rule in RULES:
         assert len(relative_errors(rule, PROBE[:1], DATA[:1])) == 0
         assert len(relative_errors(rule, np.array([1e6, 0.0, 1e6]), np.array([1e6, 1e6, 2e6]))) == 1
-    assert judged("ratio", np.empty(0)).mean.value is None
+    assert judged("ratio", np.empty(0)).mean_error.value is None
 
 
 def test_every_rule_is_described() -> None:

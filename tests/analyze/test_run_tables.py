@@ -118,10 +118,10 @@ def test_probe_and_data_are_related_by_index_and_over_all(small_run: Any) -> Non
         ("I_0", 1.0, 5), ("I_1", None, 4), (None, 1.0, 9)
     ]  # fmt: skip
     predictions = {(row.index, row.error.rule): row.error for row in prediction_rows(results)}
-    assert predictions["I_0", "ratio"].mean.value == pytest.approx(0)
+    assert predictions["I_0", "ratio"].mean_error.value == pytest.approx(0)
     # 2, 4, 6, 8, 18 Mbit/s: off by 1/2, 1/3, 1/4, 10/18.
-    assert predictions["I_0", "last_value"].mean.value == pytest.approx((1 / 2 + 1 / 3 + 1 / 4 + 10 / 18) / 4)
-    assert predictions[None, "probe"].mean.n == 7, "the first pair of each index is not predicted"
+    assert predictions["I_0", "last_value"].mean_error.value == pytest.approx((1 / 2 + 1 / 3 + 1 / 4 + 10 / 18) / 4)
+    assert predictions[None, "probe"].mean_error.n == 7, "the first pair of each index is not predicted"
 
 
 def test_the_drawn_pair_is_the_slowest_or_the_one_asked_for(small_run: Any) -> None:

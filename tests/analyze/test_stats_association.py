@@ -238,7 +238,7 @@ def test_what_indices_of_few_transfers_have_in_common_is_not_told_too_small(size
         spread(relative((usual * random.gamma(100.0, 0.01, len(groups)))[turns], groups[turns]), groups[turns])
         for _ in range(400)
     ]
-    values = [one.variation.value for one in found]
+    values = [one.coefficient_of_variation.value for one in found]
     assert np.sqrt(np.mean(np.square(values))) == pytest.approx(0.1, abs=0.003)  # type: ignore[arg-type]
     assert sum(one.judgement == "steady" for one in found) <= 20, "2.5 % is 10, give or take 3"
     assert sum(one.judgement == "unstable" for one in found) <= 25
@@ -263,7 +263,7 @@ def test_the_interval_of_the_coefficient_of_variation_holds_the_true_one_about_a
 
 def test_throughput_that_varies_by_more_than_its_mean_is_not_told_as_all_of_it() -> None:
     found = spread(np.resize([0.0, 0.0, 1.0, 0.0, 0.0, 9.0], 60))
-    assert found.variation.value == pytest.approx(1.9966, abs=1e-4)
+    assert found.coefficient_of_variation.value == pytest.approx(1.9966, abs=1e-4)
     assert "variation 200 % [" in spread_sentence("data", found)
 
 

@@ -184,12 +184,13 @@ def relation_lines(results: RunResults) -> Iterator[str]:
     if len(known) > 1:
         best = max(known, key=lambda row: row.pearson.value or 0.0)
         yield f"most alike at {printable(best.index or '')}: {correlation_text(best.pearson)}"
-    errors = [row.error for row in prediction_rows(results) if row.index is None and row.error.mean.value is not None]
+    overall = [row.error for row in prediction_rows(results) if row.index is None]
+    errors = [error for error in overall if error.mean_error.value is not None]
     if errors:
         yield "error of predicting data throughput, mean (median) of the absolute error:"
-        for error in sorted(errors, key=lambda error: error.mean.value or 0.0):
+        for error in sorted(errors, key=lambda error: error.mean_error.value or 0.0):
             name = error.rule.replace("_", " ")
-            numbers = f"{_percent(error.mean.value)} ({_percent(error.median.value)})"
+            numbers = f"{_percent(error.mean_error.value)} ({_percent(error.median_error.value)})"
             yield f"  {name:<12} {numbers:>18}  {DESCRIPTIONS[error.rule]}"
 
 

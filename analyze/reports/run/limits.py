@@ -13,6 +13,7 @@ from vmtrace.analyze.read.records.run import ROLES, Role
 from vmtrace.analyze.reports.run.measure import Measures
 from vmtrace.analyze.reports.run.results import RunResults
 from vmtrace.analyze.reports.run.transfers.transfers import MeasuredTransfer
+from vmtrace.analyze.tables.schema.typed import Count, Positive, Share
 from vmtrace.analyze.words.factors import FACTORS
 from vmtrace.analyze.words.human_causes import factor_name
 from vmtrace.analyze.words.units import share
@@ -26,15 +27,15 @@ class LimitRow:
 
     role: Role
     factor: str
-    first_in: int
+    first_in: Count
     """Transfers whose verdict it is, with enough confidence."""
-    judged: int
+    judged: Count
     """Transfers with a verdict, undecided or not."""
-    time_s: float
-    time_share: float | None
-    lost_bytes: float | None
+    time_s: Positive
+    time_share: Share | None
+    lost_bytes: Positive | None
     """Of the transfers that tell it; None if none does, for want of a rate that the path was seen to carry."""
-    lost_share: float | None
+    lost_share: Share | None
     """Of what all factors but waiting for the other side lost."""
 
 

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from vmtrace.analyze.read.records.fields import endpoint
 from vmtrace.analyze.read.records.run import Connection, Endpoint, Side, Transfer
 from vmtrace.analyze.reports.run.verdict.judged import Judged, of_record
+from vmtrace.analyze.tables.schema.typed import LEFT_OUT, Count, Positive, Share, one_of
 from vmtrace.analyze.trace import Options, Trace, TraceError, read
 from vmtrace.formats.quantities import plural
 
@@ -31,50 +32,50 @@ _MOST_BYTES_WITH_PACKETS = 64 << 20
 class Measures:
     """What captures say of one transfer; None is what they cannot say."""
 
-    captured_at: str | None = None
+    captured_at: Annotated[str, one_of("data sender", "data receiver", "both")] | None = None
     """Where the captures that were used were made: `data sender`, `data receiver`, or `both`, a direction each."""
-    problem: str | None = None
+    problem: Annotated[str | None, LEFT_OUT] = None
     """Why there are no numbers, or not all; one line."""
-    connections: int = 0
-    matched_by: str | None = None
+    connections: Count = 0
+    matched_by: Annotated[str, one_of("address", "port")] | None = None
     """`address` or, behind address translation, `port`."""
-    handshake_rtt_s: float | None = None
+    handshake_rtt_s: Positive | None = None
     rtt_samples: int | None = None
-    rtt_min_s: float | None = None
-    rtt_mean_s: float | None = None
-    rtt_median_s: float | None = None
-    rtt_p95_s: float | None = None
-    rtt_p99_s: float | None = None
-    rtt_max_s: float | None = None
+    rtt_min_s: Positive | None = None
+    rtt_mean_s: Positive | None = None
+    rtt_median_s: Positive | None = None
+    rtt_p95_s: Positive | None = None
+    rtt_p99_s: Positive | None = None
+    rtt_max_s: Positive | None = None
     data_segments: int | None = None
     retransmitted_segments: int | None = None
-    retransmission_rate: float | None = None
-    loss_rate: float | None = None
-    loss_gap_losses: int | None = None
+    retransmission_rate: Share | None = None
+    loss_rate: Share | None = None
+    loss_gap_losses: Count | None = None
     """Lost segments whose distances in the stream were tested (`losses.places`)."""
-    loss_gap_ratio: float | None = None
+    loss_gap_ratio: Positive | None = None
     """How uneven these distances are, over those of independent losses."""
-    loss_gap_chance: float | None = None
+    loss_gap_chance: Share | None = None
     """The share of independent losses that are at least as uneven."""
     spacing_samples: int | None = None
-    spacing_mean_s: float | None = None
-    spacing_median_s: float | None = None
-    spacing_p99_s: float | None = None
-    spacing_max_s: float | None = None
+    spacing_mean_s: Positive | None = None
+    spacing_median_s: Positive | None = None
+    spacing_p99_s: Positive | None = None
+    spacing_max_s: Positive | None = None
     oversize: int | None = None
-    oversize_time_s: float | None = None
-    unwaited_samples: int | None = None
-    unwaited_mean_s: float | None = None
+    oversize_time_s: Positive | None = None
+    unwaited_samples: Count | None = None
+    unwaited_mean_s: Positive | None = None
     """Time between data packets that nothing from the other end came between (`unwaited`)."""
-    unwaited_median_s: float | None = None
-    ack_to_data_samples: int | None = None
-    ack_to_data_median_s: float | None = None
+    unwaited_median_s: Positive | None = None
+    ack_to_data_samples: Count | None = None
+    ack_to_data_median_s: Positive | None = None
     """From the last acknowledgement to the data that follows it."""
     window_min_bytes: int | None = None
-    window_mean_bytes: float | None = None
+    window_mean_bytes: Positive | None = None
     window_max_bytes: int | None = None
     zero_windows: int | None = None
-    window_limited_fraction: float | None = None
+    window_limited_fraction: Share | None = None
     flight_max_bytes: int | None = None
     verdict_factor: str | None = None
     """What limited the transfer most: of its connection with most payload."""
@@ -82,47 +83,47 @@ class Measures:
     """Of the bytes that were lost, or delivered, by this factor (docs/json.md)."""
     verdict_confidence: float | None = None
     verdict_sentence: str | None = None
-    verdict_agreement: str | None = None
+    verdict_agreement: Annotated[str, one_of("one_side", "agree", "disagree", "one_open", "both_open")] | None = None
     """What the captures of both sides say of each other's verdicts (`verdict.judged.Agreement`)."""
-    verdict: str | None = None
+    verdict: Annotated[str | None, LEFT_OUT] = None
     """All of the verdict, as JSON (`verdict.judged.Judged`)."""
     limits: str | None = None
     """Time in seconds and lost bytes by factor over all connections, as JSON: `{"slow_start": [0.2, 40000]}`."""
-    limit_intervals: str | None = None
+    limit_intervals: Annotated[str | None, LEFT_OUT] = None
     """When what limited, by the capture's own clock, as JSON: `[["sender", "slow_start", start_ns, end_ns]]`."""
-    outcomes: str | None = None
+    outcomes: Annotated[str | None, LEFT_OUT] = None
     """Of connections that did not open, move their data or end well, as JSON: `[["peer_silent", "The server ..."]]`."""
-    capture_goodput_bps: float | None = None
+    capture_goodput_bps: Positive | None = None
     unseen_acked_bytes: int | None = None
     """Bytes that were acknowledged, and that the capture missed."""
     two_sides_problem: str | None = None
     """Why the captures of both sides were not compared, if there are two; one line."""
-    two_sides_data_segments: int | None = None
-    two_sides_lost_segments: int | None = None
+    two_sides_data_segments: Count | None = None
+    two_sides_lost_segments: Count | None = None
     """Data segments that were sent at one side and lost before the other, packet by packet."""
-    two_sides_loss_rate: float | None = None
+    two_sides_loss_rate: Share | None = None
     one_way_delay_min_s: float | None = None
     one_way_delay_median_s: float | None = None
     one_way_delay_p99_s: float | None = None
     one_way_delay_max_s: float | None = None
     clock_offset_s: float | None = None
     """By which the receiver's clock is ahead of the sender's."""
-    clock_offset_error_s: float | None = None
+    clock_offset_error_s: Positive | None = None
     clock_skew_ppm: float | None = None
-    clock_steps: int | None = None
-    gaps_at_sender: int | None = None
+    clock_steps: Count | None = None
+    gaps_at_sender: Count | None = None
     """Pauses between data packets that the sending side of the data made."""
-    gaps_on_path: int | None = None
-    gaps_at_receiver: int | None = None
-    gaps_path_or_receiver: int | None = None
-    gaps_unlocated: int | None = None
-    pauses_at_sender_s: float | None = None
+    gaps_on_path: Count | None = None
+    gaps_at_receiver: Count | None = None
+    gaps_path_or_receiver: Count | None = None
+    gaps_unlocated: Count | None = None
+    pauses_at_sender_s: Positive | None = None
     """Time in these pauses."""
-    pauses_on_path_s: float | None = None
-    pauses_at_receiver_s: float | None = None
-    pauses_elsewhere_s: float | None = None
+    pauses_on_path_s: Positive | None = None
+    pauses_at_receiver_s: Positive | None = None
+    pauses_elsewhere_s: Positive | None = None
     """Of those that could not be placed between path and host."""
-    longest_gap_s: float | None = None
+    longest_gap_s: Positive | None = None
     longest_gap_at: str | None = None
     longest_gap_reason: str | None = None
 

@@ -7,11 +7,13 @@ three of them need one that went before.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from vmtrace.analyze.stats import estimates
 from vmtrace.analyze.stats.estimates import Estimate, Floats
+from vmtrace.analyze.tables.schema.typed import one_of
 
 WINDOW = 10
 """Pairs of the same index that a moving prediction looks back on."""
@@ -55,9 +57,9 @@ DESCRIPTIONS = {
 class PredictionError:
     """How far a rule was off: absolute error as a share of what came."""
 
-    rule: str
-    mean: Estimate
-    median: Estimate
+    rule: Annotated[str, one_of(*RULES)]
+    mean_error: Estimate
+    median_error: Estimate
 
 
 def predictions(rule: str, probe_bps: Floats, data_bps: Floats) -> Floats:

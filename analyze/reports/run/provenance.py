@@ -7,9 +7,9 @@ from pathlib import Path
 from vmtrace.analyze.read.records.run_folder import inside
 from vmtrace.analyze.reports.run.results import RunResults
 from vmtrace.analyze.tables.provenance import command_line
-from vmtrace.analyze.tables.schema.documents.run_report import SCHEMA
 from vmtrace.analyze.trace import version
 
+SCHEMA = "vmtrace.run_report/1"
 Fact = str | int | None
 Provenance = dict[str, str | list[dict[str, Fact]]]
 

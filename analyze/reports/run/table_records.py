@@ -3,53 +3,53 @@
 An `Estimate` becomes four columns: `mean_rtt_s`, `mean_rtt_low_s`, `mean_rtt_high_s`, `mean_rtt_n`: the unit last.
 """
 
-from dataclasses import asdict, fields
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import fields
+from typing import Annotated, Any, Literal, TypedDict
 
+from vmtrace.analyze.read.records.run import Role
+from vmtrace.analyze.read.side.metrics import Metric
 from vmtrace.analyze.reports.run.limits import limit_rows
-from vmtrace.analyze.reports.run.losses.bursts import LossBurstRow, loss_burst_rows
+from vmtrace.analyze.reports.run.losses.bursts import loss_burst_rows
 from vmtrace.analyze.reports.run.measure import Measures
 from vmtrace.analyze.reports.run.results import RunResults
 from vmtrace.analyze.reports.run.tables import (
-    BaselineRow,
-    CorrelationRow,
-    MetricsRow,
-    PlanRow,
-    PredictionRow,
     correlation_rows,
     metrics_rows,
     plan_rows,
     prediction_rows,
 )
 from vmtrace.analyze.reports.run.transfers.transfers import MeasuredTransfer
-from vmtrace.analyze.reports.run.two_sides.table import TwoSidesRow, clock_row, two_sides_rows
-from vmtrace.analyze.reports.run.variation.findings import Finding, SpreadRow, variation
+from vmtrace.analyze.reports.run.two_sides.table import clock_row, two_sides_rows
+from vmtrace.analyze.reports.run.variation.findings import Finding, Judgement, variation
 from vmtrace.analyze.reports.run.variation.interval_words import interval_sentence
 from vmtrace.analyze.reports.run.variation.intervals import IntervalFinding, interval_findings
 from vmtrace.analyze.reports.run.variation.words import sentence
 from vmtrace.analyze.stats.estimates import ABSENT, Estimate
+from vmtrace.analyze.tables.schema.typed import FLAT, Count, Positive, Share, as_record
 
 Record = dict[str, Any]
 
 _UNITS = ("_s", "_bps", "_rate")
-_KEPT_ONLY = frozenset({"problem", "verdict", "limit_intervals", "outcomes"})
-"""In tables of their own, or under another name."""
 _OF_TWO_SIDES = ("two_sides_", "one_way_delay_", "clock_", "gaps_", "longest_gap_")
 
 
 def tables(results: RunResults) -> dict[str, list[Record]]:
     """All tables of a run by name, as nested records."""
+    measured: dict[str, Iterable[object]] = {
+        "table_1": plan_rows(results),
+        "table_2": metrics_rows(results),
+        "loss_bursts": loss_burst_rows(results),
+        "correlation": correlation_rows(results),
+        "prediction": prediction_rows(results),
+        "limits": limit_rows(results),
+        "stability": variation(results).spreads,
+    }
     return {
-        "table_1": [_plan(row) for row in plan_rows(results)],
-        "table_2": [_fields(row) for row in metrics_rows(results)],
-        "loss_bursts": [_fields(row) for row in loss_burst_rows(results)],
-        "correlation": [_correlation(row) for row in correlation_rows(results)],
-        "prediction": [_prediction(row) for row in prediction_rows(results)],
-        "limits": [asdict(row) for row in limit_rows(results)],
-        "stability": [_spread(row) for row in variation(results).spreads],
+        **{name: [as_record(row) for row in rows] for name, rows in measured.items()},
         "influences": [_finding(one) for one in variation(results).findings],
         "limit_influences": [_interval_finding(one) for one in interval_findings(results)],
-        "two_sides": [_fields(row) for row in two_sides_rows(results)],
+        "two_sides": [as_record(row) for row in two_sides_rows(results)],
         "transfers": [_transfer(one) for one in results.transfers],
     }
 
@@ -61,8 +61,8 @@ def two_sides_records(results: RunResults) -> Record:
     return {
         "path": str(results.run.folder),
         "name": results.name,
-        "clock": asdict(clock_row(results)),
-        "two_sides": [_fields(row) for row in two_sides_rows(results)],
+        "clock": as_record(clock_row(results)),
+        "two_sides": [as_record(row) for row in two_sides_rows(results)],
         "transfers": [
             {"sequence": one.pair.sequence, "index": one.pair.index, "role": one.transfer.role}
             | {name: getattr(one.measures, name) for name in names}
@@ -93,51 +93,103 @@ def _parted(name: str) -> tuple[str, str]:
     return name, ""
 
 
-def _plan(row: PlanRow) -> Record:
-    return asdict(row)
+class OfMetric(TypedDict):
+    """Which metric, and what was made of it."""
+
+    metric: str
+    label: str
+    source: Literal["packets", "ping", "host", "cloudwatch"]
+    dimensions: str | None
+    unit: Literal["share", "per_s", "s", "count"]
+    judgement: Judgement
+    sentence: str
 
 
-def _fields(row: MetricsRow | TwoSidesRow | LossBurstRow) -> Record:
-    return {field.name: _plain(getattr(row, field.name)) for field in fields(row)}
+class Weighed(TypedDict):
+    """How much of a metric's values and of the transfers' time meet."""
+
+    period_s: Annotated[float | None, "Of the metric's values; null for what is of the transfer itself."]
+    coverage: Annotated[Share | None, "Median share of a transfer that has values."]
+    weight: Annotated[Share | None, "Median share of the values' time that lies in the transfer."]
+    spearman: Estimate
+    lag_s: Annotated[float | None, "Above 0: the metric came first."]
+    lags_tried: Count | None
+    effective_transfers: Annotated[Positive | None, "What they are worth, neighbours in time being alike."]
+    p_value: Annotated[Share | None, "Corrected for lags."]
+    p_adjusted: Annotated[Share | None, "Corrected for all metrics of the role, too."]
+    reason: str | None
 
 
-def _spread(row: SpreadRow) -> Record:
-    found = row.spread
-    return {
-        "index": row.index,
-        "role": row.role,
-        "coefficient_of_variation": found.variation.as_record(),
-        "relative_p5": found.p5,
-        "relative_p95": found.p95,
-        "judgement": found.judgement,
-    }
+class Influence(OfMetric, Weighed):
+    """One metric against throughput of one role's transfers."""
+
+    role: Role
+    transfers: Count
+    least: float | None
+    median: float | None
+    p95: float | None
+    most: float | None
+    pearson: Estimate
+    threshold: float | None
+    transfers_beyond: Count | None
+    throughput_lower: Annotated[
+        Estimate, "Share by which the median of relative throughput is lower beyond the threshold."
+    ]
+
+
+class LimitInfluence(OfMetric, Weighed):
+    """One metric inside the intervals of one factor against the rest of the transfers' time."""
+
+    factor: str
+    intervals: Count
+    transfers: Count
+    periods: Count
+    inside: float | None
+    outside: float | None
+    difference: Estimate
+    p95_inside: float | None
+
+
+class TransferRecord(TypedDict):
+    """A transfer, and what its packets say."""
+
+    sequence: Count
+    repeat: int | None
+    index: str
+    pair: int | None
+    role: Role
+    direction: str
+    streams: int
+    start_ns: int
+    bytes: Count
+    duration_s: Positive | None
+    goodput_bps: Positive | None
+    ping_mean_s: float | None
+    kernel_retransmission_rate: float | None
+    kernel_min_rtt_s: float | None
+    congestion_control: str | None
+    dropped: int | None
+    trouble: str | None
+    measures: Annotated[Measures, FLAT]
+
+
+def _of_metric(metric: Metric, judgement: str, sentence: str) -> Record:
+    names = ("source", "dimensions", "unit")
+    named = {"metric": metric.name, "label": metric.full_label} | {name: getattr(metric, name) for name in names}
+    return named | {"judgement": judgement, "sentence": sentence}
 
 
 def _finding(one: Finding) -> Record:
-    metric, association, effect = one.metric, one.association, one.effect
-    nothing = {"spearman": ABSENT.as_record(), "pearson": ABSENT.as_record()}
+    association, effect = one.association, one.effect
     return {
         "role": one.role,
-        "metric": metric.name,
-        "label": metric.full_label,
-        "source": metric.source,
-        "dimensions": metric.dimensions,
-        "unit": metric.unit,
-        "judgement": one.judgement,
-        "sentence": sentence(one),
-        "transfers": one.levels.transfers,
-        "least": one.levels.least,
-        "median": one.levels.median,
-        "p95": one.levels.p95,
-        "most": one.levels.most,
+        **_of_metric(one.metric, one.judgement, sentence(one)),
+        **as_record(one.levels),
         "period_s": one.period_s,
         "coverage": one.coverage,
         "weight": one.weight,
-        **(
-            {"spearman": association.spearman.as_record(), "pearson": association.pearson.as_record()}
-            if association
-            else nothing
-        ),
+        "spearman": (association.spearman if association else ABSENT).as_record(),
+        "pearson": (association.pearson if association else ABSENT).as_record(),
         "lag_s": one.lag_s if association and association.p_value is not None else None,
         "lags_tried": association.lags_tried if association else None,
         "effective_transfers": association.n_effective if association else None,
@@ -151,75 +203,35 @@ def _finding(one: Finding) -> Record:
 
 
 def _interval_finding(one: IntervalFinding) -> Record:
-    metric = one.metric
+    names = (
+        *("intervals", "transfers", "periods", "inside", "outside", "difference", "p95_inside"),
+        *("period_s", "coverage", "weight", "spearman", "lag_s", "lags_tried", "effective_transfers"),
+        *("p_value", "p_adjusted", "reason"),
+    )
+    found = {name: getattr(one, name) for name in names}
     return {
         "factor": one.factor,
-        "metric": metric.name,
-        "label": metric.full_label,
-        "source": metric.source,
-        "dimensions": metric.dimensions,
-        "unit": metric.unit,
-        "judgement": one.judgement,
-        "sentence": interval_sentence(one),
-        "intervals": one.intervals,
-        "transfers": one.transfers,
-        "periods": one.periods,
-        "inside": one.inside,
-        "outside": one.outside,
+        **_of_metric(one.metric, one.judgement, interval_sentence(one)),
+        **found,
         "difference": one.difference.as_record(),
-        "p95_inside": one.p95_inside,
-        "period_s": one.period_s,
-        "coverage": one.coverage,
-        "weight": one.weight,
         "spearman": Estimate(one.spearman, None, None, one.periods).as_record(),
-        "lag_s": one.lag_s,
-        "lags_tried": one.lags_tried,
-        "effective_transfers": one.effective_transfers,
-        "p_value": one.p_value,
-        "p_adjusted": one.p_adjusted,
-        "reason": one.reason,
-    }
-
-
-def _correlation(row: CorrelationRow) -> Record:
-    return {"index": row.index, "pearson": row.pearson.as_record(), "spearman": row.spearman.as_record()}
-
-
-def _prediction(row: PredictionRow) -> Record:
-    error = row.error
-    return {
-        "index": row.index,
-        "rule": error.rule,
-        "mean_error": error.mean.as_record(),
-        "median_error": error.median.as_record(),
     }
 
 
 def _transfer(one: MeasuredTransfer) -> Record:
-    kernel = one.transfer.kernel
+    pair, transfer, kernel = one.pair, one.transfer, one.transfer.kernel
+    names = ("role", "direction", "streams", "start_ns", "bytes", "duration_s", "goodput_bps")
     return {
-        "sequence": one.pair.sequence,
-        "repeat": one.pair.repeat,
-        "index": one.pair.index,
-        "pair": one.pair.number,
-        "role": one.transfer.role,
-        "direction": one.transfer.direction,
-        "streams": one.transfer.streams,
-        "start_ns": one.transfer.start_ns,
-        "bytes": one.transfer.bytes,
-        "duration_s": one.transfer.duration_s,
-        "goodput_bps": one.transfer.goodput_bps,
-        "ping_mean_s": one.pair.rtt.mean_s if one.pair.rtt else None,
+        "sequence": pair.sequence,
+        "repeat": pair.repeat,
+        "index": pair.index,
+        "pair": pair.number,
+        **{name: getattr(transfer, name) for name in names},
+        "ping_mean_s": pair.rtt.mean_s if pair.rtt else None,
         "kernel_retransmission_rate": kernel.retransmission_rate if kernel else None,
         "kernel_min_rtt_s": kernel.min_rtt_s if kernel else None,
         "congestion_control": kernel.congestion_control if kernel else None,
-        "dropped": one.transfer.dropped,
+        "dropped": transfer.dropped,
         "trouble": one.capture_trouble,
-        **{name: value for name, value in asdict(one.measures).items() if name not in _KEPT_ONLY},
+        **as_record(one.measures),
     }
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, Estimate):
-        return value.as_record()
-    return asdict(value) if isinstance(value, BaselineRow) else value

@@ -5,6 +5,7 @@ An `index` of None is the row over all indices.
 
 from collections import Counter
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from vmtrace.analyze.reports.run.results import RunResults, goodput_bps, kernel_
 from vmtrace.analyze.reports.run.transfers.transfers import MeasuredTransfer
 from vmtrace.analyze.stats import estimates
 from vmtrace.analyze.stats.estimates import Estimate, Floats
+from vmtrace.analyze.tables.schema.typed import FLAT, Count, Positive
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,15 +24,16 @@ class PlanRow:
     """Table 1: what was asked for and what became of it."""
 
     index: str | None
+    """Index of the plan; null is the row over all."""
     probe_bytes: int | None
     data_bytes: int | None
-    planned: int | None
+    planned: Count | None
     """None where the run is limited by time."""
-    finished: int
-    failed: int
-    transfers_with_drops: int
+    finished: Count
+    failed: Count
+    transfers_with_drops: Count
     """Transfers whose capture lost packets."""
-    transfers_with_trouble: int
+    transfers_with_trouble: Count
     """Transfers that were to be captured, and whose packets are not all known."""
 
 
@@ -38,11 +41,11 @@ class PlanRow:
 class BaselineRow:
     """Round trips without load: all echoes together."""
 
-    echoes: int
-    lost: int
-    min_s: float | None
-    mean_s: float | None
-    max_s: float | None
+    echoes: Count
+    lost: Count
+    min_s: Positive | None
+    mean_s: Positive | None
+    max_s: Positive | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +53,9 @@ class MetricsRow:
     """Table 2: one index, probe or data. Means, medians and intervals are over transfers, one value of each."""
 
     index: str | None
+    """Index of the plan; null is the row over all."""
     role: Role
-    transfers: int
+    transfers: Count
     mean_rtt_s: Estimate
     """Of the transfers' mean round-trip times."""
     median_rtt_s: Estimate
@@ -65,9 +69,9 @@ class MetricsRow:
     mean_goodput_bps: Estimate
     median_goodput_bps: Estimate
     ping: BaselineRow
-    transfers_with_drops: int
-    transfers_with_trouble: int
-    measured_at_receiver: int
+    transfers_with_drops: Count
+    transfers_with_trouble: Count
+    measured_at_receiver: Count
     """Transfers measured where the data arrived, because the capture where it was sent is missing."""
 
 
@@ -76,6 +80,7 @@ class CorrelationRow:
     """How a pair's probe and data throughput go together."""
 
     index: str | None
+    """Index of the plan; null is the row over all."""
     pearson: Estimate
     spearman: Estimate
 
@@ -85,7 +90,7 @@ class PredictionRow:
     """How far a rule's prediction of data throughput was off."""
 
     index: str | None
-    error: PredictionError
+    error: Annotated[PredictionError, FLAT]
 
 
 def plan_rows(results: RunResults) -> list[PlanRow]:

@@ -21,6 +21,8 @@ NAMES = (
 """The schemas that there are."""
 _BESIDE_THE_WRITER = {
     "queue_report": "vmtrace.analyze.reports.queues.document",
+    "run_report": "vmtrace.analyze.reports.run.document",
+    "runs_comparison": "vmtrace.analyze.reports.run.changes.document",
     "storage_report": "vmtrace.analyze.reports.storage.document",
     "swarm_report": "vmtrace.analyze.reports.swarm.document",
 }

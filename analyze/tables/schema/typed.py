@@ -10,8 +10,9 @@ import inspect
 import re
 import textwrap
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, is_dataclass
+from dataclasses import dataclass, is_dataclass
 from enum import Enum
+from functools import cache
 from itertools import pairwise
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
@@ -103,18 +104,30 @@ def _object(record: type, definitions: dict[str, Schema]) -> Schema:
 
 
 def _keys(record: type, definitions: dict[str, Schema]) -> Iterator[tuple[str, Schema]]:
-    """What is a word of Python has an underscore behind it in a dataclass: `from_` is the key `from`."""
     told = _docstrings(record)
+    for name, key, hint in _written(record):
+        if key is None:
+            yield from _keys(hint.__origin__, definitions)
+        else:
+            yield key, told.get(name, {}) | _value(hint, definitions)
+
+
+@cache
+def _written(record: type) -> tuple[tuple[str, str | None, Any], ...]:
+    """What is written of a record: its name, its key (None: its own keys), its type.
+
+    What is a word of Python has an underscore behind it in a dataclass: `from_` is the key `from`.
+    """
+    found: list[tuple[str, str | None, Any]] = []
     for name, hint in get_type_hints(record, include_extras=True).items():
         notes = hint.__metadata__ if get_origin(hint) is Annotated else ()
-        if FLAT in notes:
-            yield from _keys(hint.__origin__, definitions)
-        elif LEFT_OUT not in notes:
-            yield name.removesuffix("_"), told.get(name, {}) | _value(hint, definitions)
+        if LEFT_OUT not in notes:
+            found.append((name, None if FLAT in notes else name.removesuffix("_"), hint))
     for name in getattr(record, "DERIVED", ()):
         derived = getattr(record, name).fget
         hint = get_type_hints(derived, include_extras=True)["return"]
-        yield name, _description(derived.__doc__) | _value(hint, definitions)
+        found.append((name, name, Annotated[hint, " ".join(derived.__doc__.split())]))
+    return tuple(found)
 
 
 def _docstrings(record: type) -> dict[str, Schema]:
@@ -138,8 +151,22 @@ def _description(text: str | None) -> Schema:
 
 
 def as_record(row: Any) -> dict[str, Any]:
-    """A row as it is written: its fields, and what is derived of them."""
-    return asdict(row) | {name: getattr(row, name) for name in getattr(row, "DERIVED", ())}
+    """A row as its schema has it."""
+    record: dict[str, Any] = {}
+    for name, key, _ in _written(row.__class__):
+        value = _plain(getattr(row, name))
+        record |= value if key is None else {key: value}
+    return record
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value):
+        return as_record(value)
+    if isinstance(value, dict):
+        return {key: _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return value.value if isinstance(value, Enum) else value
 
 
 def _value(hint: Any, definitions: dict[str, Schema]) -> Schema:
@@ -155,8 +182,7 @@ def _value(hint: Any, definitions: dict[str, Schema]) -> Schema:
     if origin in (dict, Mapping):
         return {"type": "object", "additionalProperties": _value(arguments[1], definitions)}
     if is_typeddict(hint) or is_dataclass(hint):
-        called = hint.__name__ if is_typeddict(hint) else hint.__name__.removesuffix("Row")
-        name = re.sub(r"(?<!^)(?=[A-Z])", "_", called).lower()
+        name = re.sub(r"(?<!^)(?=[A-Z])", "_", re.sub(r"(Row|Record)$", "", hint.__name__)).lower()
         if name not in definitions:
             definitions[name] = {}  # it may be within itself
             definitions[name] = _object(hint, definitions)
@@ -178,7 +204,7 @@ def _annotated(hint: Any, definitions: dict[str, Schema]) -> Schema:
             properties = dict.fromkeys(note.names, value["additionalProperties"])
             value = {"type": "object", "required": list(note.names) if note.always else [], "properties": properties}
         else:
-            value |= {"description": note} if isinstance(note, str) else dict(note.words)
+            value |= _description(note) if isinstance(note, str) else dict(note.words)
     return value
 
 

@@ -16,6 +16,7 @@ from vmtrace.analyze.reports.run.transfers.transfers import MeasuredTransfer
 from vmtrace.analyze.stats import estimates
 from vmtrace.analyze.stats.estimates import Estimate
 from vmtrace.analyze.stats.unevenness import FEWEST, Unevenness, together
+from vmtrace.analyze.tables.schema.typed import Count, Share
 from vmtrace.formats.quantities import plural
 
 Judgement = Literal["bursty", "even", "continuous", "undecided", "too_few"]
@@ -36,15 +37,15 @@ class LossBurstRow:
 
     role: Role
     judgement: Judgement
-    transfers: int
+    transfers: Count
     """With losses enough for the test."""
-    losses: int
+    losses: Count
     ratio: Estimate
-    """Unevenness of the distances between losses, over that of independent ones: geometric mean over transfers."""
-    p_value: float | None
+    """How uneven distances between losses are, over those of independent losses."""
+    p_value: Share | None
     """Of independent losses to be as uneven, or as even."""
-    bursty_transfers: int
-    """Bursty on their own, corrected for all (Holm)."""
+    bursty_transfers: Count
+    """Bursty by themselves, corrected for all."""
     sentence: str
 
 

@@ -125,7 +125,7 @@ def relation(run: RunResults) -> tuple[Block, ...]:
     """What a probe shows of the data transfer."""
     errors: dict[str | None, dict[str, str]] = {}
     for row in prediction_rows(run):
-        text = f"{_percent(row.error.mean.value)} ({_percent(row.error.median.value)})"
+        text = f"{_percent(row.error.mean_error.value)} ({_percent(row.error.median_error.value)})"
         errors.setdefault(row.index, {})[row.error.rule] = text
     columns: tuple[Column[CorrelationRow], ...] = (
         Column("index", lambda row: index_name(row.index), left=True),

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from os import sched_getaffinity
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import pyarrow as pa
 
@@ -41,7 +41,7 @@ _COLUMN_TYPES: dict[object, pa.DataType] = {
 }
 _SCHEMA = pa.schema(
     [("key", pa.string()), ("sequence", pa.int64()), ("role", pa.string())]
-    + [(field.name, _COLUMN_TYPES[field.type]) for field in fields(Measures)]
+    + [(name, _COLUMN_TYPES[kind]) for name, kind in get_type_hints(Measures).items()]
 )
 
 

@@ -9,6 +9,7 @@ from vmtrace.analyze.reports.run.results import RunResults, measured
 from vmtrace.analyze.reports.run.transfers.transfers import MeasuredTransfer
 from vmtrace.analyze.stats import estimates
 from vmtrace.analyze.stats.estimates import Estimate
+from vmtrace.analyze.tables.schema.typed import Count, Positive
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,36 +18,36 @@ class TwoSidesRow:
 
     index: str | None
     role: Role
-    transfers: int
+    transfers: Count
     """Whose captures of both sides were matched."""
-    not_matched: int
+    not_matched: Count
     """Captured on both sides, and yet not matched: their trouble says why."""
-    data_segments: int
-    lost_segments: int
+    data_segments: Count
+    lost_segments: Count
     mean_loss_rate: Estimate
     median_one_way_delay_s: Estimate
     """Of the transfers' medians; true to within the clocks' offset error."""
     median_queueing_delay_s: Estimate
     """Of the transfers' median less least one-way delay: free of the clocks' offset."""
-    gaps_at_sender: int
-    gaps_on_path: int
-    gaps_at_receiver: int
-    gaps_path_or_receiver: int
-    gaps_unlocated: int
+    gaps_at_sender: Count
+    gaps_on_path: Count
+    gaps_at_receiver: Count
+    gaps_path_or_receiver: Count
+    gaps_unlocated: Count
 
 
 @dataclass(frozen=True, slots=True)
 class ClockRow:
     """The receiver's clock against the sender's, over the transfers that tell it."""
 
-    transfers: int
+    transfers: Count
     offset_s: float | None
     """The median over transfers."""
     offset_least_s: float | None
     offset_most_s: float | None
-    offset_error_s: float | None
+    offset_error_s: Positive | None
     """The median of the transfers' errors."""
-    steps: int
+    steps: Count
 
 
 def two_sides_rows(results: RunResults) -> list[TwoSidesRow]:

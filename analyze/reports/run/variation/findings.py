@@ -6,7 +6,7 @@ evidence, too: no association, and either nothing of it that could burden a host
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from vmtrace.analyze.stats.association import FEWEST, Association, associate
 from vmtrace.analyze.stats.effect import Effect, effect
 from vmtrace.analyze.stats.estimates import ABSENT, Floats, holm
 from vmtrace.analyze.stats.spread import Spread, relative, spread
+from vmtrace.analyze.tables.schema.typed import FLAT
 
 Judgement = Literal[
     "varies_with", "consistent_with", "rises_with", "not_the_cause", "undecided", "too_few", "not_measured",
@@ -40,7 +41,7 @@ class SpreadRow:
 
     index: str | None
     role: Role
-    spread: Spread
+    spread: Annotated[Spread, FLAT]
 
 
 @dataclass(frozen=True, slots=True)

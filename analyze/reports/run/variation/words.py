@@ -29,7 +29,7 @@ _WEAK = 0.3
 
 def spread_sentence(role: Role, found: Spread) -> str:
     """Is throughput unstable?"""
-    variation = found.variation
+    variation = found.coefficient_of_variation
     if variation.value is None:
         return f"{role} throughput: too few transfers of each index to say whether it is steady"
     number = f"coefficient of variation {_variation(variation.value)}{_interval(variation)}"

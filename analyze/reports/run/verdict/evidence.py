@@ -4,13 +4,14 @@ Rule: docs/verdict.md, "Frames of the evidence on a run".
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Any
+from typing import Annotated
 
 from vmtrace.analyze.read.records.run import Role, Run, Side
 from vmtrace.analyze.reports.run.transfers.transfers import MeasuredTransfer
 from vmtrace.analyze.reports.run.verdict.judged import Judged, Proof, of_json
+from vmtrace.analyze.tables.schema.typed import Count, bounds
 
 MOST = 10
 FEWEST = 3
@@ -19,19 +20,15 @@ _MOST_TRANSFERS = 5
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One piece. Frame numbers are of `file`, which is named as seen from the run folder."""
+    """Frames that show something, of the capture `file`, named as seen from the run folder."""
 
-    sequence: int
+    sequence: Count
     index: str
     role: Role
     file: str | None
     text: str
-    frames: tuple[int, ...]
+    frames: Annotated[tuple[Count, ...], bounds(maxItems=10)]
     display_filter: str
-
-    def as_record(self) -> dict[str, Any]:
-        """As documents have it."""
-        return asdict(self) | {"frames": list(self.frames)}
 
 
 def judged(one: MeasuredTransfer) -> Judged | None:

@@ -9,21 +9,45 @@ Rule: docs/verdict.md, "Findings of a run".
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, TypedDict
 
 from vmtrace.analyze.findings import lines
 from vmtrace.analyze.findings.finding import Finding
 from vmtrace.analyze.findings.rules.causes import BESIDE_CONFIDENCE, cost_words
 from vmtrace.analyze.findings.vocabulary import KINDS
+from vmtrace.analyze.read.records.run import Role
 from vmtrace.analyze.reports.run.results import RunResults
 from vmtrace.analyze.reports.run.transfers.transfers import MeasuredTransfer
-from vmtrace.analyze.reports.run.verdict.evidence import distinct, judged, of_transfers
+from vmtrace.analyze.reports.run.verdict.evidence import Evidence, distinct, judged, of_transfers
 from vmtrace.analyze.reports.run.verdict.judged import Judged
+from vmtrace.analyze.tables.schema.typed import Count, Positive, Share, as_record, bounds
 from vmtrace.formats.quantities import plural
 
 _MOST = 20
 _LEAST_SHARE = 0.01
 """Of the time of all transfers: what costs less is left out."""
+
+
+class TransferNamed(TypedDict):
+    """A transfer that a finding concerns."""
+
+    sequence: Count
+    role: Role
+
+
+class RunFindingRecord(TypedDict):
+    """What held transfers of the run back, the costliest first; the kinds are those of docs/findings.md."""
+
+    kind: str
+    sentence: str
+    confidence: Share
+    cost_s: Annotated[Positive | None, "By how much shorter the transfers would have been without it, all together."]
+    share: Annotated[Share | None, "Of the time of all transfers that are long enough to judge."]
+    owner: str
+    evidence: Annotated[list[Evidence], bounds(maxItems=10)]
+    remedy: str
+    transfers: Annotated[list[TransferNamed], "The first 20, the costliest first.", bounds(maxItems=20)]
+    transfers_count: Count
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +109,7 @@ def _finding(
             remedy=KINDS[kind].remedy if kind in KINDS else "",
             cost_s=cost_s,
             waited_s=time_s,
-            evidence=[piece.as_record() for piece in distinct(pieces)],
+            evidence=[as_record(piece) for piece in distinct(pieces)],
         ),
         tuple((one.pair.sequence, one.transfer.role) for one, *_ in group),
     )

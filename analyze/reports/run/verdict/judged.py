@@ -5,9 +5,10 @@ It is kept as JSON in one column of a run's measures, because it has parts of pa
 
 import json
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from vmtrace.analyze.findings.rules.causes import costs_of
+from vmtrace.analyze.tables.schema.typed import LEFT_OUT, Positive
 from vmtrace.analyze.words.verdict import is_open
 
 Agreement = Literal["one_side", "agree", "disagree", "one_open", "both_open"]
@@ -30,8 +31,8 @@ class WhatIf:
     """What a change would bring."""
 
     change: str
-    goodput_bps: float
-    time_share: float
+    goodput_bps: Positive
+    time_share: Annotated[float, LEFT_OUT]
     """Of the transfer's time, what would still pass."""
     low_bps: float | None = None
     """Ends of the interval; None where it has none, or is not known."""

@@ -6,6 +6,7 @@ Rule: docs/verdict.md, "Verdict on a pair".
 """
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from vmtrace.analyze.read.records.run import ROLES, Pair
 from vmtrace.analyze.reports.run.limits import lost_and_time
@@ -13,6 +14,7 @@ from vmtrace.analyze.reports.run.results import RunResults
 from vmtrace.analyze.reports.run.transfers.transfers import MeasuredTransfer
 from vmtrace.analyze.reports.run.verdict.evidence import Evidence, distinct, judged, of_transfer
 from vmtrace.analyze.reports.run.verdict.judged import Judged, WhatIf
+from vmtrace.analyze.tables.schema.typed import Count, Share, bounds, one_of
 from vmtrace.analyze.words.factors import in_words
 
 
@@ -21,31 +23,31 @@ class LostShare:
     """A factor's share of what was lost."""
 
     factor: str
-    lost_share: float
+    lost_share: Share
 
 
 @dataclass(frozen=True, slots=True)
 class PairVerdict:
     """Of probe and data together; `factor` and what belongs to it are the data transfer's, if it has any."""
 
-    sequence: int
+    sequence: Count
     index: str
     factor: str | None
-    share: float | None
+    share: Share | None
     runner_up: str | None
-    confidence: float | None
+    confidence: Share | None
     sentence: str
     undetermined_between: tuple[str, ...]
-    agreement: str | None
+    agreement: Annotated[str, one_of("one_side", "agree", "disagree", "one_open", "both_open")] | None
     """What the captures of both sides say of each other."""
     decided_by: str | None
     probe_factor: str | None
-    probe_confidence: float | None
+    probe_confidence: Share | None
     limited_alike: bool | None
     """True if probe and data transfer had the same limit; None if one of them is not settled."""
     factors: tuple[LostShare, ...]
     """Of the bytes that both transfers lost, the factor that lost most first."""
-    evidence: tuple[Evidence, ...]
+    evidence: Annotated[tuple[Evidence, ...], bounds(maxItems=10)]
     what_if: tuple[WhatIf, ...]
     """For the transfer that `factor` is of."""
     reason: str | None

@@ -11,7 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from vmtrace.analyze.reports.run.transfers.transfers import MeasuredTransfer
 from vmtrace.analyze.reports.run.verdict.counters import counters_sentence, is_starved
 from vmtrace.analyze.reports.run.verdict.evidence import Evidence, distinct, judged, of_transfers
 from vmtrace.analyze.reports.run.verdict.judged import Judged, WhatIf
+from vmtrace.analyze.tables.schema.typed import LEFT_OUT, Count, Positive, Share, bounds
 from vmtrace.analyze.words.factors import in_words
 from vmtrace.analyze.words.units import share, si
 from vmtrace.analyze.words.verdict import interval_words, is_open
@@ -51,15 +52,15 @@ class FactorShare:
     """One factor over the transfers of a scope."""
 
     factor: str
-    verdict_in: int
+    verdict_in: Count
     """Transfers whose settled verdict it is."""
-    verdict_time_share: float
+    verdict_time_share: Share
     """Their share of the time of all judged transfers."""
-    time_share: float | None
+    time_share: Share | None
     """Of all time, what it limited in any transfer."""
-    lost_bytes: float | None
+    lost_bytes: Positive | None
     """Of the transfers that tell it; None if none does."""
-    lost_share: float | None
+    lost_share: Share | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,34 +68,34 @@ class Predicted:
     """What a change would bring over the whole run; transfers that it says nothing of stay as they were."""
 
     change: str
-    goodput_bps: float
-    transfers: int
+    goodput_bps: Positive
+    transfers: Count
     """That it would make faster."""
-    low_bps: float | None
-    """With all of these at the lower ends of their intervals."""
-    high_bps: float | None
-    """With all at the upper ends; None where one of them has none."""
+    low_bps: Positive | None
+    """With all transfers at the lower ends of their intervals."""
+    high_bps: Positive | None
+    """With all at the upper ends; null where one of them has none."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunVerdict:
-    """See the module. `factor` is None where nothing could be judged or all is undecided."""
+    """The verdict on the transfers of a scope. `factor` is None where nothing could be judged or all is undecided."""
 
-    scope: Scope
+    scope: Annotated[Scope, LEFT_OUT]
     factor: str | None
-    share: float | None
+    share: Share | None
     """Of the time of judged transfers, that of those whose verdict it is."""
     runner_up: str | None
-    confidence: float | None
+    confidence: Share | None
     sentence: str
     undetermined_between: tuple[str, ...]
-    transfers: int
-    judged: int
-    left_open: int
-    goodput_bps: float | None
+    transfers: Count
+    judged: Count
+    left_open: Count
+    goodput_bps: Positive | None
     """Of all transfers, bytes over time."""
     factors: tuple[FactorShare, ...]
-    evidence: tuple[Evidence, ...]
+    evidence: Annotated[tuple[Evidence, ...], bounds(maxItems=10)]
     what_if: tuple[Predicted, ...]
     reason: str | None
     """Why there is no verdict, or why it is open."""

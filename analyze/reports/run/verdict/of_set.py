@@ -9,12 +9,14 @@ which are compared as every metric of two runs is (`vmtrace.analyze.reports.run.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Annotated
 
 from vmtrace.analyze.read.records.run import ROLES, Role
 from vmtrace.analyze.reports.run.changes.compare_runs import LIMITED_BY, Change, RunComparison, compare_runs
 from vmtrace.analyze.reports.run.results import RunResults
 from vmtrace.analyze.reports.run.verdict.of_run import RunVerdict, run_verdict
 from vmtrace.analyze.stats.estimates import Estimate
+from vmtrace.analyze.tables.schema.typed import Share, one_of
 from vmtrace.analyze.words.factors import in_words
 from vmtrace.analyze.words.units import printable, share
 
@@ -27,8 +29,8 @@ class FactorChange:
     factor: str
     difference: Estimate
     """Of means: after less before."""
-    p_adjusted: float | None
-    change: str | None
+    p_adjusted: Share | None
+    change: Annotated[str, one_of("higher", "lower")] | None
     """`higher`, `lower`, or None if no change is established."""
 
 
