@@ -10,6 +10,7 @@ a step moves both directions by the same amount, with opposite signs, at the sam
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
@@ -27,6 +28,7 @@ from vmtrace.analyze.compare.hull import (
     lower_hull,
 )
 from vmtrace.analyze.compare.step_proof import Proof
+from vmtrace.analyze.tables.schema.typed import one_of
 
 _SHORTEST_FOR_SKEW_S = 1.0
 _FEWEST_FOR_SKEW = 20
@@ -58,7 +60,7 @@ class Step:
     """Sender's clock, at the first packet behind the step."""
     step_s: float
     """By how much the receiver's clock is more ahead of the sender's than before."""
-    clock: str
+    clock: Annotated[str, one_of("sender", "receiver", "unknown")]
     """Whose clock it was: `sender`, `receiver`, or `unknown`."""
 
 

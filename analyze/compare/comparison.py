@@ -23,6 +23,7 @@ from vmtrace.analyze.compare.packets import read_packets
 from vmtrace.analyze.compare.pairing import Paired, pair
 from vmtrace.analyze.compare.segments import cut, segment_sizes
 from vmtrace.analyze.findings.finding import Finding
+from vmtrace.analyze.tables.schema.typed import Count
 from vmtrace.analyze.trace import Trace
 from vmtrace.analyze.words.document import Record
 
@@ -36,11 +37,16 @@ class Capture:
     """One of the two inputs."""
 
     path: str
-    connections: int
-    packets: int
+    """As given."""
+    connections: Count
+    """TCP connections in it."""
+    packets: Count
+    """Frames in it."""
     start_ns: int | None
+    """First frame."""
     end_ns: int | None
-    dropped: int | None
+    """Last frame."""
+    dropped: Count | None
     """Packets that the capture itself says it missed."""
     damage: str | None
     """The first place of its files that cannot be read, and how many more there are; None if there is none."""

@@ -15,13 +15,15 @@ from vmtrace.analyze.compare.host_ticks import Ticks, ticks
 from vmtrace.analyze.compare.matching import NOWHERE, Matching
 from vmtrace.analyze.compare.packets import Packets
 from vmtrace.analyze.compare.segments import Segments
+from vmtrace.analyze.tables.schema.typed import Count
 
 
 @dataclass(frozen=True, slots=True)
 class Delays:
     """One-way delays in seconds; null where there is none."""
 
-    samples: int
+    samples: Count
+    """Packets measured."""
     min_s: float | None
     mean_s: float | None
     median_s: float | None

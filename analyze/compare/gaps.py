@@ -8,11 +8,13 @@ path lets them out at its own rate, a host that wakes up finds them all at once.
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vmtrace.analyze.compare.arrays import Booleans, Floats, Integers
+from vmtrace.analyze.tables.schema.typed import bounds
 
 MOST_GAPS = 1000
 """Of one direction; the longest ones are told."""
@@ -54,18 +56,23 @@ class Reason(StrEnum):
     NOT_MATCHED = "not_matched"
 
 
+_Frames = Annotated[tuple[Annotated[int, bounds(minimum=1)], int], bounds(minItems=2, maxItems=2)]
+
+
 @dataclass(frozen=True, slots=True)
 class Gap:
     """One pause. Frames are those before and after it, where that capture has them."""
 
     start_ns: int
-    """At the end that shows it first (the sender, if it does), by that capture's clock."""
+    """At the end that sent the data, by its clock (steps taken out); by the other one's if only that shows it."""
     sender_gap_s: float | None
+    """Longest pause of the sending end between the two packets."""
     receiver_gap_s: float | None
+    """Pause between their arrivals."""
     location: Location
     reason: Reason
-    sender_frames: tuple[int, int] | None
-    receiver_frames: tuple[int, int] | None
+    sender_frames: _Frames | None
+    receiver_frames: _Frames | None
 
     @property
     def length_s(self) -> float:

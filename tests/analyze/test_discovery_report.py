@@ -152,8 +152,8 @@ def test_landmarks_calibrate_a_vantage_point(tmp_path: Path) -> None:
     run.round_trips(ADDRESS, 0.02)
     report = reported([run])
     (vantage,) = report.vantages
-    assert vantage.line is not None
-    assert vantage.line.landmarks == 4
+    assert vantage.calibration is not None
+    assert vantage.calibration.landmarks == 4
     assert list(report.addresses) == [ADDRESS]
     assert any(one.kind == "calibrated_distance" for one in report.addresses[ADDRESS].verdict.evidence)
 

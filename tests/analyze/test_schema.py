@@ -12,7 +12,18 @@ import pytest
 from tests.cut import cut
 from vmtrace.analyze._engine import TraceError
 from vmtrace.analyze.tables.schema import NAMES, load
-from vmtrace.analyze.tables.schema.typed import FLAT, LEFT_OUT, Count, Share, as_record, bounds, keys, one_of, schema_of
+from vmtrace.analyze.tables.schema.typed import (
+    FLAT,
+    LEFT_OUT,
+    Count,
+    Share,
+    as_record,
+    bounds,
+    keys,
+    one_of,
+    record_of,
+    schema_of,
+)
 from vmtrace.analyze.trace import read
 
 SCHEMA = load()
@@ -206,7 +217,7 @@ def test_what_is_measured_says_its_schema_itself() -> None:
         "most_s": {"type": ["number", "null"]},
         "by_end": {"type": "object", "required": ["near", "far"], "properties": {"near": count, "far": count}},
         "by_cause": {"type": "object", "required": [], "properties": {"wind": {"type": "number"}}},
-        "end": {"enum": ["n", "f"]},
+        "end": {"enum": ["n", "f"], "description": "Of a path."},
         "twice": {"type": ["integer", "null"], "minimum": 0, "description": "Null without any."},
     }
 
@@ -214,3 +225,18 @@ def test_what_is_measured_says_its_schema_itself() -> None:
 def test_what_is_derived_is_written_with_what_is_measured() -> None:
     row = MeasuredRow("due", (1.0,), Spread(2, None), {"near": 1, "far": 0}, {}, End.NEAR)
     assert as_record(row)["twice"] == 4
+
+
+class Part(TypedDict):
+    """Of a document."""
+
+    n: int
+    name: str
+    row: Annotated[Spread, FLAT]
+
+
+def test_a_part_is_written_from_what_is_given_and_what_its_sources_have() -> None:
+    record = record_of(Part, Spread(2, 0.5), name="x", row=Spread(3, None))
+    assert record == {"n": 3, "name": "x", "most_s": None}
+    with pytest.raises(StopIteration):
+        record_of(Part, Spread(2, 0.5))

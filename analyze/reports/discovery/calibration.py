@@ -7,8 +7,10 @@ around it gives a distance that is likely not exceeded; unlike that of light it 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 from vmtrace.analyze.reports.discovery.geography import HALF_ROUND_KM, least_rtt_s
+from vmtrace.analyze.tables.schema.typed import Count, Positive, bounds
 
 FEWEST_LANDMARKS = 4
 _LEAST_S_PER_KM = least_rtt_s(1.0)
@@ -18,9 +20,9 @@ _LEAST_S_PER_KM = least_rtt_s(1.0)
 class BestLine:
     """Round trip in seconds = `s_per_km` x distance + `offset_s`."""
 
-    s_per_km: float
-    offset_s: float
-    landmarks: int
+    s_per_km: Annotated[float, bounds(exclusiveMinimum=0)]
+    offset_s: Positive
+    landmarks: Count
 
     def farthest_km(self, rtt_s: float) -> float:
         """The distance that a round trip likely does not exceed."""

@@ -2,15 +2,97 @@
 
 from collections.abc import Iterable
 from dataclasses import asdict
-from typing import Any
+from typing import Annotated, Any, Literal, TypedDict
 
-from vmtrace.analyze.reports.discovery.report import AddressRow, NameRow, Report, VantageRow
+from vmtrace.analyze.reports.discovery.locating import Evidence, Location
+from vmtrace.analyze.reports.discovery.records import CertificateRecord, NameRecord
+from vmtrace.analyze.reports.discovery.report import AddressRow, NameRow, RegionRoundTrip, RegionRow, Report, VantageRow
 from vmtrace.analyze.reports.discovery.round_trips import RoundTrips
+from vmtrace.analyze.reports.discovery.steering import Steering
 from vmtrace.analyze.tables.provenance import of_report
-from vmtrace.analyze.tables.schema.documents.discovery_report import SCHEMA
+from vmtrace.analyze.tables.schema.typed import FLAT, Count, Positive, as_record, bounds, record_of
 from vmtrace.analyze.trace import version
 
+SCHEMA = "vmtrace.discovery_report/1"
 Record = dict[str, Any]
+
+
+class Run(TypedDict):
+    """A folder that was read"""
+
+    path: str
+    vantage: str
+    status: str
+
+
+class LocationRecord(TypedDict):
+    """A place, with how sure it is and why."""
+
+    location: Annotated[Location, FLAT]
+    evidence: list[Evidence]
+
+
+class Address(TypedDict):
+    """A front end"""
+
+    address: str
+    first_seen_ns: int
+    last_seen_ns: int
+    count: Annotated[int, bounds(minimum=1)]
+    resolvers: list[str]
+    ptr: str | None
+    rtt_min_s: Positive | None
+    location: LocationRecord | None
+    not_located_because: str | None
+    evidence: list[Evidence]
+    certificate: CertificateRecord | None
+    published_range: str | None
+    router_names: list[str]
+    round_trips: list[RoundTrips]
+
+
+class Name(TypedDict):
+    """A name with its front ends in the order in which they were first seen"""
+
+    about: Annotated[NameRecord, FLAT]
+    replies: Annotated[dict[str, Count], "Replies by what they were"]
+    least_ttl_s: Count | None
+    aliases: list[str]
+    depends_on_resolver_place: Steering
+    addresses: list[Address]
+
+
+class RegionLocations(TypedDict):
+    """Addresses of a region at one place."""
+
+    city: str
+    addresses: Annotated[int, bounds(minimum=1)]
+
+
+class Region(TypedDict):
+    """A line of the study's Table I"""
+
+    provider: str
+    region: str
+    name: str
+    locations: list[RegionLocations]
+    not_located: Count
+    addresses: Annotated[int, bounds(minimum=1)]
+
+
+class Document(TypedDict):
+    """What `vmtrace discover report --json` writes. Seconds are _s, instants _ns (Unix nanoseconds), shares 0..1. A
+    number that could not be measured is null. Keys are only added within version 1.
+    """
+
+    schema: Literal["vmtrace.discovery_report/1"]
+    vmtrace: str
+    runs: list[Run]
+    vantages: list[VantageRow]
+    names: list[Name]
+    regions: list[Region]
+    region_round_trips: list[RegionRoundTrip]
+    problems: list[str]
 
 
 def document(report: Report) -> Record:
@@ -19,7 +101,7 @@ def document(report: Report) -> Record:
         "schema": SCHEMA,
         "vmtrace": version(),
         "runs": [{"path": str(one.folder), "vantage": one.vantage, "status": one.status} for one in report.runs],
-        "vantages": [_vantage(one) for one in report.vantages],
+        "vantages": [as_record(one) for one in report.vantages],
         "names": [_name(one) for one in report.names],
         "regions": [_region(one) for one in report.regions()],
         "region_round_trips": [asdict(one) for one in report.region_round_trips()],
@@ -50,23 +132,13 @@ def csv_tables(report: Report) -> dict[str, list[Record]]:
 
 
 def _flat_address(name: NameRow, row: AddressRow) -> Record:
-    found = row.location
+    about, kept = ("name", "region"), ("address", "first_seen_ns", "last_seen_ns", "count", "resolvers", "ptr")
+    place = ("city", "iata", "lat", "lon", "radius_km", "confidence")
     return {
-        "name": name.about.name,
-        "region": name.about.region,
-        "address": row.address,
-        "first_seen_ns": row.first_seen_ns,
-        "last_seen_ns": row.last_seen_ns,
-        "count": row.count,
+        **{key: getattr(name.about, key) for key in about},
+        **{key: getattr(row, key) for key in (*kept, "rtt_min_s")},
         "resolvers": len(row.resolvers),
-        "ptr": row.ptr,
-        "rtt_min_s": row.rtt_min_s,
-        "city": found.city if found else None,
-        "iata": found.iata if found else None,
-        "lat": found.lat if found else None,
-        "lon": found.lon if found else None,
-        "radius_km": found.radius_km if found else None,
-        "confidence": found.confidence if found else None,
+        **{key: getattr(row.location, key, None) for key in place},
         "not_located_because": row.verdict.reason,
     }
 
@@ -79,72 +151,21 @@ def _over_time(report: Report) -> Iterable[Record]:
 
 
 def _name(one: NameRow) -> Record:
-    return {
-        **asdict(one.about),
-        "replies": one.statuses,
-        "least_ttl_s": one.least_ttl_s,
-        "aliases": list(one.aliases),
-        "depends_on_resolver_place": asdict(one.steering),
-        "addresses": [_address(row) for row in one.addresses],
-    }
+    addresses = [_address(row) for row in one.addresses]
+    return record_of(Name, one, replies=one.statuses, depends_on_resolver_place=one.steering, addresses=addresses)
 
 
 def _address(row: AddressRow) -> Record:
-    evidence = [asdict(one) for one in row.verdict.evidence]
-    shown = row.certificate
-    return {
-        "address": row.address,
-        "first_seen_ns": row.first_seen_ns,
-        "last_seen_ns": row.last_seen_ns,
-        "count": row.count,
-        "resolvers": list(row.resolvers),
-        "ptr": row.ptr,
-        "rtt_min_s": row.rtt_min_s,
-        "location": None if row.location is None else {**asdict(row.location), "evidence": evidence},
-        "not_located_because": row.verdict.reason,
-        "evidence": evidence,
-        "certificate": None if shown is None else _certificate(shown),
-        "published_range": row.published,
-        "router_names": list(row.router_names),
-        "round_trips": [_trip(one) for one in row.round_trips],
-    }
+    found, evidence = row.location, row.verdict.evidence
+    return record_of(
+        Address,
+        row,
+        location=None if found is None else record_of(LocationRecord, location=found, evidence=evidence),
+        not_located_because=row.verdict.reason,
+        evidence=evidence,
+        published_range=row.published,
+    )
 
 
-def _certificate(shown: Any) -> Record:
-    return {
-        "speaks_tls": shown.speaks_tls,
-        "trusted": shown.trusted,
-        "names": list(shown.names),
-        "error": shown.error,
-    }
-
-
-def _trip(one: RoundTrips) -> Record:
-    record = asdict(one)
-    del record["address"]
-    return record
-
-
-def _region(row: Any) -> Record:
-    return {
-        "provider": row.provider,
-        "region": row.region,
-        "name": row.name,
-        "locations": [{"city": city, "addresses": number} for city, number in row.locations],
-        "not_located": row.not_located,
-        "addresses": row.addresses,
-    }
-
-
-def _vantage(row: VantageRow) -> Record:
-    return {
-        "vantage": row.vantage,
-        "position": None if row.position is None else asdict(row.position),
-        "questions": row.questions,
-        "unanswered": row.unanswered,
-        "set_aside": dict(row.set_aside),
-        "given_up": list(row.given_up),
-        "calibration": None if row.line is None else asdict(row.line),
-        "traces": row.traces,
-        "notes": list(row.notes),
-    }
+def _region(row: RegionRow) -> Record:
+    return record_of(Region, row, locations=[{"city": city, "addresses": number} for city, number in row.locations])

@@ -2,11 +2,13 @@
 
 import math
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from vmtrace.analyze.reports.storage.front_ends import FIBRE_KM_PER_S
 from vmtrace.analyze.stats.estimates import Floats
+from vmtrace.analyze.tables.schema.typed import bounds
 
 EARTH_RADIUS_KM = 6371.0088
 HALF_ROUND_KM = math.pi * EARTH_RADIUS_KM
@@ -17,8 +19,8 @@ HALF_ROUND_KM = math.pi * EARTH_RADIUS_KM
 class Position:
     """In degrees, north and east positive."""
 
-    lat: float
-    lon: float
+    lat: Annotated[float, bounds(minimum=-90, maximum=90)]
+    lon: Annotated[float, bounds(minimum=-180, maximum=180)]
 
 
 @dataclass(frozen=True, slots=True)

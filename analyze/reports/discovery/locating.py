@@ -9,10 +9,12 @@ Sources: section II.A of the study; B. Gueye and others (see `calibration`).
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Annotated
 
 from vmtrace.analyze.reports.discovery.gazetteer import Place, largest_city, with_airport
 from vmtrace.analyze.reports.discovery.geography import Circle, Meeting, distance_km, least_rtt_s, meeting
 from vmtrace.analyze.reports.discovery.hints import REGION, REVERSE_NAME, ROUTER_NAME, SAME_SITE, Hint
+from vmtrace.analyze.tables.schema.typed import Positive, Share, bounds, one_of
 from vmtrace.analyze.words.units import seconds
 
 NEAR_KM = 100.0
@@ -33,11 +35,16 @@ _LEAST_CONFIDENCE = 0.15
 DISTANCE, CALIBRATED, OVERLAP = "distance", "calibrated_distance", "overlap"
 
 
+_HINTS, _DISTANCES = ("reverse_name", "router_name", "region"), ("distance", "calibrated_distance", "overlap")
+
+
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A line of the list; `refuted` is why it cannot be, in a hint that is."""
+    """A line for or against a place; `refuted`: it cannot be."""
 
-    kind: str
+    kind: Annotated[
+        str, one_of("reverse_name", "router_name", "region", "same_site", "distance", "calibrated_distance", "overlap")
+    ]
     text: str
     refuted: bool = False
 
@@ -48,10 +55,10 @@ class Location:
 
     city: str
     iata: str | None
-    lat: float
-    lon: float
-    radius_km: float
-    confidence: float
+    lat: Annotated[float, bounds(minimum=-90, maximum=90)]
+    lon: Annotated[float, bounds(minimum=-180, maximum=180)]
+    radius_km: Positive
+    confidence: Share
     country: str
 
 

@@ -3,10 +3,12 @@
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated
 
 from vmtrace.analyze.read.records.fields import FieldError, Fields
 from vmtrace.analyze.read.records.window import ALL_TIME, Window
 from vmtrace.analyze.reports.discovery.geography import Position
+from vmtrace.analyze.tables.schema.typed import LEFT_OUT
 
 Pair = tuple[str, str]
 """A name and an address."""
@@ -77,8 +79,8 @@ class TraceRecord:
 class CertificateRecord:
     """What an address showed when asked for a name."""
 
-    name: str
-    address: str
+    name: Annotated[str, LEFT_OUT]
+    address: Annotated[str, LEFT_OUT]
     speaks_tls: bool
     trusted: bool
     names: tuple[str, ...]

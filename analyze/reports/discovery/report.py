@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
+from typing import Annotated
 
 from vmtrace.analyze.findings.services.ranges import AddressRanges
 from vmtrace.analyze.reports.discovery.calibration import BestLine
@@ -14,6 +15,7 @@ from vmtrace.analyze.reports.discovery.records import CertificateRecord, Discove
 from vmtrace.analyze.reports.discovery.round_trips import RoundTrips, round_trips
 from vmtrace.analyze.reports.discovery.run_folder import captures_of
 from vmtrace.analyze.reports.discovery.steering import Steering, steering
+from vmtrace.analyze.tables.schema.typed import Count, Positive, bounds
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +80,11 @@ class RegionRoundTrip:
     region: str
     vantage: str
     method: str
-    addresses: int
-    lost: int
-    min_s: float
-    median_s: float
-    max_s: float
+    addresses: Annotated[int, bounds(minimum=1)]
+    lost: Count
+    min_s: Positive
+    median_s: Positive
+    max_s: Positive
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +93,13 @@ class VantageRow:
 
     vantage: str
     position: Position | None
-    questions: int
-    unanswered: int
+    questions: Count
+    unanswered: Count
     set_aside: Mapping[str, str]
+    """Lying resolvers, each with the reason."""
     given_up: tuple[str, ...]
-    line: BestLine | None
-    traces: int
+    calibration: BestLine | None
+    traces: Count
     notes: tuple[str, ...]
 
 

@@ -7,6 +7,7 @@ for its own scheduling, too; `source` says which it is.
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from vmtrace.analyze.read.grouping import Grouping
 from vmtrace.analyze.read.records.fields import endpoint
 from vmtrace.analyze.reports.discovery.records import DiscoveryRun
 from vmtrace.analyze.reports.discovery.run_folder import captures_of
+from vmtrace.analyze.tables.schema.typed import LEFT_OUT, Count, Positive, one_of
 from vmtrace.analyze.trace import Options, Trace, TraceError, read
 
 ICMP, TCP = "icmp", "tcp"
@@ -26,17 +28,17 @@ class RoundTrips:
     """To one address by one method, from one vantage point; all None where none came back."""
 
     vantage: str
-    address: str
-    method: str
-    source: str
-    sent: int
-    lost: int
-    min_s: float | None
-    p25_s: float | None
-    median_s: float | None
-    p75_s: float | None
-    p95_s: float | None
-    max_s: float | None
+    address: Annotated[str, LEFT_OUT]
+    method: Annotated[str, one_of("icmp", "tcp", "unknown")]
+    source: Annotated[str, one_of("packets", "clock")]
+    sent: Count
+    lost: Count
+    min_s: Positive | None
+    p25_s: Positive | None
+    median_s: Positive | None
+    p75_s: Positive | None
+    p95_s: Positive | None
+    max_s: Positive | None
 
 
 def round_trips(run: DiscoveryRun, problems: list[str], progress: Progress | None = None) -> list[RoundTrips]:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from vmtrace.analyze.tables.schema.typed import Share
+
 _PERMUTATIONS = 999
 _SIGNIFICANT = 0.01
 _MOST_RESOLVERS = 300
@@ -23,7 +25,7 @@ class Steering:
     """`depends` is None where it cannot be judged; `reason` says why, or by what."""
 
     depends: bool | None
-    p_value: float | None
+    p_value: Share | None
     reason: str
 
 

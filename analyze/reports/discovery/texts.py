@@ -172,7 +172,7 @@ def _vantages(report: Report) -> Table:
     rows = []
     for row in report.vantages:
         where = ABSENT if row.position is None else f"{row.position.lat:.2f}, {row.position.lon:.2f}"
-        line = row.line
+        line = row.calibration
         slope = ABSENT if line is None else f"{line.s_per_km * 1e6:.2f} µs/km + {seconds(line.offset_s)}"
         unanswered = share(row.unanswered / row.questions) if row.questions else ABSENT
         rows.append((printable(row.vantage), where, count(row.questions), unanswered, count(len(row.set_aside)),

@@ -21,6 +21,7 @@ from vmtrace.analyze.reports.queues.tables import Record, Report, tables
 from vmtrace.analyze.reports.queues.wire import WireRow
 from vmtrace.analyze.tables.csv_files import with_names
 from vmtrace.analyze.tables.provenance import of_report
+from vmtrace.analyze.tables.schema.typed import record_of
 from vmtrace.analyze.trace import version
 
 SCHEMA = "vmtrace.queue_report/1"
@@ -113,34 +114,21 @@ def _plain(record: Record) -> Record:
 
 
 def _run(report: Report) -> Record:
-    run, order = report.run, report.orders[0] if report.orders else None
-    size, packets = report.wire_per_message
-    return {
-        "path": str(run.folder),
-        "name": report.name,
-        "id": run.id,
-        "status": run.status,
-        "error": run.error,
-        "provider": run.provider,
-        "region": run.region,
-        "location": run.location,
-        "endpoint": run.endpoint,
-        "fifo": run.fifo,
-        "sdk": run.sdk,
-        "plan": run.plan,
-        "sessions": run.sessions,
-        "stages": [asdict(stage) for stage in run.stages],
-        "left_behind": run.left_behind,
-        "dropped_packets": report.wire.dropped,
-        "clock_error_s": clock_error_s(report.messages),
-        "problems": [*run.problems, *report.wire.problems],
-        "messages": asdict(report.fates),
-        "lost": report.fates.lost,
-        "foreign": report.foreign,
-        "order": None if order is None else asdict(order),
-        "duplicates": asdict(report.duplicates),
-        "wire": {"bytes_per_message": size, "packets_per_message": packets},
-        "charges": None if run.charges is None else {"currency": run.currency, "prices": run.prices, **run.charges},
-        "used": dict(run.used),
+    run, size, packets = report.run, *report.wire_per_message
+    return record_of(
+        Run,
+        run,
+        path=str(run.folder),
+        name=report.name,
+        dropped_packets=report.wire.dropped,
+        clock_error_s=clock_error_s(report.messages),
+        problems=[*run.problems, *report.wire.problems],
+        messages=report.fates,
+        lost=report.fates.lost,
+        foreign=report.foreign,
+        order=report.orders[0] if report.orders else None,
+        duplicates=report.duplicates,
+        wire={"bytes_per_message": size, "packets_per_message": packets},
+        charges=None if run.charges is None else {"currency": run.currency, "prices": run.prices, **run.charges},
         **tables(report),
-    }
+    )

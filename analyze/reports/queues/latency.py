@@ -29,12 +29,12 @@ class LatencyRow:
 
     stage: int | None
     from_: Annotated[str, one_of(DUE, SENT)]
-    quantiles: Annotated[Quantiles, FLAT]
     reason: str | None
     """Why there is none."""
     left_out_over_break: int
     left_out_negative: int
     """Received before they were sent, by the clock: it was stepped."""
+    quantiles: Annotated[Quantiles, FLAT]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,8 @@ def _row(stage: int | None, name: str, some: list[Times]) -> LatencyRow:
     reason = None
     if not len(kept):
         reason = "as fast as possible: nothing was due at a set time" if len(values) else "no message was delivered"
-    return LatencyRow(stage, name, quantiles(kept), reason, sum(one.over_break for one in some), len(there) - len(kept))
+    over_break, negative = sum(one.over_break for one in some), len(there) - len(kept)
+    return LatencyRow(stage, name, reason, over_break, negative, quantiles(kept))
 
 
 def clock_error_s(messages: Messages) -> float | None:

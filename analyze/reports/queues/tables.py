@@ -1,7 +1,7 @@
 """All tables of a queue run in one place, so that terminal, page, CSV and JSON have the same rows."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +17,7 @@ from vmtrace.analyze.reports.queues.rates import CallRow, ProcessRow, RateRow, c
 from vmtrace.analyze.reports.queues.records import QueueRun
 from vmtrace.analyze.reports.queues.time_parts import TimeParts, time_parts
 from vmtrace.analyze.reports.queues.wire import Wire
+from vmtrace.analyze.tables.schema.typed import as_record
 
 Record = dict[str, Any]
 
@@ -128,37 +129,21 @@ def reports_of(runs: Sequence[tuple[QueueRun, Wire]]) -> list[Report]:
 _SHORT = 24
 
 
-def latency_record(row: LatencyRow | LatenessRow | PeriodRow | CallRow) -> Record:
-    """A row with its quantiles as fields of its own."""
-    record = asdict(row)
-    if isinstance(row, PeriodRow):
-        return record
-    values = record.pop("quantiles")
-    if "from_" in record:
-        record = {("from" if name == "from_" else name): value for name, value in record.items()}
-    return {**record, **values}
-
-
-def _rate_record(row: RateRow) -> Record:
-    """JSON has lists."""
-    return {**asdict(row), "per_thread_messages_per_s": list(row.per_thread_messages_per_s)}
-
-
-_TABLES: dict[str, Callable[[Report], Iterable[Record]]] = {
-    "rates": lambda report: map(_rate_record, report.rates),
-    "latency": lambda report: map(latency_record, report.latency),
-    "lateness": lambda report: map(latency_record, report.lateness),
-    "calls": lambda report: map(latency_record, report.calls),
-    "order_by_stage": lambda report: map(asdict, report.orders),
-    "wire_by_role": lambda report: map(asdict, report.wire.rows),
-    "call_parts": lambda report: map(asdict, report.wire.call_parts),
-    "processes": lambda report: map(asdict, report.processes),
-    "findings": lambda report: map(asdict, report.findings),
-    "limits": lambda report: map(asdict, report.limits),
-    "over_time": lambda report: map(latency_record, report.periods),
+_TABLES: dict[str, Callable[[Report], Iterable[object]]] = {
+    "rates": lambda report: report.rates,
+    "latency": lambda report: report.latency,
+    "lateness": lambda report: report.lateness,
+    "calls": lambda report: report.calls,
+    "order_by_stage": lambda report: report.orders,
+    "wire_by_role": lambda report: report.wire.rows,
+    "call_parts": lambda report: report.wire.call_parts,
+    "processes": lambda report: report.processes,
+    "findings": lambda report: report.findings,
+    "limits": lambda report: report.limits,
+    "over_time": lambda report: report.periods,
 }
 
 
 def tables(report: Report) -> dict[str, list[Record]]:
     """Every table as records, nested as in JSON."""
-    return {name: list(rows(report)) for name, rows in _TABLES.items()}
+    return {name: [as_record(row) for row in rows(report)] for name, rows in _TABLES.items()}

@@ -49,7 +49,7 @@ from vmtrace.formats.quantities import plural
 
 PROBES, SURGE, AVAILABILITY, LOCATIONS, SWEEP = "probes", "surge", "availability", "locations", "sweep"
 CLOCKS_APART_S = 1.0
-_LISTS = ("surge", "locations", "sweep", "merge", "availability")
+_LISTS = ("surge", "locations", "sweep", "merge", "availability", "outages", "hedging")
 Record = dict[str, Any]
 _Step = TypeVar("_Step", SurgeStep, SweepStep)
 
@@ -224,39 +224,19 @@ def has_anything(campaign: Campaign) -> bool:
 def tables_of(campaign: Campaign | None) -> Record:
     """The keys of a run in the JSON document; empty where they are not of its kind."""
     if campaign is None:
-        return {
-            "campaign": None,
-            "probes": None,
-            "surge": [],
-            "locations": [],
-            "sweep": [],
-            "merge": [],
-            "availability": [],
-            "outages": [],
-            "hedging": [],
-        }
+        return {"campaign": None, "probes": None} | {name: [] for name in _LISTS}
+    probes = campaign.run.kind in {PROBES, AVAILABILITY, LOCATIONS}
     return {
         "campaign": _about(campaign),
-        "probes": {
-            "sizes": _rows(campaign.sizes),
-            "daily": _rows(campaign.daily),
-            "hourly": _rows(campaign.hourly),
-            "hour_tests": _rows(campaign.hour_tests),
-            "successive": _rows(campaign.successive),
-            "addresses": _rows(campaign.addresses),
-            "change_points": _rows(campaign.change_points),
-            "events": [{**asdict(one), "steps": len(one.steps)} for one in campaign.events],
-        }
-        if campaign.run.kind in {PROBES, AVAILABILITY, LOCATIONS}
-        else None,
-        "surge": _rows(campaign.surge),
-        "locations": _rows(campaign.locations),
-        "sweep": _rows(campaign.sweep),
-        "merge": _rows(campaign.merge),
-        "availability": _rows(campaign.availability),
-        "outages": _rows(campaign.outages),
-        "hedging": _rows(campaign.hedging),
+        "probes": _probes(campaign) if probes else None,
+        **{name: _rows(getattr(campaign, name)) for name in _LISTS},
     }
+
+
+def _probes(campaign: Campaign) -> Record:
+    names = ("sizes", "daily", "hourly", "hour_tests", "successive", "addresses", "change_points")
+    events = [{**asdict(one), "steps": len(one.steps)} for one in campaign.events]
+    return {name: _rows(getattr(campaign, name)) for name in names} | {"events": events}
 
 
 def _about(campaign: Campaign) -> Record:

@@ -36,7 +36,7 @@ from vmtrace.analyze.reports.storage.troubles import TroubleRow
 from vmtrace.analyze.stats.estimates import CONFIDENCE
 from vmtrace.analyze.tables.csv_files import flat, with_names
 from vmtrace.analyze.tables.provenance import of_report
-from vmtrace.analyze.tables.schema.typed import FLAT, Count, Positive, as_record, one_of
+from vmtrace.analyze.tables.schema.typed import FLAT, Count, Positive, one_of, record_of
 from vmtrace.analyze.trace import version
 
 SCHEMA = "vmtrace.storage_report/1"
@@ -104,7 +104,6 @@ class Run(TypedDict):
     front_end_servers: NotRequired[list[FrontEndRow]]
     front_end_groups: list[BlockPair]
     retries_and_errors: list[TroubleRow]
-    transactions: list[TransactionRow]
     charges: NotRequired[Annotated[list[ChargeRow], "Empty without a table of prices"]]
     campaign: NotRequired[CampaignAbout | None]
     probes: NotRequired[Probes | None]
@@ -115,6 +114,7 @@ class Run(TypedDict):
     availability: NotRequired[list[AvailabilityRow]]
     outages: NotRequired[list[Outage]]
     hedging: NotRequired[list[HedgingRow]]
+    transactions: list[TransactionRow]
 
 
 class Document(TypedDict):
@@ -167,25 +167,16 @@ def _csv_tables(report: Report) -> dict[str, list[Record]]:
 
 def _run(report: Report) -> Record:
     run = report.run.run
-    return {
-        "path": str(run.folder),
-        "name": report.name,
-        "id": run.id,
-        "status": run.status,
-        "error": run.error,
-        "provider": run.provider,
-        "region": run.region,
-        "endpoint": run.endpoint,
-        "sdk": run.sdk,
-        "plan": run.plan,
-        "scale": run.scale,
-        "front_ends": list(run.front_ends),
-        "left_behind": run.left_behind,
-        "dropped_packets": report.dropped,
-        "problems": list(report.run.problems),
-        "overhead_left_out": [asdict(row) for row in report.overhead_left_out],
-        "interface_agreement": as_record(report.agreement) if report.agreement is not None else None,
+    return record_of(
+        Run,
+        run,
+        path=str(run.folder),
+        name=report.name,
+        dropped_packets=report.dropped,
+        problems=list(report.run.problems),
+        overhead_left_out=report.overhead_left_out,
+        interface_agreement=report.agreement,
         **tables(report),
         **tables_of(report.campaign),
-        "transactions": [asdict(row) for row in transaction_rows(report.run)],
-    }
+        transactions=transaction_rows(report.run),
+    )

@@ -16,7 +16,7 @@ from vmtrace.analyze.reports.swarm.tables import Record, Report, over_time, tabl
 from vmtrace.analyze.stats.estimates import CONFIDENCE
 from vmtrace.analyze.tables.csv_files import with_names
 from vmtrace.analyze.tables.provenance import of_report
-from vmtrace.analyze.tables.schema.typed import FLAT, Count, Positive
+from vmtrace.analyze.tables.schema.typed import FLAT, Count, Positive, record_of
 from vmtrace.analyze.trace import version
 
 SCHEMA = "vmtrace.swarm_report/1"
@@ -108,21 +108,5 @@ def _source_record(row: RunRow, number: int) -> Record:
 
 def _data_set(report: Report) -> Record:
     run = report.measured.run
-    return {
-        "path": str(run.folder),
-        "name": report.name,
-        "id": run.id,
-        "status": run.status,
-        "error": run.error,
-        "client": run.client,
-        "file": run.file,
-        "size_bytes": run.size_bytes,
-        "piece_bytes": run.piece_bytes,
-        "web_seed": run.web_seed,
-        "trackers": list(run.trackers),
-        "tracker_reply_s": run.tracker_reply_s,
-        "interface": run.interface,
-        "downloads_planned": run.downloads_planned,
-        "problems": list(report.measured.problems),
-        **tables(report),
-    }
+    problems = list(report.measured.problems)
+    return record_of(DataSet, run, path=str(run.folder), name=report.name, problems=problems, **tables(report))

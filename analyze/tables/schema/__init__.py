@@ -20,6 +20,8 @@ NAMES = (
 )  # fmt: skip
 """The schemas that there are."""
 _BESIDE_THE_WRITER = {
+    "discovery_report": "vmtrace.analyze.reports.discovery.document",
+    "comparison": "vmtrace.analyze.compare.document",
     "queue_report": "vmtrace.analyze.reports.queues.document",
     "run_report": "vmtrace.analyze.reports.run.document",
     "runs_comparison": "vmtrace.analyze.reports.run.changes.document",

@@ -159,6 +159,16 @@ def as_record(row: Any) -> dict[str, Any]:
     return record
 
 
+def record_of(record: type, *sources: object, **given: object) -> dict[str, Any]:
+    """A part of a document that is declared as a `TypedDict`: its keys as they are given, else as a source has them."""
+    found: dict[str, Any] = {}
+    for name, key, _ in _written(record):
+        has = (getattr(one, name) for one in sources if hasattr(one, name))
+        value = _plain(given[name] if name in given else next(has))
+        found |= value if key is None else {key: value}
+    return found
+
+
 def _plain(value: Any) -> Any:
     if is_dataclass(value):
         return as_record(value)
@@ -189,7 +199,7 @@ def _value(hint: Any, definitions: dict[str, Schema]) -> Schema:
             definitions[name] |= _description(hint.__doc__)
         return {"$ref": f"#/$defs/{name}"}
     if isinstance(hint, type) and issubclass(hint, Enum):
-        return {"enum": [one.value for one in hint]}
+        return {"enum": [one.value for one in hint], **_description(hint.__doc__)}
     if origin is NotRequired:
         return _value(arguments[0], definitions)
     return dict(_PLAIN[hint])
