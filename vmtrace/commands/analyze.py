@@ -19,6 +19,7 @@ from vmtrace.commands.options import (
     add_oversize_abs,
     add_parquet,
     add_read_packets,
+    filled,
     new_parser,
 )
 from vmtrace.commands.request import Request
@@ -74,36 +75,15 @@ def run(arguments: argparse.Namespace) -> int:
 
 def request_of(arguments: argparse.Namespace) -> Request:
     """The options as the typed values that the analysis works with."""
-    return Request(
+    return filled(
+        Request,
+        arguments,
         names=tuple(arguments.files),
-        json=arguments.json,
-        json_lines=arguments.json_lines,
-        csv=arguments.csv,
-        parquet=arguments.parquet,
-        report=arguments.report,
-        figures=arguments.figures,
-        filter=arguments.filter,
         connections=tuple(dict.fromkeys(arguments.connection)),
         by_provider=arguments.by == "provider",
         address_ranges=tuple(arguments.address_ranges),
-        fail_if=arguments.fail_if,
         oversize_abs_ms=arguments.oversize_abs,
-        instance_type=arguments.instance_type,
-        allowance=arguments.allowance,
-        threads=arguments.threads,
-        limit=arguments.limit,
-        sort=arguments.sort,
-        separate=arguments.separate,
-        endpoint_url=arguments.endpoint_url,
-        indexes=arguments.indexes,
-        keylog=arguments.keylog,
         memory_bytes=arguments.memory,
-        otlp=arguments.otlp,
-        services=arguments.services,
-        anonymize=arguments.anonymize,
-        quiet=arguments.quiet,
-        no_color=arguments.no_color,
-        debug=arguments.debug,
     )
 
 

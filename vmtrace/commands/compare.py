@@ -10,6 +10,7 @@ from vmtrace.commands.options import (
     add_json,
     add_keylog,
     add_oversize_abs,
+    filled,
     new_parser,
 )
 
@@ -48,17 +49,4 @@ def run(arguments: argparse.Namespace) -> int:
     from vmtrace.commands.run_compare import Request
     from vmtrace.commands.run_compare import run as run_compare
 
-    return run_compare(
-        Request(
-            sender=arguments.sender,
-            receiver=arguments.receiver,
-            json=arguments.json,
-            csv=arguments.csv,
-            figures=arguments.figures,
-            oversize_abs_ms=arguments.oversize_abs,
-            keylog=arguments.keylog,
-            quiet=arguments.quiet,
-            no_color=arguments.no_color,
-            debug=arguments.debug,
-        )
-    )
+    return run_compare(filled(Request, arguments, oversize_abs_ms=arguments.oversize_abs))

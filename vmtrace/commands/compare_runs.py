@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from vmtrace.commands.options import add_display, add_html, add_json, add_window, new_parser, window_of
+from vmtrace.commands.options import add_display, add_html, add_json, add_window, filled, new_parser, window_of
 
 _EXAMPLES = """\
   vmtrace compare-runs before after
@@ -43,16 +43,4 @@ def run(arguments: argparse.Namespace) -> int:
     from vmtrace.commands.run_compare_runs import Request
     from vmtrace.commands.run_compare_runs import run as run_compare_runs
 
-    return run_compare_runs(
-        Request(
-            before=arguments.before,
-            after=arguments.after,
-            html=arguments.html,
-            json=arguments.json,
-            fail_if=arguments.fail_if,
-            window=window_of(arguments),
-            quiet=arguments.quiet,
-            no_color=arguments.no_color,
-            debug=arguments.debug,
-        )
-    )
+    return run_compare_runs(filled(Request, arguments, window=window_of(arguments)))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from vmtrace.capture.afterwards import command, show_afterwards
 from vmtrace.capture.options import add_json_printed, add_out, whole
 from vmtrace.commands.corpus_options import MOST_BUCKETS, StageDisplay, add_common, found_inputs
-from vmtrace.commands.options import add_read_packets
+from vmtrace.commands.options import add_read_packets, filled
 from vmtrace.errors import Exit, UsageError, complain
 
 if TYPE_CHECKING:
@@ -62,15 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
     if len(found.inputs) > inputs.MOST_INPUTS:
         most = f"{inputs.MOST_INPUTS:,}"
         raise UsageError(f"{len(found.inputs):,} captures: at most {most} are one run; join some with mergecap")
-    settings = Settings(
-        out=arguments.out,
-        endpoint_url=arguments.endpoint_url,
-        buckets=arguments.buckets,
-        memory_bytes=arguments.memory,
-        json=arguments.json,
-        keep_slices=arguments.keep_slices,
-        filter=arguments.filter,
-    )
+    settings = filled(Settings, arguments, memory_bytes=arguments.memory)
     with closing(StageDisplay(wanted=not arguments.quiet)) as display, _workers(arguments, display) as workers:
         done = Run(settings, workers, display).of(found)
     report_done(done, arguments.out, quiet=arguments.quiet)

@@ -9,7 +9,7 @@ itself measures the terminal for each.
 import argparse
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from vmtrace.capture.options import (
     above,
@@ -33,6 +33,7 @@ _LONGEST_MS = 1e12
 _SERVICES = 100
 _LEAST_MEMORY = 128 << 20
 _PLAIN = partial(argparse.RawDescriptionHelpFormatter, width=80)
+T = TypeVar("T")
 
 
 def new_parser(name: str, operands: str, description: str, examples: str) -> argparse.ArgumentParser:
@@ -110,6 +111,12 @@ def window_of(arguments: argparse.Namespace) -> "Window":
     if found.from_ns is not None and found.until_ns is not None and found.from_ns >= found.until_ns:
         raise UsageError("--from and --until: the first is not before the second")
     return found
+
+
+def filled(kind: type[T], arguments: argparse.Namespace, **given: object) -> T:
+    """A request: its fields as given, else as the options of their names, else as they are by default."""
+    named = {name: getattr(arguments, name) for name in kind.__annotations__ if hasattr(arguments, name)}
+    return kind(**{**named, **given})
 
 
 def add_oversize_abs(parser: argparse._ActionsContainer, what: str) -> None:

@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from vmtrace.capture.options import whole
-from vmtrace.commands.options import add_window, new_parser, window_of
+from vmtrace.commands.options import add_window, filled, new_parser, window_of
 from vmtrace.commands.report_outputs import PAGE_BY_DEFAULT, add_outputs
 
 _EXAMPLES = """\
@@ -58,19 +58,5 @@ def run(arguments: argparse.Namespace) -> int:
     from vmtrace.commands.run_report import Request
     from vmtrace.commands.run_report import run as run_report
 
-    return run_report(
-        Request(
-            runs=tuple(arguments.runs),
-            html=arguments.html,
-            figures=arguments.figures,
-            csv=arguments.csv,
-            json=arguments.json,
-            pair=arguments.pair,
-            window=window_of(arguments),
-            match_sides=arguments.match_sides,
-            everything=arguments.all,
-            quiet=arguments.quiet,
-            no_color=arguments.no_color,
-            debug=arguments.debug,
-        )
-    )
+    given = {"runs": tuple(arguments.runs), "window": window_of(arguments), "everything": arguments.all}
+    return run_report(filled(Request, arguments, **given))
