@@ -18,7 +18,7 @@ use vmtrace_core::analysis::slices::split::{self as core_split, Split};
 use vmtrace_core::analysis::{Failure, Options};
 use vmtrace_core::decode::icmp::IcmpError;
 use vmtrace_core::read;
-use vmtrace_core::tcp::capture::lag::{Host, Lag};
+use vmtrace_core::tcp::capture::lag::{HostAddress, Lag};
 use vmtrace_core::tcp::events::factor::Factor;
 use vmtrace_core::tcp::events::sharing::Sharing;
 use vmtrace_core::tcp::shared_limits::Given;
@@ -107,7 +107,7 @@ pub fn split(
     let opened = inputs.iter().map(|input| input.open(&watch.stop, &watch.files)).collect::<PyResult<Vec<_>>>()?;
     let known = lags
         .into_iter()
-        .filter_map(|(input, address, lag_ns)| Some(Lag { input, host: Host::of_bytes(&address)?, lag_ns }));
+        .filter_map(|(input, address, lag_ns)| Some(Lag { input, host: HostAddress::of_bytes(&address)?, lag_ns }));
     let filter = compile_filter.map(PythonFilter::boxed);
     let options = Options { lags: known.collect(), filter, ..Options::default() };
     let observed = Arc::clone(&watch);

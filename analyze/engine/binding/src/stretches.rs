@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use vmtrace_core::analysis::Options;
 use vmtrace_core::analysis::indexed::{self, Stretches};
-use vmtrace_core::read::Part;
+use vmtrace_core::read::InputPart;
 
 use crate::input::Input;
 use crate::result::Analysis;
@@ -41,7 +41,7 @@ pub fn analyze_stretches(
 
 fn opened((input, number, first_place, stretches): &Indexed) -> PyResult<Stretches> {
     let ranges: Vec<(u64, u64)> = stretches.iter().map(|&(offset, length, ..)| (offset, length)).collect();
-    let of = |&(offset, length, frame, before): &Stretch| (Part { offset, length, frame }, before);
+    let of = |&(offset, length, frame, before): &Stretch| (InputPart { offset, length, frame }, before);
     let parts = stretches.iter().map(of).collect();
     Ok(Stretches { reader: input.open_ranges(ranges)?, input: *number, first_place: *first_place, parts })
 }

@@ -14,7 +14,7 @@ use vmtrace_core::analysis::indexed::{Stretches, packets_of_stretches};
 use vmtrace_core::analysis::slices::split::split;
 use vmtrace_core::analysis::{Analysis, NoObserver, Options, analyze};
 use vmtrace_core::output::packets::packet_columns;
-use vmtrace_core::read::{self, Input, Part};
+use vmtrace_core::read::{self, Input, InputPart};
 
 fn opened(file: &[u8]) -> Vec<Input> {
     vec![Box::new(Cursor::new(file.to_vec()))]
@@ -55,9 +55,9 @@ fn packets_of_a_connection_are_in_few_stretches() {
         let hash = known_connections.first().unwrap().flow_hash();
         let ends = index.stretches.iter().skip(1).map(|one| one.offset).chain([file.len() as u64]);
         let wanted = index.stretches.iter().zip(ends).filter(|(one, _)| one.is_needed || one.flows.contains(&hash));
-        let parts: Vec<(Part, u64)> = wanted
+        let parts: Vec<(InputPart, u64)> = wanted
             .map(|(one, end)| {
-                (Part { offset: one.offset, length: end - one.offset, frame: one.frame }, one.packets_before)
+                (InputPart { offset: one.offset, length: end - one.offset, frame: one.frame }, one.packets_before)
             })
             .collect();
         let bytes: Vec<u8> = parts

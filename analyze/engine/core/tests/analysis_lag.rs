@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use vmtrace_core::analysis::{Analysis, NoObserver, Options, analyze};
 use vmtrace_core::output::packets;
 use vmtrace_core::read::Input;
-use vmtrace_core::tcp::capture::lag::{Host, Lag};
+use vmtrace_core::tcp::capture::lag::{HostAddress, Lag};
 use vmtrace_core::tcp::rows::rows::Field;
 
 const LAG_MS: f64 = 5.0;
@@ -116,7 +116,7 @@ proptest! {
     ) {
         let file = hostile::file(&hostile::frames(&lines));
         let first = analysis(&file, &Options::default());
-        let hosts = first.connections.iter().map(|one| Host::of_side(&one.addresses, one.ip_version, 0));
+        let hosts = first.connections.iter().map(|one| HostAddress::of_side(&one.addresses, one.ip_version, 0));
         let lags = hosts.map(|host| Lag { input: 0, host, lag_ns }).collect();
         let second = analysis(&file, &Options { lags, threads, ..Options::default() });
         let facts = |found: &Analysis| (found.inputs[0].facts.packets, found.inputs[0].tcp_packets);

@@ -5,9 +5,9 @@
 use crate::playbook;
 
 use playbook::*;
-use vmtrace_core::tcp::events::bounds::Bound;
+use vmtrace_core::tcp::events::bounds::ListBound;
 
-fn reached(talk: &Talk) -> Vec<Bound> {
+fn reached(talk: &Talk) -> Vec<ListBound> {
     talk.summary().bounds().list().collect()
 }
 
@@ -23,7 +23,7 @@ fn with_gaps(talk: Talk, segments: i64) -> Talk {
 #[test]
 fn of_many_holes_the_oldest_are_forgotten() {
     assert_eq!(reached(&with_gaps(opened(), 4_000)), []);
-    assert_eq!(reached(&with_gaps(opened(), 4_200)), [Bound::Holes]);
+    assert_eq!(reached(&with_gaps(opened(), 4_200)), [ListBound::Holes]);
 }
 
 #[test]
@@ -35,7 +35,7 @@ fn of_many_reported_stretches_the_oldest_are_forgotten() {
         })
     };
     assert_eq!(reached(&reported(4_000)), []);
-    assert_eq!(reached(&reported(4_200)), [Bound::SackBlocks]);
+    assert_eq!(reached(&reported(4_200)), [ListBound::SackBlocks]);
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn of_many_retransmissions_the_oldest_are_forgotten() {
         sent.each(0..number, |talk, number| talk.client(2_000.0 + 0.01 * number as f64, data(number * 10, 10)))
     };
     assert_eq!(reached(&again(2_000)), []);
-    assert_eq!(reached(&again(2_100)), [Bound::Retransmissions]);
+    assert_eq!(reached(&again(2_100)), [ListBound::Retransmissions]);
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn of_many_copies_the_oldest_are_forgotten() {
         })
     };
     assert_eq!(reached(&copied(200)), []);
-    assert_eq!(reached(&copied(300)), [Bound::Copies]);
+    assert_eq!(reached(&copied(300)), [ListBound::Copies]);
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn of_data_that_nobody_acknowledges_the_oldest_is_forgotten() {
         opened().each(0..number, |talk, number| talk.client(30.0 + 0.001 * number as f64, data(number, 1)))
     };
     assert_eq!(reached(&sent(1_000)), []);
-    assert_eq!(reached(&sent(270_000)), [Bound::Segments]);
+    assert_eq!(reached(&sent(270_000)), [ListBound::Segments]);
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn of_many_syn_acks_few_are_remembered() {
         })
     };
     assert_eq!(reached(&answered(5)), []);
-    assert_eq!(reached(&answered(6)), [Bound::SynAcks]);
+    assert_eq!(reached(&answered(6)), [ListBound::SynAcks]);
 }
 
 #[test]
@@ -88,5 +88,5 @@ fn of_many_resets_the_first_and_the_last_are_kept() {
         talk.each(0..number, |talk, number| talk.server(60.0 + f64::from(number), Segment { start: Some(0), ..rst() }))
     };
     assert_eq!(reached(&reset(6)), []);
-    assert_eq!(reached(&reset(7)), [Bound::Resets]);
+    assert_eq!(reached(&reset(7)), [ListBound::Resets]);
 }

@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use serde_json::Value;
 use vmtrace_core::analysis::Options;
 use vmtrace_core::decode::fragments::{Joined, Reassembler};
-use vmtrace_core::decode::{Batch, Counts, CountsByInput, Decoded, Undecoded, decode};
+use vmtrace_core::decode::{Batch, CountsByInput, Decoded, ReasonCounts, Undecoded, decode};
 use vmtrace_core::packet::{Packet, tcp_flags};
 use vmtrace_core::read::{Chunk, Record};
 
@@ -281,7 +281,7 @@ fn a_batch_puts_the_segment_where_its_last_fragment_was() {
     for split in [frames.len(), 2] {
         let mut reassembler = Reassembler::new();
         let mut seen = Vec::new();
-        let mut counts = Counts::default();
+        let mut counts = ReasonCounts::default();
         for (part, frames) in [&frames[..split], &frames[split..]].into_iter().enumerate() {
             let mut chunk = Chunk::default();
             for frame in frames {

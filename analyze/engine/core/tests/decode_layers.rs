@@ -8,7 +8,7 @@
 use crate::frames;
 
 use frames::*;
-use vmtrace_core::decode::{Counts, Decoded, Undecoded, decode};
+use vmtrace_core::decode::{Decoded, ReasonCounts, Undecoded, decode};
 use vmtrace_core::packet::{Packet, option_bits, tcp_flags};
 use vmtrace_core::read::Record;
 
@@ -356,7 +356,7 @@ fn a_record_outside_of_the_bytes_gives_a_reason() {
 
 #[test]
 fn reasons_count_and_merge() {
-    let mut counts = Counts::default();
+    let mut counts = ReasonCounts::default();
     counts.count(Undecoded::NotIp);
     counts.add(Undecoded::UnknownLinkType(189), 2);
     counts.count(Undecoded::UnknownLinkType(220));
@@ -367,7 +367,7 @@ fn reasons_count_and_merge() {
     assert_eq!(named, expected.map(|(name, frames)| (name.to_owned(), frames)));
     assert_eq!((all.total(), all.of(Undecoded::UnknownLinkType(189)), all.of(Undecoded::NotTcp)), (8, 4, 0));
     for (index, reason) in Undecoded::ALL.into_iter().enumerate() {
-        let mut one = Counts::default();
+        let mut one = ReasonCounts::default();
         one.count(reason);
         assert_eq!((one.of(reason), one.total()), (1, 1), "{index}: {reason:?}");
         assert_eq!(one.iter().collect::<Vec<_>>(), [(reason, 1)]);

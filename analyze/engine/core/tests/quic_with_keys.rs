@@ -3,7 +3,7 @@
 //! Subjects: `quic/inside.rs`, `quic/counting.rs`, `quic/levels.rs`, `quic/parameters.rs`, `quic/round_trip.rs`, `quic/streams.rs`, `secrets/aead.rs`,
 //! `secrets/derive.rs`, `secrets/mod.rs`, `analysis/fallbacks.rs`.
 
-use vmtrace_core::quic::{CloseKind, Datagram, QuicState, QuicSummary};
+use vmtrace_core::quic::{CloseKind, QuicState, QuicSummary, UdpPayload};
 use vmtrace_core::secrets::SharedKeys;
 
 use crate::messages::{extension, message};
@@ -63,7 +63,7 @@ impl Talk {
 
     fn says(&mut self, side: usize, time_ms: f64, payload: &[u8]) {
         let length = payload.len() as u32;
-        self.state.datagram(Datagram { bytes: payload, length, time_ns: ms(time_ms), frame: 1, side });
+        self.state.datagram(UdpPayload { bytes: payload, length, time_ns: ms(time_ms), frame: 1, side });
     }
 
     /// The next packet of application data.

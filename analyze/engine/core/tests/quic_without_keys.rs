@@ -5,7 +5,7 @@
 //! `output/fields/quic.rs`.
 
 use proptest::prelude::*;
-use vmtrace_core::quic::{CloseKind, Datagram, QuicState, QuicSummary};
+use vmtrace_core::quic::{CloseKind, QuicState, QuicSummary, UdpPayload};
 
 use crate::playbook::ms;
 use crate::sealed::{CLIENT_ID, ODCID, SERVER_ID, client_hello, crypto, handshake, initial, server_hello, short};
@@ -19,7 +19,7 @@ impl Talk {
 
     fn says(&mut self, side: usize, time_ms: f64, payload: &[u8]) {
         let length = payload.len() as u32;
-        self.0.datagram(Datagram { bytes: payload, length, time_ns: ms(time_ms), frame: 1, side });
+        self.0.datagram(UdpPayload { bytes: payload, length, time_ns: ms(time_ms), frame: 1, side });
     }
 
     fn summary(&self) -> QuicSummary {

@@ -7,11 +7,11 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use vmtrace_core::tcp::events::factor::Factor;
-use vmtrace_core::tcp::limits::runs::Run;
+use vmtrace_core::tcp::limits::runs::FactorRun;
 use vmtrace_core::tcp::loss::reductions::Reduction;
 use vmtrace_core::tcp::rates::ack_trains::TrainRates;
 use vmtrace_core::tcp::replay::change::Change;
-use vmtrace_core::tcp::replay::predict::{Bound, Predicted, Unpredicted, predict};
+use vmtrace_core::tcp::replay::predict::{Predicted, PredictedBound, Unpredicted, predict};
 use vmtrace_core::tcp::replay::seen::Seen;
 
 const PAIRS: &str = include_str!("replay/pairs.txt");
@@ -20,7 +20,7 @@ struct Pair {
     name: String,
     change: Change,
     true_bps: f64,
-    runs: Vec<Run>,
+    runs: Vec<FactorRun>,
     reductions: Vec<Reduction>,
     numbers: Vec<f64>,
     sender_opens: bool,
@@ -87,10 +87,10 @@ fn change_of(name: &str) -> Change {
     }
 }
 
-fn run_of(row: &[String]) -> Run {
+fn run_of(row: &[String]) -> FactorRun {
     let factor = Factor::ALL.into_iter().find(|factor| factor.name() == row[0]).unwrap();
     let number = |at: usize| row[at].parse::<i64>().unwrap();
-    Run { start_ns: number(1), end_ns: number(2), factor, bytes: number(3) as u64, frames: [0; 2] }
+    FactorRun { start_ns: number(1), end_ns: number(2), factor, bytes: number(3) as u64, frames: [0; 2] }
 }
 
 fn reduction_of(row: &[String]) -> Reduction {
@@ -134,17 +134,17 @@ fn the_middle_lies_in_the_interval_and_above_what_was() {
         assert!(found.low_bps <= found.goodput_bps, "{}", pair.name);
         assert!(found.high_bps.is_none_or(|high| found.goodput_bps <= high), "{}", pair.name);
         assert!(found.goodput_bps > found.now_bps, "{}", pair.name);
-        assert_eq!(found.high_bps.is_none(), found.bound == Bound::AtLeast, "{}", pair.name);
+        assert_eq!(found.high_bps.is_none(), found.bound == PredictedBound::AtLeast, "{}", pair.name);
     }
 }
 
 /// A transfer over a path of 5 MB/s and 50 ms: what limited it in 4 s, and how much passed.
-fn limited(factor: Factor, bytes: u64) -> Vec<Run> {
-    let run = |start_ns, end_ns, factor, bytes| Run { start_ns, end_ns, factor, bytes, frames: [0; 2] };
+fn limited(factor: Factor, bytes: u64) -> Vec<FactorRun> {
+    let run = |start_ns, end_ns, factor, bytes| FactorRun { start_ns, end_ns, factor, bytes, frames: [0; 2] };
     vec![run(0, 50_000_000, Factor::Setup, 0), run(50_000_000, 4_050_000_000, factor, bytes)]
 }
 
-fn seen(runs: &[Run]) -> Seen<'_> {
+fn seen(runs: &[FactorRun]) -> Seen<'_> {
     Seen {
         runs,
         reductions: &[],
@@ -216,7 +216,7 @@ fn twice_a_window_is_at_most_twice_where_nothing_shows_the_path() {
     for trains in [None, spread] {
         let reached = Seen { trains, reference_bytes_s: Some(2e6), ..seen(&runs) };
         let twice = predict(&reached, Change::TwiceWindow).unwrap();
-        assert_eq!((twice.bound, twice.low_bps), (Bound::AtMost, twice.now_bps));
+        assert_eq!((twice.bound, twice.low_bps), (PredictedBound::AtMost, twice.now_bps));
         assert!((1.5..2.1).contains(&(twice.goodput_bps / twice.now_bps)), "{twice:?}");
     }
 }

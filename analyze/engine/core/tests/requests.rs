@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use vmtrace_core::output::json::JsonHeader;
 use vmtrace_core::tcp::requests::exchanges::Reason;
 use vmtrace_core::tcp::requests::longest::Exchange;
-use vmtrace_core::tcp::requests::summary::Part;
+use vmtrace_core::tcp::requests::summary::RequestPart;
 
 /// Times of one exchange: waited, bytes asked, segments of the response.
 type Round = (f64, u32, i64);
@@ -52,7 +52,7 @@ fn the_time_to_first_byte_is_told_for_each_request() {
 fn the_part_that_dominates_is_named() {
     let summary = talk(20.0, &[(900.0, 400, 2); 4]).summary();
     let requests = summary.requests().expect("four");
-    assert_eq!(requests.largest().map(|(part, _)| part), Some(Part::FirstByte));
+    assert_eq!(requests.largest().map(|(part, _)| part), Some(RequestPart::FirstByte));
     assert_eq!((requests.server_loop_ns.get(), requests.path_ns()), (Some(20_000_000), Some(80_000_000)));
     let far = talk(200.0, &[(1.0, 400, 2)]).summary();
     assert_eq!(far.requests().expect("one").handshake_ns.get(), Some(200_100_000));

@@ -10,12 +10,12 @@ use crate::playbook;
 use playbook::*;
 use proptest::prelude::*;
 use vmtrace_core::tcp::rates::series::{Bin, Series};
-use vmtrace_core::tcp::token_bucket::bucket::{Delivered, Kind, Terms, TokenBucket};
+use vmtrace_core::tcp::token_bucket::bucket::{BucketTerms, CountedBytes, LimiterKind, TokenBucket};
 use vmtrace_core::tcp::token_bucket::{empty_times, find};
 
 const BIN_S: f64 = 0.01;
-const TERMS: Terms<'static> = Terms {
-    delivered: Delivered::Acknowledged,
+const TERMS: BucketTerms<'static> = BucketTerms {
+    delivered: CountedBytes::Acknowledged,
     overhead: 1.0,
     segment_bytes: 1500.0,
     beside_sender: true,
@@ -62,7 +62,7 @@ const SHAPED: [Part; 2] = [Part(0.7, 60.0, 40.0), Part(3.0, 12.0, 200.0)];
 #[test]
 fn a_shaper_switches_between_two_even_rates_and_its_queue_grows() {
     let bucket = found(&transfer(&SHAPED)).unwrap();
-    assert_eq!(bucket.kind, Kind::Shaper);
+    assert_eq!(bucket.kind, LimiterKind::Shaper);
     assert!(close_to(bucket.rate_before_bps, 60e6, 0.01) && close_to(bucket.sustained_bps, 12e6, 0.01), "{bucket:?}");
     assert!(close_to(bucket.burst_bytes, 0.7 * 48e6 / 8.0, 0.02), "{bucket:?}");
     assert!((bucket.switch_ns - 780_000_000).abs() <= 20_000_000, "{bucket:?}");
@@ -118,7 +118,7 @@ fn a_rate_that_lasts_less_than_ten_round_trips_shows_a_bucket_that_brought_twice
     // 12 Mbit/s for 120 ms are 180 kB: 48 Mbit/s more bring twice that in 60 ms.
     assert_eq!(found(&transfer(&[Part(0.04, 60.0, 20.0), Part(3.0, 12.0, 120.0)])), None);
     let bucket = found(&transfer(&[Part(0.1, 60.0, 20.0), Part(3.0, 12.0, 120.0)])).unwrap();
-    assert!(bucket.kind == Kind::Shaper && close_to(bucket.burst_bytes, 600e3, 0.05), "{bucket:?}");
+    assert!(bucket.kind == LimiterKind::Shaper && close_to(bucket.burst_bytes, 600e3, 0.05), "{bucket:?}");
     let bucket = found(&doubling(&[Part(3.0, 12.0, 120.0)])).unwrap();
     assert!(close_to(bucket.burst_bytes, 480e3, 0.05) && close_to(bucket.sustained_bps, 12e6, 0.01), "{bucket:?}");
     assert!((bucket.switch_ns - 160_000_000).abs() <= 20_000_000 && bucket.confidence < 0.8, "{bucket:?}");
@@ -138,7 +138,7 @@ fn a_slow_start_beyond_a_lower_rate_without_a_queue_or_without_an_even_rate_show
 fn a_rate_that_lasts_eleven_round_trips_is_one_though_its_own_queue_doubles_them() {
     let mut series = transfer(&[Part(0.57, 60.0, 115.0), Part(3.0, 12.0, 300.0)]);
     series.bins.iter_mut().for_each(|bin| bin.receiver_loop_us = bin.receiver_loop_us.max(50_000));
-    let bucket = find(&series, &[], &Terms { min_rtt_ns: Some(50e6), ..TERMS }).unwrap();
+    let bucket = find(&series, &[], &BucketTerms { min_rtt_ns: Some(50e6), ..TERMS }).unwrap();
     assert!(close_to(bucket.rate_before_bps, 60e6, 0.01) && close_to(bucket.sustained_bps, 12e6, 0.01), "{bucket:?}");
 }
 
@@ -152,7 +152,7 @@ fn bins_that_something_else_limits_are_left_out() {
         usable[stalled] = 0.0;
     }
     assert_eq!(found(&series), None);
-    assert_eq!(find(&series, &usable, &TERMS).map(|bucket| bucket.kind), Some(Kind::Shaper));
+    assert_eq!(find(&series, &usable, &TERMS).map(|bucket| bucket.kind), Some(LimiterKind::Shaper));
 }
 
 #[test]
@@ -242,7 +242,7 @@ fn a_policer_loses_what_exceeds_it_and_makes_no_queue() {
         [(10.0, 100e3, 1e3, 0.7), (10.0, 2e6, 50.0, 0.7), (20.0, 400e3, 100.0, 0.5), (5.0, 150e3, 40.0, 0.7)]
     {
         let bucket = found(&policed(sustained, burst, line, keeps)).unwrap();
-        assert_eq!(bucket.kind, Kind::Policer);
+        assert_eq!(bucket.kind, LimiterKind::Policer);
         assert!(close_to(bucket.sustained_bps, sustained * 1e6, 0.05), "{sustained} Mbit/s: {bucket:?}");
         assert!(close_to(bucket.burst_bytes, burst, 0.1), "{burst} bytes: {bucket:?}");
     }
@@ -264,13 +264,13 @@ fn chunks() -> Policed {
 
 fn found_in_chunks(of: &Policed) -> Option<TokenBucket> {
     let min_rtt_ns = Some(f64::from(of.hears_after - 1) * BIN_S * 1e9);
-    find(&of.series(), &[], &Terms { min_rtt_ns, resting: &of.resting(), ..TERMS })
+    find(&of.series(), &[], &BucketTerms { min_rtt_ns, resting: &of.resting(), ..TERMS })
 }
 
 #[test]
 fn a_bucket_that_fills_while_the_application_rests_is_the_same_in_all_busy_periods() {
     let bucket = found_in_chunks(&chunks()).unwrap();
-    assert_eq!(bucket.kind, Kind::Policer);
+    assert_eq!(bucket.kind, LimiterKind::Policer);
     assert!(close_to(bucket.sustained_bps, 10e6, 0.05) && close_to(bucket.burst_bytes, 300e3, 0.1), "{bucket:?}");
     // Half a second brings more than the bucket holds.
     assert_eq!(bucket.refill_bps, None);
@@ -344,7 +344,7 @@ fn losses_by_chance_are_no_policer() {
         for one_of in [30.0, 100.0, 300.0, 1000.0, 5000.0] {
             for rests in [None, Some((40, 150)), Some((40, 450))] {
                 let (series, resting) = unlucky(seed, one_of, rests);
-                if let Some(bucket) = find(&series, &[], &Terms { resting: &resting, ..TERMS }) {
+                if let Some(bucket) = find(&series, &[], &BucketTerms { resting: &resting, ..TERMS }) {
                     told.push((seed, one_of, rests, bucket));
                 }
             }
@@ -357,9 +357,9 @@ fn losses_by_chance_are_no_policer() {
 fn a_policer_is_found_at_the_receiver_where_round_trips_are_seen_in_part_only() {
     let mut series = policed(10.0, 100e3, 50.0, 0.7);
     series.bins.iter_mut().for_each(|bin| bin.receiver_loop_us = 1);
-    let at_receiver = Terms { beside_sender: false, ..TERMS };
+    let at_receiver = BucketTerms { beside_sender: false, ..TERMS };
     let bucket = find(&series, &[], &at_receiver).unwrap();
-    assert_eq!(bucket.kind, Kind::Policer);
+    assert_eq!(bucket.kind, LimiterKind::Policer);
     assert!(close_to(bucket.sustained_bps, 10e6, 0.05) && close_to(bucket.burst_bytes, 100e3, 0.1), "{bucket:?}");
 }
 
@@ -393,7 +393,7 @@ fn without_a_faster_beginning_losses_are_no_policer() {
 fn without_round_trips_nothing_is_said() {
     let mut series = transfer(&SHAPED);
     series.bins.iter_mut().for_each(|bin| bin.receiver_loop_us = 0);
-    assert_eq!(find(&series, &[], &Terms { min_rtt_ns: None, ..TERMS }), None);
+    assert_eq!(find(&series, &[], &BucketTerms { min_rtt_ns: None, ..TERMS }), None);
     assert_eq!(found(&series), None);
 }
 
@@ -442,9 +442,9 @@ fn where_no_round_trip_shows_the_queue_a_path_that_is_full_at_the_lower_rate_doe
         (0..series.bins.len()).map(|bin| if bin >= first { share } else { 0.0 }).collect()
     };
     let found = |path_full: &[f32], beside_sender: bool| {
-        find(&series, &[], &Terms { path_full, beside_sender, ..TERMS }).map(|bucket| bucket.kind)
+        find(&series, &[], &BucketTerms { path_full, beside_sender, ..TERMS }).map(|bucket| bucket.kind)
     };
-    assert_eq!(found(&full_from(switch, 0.9), false), Some(Kind::Shaper));
+    assert_eq!(found(&full_from(switch, 0.9), false), Some(LimiterKind::Shaper));
     // Full now and then, and where a queue would show.
     assert_eq!(found(&full_from(switch, 0.6), false), None);
     assert_eq!(found(&full_from(switch, 0.9), true), None);
@@ -472,7 +472,7 @@ fn in_between(at_ms: impl Fn(f64) -> f64) -> Talk {
 fn between_the_hosts_two_even_rates_without_a_pause_are_a_shaper() {
     let summary = in_between(passes_ms).summary();
     let bucket = summary.directions[CLIENT].token_bucket.as_deref().unwrap();
-    assert_eq!(bucket.kind, Kind::Shaper);
+    assert_eq!(bucket.kind, LimiterKind::Shaper);
     assert!(close_to(bucket.sustained_bps, 4.16e6, 0.02), "{bucket:?}");
 }
 
@@ -525,7 +525,7 @@ fn losses_before_the_capture_make_the_arrivals_the_delivered() {
     // What passes here has come through the bucket, however late it is acknowledged.
     let summary = losing(true).summary();
     let bucket = summary.directions[CLIENT].token_bucket.as_deref().unwrap();
-    assert_eq!(bucket.kind, Kind::Shaper);
+    assert_eq!(bucket.kind, LimiterKind::Shaper);
     assert!((bucket.switch_ns - START_NS - ms(1050.0)).abs() <= ms(20.0), "{bucket:?}");
     assert!(close_to(bucket.sustained_bps, 4.2e6, 0.03), "{bucket:?}");
 }
@@ -567,11 +567,11 @@ proptest! {
             receiver_loop_us: receiver, sender_loop_us: sender,
         });
         let series = Series { start_ns, bin_ns, bins: bins.collect() };
-        for delivered in [Delivered::Arrived, Delivered::Acknowledged] {
-            if let Some(bucket) = find(&series, &usable, &Terms { delivered, min_rtt_ns, ..TERMS }) {
+        for delivered in [CountedBytes::Arrived, CountedBytes::Acknowledged] {
+            if let Some(bucket) = find(&series, &usable, &BucketTerms { delivered, min_rtt_ns, ..TERMS }) {
                 prop_assert!(bucket.burst_bytes >= 0.0 && bucket.sustained_bps > 0.0, "{bucket:?}");
                 prop_assert!(bucket.rate_before_bps >= 1.3 * bucket.sustained_bps, "{bucket:?}");
-                let terms = Terms { delivered, min_rtt_ns, ..TERMS };
+                let terms = BucketTerms { delivered, min_rtt_ns, ..TERMS };
                 let empty_ns = empty_times(&series, &usable, &terms, &bucket);
                 prop_assert!(empty_ns.iter().flatten().is_sorted() && empty_ns[0][0] == bucket.switch_ns, "{empty_ns:?}");
             }

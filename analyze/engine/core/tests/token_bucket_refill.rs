@@ -11,7 +11,7 @@ use playbook::*;
 use vmtrace_core::tcp::events::factor::Factor;
 use vmtrace_core::tcp::rates::series::{Bin, Series};
 use vmtrace_core::tcp::summary::summary::ConnectionSummary;
-use vmtrace_core::tcp::token_bucket::bucket::{Delivered, Kind, Terms, TokenBucket};
+use vmtrace_core::tcp::token_bucket::bucket::{BucketTerms, CountedBytes, LimiterKind, TokenBucket};
 use vmtrace_core::tcp::token_bucket::empty_times;
 
 /// Packets a millisecond that pass as long as there are tokens, and from then on.
@@ -66,7 +66,7 @@ fn a_bucket_that_an_idle_time_filled_limits_nothing_until_it_is_empty_again() {
     // 1000 tokens: another 667 ms.
     let summary = shaped(&[(50.0, 3500), (6050.0, 3000)]);
     let bucket = summary.directions[CLIENT].token_bucket.as_deref().unwrap();
-    assert_eq!(bucket.kind, Kind::Shaper);
+    assert_eq!(bucket.kind, LimiterKind::Shaper);
     let last_ms = |from: f64, tokens: f64| from + tokens / (LINE - SUSTAINED) + ROUND_TRIP_MS;
     let first_ms = last_ms(50.0, DEPTH);
     let idle_from_ms = 50.0 + (3500.0 - DEPTH) / SUSTAINED;
@@ -95,7 +95,7 @@ fn a_burst_that_the_idle_time_had_filled_tokens_for_is_not_the_buckets() {
 }
 
 /// Bins of 10 ms, as many as said, of so many bytes each: some lost in the first of them, and what the application left unused.
-fn empty_bins(kind: Kind, parts: &[(usize, u32, u32, bool)]) -> Vec<[i64; 2]> {
+fn empty_bins(kind: LimiterKind, parts: &[(usize, u32, u32, bool)]) -> Vec<[i64; 2]> {
     let (mut bins, mut resting) = (Vec::new(), Vec::new());
     for &(number, acknowledged_bytes, lost_bytes, rests) in parts {
         let bin = Bin { acknowledged_bytes, receiver_loop_us: 20_000, ..Bin::default() };
@@ -114,8 +114,8 @@ fn empty_bins(kind: Kind, parts: &[(usize, u32, u32, bool)]) -> Vec<[i64; 2]> {
         refill_bps: None,
         confidence: 0.9,
     };
-    let terms = Terms {
-        delivered: Delivered::Acknowledged,
+    let terms = BucketTerms {
+        delivered: CountedBytes::Acknowledged,
         overhead: 1.0,
         segment_bytes: 1500.0,
         beside_sender: true,
@@ -136,16 +136,16 @@ const RESTED: [(usize, u32, u32, bool); 2] = [(100, 10_000, 0, false), (50, 0, 0
 fn what_the_application_leaves_unused_fills_the_bucket_up_to_its_depth() {
     // A rest of fifty bins would fill 500,000 bytes, of which 400,000 are held: they last for 20 bins at thrice the rate.
     let full = [&RESTED[..], &[(30, 30_000, 0, false)]].concat();
-    assert_eq!(empty_bins(Kind::Shaper, &full), [[0, 101], [169, i64::MAX]]);
+    assert_eq!(empty_bins(LimiterKind::Shaper, &full), [[0, 101], [169, i64::MAX]]);
     // Half of the rate for as long leaves half as much.
     let direction = [RESTED[0], (50, 5_000, 0, true), (30, 30_000, 0, false)];
-    assert_eq!(empty_bins(Kind::Shaper, &direction), [[0, 102], [162, i64::MAX]]);
+    assert_eq!(empty_bins(LimiterKind::Shaper, &direction), [[0, 102], [162, i64::MAX]]);
 }
 
 #[test]
 fn an_empty_bucket_stays_empty_while_the_network_sets_the_rate() {
     let after_losses = [RESTED[0], (50, 5_000, 3_000, false), (30, 10_000, 0, false)];
-    assert_eq!(empty_bins(Kind::Policer, &after_losses), [[0, i64::MAX]]);
+    assert_eq!(empty_bins(LimiterKind::Policer, &after_losses), [[0, i64::MAX]]);
 }
 
 #[test]
@@ -154,12 +154,12 @@ fn a_policer_is_empty_when_it_drops_and_not_by_a_loss_while_it_holds_tokens() {
         [&RESTED[..], &[(10, 30_000, lost_early, false), (9, 30_000, 0, false), (11, 10_500, 3_000, false)]].concat()
     };
     for lost_early in [0, 1_500] {
-        assert_eq!(empty_bins(Kind::Policer, &parts(lost_early)), [[0, 101], [169, i64::MAX]]);
+        assert_eq!(empty_bins(LimiterKind::Policer, &parts(lost_early)), [[0, 101], [169, i64::MAX]]);
     }
 }
 
 #[test]
 fn a_rate_that_keeps_to_the_sustained_one_shows_an_empty_bucket_however_much_was_filled() {
     let at_the_rate = [&RESTED[..], &[(10, 30_000, 0, false), (60, 10_200, 0, false)]].concat();
-    assert_eq!(empty_bins(Kind::Shaper, &at_the_rate), [[0, 101], [160, i64::MAX]]);
+    assert_eq!(empty_bins(LimiterKind::Shaper, &at_the_rate), [[0, 101], [160, i64::MAX]]);
 }

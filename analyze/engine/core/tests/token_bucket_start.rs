@@ -5,7 +5,7 @@
 #![allow(clippy::panic)]
 
 use vmtrace_core::tcp::rates::series::{Bin, Series};
-use vmtrace_core::tcp::token_bucket::bucket::{Delivered, Kind, Terms, TokenBucket};
+use vmtrace_core::tcp::token_bucket::bucket::{BucketTerms, CountedBytes, LimiterKind, TokenBucket};
 use vmtrace_core::tcp::token_bucket::find;
 
 const BIN_S: f64 = 0.01;
@@ -100,8 +100,8 @@ impl Path {
 
     fn found_beside_sender(&self, beside_sender: bool) -> Option<TokenBucket> {
         let min_rtt_ns = Some(self.round_trip as f64 * BIN_S * 1e9);
-        let terms = Terms {
-            delivered: Delivered::Acknowledged,
+        let terms = BucketTerms {
+            delivered: CountedBytes::Acknowledged,
             overhead: 1.0,
             segment_bytes: 1500.0,
             beside_sender,
@@ -130,7 +130,7 @@ fn a_burst_that_is_used_up_within_slow_start_is_a_shapers() {
             let path = Path { round_trip, line_mbps, bucket: Some((20.0, burst)), ..SHAPED };
             let bucket = path.found();
             let told = bucket.unwrap_or_else(|| panic!("not told: {path:?}"));
-            assert_eq!(told.kind, Kind::Shaper);
+            assert_eq!(told.kind, LimiterKind::Shaper);
             assert!(
                 close_to(told.sustained_bps, 20e6, 0.02) && close_to(told.burst_bytes, burst, 0.06),
                 "{path:?} {told:?}"

@@ -11,10 +11,10 @@ use playbook::modelled::*;
 use playbook::*;
 use vmtrace_core::analysis::Options;
 use vmtrace_core::tcp::events::factor::Factor;
-use vmtrace_core::tcp::limits::runs::Run;
+use vmtrace_core::tcp::limits::runs::FactorRun;
 use vmtrace_core::tcp::limits::share::{Share, Shares};
 use vmtrace_core::tcp::summary::summary::ConnectionSummary;
-use vmtrace_core::tcp::token_bucket::bucket::{Kind, TokenBucket};
+use vmtrace_core::tcp::token_bucket::bucket::{LimiterKind, TokenBucket};
 
 #[test]
 fn of_a_host_that_stalled_half_of_the_doubt_of_its_surest_pause_is_left() {
@@ -84,10 +84,10 @@ fn the_verdict_on_timeouts_says_how_often_timers_sent_again() {
 
 /// A transfer whose summary is given a policer that ran empty after a second, and what limited it since: the bucket at a third of the
 /// rate that was possible, and waits for timeouts.
-fn policed(kind: Kind) -> ConnectionSummary {
+fn policed(kind: LimiterKind) -> ConnectionSummary {
     let mut summary = growing_slowly().summary();
     let second = |number: i64| START_NS + number * 1_000_000_000;
-    let run = |from: i64, to: i64, factor: Factor, bytes: u64| Run {
+    let run = |from: i64, to: i64, factor: Factor, bytes: u64| FactorRun {
         start_ns: second(from),
         end_ns: second(to),
         factor,
@@ -124,11 +124,11 @@ fn policed(kind: Kind) -> ConnectionSummary {
 #[test]
 fn timeouts_for_what_a_policer_dropped_are_its_doing() {
     let verdict = |kind| policed(kind).verdict().expect("a verdict");
-    let policer = verdict(Kind::Policer);
+    let policer = verdict(LimiterKind::Policer);
     assert_eq!((policer.factor, policer.undetermined_between.len()), (Factor::TokenBucket, 0));
     assert!(policer.what_if.iter().all(|what_if| what_if.change != "no loss"), "{:?}", policer.what_if);
     // A shaper keeps what exceeds its rate: what was waited for was lost elsewhere.
-    assert_eq!(verdict(Kind::Shaper).factor, Factor::TimeoutWait);
+    assert_eq!(verdict(LimiterKind::Shaper).factor, Factor::TimeoutWait);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use vmtrace_core::quic::{Datagram, QuicState};
+use vmtrace_core::quic::{QuicState, UdpPayload};
 use vmtrace_core::secrets::SharedKeys;
 
 fuzz_target!(|data: &[u8]| {
@@ -21,7 +21,7 @@ fuzz_target!(|data: &[u8]| {
         let (bytes, next) = after.split_at(after.len().min(length));
         time_ns += 1_000_000;
         for state in &mut states {
-            state.datagram(Datagram { bytes, length: length as u32, time_ns, frame: 1, side: usize::from(side & 1) });
+            state.datagram(UdpPayload { bytes, length: length as u32, time_ns, frame: 1, side: usize::from(side & 1) });
         }
         rest = next;
     }

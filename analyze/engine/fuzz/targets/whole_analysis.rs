@@ -9,7 +9,7 @@ use libfuzzer_sys::fuzz_target;
 use vmtrace_core::analysis::{Analysis, NoObserver, Options, analyze, analyze_in_parts};
 use vmtrace_core::output::json::JsonHeader;
 use vmtrace_core::output::packets;
-use vmtrace_core::tcp::capture::lag::{Host, Lag};
+use vmtrace_core::tcp::capture::lag::{HostAddress, Lag};
 
 #[path = "../../core/tests/playbook/invariants.rs"]
 mod invariants;
@@ -22,7 +22,7 @@ fuzz_target!(|data: &[u8]| {
     assert_eq!(again.inputs[0].facts.packets, analysis.inputs[0].facts.packets);
     options.lags = analysis.lags;
     if let Some(first) = analysis.connections.first() {
-        let host = Host::of_side(&first.addresses, first.ip_version, 0);
+        let host = HostAddress::of_side(&first.addresses, first.ip_version, 0);
         options.lags.push(Lag { input: first.input, host, lag_ns: 3_000_000 });
         analyzed(data, &options).expect("it was read before");
     }

@@ -42,7 +42,7 @@ impl Point {
 
 /// A packet, and where and when it passed.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Passed {
+pub(crate) struct CopiedPacket {
     pub(crate) time_ns: i64,
     /// Its number among all packets.
     pub(crate) order: u64,
@@ -64,7 +64,7 @@ pub(crate) struct Passed {
     pub(crate) point: Option<Point>,
 }
 
-impl Passed {
+impl CopiedPacket {
     pub(crate) fn of(record: &Record, packet: &Packet, bytes: &[u8], order: u64) -> Self {
         let Record { time_ns, input, interface, frame, .. } = *record;
         Self {
@@ -163,7 +163,7 @@ fn voice_of(packet: &Packet, bytes: &[u8]) -> u64 {
 #[derive(Debug, Default)]
 pub(crate) struct Copies {
     /// By order.
-    ring: VecDeque<Passed>,
+    ring: VecDeque<CopiedPacket>,
     /// Order of the first of them.
     oldest: u64,
     by_stretch: KeyedMap<u64, VecDeque<u64>>,
@@ -173,7 +173,7 @@ pub(crate) struct Copies {
 
 impl Copies {
     /// Remembers a packet of the next order.
-    pub(crate) fn remember(&mut self, passed: Passed) {
+    pub(crate) fn remember(&mut self, passed: CopiedPacket) {
         let index = self.oldest + self.ring.len() as u64;
         self.ring.push_back(passed);
         for stretch in passed.stretches() {
@@ -206,7 +206,11 @@ impl Copies {
 
     /// The packet of which `passing` is a copy, or a part, or which is a part of it; of several the one for which `apart` is least. What they
     /// have in common is then no longer left in either.
-    pub(crate) fn take(&mut self, passing: &mut Passed, apart: &dyn Fn(&Passed) -> Option<u64>) -> Option<Passed> {
+    pub(crate) fn take(
+        &mut self,
+        passing: &mut CopiedPacket,
+        apart: &dyn Fn(&CopiedPacket) -> Option<u64>,
+    ) -> Option<CopiedPacket> {
         let mut best: Option<(u64, u64)> = None;
         for stretch in passing.stretches() {
             let Some(places) = self.by_stretch.get_mut(&stretch) else { continue };

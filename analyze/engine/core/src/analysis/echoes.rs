@@ -42,14 +42,14 @@ pub struct EchoFlow {
     pub round_trips_ns: Vec<i64>,
 }
 
-type Key = (u16, IpAddr, IpAddr, u16, u16);
+type EchoKey = (u16, IpAddr, IpAddr, u16, u16);
 
 /// See the module.
 #[derive(Debug, Clone, Default)]
 pub struct Echoes {
     list: Vec<EchoRequest>,
     /// Places of requests without a reply yet.
-    waiting: HashMap<Key, usize>,
+    waiting: HashMap<EchoKey, usize>,
     not_kept: u64,
 }
 

@@ -8,7 +8,7 @@
 
 use crate::analysis::results::InputSummary;
 use crate::packet::Packet;
-use crate::read::record::{Chunk, Stretch};
+use crate::read::record::{Chunk, ChunkStart};
 
 /// Flows that are noted, each once for each stretch that holds it: a quarter of a gigabyte.
 const MOST_NOTED: usize = 1 << 26;
@@ -81,7 +81,7 @@ impl FlowIndexes {
 }
 
 impl FlowIndex {
-    fn push(&mut self, stretch: Stretch, frame: u32, packets: u64, has_fragments: bool, flows: Vec<u32>) {
+    fn push(&mut self, stretch: ChunkStart, frame: u32, packets: u64, has_fragments: bool, flows: Vec<u32>) {
         let is_first = self.stretches.is_empty();
         let offset = if is_first { 0 } else { stretch.offset };
         let is_needed = is_first || stretch.has_headers || has_fragments;

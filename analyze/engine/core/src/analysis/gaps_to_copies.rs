@@ -2,7 +2,7 @@
 //!
 //! [`crate::analysis::points_apart`] measures it, [`crate::analysis::pairs`] compares with it.
 
-use crate::analysis::copies::{Passed, Point, share_of, sorted};
+use crate::analysis::copies::{CopiedPacket, Point, share_of, sorted};
 use crate::tcp::stats::sequence::serial_difference;
 
 /// So many packets of a host must be there twice.
@@ -57,7 +57,7 @@ pub(crate) struct Gaps {
 
 impl Gaps {
     /// A record of the host's packet.
-    pub(crate) fn take(&mut self, passing: &Passed) {
+    pub(crate) fn take(&mut self, passing: &CopiedPacket) {
         self.records += 1;
         self.numbers += u64::from(passing.ip_id != self.last_ip_id);
         self.last_ip_id = passing.ip_id;
@@ -70,7 +70,7 @@ impl Gaps {
     }
 
     /// The packet was `first`, and its copy passes.
-    pub(crate) fn take_copy(&mut self, first: &Passed, passing: &Passed) {
+    pub(crate) fn take_copy(&mut self, first: &CopiedPacket, passing: &CopiedPacket) {
         self.sent_bytes += u64::from(passing.length);
         if !self.are_enough() {
             self.after_ns.push((first.ns_before(passing), passing.length));
@@ -165,13 +165,13 @@ pub(crate) struct LastPair {
 }
 
 impl LastPair {
-    pub(crate) fn of(first: &Passed, copy: &Passed) -> Self {
+    pub(crate) fn of(first: &CopiedPacket, copy: &CopiedPacket) -> Self {
         let sequence = copy.sequence;
         Self { first_order: first.order, copy_order: copy.order, sequence, after_ns: first.ns_before(copy) }
     }
 
     /// What was sent later has passed the other point.
-    fn has_overtaken(&self, first: &Passed, copy: &Passed) -> bool {
+    fn has_overtaken(&self, first: &CopiedPacket, copy: &CopiedPacket) -> bool {
         let is_behind_in_frame = || serial_difference(copy.sequence, self.sequence) < 0;
         first.order < self.first_order || first.order == self.first_order && is_behind_in_frame()
     }
@@ -194,7 +194,7 @@ impl Usual {
     }
 
     /// How unusually far `first` is from its copy; none if that is too much.
-    pub(crate) fn apart(&self, first: &Passed, copy: &Passed, last: Option<&LastPair>) -> Option<u64> {
+    pub(crate) fn apart(&self, first: &CopiedPacket, copy: &CopiedPacket, last: Option<&LastPair>) -> Option<u64> {
         let Measured { shortest_ns, least_ns, most_ns, middle_ns, spread_ns, is_numbered, .. } = self.measured;
         let after_ns = first.ns_before(copy);
         let least_ns = if self.is_by_way { shortest_ns } else { least_ns };
@@ -211,7 +211,7 @@ impl Usual {
     }
 
     /// What has no number, and was retransmitted, looks like a copy: but what others have overtaken was lost, and queues grow slowly.
-    fn follows(&self, first: &Passed, copy: &Passed, last: &LastPair) -> bool {
+    fn follows(&self, first: &CopiedPacket, copy: &CopiedPacket, last: &LastPair) -> bool {
         let (after_ns, middle_ns) = (first.ns_before(copy), self.measured.middle_ns);
         let growth_ns = match self.is_less_by_queues {
             true => last.after_ns.min(middle_ns).saturating_sub(after_ns),

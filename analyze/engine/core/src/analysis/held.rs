@@ -13,32 +13,32 @@ use crate::read::read_error::ReadError;
 use crate::read::record::{Chunk, Record};
 
 /// Where a record stands: how often the clock was set before, then its time.
-pub(super) type Key = (u32, i64);
+pub(super) type RecordKey = (u32, i64);
 
 /// No key is later.
-pub(super) const LAST: Key = (u32::MAX, i64::MAX);
+pub(super) const LAST: RecordKey = (u32::MAX, i64::MAX);
 
 /// A sort costs about as much as so many steps of each record.
 const STEPS_OF_A_RECORD: usize = 16;
 
 /// A place in the order; of equal keys the chunk that was read first comes first.
-type Turn = (Key, u64);
+type ChunkOrder = (RecordKey, u64);
 
 /// A chunk and how far it has been given out.
 #[derive(Clone)]
-struct Held {
+struct HeldChunk {
     chunk: Chunk,
     /// Where its records stand, with their indices; empty where that is the order of the records.
-    order: Vec<(Key, u32)>,
+    order: Vec<(RecordKey, u32)>,
     next: usize,
-    last: Key,
+    last: RecordKey,
     /// Of records that have no key of their own.
     epoch: u32,
 }
 
-impl Held {
+impl HeldChunk {
     /// The key of the record that stands `place`-th in the order, and its index.
-    fn at(&self, place: usize) -> Option<(Key, usize)> {
+    fn at(&self, place: usize) -> Option<(RecordKey, usize)> {
         match self.order.get(place) {
             Some(&(key, index)) => Some((key, index as usize)),
             None if self.order.is_empty() => {
@@ -56,13 +56,13 @@ impl Held {
 /// See the module.
 #[derive(Clone, Default)]
 pub(super) struct HeldChunks {
-    chunks: VecDeque<Held>,
+    chunks: VecDeque<HeldChunk>,
     /// Number of the first of them.
     first: u64,
-    turns: BinaryHeap<Reverse<Turn>>,
+    turns: BinaryHeap<Reverse<ChunkOrder>>,
     bytes: usize,
     /// Key of the latest record given out.
-    passed: Option<Key>,
+    passed: Option<RecordKey>,
 }
 
 impl HeldChunks {
@@ -72,14 +72,14 @@ impl HeldChunks {
     }
 
     /// Takes a chunk to be given out by these keys of its records; of equal ones, as they stand.
-    pub(super) fn push_by(&mut self, chunk: Chunk, keys: &[Key]) {
-        let mut order: Vec<(Key, u32)> = keys.iter().copied().zip(0..).collect();
+    pub(super) fn push_by(&mut self, chunk: Chunk, keys: &[RecordKey]) {
+        let mut order: Vec<(RecordKey, u32)> = keys.iter().copied().zip(0..).collect();
         sort_nearly_sorted(&mut order);
         self.push(chunk, order, 0);
     }
 
-    fn push(&mut self, chunk: Chunk, order: Vec<(Key, u32)>, epoch: u32) {
-        let mut held = Held { chunk, order, next: 0, last: (epoch, 0), epoch };
+    fn push(&mut self, chunk: Chunk, order: Vec<(RecordKey, u32)>, epoch: u32) {
+        let mut held = HeldChunk { chunk, order, next: 0, last: (epoch, 0), epoch };
         let Some((first, _)) = held.at(0) else { return };
         held.last = held.at(held.chunk.records.len() - 1).map_or(first, |(key, _)| key);
         self.turns.push(Reverse((first, self.first + self.chunks.len() as u64)));
@@ -88,7 +88,7 @@ impl HeldChunks {
     }
 
     /// Something later than this has been given out.
-    pub(super) fn is_past(&self, key: Key) -> bool {
+    pub(super) fn is_past(&self, key: RecordKey) -> bool {
         self.passed.is_some_and(|passed| key < passed)
     }
 
@@ -102,7 +102,7 @@ impl HeldChunks {
 
     /// Fills the empty `out` with what stands no later than `settled`, and with the earliest while at least `least_held` bytes
     /// wait beside the chunk that has it.
-    pub(super) fn give_out(&mut self, out: &mut Chunk, settled: Key, least_held: usize) {
+    pub(super) fn give_out(&mut self, out: &mut Chunk, settled: RecordKey, least_held: usize) {
         while let Some(&Reverse(turn)) = self.turns.peek() {
             let (key, number) = turn;
             let index = (number - self.first) as usize;
@@ -139,7 +139,7 @@ impl HeldChunks {
     }
 
     /// Copies records of a chunk up to the turn of another one, or until `out` is full.
-    fn copy_run(&mut self, index: usize, number: u64, until: Turn, out: &mut Chunk) {
+    fn copy_run(&mut self, index: usize, number: u64, until: ChunkOrder, out: &mut Chunk) {
         let Some(held) = self.chunks.get_mut(index) else { return };
         if out.records.is_empty() {
             out.clear();
@@ -163,7 +163,7 @@ impl HeldChunks {
         }
     }
 
-    fn pass(&mut self, key: Key) {
+    fn pass(&mut self, key: RecordKey) {
         self.passed = self.passed.max(Some(key));
         self.drop_empty();
     }
@@ -194,7 +194,7 @@ impl ChunkSource for HeldChunks {
 }
 
 /// Records of several queues stand a few places from where they belong: each goes back to its place, unless that takes too long.
-fn sort_nearly_sorted(order: &mut [(Key, u32)]) {
+fn sort_nearly_sorted(order: &mut [(RecordKey, u32)]) {
     let mut steps_left = STEPS_OF_A_RECORD * order.len();
     for index in 1..order.len() {
         let mut place = index;
@@ -238,7 +238,7 @@ mod tests {
         Chunk { bytes: (0..times_ns.len() as u8).collect(), records, stretch: None }
     }
 
-    fn all(held: &mut HeldChunks, settled: Key, least_held: usize) -> Vec<i64> {
+    fn all(held: &mut HeldChunks, settled: RecordKey, least_held: usize) -> Vec<i64> {
         let mut times_ns = Vec::new();
         loop {
             let mut out = Chunk::default();
@@ -267,7 +267,7 @@ mod tests {
     #[test]
     fn records_far_from_their_places_are_put_in_order_as_well() {
         for stride in [1, 7, 61, 499] {
-            let mut order: Vec<(Key, u32)> =
+            let mut order: Vec<(RecordKey, u32)> =
                 (0..500).map(|number| ((0, i64::from(number * stride % 500)), number as u32)).collect();
             sort_nearly_sorted(&mut order);
             assert!(order.is_sorted_by(|one, next| one < next), "{stride}");

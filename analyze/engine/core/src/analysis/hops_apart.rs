@@ -3,10 +3,10 @@
 //!
 //! [`crate::analysis::points_apart`] shows it packets and their copies; [`crate::analysis::two_clocks`] asks it for each packet.
 
-use crate::analysis::copies::{Passed, Point, sorted};
+use crate::analysis::copies::{CopiedPacket, Point, sorted};
 use crate::keyed::{KeyedMap, KeyedSet};
 use crate::packet::Packet;
-use crate::tcp::capture::lag::Host;
+use crate::tcp::capture::lag::HostAddress;
 
 /// Hosts that are measured, and values of each.
 const MOST_HOSTS: usize = 4096;
@@ -29,7 +29,7 @@ const STRAYS: usize = 400;
 
 /// What is known of a host.
 #[derive(Debug, Default)]
-struct Known {
+struct HopHost {
     /// The highest.
     ttl: u8,
     /// From the packet with the higher TTL to that with the lower.
@@ -38,10 +38,10 @@ struct Known {
     with_one_ttl: usize,
     sent_bytes: u64,
     /// Whom it sent to last.
-    peer: Option<Host>,
+    peer: Option<HostAddress>,
 }
 
-impl Known {
+impl HopHost {
     fn are_apart(&self) -> bool {
         let twice = self.after_ns.len() + self.with_one_ttl;
         self.after_ns.len() >= FEWEST_APART && 10 * self.after_ns.len() >= MOST_OF_TEN * twice
@@ -54,9 +54,9 @@ impl Known {
 
 /// What is known of a flow.
 #[derive(Debug, Clone, Copy)]
-struct Flow {
+struct FlowHops {
     connection: u32,
-    host: Host,
+    host: HostAddress,
     /// The lowest and the highest.
     ttls: [u8; 2],
 }
@@ -64,15 +64,15 @@ struct Flow {
 /// The first reading.
 #[derive(Debug, Default)]
 pub(crate) struct HopsApart {
-    hosts: KeyedMap<Host, Known>,
-    flows: KeyedMap<(u32, u32), Flow>,
+    hosts: KeyedMap<HostAddress, HopHost>,
+    flows: KeyedMap<(u32, u32), FlowHops>,
 }
 
 /// See the module.
 #[derive(Debug, Default)]
 pub(crate) struct Hops {
     /// Of each host the point at which it is, and the TTL there.
-    pub(crate) at: KeyedMap<Host, (Point, u8)>,
+    pub(crate) at: KeyedMap<HostAddress, (Point, u8)>,
     /// Clock of the second point less that of the first, which is at the host that sent most.
     pub(crate) offset_ns: i64,
     /// By flow the point that showed it first.
@@ -83,7 +83,7 @@ pub(crate) struct Hops {
 
 impl HopsApart {
     /// A packet of `host`.
-    pub(crate) fn take(&mut self, packet: &Packet, host: Host, receiver: Option<Host>) {
+    pub(crate) fn take(&mut self, packet: &Packet, host: HostAddress, receiver: Option<HostAddress>) {
         if self.hosts.len() >= MOST_HOSTS && !self.hosts.contains_key(&host) {
             return;
         }
@@ -92,14 +92,14 @@ impl HopsApart {
         known.peer = receiver;
         let own = packet.flows()[0];
         if self.flows.len() < MOST_CONNECTIONS || self.flows.contains_key(&own) {
-            let new = Flow { connection: packet.flow_hash, host, ttls: [packet.ttl; 2] };
+            let new = FlowHops { connection: packet.flow_hash, host, ttls: [packet.ttl; 2] };
             let ttls = &mut self.flows.entry(own).or_insert(new).ttls;
             *ttls = [ttls[0].min(packet.ttl), ttls[1].max(packet.ttl)];
         }
     }
 
     /// A packet of `host` that passed before, and its copy.
-    pub(crate) fn take_copy(&mut self, host: Host, first: &Passed, copy: &Passed) {
+    pub(crate) fn take_copy(&mut self, host: HostAddress, first: &CopiedPacket, copy: &CopiedPacket) {
         let Some(known) = self.hosts.get_mut(&host) else { return };
         known.sent_bytes += u64::from(copy.length);
         if first.ttl == copy.ttl {
@@ -126,7 +126,7 @@ impl HopsApart {
         }
         let mut at = KeyedMap::from_iter([(*top, (Point::First, sent_most.ttl))]);
         // From host to peer, whatever order the table has them in.
-        let mut left: Vec<(&Host, &Known)> = others().collect();
+        let mut left: Vec<(&HostAddress, &HopHost)> = others().collect();
         left.sort_by_key(|(host, _)| **host);
         let mut placed = 0;
         while at.len() > placed {
@@ -154,7 +154,7 @@ impl Hops {
         }
     }
 
-    fn see_flow(&mut self, own: (u32, u32), flow: &Flow) {
+    fn see_flow(&mut self, own: (u32, u32), flow: &FlowHops) {
         for ttl in flow.ttls {
             if let Some(point) = self.of_ttl(flow.host, ttl) {
                 self.shown_at(own, flow.connection, point);
@@ -175,10 +175,10 @@ impl Hops {
     }
 
     fn passed(&self, packet: &Packet, bytes: &[u8]) -> Option<Point> {
-        self.of_ttl(Host::sender_of(packet, bytes)?, packet.ttl)
+        self.of_ttl(HostAddress::sender_of(packet, bytes)?, packet.ttl)
     }
 
-    fn of_ttl(&self, host: Host, ttl: u8) -> Option<Point> {
+    fn of_ttl(&self, host: HostAddress, ttl: u8) -> Option<Point> {
         let (point, there) = *self.at.get(&host)?;
         Some(if ttl >= there { point } else { point.other() })
     }

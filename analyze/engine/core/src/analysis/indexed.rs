@@ -10,7 +10,7 @@ use crate::decode::batch::Batch;
 use crate::decode::fragments::Reassembler;
 use crate::packet::Packet;
 use crate::read::chunk_source::{ChunkSource, Input};
-use crate::read::file_source::{FileSource, Part};
+use crate::read::file_source::{FileSource, InputPart};
 use crate::read::record::Chunk;
 use crate::tcp::flow::by_flow::Lines;
 use crate::tcp::flow::orders::Orders;
@@ -25,7 +25,7 @@ pub struct Stretches {
     /// TCP packets of all inputs before it.
     pub first_place: u64,
     /// The first is its beginning. With each, the TCP packets of the input before it.
-    pub parts: Vec<(Part, u64)>,
+    pub parts: Vec<(InputPart, u64)>,
 }
 
 /// Reads the packets of [`Options::known_connections`]; nothing else is in the result.
@@ -42,7 +42,7 @@ pub fn packets_of_stretches(
     let (mut before_bytes, mut interrupted) = (0, false);
     let count = inputs.iter().map(|one| usize::from(one.input) + 1).max().unwrap_or(0);
     for stretches in inputs {
-        let mut run = Run::of(stretches);
+        let mut run = IndexedInput::of(stretches);
         while !interrupted && run.next(&mut shard, &mut lines, &mut reassembler)? {
             interrupted = observer.progress(before_bytes + run.source.consumed_bytes());
         }
@@ -53,9 +53,9 @@ pub fn packets_of_stretches(
 }
 
 /// One input.
-struct Run {
+struct IndexedInput {
     source: FileSource,
-    parts: Vec<(Part, u64)>,
+    parts: Vec<(InputPart, u64)>,
     /// The next of them.
     next: usize,
     first_place: u64,
@@ -64,10 +64,10 @@ struct Run {
     batch: Batch,
 }
 
-impl Run {
+impl IndexedInput {
     fn of(stretches: Stretches) -> Self {
         let Stretches { reader, input, first_place, parts } = stretches;
-        let read: Vec<Part> = parts.iter().map(|(part, _)| *part).collect();
+        let read: Vec<InputPart> = parts.iter().map(|(part, _)| *part).collect();
         let source = FileSource::of_parts(reader, input, &read);
         Self {
             source,

@@ -17,22 +17,22 @@ pub struct Keep {
 }
 
 #[derive(Debug, Clone)]
-struct Piece {
+struct KeptPiece {
     last_ns: i64,
     blocks: Vec<u8>,
 }
 
 /// See the module.
 #[derive(Debug, Clone)]
-pub(super) struct Kept {
+pub(super) struct KeptRecords {
     keep: Keep,
-    pieces: VecDeque<Piece>,
+    pieces: VecDeque<KeptPiece>,
     bytes: usize,
     /// Link types in the order of their interfaces in the file.
     link_types: Vec<u16>,
 }
 
-impl Kept {
+impl KeptRecords {
     pub(super) fn new(keep: Keep) -> Self {
         Self { keep, pieces: VecDeque::new(), bytes: 0, link_types: Vec::new() }
     }
@@ -47,7 +47,7 @@ impl Kept {
             let frame = chunk.bytes.get(start..start + record.captured_length as usize).unwrap_or(&[]);
             let interface = self.interface(record.link_type);
             if self.pieces.back().is_none_or(|piece| piece.blocks.len() >= PIECE_BYTES) {
-                self.pieces.push_back(Piece { last_ns: i64::MIN, blocks: Vec::new() });
+                self.pieces.push_back(KeptPiece { last_ns: i64::MIN, blocks: Vec::new() });
             }
             if let Some(piece) = self.pieces.back_mut() {
                 let before = piece.blocks.len();

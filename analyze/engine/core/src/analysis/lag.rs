@@ -12,7 +12,7 @@ use crate::read::chunk_source::ChunkSource;
 use crate::read::input_facts::InputFacts;
 use crate::read::read_error::ReadError;
 use crate::read::record::{Chunk, Record};
-use crate::tcp::capture::lag::{Host, LONGEST_NS, Lag};
+use crate::tcp::capture::lag::{HostAddress, LONGEST_NS, Lag};
 
 /// Records that wait for earlier ones, at most: beyond that they go on as they come.
 const MOST_WAITING: usize = 1 << 18;
@@ -20,7 +20,7 @@ const MOST_WAITING: usize = 1 << 18;
 /// Where a record stands: in order of its time, then of its place in the file. Of one time, what lagged comes first: the fastest
 /// answer to it, by which the lag was detected, seems to take no time.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct LagPlace {
     time_ns: i64,
     punctual: bool,
     order: u64,
@@ -29,10 +29,10 @@ struct Place {
 /// A source whose lagging hosts are put where they belong.
 pub struct LaggedSource {
     inner: Box<dyn ChunkSource>,
-    lags: KeyedMap<(u16, Host), i64>,
+    lags: KeyedMap<(u16, HostAddress), i64>,
     longest_ns: i64,
     read: Chunk,
-    waiting: BTreeMap<Place, (Record, Vec<u8>)>,
+    waiting: BTreeMap<LagPlace, (Record, Vec<u8>)>,
     order: u64,
     latest_ns: i64,
     ended: bool,
@@ -56,7 +56,7 @@ impl LaggedSource {
 
     fn lag_ns(&self, record: &Record) -> i64 {
         let Decoded::Tcp(packet) = decode(&self.read.bytes, record) else { return 0 };
-        let host = Host::sender_of(&packet, &self.read.bytes);
+        let host = HostAddress::sender_of(&packet, &self.read.bytes);
         host.and_then(|host| self.lags.get(&(record.input, host)).copied()).unwrap_or(0)
     }
 
@@ -76,7 +76,7 @@ impl LaggedSource {
     }
 
     fn keep(&mut self, time_ns: i64, punctual: bool, record: Record, frame: Vec<u8>) {
-        self.waiting.insert(Place { time_ns, punctual, order: self.order }, (record, frame));
+        self.waiting.insert(LagPlace { time_ns, punctual, order: self.order }, (record, frame));
         self.order += 1;
     }
 

@@ -7,7 +7,7 @@
 //! Of a stream that goes on for weeks what ended long ago is forgotten ([`crate::tcp::flow::forget`]).
 
 use crate::analysis::failure::Failure;
-use crate::analysis::kept::{Keep, Kept};
+use crate::analysis::kept::{Keep, KeptRecords};
 use crate::analysis::options::{Observer, Options};
 use crate::analysis::part::Part;
 use crate::analysis::reading::Reading;
@@ -28,7 +28,7 @@ pub struct Live<'a> {
     hand: Hand,
     chunk: Chunk,
     filtered: Vec<Filtered>,
-    kept: Kept,
+    kept: KeptRecords,
     /// Latest time of what was taken.
     newest_ns: i64,
 }
@@ -44,7 +44,7 @@ impl<'a> Live<'a> {
             hand: Hand::of(&Part::whole(Room::ANY)),
             chunk: Chunk::default(),
             filtered: Vec::new(),
-            kept: Kept::new(keep),
+            kept: KeptRecords::new(keep),
             newest_ns: i64::MIN,
         }
     }

@@ -6,7 +6,7 @@ use crate::analysis::tunnels::GatheredTunnels;
 use crate::decode::batch::Batch;
 use crate::decode::fragments::Reassembler;
 use crate::decode::numbers::{DNS_PORT, protocol};
-use crate::decode::other::Kind;
+use crate::decode::other::OtherKind;
 use crate::decode::reason::Undecoded;
 use crate::decode::{echo, icmp};
 use crate::dns::lookups::Lookups;
@@ -67,11 +67,11 @@ impl Others {
             self.protocols.add(at);
             let tunnels = || batch.tunnels_of(at, chunk);
             match at.other.kind {
-                Kind::Ip(protocol::UDP) => {
+                OtherKind::Ip(protocol::UDP) => {
                     self.lookups.datagram(&chunk.bytes, record, &at.other);
                     self.flows.packet(&chunk.bytes, record, at, tunnels);
                 }
-                Kind::Ip(protocol::ICMP | protocol::ICMP_V6) => {
+                OtherKind::Ip(protocol::ICMP | protocol::ICMP_V6) => {
                     if let Some(echo) = echo::read(&at.other, &chunk.bytes, record) {
                         self.icmp.echoes.add(echo);
                         self.flows.packet(&chunk.bytes, record, at, tunnels);
@@ -88,9 +88,9 @@ impl Others {
                         self.neighbours.take(&chunk.bytes, record, &at.other);
                     }
                 }
-                Kind::Ip(_) => self.flows.packet(&chunk.bytes, record, at, tunnels),
-                Kind::EtherType(_) => self.neighbours.take(&chunk.bytes, record, &at.other),
-                Kind::Unread => {}
+                OtherKind::Ip(_) => self.flows.packet(&chunk.bytes, record, at, tunnels),
+                OtherKind::EtherType(_) => self.neighbours.take(&chunk.bytes, record, &at.other),
+                OtherKind::Unread => {}
             }
         }
     }

@@ -2,14 +2,14 @@
 //!
 //! [`crate::analysis::points_apart`] has measured how far apart copies lie.
 
-use crate::analysis::copies::{Copies, Passed};
+use crate::analysis::copies::{CopiedPacket, Copies};
 use crate::analysis::gaps_to_copies::LastPair;
 use crate::analysis::point_labels::TwoClocks;
 use crate::analysis::points_apart::Apart;
 use crate::keyed::KeyedMap;
 use crate::packet::Packet;
 use crate::read::record::Record;
-use crate::tcp::capture::lag::Host;
+use crate::tcp::capture::lag::HostAddress;
 
 /// Flows whose last pairs are remembered.
 const MOST_FLOWS: usize = 1 << 18;
@@ -31,10 +31,10 @@ impl Pairs {
 
     /// The next packet.
     pub(crate) fn take(&mut self, record: &Record, packet: &Packet, bytes: &[u8]) {
-        let Some(host) = Host::sender_of(packet, bytes) else { return };
+        let Some(host) = HostAddress::sender_of(packet, bytes) else { return };
         let usual = *self.apart.hosts.get(&host).unwrap_or(&self.apart.others);
         self.order += 1;
-        let mut passing = Passed::of(record, packet, bytes, self.order);
+        let mut passing = CopiedPacket::of(record, packet, bytes, self.order);
         let fewest_packets = self.apart.fewest_packets;
         let [own, _] = packet.flows();
         let last = self.last.get(&own).copied();
@@ -43,7 +43,7 @@ impl Pairs {
         let mut taken: Vec<u64> = Vec::new();
         while passing.left > 0 {
             let copy = passing;
-            let apart = |first: &Passed| {
+            let apart = |first: &CopiedPacket| {
                 // Once one is found, of which it has the rest must be of the same point.
                 let is_elsewhere = copy.point.is_none_or(|point| first.point.unwrap_or(usual.first) != point);
                 let is_far = first.packets_before(&copy) >= fewest_packets;

@@ -2,7 +2,7 @@
 //!
 //! [`crate::analysis::two_clocks`] finds it, [`crate::analysis::one_point`] leaves the records of one point.
 
-use crate::analysis::copies::{Passed, Point};
+use crate::analysis::copies::{CopiedPacket, Point};
 use crate::analysis::gaps_to_copies::Usual;
 use crate::analysis::hops_apart::Hops;
 use crate::analysis::points_apart::Apart;
@@ -10,7 +10,7 @@ use crate::decode::frame::{Decoded, decode};
 use crate::keyed::{KeyedMap, KeyedSet};
 use crate::packet::Packet;
 use crate::read::record::Record;
-use crate::tcp::capture::lag::Host;
+use crate::tcp::capture::lag::HostAddress;
 
 /// Frames of an input that are told apart, at most.
 const MOST_FRAMES: usize = 1 << 27;
@@ -33,7 +33,7 @@ pub(crate) struct TwoClocks {
     /// Connections of which packets are there twice.
     connections: KeyedSet<u32>,
     /// The point at which each host is, and how much later the other one shows its packets.
-    hosts: KeyedMap<Host, (Point, i64)>,
+    hosts: KeyedMap<HostAddress, (Point, i64)>,
     /// Routers between the points say which packet passed which.
     hops: Option<Hops>,
     /// The point at the host that sent most.
@@ -45,7 +45,7 @@ pub(crate) struct TwoClocks {
 }
 
 impl TwoClocks {
-    fn at(hosts: KeyedMap<Host, (Point, i64)>, kept: Point, offset_ns: i64) -> Self {
+    fn at(hosts: KeyedMap<HostAddress, (Point, i64)>, kept: Point, offset_ns: i64) -> Self {
         Self {
             frames: Vec::new(),
             interfaces: KeyedMap::default(),
@@ -60,7 +60,7 @@ impl TwoClocks {
     }
 
     pub(crate) fn new(apart: &Apart) -> Self {
-        let later_ns = |host: &Host| apart.hosts.get(host).map_or(0, Usual::later_elsewhere_ns);
+        let later_ns = |host: &HostAddress| apart.hosts.get(host).map_or(0, Usual::later_elsewhere_ns);
         let hosts = apart.at.iter().map(|(host, &point)| (*host, (point, later_ns(host)))).collect();
         Self::at(hosts, apart.kept, apart.offset_ns)
     }
@@ -91,9 +91,9 @@ impl TwoClocks {
             return None;
         }
         // What was lost on the way is there at its sender alone.
-        let at = |host: Option<Host>| host.and_then(|host| self.hosts.get(&host).copied());
-        let of_sender = at(Host::sender_of(&packet, bytes));
-        let of_receiver = || at(Host::receiver_of(&packet, bytes)).map(|(point, _)| (point.other(), 0));
+        let at = |host: Option<HostAddress>| host.and_then(|host| self.hosts.get(&host).copied());
+        let of_sender = at(HostAddress::sender_of(&packet, bytes));
+        let of_receiver = || at(HostAddress::receiver_of(&packet, bytes)).map(|(point, _)| (point.other(), 0));
         let (point, later_ns) = of_sender.or_else(of_receiver).unwrap_or((self.kept, 0));
         Some(self.capturing(point, record.time_ns, later_ns))
     }
@@ -125,7 +125,7 @@ impl TwoClocks {
         }
     }
 
-    pub(crate) fn label(&mut self, passed: &Passed, point: Point) {
+    pub(crate) fn label(&mut self, passed: &CopiedPacket, point: Point) {
         let index = usize::from(passed.input);
         if self.frames.len() <= index {
             self.frames.resize(index + 1, Vec::new());

@@ -10,14 +10,14 @@
 //!
 //! Rule: docs/methods.md, "A path or a clock between the copies".
 
-use crate::analysis::copies::{Copies, Passed, Point};
+use crate::analysis::copies::{CopiedPacket, Copies, Point};
 use crate::analysis::gaps_to_copies::{Gaps, LONGEST_QUEUE_NS, Measured, Usual};
 use crate::analysis::hops_apart::{Hops, HopsApart};
 use crate::analysis::turnarounds::Turnarounds;
 use crate::keyed::KeyedMap;
 use crate::packet::{Packet, tcp_flags};
 use crate::read::record::Record;
-use crate::tcp::capture::lag::Host;
+use crate::tcp::capture::lag::HostAddress;
 use crate::tcp::stats::sequence::serial_difference;
 
 /// Hosts whose packets are measured.
@@ -52,11 +52,11 @@ const HOST_SHARE: i64 = 8;
 /// What the first reading says.
 #[derive(Debug)]
 pub(crate) struct Apart {
-    pub(crate) hosts: KeyedMap<Host, Usual>,
+    pub(crate) hosts: KeyedMap<HostAddress, Usual>,
     /// Of hosts that were not measured.
     pub(crate) others: Usual,
     /// The point at which each host is.
-    pub(crate) at: KeyedMap<Host, Point>,
+    pub(crate) at: KeyedMap<HostAddress, Point>,
     /// The point at the host that sent most.
     pub(crate) kept: Point,
     /// Clock of the second point less that of the first, nanoseconds.
@@ -67,16 +67,16 @@ pub(crate) struct Apart {
 
 /// What is known of a host.
 #[derive(Debug, Default)]
-struct Known {
+struct KnownHost {
     gaps: Gaps,
     /// Whom it sent to last.
-    peer: Option<Host>,
+    peer: Option<HostAddress>,
 }
 
 /// Of a host that is measured.
-struct Found {
-    host: Host,
-    peer: Option<Host>,
+struct MeasuredHost {
+    host: HostAddress,
+    peer: Option<HostAddress>,
     sent_bytes: u64,
     copies: Measured,
 }
@@ -92,7 +92,7 @@ struct Last {
 
 /// How far a flow has come.
 #[derive(Debug, Clone, Copy, Default)]
-struct Flow {
+struct FlowProgress {
     last: Option<Last>,
     /// End of the data that passed, and of that which passed twice.
     sent: Option<u32>,
@@ -104,9 +104,9 @@ struct Flow {
 #[derive(Default)]
 pub(crate) struct PointsApart {
     copies: Copies,
-    hosts: KeyedMap<Host, Known>,
+    hosts: KeyedMap<HostAddress, KnownHost>,
     after_packets: Vec<u64>,
-    flows: KeyedMap<(u32, u32), Flow>,
+    flows: KeyedMap<(u32, u32), FlowProgress>,
     turnarounds: Turnarounds,
     hops: HopsApart,
     /// Acknowledgements that appeared first before, or after, the second point has shown their data.
@@ -138,14 +138,14 @@ fn is_farther(known: &mut Option<u32>, end: u32) -> bool {
 impl PointsApart {
     /// False when enough is known.
     pub(crate) fn take(&mut self, record: &Record, packet: &Packet, bytes: &[u8]) -> bool {
-        let Some(host) = Host::sender_of(packet, bytes) else { return true };
+        let Some(host) = HostAddress::sender_of(packet, bytes) else { return true };
         let may_measure = self.hosts.len() < MOST_HOSTS || self.hosts.contains_key(&host);
         if !may_measure {
             return true;
         }
         self.order += 1;
-        let mut passing = Passed::of(record, packet, bytes, self.order);
-        let receiver = Host::receiver_of(packet, bytes);
+        let mut passing = CopiedPacket::of(record, packet, bytes, self.order);
+        let receiver = HostAddress::receiver_of(packet, bytes);
         let known = self.hosts.entry(host).or_default();
         known.peer = receiver;
         known.gaps.take(&passing);
@@ -169,7 +169,7 @@ impl PointsApart {
 
     /// Of packets that are alike, one behind the other, nobody can say which is a copy of which: but for the second, if the first brought
     /// something new.
-    fn is_like_last(&mut self, packet: &Packet, passing: &Passed) -> bool {
+    fn is_like_last(&mut self, packet: &Packet, passing: &CopiedPacket) -> bool {
         let [own, _] = packet.flows();
         let now = Last { identity: passing.identity(), ttl: passing.ttl, is_new: false };
         if self.flows.len() >= MOST_FLOWS && !self.flows.contains_key(&own) {
@@ -180,7 +180,7 @@ impl PointsApart {
     }
 
     /// Of how many packets this is the copy, or a part.
-    fn take_copies(&mut self, host: Host, passing: &mut Passed) -> u64 {
+    fn take_copies(&mut self, host: HostAddress, passing: &mut CopiedPacket) -> u64 {
         let (mut copies, mut taken, ttl) = (0, None, passing.ttl);
         // Of packets that are alike the first passed the other point first, too.
         while passing.left > 0
@@ -212,14 +212,14 @@ impl PointsApart {
         records.with_copy += if copies > 0 { copies + 1 } else { 0 };
     }
 
-    fn measure(&mut self, host: Host, first: &Passed, passing: &Passed) {
-        let is_known = |known: &&mut Known| first.is_new || known.gaps.is_numbered();
+    fn measure(&mut self, host: HostAddress, first: &CopiedPacket, passing: &CopiedPacket) {
+        let is_known = |known: &&mut KnownHost| first.is_new || known.gaps.is_numbered();
         let Some(known) = self.hosts.get_mut(&host).filter(is_known) else { return };
         known.gaps.take_copy(first, passing);
         self.after_packets.push(first.packets_before(passing));
     }
 
-    fn on_copy(&mut self, packet: &Packet, receiver: Option<Host>) {
+    fn on_copy(&mut self, packet: &Packet, receiver: Option<HostAddress>) {
         let [own, _] = packet.flows();
         let end = packet.sequence.wrapping_add(packet.sequence_length());
         let is_farther = self.flows.get_mut(&own).is_none_or(|flow| is_farther(&mut flow.twice, end));
@@ -229,11 +229,17 @@ impl PointsApart {
     }
 
     /// A packet that is no copy.
-    fn on_first(&mut self, packet: &Packet, host: Host, receiver: Option<Host>, passing: &mut Passed) {
+    fn on_first(
+        &mut self,
+        packet: &Packet,
+        host: HostAddress,
+        receiver: Option<HostAddress>,
+        passing: &mut CopiedPacket,
+    ) {
         let [own, opposite] = packet.flows();
         let end = packet.sequence.wrapping_add(packet.sequence_length());
         let twice = self.flows.get(&opposite).and_then(|flow| flow.twice);
-        let mut unknown = Flow::default();
+        let mut unknown = FlowProgress::default();
         let flow = self.flows.get_mut(&own).unwrap_or(&mut unknown);
         let acknowledges_more =
             packet.has(tcp_flags::ACK) && is_farther(&mut flow.acknowledged, packet.acknowledgement);
@@ -286,8 +292,8 @@ impl PointsApart {
             true => return None,
             false => self.by_way(&hosts)?,
         };
-        let point = |host: &Host| at.get(host).copied().unwrap_or(Point::First);
-        let usual = |found: &Found| {
+        let point = |host: &HostAddress| at.get(host).copied().unwrap_or(Point::First);
+        let usual = |found: &MeasuredHost| {
             let of = if is_by_clocks { Usual::by_clocks } else { Usual::by_way };
             (found.host, of(found.copies, point(&found.host)))
         };
@@ -303,22 +309,22 @@ impl PointsApart {
     }
 
     /// In order of the time to their copies.
-    fn measured_hosts(&self) -> Vec<Found> {
+    fn measured_hosts(&self) -> Vec<MeasuredHost> {
         let are_sure = self.hosts.iter().filter(|(_, known)| known.gaps.are_sure());
-        let found = |(host, known): (&Host, &Known)| Found {
+        let found = |(host, known): (&HostAddress, &KnownHost)| MeasuredHost {
             host: *host,
             peer: known.peer,
             sent_bytes: known.gaps.sent_bytes,
             copies: known.gaps.measured(),
         };
-        let mut hosts: Vec<Found> = are_sure.map(found).collect();
+        let mut hosts: Vec<MeasuredHost> = are_sure.map(found).collect();
         hosts.sort_by_key(|found| (found.copies.middle_ns, found.host));
         hosts
     }
 
     /// One point shows everything first, and the copies of one host come so much later than those of the other: that is the path
     /// between the points.
-    fn holds_difference(&self, there: &Found, back: &Found) -> bool {
+    fn holds_difference(&self, there: &MeasuredHost, back: &MeasuredHost) -> bool {
         let difference_ns = there.copies.least_ns.saturating_sub(back.copies.most_ns);
         let round_trip_ns = [there, back].iter().filter_map(|found| self.turnarounds.round_trip_ns(found.host)).max();
         round_trip_ns.is_some_and(|round_trip_ns| {
@@ -329,10 +335,10 @@ impl PointsApart {
 
     /// The way takes longer than the clocks differ: each packet appears first where its sender is. The first point is that of the host
     /// that sent most.
-    fn by_way(&self, hosts: &[Found]) -> Option<Places> {
+    fn by_way(&self, hosts: &[MeasuredHost]) -> Option<Places> {
         let sent_most = hosts.iter().max_by_key(|found| (found.sent_bytes, found.host))?;
         let others = || hosts.iter().filter(|found| found.host != sent_most.host);
-        let is_opposite = |found: &Found| found.peer == Some(sent_most.host);
+        let is_opposite = |found: &MeasuredHost| found.peer == Some(sent_most.host);
         let opposite =
             others().filter(|found| is_opposite(found)).max_by_key(|found| (found.sent_bytes, found.host))?;
         let [there_ns, back_ns] = [sent_most.copies.shortest_ns, opposite.copies.shortest_ns];
@@ -346,7 +352,7 @@ impl PointsApart {
         {
             return None;
         }
-        let mut at: KeyedMap<Host, Point> = KeyedMap::from_iter([(sent_most.host, Point::First)]);
+        let mut at: KeyedMap<HostAddress, Point> = KeyedMap::from_iter([(sent_most.host, Point::First)]);
         for found in others() {
             let of_peer = found.peer.and_then(|peer| at.get(&peer)).copied();
             at.insert(found.host, of_peer.map_or(Point::Second, Point::other));
@@ -366,15 +372,15 @@ impl PointsApart {
 }
 
 /// The point of each host, and the second's clock less that of the first.
-type Places = (KeyedMap<Host, Point>, i64);
+type Places = (KeyedMap<HostAddress, Point>, i64);
 
 /// The clocks differ by more than the way takes: one point shows everything first, and what the hosts at it send longer before the
 /// other.
-fn by_clocks(hosts: &[Found]) -> Option<Places> {
+fn by_clocks(hosts: &[MeasuredHost]) -> Option<Places> {
     let (back, there) = (hosts.first()?, hosts.last()?);
     // The quickest of both ways: queues lengthen one of them.
     let offset_ns = there.copies.least_ns / 2 + back.copies.most_ns / 2;
     let middle_ns = there.copies.middle_ns / 2 + back.copies.middle_ns / 2;
-    let at = |found: &Found| if found.copies.middle_ns >= middle_ns { Point::First } else { Point::Second };
+    let at = |found: &MeasuredHost| if found.copies.middle_ns >= middle_ns { Point::First } else { Point::Second };
     Some((hosts.iter().map(|found| (found.host, at(found))).collect(), offset_ns))
 }

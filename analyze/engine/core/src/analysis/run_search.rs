@@ -8,10 +8,10 @@ use std::io::BufReader;
 
 use crate::analysis::options::Observer;
 use crate::analysis::set_back::{
-    FEWEST_SHOWING, LONGEST_DISORDER_NS, LOOKED_FAR_AHEAD, LastPackets, MOST_FAR_STEPS, Shown, order_shown,
+    FEWEST_SHOWING, LONGEST_DISORDER_NS, LOOKED_FAR_AHEAD, LastPackets, MOST_FAR_STEPS, OrderShown, order_shown,
 };
 use crate::read::chunk_source::Input;
-use crate::read::file_source::{FileSource, Part};
+use crate::read::file_source::{FileSource, InputPart};
 use crate::read::record::{Chunk, Record};
 use crate::read::reopen::Reopen;
 
@@ -21,8 +21,8 @@ pub(super) const MOST_RUNS: usize = 64;
 /// A capture within an input.
 pub(super) struct AppendedCapture {
     /// Stretches before it that declare what its records are.
-    pub(super) heads: Vec<Part>,
-    pub(super) part: Part,
+    pub(super) heads: Vec<InputPart>,
+    pub(super) part: InputPart,
 }
 
 /// A sample is looked at in so many bytes of a file, ...
@@ -58,7 +58,7 @@ pub(super) fn is_likely(again: &dyn Reopen, input: usize) -> bool {
         return false;
     }
     let offsets = (0..=samples).map(|number| length / (samples + 1) * number);
-    let parts: Vec<Part> = offsets.map(|offset| Part { offset, length: SAMPLE_BYTES, frame: 1 }).collect();
+    let parts: Vec<InputPart> = offsets.map(|offset| InputPart { offset, length: SAMPLE_BYTES, frame: 1 }).collect();
     let Some(reader) = parts_of(again, input, &parts) else { return false };
     let mut source = FileSource::of_parts(reader, 0, &parts);
     let (mut chunk, mut newest_ns) = (Chunk::default(), i64::MIN + LONGEST_DISORDER_NS);
@@ -74,7 +74,7 @@ pub(super) fn is_likely(again: &dyn Reopen, input: usize) -> bool {
 }
 
 /// Reads these parts of an input one behind the other; none if it cannot be read in parts.
-pub(super) fn parts_of(again: &dyn Reopen, input: usize, parts: &[Part]) -> Option<Input> {
+pub(super) fn parts_of(again: &dyn Reopen, input: usize, parts: &[InputPart]) -> Option<Input> {
     let ranges: Vec<(u64, u64)> = parts.iter().map(|part| (part.offset, part.length)).collect();
     again.ranges(input, &ranges)
 }
@@ -82,7 +82,7 @@ pub(super) fn parts_of(again: &dyn Reopen, input: usize, parts: &[Part]) -> Opti
 /// The captures in an input, each in order of its times; none if it is one, or cannot be taken apart.
 pub(super) fn search(again: &dyn Reopen, input: usize, observer: &dyn Observer) -> Option<Vec<AppendedCapture>> {
     let length = again.length_bytes(input)?;
-    let whole = Part { offset: 0, length, frame: 1 };
+    let whole = InputPart { offset: 0, length, frame: 1 };
     let source = FileSource::new(parts_of(again, input, &[whole])?, 0);
     let mut search = Search {
         again,
@@ -108,9 +108,9 @@ pub(super) fn search(again: &dyn Reopen, input: usize, observer: &dyn Observer) 
 }
 
 /// A chunk and where it lies.
-struct Placed {
+struct PlacedChunk {
     chunk: Chunk,
-    part: Part,
+    part: InputPart,
 }
 
 struct Search<'a> {
@@ -118,12 +118,12 @@ struct Search<'a> {
     input: usize,
     source: FileSource,
     /// Chunks around the one that is looked at, which is number `at` of them.
-    chunks: VecDeque<Placed>,
+    chunks: VecDeque<PlacedChunk>,
     at: usize,
     /// Chunks that declare interfaces.
-    heads: Vec<Part>,
+    heads: Vec<InputPart>,
     /// Where captures begin, and how many heads there are before.
-    starts: Vec<(usize, Part)>,
+    starts: Vec<(usize, InputPart)>,
     /// Latest time by interface since the last step.
     latest_ns: Vec<Option<i64>>,
     newest_ns: Option<i64>,
@@ -147,7 +147,7 @@ impl Search<'_> {
 
     fn read(&mut self) -> bool {
         let frame = self.chunks.back().map_or(1, |last| behind(&last.chunk, last.part.frame));
-        let is_old = |placed: &Placed| placed.chunk.records.is_empty();
+        let is_old = |placed: &PlacedChunk| placed.chunk.records.is_empty();
         let mut chunk = match self.chunks.front() {
             Some(first) if is_old(first) && self.at > 0 => {
                 self.at -= 1;
@@ -161,11 +161,11 @@ impl Search<'_> {
         }
         // The file header belongs to the first chunk.
         let offset = if is_first { 0 } else { chunk.stretch.map_or(0, |stretch| stretch.offset) };
-        let part = Part { offset, length: self.source.offset().saturating_sub(offset), frame };
+        let part = InputPart { offset, length: self.source.offset().saturating_sub(offset), frame };
         if is_first || chunk.stretch.is_some_and(|stretch| stretch.has_headers) {
             self.heads.push(part);
         }
-        self.chunks.push_back(Placed { chunk, part });
+        self.chunks.push_back(PlacedChunk { chunk, part });
         true
     }
 
@@ -219,8 +219,8 @@ impl Search<'_> {
     }
 
     /// Which order the packets before and behind the record at `index` of the chunk at hand show.
-    fn shown(&mut self, index: usize) -> Shown {
-        let around = |chunks: &VecDeque<Placed>, at: usize| {
+    fn shown(&mut self, index: usize) -> OrderShown {
+        let around = |chunks: &VecDeque<PlacedChunk>, at: usize| {
             let behind = chunks.range(at..).map(|placed| &placed.chunk);
             behind.fold((0, 0), |(records, bytes), chunk| (records + chunk.records.len(), bytes + chunk.bytes.len()))
         };
@@ -249,9 +249,10 @@ impl Search<'_> {
     }
 
     /// Where exactly the record begins, with what declares it; whether something does. None if that cannot be told.
-    fn place(&self, record: &Record) -> Option<(Part, bool)> {
+    fn place(&self, record: &Record) -> Option<(InputPart, bool)> {
         let placed = self.chunks.get(self.at)?;
-        let heads: Vec<Part> = self.heads.iter().take_while(|head| head.offset < placed.part.offset).copied().collect();
+        let heads: Vec<InputPart> =
+            self.heads.iter().take_while(|head| head.offset < placed.part.offset).copied().collect();
         let parts = [heads.as_slice(), &[placed.part]].concat();
         let reader = BufReader::new(parts_of(self.again, self.input, &parts)?);
         let mut source = FileSource::of_run(Box::new(reader), 0, &heads, placed.part);
@@ -260,7 +261,7 @@ impl Search<'_> {
             if chunk.records.iter().any(|one| one.frame == record.frame) {
                 let stretch =
                     chunk.stretch.filter(|_| chunk.records.first().is_some_and(|one| one.frame == record.frame))?;
-                return Some((Part { offset: stretch.offset, length: 0, frame }, stretch.has_headers));
+                return Some((InputPart { offset: stretch.offset, length: 0, frame }, stretch.has_headers));
             }
             frame = behind(&chunk, frame);
         }
@@ -277,10 +278,10 @@ impl Search<'_> {
                 .heads
                 .iter()
                 .take(*heads)
-                .map(|head| Part { length: head.length.min(start.offset - head.offset), ..*head });
+                .map(|head| InputPart { length: head.length.min(start.offset - head.offset), ..*head });
             AppendedCapture {
                 heads: heads.collect(),
-                part: Part { length: end.saturating_sub(start.offset), ..*start },
+                part: InputPart { length: end.saturating_sub(start.offset), ..*start },
             }
         });
         Some(runs.collect())

@@ -3,7 +3,7 @@
 //!
 //! [`crate::analysis::two_clocks`] reads all of it only then. What is lost and retransmitted often looks like that at first.
 
-use crate::analysis::copies::{Copies, Passed};
+use crate::analysis::copies::{CopiedPacket, Copies};
 use crate::keyed::KeyedMap;
 use crate::packet::Packet;
 use crate::read::record::Record;
@@ -24,7 +24,7 @@ const FEWEST_RECORDS: u64 = 4;
 const ENOUGH_RECORDS: u64 = 256;
 
 /// A connection that is looked at.
-struct Flow {
+struct LookedAt {
     packets: u64,
     /// One of so many packets is compared.
     every: u64,
@@ -35,7 +35,7 @@ struct Flow {
 
 /// See the module.
 pub(crate) struct Sample {
-    flows: KeyedMap<u32, Flow>,
+    flows: KeyedMap<u32, LookedAt>,
     copies: Copies,
     order: u64,
     /// Records with copies, and how many of them to ask at whether that is enough.
@@ -53,7 +53,7 @@ impl Sample {
             let looked_at = if room > 0 { some.len().div_ceil(stride) } else { 0 };
             let of_a_flow = (SAMPLE_PACKETS / looked_at.max(1) as u64).clamp(1, PACKETS_OF_A_FLOW);
             for (hash, packets) in some.into_iter().step_by(stride).take(looked_at) {
-                let flow = flows.entry(hash).or_insert(Flow { packets: 0, every: 1, since: 0, with_copy: 0 });
+                let flow = flows.entry(hash).or_insert(LookedAt { packets: 0, every: 1, since: 0, with_copy: 0 });
                 flow.packets += packets;
                 flow.every = (flow.packets / of_a_flow).max(1);
             }
@@ -70,7 +70,7 @@ impl Sample {
     pub(crate) fn take(&mut self, record: &Record, packet: &Packet, bytes: &[u8]) -> bool {
         let Some(flow) = self.flows.get_mut(&packet.flow_hash) else { return true };
         self.order += 1;
-        let mut passing = Passed::of(record, packet, bytes, self.order);
+        let mut passing = CopiedPacket::of(record, packet, bytes, self.order);
         if !passing.is_one_of(flow.every) {
             return true;
         }

@@ -45,12 +45,12 @@ pub(super) struct LastPackets {
 
 #[derive(Clone, Copy)]
 struct LastOfFlow {
-    any: Placed,
-    data: Option<Placed>,
+    any: PlacedRecord,
+    data: Option<PlacedRecord>,
 }
 
 /// A packet, and how many records came before it.
-type Placed = (Packet, u64);
+type PlacedRecord = (Packet, u64);
 
 impl LastPackets {
     /// How many of the records before a step are worth noting.
@@ -84,7 +84,7 @@ impl LastPackets {
         self.count.saturating_sub(LOOKED_BACK as u64)
     }
 
-    fn recent(&self, placed: Option<Placed>, packet: &Packet) -> Option<Packet> {
+    fn recent(&self, placed: Option<PlacedRecord>, packet: &Packet) -> Option<Packet> {
         let (last, _) = placed.filter(|(last, place)| *place >= self.oldest() && last.time_ns > packet.time_ns)?;
         Some(last)
     }
@@ -102,7 +102,7 @@ impl LastPackets {
 
 /// Which order of the records around a step back in time their senders show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Shown {
+pub(super) enum OrderShown {
     /// That in the file: senders go on behind the step where they were before it, though their times are earlier.
     File,
     /// That of the times: what stands behind the step was sent before.
@@ -111,7 +111,7 @@ pub(super) enum Shown {
     Nothing,
 }
 
-impl Shown {
+impl OrderShown {
     /// What stands behind a step that is no disorder is another capture. `has_headers`: a header of a file or a section stands there.
     pub(super) fn is_another_capture(self, has_headers: bool) -> bool {
         match self {
@@ -128,7 +128,7 @@ pub(super) fn order_shown<'a>(
     fewest: usize,
     before: &LastPackets,
     behind: impl Iterator<Item = (&'a Record, &'a [u8])>,
-) -> Shown {
+) -> OrderShown {
     let (mut forth, mut back) = (0usize, 0usize);
     let (mut directions, mut directions_back) = (KeyedSet::default(), KeyedSet::default());
     let (mut is_certain, mut is_certainly_back) = (fewest == 1, false);
@@ -166,11 +166,11 @@ pub(super) fn order_shown<'a>(
     let is_forth = is_certain || directions.len() > 1;
     let is_back = is_certainly_back || directions_back.len() > 1 || acknowledged >= FEWEST_ACKNOWLEDGED;
     if is_forth && forth >= fewest && forth > MOSTLY * back {
-        Shown::File
+        OrderShown::File
     } else if is_back && back >= fewest && back > MOSTLY * forth {
-        Shown::Times
+        OrderShown::Times
     } else {
-        Shown::Nothing
+        OrderShown::Nothing
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::analysis::options::{FilterCompiler, Observer, Options};
 use crate::analysis::others::Others;
 use crate::decode::batch::Batch;
-use crate::decode::reason::{Counts, CountsByInput};
+use crate::decode::reason::{CountsByInput, ReasonCounts};
 use crate::decode::unread::Unread;
 use crate::filter::Program;
 use crate::filter::loopback::Loopback;
@@ -171,7 +171,7 @@ pub struct Collected {
 pub struct InputTally {
     /// TCP segments.
     pub tcp_packets: u64,
-    counts: Counts,
+    counts: ReasonCounts,
     filtered: Amount,
 }
 

@@ -11,15 +11,15 @@
 //!
 //! Rule: docs/methods.md, "Records out of time order".
 
-use crate::analysis::held::{HeldChunks, Key, LAST, push_record};
+use crate::analysis::held::{HeldChunks, LAST, RecordKey, push_record};
 use crate::analysis::set_back::{
-    FEWEST_SHOWING, LONGEST_DISORDER_NS, LOOKED_FAR_AHEAD, LastPackets, MOST_FAR_STEPS, Shown, order_shown,
+    FEWEST_SHOWING, LONGEST_DISORDER_NS, LOOKED_FAR_AHEAD, LastPackets, MOST_FAR_STEPS, OrderShown, order_shown,
 };
 use crate::keyed::KeyedMap;
 use crate::read::chunk_source::ChunkSource;
 use crate::read::input_facts::{InputFacts, OutOfTimeOrder};
 use crate::read::read_error::ReadError;
-use crate::read::record::{Chunk, Record, Stretch};
+use crate::read::record::{Chunk, ChunkStart, Record};
 
 /// The shortest window once there is disorder.
 const SHORTEST_WINDOW_NS: i64 = 50_000_000;
@@ -140,7 +140,7 @@ impl TimeOrder {
     }
 
     /// What may go on, and how many bytes wait of the rest.
-    fn settled(&self) -> (Key, usize) {
+    fn settled(&self) -> (RecordKey, usize) {
         let step_ns = self.largest_step_ns;
         let (window_ns, most_bytes) = match self.patience {
             _ if self.ended => return (LAST, 0),
@@ -163,7 +163,7 @@ impl TimeOrder {
             return Ok(false);
         }
         if !self.ended {
-            let has_headers = room.stretch.is_some_and(Stretch::has_headers_within);
+            let has_headers = room.stretch.is_some_and(ChunkStart::has_headers_within);
             self.take_in(room);
             self.had_headers = has_headers;
         }
@@ -188,7 +188,7 @@ impl TimeOrder {
     #[cold]
     fn take_in_disorder(&mut self, mut chunk: Chunk) {
         self.fill_times(&mut chunk);
-        let mut keys: Vec<Key> = Vec::with_capacity(chunk.records.len());
+        let mut keys: Vec<RecordKey> = Vec::with_capacity(chunk.records.len());
         let mut judged = Judged { newest_ns: i64::MIN, back_ns: 0, is_jitter: false };
         let mut noted = 0;
         while let Some(record) = chunk.records.get(keys.len()).copied() {
@@ -247,7 +247,7 @@ impl TimeOrder {
         if self.far_steps > MOST_FAR_STEPS && is_far {
             return StepBack::Clock;
         }
-        let has_headers = self.had_headers && index == 0 || chunk.stretch.is_some_and(Stretch::has_headers_within);
+        let has_headers = self.had_headers && index == 0 || chunk.stretch.is_some_and(ChunkStart::has_headers_within);
         let looked_ahead = if is_far { LOOKED_FAR_AHEAD } else { LOOKED_AHEAD };
         self.look_ahead(chunk, index, looked_ahead);
         self.note(chunk, *noted..index);
@@ -256,14 +256,14 @@ impl TimeOrder {
             chunk.records.iter().skip(index).take(looked_ahead).take_while(|next| next.time_ns < self.newest_ns);
         let behind = behind.map(|record| (record, chunk.bytes.as_slice()));
         let fewest = if back_ns <= LONGEST_JITTER_NS { 1 } else { FEWEST_SHOWING };
-        let shown = self.noted.as_ref().map_or(Shown::Nothing, |before| order_shown(fewest, before, behind));
+        let shown = self.noted.as_ref().map_or(OrderShown::Nothing, |before| order_shown(fewest, before, behind));
         match shown {
             _ if is_far && self.patience == Patience::OfPart => StepBack::Clock,
             _ if is_far && shown.is_another_capture(has_headers) => StepBack::Appended,
             _ if is_far => StepBack::Clock,
-            Shown::File if back_ns >= SHORTEST_CLOCK_STEP_NS => StepBack::Clock,
-            Shown::File => StepBack::Jitter,
-            Shown::Times | Shown::Nothing => StepBack::Disorder,
+            OrderShown::File if back_ns >= SHORTEST_CLOCK_STEP_NS => StepBack::Clock,
+            OrderShown::File => StepBack::Jitter,
+            OrderShown::Times | OrderShown::Nothing => StepBack::Disorder,
         }
     }
 

@@ -8,13 +8,13 @@
 
 use crate::keyed::KeyedMap;
 use crate::packet::{Packet, tcp_flags};
-use crate::tcp::capture::lag::Host;
+use crate::tcp::capture::lag::HostAddress;
 use crate::tcp::stats::sequence::serial_difference;
 
 /// Data that waits for its acknowledgement, and flows whose round trips are measured, at a time.
 const MOST_WAITING: usize = 1 << 14;
 
-type Flow = (u32, u32);
+type TurnaroundFlow = (u32, u32);
 
 /// The shortest times of a host.
 #[derive(Debug, Clone, Copy, Default)]
@@ -29,12 +29,12 @@ struct Shortest {
 #[derive(Debug, Default)]
 pub(crate) struct Turnarounds {
     /// Flow and end of data whose copy has passed, and when.
-    copied: KeyedMap<(Flow, u32), i64>,
+    copied: KeyedMap<(TurnaroundFlow, u32), i64>,
     /// Flow and end of data that was acknowledged before its copy has passed, and when.
-    early: KeyedMap<(Flow, u32), i64>,
+    early: KeyedMap<(TurnaroundFlow, u32), i64>,
     /// End of data, and when it passed first.
-    awaited: KeyedMap<Flow, (u32, i64)>,
-    hosts: KeyedMap<Host, Shortest>,
+    awaited: KeyedMap<TurnaroundFlow, (u32, i64)>,
+    hosts: KeyedMap<HostAddress, Shortest>,
 }
 
 impl Turnarounds {
@@ -47,7 +47,7 @@ impl Turnarounds {
     }
 
     /// The copy of data passes.
-    pub(crate) fn take_copy(&mut self, packet: &Packet, receiver: Option<Host>) {
+    pub(crate) fn take_copy(&mut self, packet: &Packet, receiver: Option<HostAddress>) {
         let [own, _] = packet.flows();
         let key = (own, end_of(packet));
         match (self.early.remove(&key), receiver) {
@@ -60,7 +60,7 @@ impl Turnarounds {
     }
 
     /// The first record of a packet from one host to another.
-    pub(crate) fn take_first(&mut self, packet: &Packet, sender: Host, receiver: Option<Host>) {
+    pub(crate) fn take_first(&mut self, packet: &Packet, sender: HostAddress, receiver: Option<HostAddress>) {
         let [_, opposite] = packet.flows();
         if !packet.has(tcp_flags::ACK) {
             return;
@@ -83,12 +83,12 @@ impl Turnarounds {
     }
 
     /// A host's shortest time from the copy of data for it to its acknowledgement.
-    pub(crate) fn to_acknowledge_ns(&self, host: Host) -> Option<i64> {
+    pub(crate) fn to_acknowledge_ns(&self, host: HostAddress) -> Option<i64> {
         self.hosts.get(&host)?.to_acknowledge_ns
     }
 
     /// The shortest of a host from data to the first record of an acknowledgement.
-    pub(crate) fn round_trip_ns(&self, host: Host) -> Option<i64> {
+    pub(crate) fn round_trip_ns(&self, host: HostAddress) -> Option<i64> {
         self.hosts.get(&host)?.round_trip_ns
     }
 }
@@ -97,7 +97,7 @@ fn end_of(packet: &Packet) -> u32 {
     packet.sequence.wrapping_add(packet.sequence_length())
 }
 
-fn remember(times: &mut KeyedMap<(Flow, u32), i64>, key: (Flow, u32), time_ns: i64) {
+fn remember(times: &mut KeyedMap<(TurnaroundFlow, u32), i64>, key: (TurnaroundFlow, u32), time_ns: i64) {
     if times.len() >= MOST_WAITING {
         times.clear();
     }

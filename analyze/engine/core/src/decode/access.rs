@@ -4,7 +4,7 @@ use crate::decode::entered::Entered;
 use crate::decode::layer::Layer;
 use crate::decode::numbers::protocol;
 use crate::decode::reason::Undecoded;
-use crate::decode::view::{Part, View};
+use crate::decode::view::{HeaderPart, View};
 use crate::link_type;
 
 mod capwap_flag {
@@ -17,28 +17,28 @@ mod capwap_flag {
 /// A data packet: its header's length is in words. Of a frame in pieces nothing is read.
 pub(super) fn capwap(view: &mut View<'_>) -> Result<Entered, Undecoded> {
     // Preamble 1 is DTLS.
-    let &[preamble, length, kind, flags] = view.head::<4>(Part::Tunnel)?;
+    let &[preamble, length, kind, flags] = view.head::<4>(HeaderPart::Tunnel)?;
     if preamble != 0 || flags & (capwap_flag::FRAGMENT | capwap_flag::KEEP_ALIVE) != 0 || length >> 3 < 2 {
         return Err(Undecoded::NotTcp);
     }
-    view.skip(usize::from(length >> 3) * 4, Part::Tunnel)?;
+    view.skip(usize::from(length >> 3) * 4, HeaderPart::Tunnel)?;
     Ok(Entered::new("capwap", None, if kind & capwap_flag::NATIVE != 0 { Layer::Wifi } else { Layer::Ethernet }))
 }
 
 /// TaZmen sniffer protocol: what is inside by number, then fields up to the one of type 1.
 pub(super) fn tzsp(view: &mut View<'_>) -> Result<Entered, Undecoded> {
-    let &[version, kind, e0, e1] = view.take::<4>(Part::Tunnel)?;
+    let &[version, kind, e0, e1] = view.take::<4>(HeaderPart::Tunnel)?;
     // Received, or for transmission.
     if version != 1 || kind > 1 {
         return Err(Undecoded::NotTcp);
     }
     loop {
-        match view.take::<1>(Part::Tunnel)?[0] {
+        match view.take::<1>(HeaderPart::Tunnel)?[0] {
             0 => {}
             1 => break,
             _ => {
-                let length = view.take::<1>(Part::Tunnel)?[0];
-                view.skip(usize::from(length), Part::Tunnel)?;
+                let length = view.take::<1>(HeaderPart::Tunnel)?[0];
+                view.skip(usize::from(length), HeaderPart::Tunnel)?;
             }
         }
     }
@@ -54,10 +54,10 @@ pub(super) fn tzsp(view: &mut View<'_>) -> Result<Entered, Undecoded> {
 
 /// AYIYA (draft-massar-v6ops-ayiya): lengths of identity (power of two) and signature (words), what follows, time.
 pub(super) fn ayiya(view: &mut View<'_>) -> Result<Entered, Undecoded> {
-    let &[identity, signature, operation, next, ..] = view.take::<8>(Part::Tunnel)?;
+    let &[identity, signature, operation, next, ..] = view.take::<8>(HeaderPart::Tunnel)?;
     if operation & 0x0f != 1 || next != protocol::IPV6 {
         return Err(Undecoded::NotTcp);
     }
-    view.skip((1 << (identity >> 4)) + usize::from(signature >> 4) * 4, Part::Tunnel)?;
+    view.skip((1 << (identity >> 4)) + usize::from(signature >> 4) * 4, HeaderPart::Tunnel)?;
     Ok(Entered::new("ayiya", None, Layer::Ip))
 }

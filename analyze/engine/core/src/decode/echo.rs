@@ -4,7 +4,7 @@
 use std::net::IpAddr;
 
 use crate::decode::numbers::protocol;
-use crate::decode::other::{Kind, Other};
+use crate::decode::other::{Other, OtherKind};
 use crate::read::record::Record;
 
 /// A request or a reply.
@@ -31,7 +31,7 @@ pub struct Echo {
 /// The request or reply that `other` is, if it is one.
 #[must_use]
 pub fn read(other: &Other, bytes: &[u8], record: &Record) -> Option<Echo> {
-    let Kind::Ip(number @ (protocol::ICMP | protocol::ICMP_V6)) = other.kind else { return None };
+    let OtherKind::Ip(number @ (protocol::ICMP | protocol::ICMP_V6)) = other.kind else { return None };
     let &[kind, _, _, _, i0, i1, s0, s1] = other.payload(bytes).first_chunk()?;
     let is_reply = match (number, kind) {
         (protocol::ICMP, 8) | (protocol::ICMP_V6, 128) => false,

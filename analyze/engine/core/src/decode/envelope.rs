@@ -2,12 +2,12 @@
 
 use crate::decode::layer::Layer;
 use crate::decode::reason::Undecoded;
-use crate::decode::view::{Part, View};
+use crate::decode::view::{HeaderPart, View};
 use crate::link_type;
 
 /// PKTAP of macOS: its length and the link type of what follows, in the byte order of the capturing machine.
 pub(super) fn pktap(view: &mut View<'_>) -> Result<Layer, Undecoded> {
-    let &[l0, l1, l2, l3, .., t0, t1, t2, t3] = view.head::<12>(Part::Link)?;
+    let &[l0, l1, l2, l3, .., t0, t1, t2, t3] = view.head::<12>(HeaderPart::Link)?;
     let (length, kind) = ([l0, l1, l2, l3], [t0, t1, t2, t3]);
     // The length is small, so that its byte order shows.
     let little = u32::from_le_bytes(length) < u32::from_be_bytes(length);
@@ -25,7 +25,7 @@ const PPI_HAS_CHECK: u16 = 1;
 
 /// Per-Packet Information: little-endian version, flags, length, link type; then fields.
 pub(super) fn ppi(view: &mut View<'_>) -> Result<Layer, Undecoded> {
-    let &[version, _, l0, l1, t0, t1, t2, t3] = view.head::<8>(Part::Link)?;
+    let &[version, _, l0, l1, t0, t1, t2, t3] = view.head::<8>(HeaderPart::Link)?;
     if version != 0 {
         return Err(Undecoded::BadLinkHeader);
     }
@@ -50,7 +50,7 @@ fn enclosed(view: &mut View<'_>, length: u32, least: u32, kind: u32) -> Result<L
     if length < least {
         return Err(Undecoded::BadLinkHeader);
     }
-    view.skip(length as usize, Part::Link)?;
+    view.skip(length as usize, HeaderPart::Link)?;
     match u16::try_from(kind) {
         Ok(link_type::PKTAP | link_type::PPI) | Err(_) => Err(Undecoded::BadLinkHeader),
         Ok(number) => Ok(Layer::Link(number)),
@@ -59,21 +59,21 @@ fn enclosed(view: &mut View<'_>, length: u32, least: u32, kind: u32) -> Result<L
 
 /// IP over InfiniBand (RFC 4391): a global route header, then the EtherType and two bytes that are reserved.
 pub(super) fn infiniband(view: &mut View<'_>) -> Result<Layer, Undecoded> {
-    let &[.., t0, t1, _, _] = view.take::<44>(Part::Link)?;
+    let &[.., t0, t1, _, _] = view.take::<44>(HeaderPart::Link)?;
     Ok(Layer::EtherType(u16::from_be_bytes([t0, t1])))
 }
 
 /// ARCnet (RFC 1201, RFC 1051): two addresses, on Linux two bytes of offset, and the protocol.
 pub(super) fn arcnet(view: &mut View<'_>, before_protocol: usize) -> Result<Layer, Undecoded> {
-    view.skip(before_protocol, Part::Link)?;
-    match view.take::<1>(Part::Link)?[0] {
+    view.skip(before_protocol, HeaderPart::Link)?;
+    match view.take::<1>(HeaderPart::Link)?[0] {
         // RFC 1051: nothing but the packet.
         240 => Ok(Layer::Ip),
         212 | 196 => {
-            let &[split, ..] = view.head::<3>(Part::Link)?;
+            let &[split, ..] = view.head::<3>(HeaderPart::Link)?;
             // An exception packet begins anew behind its filling.
             let header = if split == 0xff { 6 } else { 3 };
-            view.skip(header, Part::Link)?;
+            view.skip(header, HeaderPart::Link)?;
             // Of a packet in several frames only the first has headers: it is marked by an odd number.
             if split == 0 || split & 1 == 1 { Ok(Layer::Ip) } else { Err(Undecoded::NotIp) }
         }

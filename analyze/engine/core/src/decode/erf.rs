@@ -3,7 +3,7 @@
 
 use crate::decode::layer::Layer;
 use crate::decode::reason::Undecoded;
-use crate::decode::view::{Part, View};
+use crate::decode::view::{HeaderPart, View};
 use crate::link_type;
 
 /// What the type byte says, without the bit for extension headers.
@@ -20,16 +20,16 @@ const EXTENDED: u8 = 0x80;
 /// Time, type, flags, length of the record, drops or colour, length on the wire; then extension headers of eight bytes. Before
 /// an Ethernet frame stand two bytes of padding.
 pub(super) fn read(view: &mut View<'_>) -> Result<Layer, Undecoded> {
-    let &[_, _, _, _, _, _, _, _, kind, _, _, _, _, _, w0, w1] = view.take::<16>(Part::Link)?;
+    let &[_, _, _, _, _, _, _, _, kind, _, _, _, _, _, w0, w1] = view.take::<16>(HeaderPart::Link)?;
     let mut more = kind & EXTENDED != 0;
     // Bounded by the frame.
     while more {
-        more = view.take::<8>(Part::Link)?[0] & EXTENDED != 0;
+        more = view.take::<8>(HeaderPart::Link)?[0] & EXTENDED != 0;
     }
     let wire = u32::from(u16::from_be_bytes([w0, w1]));
     let layer = match kind & !EXTENDED {
         kind if record_type::ETHERNET.contains(&kind) => {
-            view.skip(2, Part::Link)?;
+            view.skip(2, HeaderPart::Link)?;
             Layer::Ethernet
         }
         kind if record_type::HDLC.contains(&kind) => Layer::Link(link_type::C_HDLC),

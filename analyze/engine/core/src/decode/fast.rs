@@ -61,7 +61,7 @@ fn other(frame: &[u8], record: &Record, packet: &mut Packet) -> Option<()> {
         return None;
     }
     let datagram =
-        Datagram { bytes: frame.get(header_length..)?, offset: record.offset.wrapping_add(header_length as u32) };
+        DatagramBytes { bytes: frame.get(header_length..)?, offset: record.offset.wrapping_add(header_length as u32) };
     match kind {
         ether_type::IPV4 => datagram.ipv4(record, packet),
         ether_type::IPV6 => datagram.ipv6(record, packet),
@@ -84,7 +84,7 @@ fn tagged(frame: &[u8]) -> Option<(u16, usize)> {
 }
 
 /// From the IP header to the end of the captured bytes.
-struct Datagram<'a> {
+struct DatagramBytes<'a> {
     bytes: &'a [u8],
     /// Where it starts in the chunk's bytes.
     offset: u32,
@@ -101,7 +101,7 @@ struct Ip {
     version: u8,
 }
 
-impl Datagram<'_> {
+impl DatagramBytes<'_> {
     #[inline]
     fn ipv4(&self, record: &Record, packet: &mut Packet) -> Option<()> {
         let headers: &[u8; 20 + TCP_LENGTH] = self.bytes.first_chunk()?;

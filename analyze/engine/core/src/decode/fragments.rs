@@ -7,12 +7,12 @@
 use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;
 
-use crate::decode::ip_header::{Fragment, Key, LONGEST_DATAGRAM};
+use crate::decode::ip_header::{Fragment, FragmentKey, LONGEST_DATAGRAM};
 use crate::decode::numbers::protocol;
 use crate::decode::other::Other;
 use crate::decode::reason::{CountsByInput, Undecoded};
 use crate::decode::walk;
-use crate::decode::walk::Found;
+use crate::decode::walk::WalkEnd;
 use crate::link_type;
 use crate::packet::{Packet, tcp_flags};
 use crate::read::record::Record;
@@ -54,7 +54,7 @@ pub struct Beginning {
 
 /// A stretch of a datagram's payload.
 #[derive(Debug, Clone)]
-struct Piece {
+struct FragmentPiece {
     start: u32,
     /// Just behind the last byte on the wire.
     end: u32,
@@ -64,7 +64,7 @@ struct Piece {
 
 /// Frames that went into something, and their length on the wire.
 #[derive(Debug, Clone, Copy)]
-struct Frames {
+struct FragmentFrames {
     count: u64,
     wire_length: u32,
 }
@@ -74,14 +74,14 @@ struct Frames {
 struct Partial {
     /// Tells it from an earlier one of the same key.
     serial: u64,
-    frames: Frames,
+    frames: FragmentFrames,
     /// IP header with the fields of an unfragmented datagram still to be set; empty until the first fragment came.
     header: Vec<u8>,
     next_header_at: usize,
     protocol: u8,
     version: u8,
     /// Sorted, without overlap.
-    pieces: Vec<Piece>,
+    pieces: Vec<FragmentPiece>,
     /// Payload length, once the last fragment came.
     end: Option<u32>,
     held_bytes: usize,
@@ -112,7 +112,7 @@ impl Partial {
             let data = fragment.payload.data.get(skip..).unwrap_or_default();
             let data = data.get(..length).unwrap_or(data).to_vec();
             self.held_bytes += data.len() + PIECE_BYTES;
-            self.pieces.push(Piece { start: from, end: to, data });
+            self.pieces.push(FragmentPiece { start: from, end: to, data });
         }
         self.pieces.sort_by_key(|piece| piece.start);
         overlap
@@ -180,7 +180,7 @@ impl Partial {
     }
 }
 
-impl Frames {
+impl FragmentFrames {
     fn joined(self, other: Other) -> Joined {
         Joined::Other { other, frames: self.count, wire_bytes: u64::from(self.wire_length) }
     }
@@ -211,9 +211,9 @@ enum Insertion {
 /// Collects fragments over all chunks, in the order of reading. Each input has datagrams of its own.
 #[derive(Debug, Clone, Default)]
 pub struct Reassembler {
-    partials: HashMap<Key, Partial>,
+    partials: HashMap<FragmentKey, Partial>,
     /// Keys by age, with the serial number and the time of the first fragment seen.
-    queue: VecDeque<(Key, u64, i64)>,
+    queue: VecDeque<(FragmentKey, u64, i64)>,
     serial: u64,
     held_bytes: usize,
     overlaps: u64,
@@ -266,18 +266,18 @@ impl Reassembler {
     /// datagram at their end. All other frames go into `counts`, where it is known what became of them.
     pub fn push(&mut self, bytes: &mut Vec<u8>, record: &Record, counts: &mut CountsByInput) -> Option<Joined> {
         let mut record = *record;
-        let mut frames = Frames { count: 1, wire_length: record.original_length.max(record.captured_length) };
+        let mut frames = FragmentFrames { count: 1, wire_length: record.original_length.max(record.captured_length) };
         // Where the latest datagram's IPv6 source address stands, and the identification its fragments had.
         let mut joined_v6 = None;
         // More than once only where a tunnel was fragmented and its content, too.
         for _ in 0..MAXIMUM_NESTING {
             let fragment = match walk::frame(bytes, &record) {
-                Ok(Found::Fragment(fragment)) => fragment,
-                Ok(Found::Readdressed(ends)) => {
+                Ok(WalkEnd::Fragment(fragment)) => fragment,
+                Ok(WalkEnd::Readdressed(ends)) => {
                     ends.write(bytes);
                     continue;
                 }
-                Ok(Found::Tcp(mut packet, _)) => {
+                Ok(WalkEnd::Tcp(mut packet, _)) => {
                     counts.add(record.input, Undecoded::FragmentJoined, frames.count - 1);
                     packet.wire_length = frames.wire_length;
                     if frames.count > 1 {
@@ -290,7 +290,7 @@ impl Reassembler {
                     }
                     return Some(Joined::Tcp(packet));
                 }
-                Ok(Found::Other(other)) => {
+                Ok(WalkEnd::Other(other)) => {
                     counts.add(record.input, other.reason, frames.count);
                     return Some(frames.joined(other));
                 }
@@ -322,7 +322,7 @@ impl Reassembler {
 
     /// Gives up what is still incomplete, at the end of all inputs.
     pub fn finish(&mut self, counts: &mut CountsByInput) {
-        let keys: Vec<Key> = self.partials.keys().copied().collect();
+        let keys: Vec<FragmentKey> = self.partials.keys().copied().collect();
         keys.iter().for_each(|key| self.give_up(key, counts));
         self.queue.clear();
         self.held_bytes = 0;
@@ -332,7 +332,7 @@ impl Reassembler {
         &mut self,
         fragment: &Fragment<'_>,
         record: &Record,
-        frames: Frames,
+        frames: FragmentFrames,
         counts: &mut CountsByInput,
     ) -> Insertion {
         self.expire(record.time_ns, counts);
@@ -357,13 +357,13 @@ impl Reassembler {
         Insertion::Waiting
     }
 
-    fn start(&mut self, key: Key, fragment: &Fragment<'_>, time_ns: i64, counts: &mut CountsByInput) {
+    fn start(&mut self, key: FragmentKey, fragment: &Fragment<'_>, time_ns: i64, counts: &mut CountsByInput) {
         while self.partials.len() >= MAXIMUM_DATAGRAMS && self.give_up_oldest(counts) {}
         self.serial += 1;
         self.queue.push_back((key, self.serial, time_ns));
         let partial = Partial {
             serial: self.serial,
-            frames: Frames { count: 0, wire_length: 0 },
+            frames: FragmentFrames { count: 0, wire_length: 0 },
             header: Vec::new(),
             next_header_at: 0,
             protocol: fragment.protocol,
@@ -397,9 +397,9 @@ impl Reassembler {
         true
     }
 
-    fn give_up(&mut self, key: &Key, counts: &mut CountsByInput) {
+    fn give_up(&mut self, key: &FragmentKey, counts: &mut CountsByInput) {
         if let Some(partial) = self.remove(key) {
-            let Frames { count, wire_length } = partial.frames;
+            let FragmentFrames { count, wire_length } = partial.frames;
             counts.add(key.input, Undecoded::FragmentIncomplete, count);
             self.given_up_frames += count;
             self.given_up_bytes += u64::from(wire_length);
@@ -409,7 +409,7 @@ impl Reassembler {
         }
     }
 
-    fn remove(&mut self, key: &Key) -> Option<Partial> {
+    fn remove(&mut self, key: &FragmentKey) -> Option<Partial> {
         let partial = self.partials.remove(key)?;
         self.held_bytes = self.held_bytes.saturating_sub(partial.held_bytes);
         Some(partial)

@@ -2,7 +2,7 @@
 
 use crate::decode::other::Other;
 use crate::decode::reason::Undecoded;
-use crate::decode::walk::{Found, MAXIMUM_IP_HEADERS};
+use crate::decode::walk::{MAXIMUM_IP_HEADERS, WalkEnd};
 use crate::decode::{fast, walk};
 use crate::packet::Packet;
 use crate::read::record::Record;
@@ -28,7 +28,7 @@ pub fn decode(bytes: &[u8], record: &Record) -> Decoded {
     let outcome = match fast::packet(bytes, record, &mut packet) {
         Some(()) => Outcome::Tcp,
         None => match walk::frame(bytes, record) {
-            Ok(Found::Readdressed(_)) => decode_apart(bytes, record, &mut packet),
+            Ok(WalkEnd::Readdressed(_)) => decode_apart(bytes, record, &mut packet),
             found => taken(found, &mut packet),
         },
     };
@@ -79,7 +79,7 @@ pub fn decode_into(bytes: &mut [u8], record: &Record, packet: &mut Packet) -> Ou
 fn decode_any(bytes: &mut [u8], record: &Record, packet: &mut Packet) -> Outcome {
     for _ in 0..=MAXIMUM_IP_HEADERS {
         match walk::frame(bytes, record) {
-            Ok(Found::Readdressed(ends)) => ends.write(bytes),
+            Ok(WalkEnd::Readdressed(ends)) => ends.write(bytes),
             found => return taken(found, packet),
         }
     }
@@ -87,16 +87,16 @@ fn decode_any(bytes: &mut [u8], record: &Record, packet: &mut Packet) -> Outcome
 }
 
 /// What a walk has found.
-fn taken(found: Result<Found<'_>, Undecoded>, packet: &mut Packet) -> Outcome {
+fn taken(found: Result<WalkEnd<'_>, Undecoded>, packet: &mut Packet) -> Outcome {
     match found {
-        Ok(Found::Tcp(found, is_tunnelled)) => {
+        Ok(WalkEnd::Tcp(found, is_tunnelled)) => {
             *packet = found;
             if is_tunnelled { Outcome::TcpInTunnel } else { Outcome::Tcp }
         }
-        Ok(Found::Fragment(_)) => Outcome::Fragment,
-        Ok(Found::Other(other)) => Outcome::Other(other),
+        Ok(WalkEnd::Fragment(_)) => Outcome::Fragment,
+        Ok(WalkEnd::Other(other)) => Outcome::Other(other),
         // Whoever walks writes and walks again.
-        Ok(Found::Readdressed(_)) => Outcome::Other(Other::unread(Undecoded::TunnelTooDeep)),
+        Ok(WalkEnd::Readdressed(_)) => Outcome::Other(Other::unread(Undecoded::TunnelTooDeep)),
         Err(reason) => Outcome::Other(Other::unread(reason)),
     }
 }

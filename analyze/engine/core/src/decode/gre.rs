@@ -4,7 +4,7 @@ use crate::decode::entered::Entered;
 use crate::decode::ip;
 use crate::decode::layer::Layer;
 use crate::decode::reason::Undecoded;
-use crate::decode::view::{Part, View};
+use crate::decode::view::{HeaderPart, View};
 
 /// GRE header bits (RFC 1701, RFC 2890; acknowledgement: RFC 2637).
 mod gre_bits {
@@ -18,15 +18,16 @@ mod gre_bits {
 
 /// Reads the header, and the one that some payloads have behind it.
 pub(super) fn read(view: &mut View<'_>) -> Result<Entered, Undecoded> {
-    let &[b0, b1, t0, t1] = view.take::<4>(Part::Tunnel)?;
+    let &[b0, b1, t0, t1] = view.take::<4>(HeaderPart::Tunnel)?;
     let (bits, kind) = (u16::from_be_bytes([b0, b1]), u16::from_be_bytes([t0, t1]));
     let version = bits & gre_bits::VERSION;
     let has = |bit: u16| usize::from(bits & bit != 0) * 4;
     let checksum = if has(gre_bits::CHECKSUM) + has(gre_bits::ROUTING) > 0 { 4 } else { 0 };
     let acknowledgement = if version == 1 { has(gre_bits::ACKNOWLEDGEMENT) } else { 0 };
-    view.skip(checksum, Part::Tunnel)?;
-    let key = if has(gre_bits::KEY) > 0 { Some(u32::from_be_bytes(*view.take::<4>(Part::Tunnel)?)) } else { None };
-    view.skip(has(gre_bits::SEQUENCE) + acknowledgement, Part::Tunnel)?;
+    view.skip(checksum, HeaderPart::Tunnel)?;
+    let key =
+        if has(gre_bits::KEY) > 0 { Some(u32::from_be_bytes(*view.take::<4>(HeaderPart::Tunnel)?)) } else { None };
+    view.skip(has(gre_bits::SEQUENCE) + acknowledgement, HeaderPart::Tunnel)?;
     if version == 0 && bits & gre_bits::ROUTING != 0 {
         source_routes(view)?;
     }
@@ -41,7 +42,7 @@ pub(super) fn read(view: &mut View<'_>) -> Result<Entered, Undecoded> {
         (0, 0x22eb) => erspan3(view),
         // Cisco WCCP: a redirect header may come before the packet.
         (0, 0x883e) if ip::plausible(view) => named("wccp", None, Ok(Layer::Ip)),
-        (0, 0x883e) => named("wccp", None, view.skip(4, Part::Tunnel).map(|()| Layer::Ip)),
+        (0, 0x883e) => named("wccp", None, view.skip(4, HeaderPart::Tunnel).map(|()| Layer::Ip)),
         // Aruba controllers: IEEE 802.11 frames, the number tells the queue.
         (0, 0x8200..=0x83ff | 0x9000) => named("gre", key, Ok(Layer::Wifi)),
         (0, 0..1536) | (1.., _) => Err(Undecoded::NotTcp),
@@ -52,17 +53,17 @@ pub(super) fn read(view: &mut View<'_>) -> Result<Entered, Undecoded> {
 /// Source route entries of RFC 1701, up to the empty one.
 fn source_routes(view: &mut View<'_>) -> Result<(), Undecoded> {
     loop {
-        let &[f0, f1, _, length] = view.take::<4>(Part::Tunnel)?;
+        let &[f0, f1, _, length] = view.take::<4>(HeaderPart::Tunnel)?;
         if [f0, f1, length] == [0, 0, 0] {
             return Ok(());
         }
-        view.skip(usize::from(length), Part::Tunnel)?;
+        view.skip(usize::from(length), HeaderPart::Tunnel)?;
     }
 }
 
 /// ERSPAN: type I has no header, type II (identified by GRE's sequence number) one of 8 bytes.
 fn erspan(view: &mut View<'_>, sequenced: bool) -> Result<Entered, Undecoded> {
-    let session = if sequenced { Some(session(view.take::<8>(Part::Tunnel)?)) } else { None };
+    let session = if sequenced { Some(session(view.take::<8>(HeaderPart::Tunnel)?)) } else { None };
     Ok(Entered::new("erspan", session, Layer::Ethernet))
 }
 
@@ -76,9 +77,9 @@ fn session(header: &[u8]) -> u32 {
 
 /// ERSPAN type III: 12 bytes, and 8 more if the last bit says so. Frame type 0 is Ethernet, 2 an IP packet.
 fn erspan3(view: &mut View<'_>) -> Result<Entered, Undecoded> {
-    let header @ &[.., kind, flags] = view.take::<12>(Part::Tunnel)?;
+    let header @ &[.., kind, flags] = view.take::<12>(HeaderPart::Tunnel)?;
     if flags & 1 != 0 {
-        view.skip(8, Part::Tunnel)?;
+        view.skip(8, HeaderPart::Tunnel)?;
     }
     let inner = if (kind >> 2) & 0x1f == 2 { Layer::Ip } else { Layer::Ethernet };
     Ok(Entered::new("erspan", Some(session(header)), inner))

@@ -4,7 +4,7 @@
 use std::net::IpAddr;
 
 use crate::decode::numbers::protocol;
-use crate::decode::other::{Kind, Other};
+use crate::decode::other::{Other, OtherKind};
 use crate::decode::routing::{self, Destination};
 use crate::read::record::Record;
 
@@ -81,7 +81,7 @@ impl IcmpError {
 /// The error that `other` is, if it is one and quotes a packet.
 #[must_use]
 pub fn read(other: &Other, bytes: &[u8], record: &Record) -> Option<IcmpError> {
-    let Kind::Ip(number @ (protocol::ICMP | protocol::ICMP_V6)) = other.kind else { return None };
+    let OtherKind::Ip(number @ (protocol::ICMP | protocol::ICMP_V6)) = other.kind else { return None };
     let message = other.payload(bytes);
     let &[kind, code, ..] = message.first_chunk::<2>()?;
     let is_error = match number {

@@ -10,7 +10,7 @@ use crate::decode::layer::Layer;
 use crate::decode::numbers::protocol;
 use crate::decode::reason::Undecoded;
 use crate::decode::routing::{self, Destination};
-use crate::decode::view::{Part, View};
+use crate::decode::view::{HeaderPart, View};
 
 /// Extension headers that are followed in one IPv6 header; RFC 8200 section 4.1 expects at most 7.
 const MAXIMUM_EXTENSIONS: usize = 16;
@@ -23,7 +23,7 @@ const JUMBO_PAYLOAD: u8 = 0xc2;
 
 /// Reads an IP header of either version and leaves `view` at the payload.
 pub(super) fn read<'a>(view: &mut View<'a>) -> Result<Datagram<'a>, Undecoded> {
-    match view.head::<1>(Part::Ip)?[0] >> 4 {
+    match view.head::<1>(HeaderPart::Ip)?[0] >> 4 {
         4 => v4(view),
         6 => v6(view),
         _ => Err(Undecoded::BadIpHeader),
@@ -46,7 +46,7 @@ pub(super) fn plausible(view: &View<'_>) -> bool {
 
 fn v4<'a>(view: &mut View<'a>) -> Result<Datagram<'a>, Undecoded> {
     let whole = *view;
-    let fixed = view.head::<20>(Part::Ip)?;
+    let fixed = view.head::<20>(HeaderPart::Ip)?;
     let [first, _, l0, l1, i0, i1, f0, f1, ttl, protocol, _, _, addresses @ ..] = fixed;
     let header_length = u16::from(first & 15) * 4;
     let length = u32::from(u16::from_be_bytes([*l0, *l1]));
@@ -56,7 +56,7 @@ fn v4<'a>(view: &mut View<'a>) -> Result<Datagram<'a>, Undecoded> {
     if header_length < 20 || view.wire < u32::from(header_length) {
         return Err(Undecoded::BadIpHeader);
     }
-    view.skip(usize::from(header_length), Part::Ip)?;
+    view.skip(usize::from(header_length), HeaderPart::Ip)?;
 
     let identification = u16::from_be_bytes([*i0, *i1]);
     let fragment_field = u16::from_be_bytes([*f0, *f1]);
@@ -88,7 +88,7 @@ fn v4<'a>(view: &mut View<'a>) -> Result<Datagram<'a>, Undecoded> {
 
 fn v6<'a>(view: &mut View<'a>) -> Result<Datagram<'a>, Undecoded> {
     let whole = *view;
-    let fixed = view.take::<IPV6_LENGTH>(Part::Ip)?;
+    let fixed = view.take::<IPV6_LENGTH>(HeaderPart::Ip)?;
     let [_, _, _, _, l0, l1, next, hop_limit, addresses @ ..] = fixed;
     let missing = || Undecoded::CutIpHeader;
     let source = addresses.first_chunk().ok_or_else(missing)?;
@@ -118,7 +118,7 @@ fn v6<'a>(view: &mut View<'a>) -> Result<Datagram<'a>, Undecoded> {
     for _ in 0..MAXIMUM_EXTENSIONS {
         let kind = extensions.next;
         if kind == protocol::FRAGMENT {
-            let &[next, _, o0, o1, _, _, i0, i1] = view.head::<8>(Part::Ip)?;
+            let &[next, _, o0, o1, _, _, i0, i1] = view.head::<8>(HeaderPart::Ip)?;
             let offset = u16::from_be_bytes([o0, o1]);
             header.identification = u16::from_be_bytes([i0, i1]);
             if offset & 0xfff9 != 0 {
@@ -158,8 +158,8 @@ impl Extensions {
     /// Steps over an extension header; `false` if `kind` is none.
     fn follow(&mut self, view: &mut View<'_>, kind: u8, current: &Address6) -> Result<bool, Undecoded> {
         let &[next, units] = match kind {
-            protocol::HOP_BY_HOP | protocol::ROUTING | protocol::DESTINATION => view.head::<2>(Part::Ip)?,
-            protocol::FRAGMENT | protocol::AUTHENTICATION => view.head::<2>(Part::Ip)?,
+            protocol::HOP_BY_HOP | protocol::ROUTING | protocol::DESTINATION => view.head::<2>(HeaderPart::Ip)?,
+            protocol::FRAGMENT | protocol::AUTHENTICATION => view.head::<2>(HeaderPart::Ip)?,
             _ => return Ok(false),
         };
         let length = match kind {
@@ -181,7 +181,7 @@ impl Extensions {
             protocol::DESTINATION => self.home = header.get(2..).and_then(routing::home_address).or(self.home),
             _ => {}
         }
-        view.skip(length, Part::Ip)?;
+        view.skip(length, HeaderPart::Ip)?;
         (self.next, self.next_at, self.may_be_jumbo) = (next, self.length, false);
         self.length += length;
         Ok(true)
@@ -205,7 +205,7 @@ impl Extensions {
         addresses: Addresses<'a>,
         next: u8,
     ) -> Result<Datagram<'a>, Undecoded> {
-        let &[_, _, o0, o1, i0, i1, i2, i3] = view.take::<8>(Part::Ip)?;
+        let &[_, _, o0, o1, i0, i1, i2, i3] = view.take::<8>(HeaderPart::Ip)?;
         let offset = u16::from_be_bytes([o0, o1]);
         Fragment {
             header: whole.data.get(..self.length).unwrap_or_default(),
@@ -223,7 +223,7 @@ impl Extensions {
 
 /// Steps over an authentication header of IPv4 (RFC 4302) and returns the protocol it covers.
 pub(super) fn authentication(view: &mut View<'_>) -> Result<Layer, Undecoded> {
-    let &[next, units] = view.head::<2>(Part::Ip)?;
-    view.skip((usize::from(units) + 2) * 4, Part::Ip)?;
+    let &[next, units] = view.head::<2>(HeaderPart::Ip)?;
+    view.skip((usize::from(units) + 2) * 4, HeaderPart::Ip)?;
     Ok(Layer::Protocol(next))
 }

@@ -92,7 +92,7 @@ impl<'a> Fragment<'a> {
         self.start.saturating_add(self.payload.wire)
     }
 
-    pub(crate) fn key(&self, input: u16) -> Key {
+    pub(crate) fn key(&self, input: u16) -> FragmentKey {
         let mut addresses = [0; 32];
         let (source, destination): (&[u8], &[u8]) = match self.addresses {
             Addresses::V4(both) => (both, &[]),
@@ -103,13 +103,19 @@ impl<'a> Fragment<'a> {
         }
         // IPv6 tells datagrams apart by addresses and identification alone (RFC 8200 section 4.5).
         let protocol = if self.addresses.version() == 4 { self.protocol } else { 0 };
-        Key { addresses, identification: self.identification, input, protocol, version: self.addresses.version() }
+        FragmentKey {
+            addresses,
+            identification: self.identification,
+            input,
+            protocol,
+            version: self.addresses.version(),
+        }
     }
 }
 
 /// What the fragments of one datagram have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Key {
+pub(crate) struct FragmentKey {
     addresses: [u8; 32],
     identification: u32,
     pub(crate) input: u16,

@@ -4,7 +4,7 @@ use crate::decode::envelope;
 use crate::decode::layer::Layer;
 use crate::decode::numbers::ether_type;
 use crate::decode::reason::Undecoded;
-use crate::decode::view::{Part, View};
+use crate::decode::view::{HeaderPart, View};
 use crate::link_type;
 
 /// Reads what a link type puts before the first layer that other link types have, too.
@@ -17,7 +17,7 @@ pub(super) fn read(view: &mut View<'_>, number: u16) -> Result<Layer, Undecoded>
         link_type::LINUX_SLL => sll(view),
         link_type::LINUX_SLL2 => sll2(view),
         link_type::PPP | link_type::PPP_HDLC => Ok(Layer::Ppp),
-        link_type::PPP_WITH_DIR => view.skip(1, Part::Link).map(|()| Layer::Ppp),
+        link_type::PPP_WITH_DIR => view.skip(1, HeaderPart::Link).map(|()| Layer::Ppp),
         link_type::PPP_ETHER => crate::decode::ppp::session(view),
         link_type::C_HDLC => cisco_hdlc(view),
         link_type::MPLS => Ok(Layer::Mpls),
@@ -60,7 +60,7 @@ impl LoopbackFamily {
 
 /// BSD loopback.
 fn null(view: &mut View<'_>) -> Result<Layer, Undecoded> {
-    match LoopbackFamily::read(*view.take::<4>(Part::Link)?) {
+    match LoopbackFamily::read(*view.take::<4>(HeaderPart::Link)?) {
         LoopbackFamily::Ipv4 | LoopbackFamily::Ipv6 => Ok(Layer::Ip),
         LoopbackFamily::Other => Err(Undecoded::NotIp),
     }
@@ -68,13 +68,13 @@ fn null(view: &mut View<'_>) -> Result<Layer, Undecoded> {
 
 /// Linux "cooked" capture (LINKTYPE_LINUX_SLL).
 fn sll(view: &mut View<'_>) -> Result<Layer, Undecoded> {
-    let &[_, _, h0, h1, .., p0, p1] = view.take::<16>(Part::Link)?;
+    let &[_, _, h0, h1, .., p0, p1] = view.take::<16>(HeaderPart::Link)?;
     cooked(u16::from_be_bytes([h0, h1]), u16::from_be_bytes([p0, p1]))
 }
 
 /// Linux "cooked" capture, version 2 (LINKTYPE_LINUX_SLL2).
 fn sll2(view: &mut View<'_>) -> Result<Layer, Undecoded> {
-    let &[p0, p1, _, _, _, _, _, _, h0, h1, ..] = view.take::<20>(Part::Link)?;
+    let &[p0, p1, _, _, _, _, _, _, h0, h1, ..] = view.take::<20>(HeaderPart::Link)?;
     cooked(u16::from_be_bytes([h0, h1]), u16::from_be_bytes([p0, p1]))
 }
 
@@ -96,25 +96,25 @@ fn cooked(hardware: u16, protocol: u16) -> Result<Layer, Undecoded> {
 
 /// Cisco HDLC: address, control and an EtherType.
 fn cisco_hdlc(view: &mut View<'_>) -> Result<Layer, Undecoded> {
-    let &[_, _, p0, p1] = view.take::<4>(Part::Link)?;
+    let &[_, _, p0, p1] = view.take::<4>(HeaderPart::Link)?;
     Ok(Layer::EtherType(u16::from_be_bytes([p0, p1])))
 }
 
 /// FDDI: frame control, two addresses, then LLC if the frame control says so (ISO 9314-2).
 fn fddi(view: &mut View<'_>) -> Result<Layer, Undecoded> {
-    let &[control, ..] = view.take::<13>(Part::Link)?;
+    let &[control, ..] = view.take::<13>(HeaderPart::Link)?;
     if control & 0x70 == 0x50 { Ok(Layer::Llc) } else { Err(Undecoded::NotIp) }
 }
 
 /// Token ring: access and frame control, two addresses, perhaps a source route, then LLC (IEEE 802.5).
 fn token_ring(view: &mut View<'_>) -> Result<Layer, Undecoded> {
-    let &[_, control, _, _, _, _, _, _, source, ..] = view.take::<14>(Part::Link)?;
+    let &[_, control, _, _, _, _, _, _, source, ..] = view.take::<14>(HeaderPart::Link)?;
     if control & 0xc0 != 0x40 {
         return Err(Undecoded::NotIp);
     }
     if source & 0x80 != 0 {
-        let &[route] = view.head::<1>(Part::Link)?;
-        view.skip(usize::from(route & 0x1f), Part::Link)?;
+        let &[route] = view.head::<1>(HeaderPart::Link)?;
+        view.skip(usize::from(route & 0x1f), HeaderPart::Link)?;
     }
     Ok(Layer::Llc)
 }

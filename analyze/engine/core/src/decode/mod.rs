@@ -65,4 +65,4 @@ pub(crate) mod wifi;
 // For those outside the crate.
 pub use crate::decode::batch::{Batch, FragmentAt, OtherAt};
 pub use crate::decode::frame::{Decoded, Outcome, decode, decode_into};
-pub use crate::decode::reason::{Counts, CountsByInput, Undecoded};
+pub use crate::decode::reason::{CountsByInput, ReasonCounts, Undecoded};

@@ -10,7 +10,7 @@ use crate::decode::view::View;
 
 /// What such a frame is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum OtherKind {
     /// A packet of this IP protocol.
     Ip(u8),
     /// A frame of this EtherType, which is not IP's.
@@ -23,7 +23,7 @@ pub enum Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Other {
     /// What it is.
-    pub kind: Kind,
+    pub kind: OtherKind,
     /// Why it gave no TCP segment.
     pub reason: Undecoded,
     /// It was found in a tunnel.
@@ -41,7 +41,7 @@ pub struct Other {
 impl Other {
     pub(super) fn unread(reason: Undecoded) -> Self {
         Self {
-            kind: Kind::Unread,
+            kind: OtherKind::Unread,
             reason,
             is_tunnelled: false,
             version: 0,
@@ -53,7 +53,7 @@ impl Other {
     }
 
     pub(super) fn frame(view: &View<'_>, ether_type: u16) -> Self {
-        Self { kind: Kind::EtherType(ether_type), ..Self::unread(Undecoded::NotIp) }.behind(view)
+        Self { kind: OtherKind::EtherType(ether_type), ..Self::unread(Undecoded::NotIp) }.behind(view)
     }
 
     pub(super) fn packet(view: &View<'_>, header: &IpHeader<'_>, number: u8, reason: Undecoded) -> Self {
@@ -62,7 +62,7 @@ impl Other {
             Addresses::V6(..) => 6,
         };
         let address_offset = header.address_offset;
-        Self { kind: Kind::Ip(number), version, address_offset, ..Self::unread(reason) }.behind(view)
+        Self { kind: OtherKind::Ip(number), version, address_offset, ..Self::unread(reason) }.behind(view)
     }
 
     /// The same, found in a tunnel or not.
@@ -77,7 +77,7 @@ impl Other {
 
     /// One that was written down elsewhere: where its addresses (of this IP version, or 0) and what was captured of its payload stand now.
     pub(crate) fn placed(
-        kind: Kind,
+        kind: OtherKind,
         version: u8,
         address_offset: u32,
         payload: std::ops::Range<u32>,
@@ -143,7 +143,7 @@ impl Other {
     #[must_use]
     pub fn udp<'a>(&self, bytes: &'a [u8]) -> Option<Udp<'a>> {
         const HEADER_BYTES: u32 = 8;
-        if self.kind != Kind::Ip(protocol::UDP) {
+        if self.kind != OtherKind::Ip(protocol::UDP) {
             return None;
         }
         let payload = self.payload(bytes);

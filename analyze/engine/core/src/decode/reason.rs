@@ -131,7 +131,7 @@ impl Undecoded {
 
 /// Frames per reason.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct ReasonCounts {
     frames: [u64; Undecoded::COUNT],
     /// Frames per unknown link type; their sum stands in `frames`, too. A capture has few link types.
     link_types: Vec<(u16, u64)>,
@@ -139,7 +139,7 @@ pub struct Counts {
     pub unread: UnreadFrames,
 }
 
-impl Counts {
+impl ReasonCounts {
     /// Counts one frame.
     #[inline]
     pub fn count(&mut self, reason: Undecoded) {
@@ -205,7 +205,7 @@ impl Counts {
 #[derive(Debug, Clone, Default)]
 pub struct CountsByInput {
     /// Those inputs that have any. A chunk's records are of few.
-    inputs: Vec<(u16, Counts)>,
+    inputs: Vec<(u16, ReasonCounts)>,
 }
 
 impl CountsByInput {
@@ -227,10 +227,10 @@ impl CountsByInput {
         }
     }
 
-    fn of(&mut self, input: u16) -> Option<&mut Counts> {
+    fn of(&mut self, input: u16) -> Option<&mut ReasonCounts> {
         let index = self.inputs.iter().position(|(known, _)| *known == input);
         if index.is_none() {
-            self.inputs.push((input, Counts::default()));
+            self.inputs.push((input, ReasonCounts::default()));
         }
         let last = self.inputs.len().saturating_sub(1);
         self.inputs.get_mut(index.unwrap_or(last)).map(|(_, counts)| counts)
@@ -242,14 +242,14 @@ impl CountsByInput {
     }
 
     /// Each input that has any, with its counts.
-    pub fn iter(&self) -> impl Iterator<Item = (u16, &Counts)> {
+    pub fn iter(&self) -> impl Iterator<Item = (u16, &ReasonCounts)> {
         self.inputs.iter().map(|(input, counts)| (*input, counts))
     }
 
     /// Those of all inputs together.
     #[must_use]
-    pub fn together(&self) -> Counts {
-        let mut all = Counts::default();
+    pub fn together(&self) -> ReasonCounts {
+        let mut all = ReasonCounts::default();
         self.inputs.iter().for_each(|(_, counts)| all.merge(counts));
         all
     }

@@ -2,7 +2,7 @@
 
 use crate::decode::ip_header::{Addresses, IpHeader};
 use crate::decode::reason::Undecoded;
-use crate::decode::view::{Part, View};
+use crate::decode::view::{HeaderPart, View};
 use crate::decode::{hash, options};
 use crate::packet::{Packet, option_bits};
 
@@ -21,7 +21,7 @@ pub(super) fn read(view: &View<'_>, ip: &IpHeader<'_>) -> Result<Packet, Undecod
     if view.wire < FIXED_LENGTH {
         return Err(Undecoded::BadTcpHeader);
     }
-    let fixed = view.head::<LEAST_CAPTURED>(Part::Tcp)?;
+    let fixed = view.head::<LEAST_CAPTURED>(HeaderPart::Tcp)?;
     let [p0, p1, p2, p3, s0, s1, s2, s3, a0, a1, a2, a3, offset, flags, w0, w1] = *fixed;
     let header_length = u32::from(offset >> 4) * 4;
     let payload_length = view.wire.wrapping_sub(header_length);

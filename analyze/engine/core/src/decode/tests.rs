@@ -130,7 +130,7 @@ proptest! {
         let mut packet = Packet::default();
         if fast::packet(&frame[..captured], &record, &mut packet).is_some() {
             match walk::frame(&frame[..captured], &record) {
-                Ok(walk::Found::Tcp(walked, false)) => prop_assert_eq!(packet, walked),
+                Ok(walk::WalkEnd::Tcp(walked, false)) => prop_assert_eq!(packet, walked),
                 other => prop_assert!(false, "walk says {:?}", other),
             }
         }

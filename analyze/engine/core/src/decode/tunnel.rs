@@ -5,7 +5,7 @@ use crate::decode::ip;
 use crate::decode::layer::Layer;
 use crate::decode::numbers::protocol;
 use crate::decode::reason::Undecoded;
-use crate::decode::view::{Part, View};
+use crate::decode::view::{HeaderPart, View};
 use crate::decode::{gre, l2tp, udp};
 
 /// What an IP protocol is.
@@ -47,7 +47,7 @@ fn entered<'a>(
 
 /// EtherIP (RFC 3378): version 3, the rest 0.
 fn ether_ip(view: &mut View<'_>) -> Result<Entered, Undecoded> {
-    match view.take::<2>(Part::Tunnel)? {
+    match view.take::<2>(HeaderPart::Tunnel)? {
         [0x30, 0] => Ok(Entered::new("etherip", None, Layer::Ethernet)),
         _ => Err(Undecoded::NotTcp),
     }

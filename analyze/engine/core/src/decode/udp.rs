@@ -4,7 +4,7 @@ use crate::decode::entered::Entered;
 use crate::decode::over_udp::{Reader, UDP_BYTES, port};
 use crate::decode::proof::{Strictness, is_proved};
 use crate::decode::reason::Undecoded;
-use crate::decode::view::{Part, View};
+use crate::decode::view::{HeaderPart, View};
 use crate::decode::{access, l2tp, look, over_udp};
 
 /// The tunnels that are believed where the packet goes to their port.
@@ -40,12 +40,12 @@ pub(super) fn read(view: &mut View<'_>) -> Result<Entered, Undecoded> {
     // Most UDP is no tunnel: a cut or odd header is then nothing to report.
     let (Some(source), Some(destination)) = (view.u16(0), view.u16(2)) else { return Err(Undecoded::NotTcp) };
     if let Some(reader) = by_destination(destination) {
-        view.skip(UDP_BYTES, Part::Tunnel)?;
+        view.skip(UDP_BYTES, HeaderPart::Tunnel)?;
         return reader(view);
     }
     let ports = [source, destination];
     let mut payload = *view;
-    payload.skip(UDP_BYTES, Part::Tunnel).map_err(|_| Undecoded::NotTcp)?;
+    payload.skip(UDP_BYTES, HeaderPart::Tunnel).map_err(|_| Undecoded::NotTcp)?;
     if let Some(length) = view.u16(4).and_then(|length| u32::from(length).checked_sub(UDP_BYTES as u32)) {
         payload.declare(length);
     }

@@ -3,7 +3,7 @@
 use crate::decode::layer::Layer;
 use crate::decode::numbers::ether_type;
 use crate::decode::proof::{Strictness, is_proved};
-use crate::decode::view::{Part, View};
+use crate::decode::view::{HeaderPart, View};
 
 /// The longest tag that is looked behind, with the EtherType at its end.
 const LONGEST_TAG: usize = 18;
@@ -14,7 +14,7 @@ pub(super) fn read(view: &mut View<'_>) -> Option<Layer> {
         let kind = view.u16(length - 2);
         let mut behind = *view;
         if matches!(kind, Some(ether_type::IPV4 | ether_type::IPV6))
-            && behind.skip(length, Part::Link).is_ok()
+            && behind.skip(length, HeaderPart::Link).is_ok()
             && is_proved(behind, Layer::Ip, Strictness::ByLook)
         {
             *view = behind;

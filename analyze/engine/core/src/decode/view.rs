@@ -5,14 +5,14 @@ use crate::read::record::Record;
 
 /// Which header is being read, for the reason when it is not all there.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Part {
+pub(super) enum HeaderPart {
     Link,
     Ip,
     Tunnel,
     Tcp,
 }
 
-impl Part {
+impl HeaderPart {
     fn cut(self) -> Undecoded {
         match self {
             Self::Link => Undecoded::CutLinkHeader,
@@ -60,13 +60,13 @@ impl<'a> View<'a> {
 
     /// The first `N` bytes, without moving.
     #[inline]
-    pub(super) fn head<const N: usize>(&self, part: Part) -> Result<&'a [u8; N], Undecoded> {
+    pub(super) fn head<const N: usize>(&self, part: HeaderPart) -> Result<&'a [u8; N], Undecoded> {
         self.data.first_chunk().ok_or_else(|| self.missing(N, part))
     }
 
     /// Moves behind the first `N` bytes and returns them.
     #[inline]
-    pub(super) fn take<const N: usize>(&mut self, part: Part) -> Result<&'a [u8; N], Undecoded> {
+    pub(super) fn take<const N: usize>(&mut self, part: HeaderPart) -> Result<&'a [u8; N], Undecoded> {
         let head = self.head(part)?;
         self.skip(N, part)?;
         Ok(head)
@@ -74,7 +74,7 @@ impl<'a> View<'a> {
 
     /// Moves on by `length` bytes.
     #[inline]
-    pub(super) fn skip(&mut self, length: usize, part: Part) -> Result<(), Undecoded> {
+    pub(super) fn skip(&mut self, length: usize, part: HeaderPart) -> Result<(), Undecoded> {
         self.data = self.data.get(length..).ok_or_else(|| self.missing(length, part))?;
         // `length` fits: the frame's own length is a u32.
         self.offset = self.offset.wrapping_add(length as u32);
@@ -129,7 +129,7 @@ impl<'a> View<'a> {
 
     /// Why `needed` bytes are not there: cut by the snap length, or never sent.
     #[cold]
-    pub(super) fn missing(&self, needed: usize, part: Part) -> Undecoded {
+    pub(super) fn missing(&self, needed: usize, part: HeaderPart) -> Undecoded {
         if needed <= self.wire as usize { part.cut() } else { part.bad() }
     }
 }

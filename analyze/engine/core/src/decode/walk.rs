@@ -24,7 +24,7 @@ const MAXIMUM_LAYERS: u8 = 64;
 
 /// Where a walk ended, if not with a reason.
 #[derive(Debug)]
-pub(super) enum Found<'a> {
+pub(super) enum WalkEnd<'a> {
     /// A segment, and whether it is in a tunnel.
     Tcp(Packet, bool),
     Fragment(Fragment<'a>),
@@ -35,7 +35,7 @@ pub(super) enum Found<'a> {
 }
 
 /// Decodes one frame completely.
-pub(super) fn frame<'a>(bytes: &'a [u8], record: &Record) -> Result<Found<'a>, Undecoded> {
+pub(super) fn frame<'a>(bytes: &'a [u8], record: &Record) -> Result<WalkEnd<'a>, Undecoded> {
     walk(bytes, record, |_, _| {})
 }
 
@@ -43,7 +43,7 @@ pub(super) fn frame<'a>(bytes: &'a [u8], record: &Record) -> Result<Found<'a>, U
 #[must_use]
 pub fn tunnels(bytes: &[u8], record: &Record) -> Option<(Vec<Tunnel>, Packet)> {
     match walk_noting_tunnels(bytes, record) {
-        (path, Ok(Found::Tcp(packet, true))) => Some((path.list, packet)),
+        (path, Ok(WalkEnd::Tcp(packet, true))) => Some((path.list, packet)),
         _ => None,
     }
 }
@@ -51,12 +51,12 @@ pub fn tunnels(bytes: &[u8], record: &Record) -> Option<(Vec<Tunnel>, Packet)> {
 /// The same of a frame without a TCP segment.
 pub(crate) fn tunnels_around_other(bytes: &[u8], record: &Record) -> Option<TunnelPath> {
     match walk_noting_tunnels(bytes, record) {
-        (path, Ok(Found::Other(other))) if other.is_tunnelled => Some(path),
+        (path, Ok(WalkEnd::Other(other))) if other.is_tunnelled => Some(path),
         _ => None,
     }
 }
 
-fn walk_noting_tunnels<'a>(bytes: &'a [u8], record: &Record) -> (TunnelPath, Result<Found<'a>, Undecoded>) {
+fn walk_noting_tunnels<'a>(bytes: &'a [u8], record: &Record) -> (TunnelPath, Result<WalkEnd<'a>, Undecoded>) {
     let mut list = Vec::new();
     let found = walk(bytes, record, |entered, header| list.push(entered.within(header)));
     (TunnelPath { list }, found)
@@ -66,7 +66,7 @@ fn walk<'a>(
     bytes: &'a [u8],
     record: &Record,
     mut pass: impl FnMut(&Entered, &IpHeader<'a>),
-) -> Result<Found<'a>, Undecoded> {
+) -> Result<WalkEnd<'a>, Undecoded> {
     let mut view = View::of_frame(bytes, record);
     let mut layer = Layer::Link(record.link_type);
     let mut is_tunnelled = false;
@@ -79,7 +79,7 @@ fn walk<'a>(
             Layer::EtherType(kind) => match ethernet::payload(&mut view, kind) {
                 Err(Undecoded::NotIp) => match unknown_tag::read(&mut view) {
                     Some(inner) => inner,
-                    None => return Ok(Found::Other(Other::frame(&view, kind))),
+                    None => return Ok(WalkEnd::Other(Other::frame(&view, kind))),
                 },
                 next => next?,
             },
@@ -98,8 +98,8 @@ fn walk<'a>(
                         header = Some(found);
                         Layer::Protocol(protocol)
                     }
-                    ip_header::Datagram::Fragment(fragment) => return Ok(Found::Fragment(fragment)),
-                    ip_header::Datagram::Readdressed(ends) => return Ok(Found::Readdressed(ends)),
+                    ip_header::Datagram::Fragment(fragment) => return Ok(WalkEnd::Fragment(fragment)),
+                    ip_header::Datagram::Readdressed(ends) => return Ok(WalkEnd::Readdressed(ends)),
                 }
             }
             Layer::Protocol(number) => {
@@ -120,7 +120,7 @@ fn walk<'a>(
                     }
                     (Err(reason), Some(header)) if reason.is_sound() => {
                         let other = Other::packet(&before, header, number, reason);
-                        return Ok(Found::Other(other.tunnelled(is_tunnelled)));
+                        return Ok(WalkEnd::Other(other.tunnelled(is_tunnelled)));
                     }
                     (Err(reason), _) => return Err(reason),
                 }
@@ -139,11 +139,11 @@ fn segment<'a>(
     header: &IpHeader<'_>,
     record: &Record,
     is_tunnelled: bool,
-) -> Result<Found<'a>, Undecoded> {
+) -> Result<WalkEnd<'a>, Undecoded> {
     let mut packet = tcp::read(view, header)?;
     packet.time_ns = record.time_ns;
     packet.wire_length = view.frame_length(record);
     packet.frame = record.frame;
     packet.input = record.input;
-    Ok(Found::Tcp(packet, is_tunnelled))
+    Ok(WalkEnd::Tcp(packet, is_tunnelled))
 }

@@ -2,7 +2,7 @@
 
 use crate::decode::layer::Layer;
 use crate::decode::reason::Undecoded;
-use crate::decode::view::{Part, View};
+use crate::decode::view::{HeaderPart, View};
 
 /// Message code of a Prism header, in either byte order; drivers also put an AVS header where Prism is announced.
 const PRISM_MESSAGE: u32 = 0x44;
@@ -25,7 +25,7 @@ pub(super) fn read(view: &mut View<'_>) -> Result<Layer, Undecoded> {
 }
 
 fn mac(view: &mut View<'_>, padded: bool) -> Result<Layer, Undecoded> {
-    let &[control, flags] = view.head::<2>(Part::Link)?;
+    let &[control, flags] = view.head::<2>(HeaderPart::Link)?;
     let (version, kind, subtype) = (control & 3, (control >> 2) & 3, control >> 4);
     if version != 0 {
         return Err(Undecoded::BadLinkHeader);
@@ -34,7 +34,7 @@ fn mac(view: &mut View<'_>, padded: bool) -> Result<Layer, Undecoded> {
     if kind != 2 || subtype & 4 != 0 {
         return Err(Undecoded::NotIp);
     }
-    let fixed = view.head::<24>(Part::Link)?;
+    let fixed = view.head::<24>(HeaderPart::Link)?;
     let quality_of_service = subtype & 8 != 0;
     let mut length = 24;
     if flags & (frame_control::TO_DS | frame_control::FROM_DS) == frame_control::TO_DS | frame_control::FROM_DS {
@@ -46,7 +46,7 @@ fn mac(view: &mut View<'_>, padded: bool) -> Result<Layer, Undecoded> {
     }
     let fragment = fixed[22] & 0x0f != 0 || flags & frame_control::MORE_FRAGMENTS != 0;
     let bundle = quality_of_service && view.byte(quality_at).is_some_and(|byte| byte & 0x80 != 0);
-    view.skip(if padded { (length + 3) & !3 } else { length }, Part::Link)?;
+    view.skip(if padded { (length + 3) & !3 } else { length }, HeaderPart::Link)?;
     // Frames decrypted by the capturing driver may keep the flag, but then they begin with a SNAP header.
     if flags & frame_control::PROTECTED != 0 && !view.data.starts_with(&[0xaa, 0xaa, 3]) {
         return Err(Undecoded::EncryptedWifi);
@@ -59,13 +59,13 @@ fn mac(view: &mut View<'_>, padded: bool) -> Result<Layer, Undecoded> {
 
 /// Radiotap (radiotap.org): only the flags field is of interest; it follows the optional time, both in fixed order.
 pub(super) fn radiotap(view: &mut View<'_>) -> Result<Layer, Undecoded> {
-    let &[version, _, l0, l1, p0, p1, p2, p3] = view.head::<8>(Part::Link)?;
+    let &[version, _, l0, l1, p0, p1, p2, p3] = view.head::<8>(HeaderPart::Link)?;
     let length = usize::from(u16::from_le_bytes([l0, l1]));
     if version != 0 || length < 8 {
         return Err(Undecoded::BadLinkHeader);
     }
     let flags = radiotap_flags(view.data.get(..length).unwrap_or(view.data), u32::from_le_bytes([p0, p1, p2, p3]));
-    view.skip(length, Part::Link)?;
+    view.skip(length, HeaderPart::Link)?;
     // Frame check sequence at the end.
     if flags & 0x10 != 0 {
         view.drop_tail(4);
@@ -94,7 +94,7 @@ fn radiotap_flags(header: &[u8], present: u32) -> u8 {
 
 /// Prism monitoring header: its length is in it, in the byte order of the capturing machine.
 pub(super) fn prism(view: &mut View<'_>) -> Result<Layer, Undecoded> {
-    let &[m0, m1, m2, m3, l0, l1, l2, l3] = view.head::<8>(Part::Link)?;
+    let &[m0, m1, m2, m3, l0, l1, l2, l3] = view.head::<8>(HeaderPart::Link)?;
     let (message, length) = ([m0, m1, m2, m3], [l0, l1, l2, l3]);
     if u32::from_be_bytes(message) & 0xffff_f000 == AVS_MAGIC {
         return avs(view);
@@ -106,7 +106,7 @@ pub(super) fn prism(view: &mut View<'_>) -> Result<Layer, Undecoded> {
 
 /// AVS header: network byte order.
 pub(super) fn avs(view: &mut View<'_>) -> Result<Layer, Undecoded> {
-    let &[_, _, _, _, l0, l1, l2, l3] = view.head::<8>(Part::Link)?;
+    let &[_, _, _, _, l0, l1, l2, l3] = view.head::<8>(HeaderPart::Link)?;
     step_over(view, u32::from_be_bytes([l0, l1, l2, l3]))
 }
 
@@ -114,6 +114,6 @@ fn step_over(view: &mut View<'_>, length: u32) -> Result<Layer, Undecoded> {
     if length < 8 {
         return Err(Undecoded::BadLinkHeader);
     }
-    view.skip(length as usize, Part::Link)?;
+    view.skip(length as usize, HeaderPart::Link)?;
     Ok(Layer::Wifi)
 }

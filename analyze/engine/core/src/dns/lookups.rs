@@ -94,7 +94,7 @@ pub struct Lookup {
     pub message: Message,
 }
 
-type Key = ([IpAddr; 2], [u16; 2], u16, u16);
+type LookupKey = ([IpAddr; 2], [u16; 2], u16, u16);
 
 /// Lookups in the order of their questions.
 #[derive(Debug, Clone)]
@@ -104,14 +104,14 @@ pub struct Lookups {
     most_text_bytes: usize,
     text_bytes: usize,
     /// Places of questions without an answer.
-    pending: HashMap<Key, usize>,
+    pending: HashMap<LookupKey, usize>,
     /// What is not in the list.
-    pub counts: Counts,
+    pub counts: LookupCounts,
 }
 
 /// Messages that are not in the list, or that are there without a question.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct LookupCounts {
     /// Questions beyond those kept.
     pub questions_not_kept: u64,
     /// Answers beyond those kept.
@@ -130,7 +130,7 @@ impl Default for Lookups {
 
 impl Lookups {
     fn with_room(most_lookups: usize, most_text_bytes: usize) -> Self {
-        let (list, pending, counts) = (Vec::new(), HashMap::new(), Counts::default());
+        let (list, pending, counts) = (Vec::new(), HashMap::new(), LookupCounts::default());
         Self { list, most_lookups, most_text_bytes, text_bytes: 0, pending, counts }
     }
 
@@ -140,7 +140,7 @@ impl Lookups {
     }
 
     /// Those that another run has found, in their order.
-    pub(crate) fn known(list: Vec<Lookup>, counts: Counts) -> Self {
+    pub(crate) fn known(list: Vec<Lookup>, counts: LookupCounts) -> Self {
         Self { list, counts, ..Self::default() }
     }
 
@@ -261,7 +261,7 @@ impl Lookups {
 
     /// Answers came in part: their first fragments, at the end of all inputs.
     pub fn cut_answers(&mut self, beginnings: &[Beginning]) {
-        let mut cut: HashMap<Key, u32> = HashMap::new();
+        let mut cut: HashMap<LookupKey, u32> = HashMap::new();
         for Beginning { input, addresses: [from, to], bytes } in beginnings {
             let Some((header, message)) = bytes.split_first_chunk::<8>() else { continue };
             let ports = [u16::from_be_bytes([header[0], header[1]]), u16::from_be_bytes([header[2], header[3]])];
@@ -291,7 +291,7 @@ impl Lookups {
     /// Adds others.
     pub fn merge(&mut self, others: impl IntoIterator<Item = Self>) {
         for other in others {
-            let Counts { questions_not_kept, answers_not_kept, unasked, mismatched } = other.counts;
+            let LookupCounts { questions_not_kept, answers_not_kept, unasked, mismatched } = other.counts;
             self.counts.questions_not_kept += questions_not_kept;
             self.counts.answers_not_kept += answers_not_kept;
             self.counts.unasked += unasked;

@@ -81,13 +81,13 @@ pub struct Resolution {
     /// First query, and answer that was used.
     pub frames: Vec<u32>,
     /// When the answers came, by type: none yet.
-    parts: Vec<Part>,
+    parts: Vec<TypeResolved>,
     starts_ns: Option<i64>,
 }
 
 /// One type of a resolution.
 #[derive(Debug, Clone)]
-struct Part {
+struct TypeResolved {
     kind: u16,
     last_asked_ns: i64,
     tries: u32,
@@ -198,7 +198,12 @@ impl Resolution {
             }
             None => {
                 self.kinds.push(kind);
-                self.parts.push(Part { kind, last_asked_ns: lookup.last_asked_ns, tries: lookup.tries, answer });
+                self.parts.push(TypeResolved {
+                    kind,
+                    last_asked_ns: lookup.last_asked_ns,
+                    tries: lookup.tries,
+                    answer,
+                });
             }
         }
         self.tries = self.parts.iter().map(|part| part.tries).max().unwrap_or(0);

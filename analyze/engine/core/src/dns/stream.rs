@@ -1,7 +1,7 @@
 //! DNS over TCP (RFC 7766): messages of both directions out of the byte streams of one connection.
 
 use crate::dns::lookups::{Exchange, Lookups, Transport};
-use crate::tls::stream::{InOrder, Origin, Piece};
+use crate::tls::stream::{InOrder, Origin, StreamPiece};
 
 /// Longest message with its length: what the two bytes can say.
 const MAX_BUFFER_BYTES: usize = 2 + 0xffff;
@@ -9,12 +9,12 @@ const MAX_BUFFER_BYTES: usize = 2 + 0xffff;
 /// One connection to port 53.
 #[derive(Debug, Clone)]
 pub struct DnsStreams {
-    lanes: [Lane; 2],
+    lanes: [MessageLane; 2],
     lookups: Lookups,
 }
 
 #[derive(Debug, Clone)]
-struct Lane {
+struct MessageLane {
     order: InOrder,
     buffer: Vec<u8>,
     /// Bytes are missing: the places of the following messages are not known.
@@ -30,7 +30,7 @@ impl Default for DnsStreams {
 impl DnsStreams {
     /// Nothing seen yet.
     pub fn new() -> Self {
-        let lane = || Lane { order: InOrder::new(), buffer: Vec::new(), lost: false };
+        let lane = || MessageLane { order: InOrder::new(), buffer: Vec::new(), lost: false };
         Self { lanes: [lane(), lane()], lookups: Lookups::of_one_connection() }
     }
 
@@ -41,8 +41,8 @@ impl DnsStreams {
         let bytes = captured.get(..length as usize).unwrap_or(captured);
         let blind_bytes = u64::from(length) - bytes.len() as u64;
         let piece =
-            Piece { bytes, blind_bytes, time_ns: exchange.time_ns, frame: exchange.frame, origin: Origin::Fresh };
-        let Lane { order, buffer, lost } = lane;
+            StreamPiece { bytes, blind_bytes, time_ns: exchange.time_ns, frame: exchange.frame, origin: Origin::Fresh };
+        let MessageLane { order, buffer, lost } = lane;
         let lookups = &mut self.lookups;
         order.segment(stream_offset, piece, true, |_, piece| {
             if *lost {

@@ -72,19 +72,19 @@ enum Hint {
 pub struct Recognition {
     found: Option<Application>,
     tries: u8,
-    rows: Vec<Row>,
+    rows: Vec<DatagramRow>,
 }
 
 /// Datagrams of one direction in a row whose numbers go on.
 #[derive(Debug, Clone)]
-struct Row {
+struct DatagramRow {
     side: usize,
     application: Application,
-    list: Vec<Passed>,
+    list: Vec<PassedDatagram>,
 }
 
 /// The number of a datagram, when it passed, and its bytes on the wire.
-pub type Passed = (Numbered, i64, u32);
+pub type PassedDatagram = (Numbered, i64, u32);
 
 impl Recognition {
     /// What was found.
@@ -99,7 +99,7 @@ impl Recognition {
     }
 
     /// Looks at a datagram. What is recognised by numbers gives those that passed before this one, with their sides.
-    pub fn look(&mut self, udp: &Udp<'_>, side: usize, time_ns: i64, wire_bytes: u32) -> Vec<(usize, Passed)> {
+    pub fn look(&mut self, udp: &Udp<'_>, side: usize, time_ns: i64, wire_bytes: u32) -> Vec<(usize, PassedDatagram)> {
         self.tries += 1;
         let before = match hint(udp) {
             Some(Hint::Sure(application)) => {
@@ -126,14 +126,14 @@ impl Recognition {
         }
     }
 
-    fn take(&mut self, application: Application, side: usize, passed: Passed) -> Vec<(usize, Passed)> {
-        let is_same = |row: &Row| row.list.first().is_some_and(|(first, ..)| first.stream == passed.0.stream);
+    fn take(&mut self, application: Application, side: usize, passed: PassedDatagram) -> Vec<(usize, PassedDatagram)> {
+        let is_same = |row: &DatagramRow| row.list.first().is_some_and(|(first, ..)| first.stream == passed.0.stream);
         let known = self.rows.iter_mut().find(|row| row.side == side && row.application == application && is_same(row));
         let Some(row) = known else {
             if self.rows.len() >= MOST_ROWS {
                 self.rows.remove(0);
             }
-            self.rows.push(Row { side, application, list: vec![passed] });
+            self.rows.push(DatagramRow { side, application, list: vec![passed] });
             return Vec::new();
         };
         if !goes_on(row.list.last(), &passed) {
@@ -150,7 +150,7 @@ impl Recognition {
     }
 }
 
-fn goes_on(last: Option<&Passed>, (numbered, time_ns, _): &Passed) -> bool {
+fn goes_on(last: Option<&PassedDatagram>, (numbered, time_ns, _): &PassedDatagram) -> bool {
     let Some((last, last_ns, _)) = last else { return false };
     let step = numbered.number.wrapping_sub(last.number) & numbered.mask();
     let on_time = numbered.sent_ns.zip(last.sent_ns).is_none_or(|(sent_ns, last_sent_ns)| {

@@ -5,10 +5,10 @@ use std::net::IpAddr;
 
 use crate::decode::entered::TunnelPath;
 use crate::decode::numbers::protocol;
-use crate::decode::other::{Kind, Other, Udp, address};
+use crate::decode::other::{Other, OtherKind, Udp, address};
 use crate::flows::application::{Application, Recognition};
 use crate::flows::exchanges::{ExchangePart, Exchanges};
-use crate::flows::numbers::{Numbers, Totals};
+use crate::flows::numbers::{NumberTotals, Numbers};
 use crate::flows::protocols::{Amount, ip_name};
 use crate::quic::joined::Joined;
 use crate::quic::state::QuicState;
@@ -31,7 +31,7 @@ pub struct Joins {
 
 /// One direction.
 #[derive(Debug, Clone, Default)]
-pub struct Lane {
+pub struct FlowLane {
     /// Packets.
     pub packets: u64,
     /// Bytes behind the headers of IP and UDP.
@@ -48,7 +48,7 @@ pub struct Lane {
     pub exchanges: Option<Box<Exchanges>>,
 }
 
-impl Lane {
+impl FlowLane {
     /// Counts a packet.
     #[inline]
     pub(super) fn count(&mut self, time_ns: i64, payload_bytes: u32, wire_bytes: u64) {
@@ -88,14 +88,14 @@ impl Lane {
     }
 
     /// Sums over what numbers it.
-    pub fn totals(&self) -> Option<Totals> {
+    pub fn totals(&self) -> Option<NumberTotals> {
         self.numbers.as_ref().map(|numbers| numbers.totals())
     }
 }
 
 /// Endpoints in the order of their value, and the protocol: the same for both directions.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Key {
+pub(crate) struct FiveTuple {
     ends: [u128; 2],
     ports: [u16; 2],
     protocol: u8,
@@ -104,15 +104,15 @@ pub(crate) struct Key {
     pub(super) is_turned: bool,
 }
 
-impl PartialEq for Key {
+impl PartialEq for FiveTuple {
     fn eq(&self, other: &Self) -> bool {
         self.ends == other.ends && self.rest() == other.rest()
     }
 }
 
-impl Eq for Key {}
+impl Eq for FiveTuple {}
 
-impl Hash for Key {
+impl Hash for FiveTuple {
     fn hash<H: Hasher>(&self, state: &mut H) {
         // Without the length that an array's hash begins with.
         self.ends.iter().for_each(|&end| state.write_u128(end));
@@ -120,7 +120,7 @@ impl Hash for Key {
     }
 }
 
-impl Key {
+impl FiveTuple {
     /// Source before destination. Of echoes the first port is the identifier, whoever sends.
     pub(super) fn of(mut ends: [u128; 2], mut ports: [u16; 2], version: u8, protocol: u8) -> Self {
         let is_echo = matches!(protocol, protocol::ICMP | protocol::ICMP_V6);
@@ -136,7 +136,7 @@ impl Key {
 
     /// Of a packet that is no TCP; none of what is no flow's (errors, neighbours, groups).
     pub(crate) fn of_packet(bytes: &[u8], other: &Other, udp: Option<&Udp>) -> Option<Self> {
-        let Kind::Ip(number) = other.kind else { return None };
+        let OtherKind::Ip(number) = other.kind else { return None };
         let payload = other.payload(bytes);
         let pair = |at: usize| payload.get(at..).and_then(<[u8]>::first_chunk).map(|pair| u16::from_be_bytes(*pair));
         let ports = match number {
@@ -177,7 +177,7 @@ pub struct Flow {
     pub input: u16,
     pub(super) recognition: Recognition,
     /// Both directions.
-    pub lanes: [Lane; 2],
+    pub lanes: [FlowLane; 2],
     /// ICMP errors that quote it.
     pub icmp_errors: Option<Box<IcmpErrors>>,
     /// Of a QUIC flow, what it shows.
@@ -188,7 +188,7 @@ pub struct Flow {
 
 impl Flow {
     /// Begins with a packet of this key, found in these tunnels.
-    pub(super) fn new(number: u32, key: Key, record: &Record, tunnels: Option<Box<TunnelPath>>) -> Self {
+    pub(super) fn new(number: u32, key: FiveTuple, record: &Record, tunnels: Option<Box<TunnelPath>>) -> Self {
         let (mut ends, mut ports) = (key.ends, key.ports);
         if key.is_turned {
             ends.reverse();
@@ -227,7 +227,7 @@ impl Flow {
             Some(ExchangePart::Response(number)) => (1 - side, number, false),
             None => return,
         };
-        let Some(Lane { exchanges, .. }) = self.lanes.get_mut(asks) else { return };
+        let Some(FlowLane { exchanges, .. }) = self.lanes.get_mut(asks) else { return };
         if is_request {
             exchanges.get_or_insert_default().request(number, time_ns);
         } else if let Some(exchanges) = exchanges {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 
 use crate::decode::numbers::{ether_type, protocol};
-use crate::decode::other::{Kind, Other};
+use crate::decode::other::{Other, OtherKind};
 use crate::read::record::Record;
 
 /// Pairs of who asks and who is asked for that are kept: scans ask for whole networks.
@@ -50,8 +50,8 @@ impl Neighbours {
     /// Takes a frame, if it is a request or a reply.
     pub fn take(&mut self, bytes: &[u8], record: &Record, other: &Other) {
         let said = match other.kind {
-            Kind::EtherType(ether_type::ARP) => arp(other.payload(bytes)),
-            Kind::Ip(protocol::ICMP_V6) => discovery(other, bytes),
+            OtherKind::EtherType(ether_type::ARP) => arp(other.payload(bytes)),
+            OtherKind::Ip(protocol::ICMP_V6) => discovery(other, bytes),
             _ => None,
         };
         match said {

@@ -26,7 +26,7 @@ pub struct Numbers {
 
 /// Sums over all numberings of a direction.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Totals {
+pub struct NumberTotals {
     /// Datagrams with a number, each once.
     pub received: u64,
     /// Numbers that never came.
@@ -92,8 +92,8 @@ impl Numbers {
     }
 
     /// Sums.
-    pub fn totals(&self) -> Totals {
-        let mut all = Totals::default();
+    pub fn totals(&self) -> NumberTotals {
+        let mut all = NumberTotals::default();
         for stream in &self.streams {
             all.received += stream.received + stream.received_before;
             all.lost += stream.lost();
@@ -204,7 +204,7 @@ impl Stream {
 mod tests {
     use super::*;
 
-    fn totals(numbers: impl IntoIterator<Item = u64>, bits: u8) -> Totals {
+    fn totals(numbers: impl IntoIterator<Item = u64>, bits: u8) -> NumberTotals {
         let mut all = Numbers::new(Scheme::Esp);
         for (number, time_ns) in numbers.into_iter().zip(0..) {
             all.take(&Numbered { stream: 1, number, bits, sent_ns: None, media: None }, time_ns, 1);

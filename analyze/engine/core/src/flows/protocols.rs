@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::decode::batch::OtherAt;
-use crate::decode::other::Kind;
+use crate::decode::other::OtherKind;
 use crate::decode::reason::Undecoded;
 
 /// EtherTypes that are told apart: made-up frames have any.
@@ -44,20 +44,20 @@ impl Protocols {
     pub fn add(&mut self, at: &OtherAt) {
         let amount = Amount { packets: at.frames, wire_bytes: at.wire_bytes };
         match at.other.kind {
-            Kind::Ip(number) => {
+            OtherKind::Ip(number) => {
                 if number != self.row.0 {
                     self.end_row();
                     self.row.0 = number;
                 }
                 self.row.1.add(amount);
             }
-            Kind::EtherType(number) => {
+            OtherKind::EtherType(number) => {
                 let is_kept = self.ether_types.len() < MOST_ETHER_TYPES || self.ether_types.contains_key(&number);
                 let kept =
                     if is_kept { self.ether_types.entry(number).or_default() } else { &mut self.other_ether_types };
                 kept.add(amount);
             }
-            Kind::Unread => self.unread.entry(at.other.reason).or_default().add(amount),
+            OtherKind::Unread => self.unread.entry(at.other.reason).or_default().add(amount),
         }
     }
 

@@ -5,16 +5,16 @@ use crate::decode::batch::OtherAt;
 use crate::decode::entered::TunnelPath;
 use crate::decode::icmp::IcmpError;
 use crate::decode::numbers::protocol;
-use crate::decode::other::{Kind, Udp, end};
-use crate::flows::application::{Application, Passed};
-use crate::flows::flow::{Flow, Key, Lane};
+use crate::decode::other::{OtherKind, Udp, end};
+use crate::flows::application::{Application, PassedDatagram};
+use crate::flows::flow::{FiveTuple, Flow, FlowLane};
 use crate::flows::layouts::Scheme;
 use crate::flows::numbers::Numbers;
 use crate::flows::passings::Passings;
 use crate::flows::protocols::Amount;
 use crate::keyed::{KeyedMap, move_places};
 use crate::quic::joined::Joined;
-use crate::quic::state::{Datagram, QuicState};
+use crate::quic::state::{QuicState, UdpPayload};
 use crate::read::record::Record;
 use crate::secrets::SharedKeys;
 use crate::tcp::summary::ending::IcmpErrors;
@@ -31,9 +31,9 @@ pub struct Flows {
     list: Vec<Flow>,
     /// Those that were forgotten counted, too.
     begun: u32,
-    by_key: KeyedMap<Key, u32>,
+    by_key: KeyedMap<FiveTuple, u32>,
     /// Key and place of the last packet's flow: most belong to the one before.
-    last: Option<(Key, u32)>,
+    last: Option<(FiveTuple, u32)>,
     followed: usize,
     keys: SharedKeys,
     not_kept: Amount,
@@ -67,7 +67,7 @@ impl Flows {
         tunnels: impl FnOnce() -> Option<TunnelPath>,
     ) {
         let udp = at.other.udp(bytes);
-        let Some(key) = Key::of_packet(bytes, &at.other, udp.as_ref()) else { return };
+        let Some(key) = FiveTuple::of_packet(bytes, &at.other, udp.as_ref()) else { return };
         let payload = at.other.payload(bytes);
         let amount = Amount { packets: at.frames, wire_bytes: at.wire_bytes };
         let Some(place) = self.known(&key).or_else(|| self.begin(key, record, tunnels)) else {
@@ -86,7 +86,7 @@ impl Flows {
         let (data, joined) = match udp {
             Some(udp) => {
                 let Record { time_ns, frame, .. } = *record;
-                let joined = joined(flow, &Datagram { bytes: udp.data, length, time_ns, frame, side });
+                let joined = joined(flow, &UdpPayload { bytes: udp.data, length, time_ns, frame, side });
                 if joined == Joined::One {
                     datagram(flow, side, &udp, record, at.wire_bytes as u32, &mut room);
                 } else {
@@ -97,7 +97,7 @@ impl Flows {
                 }
                 (udp.data, joined)
             }
-            None if at.other.kind == Kind::Ip(protocol::ESP) => {
+            None if at.other.kind == OtherKind::Ip(protocol::ESP) => {
                 let numbered = Scheme::Esp.read(payload, length);
                 take_numbers(lane, Scheme::Esp, numbered.map(passed), &mut room);
                 (payload, Joined::One)
@@ -116,14 +116,14 @@ impl Flows {
         }
     }
 
-    fn known(&self, key: &Key) -> Option<u32> {
+    fn known(&self, key: &FiveTuple) -> Option<u32> {
         match self.last {
             Some((last, place)) if last == *key => Some(place),
             _ => self.by_key.get(key).copied(),
         }
     }
 
-    fn begin(&mut self, key: Key, record: &Record, tunnels: impl FnOnce() -> Option<TunnelPath>) -> Option<u32> {
+    fn begin(&mut self, key: FiveTuple, record: &Record, tunnels: impl FnOnce() -> Option<TunnelPath>) -> Option<u32> {
         let place = self.list.len();
         if place >= MOST_FLOWS {
             return None;
@@ -137,7 +137,7 @@ impl Flows {
     /// Gives an ICMP error to the flow that it quotes; false if none of those kept has these endpoints.
     pub fn icmp_error(&mut self, error: &IcmpError) -> bool {
         let version = if error.addresses[0].is_ipv4() { 4 } else { 6 };
-        let key = Key::of(error.addresses.map(end), error.ports, version, error.protocol);
+        let key = FiveTuple::of(error.addresses.map(end), error.ports, version, error.protocol);
         let flow = self.known(&key).and_then(|place| self.list.get_mut(place as usize));
         let is_known = flow.is_some();
         if let Some(flow) = flow {
@@ -211,8 +211,8 @@ impl Room<'_> {
 }
 
 /// What a captured payload holds, as far as what the flow carries tells it.
-fn joined(flow: &mut Flow, captured: &Datagram<'_>) -> Joined {
-    let Datagram { bytes, length, .. } = *captured;
+fn joined(flow: &mut Flow, captured: &UdpPayload<'_>) -> Joined {
+    let UdpPayload { bytes, length, .. } = *captured;
     if let Some(quic) = &mut flow.quic {
         quic.joined(captured)
     } else if let Some(scheme) = flow.application().and_then(Application::scheme) {
@@ -246,7 +246,7 @@ fn datagram(flow: &mut Flow, side: usize, udp: &Udp<'_>, record: &Record, wire_b
     }
     flow.exchange(side, udp, time_ns);
     if let Some(quic) = &mut flow.quic {
-        quic.datagram(Datagram { bytes: udp.data, length: udp.length, time_ns, frame, side });
+        quic.datagram(UdpPayload { bytes: udp.data, length: udp.length, time_ns, frame, side });
     } else if let Some(scheme) = flow.application().and_then(Application::scheme)
         && let Some(lane) = flow.lanes.get_mut(side)
     {
@@ -255,7 +255,7 @@ fn datagram(flow: &mut Flow, side: usize, udp: &Udp<'_>, record: &Record, wire_b
     }
 }
 
-fn take_numbers(lane: &mut Lane, scheme: Scheme, passed: Option<Passed>, room: &mut Room<'_>) {
+fn take_numbers(lane: &mut FlowLane, scheme: Scheme, passed: Option<PassedDatagram>, room: &mut Room<'_>) {
     let Some((numbered, time_ns, bytes)) = passed else { return };
     if lane.numbers.is_some() || room.take() {
         lane.numbers.get_or_insert_with(|| Box::new(Numbers::new(scheme))).take(&numbered, time_ns, bytes);

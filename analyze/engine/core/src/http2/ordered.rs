@@ -1,7 +1,7 @@
 //! Payload of both directions in order, handed to what reads it.
 
 use crate::tls::Moment;
-use crate::tls::stream::{InOrder, Origin, Piece};
+use crate::tls::stream::{InOrder, Origin, StreamPiece};
 
 /// Reads what is in order.
 pub trait Pieces {
@@ -38,7 +38,7 @@ impl<T: Pieces> Ordered<T> {
         let Some(order) = orders.get_mut(side) else { return };
         let bytes = captured.get(..length as usize).unwrap_or(captured);
         let blind_bytes = u64::from(length) - bytes.len() as u64;
-        let piece = Piece { bytes, blind_bytes, time_ns, frame: *frame, origin: Origin::Fresh };
+        let piece = StreamPiece { bytes, blind_bytes, time_ns, frame: *frame, origin: Origin::Fresh };
         order.segment(offset, piece, true, |_, next| {
             reader.piece(side, next.bytes, next.blind_bytes, (next.time_ns, next.frame));
         });

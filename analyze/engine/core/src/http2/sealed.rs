@@ -35,7 +35,7 @@ pub struct Opened {
 }
 
 #[derive(Debug, Clone, Default)]
-struct Lane {
+struct SealedLane {
     record: Vec<u8>,
     record_start: Moment,
     assembler: Assembler,
@@ -55,7 +55,7 @@ pub type SealedTracker = Ordered<RecordReader>;
 #[derive(Debug, Clone)]
 pub struct RecordReader {
     log: SharedKeys,
-    lanes: [Lane; 2],
+    lanes: [SealedLane; 2],
     http2: Option<Http2Tracker>,
     /// The client's text begins otherwise.
     is_other: bool,

@@ -47,7 +47,7 @@ pub struct Http2Summary {
 }
 
 #[derive(Debug, Clone)]
-struct Lane {
+struct FrameLane {
     cutter: Cutter,
     /// Of what this side sends.
     windows: Windows,
@@ -59,7 +59,7 @@ pub type Http2Tracker = Ordered<FrameReader>;
 /// What is known of both directions.
 #[derive(Debug, Clone)]
 pub struct FrameReader {
-    lanes: [Lane; 2],
+    lanes: [FrameLane; 2],
     last_stream: u32,
     summary: Http2Summary,
 }
@@ -73,7 +73,7 @@ impl Default for Http2Tracker {
 impl Http2Tracker {
     /// For a connection whose client begins with the preface.
     pub fn new() -> Self {
-        let lane = |cutter| Lane { cutter, windows: Windows::new() };
+        let lane = |cutter| FrameLane { cutter, windows: Windows::new() };
         let lanes = [lane(Cutter::behind_preface(PREFACE.len())), lane(Cutter::default())];
         Self::of(FrameReader { lanes, last_stream: 0, summary: Http2Summary::default() })
     }
@@ -93,7 +93,7 @@ impl Pieces for FrameReader {
     fn piece(&mut self, side: usize, bytes: &[u8], blind_bytes: u64, (time_ns, _): Moment) {
         let [client, server] = &mut self.lanes;
         let (lane, peer) = if side == 0 { (client, server) } else { (server, client) };
-        let Lane { cutter, windows, .. } = lane;
+        let FrameLane { cutter, windows, .. } = lane;
         let mut both = Both {
             side,
             own: windows,

@@ -20,13 +20,13 @@ const MAX_STALLS: usize = 1024;
 const HOST_NS: i64 = 10_000_000;
 
 #[derive(Debug, Clone, Copy)]
-struct Window {
+struct StreamWindow {
     remaining: i64,
     /// Of it, what came since the last data that it held.
     credited: i64,
 }
 
-impl Window {
+impl StreamWindow {
     fn spend(&mut self, bytes: i64) {
         self.remaining = self.remaining.saturating_sub(bytes);
         self.credited = 0;
@@ -72,8 +72,8 @@ pub struct WindowUse {
 /// See the module.
 #[derive(Debug, Clone)]
 pub(super) struct Windows {
-    connection: Window,
-    streams: BTreeMap<u32, Window>,
+    connection: StreamWindow,
+    streams: BTreeMap<u32, StreamWindow>,
     initial: i64,
     last_data_ns: Option<i64>,
     credit_ns: Option<i64>,
@@ -84,7 +84,7 @@ pub(super) struct Windows {
 impl Windows {
     pub(super) fn new() -> Self {
         Self {
-            connection: Window { remaining: DEFAULT_WINDOW_BYTES, credited: 0 },
+            connection: StreamWindow { remaining: DEFAULT_WINDOW_BYTES, credited: 0 },
             streams: BTreeMap::new(),
             initial: DEFAULT_WINDOW_BYTES,
             last_data_ns: None,
@@ -94,12 +94,12 @@ impl Windows {
         }
     }
 
-    fn stream(&mut self, id: u32) -> &mut Window {
+    fn stream(&mut self, id: u32) -> &mut StreamWindow {
         if self.streams.len() >= MAX_STREAMS && !self.streams.contains_key(&id) {
             // The oldest is the likeliest to be over.
             self.streams.pop_first();
         }
-        self.streams.entry(id).or_insert(Window { remaining: self.initial, credited: 0 })
+        self.streams.entry(id).or_insert(StreamWindow { remaining: self.initial, credited: 0 })
     }
 
     /// A frame of data, padding and all.

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::analysis::results::Analysis;
 use crate::output::columns::{Column, ColumnValues};
-use crate::output::fields::emitted::Kind;
+use crate::output::fields::emitted::ValueKind;
 use crate::output::fields::field::{Field as Words, field};
 use crate::tcp::direction::on_data::KIND_NAMES;
 use crate::tcp::events::acked::Rejected;
@@ -110,12 +110,12 @@ pub fn chosen_packet_columns<'a>(
 }
 
 /// Words, kind and values of each column, for the documentation.
-pub(super) fn described() -> impl Iterator<Item = (Words, Kind, &'static [&'static str])> {
+pub(super) fn described() -> impl Iterator<Item = (Words, ValueKind, &'static [&'static str])> {
     COLUMNS.into_iter().map(|(_, means, words)| match means {
-        As::Unsigned | As::Signed => (words, Kind::Integer, &[][..]),
-        As::Flag => (words, Kind::Flag, &[][..]),
-        As::Seconds => (words, Kind::Number, &[][..]),
-        As::Names(names) => (words, Kind::Text, names),
+        As::Unsigned | As::Signed => (words, ValueKind::Integer, &[][..]),
+        As::Flag => (words, ValueKind::Flag, &[][..]),
+        As::Seconds => (words, ValueKind::Number, &[][..]),
+        As::Names(names) => (words, ValueKind::Text, names),
     })
 }
 

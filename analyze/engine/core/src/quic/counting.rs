@@ -2,7 +2,7 @@
 //!
 //! Who counts over all spaces uses no number twice. A number is missing then if no space has it, and is missing once.
 
-use crate::quic::numbers::{HANDSHAKE, INITIAL, Numbers, ONE_RTT};
+use crate::quic::numbers::{HANDSHAKE, INITIAL, ONE_RTT, QuicNumbers};
 
 /// Packets of one direction.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -45,23 +45,23 @@ impl Counting {
     }
 
     /// Packets of the direction, by the numbers of its spaces.
-    pub(super) fn packets(&self, spaces: &[Numbers; 3]) -> PacketCounts {
-        let sum = |count: fn(&Numbers) -> u64| spaces.iter().map(count).sum::<u64>();
-        let (missing, of_one_rtt) = (sum(Numbers::lost_before), spaces[ONE_RTT].lost_before());
+    pub(super) fn packets(&self, spaces: &[QuicNumbers; 3]) -> PacketCounts {
+        let sum = |count: fn(&QuicNumbers) -> u64| spaces.iter().map(count).sum::<u64>();
+        let (missing, of_one_rtt) = (sum(QuicNumbers::lost_before), spaces[ONE_RTT].lost_before());
         let (twice, twice_one_rtt) = if self.is_over_all_spaces() { self.counted_twice(spaces) } else { (0, 0) };
         PacketCounts {
-            sent: sum(Numbers::sent_packets) - twice,
+            sent: sum(QuicNumbers::sent_packets) - twice,
             seen: sum(|space| space.seen),
             lost_before: missing - twice,
             lost_before_one_rtt: of_one_rtt - twice_one_rtt,
-            lost_behind: sum(Numbers::lost_behind),
+            lost_behind: sum(QuicNumbers::lost_behind),
             missed_by_capture: sum(|space| space.missed_by_capture),
         }
     }
 
     /// Missing numbers that are counted beyond once each: in all spaces, and in that of application data.
-    fn counted_twice(&self, spaces: &[Numbers; 3]) -> (u64, u64) {
-        let early = spaces.each_ref().map(Numbers::early);
+    fn counted_twice(&self, spaces: &[QuicNumbers; 3]) -> (u64, u64) {
+        let early = spaces.each_ref().map(QuicNumbers::early);
         // Missing where it could have been: in every space that went on beyond it.
         let is_missing = early.iter().fold(u64::MAX, |bits, (used, missing)| bits & (missing | !used));
         let is_used = early.iter().fold(0, |bits, (used, _)| bits | used);

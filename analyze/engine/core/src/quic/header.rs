@@ -2,7 +2,7 @@
 //! (RFC 9000 section 17.2).
 
 use crate::quic::bytes::Bytes;
-use crate::quic::version::{Kind, Version};
+use crate::quic::version::{LongKind, Version};
 
 /// Longest connection id of a version that is read.
 pub(super) const MAX_ID_BYTES: usize = 20;
@@ -48,7 +48,7 @@ pub(super) fn long_header(packet: &[u8]) -> Option<LongHeader<'_>> {
 /// A packet with a long header of a version that is read.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LongPacket<'a> {
-    pub(super) kind: Kind,
+    pub(super) kind: LongKind,
     pub(super) header: LongHeader<'a>,
     /// Of an Initial.
     pub(super) token: &'a [u8],
@@ -66,10 +66,10 @@ pub(super) fn long_packet(datagram: &[u8], version: Version) -> Option<LongPacke
     }
     let kind = version.kind(header.first);
     let mut bytes = Bytes(header.rest);
-    if kind == Kind::Retry {
+    if kind == LongKind::Retry {
         return Some(LongPacket { kind, header, token: &[], number_offset: datagram.len(), bytes: datagram.len() });
     }
-    let token = if kind == Kind::Initial { bytes.string()? } else { &[] };
+    let token = if kind == LongKind::Initial { bytes.string()? } else { &[] };
     let length = usize::try_from(bytes.varint()?).ok()?;
     let number_offset = datagram.len() - bytes.0.len();
     Some(LongPacket { kind, header, token, number_offset, bytes: number_offset.checked_add(length)? })

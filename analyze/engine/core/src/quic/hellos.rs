@@ -2,7 +2,7 @@
 
 use crate::quic::frame::{Frame, Frames};
 use crate::tls::handshake::{Assembler, Messages};
-use crate::tls::stream::{InOrder, Origin, Piece};
+use crate::tls::stream::{InOrder, Origin, StreamPiece};
 
 /// Largest offset of a CRYPTO frame that is taken: no handshake is longer.
 const MAX_CRYPTO_BYTES: u64 = 256 << 10;
@@ -26,7 +26,7 @@ impl CryptoStream {
             if offset.saturating_add(data.len() as u64) > MAX_CRYPTO_BYTES {
                 continue;
             }
-            let piece = Piece { bytes: data, blind_bytes: 0, time_ns: 0, frame: 0, origin: Origin::Fresh };
+            let piece = StreamPiece { bytes: data, blind_bytes: 0, time_ns: 0, frame: 0, origin: Origin::Fresh };
             let assembler = &mut self.assembler;
             self.order.segment(offset, piece, true, |_, piece| assembler.bytes(piece.bytes));
         }

@@ -5,9 +5,9 @@ use crate::quic::frame::{Frame, Frames};
 use crate::quic::hellos::CryptoStream;
 use crate::quic::ids::Ids;
 use crate::quic::levels::{Levels, Sealed, Session};
-use crate::quic::numbers::{HANDSHAKE, Numbers, ONE_RTT};
+use crate::quic::numbers::{HANDSHAKE, ONE_RTT, QuicNumbers};
 use crate::quic::parameters::Parameters;
-use crate::quic::round_trip::{AcknowledgedRtt, DEFAULT_MAX_ACK_DELAY_NS, RoundTrip};
+use crate::quic::round_trip::{AcknowledgedRtt, DEFAULT_MAX_ACK_DELAY_NS, QuicRoundTrip};
 use crate::quic::streams::{FlowControl, Streams};
 use crate::secrets::SharedKeys;
 
@@ -29,9 +29,9 @@ pub(super) struct Inside {
     log: SharedKeys,
     levels: Levels,
     /// Of the client and the server, each by space.
-    numbers: [[Numbers; 3]; 2],
+    numbers: [[QuicNumbers; 3]; 2],
     counting: [Counting; 2],
-    round_trips: [RoundTrip; 2],
+    round_trips: [QuicRoundTrip; 2],
     /// What each of them sends.
     streams: [Streams; 2],
     parameters: [Option<Parameters>; 2],
@@ -209,7 +209,7 @@ impl Inside {
             }
             Frame::Stream { id, offset, bytes, finishes } => {
                 let first_limit = self.parameters[peer].map(|parameters| parameters.max_stream_data(id, from));
-                let rtt_ns = self.round_trips.iter().filter_map(RoundTrip::smoothed_ns).sum();
+                let rtt_ns = self.round_trips.iter().filter_map(QuicRoundTrip::smoothed_ns).sum();
                 self.streams[from].data(id, offset.saturating_add(bytes), finishes, first_limit, time_ns, rtt_ns);
             }
             Frame::ResetStream { id, code, .. } => self.streams[from].reset(id, code, time_ns),
@@ -250,7 +250,7 @@ impl Inside {
         let (streams, streams_count) = self.listed();
         Some(InsideSummary {
             packets,
-            acknowledged_rtt: self.round_trips.each_ref().map(RoundTrip::summary),
+            acknowledged_rtt: self.round_trips.each_ref().map(QuicRoundTrip::summary),
             flow_control: self.streams.each_ref().map(|streams| streams.flow_control),
             streams,
             streams_count,

@@ -43,6 +43,6 @@ pub use crate::quic::joined::Joined;
 pub use crate::quic::round_trip::AcknowledgedRtt;
 pub use crate::quic::samples::Durations;
 pub use crate::quic::spin::{SpinRtt, Stretched};
-pub use crate::quic::state::{Datagram, QuicState};
+pub use crate::quic::state::{QuicState, UdpPayload};
 pub use crate::quic::streams::FlowControl;
 pub use crate::quic::summary::{Close, CloseKind, IdSummary, QuicSummary};

@@ -28,7 +28,7 @@ pub(super) const HANDSHAKE: usize = 1;
 pub(super) const ONE_RTT: usize = 2;
 
 #[derive(Debug, Clone, Copy)]
-struct Sent {
+struct SentNumber {
     time_ns: i64,
     elicits_ack: bool,
 }
@@ -41,13 +41,13 @@ pub(super) struct Acknowledged {
 
 /// See the module.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Numbers {
+pub(super) struct QuicNumbers {
     pub(super) largest: Option<u64>,
     pub(super) seen: u64,
     /// First and last number of each run that was not seen.
     holes: BTreeMap<u64, u64>,
     missing: u64,
-    outstanding: BTreeMap<u64, Sent>,
+    outstanding: BTreeMap<u64, SentNumber>,
     largest_acknowledged: Option<u64>,
     /// Missing ones that were acknowledged.
     pub(super) missed_by_capture: u64,
@@ -55,7 +55,7 @@ pub(super) struct Numbers {
     lost_behind: u64,
 }
 
-impl Numbers {
+impl QuicNumbers {
     /// A packet came; false if it came before.
     pub(super) fn sent(&mut self, number: u64, elicits_ack: bool, time_ns: i64) -> bool {
         let next = self.largest.map_or(0, |largest| largest.saturating_add(1));
@@ -73,7 +73,7 @@ impl Numbers {
             return false;
         }
         self.seen += 1;
-        self.outstanding.insert(number, Sent { time_ns, elicits_ack });
+        self.outstanding.insert(number, SentNumber { time_ns, elicits_ack });
         while self.outstanding.len() > MAX_OUTSTANDING {
             let Some((number, sent)) = self.outstanding.pop_first() else { break };
             self.lost_behind += u64::from(self.is_lost(number, sent));
@@ -130,7 +130,7 @@ impl Numbers {
         newest.filter(|_| asked).map(|sent| Acknowledged { sent_ns: sent.time_ns })
     }
 
-    fn is_lost(&self, number: u64, sent: Sent) -> bool {
+    fn is_lost(&self, number: u64, sent: SentNumber) -> bool {
         sent.elicits_ack && self.largest_acknowledged.is_some_and(|largest| number + REORDERING <= largest)
     }
 
@@ -156,14 +156,14 @@ mod tests {
     use super::*;
     use crate::quic::frame::{Frame, Frames};
 
-    fn acknowledge(numbers: &mut Numbers, frame: &[u8]) -> Option<Acknowledged> {
+    fn acknowledge(numbers: &mut QuicNumbers, frame: &[u8]) -> Option<Acknowledged> {
         let Some(Frame::Ack { ranges, .. }) = Frames::new(frame).next() else { unreachable!("the frame is an ACK") };
         numbers.acknowledged(&ranges)
     }
 
     #[test]
     fn lost_is_what_never_came_and_nobody_acknowledged() {
-        let mut numbers = Numbers::default();
+        let mut numbers = QuicNumbers::default();
         for number in [0, 1, 2, 5, 4, 8, 9, 10, 11] {
             assert!(numbers.sent(number, true, number as i64 * 10));
         }
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn the_first_numbers_are_bits() {
-        let mut numbers = Numbers::default();
+        let mut numbers = QuicNumbers::default();
         assert_eq!(numbers.early(), (0, 0));
         assert!([0, 1, 4].into_iter().all(|number| numbers.sent(number, true, 0)));
         assert_eq!(numbers.early(), (0b1_1111, 0b1100));

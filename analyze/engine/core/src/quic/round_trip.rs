@@ -10,7 +10,7 @@ const MAX_ROUND_TRIP_NS: i64 = 3_600_000_000_000;
 
 /// See the module.
 #[derive(Debug, Clone, Default)]
-pub(super) struct RoundTrip {
+pub(super) struct QuicRoundTrip {
     latest: Samples,
     smoothed_ns: Option<i64>,
     variation_ns: i64,
@@ -30,7 +30,7 @@ pub struct AcknowledgedRtt {
     pub ack_delay: Option<Durations>,
 }
 
-impl RoundTrip {
+impl QuicRoundTrip {
     /// A sample, and the delay that the acknowledgement declares; none where it is not to be heeded.
     pub(super) fn sample(&mut self, latest_ns: i64, delay_ns: Option<i64>, max_delay_ns: i64) {
         if !(0..=MAX_ROUND_TRIP_NS).contains(&latest_ns) {

@@ -15,7 +15,7 @@ const FEWEST_PACKETS: u64 = 16;
 
 /// One side's bit.
 #[derive(Debug, Clone, Copy, Default)]
-struct Side {
+struct SpinSide {
     value: bool,
     packets: u64,
     edges: u64,
@@ -28,7 +28,7 @@ struct Side {
 /// Edges of both sides, the client's and the server's.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Spin {
-    sides: [Side; 2],
+    sides: [SpinSide; 2],
     /// Samples by the server's edges.
     samples: Samples,
     stretched: Stretched,

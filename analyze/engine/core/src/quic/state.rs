@@ -14,7 +14,7 @@ use crate::quic::opening::{Contents, Opening};
 use crate::quic::protection::PacketKeys;
 use crate::quic::spin::Spin;
 use crate::quic::summary::{Close, CloseKind, IdSummary, QuicSummary};
-use crate::quic::version::{Kind, Version};
+use crate::quic::version::{LongKind, Version};
 use crate::secrets::SharedKeys;
 
 /// Versions kept of a version negotiation.
@@ -31,7 +31,7 @@ const MAX_SEARCHES: u32 = 64;
 
 /// A UDP payload, or what was captured of it.
 #[derive(Debug, Clone, Copy)]
-pub struct Datagram<'a> {
+pub struct UdpPayload<'a> {
     /// The bytes captured.
     pub bytes: &'a [u8],
     /// Bytes that were sent.
@@ -117,7 +117,7 @@ impl QuicState {
     }
 
     /// What a captured payload holds: one datagram, as a rule.
-    pub fn joined(&mut self, captured: &Datagram<'_>) -> Joined {
+    pub fn joined(&mut self, captured: &UdpPayload<'_>) -> Joined {
         let from = self.client.map_or(0, |client| usize::from(client != captured.side));
         let found = joined::by_headers(captured.bytes, captured.length, self.ids[1 - from].bytes())
             .or_else(|short| self.joined_by_keys(from, captured, short).ok_or(short))
@@ -127,7 +127,7 @@ impl QuicState {
     }
 
     /// Ids tell nothing: a packet that opens proves where it ends.
-    fn joined_by_keys(&mut self, from: usize, captured: &Datagram<'_>, short: usize) -> Option<Joined> {
+    fn joined_by_keys(&mut self, from: usize, captured: &UdpPayload<'_>, short: usize) -> Option<Joined> {
         let bytes = captured.bytes;
         self.inside.as_ref().filter(|_| bytes.len() >= captured.length as usize)?;
         if self.is_whole(from, bytes.get(short..)?) {
@@ -151,7 +151,7 @@ impl QuicState {
     }
 
     /// Takes the next datagram.
-    pub fn datagram(&mut self, datagram: Datagram<'_>) {
+    pub fn datagram(&mut self, datagram: UdpPayload<'_>) {
         let mut contents = Contents::default();
         let from = self.role(datagram.side);
         let mut rest = datagram.bytes;
@@ -179,7 +179,7 @@ impl QuicState {
         &mut self,
         from: usize,
         packet: &'a [u8],
-        datagram: &Datagram<'_>,
+        datagram: &UdpPayload<'_>,
         contents: &mut Contents,
     ) -> &'a [u8] {
         let Some(header) = header::long_header(packet) else {
@@ -202,12 +202,12 @@ impl QuicState {
             self.unread.malformed += 1;
             return &[];
         };
-        if long.kind != Kind::Retry {
+        if long.kind != LongKind::Retry {
             self.ids[from].chosen(header.source);
         }
         let (this, rest) = packet.split_at(long.bytes.min(packet.len()));
         match long.kind {
-            Kind::Initial => {
+            LongKind::Initial => {
                 if from == 0 {
                     self.first_destination.get_or_insert_with(|| long.header.destination.into());
                 }
@@ -215,12 +215,12 @@ impl QuicState {
                 contents.token |= !long.token.is_empty();
                 self.initial(from, version, &long, this, datagram);
             }
-            Kind::Handshake => {
+            LongKind::Handshake => {
                 contents.handshake_bytes = Some(contents.handshake_bytes.unwrap_or(0).max(long.bytes));
                 self.keyed(HANDSHAKE, from, this, long.number_offset, datagram);
             }
-            Kind::Retry => contents.retry = true,
-            Kind::ZeroRtt => {}
+            LongKind::Retry => contents.retry = true,
+            LongKind::ZeroRtt => {}
         }
         rest
     }
@@ -231,7 +231,7 @@ impl QuicState {
         version: Version,
         long: &LongPacket<'_>,
         packet: &[u8],
-        datagram: &Datagram<'_>,
+        datagram: &UdpPayload<'_>,
     ) {
         if packet.len() < long.bytes {
             self.unread.cut_initials += 1;
@@ -264,7 +264,7 @@ impl QuicState {
         from: usize,
         packet: &[u8],
         number_offset: usize,
-        datagram: &Datagram<'_>,
+        datagram: &UdpPayload<'_>,
     ) -> bool {
         let Self { inside: Some(inside), crypto, buffer, .. } = self else { return false };
         let Some(session) = session(crypto, self.version) else { return false };
@@ -308,7 +308,7 @@ impl QuicState {
         None
     }
 
-    fn short_packet(&mut self, from: usize, packet: &[u8], datagram: &Datagram<'_>) {
+    fn short_packet(&mut self, from: usize, packet: &[u8], datagram: &UdpPayload<'_>) {
         let round_trip_ns = self.opening.round_trip_ns();
         let Some(&first) = packet.first() else { return };
         self.spin.packet(from, first & 0x20 != 0, datagram.time_ns, round_trip_ns);

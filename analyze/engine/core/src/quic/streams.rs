@@ -17,7 +17,7 @@ const HOST_NS: i64 = 10_000_000;
 
 /// One direction of a stream.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Lane {
+pub(super) struct StreamLane {
     /// End of what was sent.
     pub(super) bytes: u64,
     limit: Option<u64>,
@@ -58,7 +58,7 @@ pub struct FlowControl {
 /// See the module.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Streams {
-    pub(super) lanes: BTreeMap<u64, Lane>,
+    pub(super) lanes: BTreeMap<u64, StreamLane>,
     pub(super) not_kept: u64,
     bytes: u64,
     limit: Option<u64>,
@@ -76,12 +76,16 @@ impl Streams {
         self.limit = self.limit.max(Some(parameters.max_data));
     }
 
-    fn lane(&mut self, id: u64, time_ns: i64) -> Option<&mut Lane> {
+    fn lane(&mut self, id: u64, time_ns: i64) -> Option<&mut StreamLane> {
         if self.lanes.len() >= MAX_STREAMS && !self.lanes.contains_key(&id) {
             self.not_kept += 1;
             return None;
         }
-        Some(self.lanes.entry(id).or_insert(Lane { first_ns: time_ns, last_ns: time_ns, ..Lane::default() }))
+        Some(self.lanes.entry(id).or_insert(StreamLane {
+            first_ns: time_ns,
+            last_ns: time_ns,
+            ..StreamLane::default()
+        }))
     }
 
     /// Data of a stream up to `end`. `first_limit` is what its peer allowed at first, if that is known.

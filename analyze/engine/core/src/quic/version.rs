@@ -2,7 +2,7 @@
 
 /// What a packet with a long header is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum LongKind {
     Initial,
     ZeroRtt,
     Handshake,
@@ -49,7 +49,7 @@ impl Version {
     }
 
     /// The kind of a long header by its first byte.
-    pub(super) fn kind(self, first: u8) -> Kind {
+    pub(super) fn kind(self, first: u8) -> LongKind {
         let bits = first >> 4 & 3;
         let number = match self {
             Self::One => bits,
@@ -57,10 +57,10 @@ impl Version {
             Self::Two => bits.wrapping_sub(1) & 3,
         };
         match number {
-            0 => Kind::Initial,
-            1 => Kind::ZeroRtt,
-            2 => Kind::Handshake,
-            _ => Kind::Retry,
+            0 => LongKind::Initial,
+            1 => LongKind::ZeroRtt,
+            2 => LongKind::Handshake,
+            _ => LongKind::Retry,
         }
     }
 }

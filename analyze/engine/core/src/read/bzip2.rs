@@ -5,11 +5,11 @@ use std::io::{BufRead, BufReader};
 
 use ::bzip2::{Decompress, Error, Status};
 
-use crate::read::unpack::{Packed, Unpack};
+use crate::read::unpack::{CompressedBytes, Unpack};
 
 /// Unpacks bzip2.
 pub(super) struct Bzip2 {
-    source: BufReader<Packed>,
+    source: BufReader<CompressedBytes>,
     /// Of the stream in hand; none between two.
     stream: Option<Decompress>,
     streams: u64,
@@ -18,7 +18,7 @@ pub(super) struct Bzip2 {
 }
 
 impl Bzip2 {
-    pub(super) fn new(source: BufReader<Packed>) -> Self {
+    pub(super) fn new(source: BufReader<CompressedBytes>) -> Self {
         Self { source, stream: None, streams: 0, broken: None }
     }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::read::chunk_source::Input;
-use crate::read::unpack::{Packed, Progress, Trouble, Unpack};
+use crate::read::unpack::{CompressedBytes, Progress, Trouble, Unpack};
 use crate::read::{bzip2, gzip, lz4, xz, zstd};
 
 /// Bytes of a file that tell its compression and its format.
@@ -18,7 +18,7 @@ const SOURCE_BYTES: usize = 128 << 10;
 
 /// The compressions that are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum Compression {
     Gzip,
     Zstd,
     Xz,
@@ -28,7 +28,7 @@ pub(super) enum Kind {
     Bzip2,
 }
 
-impl Kind {
+impl Compression {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Gzip => "gzip",
@@ -41,16 +41,16 @@ impl Kind {
 }
 
 /// The compression of a file that starts with these bytes.
-pub(super) fn detect(head: &[u8]) -> Option<Kind> {
+pub(super) fn detect(head: &[u8]) -> Option<Compression> {
     match head {
-        [0x1f, 0x8b, 8, ..] => Some(Kind::Gzip),
+        [0x1f, 0x8b, 8, ..] => Some(Compression::Gzip),
         // A zstd frame, or a skippable one before it.
-        [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Some(Kind::Zstd),
-        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Some(Kind::Xz),
-        [0x04, 0x22, 0x4d, 0x18, ..] => Some(Kind::Lz4),
-        [0x02, 0x21, 0x4c, 0x18, ..] => Some(Kind::Lz4Legacy),
+        [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Some(Compression::Zstd),
+        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Some(Compression::Xz),
+        [0x04, 0x22, 0x4d, 0x18, ..] => Some(Compression::Lz4),
+        [0x02, 0x21, 0x4c, 0x18, ..] => Some(Compression::Lz4Legacy),
         // The level, and the mark of a block or of the end.
-        [b'B', b'Z', b'h', b'1'..=b'9', 0x31 | 0x17, ..] => Some(Kind::Bzip2),
+        [b'B', b'Z', b'h', b'1'..=b'9', 0x31 | 0x17, ..] => Some(Compression::Bzip2),
         _ => None,
     }
 }
@@ -71,7 +71,7 @@ impl Read for Patient {
 
 /// Unpacks one input.
 pub(super) struct Unpacker {
-    kind: Kind,
+    kind: Compression,
     /// None after the end or a break.
     unpack: Option<Box<dyn Unpack>>,
     /// A break that is reported once the bytes before it are handed on.
@@ -81,17 +81,18 @@ pub(super) struct Unpacker {
 
 impl Unpacker {
     /// Unpacks what `reader` gives after `head`, which was read from it already.
-    pub(super) fn new(kind: Kind, head: Vec<u8>, reader: Input) -> Self {
+    pub(super) fn new(kind: Compression, head: Vec<u8>, reader: Input) -> Self {
         let progress = Arc::new(Progress::default());
-        let packed = Packed { head, taken: 0, reader: Box::new(Patient(reader)), progress: Arc::clone(&progress) };
+        let packed =
+            CompressedBytes { head, taken: 0, reader: Box::new(Patient(reader)), progress: Arc::clone(&progress) };
         let source = BufReader::with_capacity(SOURCE_BYTES, packed);
         let unpack: Box<dyn Unpack> = match kind {
-            Kind::Gzip => Box::new(gzip::Gzip::new(source)),
-            Kind::Zstd => Box::new(zstd::Zstd::new(source)),
-            Kind::Xz => Box::new(xz::Xz::new(source)),
-            Kind::Lz4 => Box::new(lz4::Lz4::new(source, false)),
-            Kind::Bzip2 => Box::new(bzip2::Bzip2::new(source)),
-            Kind::Lz4Legacy => Box::new(lz4::Lz4::new(source, true)),
+            Compression::Gzip => Box::new(gzip::Gzip::new(source)),
+            Compression::Zstd => Box::new(zstd::Zstd::new(source)),
+            Compression::Xz => Box::new(xz::Xz::new(source)),
+            Compression::Lz4 => Box::new(lz4::Lz4::new(source, false)),
+            Compression::Bzip2 => Box::new(bzip2::Bzip2::new(source)),
+            Compression::Lz4Legacy => Box::new(lz4::Lz4::new(source, true)),
         };
         Self { kind, unpack: Some(unpack), trouble: None, progress }
     }

@@ -11,12 +11,12 @@ use crate::read::chunk_source::{ChunkSource, Input};
 use crate::read::compression::Unpacker;
 use crate::read::foreign::foreign;
 use crate::read::input_facts::InputFacts;
-use crate::read::ledger::Ledger;
+use crate::read::ledger::InputLedger;
 use crate::read::read_error::ReadError;
-use crate::read::record::{Chunk, Stretch, make_room};
+use crate::read::record::{Chunk, ChunkStart, make_room};
 use crate::read::records::{erf, pcap, snoop};
 use crate::read::unpack::Trouble;
-use crate::read::walk::{Walk, Window};
+use crate::read::walk::{BytesAtHand, Walk};
 use crate::read::{compression, pcapng};
 
 /// Bytes that one read asks for, and about what a chunk holds: chunk and decoded packets stay in a core's own cache, and
@@ -85,7 +85,7 @@ impl Stream {
 
 /// A stretch of an input that is read, and where it stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Part {
+pub struct InputPart {
     /// Offset of its first byte in the input.
     pub offset: u64,
     /// How long it is.
@@ -107,7 +107,7 @@ pub struct FileSource {
     /// Bytes that are still to be read of the stretch at hand.
     stretch_bytes: u64,
     /// Those behind it, where an input is read in stretches.
-    stretches: VecDeque<Part>,
+    stretches: VecDeque<InputPart>,
     /// So many of the stretches are read for what they declare; their records are left out.
     heads: usize,
     /// Bytes that the next read asks for: less of a pipe that gives little at a time, for room has to be zeroed.
@@ -121,7 +121,7 @@ pub struct FileSource {
     /// Why it has ended, until this has been told.
     trouble: Option<Trouble>,
     finished: bool,
-    ledger: Ledger,
+    ledger: InputLedger,
 }
 
 impl FileSource {
@@ -143,21 +143,21 @@ impl FileSource {
             is_waiting: false,
             trouble: None,
             finished: false,
-            ledger: Ledger::default(),
+            ledger: InputLedger::default(),
         }
     }
 
     /// A source over stretches of an input, which `reader` gives one behind the other. The first is its beginning; each begins
     /// and ends between records.
-    pub fn of_parts(reader: Input, input: u16, parts: &[Part]) -> Self {
-        let mut stretches: VecDeque<Part> = parts.iter().copied().collect();
+    pub fn of_parts(reader: Input, input: u16, parts: &[InputPart]) -> Self {
+        let mut stretches: VecDeque<InputPart> = parts.iter().copied().collect();
         let stretch_bytes = stretches.pop_front().map_or(0, |part| part.length);
         Self { stretch_bytes, stretches, ..Self::new(reader, input) }
     }
 
     /// A source over `run`, a stretch of an input behind others, of which `heads` declare what its records are: they, then the run,
     /// are what `reader` gives. The first head is the input's beginning.
-    pub(crate) fn of_run(reader: Input, input: u16, heads: &[Part], run: Part) -> Self {
+    pub(crate) fn of_run(reader: Input, input: u16, heads: &[InputPart], run: InputPart) -> Self {
         let parts = [heads, &[run]].concat();
         Self { heads: heads.len(), ..Self::of_parts(reader, input, &parts) }
     }
@@ -258,7 +258,7 @@ impl FileSource {
                 filled += count;
             }
             let window =
-                Window { bytes: bytes.get(start..filled).unwrap_or(&[]), base: self.offset, at_end: self.at_end };
+                BytesAtHand { bytes: bytes.get(start..filled).unwrap_or(&[]), base: self.offset, at_end: self.at_end };
             let walked = walk.walk(window, &mut chunk.records, &mut self.ledger);
             let consumed = walked.consumed.min(filled - start);
             self.offset += consumed as u64;
@@ -276,7 +276,7 @@ impl FileSource {
             chunk.records.iter_mut().for_each(|record| record.offset += start as u32);
         }
         self.ledger.count(&chunk.records);
-        chunk.stretch = Some(Stretch { offset, has_headers: self.ledger.headers > headers });
+        chunk.stretch = Some(ChunkStart { offset, has_headers: self.ledger.headers > headers });
         if self.at_end {
             self.note_break();
         }
@@ -401,7 +401,7 @@ impl FileSource {
         }
     }
 
-    fn unpack(&mut self, kind: compression::Kind) {
+    fn unpack(&mut self, kind: compression::Compression) {
         let head = std::mem::take(&mut self.tail);
         let nothing = Stream::Plain { reader: Box::new(std::io::empty()), consumed: 0 };
         if let Stream::Plain { reader, .. } = std::mem::replace(&mut self.stream, nothing) {

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Read};
 
 use flate2::{Crc, Decompress, FlushDecompress, Status};
 
-use crate::read::unpack::{Packed, Unpack};
+use crate::read::unpack::{CompressedBytes, Unpack};
 
 const FHCRC: u8 = 0x02;
 
@@ -17,7 +17,7 @@ const FCOMMENT: u8 = 0x10;
 
 /// Unpacks gzip.
 pub(super) struct Gzip {
-    source: BufReader<Packed>,
+    source: BufReader<CompressedBytes>,
     inflate: Decompress,
     crc: Crc,
     in_member: bool,
@@ -27,7 +27,7 @@ pub(super) struct Gzip {
 }
 
 impl Gzip {
-    pub(super) fn new(source: BufReader<Packed>) -> Self {
+    pub(super) fn new(source: BufReader<CompressedBytes>) -> Self {
         let inflate = Decompress::new(false);
         Self { source, inflate, crc: Crc::new(), in_member: false, members: 0, broken: None }
     }

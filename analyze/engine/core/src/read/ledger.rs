@@ -25,7 +25,7 @@ const NEVER: i64 = i64::MIN + CLOCK_STEP_NS;
 
 /// The facts of one input as they grow.
 #[derive(Default)]
-pub(super) struct Ledger {
+pub(super) struct InputLedger {
     /// The facts so far.
     pub facts: InputFacts,
     /// Sections and interfaces there were.
@@ -37,7 +37,7 @@ pub(super) struct Ledger {
     last_ns: Vec<i64>,
 }
 
-impl Ledger {
+impl InputLedger {
     /// The facts so far, with the damage that was too much to list summed up in a last entry.
     pub fn facts(&self) -> InputFacts {
         let mut facts = self.facts.clone();

@@ -6,13 +6,13 @@ use std::io::{BufReader, ErrorKind, Read};
 
 use lz4_flex::frame::{Error, FrameDecoder};
 
-use crate::read::unpack::{Packed, Unpack};
+use crate::read::unpack::{CompressedBytes, Unpack};
 
 const ENDS_TOO_EARLY: &str = "it ends too early";
 
 /// The source, watched for its end.
 struct Watched {
-    source: BufReader<Packed>,
+    source: BufReader<CompressedBytes>,
     consumed: u64,
     ended: bool,
 }
@@ -34,7 +34,7 @@ pub(super) struct Lz4 {
 }
 
 impl Lz4 {
-    pub(super) fn new(source: BufReader<Packed>, legacy: bool) -> Self {
+    pub(super) fn new(source: BufReader<CompressedBytes>, legacy: bool) -> Self {
         Self { decoder: FrameDecoder::new(Watched { source, consumed: 0, ended: false }), legacy }
     }
 

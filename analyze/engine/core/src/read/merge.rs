@@ -31,7 +31,7 @@ pub fn open(mut readers: Vec<Input>) -> Box<dyn ChunkSource> {
 }
 
 /// One input with the chunk it is in.
-struct Lane {
+struct MergedInput {
     source: FileSource,
     chunk: Chunk,
     /// The next record of the chunk.
@@ -40,7 +40,7 @@ struct Lane {
     reached_ns: i64,
 }
 
-impl Lane {
+impl MergedInput {
     /// Where the lane stands in the order.
     fn key_ns(&self) -> i64 {
         self.chunk.records.get(self.next).map_or(self.reached_ns, |record| record.time_ns.max(self.reached_ns))
@@ -60,16 +60,16 @@ impl Lane {
 }
 
 /// A place in the order: time, then input.
-type Turn = (i64, usize);
+type MergeOrder = (i64, usize);
 
 /// Several inputs, merged in time order.
 pub struct MergedSource {
-    lanes: Vec<Lane>,
+    lanes: Vec<MergedInput>,
     started: bool,
     /// Lanes that have not begun, by the time of their first record.
-    waiting: VecDeque<Turn>,
+    waiting: VecDeque<MergeOrder>,
     /// Lanes that have records at hand.
-    running: BinaryHeap<Reverse<Turn>>,
+    running: BinaryHeap<Reverse<MergeOrder>>,
     /// Errors that have not been told.
     errors: VecDeque<ReadError>,
 }
@@ -82,8 +82,8 @@ impl MergedSource {
 
     /// The same over sources, of which several may be parts of one input.
     pub(crate) fn of_sources(sources: impl Iterator<Item = FileSource>) -> Self {
-        let lane = |source| Lane { source, chunk: Chunk::default(), next: 0, reached_ns: i64::MIN };
-        let lanes: Vec<Lane> = sources.map(lane).collect();
+        let lane = |source| MergedInput { source, chunk: Chunk::default(), next: 0, reached_ns: i64::MIN };
+        let lanes: Vec<MergedInput> = sources.map(lane).collect();
         let (waiting, running, errors) = (VecDeque::new(), BinaryHeap::new(), VecDeque::new());
         Self { lanes, started: false, waiting, running, errors }
     }
@@ -104,7 +104,7 @@ impl MergedSource {
     }
 
     /// Takes the lane whose turn it is, with the turn of the next one.
-    fn next_turn(&mut self) -> Option<(usize, Option<Turn>)> {
+    fn next_turn(&mut self) -> Option<(usize, Option<MergeOrder>)> {
         let waiting_first = match (self.running.peek(), self.waiting.front()) {
             (Some(Reverse(running)), Some(waiting)) => waiting < running,
             (None, Some(_)) => true,
@@ -133,7 +133,7 @@ impl MergedSource {
     }
 
     /// Copies the lane's records up to the turn of the next lane, or until `out` is full.
-    fn copy_run(lane: &mut Lane, index: usize, until: Option<Turn>, out: &mut Chunk) {
+    fn copy_run(lane: &mut MergedInput, index: usize, until: Option<MergeOrder>, out: &mut Chunk) {
         while let Some(record) = lane.chunk.records.get(lane.next) {
             let key = (record.time_ns.max(lane.reached_ns), index);
             if until.is_some_and(|until| key > until) || out.bytes.len() >= CHUNK_BYTES {

@@ -38,10 +38,10 @@ pub(crate) mod zstd;
 
 // For those outside the crate.
 pub use crate::read::chunk_source::{ChunkSource, Input};
-pub use crate::read::file_source::{CHUNK_BYTES, FileSource, Part};
+pub use crate::read::file_source::{CHUNK_BYTES, FileSource, InputPart};
 pub use crate::read::input_facts::{Damage, InputFacts};
 pub use crate::read::merge::{MergedSource, open};
 pub use crate::read::read_error::ReadError;
-pub use crate::read::record::{Chunk, Record, Stretch};
+pub use crate::read::record::{Chunk, ChunkStart, Record};
 pub use crate::read::reopen::Reopen;
 pub use crate::read::same_point::{FirstFrames, Overlap, shared_frames};

@@ -38,19 +38,19 @@ pub struct Chunk {
     /// Records in file order (time order where inputs were merged).
     pub records: Vec<Record>,
     /// The stretch of its input that the chunk is; none where records were copied together.
-    pub stretch: Option<Stretch>,
+    pub stretch: Option<ChunkStart>,
 }
 
 /// Where a chunk begins in its (decompressed) input. It ends where the next one begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stretch {
+pub struct ChunkStart {
     /// Offset of its first byte.
     pub offset: u64,
     /// It describes interfaces, or begins a section: later ones cannot be read without it.
     pub has_headers: bool,
 }
 
-impl Stretch {
+impl ChunkStart {
     /// The same, and it is not the input's beginning.
     pub(crate) fn has_headers_within(self) -> bool {
         self.has_headers && self.offset > 0

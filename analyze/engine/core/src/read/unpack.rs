@@ -33,14 +33,14 @@ pub(crate) struct Progress {
 }
 
 /// The compressed bytes: those read for the magic number, then the rest of the file.
-pub(super) struct Packed {
+pub(super) struct CompressedBytes {
     pub(crate) head: Vec<u8>,
     pub(crate) taken: usize,
     pub(crate) reader: Input,
     pub(crate) progress: Arc<Progress>,
 }
 
-impl Read for Packed {
+impl Read for CompressedBytes {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let count = match self.head.get(self.taken..) {
             Some(rest) if !rest.is_empty() => {
@@ -55,7 +55,7 @@ impl Read for Packed {
     }
 }
 
-impl Packed {
+impl CompressedBytes {
     /// Unpackers wrap errors in their own ways: the true one is kept here.
     fn note(&self, error: &std::io::Error) {
         if error.kind() != std::io::ErrorKind::Interrupted

@@ -1,7 +1,7 @@
 //! What a capture format has to do: turn a window of the file into records. Owns the contract only; reading bytes is
 //! the business of `file_source`.
 
-use crate::read::ledger::Ledger;
+use crate::read::ledger::InputLedger;
 use crate::read::record::Record;
 
 /// Largest frame that is believed, captured or on the wire: far beyond BIG TCP's superpackets, and what keeps a false
@@ -16,7 +16,7 @@ pub(super) const FAR_FROM_BOTH: &str = "a record of a time far from both its nei
 
 /// The bytes at hand.
 #[derive(Clone, Copy)]
-pub(super) struct Window<'a> {
+pub(super) struct BytesAtHand<'a> {
     /// They start where the last walk stopped consuming.
     pub bytes: &'a [u8],
     /// Offset of the first of them in the (decompressed) file.
@@ -40,7 +40,7 @@ pub(super) struct Walked {
 /// instead of guessing, so that a pipe and a file give the same records.
 pub(super) trait Walk: Send {
     /// Appends the records of the window to `records` (empty at first; offsets relative to the window).
-    fn walk(&mut self, window: Window<'_>, records: &mut Vec<Record>, ledger: &mut Ledger) -> Walked;
+    fn walk(&mut self, window: BytesAtHand<'_>, records: &mut Vec<Record>, ledger: &mut InputLedger) -> Walked;
 
     /// Goes on at another place between records, of which the next one is number `frame`.
     fn jump(&mut self, frame: u32);
@@ -55,7 +55,7 @@ pub(super) enum Stop {
 }
 
 /// What a search for the next good place gave.
-pub(super) enum Found {
+pub(super) enum Resync {
     /// It is here.
     At(usize),
     /// Nothing before this position; to judge this position takes so many bytes from it.

@@ -5,7 +5,7 @@ use std::io::{BufReader, ErrorKind, Read};
 
 use lzma_rust2::XzReader;
 
-use crate::read::unpack::{MAX_WINDOW_BYTES, Packed, Unpack};
+use crate::read::unpack::{CompressedBytes, MAX_WINDOW_BYTES, Unpack};
 
 /// Bytes asked for at a time: what a break can cost, for the decoder drops what it decoded in the call that meets it.
 const STEP_BYTES: usize = 4096;
@@ -15,11 +15,11 @@ const OVERHEAD_KIB: u64 = 1024;
 
 /// Unpacks xz.
 pub(super) struct Xz {
-    reader: XzReader<BufReader<Packed>>,
+    reader: XzReader<BufReader<CompressedBytes>>,
 }
 
 impl Xz {
-    pub(super) fn new(source: BufReader<Packed>) -> Self {
+    pub(super) fn new(source: BufReader<CompressedBytes>) -> Self {
         let limit_kib = (MAX_WINDOW_BYTES / 1024 + OVERHEAD_KIB) as u32;
         Self { reader: XzReader::new_mem_limit(source, true, limit_kib) }
     }

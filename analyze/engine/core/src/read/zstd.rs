@@ -5,14 +5,14 @@ use std::io::{BufRead, BufReader, Read};
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
-use crate::read::unpack::{MAX_WINDOW_BYTES, Packed, Unpack};
+use crate::read::unpack::{CompressedBytes, MAX_WINDOW_BYTES, Unpack};
 
 /// An empty last block and room for a checksum: ends a frame, so that the decoder gives away what it holds.
 const END_OF_FRAME: &[u8] = &[1, 0, 0, 0, 0, 0, 0];
 
 /// Unpacks zstd.
 pub(super) struct Zstd {
-    source: BufReader<Packed>,
+    source: BufReader<CompressedBytes>,
     decoder: FrameDecoder,
     in_frame: bool,
     frames: u64,
@@ -20,7 +20,7 @@ pub(super) struct Zstd {
 }
 
 impl Zstd {
-    pub(super) fn new(source: BufReader<Packed>) -> Self {
+    pub(super) fn new(source: BufReader<CompressedBytes>) -> Self {
         let mut decoder = FrameDecoder::new();
         decoder.set_max_window_size(MAX_WINDOW_BYTES);
         Self { source, decoder, in_frame: false, frames: 0, broken: None }

@@ -3,7 +3,7 @@
 
 use crate::tls::conclusion::Pair;
 use crate::tls::names;
-use crate::tls::side::Side;
+use crate::tls::side::RecordSide;
 
 /// EncryptedExtensions with ALPN for "h2", without and with the acknowledgement of the server's name, and protected.
 const HTTP2_BYTES: [u16; 2] = [32, 36];
@@ -23,7 +23,7 @@ fn offered(pair: &Pair<'_>) -> Option<bool> {
     (offers || !hello.cut).then_some(offers)
 }
 
-fn chosen(server: &Side) -> Option<bool> {
+fn chosen(server: &RecordSide) -> Option<bool> {
     let hello = server.assembler.messages.server_hello.as_ref()?;
     match &hello.alpn {
         Some(protocol) => Some(protocol == "h2"),

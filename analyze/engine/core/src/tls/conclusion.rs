@@ -5,9 +5,9 @@
 use crate::tls::hello::ServerHello;
 use crate::tls::names;
 use crate::tls::overhead::{self, Overhead};
-use crate::tls::phase::{self, ClientSplit, ClientTimes, Context, ServerSplit};
+use crate::tls::phase::{self, ClientSplit, ClientTimes, HelloContext, ServerSplit};
 use crate::tls::record::ContentType;
-use crate::tls::side::{ClientOutcome, Side};
+use crate::tls::side::{ClientOutcome, RecordSide};
 use crate::tls::tally::{Sealed, Tally};
 
 /// Protection assumed for classifying records of a TLS 1.3 suite that is not known: a 16-byte tag and the type byte.
@@ -16,8 +16,8 @@ pub(super) const USUAL_TLS13_OVERHEAD: u16 = 17;
 /// The two directions by what they say, which need not be what the capture's first packets made of them.
 #[derive(Clone, Copy)]
 pub(super) struct Pair<'a> {
-    pub(super) client: Option<&'a Side>,
-    pub(super) server: Option<&'a Side>,
+    pub(super) client: Option<&'a RecordSide>,
+    pub(super) server: Option<&'a RecordSide>,
 }
 
 /// Version and suite, once a ServerHello told them.
@@ -29,7 +29,7 @@ pub(super) struct Negotiated {
 }
 
 impl Negotiated {
-    pub(super) fn of(server: &Side) -> Option<Self> {
+    pub(super) fn of(server: &RecordSide) -> Option<Self> {
         Self::of_hello(server.assembler.messages.server_hello.as_ref())
     }
 
@@ -64,10 +64,10 @@ impl Pair<'_> {
         self.server.and_then(Negotiated::of)
     }
 
-    fn context(&self) -> Option<Context> {
+    fn context(&self) -> Option<HelloContext> {
         let negotiated = self.negotiated().filter(Negotiated::is_tls13)?;
         let hello = self.client.and_then(|client| client.assembler.messages.client_hello.as_ref());
-        Some(Context {
+        Some(HelloContext {
             overhead: negotiated.overhead().map_or(USUAL_TLS13_OVERHEAD, |overhead| overhead.bytes),
             hash_bytes: overhead::tls13_hash_bytes(negotiated.cipher).unwrap_or(32),
             early_data_offered: hello.is_some_and(|hello| hello.early_data),
@@ -84,8 +84,8 @@ impl Pair<'_> {
     /// Reads the records as they stand.
     pub(super) fn conclude(&self) -> Conclusion {
         let context = self.context();
-        let client = self.client.map(Ledger::of).unwrap_or_default();
-        let server = self.server.map(Ledger::of).unwrap_or_default();
+        let client = self.client.map(RecordLedger::of).unwrap_or_default();
+        let server = self.server.map(RecordLedger::of).unwrap_or_default();
         let mut conclusion = Conclusion { client: client.tally, server: server.tally, ..Conclusion::default() };
         let Some(context) = context else {
             client.undecided.iter().for_each(|record| conclusion.client.add_application(record));
@@ -106,7 +106,7 @@ impl Pair<'_> {
 
 /// One direction's counters with its unfinished record.
 #[derive(Clone, Default)]
-struct Ledger {
+struct RecordLedger {
     tally: Tally,
     /// Records that say "application data" and may be handshake (TLS 1.3).
     undecided: Vec<Sealed>,
@@ -114,8 +114,8 @@ struct Ledger {
     last: Option<Sealed>,
 }
 
-impl Ledger {
-    fn of(side: &Side) -> Self {
+impl RecordLedger {
+    fn of(side: &RecordSide) -> Self {
         let undecided = side.undecided.clone().unwrap_or_default();
         let mut ledger = Self { tally: side.tally, undecided, last: side.last_application };
         let Some((content_type, record)) = side.unfinished() else {
@@ -140,7 +140,7 @@ impl Ledger {
 }
 
 /// Classifies what can be classified for good, so that the records need not be kept.
-pub(super) fn settle(client: Option<&mut Side>, server: Option<&mut Side>) {
+pub(super) fn settle(client: Option<&mut RecordSide>, server: Option<&mut RecordSide>) {
     let pair = Pair { client: client.as_deref(), server: server.as_deref() };
     let Some(negotiated) = pair.negotiated() else {
         return;
@@ -159,7 +159,7 @@ pub(super) fn settle(client: Option<&mut Side>, server: Option<&mut Side>) {
     }
 }
 
-fn settle_as_application(side: &mut Side) {
+fn settle_as_application(side: &mut RecordSide) {
     for record in side.undecided.take().unwrap_or_default() {
         side.tally.add_application(&record);
         side.outbox.classified(&record);
@@ -167,13 +167,13 @@ fn settle_as_application(side: &mut Side) {
 }
 
 /// Sends out the records that are no handshake.
-fn send_out(side: &mut Side, records: &[Sealed], is_handshake: impl Fn(usize, &Sealed) -> bool) {
+fn send_out(side: &mut RecordSide, records: &[Sealed], is_handshake: impl Fn(usize, &Sealed) -> bool) {
     let messages = records.iter().enumerate().filter(|(index, record)| !is_handshake(*index, record));
     messages.for_each(|(_, record)| side.outbox.classified(record));
 }
 
 /// Sends out what is still not classified for good, as it stands. To be called once, when nothing follows.
-pub(super) fn finish(client: &mut Side, server: &mut Side) {
+pub(super) fn finish(client: &mut RecordSide, server: &mut RecordSide) {
     let context = Pair { client: Some(client), server: Some(server) }.context();
     let Some(context) = context else {
         [client, server].into_iter().for_each(settle_as_application);
@@ -191,7 +191,7 @@ pub(super) fn finish(client: &mut Side, server: &mut Side) {
     }
 }
 
-fn settle_client(client: &mut Side, context: &Context) {
+fn settle_client(client: &mut RecordSide, context: &HelloContext) {
     let Some(undecided) = client.undecided.take() else {
         return;
     };
@@ -206,7 +206,7 @@ fn settle_client(client: &mut Side, context: &Context) {
     }
 }
 
-fn settle_server(server: &mut Side, outcome: &ClientOutcome, context: &Context) {
+fn settle_server(server: &mut RecordSide, outcome: &ClientOutcome, context: &HelloContext) {
     let Some(undecided) = server.undecided.take() else {
         return;
     };
@@ -220,7 +220,7 @@ fn settle_server(server: &mut Side, outcome: &ClientOutcome, context: &Context) 
     }
 }
 
-fn fold_client(records: &[Sealed], context: &Context, tally: &mut Tally) -> (ClientOutcome, ClientSplit) {
+fn fold_client(records: &[Sealed], context: &HelloContext, tally: &mut Tally) -> (ClientOutcome, ClientSplit) {
     let split = phase::split_client(records, context);
     for (index, record) in records.iter().enumerate() {
         match split.is_handshake(index) {
@@ -237,7 +237,7 @@ fn fold_client(records: &[Sealed], context: &Context, tally: &mut Tally) -> (Cli
     (outcome, split)
 }
 
-fn fold_server(records: &[Sealed], outcome: &ClientOutcome, context: &Context, tally: &mut Tally) -> ServerSplit {
+fn fold_server(records: &[Sealed], outcome: &ClientOutcome, context: &HelloContext, tally: &mut Tally) -> ServerSplit {
     let times = ClientTimes {
         finished_ns: outcome.finished_ns.map(|(start_ns, _)| start_ns),
         application_ns: outcome.application_ns,
@@ -254,7 +254,7 @@ fn fold_server(records: &[Sealed], outcome: &ClientOutcome, context: &Context, t
 
 /// A direction whose last record has just the length of an alert closed with one: two bytes of application data would
 /// look the same, and are rarer.
-fn recount_alert(last: Option<Sealed>, context: &Context, tally: &mut Tally) -> bool {
+fn recount_alert(last: Option<Sealed>, context: &HelloContext, tally: &mut Tally) -> bool {
     let alert = last.filter(|record| context.is_alert(record));
     if let Some(record) = &alert {
         tally.application_was_control(record);

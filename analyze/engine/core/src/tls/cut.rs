@@ -12,7 +12,7 @@ use crate::tls::conclusion::{Negotiated, Pair, USUAL_TLS13_OVERHEAD};
 use crate::tls::entry::{Entry, Moment};
 use crate::tls::message_filter::{MOST_PREFACE_BYTES, MOST_REQUEST_BYTES, MOST_SETTINGS_BYTES};
 use crate::tls::phase;
-use crate::tls::side::Side;
+use crate::tls::side::RecordSide;
 
 /// Records of a client before its Finished (certificate, its proof), and that itself.
 const MOST_FLIGHT: usize = 4;
@@ -40,7 +40,7 @@ const REQUESTS_BEFORE_ACKNOWLEDGEMENT: usize = 3;
 
 /// What the records of such a connection are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Known {
+pub(super) struct CutRecords {
     pub(super) http2: bool,
     pub(super) is_tls13: bool,
     pub(super) overhead: u16,
@@ -57,12 +57,12 @@ pub(super) enum Cut {
     /// The handshake is over.
     Data,
     /// It is known what data is.
-    Known(Known),
+    Known(CutRecords),
 }
 
 impl Cut {
     /// Looks at what both sides have sent. `finish`: nothing follows.
-    pub(super) fn follow(self, client: &mut Side, server: &mut Side, finish: bool) -> Self {
+    pub(super) fn follow(self, client: &mut RecordSide, server: &mut RecordSide, finish: bool) -> Self {
         match self {
             Self::No => begin(client, server).follow(client, server, finish),
             Self::Handshake if ends_handshake(client, server) => {
@@ -77,7 +77,7 @@ impl Cut {
 }
 
 /// What waited to be classified comes first; a client's records that were classified already say when its handshake ended.
-fn begin(client: &mut Side, server: &mut Side) -> Cut {
+fn begin(client: &mut RecordSide, server: &mut RecordSide) -> Cut {
     let ended = client.undecided.is_none();
     for side in [&mut *client, &mut *server] {
         match side.undecided.as_deref() {
@@ -96,14 +96,14 @@ fn begin(client: &mut Side, server: &mut Side) -> Cut {
 }
 
 /// TLS before 1.3, by the ServerHello or by messages that 1.3 encrypts.
-fn is_older(client: &Side, server: &Side) -> bool {
+fn is_older(client: &RecordSide, server: &RecordSide) -> bool {
     let hello = server.assembler.messages.server_hello.as_ref().filter(|hello| !hello.cut);
     let by_hello = Negotiated::of_hello(hello).map(|negotiated| !negotiated.is_tls13());
     by_hello.unwrap_or(client.is_older || server.is_older)
 }
 
 /// The client has sent its Finished, or data: what was handshake before is left out.
-fn ends_handshake(client: &mut Side, server: &mut Side) -> bool {
+fn ends_handshake(client: &mut RecordSide, server: &mut RecordSide) -> bool {
     let is_older = is_older(client, server);
     let end =
         if is_older { client.outbox.waiting().first().map(|entry| entry.start) } else { take_finished(client, server) };
@@ -112,7 +112,7 @@ fn ends_handshake(client: &mut Side, server: &mut Side) -> bool {
 }
 
 /// Leaves out the client's flight of TLS 1.3: when its Finished began.
-fn take_finished(client: &mut Side, server: &Side) -> Option<Moment> {
+fn take_finished(client: &mut RecordSide, server: &RecordSide) -> Option<Moment> {
     let entries = client.outbox.waiting();
     let flight = entries.iter().position(|entry| entry.start.0 >= server.start_ns)?;
     let is_finished = |entry: &Entry| entry.is_record && FINISHED_BYTES.contains(&entry.bytes);
@@ -123,7 +123,7 @@ fn take_finished(client: &mut Side, server: &Side) -> Option<Moment> {
     is_read.then(|| client.outbox.waiting_mut().drain(flight..=finished)).map(|_| start)
 }
 
-fn known(client: &mut Side, server: &mut Side, finish: bool) -> Option<Known> {
+fn known(client: &mut RecordSide, server: &mut RecordSide, finish: bool) -> Option<CutRecords> {
     let is_tls13 = !is_older(client, server);
     let overhead = overhead(client, server, is_tls13);
     let pair = Pair { client: Some(client), server: Some(server) };
@@ -132,10 +132,10 @@ fn known(client: &mut Side, server: &mut Side, finish: bool) -> Option<Known> {
     if is_tls13 {
         leave_out_tickets(client, server);
     }
-    Some(Known { http2, is_tls13, overhead })
+    Some(CutRecords { http2, is_tls13, overhead })
 }
 
-fn leave_out_tickets(client: &mut Side, server: &mut Side) {
+fn leave_out_tickets(client: &mut RecordSide, server: &mut RecordSide) {
     let tickets = tickets(client.outbox.waiting(), server.outbox.waiting());
     server.outbox.waiting_mut().drain(..tickets);
     let hidden =
@@ -144,7 +144,7 @@ fn leave_out_tickets(client: &mut Side, server: &mut Side) {
     hidden.into_iter().for_each(|start| client.outbox.waiting_mut().retain(|entry| entry.start > start));
 }
 
-fn overhead(client: &Side, server: &Side, is_tls13: bool) -> u16 {
+fn overhead(client: &RecordSide, server: &RecordSide, is_tls13: bool) -> u16 {
     if is_tls13 {
         return USUAL_TLS13_OVERHEAD;
     }
@@ -153,7 +153,7 @@ fn overhead(client: &Side, server: &Side, is_tls13: bool) -> u16 {
 }
 
 /// Whether the lengths of the first records are those of HTTP/2; none until they show.
-fn shows_http2(client: &Side, server: &Side, overhead: u16) -> Option<bool> {
+fn shows_http2(client: &RecordSide, server: &RecordSide, overhead: u16) -> Option<bool> {
     let plain = |entry: &Entry| entry.bytes.saturating_sub(u64::from(overhead));
     let is_record = |entry: &&Entry, lengths: &[u64]| entry.is_record && lengths.contains(&plain(entry));
     let (first, later) = client.outbox.waiting().split_first()?;

@@ -3,10 +3,10 @@
 //! TLS need not start with the stream: a CONNECT request, a SOCKS dialogue, STARTTLS or a PROXY header may come first, and a
 //! capture may begin in the middle of a record. So a record header is looked for at every byte of the stream's first
 //! kilobytes (further in binary than in text, since only a record cut in two is long and binary), and at segment starts up
-//! to [`MAX_OFFSET`]. A candidate is only that: [`super::side::Side`] proves or refutes it by what follows.
+//! to [`MAX_OFFSET`]. A candidate is only that: [`super::side::RecordSide`] proves or refutes it by what follows.
 
 use crate::tls::record::{self, RecordHeader};
-use crate::tls::stream::{Origin, Piece};
+use crate::tls::stream::{Origin, StreamPiece};
 
 /// No TLS is looked for beyond this offset.
 const MAX_OFFSET: u64 = 64 << 10;
@@ -41,18 +41,18 @@ enum Probe {
 }
 
 /// What the search made of a piece.
-pub(super) enum Found {
+pub(super) enum Detected {
     /// Nothing yet.
     Nothing,
     /// Nothing, and nothing will come.
     GiveUp,
     /// A candidate: `before` kept bytes of earlier pieces, then the piece from `index` on.
-    Start { candidate: Candidate, before: Kept, index: usize },
+    Start { candidate: Candidate, before: KeptBytes, index: usize },
 }
 
 /// The last bytes of the stream, kept while they are too few to decide.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Kept {
+pub(super) struct KeptBytes {
     bytes: [u8; PROBE_BYTES],
     /// Bit i: byte i crossed in a first transmission.
     fresh: u16,
@@ -61,18 +61,18 @@ pub(super) struct Kept {
     length: u8,
 }
 
-impl Kept {
+impl KeptBytes {
     pub(super) fn length(&self) -> usize {
         usize::from(self.length)
     }
 
     /// The kept bytes one by one as pieces.
-    pub(super) fn pieces(&self) -> impl Iterator<Item = Piece<'_>> {
+    pub(super) fn pieces(&self) -> impl Iterator<Item = StreamPiece<'_>> {
         let bytes =
             self.bytes.chunks(1).zip(self.times_ns.into_iter().zip(self.frames)).enumerate().take(self.length());
         bytes.map(move |(index, (bytes, (time_ns, frame)))| {
             let origin = if self.fresh >> index & 1 == 1 { Origin::Fresh } else { Origin::Repeated };
-            Piece { bytes, blind_bytes: 0, time_ns, frame, origin }
+            StreamPiece { bytes, blind_bytes: 0, time_ns, frame, origin }
         })
     }
 
@@ -85,7 +85,7 @@ impl Kept {
         self.length -= count as u8;
     }
 
-    fn push(&mut self, bytes: &[u8], piece: &Piece<'_>) {
+    fn push(&mut self, bytes: &[u8], piece: &StreamPiece<'_>) {
         for byte in bytes {
             let index = self.length();
             let (Some(slot), Some(time)) = (self.bytes.get_mut(index), self.times_ns.get_mut(index)) else {
@@ -106,21 +106,21 @@ impl Kept {
 /// The search in one direction.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Search {
-    kept: Kept,
+    kept: KeptBytes,
     binary: bool,
 }
 
 impl Search {
     /// Looks at a piece whose first byte lies at `offset`.
-    pub(super) fn piece(&mut self, offset: u64, piece: &Piece<'_>) -> Found {
+    pub(super) fn piece(&mut self, offset: u64, piece: &StreamPiece<'_>) -> Detected {
         self.sample(offset, piece.bytes);
         let found = self.look(offset, piece);
-        if matches!(found, Found::Nothing) {
+        if matches!(found, Detected::Nothing) {
             if piece.blind_bytes > 0 {
-                self.kept = Kept::default();
+                self.kept = KeptBytes::default();
             }
             if offset > MAX_OFFSET && self.kept.length == 0 {
-                return Found::GiveUp;
+                return Detected::GiveUp;
             }
         }
         found
@@ -143,13 +143,13 @@ impl Search {
         }
     }
 
-    fn look(&mut self, offset: u64, piece: &Piece<'_>) -> Found {
+    fn look(&mut self, offset: u64, piece: &StreamPiece<'_>) -> Detected {
         while self.kept.length > 0 {
             match self.probe_kept(piece.bytes) {
                 Probe::Yes(candidate) => return self.start(candidate, 0),
                 Probe::NeedMore => {
                     self.kept.push(piece.bytes, piece);
-                    return Found::Nothing;
+                    return Detected::Nothing;
                 }
                 Probe::No => self.kept.drop_front(1),
             }
@@ -160,12 +160,12 @@ impl Search {
                 Probe::Yes(candidate) => return self.start(candidate, index),
                 Probe::NeedMore => {
                     self.kept.push(rest, piece);
-                    return Found::Nothing;
+                    return Detected::Nothing;
                 }
                 Probe::No => index = self.next_possible_start(offset, piece.bytes, index + 1),
             }
         }
-        Found::Nothing
+        Detected::Nothing
     }
 
     /// Index of the next byte, from `from` on, that may start a record; the end of `bytes` if none.
@@ -176,8 +176,8 @@ impl Search {
         next.map_or(bytes.len(), |distance| from + distance)
     }
 
-    fn start(&mut self, candidate: Candidate, index: usize) -> Found {
-        Found::Start { candidate, before: std::mem::take(&mut self.kept), index }
+    fn start(&mut self, candidate: Candidate, index: usize) -> Detected {
+        Detected::Start { candidate, before: std::mem::take(&mut self.kept), index }
     }
 
     /// Probes the kept bytes followed by `more`.

@@ -1,11 +1,11 @@
 //! One direction of a connection: the search for TLS in its bytes, and from there on its records.
 
-use crate::tls::detect::{Candidate, Found, Search};
-use crate::tls::side::Side;
-use crate::tls::stream::{InOrder, Piece};
+use crate::tls::detect::{Candidate, Detected, Search};
+use crate::tls::side::RecordSide;
+use crate::tls::stream::{InOrder, StreamPiece};
 
 #[derive(Debug, Clone)]
-pub(super) struct Lane {
+pub(super) struct RecordLane {
     pub(super) order: InOrder,
     pub(super) state: State,
     /// Bytes of first transmissions.
@@ -16,23 +16,23 @@ pub(super) struct Lane {
 #[derive(Debug, Clone)]
 pub(super) enum State {
     Searching(Search),
-    Tls(Box<Side>),
+    Tls(Box<RecordSide>),
     Plain,
 }
 
-impl Lane {
+impl RecordLane {
     pub(super) fn new() -> Self {
         Self { order: InOrder::new(), state: State::Searching(Search::default()), passed_fresh: 0, passed_any: false }
     }
 
-    pub(super) fn side(&self) -> Option<&Side> {
+    pub(super) fn side(&self) -> Option<&RecordSide> {
         match &self.state {
             State::Tls(side) => Some(side),
             _ => None,
         }
     }
 
-    pub(super) fn side_mut(&mut self) -> Option<&mut Side> {
+    pub(super) fn side_mut(&mut self) -> Option<&mut RecordSide> {
         match &mut self.state {
             State::Tls(side) => Some(side),
             _ => None,
@@ -46,7 +46,7 @@ impl Lane {
         }
     }
 
-    pub(super) fn segment(&mut self, offset: u64, piece: Piece<'_>) {
+    pub(super) fn segment(&mut self, offset: u64, piece: StreamPiece<'_>) {
         let length = piece.bytes.len() as u64 + piece.blind_bytes;
         let content_needed = match &self.state {
             State::Plain => return,
@@ -83,7 +83,7 @@ impl Lane {
 }
 
 impl State {
-    fn piece(&mut self, offset: u64, piece: Piece<'_>) {
+    fn piece(&mut self, offset: u64, piece: StreamPiece<'_>) {
         match self {
             Self::Plain => {}
             Self::Tls(side) => {
@@ -93,15 +93,15 @@ impl State {
                 }
             }
             Self::Searching(search) => match search.piece(offset, &piece) {
-                Found::Nothing => {}
-                Found::GiveUp => *self = Self::Plain,
-                Found::Start { candidate, before, index } => {
-                    let rest = Piece { bytes: piece.bytes.get(index..).unwrap_or_default(), ..piece };
+                Detected::Nothing => {}
+                Detected::GiveUp => *self = Self::Plain,
+                Detected::Start { candidate, before, index } => {
+                    let rest = StreamPiece { bytes: piece.bytes.get(index..).unwrap_or_default(), ..piece };
                     let start_offset = (offset + index as u64).saturating_sub(before.length() as u64);
                     let start_ns = before.pieces().next().map_or(piece.time_ns, |first| first.time_ns);
                     let mut side = Box::new(match candidate {
-                        Candidate::Record => Side::new(start_offset, start_ns),
-                        Candidate::V2Hello(length) => Side::new_v2(length, start_offset, start_ns),
+                        Candidate::Record => RecordSide::new(start_offset, start_ns),
+                        Candidate::V2Hello(length) => RecordSide::new_v2(length, start_offset, start_ns),
                     });
                     before.pieces().for_each(|kept| side.piece(kept));
                     side.piece(rest);

@@ -51,7 +51,7 @@ pub(super) const ALERT_BYTES: u16 = 2;
 
 /// What a connection's hellos tell about its encrypted records.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Context {
+pub(super) struct HelloContext {
     /// What protection adds to a record body.
     pub(super) overhead: u16,
     /// Length of the suite's hash.
@@ -65,7 +65,7 @@ pub(super) struct Context {
     pub(super) server_hello_ns: i64,
 }
 
-impl Context {
+impl HelloContext {
     fn finished_length(&self) -> u16 {
         4 + self.hash_bytes + self.overhead
     }
@@ -112,7 +112,7 @@ impl ClientSplit {
 }
 
 /// Divides the client's encrypted records.
-pub(super) fn split_client(records: &[Sealed], context: &Context) -> ClientSplit {
+pub(super) fn split_client(records: &[Sealed], context: &HelloContext) -> ClientSplit {
     if context.early_data_offered
         && let Some(split) = after_early_data(records, context)
     {
@@ -136,7 +136,7 @@ pub(super) fn split_client(records: &[Sealed], context: &Context) -> ClientSplit
     }
 }
 
-fn after_early_data(records: &[Sealed], context: &Context) -> Option<ClientSplit> {
+fn after_early_data(records: &[Sealed], context: &HelloContext) -> Option<ClientSplit> {
     let end_length = END_OF_EARLY_DATA_BYTES + context.overhead;
     let end = records.windows(2).position(|pair| match pair {
         [end, finished] => end.length == end_length && context.is_finished(finished),
@@ -164,7 +164,7 @@ pub(super) struct ServerSplit {
 }
 
 impl ServerSplit {
-    pub(super) fn is_handshake(&self, index: usize, record: &Sealed, context: &Context) -> bool {
+    pub(super) fn is_handshake(&self, index: usize, record: &Sealed, context: &HelloContext) -> bool {
         index < self.flight_end
             || (index < self.early_end && context.is_ticket(record))
             || (self.early_end..self.tickets_end).contains(&index)
@@ -180,7 +180,7 @@ pub(super) struct ClientTimes {
 }
 
 /// Divides the server's encrypted records.
-pub(super) fn split_server(records: &[Sealed], times: ClientTimes, context: &Context) -> ServerSplit {
+pub(super) fn split_server(records: &[Sealed], times: ClientTimes, context: &HelloContext) -> ServerSplit {
     let early_end = match times.finished_ns {
         Some(time_ns) => records.iter().position(|record| record.start_ns > time_ns).unwrap_or(records.len()),
         None => records.len(),
@@ -208,12 +208,12 @@ pub(super) fn split_server(records: &[Sealed], times: ClientTimes, context: &Con
 }
 
 /// True if the next record decides whether the only one is a ticket.
-fn may_begin_pair(records: &[Sealed], context: &Context) -> bool {
+fn may_begin_pair(records: &[Sealed], context: &HelloContext) -> bool {
     matches!(records, [only] if context.is_ticket(only))
 }
 
 /// Records of ticket length before a client that has to speak first did.
-fn quiet_tickets(records: &[Sealed], times: ClientTimes, context: &Context) -> usize {
+fn quiet_tickets(records: &[Sealed], times: ClientTimes, context: &HelloContext) -> usize {
     if !context.client_speaks_first || times.finished_ns.is_none() {
         return 0;
     }
@@ -222,7 +222,7 @@ fn quiet_tickets(records: &[Sealed], times: ClientTimes, context: &Context) -> u
 }
 
 /// Records that fit a ticket as long as the one that resumed the session.
-fn renewed_tickets(records: &[Sealed], context: &Context) -> usize {
+fn renewed_tickets(records: &[Sealed], context: &HelloContext) -> usize {
     let Some(ticket_bytes) = context.ticket_bytes else {
         return 0;
     };
@@ -245,7 +245,7 @@ pub(super) fn fills_with_tickets(first_bytes: u64, bytes: u64) -> bool {
     bytes.is_multiple_of(whole) && bytes / whole < MAX_TICKETS as u64
 }
 
-fn leading_tickets(records: &[Sealed], context: &Context) -> usize {
+fn leading_tickets(records: &[Sealed], context: &HelloContext) -> usize {
     let Some(first) = records.first() else {
         return 0;
     };

@@ -5,7 +5,7 @@ use crate::tls::facts::{EarlyData, TlsFacts};
 use crate::tls::handshake::Messages;
 use crate::tls::names;
 use crate::tls::overhead::Overhead;
-use crate::tls::side::{Alert, Side};
+use crate::tls::side::{Alert, RecordSide};
 
 const NO_SERVER_HELLO: &str = "the ServerHello was not captured";
 
@@ -38,7 +38,8 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn new(pair: Pair<'a>, inexact: Option<&'static str>) -> Self {
-        let messages = |side: Option<&Side>| side.map(|side| side.assembler.messages_so_far()).unwrap_or_default();
+        let messages =
+            |side: Option<&RecordSide>| side.map(|side| side.assembler.messages_so_far()).unwrap_or_default();
         let (client, server) = (messages(pair.client), messages(pair.server));
         let negotiated = pair.negotiated().or_else(|| Negotiated::of_hello(server.server_hello.as_ref()));
         Self { pair, inexact, client, server, negotiated, conclusion: pair.conclude() }
@@ -49,7 +50,7 @@ impl<'a> Reader<'a> {
     }
 
     fn blank(&self) -> TlsFacts {
-        let start_offset = |side: Option<&Side>| side.map_or(0, |side| side.start_offset);
+        let start_offset = |side: Option<&RecordSide>| side.map_or(0, |side| side.start_offset);
         TlsFacts {
             version: None,
             cipher: None,
@@ -234,7 +235,7 @@ impl<'a> Reader<'a> {
 
     fn handshake_bytes(&self, facts: &mut TlsFacts) {
         let end_ns = self.handshake_end_ns();
-        let exact = |side: Option<&Side>| match side {
+        let exact = |side: Option<&RecordSide>| match side {
             Some(side) if !side.assembler.hello_begun => Err("the hello was not captured"),
             Some(side) => match side.lost {
                 Some(lost) if end_ns.is_none_or(|end_ns| lost.time_ns <= end_ns) => Err(lost.reason),

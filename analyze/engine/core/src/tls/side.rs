@@ -8,7 +8,7 @@ use crate::tls::handshake::Assembler;
 use crate::tls::outbox::Outbox;
 use crate::tls::phase;
 use crate::tls::record::{self, ContentType, RecordHeader};
-use crate::tls::stream::{Origin, Piece};
+use crate::tls::stream::{Origin, StreamPiece};
 use crate::tls::tally::{Sealed, Tally};
 
 /// Most alerts kept.
@@ -19,7 +19,7 @@ const PROOF_HEADERS: u64 = 3;
 
 /// A record that has begun.
 #[derive(Debug, Clone, Copy)]
-struct Open {
+struct OpenRecord {
     content_type: ContentType,
     /// First body bytes, enough for an alert.
     head: [u8; phase::ALERT_BYTES as usize],
@@ -53,13 +53,13 @@ pub(super) struct ClientOutcome {
 
 /// State of one direction.
 #[derive(Debug, Clone)]
-pub(super) struct Side {
+pub(super) struct RecordSide {
     header: [u8; 5],
     header_have: u8,
     header_fresh: u8,
     header_start_ns: i64,
     header_frame: u32,
-    open: Option<Open>,
+    open: Option<OpenRecord>,
     /// What the last record that began carries.
     last_type: Option<ContentType>,
     in_step: bool,
@@ -98,7 +98,7 @@ pub(super) struct Side {
     pub(super) client_outcome: Option<ClientOutcome>,
 }
 
-impl Side {
+impl RecordSide {
     pub(super) fn new(start_offset: u64, start_ns: i64) -> Self {
         Self {
             header: [0; 5],
@@ -143,7 +143,7 @@ impl Side {
     }
 
     /// Takes the next piece of the stream.
-    pub(super) fn piece(&mut self, piece: Piece<'_>) {
+    pub(super) fn piece(&mut self, piece: StreamPiece<'_>) {
         let mut bytes = piece.bytes;
         self.misses_bytes |= piece.origin == Origin::Unseen;
         if !self.in_step {
@@ -163,7 +163,7 @@ impl Side {
     }
 
     /// Bytes whose records cannot be read, unless they belong to the handshake.
-    fn unread(&mut self, count: u64, piece: &Piece<'_>) {
+    fn unread(&mut self, count: u64, piece: &StreamPiece<'_>) {
         self.outbox.unread((piece.time_ns, piece.frame), count);
     }
 
@@ -200,7 +200,7 @@ impl Side {
         self.open.map(|open| (open.content_type, open.sealed))
     }
 
-    fn header<'a>(&mut self, bytes: &'a [u8], piece: &Piece<'_>) -> &'a [u8] {
+    fn header<'a>(&mut self, bytes: &'a [u8], piece: &StreamPiece<'_>) -> &'a [u8] {
         if self.header_have == 0 {
             (self.header_start_ns, self.header_frame) = (piece.time_ns, piece.frame);
         }
@@ -239,11 +239,11 @@ impl Side {
             }
         }
         self.last_type = Some(content_type);
-        self.open = Some(Open { content_type, head: [0; 2], sealed });
+        self.open = Some(OpenRecord { content_type, head: [0; 2], sealed });
         self.close_if_complete();
     }
 
-    fn body<'a>(&mut self, bytes: &'a [u8], piece: &Piece<'_>) -> &'a [u8] {
+    fn body<'a>(&mut self, bytes: &'a [u8], piece: &StreamPiece<'_>) -> &'a [u8] {
         let Some(open) = self.open.as_mut() else {
             return bytes;
         };
@@ -262,7 +262,7 @@ impl Side {
     }
 
     /// Passes over bytes that were not captured, to the end of the record at hand and no further.
-    fn blind(&mut self, count: u64, piece: &Piece<'_>) {
+    fn blind(&mut self, count: u64, piece: &StreamPiece<'_>) {
         if count == 0 {
             return;
         }
@@ -332,7 +332,7 @@ impl Side {
         }
     }
 
-    fn alert(&mut self, open: &Open) {
+    fn alert(&mut self, open: &OpenRecord) {
         self.tally.add_control(&open.sealed);
         if self.alerts.len() < MAX_ALERTS {
             // Protection makes an alert longer than its two bytes, whatever the cipher.
@@ -373,7 +373,7 @@ fn begins_hello(bytes: &[u8]) -> bool {
     matches!(bytes, [] | [1 | 2] | [1 | 2, 0, ..])
 }
 
-fn pass(sealed: &mut Sealed, count: u16, piece: &Piece<'_>) {
+fn pass(sealed: &mut Sealed, count: u16, piece: &StreamPiece<'_>) {
     if count == 0 {
         return;
     }

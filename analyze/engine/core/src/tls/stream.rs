@@ -21,7 +21,7 @@ pub(crate) enum Origin {
 
 /// A stretch of the stream: `bytes`, then `blind_bytes` of which only the number is known.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Piece<'a> {
+pub(crate) struct StreamPiece<'a> {
     pub(crate) bytes: &'a [u8],
     pub(crate) blind_bytes: u64,
     /// When this stretch and all before it had passed, Unix nanoseconds.
@@ -31,14 +31,14 @@ pub(crate) struct Piece<'a> {
     pub(crate) origin: Origin,
 }
 
-impl Piece<'_> {
+impl StreamPiece<'_> {
     fn length(&self) -> u64 {
         self.bytes.len() as u64 + self.blind_bytes
     }
 }
 
 #[derive(Debug, Clone)]
-struct Held {
+struct HeldBytes {
     bytes: Box<[u8]>,
     blind_bytes: u64,
     time_ns: i64,
@@ -53,7 +53,7 @@ pub(crate) struct InOrder {
     clock_ns: i64,
     clock_frame: u32,
     held_bytes: usize,
-    held: Option<BTreeMap<u64, Held>>,
+    held: Option<BTreeMap<u64, HeldBytes>>,
 }
 
 impl InOrder {
@@ -76,9 +76,9 @@ impl InOrder {
     pub(crate) fn segment(
         &mut self,
         offset: u64,
-        piece: Piece<'_>,
+        piece: StreamPiece<'_>,
         content_needed: bool,
-        mut deliver: impl FnMut(u64, Piece<'_>),
+        mut deliver: impl FnMut(u64, StreamPiece<'_>),
     ) {
         if offset > self.next_offset {
             self.hold(offset, piece, content_needed);
@@ -105,7 +105,7 @@ impl InOrder {
     }
 
     /// Gives up waiting for any byte before `offset`.
-    pub(crate) fn skip(&mut self, offset: u64, mut deliver: impl FnMut(u64, Piece<'_>)) {
+    pub(crate) fn skip(&mut self, offset: u64, mut deliver: impl FnMut(u64, StreamPiece<'_>)) {
         while self.next_offset < offset {
             let first_held = self.first_held().unwrap_or(u64::MAX);
             self.deliver_hole(offset.min(first_held), &mut deliver);
@@ -127,7 +127,7 @@ impl InOrder {
         self.held.as_ref()?.keys().next().copied()
     }
 
-    fn hold(&mut self, offset: u64, piece: Piece<'_>, content_needed: bool) {
+    fn hold(&mut self, offset: u64, piece: StreamPiece<'_>, content_needed: bool) {
         let bytes: &[u8] = if content_needed { piece.bytes } else { &[] };
         let blind_bytes = piece.length() - bytes.len() as u64;
         let held = self.held.get_or_insert_default();
@@ -135,28 +135,28 @@ impl InOrder {
             return; // The caller broke its promise to pass each byte once: the first copy stays.
         }
         self.held_bytes += bytes.len();
-        let Piece { time_ns, frame, origin, .. } = piece;
-        let kept = Held { bytes: bytes.into(), blind_bytes, time_ns, frame, origin };
+        let StreamPiece { time_ns, frame, origin, .. } = piece;
+        let kept = HeldBytes { bytes: bytes.into(), blind_bytes, time_ns, frame, origin };
         held.insert(offset, kept);
     }
 
-    fn skip_to_first_held(&mut self, deliver: &mut impl FnMut(u64, Piece<'_>)) {
+    fn skip_to_first_held(&mut self, deliver: &mut impl FnMut(u64, StreamPiece<'_>)) {
         if let Some(first) = self.first_held() {
             self.deliver_hole(first, deliver);
         }
         self.drain(deliver);
     }
 
-    fn deliver_hole(&mut self, up_to: u64, deliver: &mut impl FnMut(u64, Piece<'_>)) {
+    fn deliver_hole(&mut self, up_to: u64, deliver: &mut impl FnMut(u64, StreamPiece<'_>)) {
         let blind_bytes = up_to.saturating_sub(self.next_offset);
         if blind_bytes > 0 {
             let (time_ns, frame) = (self.clock_ns, self.clock_frame);
-            let piece = Piece { bytes: &[], blind_bytes, time_ns, frame, origin: Origin::Unseen };
+            let piece = StreamPiece { bytes: &[], blind_bytes, time_ns, frame, origin: Origin::Unseen };
             self.deliver(self.next_offset, piece, deliver);
         }
     }
 
-    fn drain(&mut self, deliver: &mut impl FnMut(u64, Piece<'_>)) {
+    fn drain(&mut self, deliver: &mut impl FnMut(u64, StreamPiece<'_>)) {
         while let Some(held) = self.held.as_mut() {
             let Some(entry) = held.first_entry().filter(|entry| *entry.key() <= self.next_offset) else {
                 break;
@@ -166,13 +166,13 @@ impl InOrder {
                 self.held = None;
             }
             self.held_bytes -= kept.bytes.len();
-            let Held { bytes, blind_bytes, time_ns, frame, origin } = kept;
-            self.deliver(offset, Piece { bytes: &bytes, blind_bytes, time_ns, frame, origin }, deliver);
+            let HeldBytes { bytes, blind_bytes, time_ns, frame, origin } = kept;
+            self.deliver(offset, StreamPiece { bytes: &bytes, blind_bytes, time_ns, frame, origin }, deliver);
         }
     }
 
     /// Delivers what of `piece` lies at or after `next_offset`.
-    fn deliver(&mut self, offset: u64, piece: Piece<'_>, deliver: &mut impl FnMut(u64, Piece<'_>)) {
+    fn deliver(&mut self, offset: u64, piece: StreamPiece<'_>, deliver: &mut impl FnMut(u64, StreamPiece<'_>)) {
         let stale = self.next_offset.saturating_sub(offset);
         if stale >= piece.length() {
             return;
@@ -185,7 +185,7 @@ impl InOrder {
         }
         let start = self.next_offset;
         let (time_ns, frame) = (self.clock_ns, self.clock_frame);
-        let rest = Piece { bytes, blind_bytes, time_ns, frame, origin: piece.origin };
+        let rest = StreamPiece { bytes, blind_bytes, time_ns, frame, origin: piece.origin };
         self.next_offset = self.next_offset.saturating_add(rest.length());
         deliver(start, rest);
     }
@@ -194,15 +194,15 @@ impl InOrder {
 mod tests {
     use super::*;
 
-    fn piece(bytes: &[u8], time_ns: i64) -> Piece<'_> {
-        Piece { bytes, blind_bytes: 0, time_ns, frame: 0, origin: Origin::Fresh }
+    fn piece(bytes: &[u8], time_ns: i64) -> StreamPiece<'_> {
+        StreamPiece { bytes, blind_bytes: 0, time_ns, frame: 0, origin: Origin::Fresh }
     }
 
     #[test]
     fn early_bytes_wait_and_carry_the_time_of_the_gap_that_held_them() {
         let mut stream = InOrder::new();
         let mut seen = Vec::new();
-        let mut push = |offset, p: Piece<'_>| seen.push((offset, p.bytes.to_vec(), p.time_ns));
+        let mut push = |offset, p: StreamPiece<'_>| seen.push((offset, p.bytes.to_vec(), p.time_ns));
         stream.segment(3, piece(b"def", 10), true, &mut push);
         stream.segment(0, piece(b"abc", 20), true, &mut push);
         stream.segment(6, piece(b"g", 15), true, &mut push);
@@ -214,7 +214,7 @@ mod tests {
     fn a_skipped_hole_is_delivered_as_unseen_bytes() {
         let mut stream = InOrder::new();
         let mut seen = Vec::new();
-        let mut push = |offset, p: Piece<'_>| seen.push((offset, p.length(), p.origin));
+        let mut push = |offset, p: StreamPiece<'_>| seen.push((offset, p.length(), p.origin));
         stream.segment(5, piece(b"xyz", 1), true, &mut push);
         stream.skip(10, &mut push);
         assert_eq!(seen, [(0, 5, Origin::Unseen), (5, 3, Origin::Fresh), (8, 2, Origin::Unseen)]);

@@ -2,14 +2,14 @@
 
 use crate::tls::chosen;
 use crate::tls::conclusion::{self, Negotiated, Pair};
-use crate::tls::cut::{Cut, Known};
+use crate::tls::cut::{Cut, CutRecords};
 use crate::tls::facts::TlsFacts;
-use crate::tls::lane::{Lane, State};
+use crate::tls::lane::{RecordLane, State};
 use crate::tls::message_filter::Filter;
 use crate::tls::reader;
-use crate::tls::side::Side;
+use crate::tls::side::RecordSide;
 use crate::tls::spoken::Spoken;
-use crate::tls::stream::{Origin, Piece};
+use crate::tls::stream::{Origin, StreamPiece};
 use crate::tls::stream_direction::StreamDirection;
 use crate::tls::tally::StreamBytes;
 
@@ -20,7 +20,7 @@ use crate::tls::tally::StreamBytes;
 /// to 512 KiB a direction of captured bytes that wait for a hole to be filled.
 #[derive(Debug, Clone)]
 pub struct TlsTracker {
-    lanes: [Lane; 2],
+    lanes: [RecordLane; 2],
     /// The frame of the bytes that come next.
     frame: u32,
     /// Who has said application data last: the first or second lane, or nobody.
@@ -39,7 +39,7 @@ impl Default for TlsTracker {
 impl TlsTracker {
     /// A tracker that has seen nothing.
     pub fn new() -> Self {
-        Self { lanes: [Lane::new(), Lane::new()], frame: 0, speaker: None, turned: false, cut: Cut::No }
+        Self { lanes: [RecordLane::new(), RecordLane::new()], frame: 0, speaker: None, turned: false, cut: Cut::No }
     }
 
     /// Takes payload bytes of one direction, each byte of the stream at most once and in any order.
@@ -64,7 +64,7 @@ impl TlsTracker {
         let bytes = captured.get(..length as usize).unwrap_or(captured);
         let blind_bytes = u64::from(length) - bytes.len() as u64;
         let origin = if by_retransmission { Origin::Repeated } else { Origin::Fresh };
-        let piece = Piece { bytes, blind_bytes, time_ns, frame, origin };
+        let piece = StreamPiece { bytes, blind_bytes, time_ns, frame, origin };
         lane.segment(stream_offset, piece);
         self.after_change(direction);
     }
@@ -149,8 +149,8 @@ impl TlsTracker {
 
     fn proved(&self) -> [bool; 2] {
         let [first, second] = &self.lanes;
-        let alone = |lane: &Lane| lane.side().is_some_and(|side| side.is_proved(false));
-        let beside = |lane: &Lane, other: bool| lane.side().is_some_and(|side| side.is_proved(other));
+        let alone = |lane: &RecordLane| lane.side().is_some_and(|side| side.is_proved(false));
+        let beside = |lane: &RecordLane, other: bool| lane.side().is_some_and(|side| side.is_proved(other));
         [beside(first, alone(second)), beside(second, alone(first))]
     }
 
@@ -209,7 +209,7 @@ impl TlsTracker {
 
     /// Which records are messages, of a client.
     fn filter(&self) -> Filter {
-        if let Cut::Known(Known { http2, is_tls13, overhead }) = self.cut {
+        if let Cut::Known(CutRecords { http2, is_tls13, overhead }) = self.cut {
             return Filter { overhead, hides_alerts: is_tls13, http2, http1: !http2, ..Filter::default() };
         }
         let pair = self.pair();
@@ -229,7 +229,7 @@ impl TlsTracker {
     }
 
     /// Calls with the client's and the server's side, if both are TLS.
-    fn with_sides(&mut self, change: impl FnOnce(&mut Side, &mut Side)) {
+    fn with_sides(&mut self, change: impl FnOnce(&mut RecordSide, &mut RecordSide)) {
         let swapped = self.is_swapped();
         let [first, second] = &mut self.lanes;
         match (first.side_mut(), second.side_mut()) {
@@ -242,7 +242,7 @@ impl TlsTracker {
     /// What both sides say is classified as it comes.
     pub fn is_settled(&self) -> bool {
         match self.cut {
-            Cut::No => self.lanes.iter().all(|lane| lane.side().is_some_and(Side::is_settled)),
+            Cut::No => self.lanes.iter().all(|lane| lane.side().is_some_and(RecordSide::is_settled)),
             Cut::Handshake | Cut::Data => false,
             Cut::Known(_) => true,
         }
@@ -250,7 +250,7 @@ impl TlsTracker {
 
     /// Records were cut before all of them were classified as they come.
     fn note_cut(&mut self, direction: StreamDirection) {
-        let is_lost = |lane: &Lane| lane.side().is_some_and(|side| side.lost.is_some());
+        let is_lost = |lane: &RecordLane| lane.side().is_some_and(|side| side.lost.is_some());
         let begins = self.cut == Cut::No && self.lanes.iter().any(is_lost) && !self.is_settled();
         if !begins && !matches!(self.cut, Cut::Handshake | Cut::Data) {
             return;
@@ -273,11 +273,11 @@ impl TlsTracker {
         if self.speaker == Some(lane) || self.turned {
             return;
         }
-        let speaks = self.lanes.get(lane).and_then(Lane::side).is_some_and(|side| !side.outbox.is_empty());
+        let speaks = self.lanes.get(lane).and_then(RecordLane::side).is_some_and(|side| !side.outbox.is_empty());
         self.turned = speaks && self.is_settled();
     }
 
-    fn lane_mut(&mut self, direction: StreamDirection) -> &mut Lane {
+    fn lane_mut(&mut self, direction: StreamDirection) -> &mut RecordLane {
         let [client_lane, server_lane] = &mut self.lanes;
         match direction {
             StreamDirection::ClientToServer => client_lane,
@@ -300,12 +300,12 @@ impl TlsTracker {
         if self.lanes.iter().any(|lane| matches!(lane.state, State::Tls(_))) {
             return;
         }
-        self.lanes.iter_mut().for_each(Lane::give_up);
+        self.lanes.iter_mut().for_each(RecordLane::give_up);
     }
 
     fn settle(&mut self) {
         let swapped = match &self.lanes {
-            [Lane { state: State::Tls(first), .. }, Lane { state: State::Tls(second), .. }]
+            [RecordLane { state: State::Tls(first), .. }, RecordLane { state: State::Tls(second), .. }]
                 if first.has_undecided() || second.has_undecided() =>
             {
                 self.is_swapped()

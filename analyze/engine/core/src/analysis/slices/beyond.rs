@@ -8,7 +8,7 @@ use crate::analysis::options::{Observer, Options};
 use crate::analysis::others::Others;
 use crate::analysis::outline::Outline;
 use crate::analysis::results::{Analysis, Datagrams};
-use crate::analysis::slices::bucket::Open;
+use crate::analysis::slices::bucket::OpenSlices;
 use crate::analysis::slices::frames::FramesPiece;
 use crate::analysis::slices::outlines::unpacked;
 use crate::dns::lookups::Lookups;
@@ -29,7 +29,7 @@ pub struct Outlined<'a> {
 /// # Errors
 /// [`Failure::Read`] if a slice cannot be read (its number is that of the input), or what a bucket gave is damaged.
 pub fn beyond(
-    open: Open<'_>,
+    open: OpenSlices<'_>,
     buckets: &[Outlined<'_>],
     options: &Options,
     observer: &dyn Observer,

@@ -32,14 +32,14 @@ pub struct Slice {
 }
 
 /// Opens the slices of a bucket, in order; asked again where they are read more than once.
-pub type Open<'a> = &'a dyn Fn() -> std::io::Result<Vec<Slice>>;
+pub type OpenSlices<'a> = &'a dyn Fn() -> std::io::Result<Vec<Slice>>;
 
 /// Analyses the slices that `open` gives.
 ///
 /// # Errors
 /// [`Failure::Read`] if a slice cannot be read: its number is that of the input.
 pub fn analyze_slices(
-    open: Open<'_>,
+    open: OpenSlices<'_>,
     inputs: &Inputs,
     options: &Options,
     observer: &dyn Observer,
@@ -50,7 +50,7 @@ pub fn analyze_slices(
 
 /// The connections of a part; none if there was no room for them.
 fn one_part(
-    open: Open<'_>,
+    open: OpenSlices<'_>,
     inputs: &Inputs,
     part: &Part,
     options: &Options,
@@ -59,7 +59,7 @@ fn one_part(
     let failed = |input: usize, source| {
         Failure::Read(vec![ReadError::Io { input: u16::try_from(input).unwrap_or(u16::MAX), source }])
     };
-    let mut run = Run::new(&part.hashes, options);
+    let mut run = ShardRun::new(&part.hashes, options);
     let (mut read_bytes, mut interrupted) = (0, false);
     let slices = open().map_err(|source| failed(0, source))?;
     'slices: for (number, mut slice) in slices.into_iter().enumerate() {
@@ -82,14 +82,14 @@ fn one_part(
 }
 
 /// The shard that takes pieces, and what it reuses from piece to piece.
-struct Run {
+struct ShardRun {
     shard: Shard,
     lines: Lines,
     piece: Piece,
     tunnels: GatheredTunnels,
 }
 
-impl Run {
+impl ShardRun {
     fn new(hashes: &RangeInclusive<u32>, options: &Options) -> Self {
         let (piece, tunnels) = (Piece::default(), GatheredTunnels::default());
         Self { shard: options.shard(), lines: Lines::of(hashes.clone()), piece, tunnels }

@@ -3,7 +3,7 @@
 
 use crate::analysis::results::Analysis;
 use crate::tcp::requests::servers::Servers;
-use crate::tcp::shared_limits::{Found, Given, among_packed};
+use crate::tcp::shared_limits::{FoundLimits, Given, among_packed};
 
 /// What a bucket gave.
 pub struct Bucket<'a> {
@@ -19,7 +19,7 @@ pub struct Bucket<'a> {
 /// by their places in it. None if something is damaged.
 pub fn merged(buckets: &[Bucket<'_>]) -> Option<(Analysis, Vec<Vec<Given>>)> {
     let flows: Vec<_> = buckets.iter().map(|bucket| (bucket.flows, bucket.numbers)).collect();
-    let Found { limits: shared_limits, given } = among_packed(&flows)?;
+    let FoundLimits { limits: shared_limits, given } = among_packed(&flows)?;
     let mut servers = Servers::default();
     for bucket in buckets {
         servers.add_packed(bucket.servers, bucket.numbers)?;

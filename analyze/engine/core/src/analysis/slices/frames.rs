@@ -11,8 +11,8 @@ use crate::analysis::tunnels::{put_path, read_path};
 use crate::decode::batch::{Batch, OtherAt};
 use crate::decode::entered::TunnelPath;
 use crate::decode::fragments::Beginning;
-use crate::decode::other::{Kind, Other};
-use crate::flows::flow::Key;
+use crate::decode::other::{Other, OtherKind};
+use crate::flows::flow::FiveTuple;
 use crate::flows::table::MOST_FLOWS;
 use crate::keyed::KeyedSet;
 use crate::read::record::{Chunk, Record};
@@ -43,7 +43,7 @@ pub(super) struct FramesWriter {
     bytes: Vec<u8>,
     frames: u32,
     /// Flows in tunnels, of which the first packet was written.
-    tunnelled: KeyedSet<Key>,
+    tunnelled: KeyedSet<FiveTuple>,
 }
 
 impl FramesWriter {
@@ -57,9 +57,9 @@ impl FramesWriter {
         let Some(record) = chunk.records.get(at.record as usize) else { return };
         let bytes = &chunk.bytes;
         let (tag, number) = match at.other.kind {
-            Kind::Ip(number) => (IP, u16::from(number)),
-            Kind::EtherType(number) => (ETHER_TYPE, number),
-            Kind::Unread => return,
+            OtherKind::Ip(number) => (IP, u16::from(number)),
+            OtherKind::EtherType(number) => (ETHER_TYPE, number),
+            OtherKind::Unread => return,
         };
         self.push_tunnels(chunk, batch, at);
         let numbers = [at.frames as u32, record.frame, at.other.payload_length];
@@ -73,7 +73,7 @@ impl FramesWriter {
         if !at.other.is_tunnelled || self.tunnelled.len() >= MOST_FLOWS {
             return;
         }
-        let key = Key::of_packet(&chunk.bytes, &at.other, at.other.udp(&chunk.bytes).as_ref())
+        let key = FiveTuple::of_packet(&chunk.bytes, &at.other, at.other.udp(&chunk.bytes).as_ref())
             .filter(|key| self.tunnelled.insert(*key));
         if let Some(path) = key.and_then(|_| batch.tunnels_of(at, chunk)) {
             let mut bytes = Vec::new();
@@ -192,10 +192,10 @@ impl FramesPiece {
         let end = start.checked_add(captured)?;
         let payload = bytes.get(start as usize..end as usize)?;
         let kind = match tag {
-            IP => Kind::Ip(number as u8),
-            ETHER_TYPE => Kind::EtherType(number),
+            IP => OtherKind::Ip(number as u8),
+            ETHER_TYPE => OtherKind::EtherType(number),
             BEGINNING => {
-                let placed = Other::placed(Kind::Unread, version, address_offset, start..end, 0);
+                let placed = Other::placed(OtherKind::Unread, version, address_offset, start..end, 0);
                 let addresses = placed.addresses(bytes)?;
                 self.beginnings.push(Beginning { input, addresses, bytes: payload.to_vec() });
                 return Some(end as usize);

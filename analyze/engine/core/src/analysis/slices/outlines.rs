@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use crate::analysis::outline::{Outline, Tunnelled};
 use crate::analysis::tunnels::{put_path, read_path};
 use crate::decode::entered::TunnelPath;
-use crate::dns::lookups::{Counts, Lookup, Lookups, Transport};
+use crate::dns::lookups::{Lookup, LookupCounts, Lookups, Transport};
 use crate::dns::message::Message;
 use crate::tcp::stats::packed::{Packed, put_list};
 use crate::tcp::summary::summary::ConnectionSummary;
@@ -40,7 +40,7 @@ fn put(out: &mut Vec<u8>, outline: &Outline, lookups: Option<&Lookups>) {
         out.extend(wire_bytes.to_le_bytes());
     }
     if let Some(lookups) = lookups {
-        let Counts { questions_not_kept, answers_not_kept, unasked, mismatched } = lookups.counts;
+        let LookupCounts { questions_not_kept, answers_not_kept, unasked, mismatched } = lookups.counts;
         [questions_not_kept, answers_not_kept, unasked, mismatched]
             .iter()
             .for_each(|one| out.extend(one.to_le_bytes()));
@@ -69,7 +69,7 @@ fn read(packed: &mut Packed<'_>, id: u32) -> Option<(Outline, Option<Lookups>)> 
     let lookups = if flags & HAS_LOOKUPS > 0 {
         let [questions_not_kept, answers_not_kept] = [packed.u64()?, packed.u64()?];
         let [unasked, mismatched] = [packed.u64()?, packed.u64()?];
-        let counts = Counts { questions_not_kept, answers_not_kept, unasked, mismatched };
+        let counts = LookupCounts { questions_not_kept, answers_not_kept, unasked, mismatched };
         Some(Lookups::known(packed.list(read_lookup)?, counts))
     } else {
         None
@@ -212,7 +212,7 @@ mod tests {
         let plain = Outline { id: 4, addresses, ports: [40_000, 443], start_ns: -9, is_open: true, tunnelled: None };
         let tunnelled = Some(Box::new(Tunnelled { path, packets: 5, wire_bytes: 700 }));
         let other = Outline { id: 2, is_open: false, tunnelled, ..plain.clone() };
-        let counts = Counts { questions_not_kept: 1, answers_not_kept: 2, unasked: 3, mismatched: 4 };
+        let counts = LookupCounts { questions_not_kept: 1, answers_not_kept: 2, unasked: 3, mismatched: 4 };
         let lookups = Lookups::known(vec![lookup(1), lookup(2)], counts);
         let mut bytes = Vec::new();
         put(&mut bytes, &plain, Some(&lookups));

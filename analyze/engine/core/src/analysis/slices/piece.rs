@@ -113,9 +113,9 @@ fn numbers(packet: &Packet, place: u64) -> [u8; PACKET_BYTES] {
 }
 
 /// Reads numbers one behind the other; 0 behind the end.
-struct Numbers<'a>(&'a [u8]);
+struct NumberReader<'a>(&'a [u8]);
 
-impl Numbers<'_> {
+impl NumberReader<'_> {
     fn next<const N: usize>(&mut self) -> [u8; N] {
         let Some((head, rest)) = self.0.split_first_chunk::<N>() else { return [0; N] };
         self.0 = rest;
@@ -137,7 +137,7 @@ impl Numbers<'_> {
 
 /// The packet of these numbers, whose bytes start at `at`, with its place and the number of its bytes.
 fn packet_of(numbers: &[u8], at: u32) -> (Packet, u64, usize) {
-    let mut read = Numbers(numbers);
+    let mut read = NumberReader(numbers);
     let place = read.u64();
     // In the order of the fields below, which is that of their writing.
     let mut packet = Packet {
@@ -205,7 +205,7 @@ impl Piece {
             HEADER_BYTES => {}
             _ => return Err(broken("it is cut short")),
         }
-        let mut numbers = Numbers(&header);
+        let mut numbers = NumberReader(&header);
         let (magic, count) = (numbers.next(), numbers.u32());
         let [length, of_tunnels] = [numbers.u32() as usize, numbers.u32() as usize];
         if magic != MAGIC || length > LONGEST_BYTES || of_tunnels > LONGEST_BYTES {

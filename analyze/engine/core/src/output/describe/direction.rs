@@ -6,7 +6,7 @@ use crate::output::describe::spacing::spacing;
 use crate::output::describe::visitor::{Common, Visitor};
 use crate::output::fixed::thousandths;
 use crate::output::key::key;
-use crate::tcp::congestion::evidence::{Control, Named, UNKNOWN};
+use crate::tcp::congestion::evidence::{Named, ShownControl, UNKNOWN};
 use crate::tcp::events::ecn::{Echoes, Feedback};
 use crate::tcp::limits::summary::LimitsSummary;
 use crate::tcp::limits::watch::FEWEST_DATA_PACKETS;
@@ -149,7 +149,7 @@ fn congestion_control(limits: Option<&LimitsSummary>, visitor: &mut impl Visitor
     visitor.word(key!("name"), named.map(name));
     visitor.number(key!("confidence"), confidence);
     let candidates = named.into_iter().flat_map(|named| named.candidates).flatten();
-    visitor.words(key!("candidates"), candidates.map(Control::name));
+    visitor.words(key!("candidates"), candidates.map(ShownControl::name));
     visitor.end();
 }
 

@@ -8,7 +8,7 @@ use crate::analysis::fallbacks::fallbacks;
 use crate::analysis::results::Analysis;
 use crate::flows::application::Application;
 use crate::flows::arrivals::HeldRate;
-use crate::flows::flow::{Flow, Lane};
+use crate::flows::flow::{Flow, FlowLane};
 use crate::flows::neighbours::Neighbour;
 use crate::flows::packet_limit::{self, PacketLimit};
 use crate::flows::protocols::Amount;
@@ -122,14 +122,14 @@ fn asked_in(flow: &Flow) -> Option<(u64, u64)> {
         .reduce(|(asked, answered), (more, of_them)| (asked + more, answered + of_them))
 }
 
-fn lane(lane: Option<&Lane>, visitor: &mut impl Visitor) {
+fn lane(lane: Option<&FlowLane>, visitor: &mut impl Visitor) {
     let numbers = lane.and_then(|lane| lane.numbers.as_deref());
     let totals = numbers.map(|numbers| numbers.totals());
     visitor.integer(key!("packets"), lane.map(|lane| lane.packets));
-    visitor.integer(key!("datagrams"), lane.and_then(Lane::datagrams));
+    visitor.integer(key!("datagrams"), lane.and_then(FlowLane::datagrams));
     visitor.integer(key!("payload_bytes"), lane.map(|lane| lane.payload_bytes));
     visitor.integer(key!("wire_bytes"), lane.map(|lane| lane.wire_bytes));
-    visitor.number(key!("rate_bps"), lane.and_then(Lane::rate_bps).map(f64::round));
+    visitor.number(key!("rate_bps"), lane.and_then(FlowLane::rate_bps).map(f64::round));
     visitor.word(key!("sequence"), numbers.map(|numbers| numbers.scheme.name()));
     visitor.integer(key!("numbered"), totals.map(|totals| totals.received));
     visitor.integer(key!("lost"), totals.map(|totals| totals.lost));

@@ -4,7 +4,7 @@ use crate::output::describe::endpoint::address;
 use crate::output::describe::visitor::Visitor;
 use crate::output::key::key;
 use crate::tcp::requests::exchanges::Reason;
-use crate::tcp::requests::longest::{Exchange, Quantiles, Totals};
+use crate::tcp::requests::longest::{Exchange, Quantiles, RequestTotals};
 use crate::tcp::requests::servers::{Server, ServerKey};
 use crate::tcp::requests::summary::RequestSummary;
 use crate::tcp::summary::summary::ConnectionSummary;
@@ -78,8 +78,8 @@ fn quantiles([first_byte, duration]: [Quantiles; 2], visitor: &mut impl Visitor)
 /// The same of all connections to one server.
 pub(super) fn server(found: Option<&(ServerKey, Server)>, visitor: &mut impl Visitor) {
     let server = found.map(|(_, server)| server);
-    let total = |value: fn(&Totals) -> u64| server.map(|server| value(&server.totals));
-    let seconds = |value: fn(&Totals) -> u64| total(value).and_then(|value_ns| i64::try_from(value_ns).ok());
+    let total = |value: fn(&RequestTotals) -> u64| server.map(|server| value(&server.totals));
+    let seconds = |value: fn(&RequestTotals) -> u64| total(value).and_then(|value_ns| i64::try_from(value_ns).ok());
     visitor.text(key!("server"), found.map(|(key, _)| address(key)).as_deref());
     visitor.integer(key!("connections"), server.map(|server| server.connections));
     visitor.integer(key!("count"), total(|totals| totals.count));

@@ -8,7 +8,7 @@ use crate::output::describe::connection::connection;
 use crate::output::describe::document::{head, tail};
 use crate::output::describe::outcome::around;
 use crate::output::describe::visitor::Visitor;
-use crate::output::fields::emitted::{Emitted, Gatherer, Kind};
+use crate::output::fields::emitted::{Emitted, Gatherer, ValueKind};
 use crate::output::fields::field::{Field, Section};
 use crate::output::fields::{beyond, capture, direction, http2, quic, requests, verdict};
 use crate::output::key::{Written, key};
@@ -81,15 +81,15 @@ pub fn catalogue() -> Vec<DescribedSection> {
     };
     let syns = [SECOND].into_iter().chain(SYN_COUNTS.into_iter().map(|(words, _)| words));
     let tables =
-        [table("packets", packets::described()), table("syns", syns.map(|words| (words, Kind::Integer, &[][..])))];
+        [table("packets", packets::described()), table("syns", syns.map(|words| (words, ValueKind::Integer, &[][..])))];
     SECTIONS.iter().map(of).chain(tables).collect()
 }
 
 fn table(
     name: &'static str,
-    columns: impl Iterator<Item = (Field, Kind, &'static [&'static str])>,
+    columns: impl Iterator<Item = (Field, ValueKind, &'static [&'static str])>,
 ) -> DescribedSection {
-    let of = |(words, kind, values): (Field, Kind, &'static [&'static str])| Described {
+    let of = |(words, kind, values): (Field, ValueKind, &'static [&'static str])| Described {
         path: words.paths,
         words,
         values: values.to_vec(),

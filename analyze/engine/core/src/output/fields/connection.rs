@@ -2,7 +2,7 @@
 
 use crate::output::fields::direction::factors;
 use crate::output::fields::field::{Section, field};
-use crate::tcp::events::bounds::Bound;
+use crate::tcp::events::bounds::ListBound;
 use crate::tcp::events::owner::Owner;
 
 pub(super) const CONNECTION: Section = Section {
@@ -56,7 +56,7 @@ pub(super) const CONNECTION: Section = Section {
             "bounds_reached",
             "lists that were full, so that the oldest entries were forgotten ([methods.md](methods.md#bounds-of-what-is-remembered))",
         )
-        .values(|| Bound::ALL.map(Bound::name).to_vec()),
+        .values(|| ListBound::ALL.map(ListBound::name).to_vec()),
         field("outcome", "what became of it")
             .null("if it opened, moved its data and ended, and for one that the capture cut"),
         field("tunnel", "the tunnels that it was found in, the outermost first").left_out("if there is none"),

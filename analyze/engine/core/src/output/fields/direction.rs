@@ -1,7 +1,7 @@
 //! A direction of a connection: its bytes, losses, round trips, pauses, window and rates.
 
 use crate::output::fields::field::{Section, field};
-use crate::tcp::congestion::evidence::{Control, UNKNOWN};
+use crate::tcp::congestion::evidence::{ShownControl, UNKNOWN};
 use crate::tcp::events::factor::Factor;
 use crate::tcp::gaps::cause::Cause;
 
@@ -18,7 +18,7 @@ pub(super) fn factors() -> Vec<&'static str> {
 }
 
 fn controls_seen() -> Vec<&'static str> {
-    Control::ALL.map(Control::name).to_vec()
+    ShownControl::ALL.map(ShownControl::name).to_vec()
 }
 
 fn controls() -> Vec<&'static str> {

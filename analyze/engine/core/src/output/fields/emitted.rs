@@ -6,7 +6,7 @@ use crate::tcp::summary::summary::ConnectionSummary;
 
 /// What a field holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ValueKind {
     /// A count.
     Integer,
     /// Unix nanoseconds.
@@ -33,7 +33,7 @@ pub enum Kind {
     Records,
 }
 
-impl Kind {
+impl ValueKind {
     /// Its name for other programs.
     pub fn name(self) -> &'static str {
         match self {
@@ -59,7 +59,7 @@ pub struct Emitted {
     /// Where it is: `connections[].rtt.min_s`.
     pub path: String,
     /// What it holds.
-    pub kind: Kind,
+    pub kind: ValueKind,
     /// When it is there.
     pub written: Written,
 }
@@ -72,7 +72,7 @@ pub(super) struct Gatherer {
 }
 
 impl Gatherer {
-    fn add(&mut self, key: Key, kind: Kind) {
+    fn add(&mut self, key: Key, kind: ValueKind) {
         let path = self.within.iter().map(String::as_str).chain([key.name()]).collect::<Vec<_>>().join(".");
         self.found.push(Emitted { path, kind, written: key.written() });
     }
@@ -82,7 +82,7 @@ impl Gatherer {
 macro_rules! adders {
     ($($method:ident($($argument:ty),+) $kind:ident;)+) => {
         $(fn $method(&mut self, key: Key, $(_: $argument),+) {
-            self.add(key, Kind::$kind);
+            self.add(key, ValueKind::$kind);
         })+
     };
 }
@@ -107,11 +107,11 @@ impl Visitor for Gatherer {
     }
 
     fn counts<'a>(&mut self, key: Key, _counts: impl Iterator<Item = (&'a str, u64)>) {
-        self.add(key, Kind::Counts);
+        self.add(key, ValueKind::Counts);
     }
 
     fn object(&mut self, key: Key, _present: bool) -> bool {
-        self.add(key, Kind::Object);
+        self.add(key, ValueKind::Object);
         self.within.push(key.name().to_owned());
         true
     }
@@ -134,7 +134,7 @@ impl Visitor for Gatherer {
         _items: Option<impl Iterator<Item = T>>,
         mut describe: impl FnMut(Option<T>, &mut Self),
     ) {
-        self.add(key, Kind::Records);
+        self.add(key, ValueKind::Records);
         self.within.push(format!("{}[]", key.name()));
         describe(None, self);
         self.within.pop();

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use crate::output::describe::visitor::Visitor;
 use crate::output::fields::catalogue::{Described, SECTIONS, described, emitted, joined};
-use crate::output::fields::emitted::{Gatherer, Kind};
+use crate::output::fields::emitted::{Gatherer, ValueKind};
 use crate::output::fields::field::{Section, field};
 use crate::output::key::{Written, key};
 
@@ -54,6 +54,6 @@ fn a_field_described_where_it_is_measured_has_its_kind_and_unit() {
     let section = Section { name: "made_up", at: &["made_up[]"], fields: FIELDS };
     let found = described(&section, &emitted);
     let kinds = found.iter().filter_map(|one| one.emitted.as_ref()).map(|emitted| (emitted.kind, emitted.written));
-    assert_eq!(kinds.collect::<Vec<_>>(), [(Kind::Number, Written::IfKnown)]);
+    assert_eq!(kinds.collect::<Vec<_>>(), [(ValueKind::Number, Written::IfKnown)]);
     assert_eq!(found[0].words.unit_of(found[0].path), "bit/s");
 }

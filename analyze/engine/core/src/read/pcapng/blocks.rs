@@ -2,7 +2,7 @@
 //! counters, options. The walk over blocks is its parent module's.
 
 use crate::read::endian::{Endian, u16_at, u32_at, u64_at};
-use crate::read::ledger::Ledger;
+use crate::read::ledger::InputLedger;
 use crate::read::record::Record;
 
 /// Block type numbers.
@@ -35,13 +35,13 @@ pub(super) struct Block<'a> {
 impl Block<'_> {
     /// Notes as damage that what it holds cannot be used.
     #[cold]
-    pub(super) fn report_unusable(&self, what: &str, ledger: &mut Ledger) {
+    pub(super) fn report_unusable(&self, what: &str, ledger: &mut InputLedger) {
         ledger.damage(self.offset, self.body.len() as u64 + TRAILER_BYTES, what);
     }
 
     /// Notes as damage that one of its options goes on beyond it. What stands before that counts.
     #[cold]
-    pub(super) fn report_malformed_option(&self, ledger: &mut Ledger) {
+    pub(super) fn report_malformed_option(&self, ledger: &mut InputLedger) {
         ledger.damage(self.offset, 0, MALFORMED_OPTION);
     }
 }

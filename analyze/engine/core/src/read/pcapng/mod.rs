@@ -9,10 +9,10 @@ pub(crate) mod packets;
 pub(crate) mod search;
 
 use crate::read::endian::{Big, Endian, Little, array_at, u32_at};
-use crate::read::ledger::Ledger;
+use crate::read::ledger::InputLedger;
 use crate::read::pcapng::blocks::{Block, Drops, Interface, MALFORMED_OPTION, TLS_KEY_LOG, block_type};
 use crate::read::record::Record;
-use crate::read::walk::{CUT_SHORT, MAX_FRAME_BYTES, Stop, Walk, Walked, Window};
+use crate::read::walk::{BytesAtHand, CUT_SHORT, MAX_FRAME_BYTES, Stop, Walk, Walked};
 
 /// The first bytes of the file: the type of a section header block.
 pub(super) const MAGIC: &[u8; 4] = &[0x0a, 0x0d, 0x0d, 0x0a];
@@ -57,7 +57,7 @@ pub(super) struct PcapngWalk {
 }
 
 /// Starts a walk at the section header block that opens a file.
-pub(super) fn open(input: u16, ledger: &mut Ledger) -> Box<dyn Walk> {
+pub(super) fn open(input: u16, ledger: &mut InputLedger) -> Box<dyn Walk> {
     ledger.facts.format = "pcapng";
     Box::new(PcapngWalk {
         input,
@@ -88,10 +88,10 @@ impl PcapngWalk {
     /// Takes blocks one after the other from `at`, until one is incomplete, wrong, or begins a section.
     fn run<E: Endian>(
         &mut self,
-        window: Window<'_>,
+        window: BytesAtHand<'_>,
         mut at: usize,
         records: &mut Vec<Record>,
-        ledger: &mut Ledger,
+        ledger: &mut InputLedger,
     ) -> (usize, Option<Stop>) {
         let bytes = window.bytes;
         loop {
@@ -129,7 +129,13 @@ impl PcapngWalk {
         }
     }
 
-    fn other_block<E: Endian>(&mut self, kind: u32, block: Block<'_>, records: &mut Vec<Record>, ledger: &mut Ledger) {
+    fn other_block<E: Endian>(
+        &mut self,
+        kind: u32,
+        block: Block<'_>,
+        records: &mut Vec<Record>,
+        ledger: &mut InputLedger,
+    ) {
         match kind {
             block_type::PACKET => self.obsolete_packet::<E>(block, records, ledger),
             block_type::SIMPLE_PACKET => self.simple_packet::<E>(block, records, ledger),
@@ -147,7 +153,7 @@ impl PcapngWalk {
         }
     }
 
-    fn interface<E: Endian>(&mut self, block: Block<'_>, ledger: &mut Ledger) {
+    fn interface<E: Endian>(&mut self, block: Block<'_>, ledger: &mut InputLedger) {
         let parsed = Interface::parse::<E>(block.body).filter(|_| self.interfaces.len() < MAX_INTERFACES);
         let Some((interface, well_formed)) = parsed else {
             return block.report_unusable("an interface description that is too short, or one too many", ledger);
@@ -160,7 +166,7 @@ impl PcapngWalk {
         self.interfaces.push(interface);
     }
 
-    fn statistics<E: Endian>(&mut self, block: Block<'_>, ledger: &mut Ledger) {
+    fn statistics<E: Endian>(&mut self, block: Block<'_>, ledger: &mut InputLedger) {
         let parsed = Drops::parse::<E>(block.body);
         let interface = parsed.and_then(|(index, ..)| self.interfaces.get_mut(index as usize));
         let (Some((_, drops, well_formed)), Some(interface)) = (parsed, interface) else {
@@ -173,7 +179,7 @@ impl PcapngWalk {
         self.sum_drops(ledger);
     }
 
-    fn note_drops(&mut self, dropped: Option<u64>, ledger: &mut Ledger) {
+    fn note_drops(&mut self, dropped: Option<u64>, ledger: &mut InputLedger) {
         if let Some(dropped) = dropped {
             self.dropped_before_packets = Some(self.dropped_before_packets.unwrap_or(0).saturating_add(dropped));
             self.sum_drops(ledger);
@@ -189,14 +195,14 @@ impl PcapngWalk {
     }
 
     /// What interface statistics say counts; what single packets say only where these are silent.
-    fn sum_drops(&self, ledger: &mut Ledger) {
+    fn sum_drops(&self, ledger: &mut InputLedger) {
         let drops = self.section_drops();
         ledger.facts.dropped_by_kernel = drops.by_kernel.or(self.dropped_before_packets);
         ledger.facts.dropped_by_interface = drops.by_interface;
     }
 
     /// Takes the section header block at `at`; the position after it.
-    fn section(&mut self, window: Window<'_>, at: usize, ledger: &mut Ledger) -> Result<usize, Stop> {
+    fn section(&mut self, window: BytesAtHand<'_>, at: usize, ledger: &mut InputLedger) -> Result<usize, Stop> {
         let Some(head) = array_at::<SECTION_HEADER_BYTES>(window.bytes, at) else {
             return Err(Stop::Short(SECTION_HEADER_BYTES));
         };
@@ -236,7 +242,7 @@ impl PcapngWalk {
 }
 
 /// Keeps the key log of a decryption secrets block.
-fn secrets<E: Endian>(block: Block<'_>, ledger: &mut Ledger) {
+fn secrets<E: Endian>(block: Block<'_>, ledger: &mut InputLedger) {
     let (kind, length) = (u32_at::<E>(block.body, 8), u32_at::<E>(block.body, 12));
     let text = length.and_then(|length| block.body.get(16..)?.get(..length as usize));
     match text {
@@ -257,7 +263,7 @@ impl Walk for PcapngWalk {
         self.interfaces.iter_mut().for_each(|interface| interface.drops = Drops::default());
     }
 
-    fn walk(&mut self, window: Window<'_>, records: &mut Vec<Record>, ledger: &mut Ledger) -> Walked {
+    fn walk(&mut self, window: BytesAtHand<'_>, records: &mut Vec<Record>, ledger: &mut InputLedger) -> Walked {
         let length = window.bytes.len();
         let mut at = 0;
         loop {

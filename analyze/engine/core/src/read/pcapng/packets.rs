@@ -1,11 +1,11 @@
 //! Blocks that hold frames: enhanced, simple and obsolete packet blocks.
 
 use crate::read::endian::{Endian, array_at, u32_at};
-use crate::read::ledger::Ledger;
+use crate::read::ledger::InputLedger;
 use crate::read::pcapng::blocks::{Block, PacketOptions, block_type, near};
 use crate::read::pcapng::{FRAMING_BYTES, MAX_BLOCK_BYTES, PcapngWalk, interface_at};
 use crate::read::record::Record;
-use crate::read::walk::{FAR_FROM_BOTH, MAX_FRAME_BYTES, Window};
+use crate::read::walk::{BytesAtHand, FAR_FROM_BOTH, MAX_FRAME_BYTES};
 
 /// Fixed part of enhanced and obsolete packet blocks, without the trailer.
 pub(super) const PACKET_HEADER_BYTES: usize = 28;
@@ -70,10 +70,10 @@ impl PcapngWalk {
     /// start it takes to tell.
     pub(super) fn is_timeless<E: Endian>(
         &self,
-        window: Window<'_>,
+        window: BytesAtHand<'_>,
         block: Block<'_>,
         records: &[Record],
-        ledger: &Ledger,
+        ledger: &InputLedger,
     ) -> Result<bool, usize> {
         let Some((packet, interface)) = packet_block::<E>(block.body)
             .and_then(|packet| self.interfaces.get(packet.interface as usize).map(|interface| (packet, interface)))
@@ -110,7 +110,7 @@ impl PcapngWalk {
         block: Block<'_>,
         is_timeless: bool,
         records: &mut Vec<Record>,
-        ledger: &mut Ledger,
+        ledger: &mut InputLedger,
     ) {
         let Some(packet) = packet_block::<E>(block.body) else {
             return block.report_unusable("a packet block without room for its packet", ledger);
@@ -128,7 +128,7 @@ impl PcapngWalk {
         packet: PacketBlock<'_>,
         block: Block<'_>,
         records: &mut Vec<Record>,
-        ledger: &mut Ledger,
+        ledger: &mut InputLedger,
     ) {
         let Some(interface) = self.interfaces.get(packet.interface as usize) else {
             return block.report_unusable("a packet of an interface that is not described", ledger);
@@ -161,7 +161,7 @@ impl PcapngWalk {
         &mut self,
         block: Block<'_>,
         records: &mut Vec<Record>,
-        ledger: &mut Ledger,
+        ledger: &mut InputLedger,
     ) {
         let Some(mut packet) = packet_block::<E>(block.body) else {
             return block.report_unusable("a packet block without room for its packet", ledger);
@@ -178,7 +178,7 @@ impl PcapngWalk {
         &mut self,
         block: Block<'_>,
         records: &mut Vec<Record>,
-        ledger: &mut Ledger,
+        ledger: &mut InputLedger,
     ) {
         let Some(interface) = self.interfaces.first() else {
             return block.report_unusable("a packet of an interface that is not described", ledger);

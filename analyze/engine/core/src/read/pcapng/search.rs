@@ -1,11 +1,11 @@
 //! The way back after damage: the search for the next sound block.
 
 use crate::read::endian::{Big, Endian, Little, u32_at};
-use crate::read::ledger::Ledger;
+use crate::read::ledger::InputLedger;
 use crate::read::pcapng::blocks::block_type;
 use crate::read::pcapng::packets::PACKET_HEADER_BYTES;
 use crate::read::pcapng::{FRAMING_BYTES, MAGIC, Order, PcapngWalk, SECTION_HEADER_BYTES, section_order};
-use crate::read::walk::{CUT_SHORT, Found, Walked, Window};
+use crate::read::walk::{BytesAtHand, CUT_SHORT, Resync, Walked};
 
 /// Largest block at which a search stops.
 const MAX_FOUND_BLOCK_BYTES: u32 = 512 << 10;
@@ -15,7 +15,7 @@ const BEYOND_END: &str = "a block that claims to go on beyond the end of the fil
 
 impl PcapngWalk {
     /// Whether a sound block starts at `at`: `Err` tells how many bytes it takes to say.
-    fn block_starts<E: Endian>(window: Window<'_>, at: usize) -> Result<bool, usize> {
+    fn block_starts<E: Endian>(window: BytesAtHand<'_>, at: usize) -> Result<bool, usize> {
         let unless_more_comes = |needed| {
             if window.at_end { Ok(false) } else { Err(needed) }
         };
@@ -43,13 +43,13 @@ impl PcapngWalk {
         }
     }
 
-    fn search(&self, window: Window<'_>, from: usize) -> Found {
+    fn search(&self, window: BytesAtHand<'_>, from: usize) -> Resync {
         for at in from..window.bytes.len() {
             let rest = window.bytes.get(at..).unwrap_or(&[]);
             let order = match section_order(rest) {
                 Some(order) if rest.starts_with(MAGIC) => order,
                 None if rest.starts_with(MAGIC) && rest.len() < FRAMING_BYTES && !window.at_end => {
-                    return Found::Undecided(at, FRAMING_BYTES);
+                    return Resync::Undecided(at, FRAMING_BYTES);
                 }
                 _ => self.order,
             };
@@ -58,31 +58,36 @@ impl PcapngWalk {
                 Order::Big => Self::block_starts::<Big>(window, at),
             };
             match starts {
-                Ok(true) => return Found::At(at),
+                Ok(true) => return Resync::At(at),
                 Ok(false) => {}
-                Err(needed) => return Found::Undecided(at, needed),
+                Err(needed) => return Resync::Undecided(at, needed),
             }
         }
-        if window.at_end { Found::Nowhere } else { Found::Undecided(window.bytes.len().max(from), FRAMING_BYTES) }
+        if window.at_end { Resync::Nowhere } else { Resync::Undecided(window.bytes.len().max(from), FRAMING_BYTES) }
     }
 
     /// Looks for the next sound block if the last one was not; the position to walk on from, or where to pause.
-    pub(super) fn recover(&mut self, window: Window<'_>, from: usize, ledger: &mut Ledger) -> Result<usize, Walked> {
+    pub(super) fn recover(
+        &mut self,
+        window: BytesAtHand<'_>,
+        from: usize,
+        ledger: &mut InputLedger,
+    ) -> Result<usize, Walked> {
         let Some((since, what)) = self.lost.take() else {
             return Ok(from);
         };
         match self.search(window, from) {
-            Found::At(at) => {
+            Resync::At(at) => {
                 let skipped = (window.base + at as u64).saturating_sub(since);
                 let what = if what == CUT_SHORT { BEYOND_END } else { &what };
                 ledger.damage(since, skipped, what);
                 Ok(at)
             }
-            Found::Undecided(at, needed) => {
+            Resync::Undecided(at, needed) => {
                 self.lost = Some((since, what));
                 Err(Walked { consumed: at.min(window.bytes.len()), needed })
             }
-            Found::Nowhere => {
+            Resync::Nowhere => {
                 let end = window.base + window.bytes.len() as u64;
                 ledger.damage(since, end.saturating_sub(since), &what);
                 Err(Walked { consumed: window.bytes.len(), needed: 0 })

@@ -3,7 +3,7 @@
 
 use crate::link_type;
 use crate::read::endian::{Little, array_at, u32_at};
-use crate::read::ledger::Ledger;
+use crate::read::ledger::InputLedger;
 use crate::read::records::layout::{Declared, Header, Layout};
 use crate::read::records::record_walk::RecordWalk;
 use crate::read::walk::Walk;
@@ -65,7 +65,7 @@ pub(in crate::read) fn is_erf(head: &[u8], at_end: bool) -> bool {
 }
 
 /// Starts to read.
-pub(in crate::read) fn open(head: &[u8], at_end: bool, input: u16, ledger: &mut Ledger) -> Option<Box<dyn Walk>> {
+pub(in crate::read) fn open(head: &[u8], at_end: bool, input: u16, ledger: &mut InputLedger) -> Option<Box<dyn Walk>> {
     if !is_erf(head, at_end) {
         return None;
     }

@@ -3,7 +3,7 @@
 
 use crate::read::records::layout::{Header, JUMP_S, Layout, MAX_PADDING_BYTES, near};
 use crate::read::records::record_walk::{Closer, RecordWalk};
-use crate::read::walk::{MAX_FRAME_BYTES, Window};
+use crate::read::walk::{BytesAtHand, MAX_FRAME_BYTES};
 
 /// Ways in which a header is unusual without being impossible, as bits.
 mod odd {
@@ -42,7 +42,7 @@ impl<L: Layout> RecordWalk<L> {
     }
 
     /// Judges an unusual header with the help of the next one.
-    pub(super) fn look_closer(&mut self, window: Window<'_>, at: usize, header: &Header, last_s: u32) -> Closer {
+    pub(super) fn look_closer(&mut self, window: BytesAtHand<'_>, at: usize, header: &Header, last_s: u32) -> Closer {
         if let Some(what) = self.impossible(header) {
             return Closer::Bad(what);
         }

@@ -1,6 +1,6 @@
 //! How record headers lie in a file, and what its file header says of them all: the contract of `pcap` and `snoop`.
 
-use crate::read::ledger::Ledger;
+use crate::read::ledger::InputLedger;
 use crate::read::walk::MAX_FRAME_BYTES;
 
 /// The longest captured length that is believed against the file's own snap length, as in libpcap and Wireshark.
@@ -70,7 +70,7 @@ impl Declared {
         1_000_000_000 / i64::from(self.units_per_second.max(1))
     }
 
-    pub(super) fn tell(&self, ledger: &mut Ledger) {
+    pub(super) fn tell(&self, ledger: &mut InputLedger) {
         let unlimited = self.snap_length == 0 || self.snap_length > MAX_FRAME_BYTES;
         ledger.interface(
             self.link_type,

@@ -10,10 +10,10 @@
 use std::marker::PhantomData;
 
 use crate::read::endian::{Big, Endian, Little, array_at, u16_at, u32_at};
-use crate::read::ledger::Ledger;
+use crate::read::ledger::InputLedger;
 use crate::read::records::layout::{Declared, Header, Layout};
 use crate::read::records::record_walk::RecordWalk;
-use crate::read::walk::{Walk, Window};
+use crate::read::walk::{BytesAtHand, Walk};
 
 /// Bytes of the file header.
 pub(in crate::read) const FILE_HEADER_BYTES: usize = 24;
@@ -91,7 +91,7 @@ pub(in crate::read) fn open(
     head: &[u8],
     at_end: bool,
     input: u16,
-    ledger: &mut Ledger,
+    ledger: &mut InputLedger,
 ) -> Result<Box<dyn Walk>, usize> {
     match u32_at::<Little>(head, 0) {
         Some(MICROSECONDS | NANOSECONDS | MODIFIED) => open_ordered::<Little>(head, at_end, input, ledger),
@@ -103,11 +103,11 @@ fn open_ordered<E: Endian + 'static>(
     head: &[u8],
     at_end: bool,
     input: u16,
-    ledger: &mut Ledger,
+    ledger: &mut InputLedger,
 ) -> Result<Box<dyn Walk>, usize> {
     let (header, records) = head.split_first_chunk::<FILE_HEADER_BYTES>().ok_or(FILE_HEADER_BYTES)?;
     let (magic, lengths, declared) = file_header::<E>(header).ok_or(FILE_HEADER_BYTES)?;
-    let window = Window { bytes: records, base: FILE_HEADER_BYTES as u64, at_end };
+    let window = BytesAtHand { bytes: records, base: FILE_HEADER_BYTES as u64, at_end };
     let start = Start { lengths, declared, input, window };
     let walk = match magic {
         MODIFIED => start.first_sound(&[Start::laid_out::<E, 24>, Start::laid_out::<E, 28>]),
@@ -150,7 +150,7 @@ struct Start<'a> {
     lengths: Lengths,
     declared: Declared,
     input: u16,
-    window: Window<'a>,
+    window: BytesAtHand<'a>,
 }
 
 impl Start<'_> {

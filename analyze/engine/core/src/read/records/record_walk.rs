@@ -12,10 +12,10 @@
 //! more bytes instead); the search must cost a bounded number of header checks per byte; after a search the walk must
 //! stand further on than before it.
 
-use crate::read::ledger::Ledger;
+use crate::read::ledger::InputLedger;
 use crate::read::record::Record;
 use crate::read::records::layout::{Declared, Header, JUMP_S, Layout, MAX_PADDING_BYTES, USUAL_SNAP_BYTES, near};
-use crate::read::walk::{CUT_SHORT, FAR_FROM_BOTH, MAX_FRAME_BYTES, Stop, Walk, Walked, Window};
+use crate::read::walk::{BytesAtHand, CUT_SHORT, FAR_FROM_BOTH, MAX_FRAME_BYTES, Stop, Walk, Walked};
 
 /// What is said of a file header where a record should be.
 const ANOTHER_FILE: &str = "the header of another file, put behind this one";
@@ -86,10 +86,10 @@ impl<L: Layout> RecordWalk<L> {
     /// Hops along the chain from `at`, as far as it is sound.
     fn run(
         &mut self,
-        window: Window<'_>,
+        window: BytesAtHand<'_>,
         mut at: usize,
         records: &mut Vec<Record>,
-        ledger: &mut Ledger,
+        ledger: &mut InputLedger,
     ) -> (usize, Stop) {
         let mut last_s = match (self.last_s, self.layout.header_at(window.bytes, at)) {
             (Some(last_s), _) => last_s,
@@ -112,11 +112,11 @@ impl<L: Layout> RecordWalk<L> {
     /// Takes what stopped a hop, if it is a record after all, or the header of another file: the position behind it.
     fn step(
         &mut self,
-        window: Window<'_>,
+        window: BytesAtHand<'_>,
         at: usize,
         last_s: &mut u32,
         records: &mut Vec<Record>,
-        ledger: &mut Ledger,
+        ledger: &mut InputLedger,
     ) -> Result<usize, Stop> {
         let header = self.layout.header_at(window.bytes, at).ok_or(Stop::Short(L::HEADER_BYTES))?;
         let mut timeless = false;
@@ -149,11 +149,11 @@ impl<L: Layout> RecordWalk<L> {
     /// What cannot be a record may be the header of another file.
     fn pass_file_header(
         &mut self,
-        window: Window<'_>,
+        window: BytesAtHand<'_>,
         at: usize,
         what: String,
         last_s: &mut u32,
-        ledger: &mut Ledger,
+        ledger: &mut InputLedger,
     ) -> Result<usize, Stop> {
         match self.layout.file_header_at(window.bytes, at) {
             Err(needed) if !window.at_end => Err(Stop::Short(needed)),
@@ -169,7 +169,7 @@ impl<L: Layout> RecordWalk<L> {
     }
 
     /// A record in doubt is walked over twice, and reported once.
-    fn report_timeless(&mut self, offset: u64, ledger: &mut Ledger) {
+    fn report_timeless(&mut self, offset: u64, ledger: &mut InputLedger) {
         if self.timeless.is_none_or(|reported| reported < offset) {
             ledger.damage(offset, 0, FAR_FROM_BOTH);
             self.timeless = Some(offset);
@@ -177,7 +177,7 @@ impl<L: Layout> RecordWalk<L> {
     }
 
     /// Records of another file follow.
-    fn go_on_with(&mut self, declared: Declared, first_s: u32, ledger: &mut Ledger) {
+    fn go_on_with(&mut self, declared: Declared, first_s: u32, ledger: &mut InputLedger) {
         declared.tell(ledger);
         (self.unit_ns, self.snap) = (declared.unit_ns(), declared.believable_snap());
         self.longest = self.snap.max(USUAL_SNAP_BYTES);
@@ -270,7 +270,7 @@ impl<L: Layout> RecordWalk<L> {
     }
 
     /// Notes where and why the chain is broken; the position to search from.
-    fn lose(&mut self, window: Window<'_>, at: usize, what: String, records: &[Record]) -> usize {
+    fn lose(&mut self, window: BytesAtHand<'_>, at: usize, what: String, records: &[Record]) -> usize {
         let before = self.unusual_start(records);
         self.lost = Some(Lost {
             bad_at: window.base + at as u64,
@@ -286,7 +286,7 @@ impl<L: Layout> Walk for RecordWalk<L> {
         (self.frame, self.last_s, self.jump, self.lost) = (frame.wrapping_sub(1), None, None, None);
     }
 
-    fn walk(&mut self, window: Window<'_>, records: &mut Vec<Record>, ledger: &mut Ledger) -> Walked {
+    fn walk(&mut self, window: BytesAtHand<'_>, records: &mut Vec<Record>, ledger: &mut InputLedger) -> Walked {
         let length = window.bytes.len();
         let mut at = 0;
         self.entry_s = self.last_s;

@@ -2,11 +2,11 @@
 //!
 //! Rule: docs/methods.md, "Damaged stretches".
 
-use crate::read::ledger::Ledger;
+use crate::read::ledger::InputLedger;
 use crate::read::record::Record;
 use crate::read::records::layout::{Header, JUMP_S, Layout, MAX_PADDING_BYTES, USUAL_SNAP_BYTES, near};
 use crate::read::records::record_walk::{Lost, RecordWalk};
-use crate::read::walk::{CUT_SHORT, Found, MAX_FRAME_BYTES, Walked, Window};
+use crate::read::walk::{BytesAtHand, CUT_SHORT, MAX_FRAME_BYTES, Resync, Walked};
 
 /// Ordinary records that must follow each other where the walk resumes.
 const CHAIN: usize = 3;
@@ -34,7 +34,7 @@ impl<L: Layout> RecordWalk<L> {
 
     /// Whether a chain of records starts at `start`, of times near each other if `by_time`: `Err` tells how many bytes it takes
     /// to say.
-    pub(super) fn chain_starts(&self, window: Window<'_>, start: usize, by_time: bool) -> Result<bool, usize> {
+    pub(super) fn chain_starts(&self, window: BytesAtHand<'_>, start: usize, by_time: bool) -> Result<bool, usize> {
         let bytes = window.bytes;
         let (mut at, mut neighbour_s) = (start, None);
         for link in 0..CHAIN {
@@ -57,7 +57,7 @@ impl<L: Layout> RecordWalk<L> {
 
     /// Whether the file's first records follow each other as this layout has them: `Err` tells how many bytes it takes to
     /// say. One record alone says nothing, even if it ends with the file, since that may be cut anywhere.
-    pub(super) fn starts_soundly(&self, window: Window<'_>) -> Result<bool, usize> {
+    pub(super) fn starts_soundly(&self, window: BytesAtHand<'_>) -> Result<bool, usize> {
         let second = self.layout.header_at(window.bytes, 0).map_or(0, |first| first.record_bytes);
         if window.at_end && self.layout.header_at(window.bytes, second).is_none() {
             return Ok(false);
@@ -65,36 +65,36 @@ impl<L: Layout> RecordWalk<L> {
         self.chain_starts(window, 0, true)
     }
 
-    fn search(&self, window: Window<'_>, from: usize) -> Found {
+    fn search(&self, window: BytesAtHand<'_>, from: usize) -> Resync {
         for at in from..window.bytes.len() {
             match self.layout.file_header_at(window.bytes, at) {
                 Ok(None) => {}
-                Ok(Some(_)) => return Found::At(at),
+                Ok(Some(_)) => return Resync::At(at),
                 Err(_) if window.at_end => {}
-                Err(needed) => return Found::Undecided(at, needed),
+                Err(needed) => return Resync::Undecided(at, needed),
             }
             match self.chain_starts(window, at, true) {
-                Ok(true) => return Found::At(at),
+                Ok(true) => return Resync::At(at),
                 Ok(false) => {}
-                Err(needed) => return Found::Undecided(at, needed),
+                Err(needed) => return Resync::Undecided(at, needed),
             }
         }
-        if window.at_end { Found::Nowhere } else { Found::Undecided(window.bytes.len().max(from), L::HEADER_BYTES) }
+        if window.at_end { Resync::Nowhere } else { Resync::Undecided(window.bytes.len().max(from), L::HEADER_BYTES) }
     }
 
     /// Looks for the place where the chain goes on; the position to walk on from, or where the walk must pause.
     pub(super) fn recover(
         &mut self,
-        window: Window<'_>,
+        window: BytesAtHand<'_>,
         from: usize,
         records: &mut Vec<Record>,
-        ledger: &mut Ledger,
+        ledger: &mut InputLedger,
     ) -> Result<usize, Walked> {
         let Some(lost) = self.lost.take() else {
             return Ok(from);
         };
         match self.search(window, from) {
-            Found::At(at) => {
+            Resync::At(at) => {
                 let found = window.base + at as u64;
                 let since = lost.before.filter(|_| found < lost.bad_at);
                 if since.is_some() {
@@ -106,7 +106,7 @@ impl<L: Layout> RecordWalk<L> {
                 self.last_s = self.layout.header_at(window.bytes, at).map(|header| header.seconds);
                 Ok(at)
             }
-            Found::Undecided(at, needed) => {
+            Resync::Undecided(at, needed) => {
                 let undecided = window.base + at as u64;
                 if let Some(before) = lost.before.filter(|_| undecided < lost.bad_at) {
                     // The record before is still in doubt: come back to it with more bytes.
@@ -117,7 +117,7 @@ impl<L: Layout> RecordWalk<L> {
                 self.lost = Some(Lost { before: None, ..lost });
                 Err(Walked { consumed: at.min(window.bytes.len()), needed })
             }
-            Found::Nowhere => {
+            Resync::Nowhere => {
                 let end = window.base + window.bytes.len() as u64;
                 ledger.damage(lost.bad_at, end.saturating_sub(lost.bad_at), &lost.what);
                 Err(Walked { consumed: window.bytes.len(), needed: 0 })

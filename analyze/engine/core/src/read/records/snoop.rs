@@ -2,7 +2,7 @@
 
 use crate::link_type;
 use crate::read::endian::{Big, array_at, u32_at};
-use crate::read::ledger::Ledger;
+use crate::read::ledger::InputLedger;
 use crate::read::records::layout::{Declared, Header, Layout};
 use crate::read::records::record_walk::RecordWalk;
 use crate::read::walk::Walk;
@@ -34,7 +34,7 @@ impl Layout for Snoop {
 }
 
 /// Reads the file header; an error says in one sentence what cannot be read.
-pub(in crate::read) fn open(header: &[u8], input: u16, ledger: &mut Ledger) -> Result<Box<dyn Walk>, String> {
+pub(in crate::read) fn open(header: &[u8], input: u16, ledger: &mut InputLedger) -> Result<Box<dyn Walk>, String> {
     let (Some(version), Some(datalink)) = (u32_at::<Big>(header, 8), u32_at::<Big>(header, 12)) else {
         return Err("a snoop file that is cut short in its file header".to_owned());
     };

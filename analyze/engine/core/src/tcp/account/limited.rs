@@ -5,7 +5,7 @@ use crate::tcp::account::entry::Ledger;
 use crate::tcp::events::factor::Factor;
 use crate::tcp::events::holder::Holder;
 use crate::tcp::events::owner::Owner;
-use crate::tcp::limits::runs::Run;
+use crate::tcp::limits::runs::FactorRun;
 use crate::tcp::limits::summary::LimitsSummary;
 use crate::tcp::requests::summary::RequestSummary;
 use crate::tcp::summary::summary::ConnectionSummary;
@@ -80,7 +80,7 @@ fn in_idle_time(limits: &LimitsSummary, other: &LimitsSummary) -> [u64; Factor::
 }
 
 /// The opening is the same for both directions.
-fn is_more_than_idle(run: &Run) -> bool {
+fn is_more_than_idle(run: &FactorRun) -> bool {
     !matches!(run.factor.holder(), Some(Holder::Turn | Holder::Opening))
 }
 
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     fn limits(runs: &[(i64, i64, Factor)]) -> LimitsSummary {
-        let of = |&(start_ns, end_ns, factor): &(i64, i64, Factor)| Run {
+        let of = |&(start_ns, end_ns, factor): &(i64, i64, Factor)| FactorRun {
             start_ns,
             end_ns,
             factor,

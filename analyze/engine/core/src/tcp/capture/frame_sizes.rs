@@ -33,7 +33,7 @@ const MOST_EARLY: usize = 64;
 /// What is known of frames that hold no multiple of a full segment.
 #[derive(Debug, Clone, Default)]
 pub struct UnevenFrames {
-    pub(crate) row: Row,
+    pub(crate) row: SizeRow,
     /// Those of which the number of segments depends on the size.
     pub(crate) early: Vec<EarlyFrame>,
     /// A frame of full segments, as they are thought to be, was sent.
@@ -49,7 +49,7 @@ pub(crate) struct EarlyFrame {
 
 /// Frames in a row that held no multiple of a full segment, though more was to come.
 #[derive(Debug, Default, Clone, Copy)]
-pub(crate) struct Row {
+pub(crate) struct SizeRow {
     count: usize,
     /// Payload of all but the last.
     bytes_before: u32,
@@ -85,7 +85,7 @@ impl UnevenFrames {
     }
 }
 
-impl Row {
+impl SizeRow {
     /// Another one. The row begins anew if it has no measure with the others, or is an answer to something else; then `known`
     /// is the size that was learned before, or 0.
     pub(crate) fn add(&mut self, packet: &Packet, known: u16, peer_max: u64) {

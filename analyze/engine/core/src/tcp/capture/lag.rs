@@ -48,12 +48,12 @@ impl RecordedBehind {
 
 /// A host by its address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Host {
+pub struct HostAddress {
     address: [u8; 16],
     ip_version: u8,
 }
 
-impl Host {
+impl HostAddress {
     /// One of the addresses of a connection as its summary has them, the client's (0) or the server's (1).
     pub fn of_side(addresses: &[u8; 32], ip_version: u8, side: usize) -> Self {
         let length = if ip_version == 4 { 4 } else { 16 };
@@ -102,7 +102,7 @@ pub struct Lag {
     /// The input's number.
     pub input: u16,
     /// The host.
-    pub host: Host,
+    pub host: HostAddress,
     /// By how much.
     pub lag_ns: i64,
 }
@@ -147,7 +147,7 @@ mod tests {
         let host = |last: u8| {
             let mut addresses = [0; 32];
             addresses[7] = last;
-            Host::of_side(&addresses, 4, 1)
+            HostAddress::of_side(&addresses, 4, 1)
         };
         let mut lags = Vec::new();
         for (last, lag_ns) in [(1, 5), (2, 7), (1, 9), (1, 3)] {

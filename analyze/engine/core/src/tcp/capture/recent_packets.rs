@@ -20,7 +20,7 @@ const REMEMBERED: usize = 16;
 
 /// What makes a packet that packet, and when it passed. In the order of [`Packet`], so that neighbours are copied together.
 #[derive(Debug, Default, Clone, Copy)]
-struct Passed {
+struct RecentPacket {
     time_ns: i64,
     sequence: u32,
     acknowledgement: u32,
@@ -33,7 +33,7 @@ struct Passed {
     flags: u16,
 }
 
-impl Passed {
+impl RecentPacket {
     #[inline(always)]
     fn of(packet: &Packet, bytes: &[u8]) -> Self {
         let mut passed = Self::without_digest(packet);
@@ -110,7 +110,7 @@ impl Passed {
 /// The last packets of one direction.
 #[derive(Debug, Default, Clone)]
 pub struct RecentPackets {
-    entries: [Passed; REMEMBERED],
+    entries: [RecentPacket; REMEMBERED],
     next: u8,
 }
 
@@ -133,14 +133,14 @@ impl RecentPackets {
     pub fn remember(&mut self, packet: &Packet, bytes: &[u8]) {
         let entry = self.next_entry();
         // In this order neighbours are copied together, straight from one place to the other.
-        *entry = Passed::without_digest(packet);
+        *entry = RecentPacket::without_digest(packet);
         entry.add_digest(packet, bytes);
     }
 
     /// Remembers a packet that is none of those remembered. False if it is one of them; then nothing has changed.
     #[inline(never)]
     pub fn remember_another(&mut self, packet: &Packet, bytes: &[u8]) -> bool {
-        let passing = Passed::of(packet, bytes);
+        let passing = RecentPacket::of(packet, bytes);
         let is_another = !self.entries.iter().any(|entry| entry.is_same_packet(&passing));
         if is_another {
             *self.next_entry() = passing;
@@ -155,7 +155,7 @@ impl RecentPackets {
 
     /// The place of the oldest, which the next one takes.
     #[inline(always)]
-    fn next_entry(&mut self) -> &mut Passed {
+    fn next_entry(&mut self) -> &mut RecentPacket {
         let index = usize::from(self.next) % REMEMBERED;
         self.next = (self.next + 1) % REMEMBERED as u8;
         &mut self.entries[index]
@@ -163,7 +163,7 @@ impl RecentPackets {
 
     /// How long ago the same packet was seen, nanoseconds; none if it was not within `longest_ns`.
     pub fn age_ns(&self, packet: &Packet, bytes: &[u8], longest_ns: i64) -> Option<i64> {
-        self.youngest(packet, bytes, longest_ns, Passed::is_same_packet)
+        self.youngest(packet, bytes, longest_ns, RecentPacket::is_same_packet)
     }
 
     /// The same for a packet that was part of a larger one then, or of which several were parts.
@@ -181,7 +181,7 @@ impl RecentPackets {
 
     /// Another packet has the same identification: it tells none from the other.
     pub fn shares_number(&self, packet: &Packet) -> bool {
-        let is_other = |entry: &Passed| {
+        let is_other = |entry: &RecentPacket| {
             let offset = packet.sequence.wrapping_sub(entry.sequence);
             let lies_apart = offset >= entry.payload_length && offset.wrapping_neg() >= packet.payload_length;
             let says_other = entry.acknowledgement != packet.acknowledgement || offset != 0;
@@ -193,7 +193,7 @@ impl RecentPackets {
 
     /// Whether the packet is the head of a longer one.
     pub fn is_head_of_frame(&self, packet: &Packet) -> bool {
-        let longer = |entry: &&Passed| entry.payload_length > packet.payload_length;
+        let longer = |entry: &&RecentPacket| entry.payload_length > packet.payload_length;
         self.entries.iter().filter(longer).any(|entry| entry.sequence == packet.sequence)
     }
 
@@ -202,9 +202,9 @@ impl RecentPackets {
         packet: &Packet,
         bytes: &[u8],
         longest_ns: i64,
-        is_it: impl Fn(&Passed, &Passed) -> bool,
+        is_it: impl Fn(&RecentPacket, &RecentPacket) -> bool,
     ) -> Option<i64> {
-        let passing = Passed::of(packet, bytes);
+        let passing = RecentPacket::of(packet, bytes);
         let same = self.entries.iter().filter(|entry| is_it(entry, &passing));
         same.map(|entry| packet.time_ns.saturating_sub(entry.time_ns).saturating_abs()).find(|age| *age <= longest_ns)
     }
@@ -212,7 +212,7 @@ impl RecentPackets {
 
 /// What makes the last packet of a connection that packet, in 32 bits: with its ports and its time enough to know a copy.
 pub fn signature(packet: &Packet, bytes: &[u8]) -> u32 {
-    let passed = Passed::of(packet, bytes);
+    let passed = RecentPacket::of(packet, bytes);
     let mixed = passed.sequence
         ^ passed.acknowledgement.rotate_left(7)
         ^ passed.options.rotate_left(13)
@@ -226,7 +226,7 @@ pub fn signature(packet: &Packet, bytes: &[u8]) -> u32 {
 /// All that its sender says in a packet, in 64 bits. Its checksum counts only where nothing else tells repeats apart: captures beside
 /// a sender show what is left to its network card.
 pub fn identity(packet: &Packet, bytes: &[u8]) -> u64 {
-    let passed = Passed::of(packet, bytes);
+    let passed = RecentPacket::of(packet, bytes);
     let tells_itself = passed.ip_id != 0 || packet.options & option_bits::TIMESTAMPS != 0;
     let words = [
         u64::from(passed.sequence) << 32 | u64::from(passed.acknowledgement),

@@ -18,7 +18,7 @@ const MOST_ONCE: u32 = 16;
 
 /// A packet that passed.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Passed {
+pub(crate) struct TapPacket {
     pub(crate) time_ns: i64,
     /// It has passed the other point as well.
     twice: bool,
@@ -28,7 +28,7 @@ pub(crate) struct Passed {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PassedTwice {
     /// By what their sender says in them.
-    pub(crate) passed: KeyedMap<u64, Passed>,
+    pub(crate) passed: KeyedMap<u64, TapPacket>,
     in_order: VecDeque<(i64, u64)>,
     /// When the one passed first that passed again last, and how long it had been under way.
     pub(crate) last_first_ns: i64,
@@ -42,12 +42,12 @@ pub(crate) struct PassedTwice {
 
 impl PassedTwice {
     pub(crate) fn remember(&mut self, identity: u64, time_ns: i64) {
-        self.passed.insert(identity, Passed { time_ns, twice: false });
+        self.passed.insert(identity, TapPacket { time_ns, twice: false });
         self.in_order.push_back((time_ns, identity));
     }
 
     /// What passed `before` passes the other point.
-    pub(crate) fn passed_again(&mut self, identity: u64, before: Passed, packet: &Packet) {
+    pub(crate) fn passed_again(&mut self, identity: u64, before: TapPacket, packet: &Packet) {
         let way_ns = packet.time_ns.saturating_sub(before.time_ns);
         self.twice += u32::from(way_ns >= SHORTEST_WAY_NS && !before.twice);
         self.shortest_way_ns = Some(self.shortest_way_ns.map_or(way_ns, |shortest_ns| shortest_ns.min(way_ns)));
@@ -57,7 +57,7 @@ impl PassedTwice {
         if packet.sequence_length() == 0 && packet.options & option_bits::OTHERS == 0 {
             self.passed.remove(&identity);
         } else {
-            self.passed.insert(identity, Passed { twice: true, ..before });
+            self.passed.insert(identity, TapPacket { twice: true, ..before });
         }
     }
 

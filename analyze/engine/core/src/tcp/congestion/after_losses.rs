@@ -2,10 +2,10 @@
 //!
 //! A loss counts where the flight before it was the window's to decide: no timer repaired it, and no other window was full.
 
-use crate::tcp::congestion::evidence::Evidence;
+use crate::tcp::congestion::evidence::CongestionEvidence;
 use crate::tcp::congestion::growth::Growth;
 use crate::tcp::congestion::recent::Recent;
-use crate::tcp::congestion::round_trip::RoundTrip;
+use crate::tcp::congestion::round_trip::FlightRoundTrip;
 
 /// Of a smaller window a segment more or less is too much of it.
 const FEWEST_SEGMENTS: f64 = 16.0;
@@ -50,7 +50,7 @@ pub(crate) struct AfterLosses {
 
 impl AfterLosses {
     /// Another round is over. `recent` are the flights of those before.
-    pub(crate) fn take(&mut self, round: &RoundTrip, recent: &Recent, evidence: &mut Evidence) {
+    pub(crate) fn take(&mut self, round: &FlightRoundTrip, recent: &Recent, evidence: &mut CongestionEvidence) {
         if round.is_bound {
             self.close(evidence);
             (self.repairs, self.is_void) = (None, round.timed_out);
@@ -75,7 +75,7 @@ impl AfterLosses {
     }
 
     /// The losses are repaired in the first round without any.
-    fn begin(&mut self, repairs: &Repairs, round: &RoundTrip, evidence: &mut Evidence) {
+    fn begin(&mut self, repairs: &Repairs, round: &FlightRoundTrip, evidence: &mut CongestionEvidence) {
         if repairs.usual.is_some_and(|usual| round.mean >= KEPT_SHARE * usual) {
             evidence.kept += 1;
         } else if repairs.reductions == 1 {
@@ -86,7 +86,7 @@ impl AfterLosses {
     }
 
     /// Nothing more is known of the growth.
-    pub(crate) fn close(&mut self, evidence: &mut Evidence) {
+    pub(crate) fn close(&mut self, evidence: &mut CongestionEvidence) {
         let Some(Since { growth, fallen, .. }) = self.since.take() else { return };
         if growth.trips < FEWEST_TRIPS || fallen > MOST_FALLEN {
             return;
@@ -101,7 +101,7 @@ impl AfterLosses {
 }
 
 impl Since {
-    fn go_on(&mut self, round: &RoundTrip) {
+    fn go_on(&mut self, round: &FlightRoundTrip) {
         self.trips += round.trips();
         self.time_s += round.duration_ns() / 1e9;
         if round.largest >= self.growth.end {

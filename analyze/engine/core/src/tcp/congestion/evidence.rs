@@ -2,7 +2,7 @@
 
 /// A congestion control that shows itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Control {
+pub enum ShownControl {
     /// RFC 5681, RFC 6582.
     Reno,
     /// RFC 9438.
@@ -11,7 +11,7 @@ pub enum Control {
     Bbr,
 }
 
-impl Control {
+impl ShownControl {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Reno, Self::Cubic, Self::Bbr];
 
@@ -52,7 +52,7 @@ const FEWEST_KEPT: u32 = 3;
 
 /// See the module.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Evidence {
+pub struct CongestionEvidence {
     /// Losses after which the flight was reduced and grew as Reno's, as CUBIC's, and as neither's.
     pub reno: u32,
     /// See `reno`.
@@ -73,12 +73,12 @@ pub struct Evidence {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Named {
     /// Which, with how sure that is, 0 to 1; none where the evidence names none.
-    pub control: Option<(Control, f64)>,
+    pub control: Option<(ShownControl, f64)>,
     /// Those for which something was seen, the most likely first.
-    pub candidates: [Option<Control>; 3],
+    pub candidates: [Option<ShownControl>; 3],
 }
 
-impl Evidence {
+impl CongestionEvidence {
     /// None if nothing was seen that tells one from another.
     pub fn named(&self) -> Option<Named> {
         let seen = self.reno + self.cubic + self.neither + self.kept + self.round_trip_probes;
@@ -86,7 +86,7 @@ impl Evidence {
             return None;
         }
         let found = self.bbr().or_else(|| self.by_losses());
-        let mut likely = Control::ALL.map(|control| (control, self.weight(control)));
+        let mut likely = ShownControl::ALL.map(|control| (control, self.weight(control)));
         likely.sort_by(|one, other| other.1.total_cmp(&one.1));
         Some(Named {
             control: found.filter(|(_, confidence)| *confidence >= LEAST_CONFIDENCE),
@@ -94,7 +94,7 @@ impl Evidence {
         })
     }
 
-    fn bbr(&self) -> Option<(Control, f64)> {
+    fn bbr(&self) -> Option<(ShownControl, f64)> {
         let shows = self.round_trip_probes > 0 || self.cycles >= FEWEST_CYCLES;
         let by_probes = PROBE_WEIGHT * f64::from(self.round_trip_probes);
         let of_it = by_probes + f64::from(self.cycles) + f64::from(self.kept);
@@ -103,14 +103,14 @@ impl Evidence {
             return None;
         }
         let evidence = by_probes + part(self.cycles, BY_CYCLE) + part(self.kept, BY_KEPT);
-        Some((Control::Bbr, (1.0 - (-evidence).exp2()).min(MOST_CONFIDENCE)))
+        Some((ShownControl::Bbr, (1.0 - (-evidence).exp2()).min(MOST_CONFIDENCE)))
     }
 
-    fn by_losses(&self) -> Option<(Control, f64)> {
+    fn by_losses(&self) -> Option<(ShownControl, f64)> {
         let [(control, most), (_, least)] = if self.reno >= self.cubic {
-            [(Control::Reno, self.reno), (Control::Cubic, self.cubic)]
+            [(ShownControl::Reno, self.reno), (ShownControl::Cubic, self.cubic)]
         } else {
-            [(Control::Cubic, self.cubic), (Control::Reno, self.reno)]
+            [(ShownControl::Cubic, self.cubic), (ShownControl::Reno, self.reno)]
         };
         let most = f64::from(most);
         let against = f64::from(least + self.neither + self.kept) + PROBE_WEIGHT * f64::from(self.round_trip_probes);
@@ -119,11 +119,11 @@ impl Evidence {
     }
 
     /// How much speaks for it.
-    fn weight(&self, control: Control) -> f64 {
+    fn weight(&self, control: ShownControl) -> f64 {
         match control {
-            Control::Reno => f64::from(self.reno),
-            Control::Cubic => f64::from(self.cubic),
-            Control::Bbr => {
+            ShownControl::Reno => f64::from(self.reno),
+            ShownControl::Cubic => f64::from(self.cubic),
+            ShownControl::Bbr => {
                 let [cycles, kept] = [(self.cycles, FEWEST_CYCLES), (self.kept, FEWEST_KEPT)]
                     .map(|(count, fewest)| if count >= fewest { count } else { 0 });
                 PROBE_WEIGHT * f64::from(self.round_trip_probes) + part(cycles, BY_CYCLE) + part(kept, BY_KEPT)
@@ -140,42 +140,44 @@ fn part(count: u32, (each, most): (f64, u32)) -> f64 {
 mod tests {
     use super::*;
 
-    fn named(evidence: Evidence) -> Option<Control> {
+    fn named(evidence: CongestionEvidence) -> Option<ShownControl> {
         evidence.named().and_then(|named| named.control).map(|(control, _)| control)
     }
 
     #[test]
     fn without_a_loss_or_a_probe_there_is_nothing_to_name() {
-        assert_eq!(Evidence::default().named(), None);
-        assert_eq!(Evidence { cycles: 2, other_rises: 9, ..Evidence::default() }.named(), None);
+        assert_eq!(CongestionEvidence::default().named(), None);
+        assert_eq!(CongestionEvidence { cycles: 2, other_rises: 9, ..CongestionEvidence::default() }.named(), None);
     }
 
     #[test]
     fn one_loss_is_too_little_and_says_so() {
-        let one = Evidence { reno: 1, ..Evidence::default() }.named().expect("something was seen");
-        assert_eq!((one.control, one.candidates), (None, [Some(Control::Reno), None, None]));
+        let one = CongestionEvidence { reno: 1, ..CongestionEvidence::default() }.named().expect("something was seen");
+        assert_eq!((one.control, one.candidates), (None, [Some(ShownControl::Reno), None, None]));
     }
 
     #[test]
     fn the_more_losses_the_surer() {
-        let sure = |cubic: u32| Evidence { cubic, ..Evidence::default() }.named().and_then(|named| named.control);
-        assert_eq!(sure(2), Some((Control::Cubic, 0.75)));
-        assert_eq!(sure(40), Some((Control::Cubic, MOST_CONFIDENCE)));
+        let sure = |cubic: u32| {
+            CongestionEvidence { cubic, ..CongestionEvidence::default() }.named().and_then(|named| named.control)
+        };
+        assert_eq!(sure(2), Some((ShownControl::Cubic, 0.75)));
+        assert_eq!(sure(40), Some((ShownControl::Cubic, MOST_CONFIDENCE)));
     }
 
     #[test]
     fn losses_of_two_kinds_name_none() {
-        assert_eq!(named(Evidence { reno: 3, cubic: 3, ..Evidence::default() }), None);
-        assert_eq!(named(Evidence { cubic: 3, neither: 3, ..Evidence::default() }), None);
+        assert_eq!(named(CongestionEvidence { reno: 3, cubic: 3, ..CongestionEvidence::default() }), None);
+        assert_eq!(named(CongestionEvidence { cubic: 3, neither: 3, ..CongestionEvidence::default() }), None);
     }
 
     #[test]
     fn losses_that_reduce_nothing_are_not_yet_bbr() {
-        let kept = Evidence { kept: 50, ..Evidence::default() };
+        let kept = CongestionEvidence { kept: 50, ..CongestionEvidence::default() };
         assert_eq!(named(kept), None);
-        assert_eq!(kept.named().expect("something was seen").candidates[0], Some(Control::Bbr));
-        assert_eq!(named(Evidence { round_trip_probes: 1, ..kept }), Some(Control::Bbr));
-        assert_eq!(named(Evidence { cycles: 6, ..kept }), Some(Control::Bbr));
-        assert_eq!(named(Evidence { cycles: 6, reno: 40, ..kept }), None);
+        assert_eq!(kept.named().expect("something was seen").candidates[0], Some(ShownControl::Bbr));
+        assert_eq!(named(CongestionEvidence { round_trip_probes: 1, ..kept }), Some(ShownControl::Bbr));
+        assert_eq!(named(CongestionEvidence { cycles: 6, ..kept }), Some(ShownControl::Bbr));
+        assert_eq!(named(CongestionEvidence { cycles: 6, reno: 40, ..kept }), None);
     }
 }

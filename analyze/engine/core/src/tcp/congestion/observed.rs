@@ -1,10 +1,10 @@
 //! What the rounds of a direction show of its sender's congestion control, one after the other.
 
 use crate::tcp::congestion::after_losses::AfterLosses;
-use crate::tcp::congestion::evidence::{Evidence, Named};
-use crate::tcp::congestion::probes::{Probes, is_small};
+use crate::tcp::congestion::evidence::{CongestionEvidence, Named};
+use crate::tcp::congestion::probes::{BandwidthProbes, is_small};
 use crate::tcp::congestion::recent::Recent;
-use crate::tcp::congestion::round_trip::RoundTrip;
+use crate::tcp::congestion::round_trip::FlightRoundTrip;
 
 /// A flight of which one segment more or less is not too much.
 const FEWEST_SEGMENTS: u64 = 12;
@@ -14,8 +14,8 @@ const FEWEST_SEGMENTS: u64 = 12;
 pub struct Observed {
     recent: Recent,
     after_losses: AfterLosses,
-    probes: Probes,
-    evidence: Evidence,
+    probes: BandwidthProbes,
+    evidence: CongestionEvidence,
     has_begun: bool,
 }
 
@@ -27,7 +27,7 @@ impl Observed {
     }
 
     /// Another round is over.
-    pub fn take(&mut self, round: &RoundTrip) {
+    pub fn take(&mut self, round: &FlightRoundTrip) {
         if round.timed_out {
             // What follows is slow start.
             self.recent = Recent::default();

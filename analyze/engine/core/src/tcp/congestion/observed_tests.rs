@@ -3,7 +3,7 @@
 //! Subjects: `tcp/congestion/observed.rs`, `tcp/congestion/after_losses.rs`, `tcp/congestion/probes.rs`, `tcp/congestion/round_trip.rs`.
 
 use super::*;
-use crate::tcp::congestion::evidence::Control;
+use crate::tcp::congestion::evidence::ShownControl;
 
 const RTT_NS: i64 = 50_000_000;
 
@@ -15,14 +15,14 @@ struct Sender {
 }
 
 impl Sender {
-    fn round(&mut self, flight: f64, change: impl FnOnce(&mut RoundTrip)) {
-        let mut round = RoundTrip {
+    fn round(&mut self, flight: f64, change: impl FnOnce(&mut FlightRoundTrip)) {
+        let mut round = FlightRoundTrip {
             start_ns: self.now_ns,
             end_ns: self.now_ns + RTT_NS,
             largest: flight,
             mean: flight,
             rtt_ns: Some(RTT_NS as u64),
-            ..RoundTrip::default()
+            ..FlightRoundTrip::default()
         };
         change(&mut round);
         self.now_ns = round.end_ns;
@@ -43,7 +43,7 @@ impl Sender {
         sender
     }
 
-    fn named(self) -> Option<(Control, f64)> {
+    fn named(self) -> Option<(ShownControl, f64)> {
         self.observed.finish().and_then(|named| named.control)
     }
 
@@ -63,14 +63,14 @@ fn cubic(after: f64, trip: usize) -> f64 {
 fn half_and_a_segment_a_round_trip_is_reno() {
     let sender = Sender::sawtooth(80.0, 0.5, 40, |after, trip| after + trip as f64);
     let (control, confidence) = sender.named().expect("six losses");
-    assert_eq!(control, Control::Reno);
+    assert_eq!(control, ShownControl::Reno);
     assert!(confidence > 0.9, "{confidence}");
 }
 
 #[test]
 fn seven_tenths_and_a_curve_is_cubic() {
     let (control, confidence) = Sender::sawtooth(150.0, 0.7, 90, cubic).named().expect("six losses");
-    assert_eq!(control, Control::Cubic);
+    assert_eq!(control, ShownControl::Cubic);
     assert!(confidence > 0.9, "{confidence}");
 }
 
@@ -111,7 +111,7 @@ fn what_a_timer_repaired_does_not_count() {
 fn a_quarter_more_in_one_round_of_eight_is_bbr() {
     let mut sender = Sender::default();
     (0..8).for_each(|_| sender.cycle(60.0));
-    assert!(matches!(sender.named(), Some((Control::Bbr, confidence)) if confidence > 0.8));
+    assert!(matches!(sender.named(), Some((ShownControl::Bbr, confidence)) if confidence > 0.8));
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn four_segments_for_a_fifth_of_a_second_and_losses_that_reduce_nothing_are_bbr(
     assert!(matches!(sender.observed.finish(), Some(named) if named.control.is_none()), "losses alone show no more");
     (0..4).for_each(|_| sender.round(4.0, |_| ()));
     (0..9).for_each(|_| sender.round(60.0, |_| ()));
-    assert!(matches!(sender.named(), Some((Control::Bbr, confidence)) if confidence > 0.8));
+    assert!(matches!(sender.named(), Some((ShownControl::Bbr, confidence)) if confidence > 0.8));
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! Rounds in which BBR (version 1) probes: for more bandwidth with five quarters of its rate once in eight round trips, and for
 //! the shortest round trip with four segments in flight for 200 ms, once in ten seconds.
 
-use crate::tcp::congestion::evidence::Evidence;
+use crate::tcp::congestion::evidence::CongestionEvidence;
 use crate::tcp::congestion::recent::Recent;
-use crate::tcp::congestion::round_trip::RoundTrip;
+use crate::tcp::congestion::round_trip::FlightRoundTrip;
 
 /// A flight in which a probe shows, segments.
 const FEWEST_SEGMENTS: f64 = 12.0;
@@ -45,16 +45,16 @@ struct Rise {
 
 /// See the module.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Probes {
+pub(crate) struct BandwidthProbes {
     shortest_ns: Option<u64>,
     small: Option<Small>,
     rise: Option<Rise>,
     last_rise_ns: Option<i64>,
 }
 
-impl Probes {
+impl BandwidthProbes {
     /// Another round is over. `recent` are the flights of those before.
-    pub(crate) fn take(&mut self, round: &RoundTrip, recent: &Recent, evidence: &mut Evidence) {
+    pub(crate) fn take(&mut self, round: &FlightRoundTrip, recent: &Recent, evidence: &mut CongestionEvidence) {
         self.shortest_ns = self.shortest_ns.into_iter().chain(round.rtt_ns).min();
         let usual = || recent.usual().filter(|&usual| usual >= FEWEST_SEGMENTS);
         self.look_for_small(round, usual, evidence);
@@ -69,7 +69,12 @@ impl Probes {
         }
     }
 
-    fn look_for_small(&mut self, round: &RoundTrip, usual: impl Fn() -> Option<f64>, evidence: &mut Evidence) {
+    fn look_for_small(
+        &mut self,
+        round: &FlightRoundTrip,
+        usual: impl Fn() -> Option<f64>,
+        evidence: &mut CongestionEvidence,
+    ) {
         if is_small(round)
             && !round.is_bound
             && !round.repairs
@@ -90,7 +95,7 @@ impl Probes {
         }
     }
 
-    fn look_for_rise(&mut self, round: &RoundTrip, usual: f64, evidence: &mut Evidence) {
+    fn look_for_rise(&mut self, round: &FlightRoundTrip, usual: f64, evidence: &mut CongestionEvidence) {
         let least = (LEAST_RISE * usual).max(usual + LEAST_RISE_SEGMENTS);
         let is_up = (least..=MOST_RISE * usual).contains(&round.mean);
         let Some(rise) = &mut self.rise else {
@@ -113,6 +118,6 @@ impl Probes {
 }
 
 /// So few segments are in flight as where BBR probes for the shortest round trip.
-pub(crate) fn is_small(round: &RoundTrip) -> bool {
+pub(crate) fn is_small(round: &FlightRoundTrip) -> bool {
     round.mean >= SMALL.0 && round.largest <= SMALL.1
 }

@@ -2,7 +2,7 @@
 
 /// See the module. At the sender, where what is in flight is known.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct RoundTrip {
+pub struct FlightRoundTrip {
     /// When it began.
     pub start_ns: i64,
     /// When it was over.
@@ -25,7 +25,7 @@ pub struct RoundTrip {
     pub is_idle: bool,
 }
 
-impl RoundTrip {
+impl FlightRoundTrip {
     /// How long it lasted, nanoseconds.
     pub(crate) fn duration_ns(&self) -> f64 {
         self.end_ns.saturating_sub(self.start_ns).max(0) as f64

@@ -9,12 +9,12 @@
 
 use crate::packet::{Packet, option_bits, tcp_flags};
 use crate::tcp::connection::connection::offers_are_known;
-use crate::tcp::connection::doubtful::{Held, agree, has_numbers_of, is_next};
+use crate::tcp::connection::doubtful::{DoubtfulPackets, agree, has_numbers_of, is_next};
 use crate::tcp::connection::groups::{Doubts, Terms};
 use crate::tcp::connection::rewritten;
 use crate::tcp::direction::direction::Direction;
 use crate::tcp::kernel::{FARTHEST_JUMP, NEAR_BYTES};
-use crate::tcp::loss::ip_id::Around;
+use crate::tcp::loss::ip_id::NeighbouringId;
 use crate::tcp::stats::sequence::unwrap;
 
 /// Data so many windows behind was sent long ago and delayed, or repeated by a sender that knows no better: it counts as that.
@@ -40,7 +40,7 @@ pub(crate) enum Judged {
     /// They lie within.
     Inside,
     /// They are believed, and so is what was held of its side and of the other one.
-    Believed(Box<[Option<Held>; 2]>),
+    Believed(Box<[Option<DoubtfulPackets>; 2]>),
 }
 
 impl Outside {
@@ -183,7 +183,7 @@ fn hold(
     doubts: &mut Doubts,
     packet: &Packet,
     side: usize,
-    [own, goes_on]: [Option<Held>; 2],
+    [own, goes_on]: [Option<DoubtfulPackets>; 2],
 ) {
     let believed = direction.packets_so_far();
     let in_row = goes_on.map_or(0, |held| held.in_row) + 1;
@@ -192,7 +192,7 @@ fn hold(
     if let Some(live) = direction.live.as_deref_mut().filter(|_| packet.ip_version == 4)
         && live.loss.identifications.missing_before(packet.ip_id) == Some(0)
     {
-        live.loss.identifications.add(packet.ip_id, 1, false, Around::default);
+        live.loss.identifications.add(packet.ip_id, 1, false, NeighbouringId::default);
     }
     let is_repeated = own.is_some_and(|held| has_numbers_of(packet, &held.last));
     if !is_repeated {
@@ -203,7 +203,7 @@ fn hold(
             ..*packet
         };
         let first = goes_on.map_or(last, |held| if in_row > 2 { held.last } else { held.first });
-        let held = Held { first, last, in_row, believed };
+        let held = DoubtfulPackets { first, last, in_row, believed };
         doubts.doubtful.get_or_insert_default().0[side] = Some(held);
     }
 }
@@ -218,7 +218,7 @@ pub(crate) fn hold_elsewhere(directions: &mut [Direction; 2], doubts: &mut Doubt
 }
 
 /// What is held of the side, and of the other one, if they have sent nothing since that is believed.
-pub(crate) fn held_now(directions: &[Direction; 2], doubts: &Doubts, side: usize) -> [Option<Held>; 2] {
+pub(crate) fn held_now(directions: &[Direction; 2], doubts: &Doubts, side: usize) -> [Option<DoubtfulPackets>; 2] {
     let doubtful = doubts.doubtful.as_deref();
     [side, 1 - side].map(|side| {
         let held = doubtful.and_then(|doubtful| doubtful.0[side]);

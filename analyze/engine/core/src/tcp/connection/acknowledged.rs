@@ -12,7 +12,7 @@ use crate::tcp::connection::payload_feed;
 use crate::tcp::connection::watching;
 use crate::tcp::direction::direction::Direction;
 use crate::tcp::direction::on_ack;
-use crate::tcp::events::acked::Answer;
+use crate::tcp::events::acked::AckProgress;
 use crate::tcp::limits::rules::RoundRule;
 
 /// What is known of an acknowledgement before it is taken.
@@ -34,7 +34,7 @@ pub(super) fn take_answer(
     side: usize,
     proved: Proved,
     rules: &[RoundRule],
-) -> Answer {
+) -> AckProgress {
     let Connection { terms, directions, endings, doubts, streams, watch, .. } = connection;
     let answer = match take_plain(terms, directions, packet, side, proved) {
         Some(answer) => {
@@ -46,7 +46,7 @@ pub(super) fn take_answer(
             ending_notes::note_window(endings, packet, side);
             take_acknowledgement(terms, directions, streams, packet, bytes, side)
         }
-        None => Answer::default(),
+        None => AckProgress::default(),
     };
     watching::answered(watch, directions, packet, side, answer.rtt_ns());
     watching::check_round(watch, directions, terms, packet, side, rules);
@@ -61,12 +61,12 @@ fn take_plain(
     packet: &Packet,
     side: usize,
     proved: Proved,
-) -> Option<Answer> {
+) -> Option<AckProgress> {
     let (sender, window_shift) = (1 - side, terms.agreed.shifts[side]);
     let acknowledges = packet.has(tcp_flags::ACK);
     match proved {
         Proved::WithNextData if acknowledges => {
-            on_ack::repeated_while_idle(&mut directions[sender], packet, window_shift).then(Answer::default)
+            on_ack::repeated_while_idle(&mut directions[sender], packet, window_shift).then(AckProgress::default)
         }
         Proved::UpTo(position) if acknowledges && position > directions[sender].una => {
             let context = terms.context(sender);
@@ -85,7 +85,7 @@ fn take_news(
     streams: &mut Streams,
     packet: &Packet,
     side: usize,
-    answer: Answer,
+    answer: AckProgress,
 ) {
     loops::take_round_trip(terms, directions, answer, side);
     payload_feed::pass_tls_holes(&directions[1 - side], streams, packet, 1 - side);
@@ -99,7 +99,7 @@ fn take_acknowledgement(
     packet: &Packet,
     bytes: &[u8],
     side: usize,
-) -> Answer {
+) -> AckProgress {
     let (sender, agreed) = (1 - side, &mut terms.agreed);
     if agreed.copied_opening.is_some() && side == 0 && packet.options & option_bits::OTHERS != 0 {
         crossing::refute_copied_syn_ack(agreed, &mut directions[1], packet, bytes);

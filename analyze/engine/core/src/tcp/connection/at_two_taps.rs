@@ -13,10 +13,10 @@
 
 use crate::packet::{Packet, option_bits, tcp_flags};
 use crate::tcp::capture::recent_packets::identity;
-use crate::tcp::capture::two_taps::{Passed, PassedTwice, SHORTEST_WAY_NS, TwoPoints};
+use crate::tcp::capture::two_taps::{PassedTwice, SHORTEST_WAY_NS, TapPacket, TwoPoints};
 use crate::tcp::connection::groups::{Agreed, Doubts, Loops};
 use crate::tcp::direction::direction::Direction;
-use crate::tcp::events::copy::Seen;
+use crate::tcp::events::copy::CopySeen;
 use crate::tcp::kernel::{FASTEST_ANSWER, LONGEST_WAY_NS};
 use crate::tcp::stats::sequence::serial_difference;
 
@@ -46,7 +46,7 @@ pub(crate) fn has_passed_other_point(
     packet: &Packet,
     bytes: &[u8],
     side: usize,
-) -> Option<Seen> {
+) -> Option<CopySeen> {
     let mut points = doubts.two_points.take()?;
     let rtt_ns = loops.handshake_rtt_ns.or_else(|| points.there_and_back_ns()).unwrap_or(0);
     let twice = &mut points.directions[side];
@@ -60,7 +60,7 @@ pub(crate) fn has_passed_other_point(
         None => twice.remember(identity, packet.time_ns),
     }
     points.are_certain |= points.directions.iter().all(|direction| direction.twice >= FEWEST_TWICE);
-    let seen = if points.are_certain { Seen::AtOnce } else { Seen::Late };
+    let seen = if points.are_certain { CopySeen::AtOnce } else { CopySeen::Late };
     let is_sought = points.are_certain || loops.echo_loops.is_some();
     let given_up = !is_sought || points.directions.iter().any(PassedTwice::is_mostly_once);
     doubts.two_points = Some(points).filter(|_| !given_up);
@@ -72,7 +72,7 @@ pub(crate) fn has_passed_other_point(
 fn is_same_transmission(
     direction: &Direction,
     packet: &Packet,
-    before: &Passed,
+    before: &TapPacket,
     twice: &PassedTwice,
     rtt_ns: i64,
 ) -> bool {

@@ -8,7 +8,7 @@ pub(crate) const FARTHEST_STEP: u32 = 1 << 26;
 
 /// The last packets of one side whose numbers lie outside every window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Held {
+pub(crate) struct DoubtfulPackets {
     /// The first of them that the last one goes on with, and the last: without options and payload, which may be gone.
     pub first: Packet,
     pub last: Packet,
@@ -18,9 +18,9 @@ pub(crate) struct Held {
     pub believed: u64,
 }
 
-/// See [`Held`]; client, server.
+/// See [`DoubtfulPackets`]; client, server.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Doubtful(pub [Option<Held>; 2]);
+pub(crate) struct Doubtful(pub [Option<DoubtfulPackets>; 2]);
 
 /// Both have the same numbers and length.
 pub(crate) fn has_numbers_of(one: &Packet, other: &Packet) -> bool {

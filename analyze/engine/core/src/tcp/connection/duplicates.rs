@@ -15,7 +15,7 @@ use crate::tcp::direction::before_capture;
 use crate::tcp::direction::direction::{Direction, Live, direction_and_peer};
 use crate::tcp::direction::on_ack::is_plain;
 use crate::tcp::direction::segment_size;
-use crate::tcp::events::copy::{Copied, Seen};
+use crate::tcp::events::copy::{Copied, CopySeen};
 use crate::tcp::kernel::{
     FASTEST_ANSWER, FLAGS_OF_ONE, LONGEST_DISTANCE_NS, LONGEST_NUMBERED_NS, LONGEST_WAY_NS, LONGEST_WITHOUT_NUMBERS_NS,
     SMALLEST_TIMEOUT_NS,
@@ -85,7 +85,7 @@ fn copy(
     packet: &Packet,
     bytes: &[u8],
     side: usize,
-) -> Option<Seen> {
+) -> Option<CopySeen> {
     let [direction, peer] = [&directions[side], &directions[1 - side]];
     let live = direction.live.as_deref()?;
     let numbered = packet.ip_id != 0 && (packet.ttl != direction.ttl || live.loss.identifications.looks_rising());
@@ -103,7 +103,7 @@ fn copy(
     };
     let same = live.capture.recent.age_ns(packet, bytes, longest_ns).filter(|age_ns| again.is_copy_of_same(*age_ns));
     if let Some(age_ns) = same {
-        return Some(Seen::after(age_ns));
+        return Some(CopySeen::after(age_ns));
     }
     let beside = Beside { sender: terms.loops.beside[side], receiver: terms.loops.beside[1 - side] };
     let end = start + u64::from(packet.payload_length);
@@ -118,14 +118,14 @@ fn copy(
         segment_size::full_segments(direction, packet),
     );
     if let Some(age_ns) = parts.filter(|age_ns| again.is_copy_of_parts(*age_ns)) {
-        return Some(Seen::after(age_ns));
+        return Some(CopySeen::after(age_ns));
     }
-    let seen = if again.two_points { Seen::AtOnce } else { Seen::Late };
+    let seen = if again.two_points { CopySeen::AtOnce } else { CopySeen::Late };
     again.comes_late(beside, end == direction.max).then_some(seen)
 }
 
 #[cold]
-fn leave_out(direction: &mut Direction, packet: &Packet, copy: Seen) {
+fn leave_out(direction: &mut Direction, packet: &Packet, copy: CopySeen) {
     if packet.payload_length > 0 {
         segment_size::learn_size_from_head(direction, packet);
     }
@@ -133,9 +133,9 @@ fn leave_out(direction: &mut Direction, packet: &Packet, copy: Seen) {
 }
 
 #[cold]
-fn count_copy(direction: &mut Direction, packet: &Packet, copy: Seen) {
+fn count_copy(direction: &mut Direction, packet: &Packet, copy: CopySeen) {
     direction.loss.capture_duplicates += 1;
-    direction.live().capture.late_copies += u32::from(copy == Seen::Late);
+    direction.live().capture.late_copies += u32::from(copy == CopySeen::Late);
     if packet.payload_length > 0 {
         let start = unwrap(direction.max, packet.sequence);
         let (segments, _) = segment_size::wire_segments_of(direction, packet);

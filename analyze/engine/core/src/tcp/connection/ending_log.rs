@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use crate::tcp::events::ending::{Reset, Resumed, Sent};
+use crate::tcp::events::ending::{Reset, Resumed, SentAgain};
 use crate::tcp::events::place::Place;
 
 /// See the module.
@@ -25,7 +25,7 @@ pub struct SideLog {
     /// SYNs of the client or SYN-ACKs of the server after the first.
     pub openings: Vec<Place>,
     /// What it retransmitted, and its probes, the last ones.
-    pub sent_again: VecDeque<Sent>,
+    pub sent_again: VecDeque<SentAgain>,
     /// How often it did so, since its oldest byte outstanding was sent first.
     pub times_again: u32,
     /// Since when the window for its data has been closed, and the last packet that said so.
@@ -33,5 +33,5 @@ pub struct SideLog {
     /// The longest time before that it was closed, nanoseconds.
     pub longest_closed_ns: i64,
     /// What was outstanding longest when it last began to send again.
-    pub oldest: Option<Sent>,
+    pub oldest: Option<SentAgain>,
 }

@@ -8,11 +8,11 @@ use crate::tcp::connection::environment::Environment;
 use crate::tcp::connection::groups::{Endings, Times};
 use crate::tcp::connection::standstills;
 use crate::tcp::direction::direction::Direction;
-use crate::tcp::events::bounds::{Bound, BoundsReached};
-use crate::tcp::events::ending::{Reset, Resumed, Sent};
+use crate::tcp::events::bounds::{BoundsReached, ListBound};
+use crate::tcp::events::ending::{Reset, Resumed, SentAgain};
 use crate::tcp::events::place::Place;
 use crate::tcp::events::segment::Segment;
-use crate::tcp::events::sent::{Arrived, Kind};
+use crate::tcp::events::sent::{Arrived, SentKind};
 use crate::tcp::kernel::LONG_IDLE_NS;
 use crate::tcp::stats::sequence::unwrap;
 
@@ -83,7 +83,7 @@ pub(crate) fn note_reset(
     let log = ending_log(endings);
     if log.resets.len() >= MOST_RESETS {
         log.resets.pop();
-        bounds.add(Bound::Resets, true);
+        bounds.add(ListBound::Resets, true);
     }
     log.resets.push(reset);
 }
@@ -108,7 +108,7 @@ fn note_oldest_sent(direction: &Direction, endings: &mut Endings, side: usize) {
     let first = direction.live.as_deref().and_then(|live| live.segments.first()).copied();
     let Some(first) = first.filter(Segment::was_sent_once) else { return };
     let place = Place { frame: first.frame, time_ns: first.time_ns };
-    let oldest = Sent { place, start: first.start, length: first.length, kind: Kind::Data };
+    let oldest = SentAgain { place, start: first.start, length: first.length, kind: SentKind::Data };
     let known = &mut ending_log(endings).sides[side].oldest;
     if known.is_none_or(|known| known.start < oldest.start) {
         *known = Some(oldest);
@@ -125,8 +125,8 @@ pub(crate) fn note_sent_again(
     arrived: &Arrived,
 ) {
     let is_again = match arrived.kind {
-        Kind::Retransmission | Kind::WindowProbe | Kind::KeepAlive => true,
-        Kind::Fin => direction.loss.fin > 0,
+        SentKind::Retransmission | SentKind::WindowProbe | SentKind::KeepAlive => true,
+        SentKind::Fin => direction.loss.fin > 0,
         _ => false,
     };
     if is_again {
@@ -135,9 +135,9 @@ pub(crate) fn note_sent_again(
 }
 
 #[cold]
-fn note_again(direction: &Direction, endings: &mut Endings, packet: &Packet, side: usize, kind: Kind) {
+fn note_again(direction: &Direction, endings: &mut Endings, packet: &Packet, side: usize, kind: SentKind) {
     let (start, una) = (unwrap(direction.max, packet.sequence), direction.una);
-    let sent = Sent { place: Place::of(packet), start, length: packet.payload_length, kind };
+    let sent = SentAgain { place: Place::of(packet), start, length: packet.payload_length, kind };
     let SideLog { times_again: times, sent_again: places, .. } = &mut ending_log(endings).sides[side];
     if places.front().is_some_and(|first| first.kind != kind || first.is_done(una)) {
         places.clear();

@@ -5,7 +5,7 @@
 use crate::tcp::connection::groups::{Loops, Terms};
 use crate::tcp::connection::vantage::{Clues, Side};
 use crate::tcp::direction::direction::Direction;
-use crate::tcp::events::acked::Answer;
+use crate::tcp::events::acked::AckProgress;
 use crate::tcp::kernel::{BESIDE_SHARE, LONGEST_BESIDE_NS, SHORT_TRIP_NS, SHORTEST_TELLING_NS};
 
 /// Share of the round trip's far part that the near part may be where the far one is short.
@@ -13,7 +13,7 @@ const BESIDE_SHARE_OF_SHORT_PART: f64 = 0.5;
 
 /// The shortest round trip between the capture point and the side that answered.
 #[inline(always)]
-pub(crate) fn take_round_trip(terms: &mut Terms, directions: &mut [Direction; 2], answer: Answer, side: usize) {
+pub(crate) fn take_round_trip(terms: &mut Terms, directions: &mut [Direction; 2], answer: AckProgress, side: usize) {
     if let Some((rtt_ns, _)) = answer.round_trip
         && terms.loops.loops_ns[side].is_none_or(|known| (rtt_ns as i64) < known)
     {

@@ -13,7 +13,7 @@ use crate::tcp::connection::clock_steps;
 use crate::tcp::connection::congestion_bits;
 use crate::tcp::connection::connection::Connection;
 use crate::tcp::connection::crossing;
-use crate::tcp::connection::doubtful::{Held, has_numbers_of};
+use crate::tcp::connection::doubtful::{DoubtfulPackets, has_numbers_of};
 use crate::tcp::connection::duplicates;
 use crate::tcp::connection::elsewhere::is_elsewhere;
 use crate::tcp::connection::ending_notes;
@@ -32,7 +32,7 @@ use crate::tcp::direction::direction::Direction;
 use crate::tcp::direction::sampling;
 use crate::tcp::events::copy::Copied;
 use crate::tcp::events::ecn;
-use crate::tcp::events::row::Seen;
+use crate::tcp::events::row::RowSeen;
 
 /// Takes a packet of this connection, unless its receiver would not.
 #[inline(never)]
@@ -150,7 +150,7 @@ pub(crate) fn take_packet(
     }
     let answer = acknowledged::take_answer(connection, packet, bytes, side, Proved::Nothing, environment.round_rules);
     if connection.detailed {
-        let seen = Seen { arrived, window_bytes: answer.window_bytes, round_trip: answer.round_trip };
+        let seen = RowSeen { arrived, window_bytes: answer.window_bytes, round_trip: answer.round_trip };
         environment.rows.push(&packet_row(connection, packet, side, &seen));
     }
 }
@@ -195,11 +195,11 @@ fn settle(
 pub(crate) fn take_held(
     connection: &mut Connection,
     side: usize,
-    held: [Option<Held>; 2],
+    held: [Option<DoubtfulPackets>; 2],
     environment: &mut Environment,
 ) {
     for (side, held) in [(1 - side, held[1]), (side, held[0])] {
-        let Some(Held { first, last, .. }) = held else { continue };
+        let Some(DoubtfulPackets { first, last, .. }) = held else { continue };
         let only_one = has_numbers_of(&first, &last);
         for packet in [first, last].iter().skip(usize::from(only_one)) {
             let unacceptable = &mut connection.directions[side].loss.unacceptable;

@@ -16,15 +16,15 @@ use crate::tcp::connection::own_data;
 use crate::tcp::connection::packet_row::packet_row;
 use crate::tcp::connection::reset::{Believed, is_acceptable};
 use crate::tcp::connection::rewritten;
-use crate::tcp::connection::rewritten::Opening;
+use crate::tcp::connection::rewritten::RewrittenOpening;
 use crate::tcp::connection::watchers::Watchers;
 use crate::tcp::direction::before_capture;
 use crate::tcp::direction::direction::Direction;
-use crate::tcp::events::bounds::Bound;
+use crate::tcp::events::bounds::ListBound;
 use crate::tcp::events::offer::Offer;
 use crate::tcp::events::openings::OtherSynAck;
-use crate::tcp::events::row::Seen;
-use crate::tcp::events::sent::{Arrived, Kind};
+use crate::tcp::events::row::RowSeen;
+use crate::tcp::events::sent::{Arrived, SentKind};
 use crate::tcp::kernel::FARTHEST_JUMP;
 use crate::tcp::stats::sequence::unwrap;
 
@@ -89,9 +89,9 @@ pub(crate) fn opening_or_reset(
 ) {
     let syn = packet.has(tcp_flags::SYN);
     let mut repeated = false;
-    let mut seen = Seen {
-        arrived: Arrived { kind: if syn { Kind::Syn } else { Kind::Rst }, ..Arrived::default() },
-        ..Seen::default()
+    let mut seen = RowSeen {
+        arrived: Arrived { kind: if syn { SentKind::Syn } else { SentKind::Rst }, ..Arrived::default() },
+        ..RowSeen::default()
     };
     if syn {
         let Some(is_repeat) = take_syn(connection, packet, bytes, side) else { return };
@@ -133,7 +133,8 @@ pub(crate) fn opening_or_reset(
     }
     // Data in a SYN (RFC 7413) counts once; repeats of the SYN repeat it without being data retransmissions.
     if syn && packet.payload_length > 0 && direction.loss.syn == 0 {
-        seen.arrived = Arrived { kind: Kind::Syn, ..own_data::take_data_of_counted(connection, packet, bytes, side) };
+        seen.arrived =
+            Arrived { kind: SentKind::Syn, ..own_data::take_data_of_counted(connection, packet, bytes, side) };
     }
     if connection.detailed {
         environment.rows.push(&packet_row(connection, packet, side, &seen));
@@ -163,12 +164,12 @@ fn take_syn(connection: &mut Connection, packet: &Packet, bytes: &[u8], side: us
     let syn = &terms.handshake.syn;
     let asked_ns = (packet.has(tcp_flags::ACK) && syn.count > 1).then_some(syn.last_ns);
     match rewritten::judge_opening(doubts, &terms.handshake, &directions[0], packet, side) {
-        Opening::Own => {}
-        Opening::Copy => {
+        RewrittenOpening::Own => {}
+        RewrittenOpening::Copy => {
             directions[side].loss.capture_duplicates += 1;
             return None;
         }
-        Opening::Original => {
+        RewrittenOpening::Original => {
             // What was taken in its place stays counted as this one, and this one as the copy.
             let direction = &mut directions[side];
             direction.loss.capture_duplicates += 1;
@@ -197,7 +198,7 @@ fn take_syn(connection: &mut Connection, packet: &Packet, bytes: &[u8], side: us
     let begins = !direction.begun || (isn_changed && may_change);
     if begins && isn_changed && packet.has(tcp_flags::ACK) {
         let is_full = terms.agreed.other_syn_acks.len() >= MOST_SYN_ACKS;
-        bounds.add(Bound::SynAcks, is_full);
+        bounds.add(ListBound::SynAcks, is_full);
         if !is_full {
             let other = OtherSynAck { base: direction.base as u32, offer: direction.offer };
             terms.agreed.other_syn_acks.push(other);

@@ -8,7 +8,7 @@ use crate::tcp::connection::groups::{Speech, Streams};
 use crate::tcp::connection::turns::{MOST_LOOKED_AT, hand_over, turn_of};
 use crate::tcp::direction::direction::Direction;
 use crate::tcp::requests::exchanges::Exchanges;
-use crate::tcp::requests::opening::{Expects, Opening};
+use crate::tcp::requests::opening::{Expects, MessageOpening};
 use crate::tcp::requests::talk::{OpenedTalk, OpenedTurn, Turn};
 
 /// Takes what was opened with a packet of `side`.
@@ -28,7 +28,7 @@ pub(super) fn follow(
 
 fn hear(directions: &[Direction; 2], speech: &mut Speech, packet: &Packet, side: usize, one: &Opened) {
     let length = one.text.len() as u32;
-    let opening = Opening::of(&one.text, length);
+    let opening = MessageOpening::of(&one.text, length);
     let known = speech.talk.as_ref().and_then(|talk| talk.opened.as_ref()?.turn);
     let goes_on = known.is_some_and(|said| usize::from(said.turn.side) == one.side);
     let begun = || {
@@ -49,9 +49,9 @@ fn hear(directions: &[Direction; 2], speech: &mut Speech, packet: &Packet, side:
             said.bytes += u64::from(length);
             said.end = one.end;
             said.turn.looked_at = said.turn.looked_at.saturating_add(1);
-            let is_looked_at = said.turn.opening == Opening::HttpRequest && said.turn.looked_at < MOST_LOOKED_AT;
-            if is_looked_at && matches!(opening, Opening::HttpRequest | Opening::HttpPipelined) {
-                opened.exchanges.begins(Opening::HttpPipelined);
+            let is_looked_at = said.turn.opening == MessageOpening::HttpRequest && said.turn.looked_at < MOST_LOOKED_AT;
+            if is_looked_at && matches!(opening, MessageOpening::HttpRequest | MessageOpening::HttpPipelined) {
+                opened.exchanges.begins(MessageOpening::HttpPipelined);
             }
         }
         (next, _) => {

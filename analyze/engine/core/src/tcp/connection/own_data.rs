@@ -8,7 +8,7 @@ use crate::tcp::connection::without_data;
 use crate::tcp::direction::direction::direction_and_peer;
 use crate::tcp::direction::on_data;
 use crate::tcp::direction::sampling;
-use crate::tcp::events::sent::{Arrived, Delivered, Kind};
+use crate::tcp::events::sent::{Arrived, Delivered, SentKind};
 
 /// The packet's own direction: data, FIN, probe or nothing.
 #[inline]
@@ -27,8 +27,8 @@ pub(crate) fn take_own(connection: &mut Connection, packet: &Packet, bytes: &[u8
     let arrived =
         on_data::data(direction, packet, &context, peer_of(side, peer, &connection.terms.handshake), &mut delivered);
     match arrived.kind {
-        Kind::Data => direction.ledger.add_first_transmission(packet),
-        Kind::Reordered if arrived.first_transmission_bytes == packet.payload_length => {
+        SentKind::Data => direction.ledger.add_first_transmission(packet),
+        SentKind::Reordered if arrived.first_transmission_bytes == packet.payload_length => {
             direction.ledger.add_first_transmission(packet)
         }
         _ => direction.ledger.add_retransmission(packet, arrived.first_transmission_bytes),

@@ -2,13 +2,13 @@
 
 use crate::packet::{Packet, option_bits, tcp_flags};
 use crate::tcp::connection::connection::Connection;
-use crate::tcp::events::row::Seen;
+use crate::tcp::events::row::RowSeen;
 use crate::tcp::rows::rows::{Field, Row};
 use crate::tcp::rtt::covering::Lengthened;
 use crate::tcp::stats::sequence::unwrap;
 
 /// The row of a packet, sent by `side`, which has been taken.
-pub(crate) fn packet_row(connection: &Connection, packet: &Packet, side: usize, seen: &Seen) -> Row {
+pub(crate) fn packet_row(connection: &Connection, packet: &Packet, side: usize, seen: &RowSeen) -> Row {
     let [own, peer] = [&connection.directions[side], &connection.directions[1 - side]];
     let sends = packet.payload_length > 0;
     let flight = if sends { own } else { peer };

@@ -7,7 +7,7 @@ const MOST_PADDING: u32 = 6;
 
 /// What is known of the padding of one side.
 #[derive(Debug, Default, Clone, Copy)]
-pub(crate) struct Side {
+pub(crate) struct SidePadding {
     /// The last packet that was taken for padded, while its side may still go on behind these bytes: without its payload.
     pub last: Option<Packet>,
     /// The side went on at the number of one: they were padding.
@@ -18,7 +18,7 @@ pub(crate) struct Side {
 
 /// See the module; client, server.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Padding(pub [Side; 2]);
+pub(crate) struct Padding(pub [SidePadding; 2]);
 
 /// The packet has the form of one: nothing pushes these bytes, and they make the frame as long as it has to be.
 #[inline(always)]

@@ -6,7 +6,7 @@
 
 use crate::packet::{Packet, tcp_flags};
 use crate::tcp::connection::groups::Doubts;
-use crate::tcp::connection::padded::Side;
+use crate::tcp::connection::padded::SidePadding;
 use crate::tcp::direction::direction::Direction;
 use crate::tcp::stats::sequence::unwrap;
 
@@ -22,7 +22,7 @@ pub(crate) fn without_padding(
     bytes: &[u8],
     side: usize,
 ) -> Option<Packet> {
-    let known = doubts.padding.as_deref().map_or(Side::default(), |padding| padding.0[side]);
+    let known = doubts.padding.as_deref().map_or(SidePadding::default(), |padding| padding.0[side]);
     let headers = u32::from(packet.ip_header_length) + u32::from(packet.tcp_header_length);
     let window_closed = direction.live.as_deref().is_some_and(|live| live.acks.window_closed);
     // The first byte of a capture that begins in mid-stream may be a keep-alive.
@@ -60,9 +60,9 @@ pub(crate) fn check_padding(
         let number = if of == side { packet.sequence } else { packet.acknowledgement };
         let is_told = of == side || packet.has(tcp_flags::ACK);
         if is_over || (of == side && packet.sequence == last.sequence) {
-            *known = Side { last: None, is_proven: true, ..*known };
+            *known = SidePadding { last: None, is_proven: true, ..*known };
         } else if is_told && number == behind {
-            *known = Side { last: None, is_data: true, ..*known };
+            *known = SidePadding { last: None, is_data: true, ..*known };
             return Some((last, of));
         }
     }

@@ -10,7 +10,7 @@ use crate::tcp::direction::direction::Direction;
 
 /// What a SYN or SYN-ACK is where numbers are rewritten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Opening {
+pub(crate) enum RewrittenOpening {
     /// Nothing shows that numbers are rewritten, or it is of the side that counts.
     Own,
     /// It is a copy of what has passed, or will.
@@ -31,31 +31,31 @@ pub(crate) fn judge_opening(
     client: &Direction,
     packet: &Packet,
     side: usize,
-) -> Opening {
+) -> RewrittenOpening {
     if is_moved_syn(handshake, packet, side) {
         doubts.rewritten_by = handshake.syn.moved_by(packet);
-        return Opening::Copy;
+        return RewrittenOpening::Copy;
     }
     if side == 0 || !packet.has(tcp_flags::ACK) || !client.offer.seen || handshake.complete {
-        return Opening::Own;
+        return RewrittenOpening::Own;
     }
     let expected = client.base as u32;
     let by = packet.acknowledgement.wrapping_sub(expected);
     if by != 0 && doubts.rewritten_by == Some(by) {
-        return Opening::Copy;
+        return RewrittenOpening::Copy;
     }
     let before = handshake.syn_ack.acknowledged_otherwise(packet);
-    let Some(before_by) = before.map(|number| number.wrapping_sub(expected)) else { return Opening::Own };
+    let Some(before_by) = before.map(|number| number.wrapping_sub(expected)) else { return RewrittenOpening::Own };
     match (by, before_by) {
         (0, _) => {
             doubts.rewritten_by = Some(before_by);
-            Opening::Original
+            RewrittenOpening::Original
         }
         (_, 0) => {
             doubts.rewritten_by = Some(by);
-            Opening::Copy
+            RewrittenOpening::Copy
         }
-        _ => Opening::Own,
+        _ => RewrittenOpening::Own,
     }
 }
 

@@ -16,7 +16,7 @@ use crate::tcp::direction::direction::Direction;
 use crate::tcp::requests::exchanges::{MOST_CONTROL_BYTES, Reason};
 use crate::tcp::requests::longest::Longest;
 use crate::tcp::requests::open::MOST_MESSAGE_BYTES;
-use crate::tcp::requests::opening::{Expects, Opening, host_of};
+use crate::tcp::requests::opening::{Expects, MessageOpening, host_of};
 use crate::tcp::requests::said::{Interim, Said};
 use crate::tcp::requests::talk::{NOBODY, OpenedTalk, Turn};
 use crate::tcp::stats::sequence::unwrap;
@@ -49,14 +49,14 @@ pub(crate) fn speaks(
     bytes: &[u8],
     side: usize,
 ) {
-    let opening = Opening::of(packet.captured_payload(bytes), packet.payload_length);
+    let opening = MessageOpening::of(packet.captured_payload(bytes), packet.payload_length);
     if let Some(turn) = speech.turn.as_mut().filter(|turn| usize::from(turn.side) == side) {
         turn.looked_at += 1;
         if turn.looked_at >= MOST_LOOKED_AT {
             speech.speaker = side as u8;
         }
-        if matches!(opening, Opening::HttpRequest | Opening::HttpPipelined) {
-            speech.talk.get_or_insert_default().plain.begins(Opening::HttpPipelined);
+        if matches!(opening, MessageOpening::HttpRequest | MessageOpening::HttpPipelined) {
+            speech.talk.get_or_insert_default().plain.begins(MessageOpening::HttpPipelined);
         }
         return;
     }
@@ -66,21 +66,21 @@ pub(crate) fn speaks(
     };
     let turn = Turn { expects_continue, ..turn_of(directions, packet, opening, side, speech.turn.as_ref()) };
     let is_first = speech.turn.is_none();
-    if opening == Opening::Http2 && side == 0 && is_first && !turn.partial {
+    if opening == MessageOpening::Http2 && side == 0 && is_first && !turn.partial {
         streams.http2 = Some(Box::new(Http2Reader::Clear(Box::default())));
         streams.tls = None;
     }
-    if side == 0 && is_first && matches!(opening, Opening::HttpRequest | Opening::HttpPipelined) {
+    if side == 0 && is_first && matches!(opening, MessageOpening::HttpRequest | MessageOpening::HttpPipelined) {
         streams.host = host_of(packet.captured_payload(bytes));
     }
     end_turn(speech, directions);
     // Nothing of the first message was captured: it may begin a TLS handshake, unless the port is one of those in the clear.
     let may_be_tls = || directions[side].opening_seen && !PORTS_IN_THE_CLEAR.contains(&server_port);
-    let begins = if is_first && opening == Opening::Cut { may_be_tls() } else { opening.is_special() };
+    let begins = if is_first && opening == MessageOpening::Cut { may_be_tls() } else { opening.is_special() };
     if begins {
         speech.talk.get_or_insert_default().plain.begins(opening);
     }
-    speech.speaker = if opening == Opening::HttpRequest { NOBODY } else { side as u8 };
+    speech.speaker = if opening == MessageOpening::HttpRequest { NOBODY } else { side as u8 };
     speech.turn = Some(turn);
 }
 
@@ -144,7 +144,7 @@ fn note_wait_for_continue(speech: &mut Speech, pause_ns: i64) {
 /// The client's next data begins a request; what it said before had no response.
 fn restart(speech: &mut Speech, streams: &mut Streams, directions: &[Direction; 2], terms: &Terms, packet: &Packet) {
     let end = payload_end(&directions[0]);
-    let is_message = |turn: &Turn, bytes| turn.opening != Opening::HttpRequest && bytes <= MOST_MESSAGE_BYTES;
+    let is_message = |turn: &Turn, bytes| turn.opening != MessageOpening::HttpRequest && bytes <= MOST_MESSAGE_BYTES;
     let is_own = |turn: &Turn| is_message(turn, end.saturating_sub(turn.position));
     if let Some(turn) = speech.turn.as_mut().filter(|turn| is_own(turn)) {
         (turn.start, turn.position) = ((packet.time_ns, packet.frame), end);

@@ -14,9 +14,9 @@ use crate::tcp::connection::environment::Environment;
 use crate::tcp::connection::groups::{Loops, Times, Watch};
 use crate::tcp::direction::on_ack;
 use crate::tcp::gaps::cause::Cause;
-use crate::tcp::gaps::rhythm::{SHORTEST_NS, Silence};
-use crate::tcp::gaps::undecided_gap::{Proved, Settled};
-use crate::tcp::limits::second_stage::Rhythm;
+use crate::tcp::gaps::rhythm::{HostSilence, SHORTEST_NS};
+use crate::tcp::gaps::undecided_gap::{GapProof, Settled};
+use crate::tcp::limits::second_stage::StallRhythm;
 
 /// A packet of `side` is the host's first for a while.
 #[inline(always)]
@@ -27,15 +27,15 @@ pub(crate) fn ends_silence(connection: &Connection, packet: &Packet, side: usize
 
 /// What a packet that ends a silence of its host shows: whether that owed something, whether the packet leaves the edge of its window
 /// where it was, and the silence of the other host, if there was one.
-pub(crate) struct Shown {
+pub(crate) struct SilenceShown {
     owed: bool,
     stands: bool,
-    of_other: Option<Silence>,
+    of_other: Option<HostSilence>,
 }
 
-/// See [`Shown`]. What the packet says has not been taken yet.
+/// See [`SilenceShown`]. What the packet says has not been taken yet.
 #[inline(never)]
-pub(crate) fn shown_by(connection: &Connection, packet: &Packet, side: usize) -> Shown {
+pub(crate) fn shown_by(connection: &Connection, packet: &Packet, side: usize) -> SilenceShown {
     let (before_ns, end_ns) = (connection.times.passed_ns[side], packet.time_ns);
     let is_long = |due_ns: i64| end_ns.saturating_sub(due_ns.max(before_ns)) > SHORTEST_NS;
     let stands = leaves_edge(connection, packet, side);
@@ -45,8 +45,8 @@ pub(crate) fn shown_by(connection: &Connection, packet: &Packet, side: usize) ->
     let late_ns = late_ns(connection, packet, side, before_ns);
     let all_silent_ns = connection.times.end_ns;
     let is_others = late_ns > SHORTEST_NS && end_ns.saturating_sub(all_silent_ns) > SHORTEST_NS;
-    let of_other = is_others.then_some(Silence { start_ns: all_silent_ns, end_ns, owed: true });
-    Shown { owed, stands, of_other }
+    let of_other = is_others.then_some(HostSilence { start_ns: all_silent_ns, end_ns, owed: true });
+    SilenceShown { owed, stands, of_other }
 }
 
 /// The packet of `side` ends a silence of that host, and may show one of the other.
@@ -56,14 +56,14 @@ pub(crate) fn note(
     times: &Times,
     packet: &Packet,
     side: usize,
-    shown: Shown,
+    shown: SilenceShown,
     environment: &mut Environment,
 ) {
     let standstills = watch.standstills.get_or_insert_with(|| environment.standstills());
     if shown.stands {
         standstills.stood_ns[side] = packet.time_ns;
     }
-    let silence = Silence { start_ns: times.passed_ns[side], end_ns: packet.time_ns, owed: shown.owed };
+    let silence = HostSilence { start_ns: times.passed_ns[side], end_ns: packet.time_ns, owed: shown.owed };
     standstills.add(side, silence, times.start_ns);
     if let Some(silence) = shown.of_other {
         standstills.add(1 - side, silence, times.start_ns);
@@ -134,11 +134,11 @@ pub(crate) fn settle_pauses(watch: &mut Watch, loops: &Loops, begun_ns: i64, lim
 pub(crate) fn stops(watch: &Watch) -> Vec<Settled> {
     let found = watch.standstills.as_deref().and_then(|standstills| standstills.found.as_ref());
     let stops_ns = found.map_or(&[][..], |found| &found.stops_ns);
-    stops_ns.iter().map(|&[start_ns, end_ns]| Settled { start_ns, end_ns, proved: Proved::Stall }).collect()
+    stops_ns.iter().map(|&[start_ns, end_ns]| Settled { start_ns, end_ns, proved: GapProof::Stall }).collect()
 }
 
 /// The rhythm of these stops.
-pub(crate) fn rhythm<'a>(watch: &Watch, loops: &Loops, stops: &'a [Settled]) -> Option<Rhythm<'a>> {
+pub(crate) fn rhythm<'a>(watch: &Watch, loops: &Loops, stops: &'a [Settled]) -> Option<StallRhythm<'a>> {
     let found = watch.standstills.as_deref()?.found.as_ref()?;
-    Some(Rhythm { period_ns: found.rhythm.period_ns, stops, is_beside: loops.beside[found.host] })
+    Some(StallRhythm { period_ns: found.rhythm.period_ns, stops, is_beside: loops.beside[found.host] })
 }

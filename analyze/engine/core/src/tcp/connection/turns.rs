@@ -3,7 +3,7 @@
 use crate::packet::{Packet, tcp_flags};
 use crate::tcp::direction::direction::Direction;
 use crate::tcp::requests::exchanges::Exchanges;
-use crate::tcp::requests::opening::{Expects, Opening};
+use crate::tcp::requests::opening::{Expects, MessageOpening};
 use crate::tcp::requests::said::{Interim, Moment, Said};
 use crate::tcp::requests::talk::Turn;
 use crate::tcp::stats::sequence::unwrap;
@@ -19,7 +19,7 @@ const MOST_INTERIM_BYTES: u64 = 1024;
 pub(super) fn turn_of(
     directions: &[Direction; 2],
     packet: &Packet,
-    opening: Opening,
+    opening: MessageOpening,
     side: usize,
     before: Option<&Turn>,
 ) -> Turn {
@@ -47,12 +47,12 @@ pub(super) fn turn_of(
 pub(super) fn hand_over(exchanges: &mut Exchanges, turn: &Turn, end: Moment, bytes: u64) {
     let Turn { side, start, informed, partial, opening, .. } = *turn;
     let interim = match opening {
-        Opening::HttpInterim if bytes <= MOST_INTERIM_BYTES => Interim::Yes,
-        Opening::Cut if side == 1 && bytes == CONTINUE_BYTES => Interim::Maybe,
+        MessageOpening::HttpInterim if bytes <= MOST_INTERIM_BYTES => Interim::Yes,
+        MessageOpening::Cut if side == 1 && bytes == CONTINUE_BYTES => Interim::Maybe,
         _ => Interim::No,
     };
     exchanges.said(&Said { side, start, end, bytes, records: Records::default(), informed, interim }, partial);
-    if opening == Opening::HttpUpgraded {
+    if opening == MessageOpening::HttpUpgraded {
         exchanges.upgraded();
     }
 }

@@ -17,7 +17,7 @@ use crate::tcp::direction::retransmitted_unseen;
 use crate::tcp::direction::segment_size;
 use crate::tcp::events::context::Context;
 use crate::tcp::events::sent::Arrived;
-use crate::tcp::gaps::evidence::{GapEvidence, Place};
+use crate::tcp::gaps::evidence::{CapturePlace, GapEvidence};
 use crate::tcp::gaps::gather;
 use crate::tcp::gaps::pending::Pending;
 use crate::tcp::gaps::receiver_return;
@@ -27,7 +27,7 @@ use crate::tcp::kernel::{ANSWER_NS, PAUSE_NS, SILENCE_NS};
 use crate::tcp::limits::inferred_window::InferredWindow;
 use crate::tcp::limits::rules::RoundRule;
 use crate::tcp::limits::second_stage::{Facts, reassign};
-use crate::tcp::limits::setup::Opening;
+use crate::tcp::limits::setup::SetupTime;
 use crate::tcp::limits::summary::LimitsSummary;
 use crate::tcp::limits::watch::{Around, FEWEST_DATA_PACKETS, close_round, cut_gap, finish, heard_of_all_ns};
 use crate::tcp::rtt::covering::Covering;
@@ -82,7 +82,7 @@ pub(crate) fn watch(
     let [direction, receiver] = direction_and_peer(directions, side);
     let pauses = &mut watch.watchers[side].pauses;
     if let Some(pauses) = pauses {
-        watch::see_data(&mut pauses.watch, packet, direction, receiver, Place::of(&context), before_ns);
+        watch::see_data(&mut pauses.watch, packet, direction, receiver, CapturePlace::of(&context), before_ns);
     }
     let gap_ns = packet.time_ns.saturating_sub(direction.last_sent.0);
     (gap_ns > shortest_ns).then(|| {
@@ -186,7 +186,7 @@ pub(crate) fn judge_all(
     for side in 0..2 {
         let waiting = watch.watchers[side].pauses.as_mut().map(|pauses| std::mem::take(&mut pauses.watch.pending));
         waiting.unwrap_or_default().iter().for_each(|one| judge(watch, directions, terms, side, one, limit_ns));
-        let place = Place::of(&terms.context(side));
+        let place = CapturePlace::of(&terms.context(side));
         if let (Some(pauses), Some(live)) = (&mut watch.watchers[side].pauses, directions[side].live.as_deref()) {
             pauses.settle(live, place, limit_ns);
         }
@@ -295,7 +295,7 @@ fn inferred_window(direction: &Direction) -> Option<InferredWindow> {
 
 /// What came before the data of `side`. None if that is too short to judge, or none of it was acknowledged within the capture: then no
 /// round is ever over, and what the sender waited for cannot be known.
-pub(crate) fn opening(connection: &Connection, side: usize, tls_end_ns: Option<i64>) -> Option<Opening> {
+pub(crate) fn opening(connection: &Connection, side: usize, tls_end_ns: Option<i64>) -> Option<SetupTime> {
     let Connection { times, identity, terms: Terms { handshake, .. }, directions, .. } = connection;
     let [direction, peer] = [&directions[side], &directions[1 - side]];
     let first_data_ns = direction.first_data_ns.filter(|_| direction.data_packets >= FEWEST_DATA_PACKETS)?;
@@ -304,7 +304,7 @@ pub(crate) fn opening(connection: &Connection, side: usize, tls_end_ns: Option<i
     }
     let live = direction.live.as_deref();
     let after_ns = first_data_ns.saturating_sub(handshake.completed_ns.unwrap_or(first_data_ns));
-    Some(Opening {
+    Some(SetupTime {
         start_ns: times.start_ns,
         first_data_ns,
         end_ns: handshake.completed_ns.max(tls_end_ns).unwrap_or(times.start_ns),
@@ -324,7 +324,7 @@ pub(crate) fn finish_limits(
     watch: &mut Watch,
     directions: &mut [Direction; 2],
     terms: &Terms,
-    opening: Opening,
+    opening: SetupTime,
     end_ns: i64,
     side: usize,
     environment: &Environment,

@@ -7,9 +7,9 @@ use crate::tcp::direction::direction::{Direction, Live, direction_and_peer};
 use crate::tcp::direction::holes::{Exposure, Hole};
 use crate::tcp::direction::on_ack;
 use crate::tcp::direction::passed_over;
-use crate::tcp::events::sent::{Arrived, Kind};
+use crate::tcp::events::sent::{Arrived, SentKind};
 use crate::tcp::kernel::FARTHEST_JUMP;
-use crate::tcp::loss::ip_id::Around;
+use crate::tcp::loss::ip_id::NeighbouringId;
 use crate::tcp::stats::sequence::unwrap;
 
 /// Takes one in its own direction.
@@ -32,7 +32,7 @@ pub(crate) fn take_empty(
             Some(_) => direction.ledger.add_retransmission(packet, 0),
         }
         take_fin(direction, endings, packet);
-        return Arrived { kind: Kind::Fin, ..Arrived::default() };
+        return Arrived { kind: SentKind::Fin, ..Arrived::default() };
     }
     direction.ledger.add_acknowledgement(packet);
     if packet.sequence != direction.max as u32 {
@@ -41,17 +41,17 @@ pub(crate) fn take_empty(
     let live = Live::of(&mut direction.live);
     let behind = unwrap(direction.max, packet.sequence) + 1 == direction.una;
     let kind = match (behind && direction.una > direction.base, live.acks.window_closed) {
-        (true, true) => Kind::WindowProbe,
-        (true, false) if direction.all_acknowledged() => Kind::KeepAlive,
-        _ => Kind::PureAck,
+        (true, true) => SentKind::WindowProbe,
+        (true, false) if direction.all_acknowledged() => SentKind::KeepAlive,
+        _ => SentKind::PureAck,
     };
-    direction.loss.probes += u32::from(kind != Kind::PureAck);
+    direction.loss.probes += u32::from(kind != SentKind::PureAck);
     let (position, highest) = (unwrap(direction.max, packet.sequence), direction.max);
     if position < highest {
         // Its receiver, which has gone on, may say so (RFC 9293 section 3.10.7.4).
         let asked = direction.live().loss.asked.get_or_insert_default();
         match kind {
-            Kind::PureAck => asked.push_overtaken(packet.time_ns, highest),
+            SentKind::PureAck => asked.push_overtaken(packet.time_ns, highest),
             _ => asked.push(packet.time_ns, position, 1),
         }
     }
@@ -71,10 +71,10 @@ fn take_number(directions: &mut [Direction; 2], packet: &Packet, side: usize) {
     let [direction, peer] = direction_and_peer(directions, side);
     let Live { holes, loss, .. } = Live::of(&mut direction.live);
     if packet.ip_version == 4 {
-        let around = || Around {
+        let around = || NeighbouringId {
             whole: packet.sequence == direction.max as u32 && !holes.reach_beyond(direction.una),
             acknowledges: on_ack::newly_acknowledged_by(peer, packet),
-            ..Around::default()
+            ..NeighbouringId::default()
         };
         loss.identifications.add(packet.ip_id, 1, false, around);
     }

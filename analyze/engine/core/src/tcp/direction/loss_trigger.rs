@@ -8,7 +8,7 @@
 use crate::tcp::direction::direction::Live;
 use crate::tcp::events::retransmission::Trigger;
 use crate::tcp::kernel::SMALLEST_TIMEOUT_NS;
-use crate::tcp::loss::recovery::{Evidence, Recovery, TIMER_SLACK, is_long_timeout};
+use crate::tcp::loss::recovery::{Recovery, RecoveryEvidence, TIMER_SLACK, is_long_timeout};
 use crate::tcp::loss::reductions::Reduction;
 
 /// Acknowledgement and answer are one event within this time (timer and capture jitter).
@@ -28,7 +28,7 @@ const LEAST_HOLE_AGE: f64 = 0.5;
 const BESIDE_SENDER_NS: i64 = 2_000_000;
 
 /// Tells why the range was retransmitted, and keeps track of recovery.
-pub fn trigger(live: &mut Live, evidence: &Evidence) -> Trigger {
+pub fn trigger(live: &mut Live, evidence: &RecoveryEvidence) -> Trigger {
     if live.loss.recovery.is_some_and(|recovery| evidence.una >= recovery.point) {
         end_recovery(live, evidence.time_ns);
     }
@@ -55,7 +55,7 @@ pub fn trigger(live: &mut Live, evidence: &Evidence) -> Trigger {
     trigger
 }
 
-fn begin_recovery(live: &mut Live, trigger: Trigger, evidence: &Evidence) {
+fn begin_recovery(live: &mut Live, trigger: Trigger, evidence: &RecoveryEvidence) {
     live.loss.recovering.start(evidence.time_ns);
     live.loss.recovery = Some(Recovery::begin(trigger, evidence));
     live.loss.reductions.push(Reduction {
@@ -87,7 +87,7 @@ pub fn check_recovery(live: &mut Live, una: u64, max: u64, time_ns: i64) {
 
 /// A sender that finds its timeout spurious (F-RTO, RFC 5682; Eifel, RFC 4015) goes on with new data, more than the
 /// two segments with which F-RTO tests: what it sends again later has another cause.
-fn end_undone_timeout(live: &mut Live, evidence: &Evidence) {
+fn end_undone_timeout(live: &mut Live, evidence: &RecoveryEvidence) {
     let Some(recovery) = live.loss.recovery.as_mut().filter(|recovery| recovery.trigger == Trigger::Rto) else {
         return;
     };
@@ -101,7 +101,7 @@ fn end_undone_timeout(live: &mut Live, evidence: &Evidence) {
     }
 }
 
-fn trigger_beside_sender(live: &Live, evidence: &Evidence) -> Trigger {
+fn trigger_beside_sender(live: &Live, evidence: &RecoveryEvidence) -> Trigger {
     let since = |then: Option<i64>| then.map_or(i64::MAX, |then| evidence.time_ns.saturating_sub(then));
     let answers_acknowledgement = since(live.acks.last_acknowledgement_ns) <= SAME_INSTANT_NS;
     let loss_seen = sees_loss(live);
@@ -126,7 +126,12 @@ fn trigger_beside_sender(live: &Live, evidence: &Evidence) -> Trigger {
 
 /// RACK's timer runs min_rtt/4 after the acknowledgement that raised the suspicion, unless three segments' worth of
 /// duplicates have come (RFC 8985 section 6.2).
-fn fast_or_rack(live: &Live, evidence: &Evidence, answers_acknowledgement: bool, since_sign_ns: i64) -> Trigger {
+fn fast_or_rack(
+    live: &Live,
+    evidence: &RecoveryEvidence,
+    answers_acknowledgement: bool,
+    since_sign_ns: i64,
+) -> Trigger {
     // Three separate reports count as much as the bytes of more than two segments (RFC 6675 `IsLost`): segments may be short.
     let threshold = 2 * u64::from(evidence.segment_size);
     let enough = live.acks.scoreboard.total() > threshold
@@ -144,7 +149,7 @@ fn fast_or_rack(live: &Live, evidence: &Evidence, answers_acknowledgement: bool,
 
 /// The last segment again, after about two round trips without news, once (RFC 8985 section 7). Linux sends the probe
 /// at the timeout's time if that is earlier.
-fn is_tail_probe(live: &Live, evidence: &Evidence, silence_ns: i64) -> bool {
+fn is_tail_probe(live: &Live, evidence: &RecoveryEvidence, silence_ns: i64) -> bool {
     let Some(srtt) = live.round_trips.srtt_ns() else { return false };
     let earliest = (2.0 * srtt).min(live.round_trips.rto_ns());
     let is_timeout = evidence.start <= evidence.una && is_long_timeout(silence_ns as f64, srtt);
@@ -162,7 +167,7 @@ fn is_short_timeout(live: &Live, silence_ns: i64) -> bool {
     live.round_trips.srtt_ns().is_some_and(|srtt| silence_ns as f64 >= 2.0 * srtt && silence_ns >= SHORTEST_TIMEOUT_NS)
 }
 
-fn trigger_elsewhere(live: &Live, evidence: &Evidence) -> Trigger {
+fn trigger_elsewhere(live: &Live, evidence: &RecoveryEvidence) -> Trigger {
     let gap = evidence.last_data_ns.map_or(0, |last| evidence.time_ns.saturating_sub(last));
     let round_trip = evidence.sender_loop_ns as f64;
     let oldest = evidence.start <= evidence.una;
@@ -199,8 +204,8 @@ mod tests {
         live
     }
 
-    fn evidence(time_ns: i64) -> Evidence {
-        Evidence {
+    fn evidence(time_ns: i64) -> RecoveryEvidence {
+        RecoveryEvidence {
             time_ns,
             start: 0,
             end: 1000,
@@ -221,7 +226,7 @@ mod tests {
         live.acks.scoreboard.insert(1000, 5000, |_, _| ());
         live.acks.last_acknowledgement_ns = Some(9 * MILLISECOND);
         assert_eq!(trigger(&mut live, &evidence(10 * MILLISECOND)), Trigger::Fast);
-        let later = Evidence { start: 6000, end: 7000, ..evidence(30 * MILLISECOND) };
+        let later = RecoveryEvidence { start: 6000, end: 7000, ..evidence(30 * MILLISECOND) };
         assert_eq!(trigger(&mut live, &later), Trigger::Fast, "within the recovery it began");
     }
 
@@ -237,7 +242,7 @@ mod tests {
     fn silence_and_the_oldest_byte_is_a_timeout() {
         let mut live = live();
         assert_eq!(trigger(&mut live, &evidence(245 * MILLISECOND)), Trigger::Rto);
-        let next = Evidence { start: 1000, end: 2000, una: 1000, ..evidence(286 * MILLISECOND) };
+        let next = RecoveryEvidence { start: 1000, end: 2000, una: 1000, ..evidence(286 * MILLISECOND) };
         assert_eq!(trigger(&mut live, &next), Trigger::Rto, "go-back after a timeout");
     }
 
@@ -247,22 +252,22 @@ mod tests {
         assert_eq!(trigger(&mut live, &evidence(245 * MILLISECOND)), Trigger::Rto);
         live.acks.scoreboard.insert(12_000, 20_000, |_, _| ());
         live.acks.last_acknowledgement_ns = Some(300 * MILLISECOND);
-        let next = Evidence { start: 1000, end: 2000, una: 1000, max: 20_000, ..evidence(300 * MILLISECOND) };
+        let next = RecoveryEvidence { start: 1000, end: 2000, una: 1000, max: 20_000, ..evidence(300 * MILLISECOND) };
         assert_eq!(trigger(&mut live, &next), Trigger::Fast);
     }
 
     #[test]
     fn the_last_segment_after_two_round_trips_is_a_probe_and_the_next_a_timeout() {
         let mut live = live();
-        let tail = Evidence { start: 9000, ..evidence(85 * MILLISECOND) };
-        assert_eq!(trigger(&mut live, &Evidence { end: 10_000, ..tail }), Trigger::Tlp);
+        let tail = RecoveryEvidence { start: 9000, ..evidence(85 * MILLISECOND) };
+        assert_eq!(trigger(&mut live, &RecoveryEvidence { end: 10_000, ..tail }), Trigger::Tlp);
         assert_eq!(trigger(&mut live, &evidence(330 * MILLISECOND)), Trigger::Rto);
     }
 
     #[test]
     fn without_sack_there_is_no_tail_probe() {
         let mut live = live();
-        let tail = Evidence { end: 10_000, sack: false, ..evidence(245 * MILLISECOND) };
+        let tail = RecoveryEvidence { end: 10_000, sack: false, ..evidence(245 * MILLISECOND) };
         assert_eq!(trigger(&mut live, &tail), Trigger::Rto);
     }
 }

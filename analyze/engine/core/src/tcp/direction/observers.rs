@@ -6,22 +6,22 @@ use crate::tcp::capture::frame_sizes::{ETHERNET_PAYLOAD, most_payload};
 use crate::tcp::direction::direction::{Direction, Live};
 use crate::tcp::direction::nagle;
 use crate::tcp::direction::placed::Peer;
-use crate::tcp::events::acked::{Acked, Advertised, Answer, RoundTrip};
+use crate::tcp::events::acked::{AckProgress, Acked, Advertised, RoundTrip};
 use crate::tcp::events::context::Context;
 use crate::tcp::events::observer::Observer;
-use crate::tcp::events::sent::{Data, Kind, Numbering, Resumption, Sent};
+use crate::tcp::events::sent::{Data, Numbering, Resumption, Sent, SentKind};
 use crate::tcp::rtt::samples::PACE_EVERY_SAMPLES;
 
 /// The window of an acknowledgement.
 #[derive(Clone, Copy)]
-pub(crate) struct Window {
+pub(crate) struct AckWindow {
     /// By how much it is scaled, if that is known.
     pub shift: Option<u8>,
     /// The packet has one.
     pub is_told: bool,
 }
 
-impl Window {
+impl AckWindow {
     /// That of `packet`: SYN and RST have none.
     pub fn of(packet: &Packet, shift: Option<u8>) -> Self {
         Self { shift, is_told: packet.flags & (tcp_flags::SYN | tcp_flags::RST) == 0 }
@@ -48,7 +48,7 @@ pub(crate) fn show_sent(
     let packet = data.packet;
     let (una, accepted_segment_size) = (direction.una, direction.accepted_segment_size);
     let live = Live::of(&mut direction.live);
-    let in_order = (data.is_contiguous && data.kind == Kind::Data).then_some(data.start);
+    let in_order = (data.is_contiguous && data.kind == SentKind::Data).then_some(data.start);
     let spacing_ns = live.rates.spacing.since_last(packet.time_ns);
     let numbering = if follows && data.segments == 1 {
         None
@@ -81,12 +81,12 @@ pub(crate) fn show_acked(
     packet: &Packet,
     position: u64,
     advances: Option<RoundTrip>,
-    window: Window,
+    window: AckWindow,
     context: &Context,
-) -> Answer {
-    let Window { shift: window_shift, is_told: has_window } = window;
+) -> AckProgress {
+    let AckWindow { shift: window_shift, is_told: has_window } = window;
     if !has_window && direction.live.is_none() {
-        return Answer::default();
+        return AckProgress::default();
     }
     let bytes = u64::from(packet.window) << window_shift.unwrap_or(0);
     if has_window {
@@ -106,7 +106,7 @@ pub(crate) fn show_acked(
         }),
     };
     observers(live).on_acked(&acked, context);
-    Answer { round_trip: advances.and_then(|trip| trip.sample(packet)), window_bytes }
+    AckProgress { round_trip: advances.and_then(|trip| trip.sample(packet)), window_bytes }
 }
 
 /// The sender of this data had heard what it echoes.

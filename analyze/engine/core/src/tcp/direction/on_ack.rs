@@ -9,12 +9,12 @@ use crate::tcp::direction::before_capture;
 use crate::tcp::direction::direction::{Direction, Live};
 use crate::tcp::direction::loss_trigger;
 use crate::tcp::direction::observers;
-use crate::tcp::direction::observers::Window;
+use crate::tcp::direction::observers::AckWindow;
 use crate::tcp::direction::on_sack;
 use crate::tcp::direction::sampling;
 use crate::tcp::direction::spurious_by_acks;
 use crate::tcp::direction::spurious_timeout;
-use crate::tcp::events::acked::{Answer, Rejected, RoundTrip};
+use crate::tcp::events::acked::{AckProgress, Rejected, RoundTrip};
 use crate::tcp::events::context::Context;
 use crate::tcp::events::segment::{Acknowledged, Segment, Unmarked};
 use crate::tcp::kernel::FARTHEST_JUMP;
@@ -29,7 +29,7 @@ pub fn acknowledgement(
     bytes: &[u8],
     window_shift: Option<u8>,
     context: &Context,
-) -> Answer {
+) -> AckProgress {
     if !direction.begun {
         direction.begin(packet.acknowledgement);
     }
@@ -39,14 +39,14 @@ pub fn acknowledgement(
     if repeated_while_idle(direction, packet, window_shift) {
         answers_repeat(direction, packet, context);
         let window = u64::from(packet.window) << window_shift.unwrap_or(0);
-        return Answer { round_trip: None, window_bytes: window_shift.map(|_| window) };
+        return AckProgress { round_trip: None, window_bytes: window_shift.map(|_| window) };
     }
     let position = unwrap(direction.una, packet.acknowledgement);
     sampling::keep_rates(direction, packet.time_ns);
     let mut unseen = false;
     if position > direction.max {
         if position - direction.max > FARTHEST_JUMP {
-            return Answer::default();
+            return AckProgress::default();
         }
         unseen = true;
         acknowledged_unseen::acknowledge_unseen(direction, packet, position);
@@ -67,7 +67,7 @@ pub fn acknowledgement(
     } else if position == direction.una {
         repeated(direction, packet, context);
     }
-    observers::show_acked(direction, packet, position, advances, Window::of(packet, window_shift), context)
+    observers::show_acked(direction, packet, position, advances, AckWindow::of(packet, window_shift), context)
 }
 
 /// Bytes of this direction that were seen, and that `packet` is the first to acknowledge.
@@ -100,13 +100,13 @@ pub fn more_acknowledged(
     position: u64,
     window_shift: Option<u8>,
     context: &Context,
-) -> Option<Answer> {
+) -> Option<AckProgress> {
     if packet.options & (option_bits::OTHERS | option_bits::CUT) != 0 || position > direction.max {
         return None;
     }
     sampling::keep_rates(direction, packet.time_ns);
     let trip = advance_in_order(direction, packet, position, context)?;
-    let window = Window { shift: window_shift, is_told: true };
+    let window = AckWindow { shift: window_shift, is_told: true };
     Some(observers::show_acked(direction, packet, position, Some(trip), window, context))
 }
 

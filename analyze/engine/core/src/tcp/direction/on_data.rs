@@ -13,14 +13,14 @@ use crate::tcp::direction::retransmitted_unseen;
 use crate::tcp::direction::segment_size;
 use crate::tcp::events::context::Context;
 use crate::tcp::events::segment::Segment;
-use crate::tcp::events::sent::{Arrived, Data, Delivered, Kind, is_short};
+use crate::tcp::events::sent::{Arrived, Data, Delivered, SentKind, is_short};
 use crate::tcp::kernel::FARTHEST_JUMP;
 use crate::tcp::stats::sequence::unwrap;
 
 /// A capture that has the opening of a connection does not miss so many bytes before its first data.
 const MOST_MISSED_AT_FIRST: u64 = 1 << 24;
 
-/// Names of [`crate::tcp::events::sent::Kind`] in results, by number.
+/// Names of [`crate::tcp::events::sent::SentKind`] in results, by number.
 pub const KIND_NAMES: [&str; 10] =
     ["data", "retransmission", "reordered", "duplicate", "window_probe", "keep_alive", "pure_ack", "syn", "fin", "rst"];
 
@@ -141,7 +141,7 @@ pub fn next_data(direction: &mut Direction, packet: &Packet, follows: bool, cont
     let start = direction.max;
     let end = start + u64::from(packet.payload_length);
     append(direction, Segment::of(packet, [start, end], segment_size, 0));
-    let (is_contiguous, kind) = (true, Kind::Data);
+    let (is_contiguous, kind) = (true, SentKind::Data);
     let data = Data { packet, start, end, highest: end, segments, segment_size, is_short, is_contiguous, kind };
     observers::show_sent(direction, data, follows, context, peer);
 }

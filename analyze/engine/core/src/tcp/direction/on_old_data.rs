@@ -17,11 +17,11 @@ use crate::tcp::direction::paws_refused;
 use crate::tcp::direction::placed::Placed;
 use crate::tcp::events::retransmission::{Retransmission, Trigger};
 use crate::tcp::events::segment::{state, wire_segments};
-use crate::tcp::events::sent::{Arrived, Delivered, Kind};
+use crate::tcp::events::sent::{Arrived, Delivered, SentKind};
 use crate::tcp::kernel::{FASTEST_ANSWER, MOST_RETRANSMISSIONS, RECORDING_DISORDER_NS};
 use crate::tcp::loss::awaited::Repeat;
 use crate::tcp::loss::ip_id::distance;
-use crate::tcp::loss::recovery::Evidence;
+use crate::tcp::loss::recovery::RecoveryEvidence;
 use crate::tcp::stats::sequence::serial_difference;
 
 /// Duplicate acknowledgements that ask for a segment (RFC 5681 section 3.2).
@@ -60,7 +60,7 @@ pub(crate) fn late_data(direction: &mut Direction, placed: &Placed<'_>, delivere
     };
     let segments = wire_segments((late_end - start) as u32, segment_size);
     let mut arrived =
-        Arrived { kind: Kind::Reordered, first_transmission_bytes: (end - late_end) as u32, ..Arrived::default() };
+        Arrived { kind: SentKind::Reordered, first_transmission_bytes: (end - late_end) as u32, ..Arrived::default() };
     if original {
         if let Some(exposure) = exposure.filter(|known| fills_only && !known.by_acknowledgement) {
             live.rates.series.found(exposure.time_ns, missing);
@@ -68,7 +68,7 @@ pub(crate) fn late_data(direction: &mut Direction, placed: &Placed<'_>, delivere
         count_late_original(direction, placed, exposure.filter(|_| fills_only), segments);
         arrived.first_transmission_bytes += missing as u32;
     } else {
-        arrived.kind = Kind::Retransmission;
+        arrived.kind = SentKind::Retransmission;
         arrived.trigger = Some(count_retransmission(direction, placed, late_end, exposure, missing == 0));
     }
     take_late_bytes(direction, placed, original, delivered);
@@ -77,15 +77,15 @@ pub(crate) fn late_data(direction: &mut Direction, placed: &Placed<'_>, delivere
 
 /// Keep-alives repeat the last byte of a stream that is acknowledged; window probes of some stacks repeat one byte at
 /// the edge of a closed window.
-fn probe_kind(direction: &Direction, packet: &Packet, start: u64) -> Option<Kind> {
+fn probe_kind(direction: &Direction, packet: &Packet, start: u64) -> Option<SentKind> {
     if packet.payload_length != 1 || packet.has(tcp_flags::FIN) {
         return None;
     }
     let closed = direction.live.as_ref().is_some_and(|live| live.acks.window_closed);
     if closed && start >= direction.una.saturating_sub(1) {
-        return Some(Kind::WindowProbe);
+        return Some(SentKind::WindowProbe);
     }
-    (start + 1 == direction.max && direction.all_acknowledged()).then_some(Kind::KeepAlive)
+    (start + 1 == direction.max && direction.all_acknowledged()).then_some(SentKind::KeepAlive)
 }
 
 /// Rule: docs/methods.md, "Stored out of order".
@@ -130,7 +130,7 @@ pub(crate) fn count_retransmission(
     }
     let trigger = loss_trigger::trigger(
         live,
-        &Evidence {
+        &RecoveryEvidence {
             time_ns: packet.time_ns,
             start,
             // The FIN that goes with the last bytes has a position of its own, behind them.

@@ -12,7 +12,7 @@ use crate::tcp::direction::placed::Placed;
 use crate::tcp::events::context::Context;
 use crate::tcp::events::retransmission::{Retransmission, Trigger};
 use crate::tcp::events::segment::state;
-use crate::tcp::events::sent::{Arrived, Delivered, Kind};
+use crate::tcp::events::sent::{Arrived, Delivered, SentKind};
 use crate::tcp::kernel::{FASTEST_ANSWER, FEWEST_OF_A_FLIGHT, RECORDING_DISORDER_NS, SMALLEST_TIMEOUT_NS};
 use crate::tcp::loss::ip_id::numbers_connections_apart;
 use crate::tcp::stats::sequence::serial_difference;
@@ -92,7 +92,7 @@ pub(crate) fn unseen_again(direction: &mut Direction, placed: &Placed<'_>, deliv
     direction.max = end;
     let trigger = on_old_data::count_retransmission(direction, placed, end, None, false);
     delivered.add(start, end, true);
-    Arrived { kind: Kind::Retransmission, trigger: Some(trigger), ..Arrived::default() }
+    Arrived { kind: SentKind::Retransmission, trigger: Some(trigger), ..Arrived::default() }
 }
 
 /// The first data of all. A sender begins with its first byte: if that passes only after others of its packets were lost, a timer

@@ -5,7 +5,7 @@ use crate::packet::Packet;
 use crate::tcp::direction::direction::{Direction, Live};
 use crate::tcp::kernel::FEWEST_DATA_PACKETS;
 use crate::tcp::rates::peaks::Peaks;
-use crate::tcp::rates::series::{Series, Totals};
+use crate::tcp::rates::series::{Series, SeriesTotals};
 
 /// A packet with data is about to be counted.
 #[inline(always)]
@@ -77,11 +77,11 @@ fn arrived_bytes(direction: &Direction) -> u64 {
     direction.unique_payload_bytes + direction.together.payload_bytes()
 }
 
-fn rate_totals(direction: &Direction) -> Totals {
+fn rate_totals(direction: &Direction) -> SeriesTotals {
     if direction.live.is_none() {
-        return Totals::default();
+        return SeriesTotals::default();
     }
-    Totals {
+    SeriesTotals {
         data_packets: direction.data_packets_so_far(),
         arrived_bytes: arrived_bytes(direction),
         acknowledged_bytes: direction.acknowledged_bytes(),

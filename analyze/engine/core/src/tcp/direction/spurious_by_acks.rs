@@ -11,7 +11,7 @@ use crate::packet::{Packet, option_bits};
 use crate::tcp::direction::direction::Live;
 use crate::tcp::events::context::Context;
 use crate::tcp::kernel::FASTEST_ANSWER;
-use crate::tcp::loss::awaited::Answer;
+use crate::tcp::loss::awaited::AwaitedAck;
 use crate::tcp::loss::retransmissions::LossCounters;
 
 /// Round trips below this are those of hosts, and of clocks.
@@ -29,7 +29,7 @@ pub(crate) fn answered_by_more(
     counters: &mut LossCounters,
 ) {
     let has_echo = packet.options & option_bits::TIMESTAMPS != 0 && packet.tsecr != 0;
-    let answer = Answer {
+    let answer = AwaitedAck {
         time_ns: packet.time_ns,
         before,
         position,

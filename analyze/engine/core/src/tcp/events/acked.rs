@@ -76,14 +76,14 @@ pub struct Acked<'a> {
 
 /// What an acknowledgement brought.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Answer {
+pub struct AckProgress {
     /// A clean round-trip sample, nanoseconds, and the frame that was sampled.
     pub round_trip: Option<(u64, u32)>,
     /// The advertised window in bytes, if its scale is known.
     pub window_bytes: Option<u64>,
 }
 
-impl Answer {
+impl AckProgress {
     /// The sample alone.
     #[inline(always)]
     pub fn rtt_ns(&self) -> Option<u64> {

@@ -5,7 +5,7 @@
 
 /// A list that has a bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Bound {
+pub enum ListBound {
     /// Data passed over.
     Holes,
     /// What the receiver reports selectively.
@@ -26,7 +26,7 @@ pub enum Bound {
     Resets,
 }
 
-impl Bound {
+impl ListBound {
     /// All, by number.
     pub const ALL: [Self; 9] = [
         Self::Holes,
@@ -62,7 +62,7 @@ pub struct BoundsReached(u16);
 
 impl BoundsReached {
     /// One more, if it was.
-    pub fn add(&mut self, bound: Bound, is_reached: bool) {
+    pub fn add(&mut self, bound: ListBound, is_reached: bool) {
         self.0 |= u16::from(is_reached) << bound as u16;
     }
 
@@ -72,8 +72,8 @@ impl BoundsReached {
     }
 
     /// All of them.
-    pub fn list(self) -> impl Iterator<Item = Bound> {
-        Bound::ALL.into_iter().filter(move |bound| self.0 & 1 << *bound as u16 != 0)
+    pub fn list(self) -> impl Iterator<Item = ListBound> {
+        ListBound::ALL.into_iter().filter(move |bound| self.0 & 1 << *bound as u16 != 0)
     }
 }
 
@@ -85,9 +85,9 @@ mod tests {
     fn those_that_were_reached_come_back_in_their_order() {
         let mut reached = BoundsReached::default();
         assert!(reached.is_empty());
-        for (bound, is_reached) in [(Bound::Resets, true), (Bound::Pauses, false), (Bound::Holes, true)] {
+        for (bound, is_reached) in [(ListBound::Resets, true), (ListBound::Pauses, false), (ListBound::Holes, true)] {
             reached.add(bound, is_reached);
         }
-        assert_eq!(reached.list().map(Bound::name).collect::<Vec<_>>(), ["holes", "resets"]);
+        assert_eq!(reached.list().map(ListBound::name).collect::<Vec<_>>(), ["holes", "resets"]);
     }
 }

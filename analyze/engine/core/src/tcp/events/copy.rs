@@ -15,14 +15,14 @@ pub(crate) enum Copied {
 
 /// When a copy came.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Seen {
+pub(crate) enum CopySeen {
     /// Soon after the packet, or the part of it.
     AtOnce,
     /// Too late for most that captures do.
     Late,
 }
 
-impl Seen {
+impl CopySeen {
     pub(crate) fn after(age_ns: i64) -> Self {
         if age_ns <= LONGEST_DISTANCE_NS { Self::AtOnce } else { Self::Late }
     }

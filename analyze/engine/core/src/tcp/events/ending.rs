@@ -1,7 +1,7 @@
 //! What is kept of a connection's opening and end, as plain values that the summary passes on.
 
 use crate::tcp::events::place::Place;
-use crate::tcp::events::sent::Kind;
+use crate::tcp::events::sent::SentKind;
 
 /// A reset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +44,7 @@ impl Resumed {
 
 /// A packet with data that was retransmitted, or a probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Sent {
+pub struct SentAgain {
     /// Where it stands.
     pub place: Place,
     /// Position of its first byte.
@@ -52,13 +52,13 @@ pub struct Sent {
     /// Bytes.
     pub length: u32,
     /// What it is.
-    pub kind: Kind,
+    pub kind: SentKind,
 }
 
-impl Sent {
+impl SentAgain {
     /// It was data, which has been acknowledged up to `una`. A probe has no data of its own.
     pub fn is_done(&self, una: u64) -> bool {
         let end = self.start + u64::from(self.length);
-        matches!(self.kind, Kind::Data | Kind::Retransmission) && end <= una
+        matches!(self.kind, SentKind::Data | SentKind::Retransmission) && end <= una
     }
 }

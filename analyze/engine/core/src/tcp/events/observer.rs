@@ -49,7 +49,7 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
 mod tests {
     use super::*;
     use crate::packet::Packet;
-    use crate::tcp::events::sent::{Data, Kind};
+    use crate::tcp::events::sent::{Data, SentKind};
 
     #[derive(Default)]
     struct Bytes(u64);
@@ -82,7 +82,7 @@ mod tests {
             segment_size: 200,
             is_short: false,
             is_contiguous: true,
-            kind: Kind::Data,
+            kind: SentKind::Data,
         };
         let acked = Acked { packet: &packet, position: 300, advances: None, pace_rtt_ns: None, window: None };
         let mut list = (&mut bytes, (&mut acknowledgements, Bytes::default()));

@@ -4,7 +4,7 @@ use crate::tcp::events::sent::Arrived;
 
 /// What a packet said, for per-packet rows.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Seen {
+pub struct RowSeen {
     /// What it was.
     pub arrived: Arrived,
     /// Window it advertises, bytes.

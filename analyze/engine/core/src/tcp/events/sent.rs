@@ -7,7 +7,7 @@ use crate::tcp::stats::sequence::serial_difference;
 /// What a packet turned out to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(u8)]
-pub enum Kind {
+pub enum SentKind {
     /// New data.
     #[default]
     Data,
@@ -35,7 +35,7 @@ pub enum Kind {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Arrived {
     /// What it is.
-    pub kind: Kind,
+    pub kind: SentKind,
     /// Why it was retransmitted.
     pub trigger: Option<Trigger>,
     /// Payload bytes in it that no packet carried before and that are no retransmission.
@@ -64,7 +64,7 @@ pub struct Data<'a> {
     /// It begins where what was sent before it ended.
     pub is_contiguous: bool,
     /// What it is.
-    pub kind: Kind,
+    pub kind: SentKind,
 }
 
 /// [`Data`], and what was known when it passed: the same from the general rules and the fast path.

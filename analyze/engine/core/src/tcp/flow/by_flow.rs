@@ -45,7 +45,7 @@ impl Link {
 
 /// A flow within the chunk that lines are made of.
 #[derive(Debug, Clone, Copy, Default)]
-struct Place {
+struct ChunkFlow {
     /// Of the line's first packet.
     address_key: u64,
     ports: u32,
@@ -91,7 +91,7 @@ pub struct Lines {
     by_shard: Vec<Vec<u32>>,
     /// For each packet the next one of its line.
     followers: Vec<Link>,
-    places: Box<[Place; PLACES]>,
+    places: Box<[ChunkFlow; PLACES]>,
     /// The places that flows of the chunk have taken.
     taken: Vec<u16>,
     /// Number of the chunk, from 1.
@@ -113,7 +113,7 @@ impl Lines {
             hashes,
             by_shard: Vec::new(),
             followers: Vec::new(),
-            places: Box::new([Place::default(); PLACES]),
+            places: Box::new([ChunkFlow::default(); PLACES]),
             taken: Vec::new(),
             chunk: 0,
         }
@@ -168,7 +168,7 @@ impl Lines {
         } else {
             self.taken.push((flow_hash as usize % PLACES) as u16);
         }
-        *place = Place { address_key, ports, tail: index, chunk: self.chunk, address_offset, ip_version };
+        *place = ChunkFlow { address_key, ports, tail: index, chunk: self.chunk, address_offset, ip_version };
         if !self.hashes.contains(&flow_hash) {
             return;
         }

@@ -87,7 +87,7 @@ impl Default for Nearby {
 
 /// A line of packets whose connection is known.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Found {
+pub(super) struct KnownLine {
     pub(super) slot: u32,
     pub(super) first: u32,
     /// The client sent the first packet.

@@ -16,7 +16,7 @@ use crate::decode::hash::GOLDEN;
 use crate::http2::Http2Reader;
 use crate::packet::{Packet, tcp_flags};
 use crate::tcp::connection::connection::Connection;
-use crate::tcp::connection::doubtful::Held;
+use crate::tcp::connection::doubtful::DoubtfulPackets;
 use crate::tcp::connection::environment::Environment;
 use crate::tcp::connection::rtt_lengthened::stalled_trips;
 use crate::tcp::flow::by_flow::{Lines, Link};
@@ -24,7 +24,7 @@ use crate::tcp::flow::forgotten::Forgotten;
 use crate::tcp::flow::memory_budget::Weighed;
 use crate::tcp::flow::orders::Orders;
 use crate::tcp::flow::selection::Detail;
-use crate::tcp::flow::slot::{Found, NONE, Nearby, Slot, State};
+use crate::tcp::flow::slot::{KnownLine, NONE, Nearby, Slot, State};
 use crate::tcp::flow::unanswered::Unanswered;
 use crate::tcp::gaps::state::shortest_gap_ns;
 use crate::tcp::stats::pool::Pool;
@@ -46,7 +46,7 @@ pub struct Shard {
     pub(super) ending: VecDeque<(u64, u32)>,
     pub(super) nearby: Nearby,
     /// The lines of the chunk in hand.
-    found: Vec<Found>,
+    found: Vec<KnownLine>,
     detail: Detail,
     pub(super) weighed: Weighed,
     /// Shared by its connections.
@@ -138,7 +138,7 @@ impl Shard {
     }
 
     /// The connection of the line that begins with packet `first`.
-    fn find_line(&mut self, packets: &[Packet], first: u32, bytes: &[u8]) -> Option<Found> {
+    fn find_line(&mut self, packets: &[Packet], first: u32, bytes: &[u8]) -> Option<KnownLine> {
         let packet = packets.get(first as usize)?;
         let recent = *self.nearby.place(packet.flow_hash);
         let known = self.slots.get(recent as usize).and_then(|slot| slot.sent_by_client(packet, bytes));
@@ -147,11 +147,11 @@ impl Shard {
             None => self.find_or_begin(packet, bytes),
         };
         *self.nearby.place(packet.flow_hash) = slot;
-        Some(Found { slot, first, from_client })
+        Some(KnownLine { slot, first, from_client })
     }
 
     /// Takes the packets of a line. What a steady connection carries needs no look at its slot.
-    fn take_line(&mut self, line: Found, lines: &Lines, packets: &[Packet], bytes: &[u8], orders: Orders<'_>) {
+    fn take_line(&mut self, line: KnownLine, lines: &Lines, packets: &[Packet], bytes: &[u8], orders: Orders<'_>) {
         let mut slot = line.slot;
         while let Some(Slot { successor, .. }) = self.slots.get(slot as usize)
             && *successor != NONE
@@ -318,7 +318,7 @@ impl Shard {
     fn take_over(
         &mut self,
         old: u32,
-        held: [Option<Held>; 2],
+        held: [Option<DoubtfulPackets>; 2],
         packet: &Packet,
         bytes: &[u8],
         from_client: bool,

@@ -4,7 +4,7 @@
 use crate::packet::{Packet, tcp_flags};
 use crate::tcp::connection::acceptable;
 use crate::tcp::connection::connection::Connection;
-use crate::tcp::connection::doubtful::{Held, agree, is_next};
+use crate::tcp::connection::doubtful::{DoubtfulPackets, agree, is_next};
 use crate::tcp::connection::elsewhere::is_elsewhere;
 
 /// What the other side may have sent and this packet not heard of, where nothing is known of windows.
@@ -15,16 +15,20 @@ const ENOUGH_BEFORE: u8 = 2;
 
 /// The packets of the other connection that were held, its first side's first; none if `packet` is no proof of it.
 #[inline]
-pub(super) fn taken_over(connection: &Connection, packet: &Packet, side: usize) -> Option<[Option<Held>; 2]> {
+pub(super) fn taken_over(
+    connection: &Connection,
+    packet: &Packet,
+    side: usize,
+) -> Option<[Option<DoubtfulPackets>; 2]> {
     connection.doubts.doubtful.as_ref()?;
     let [own, other] = acceptable::held_now(&connection.directions, &connection.doubts, side);
     if packet.flags & (tcp_flags::SYN | tcp_flags::RST) != 0 {
         return None;
     }
-    let proves = |held: &Held| {
+    let proves = |held: &DoubtfulPackets| {
         is_elsewhere(connection, &held.first, 1 - side) && agree(packet, &held.last, [AGREEMENT_BYTES; 2])
     };
-    let goes_on = |held: &Held| {
+    let goes_on = |held: &DoubtfulPackets| {
         held.in_row >= ENOUGH_BEFORE && is_elsewhere(connection, &held.first, side) && is_next(packet, &held.last)
     };
     (other.as_ref().is_some_and(proves) || own.as_ref().is_some_and(goes_on)).then_some([own, other])

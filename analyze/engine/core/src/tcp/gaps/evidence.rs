@@ -16,7 +16,7 @@ pub(crate) fn echo_behind_ns(receiver: &Direction, packet: &Packet, heard: u32) 
 
 /// Where the capture stands, seen from the direction whose data paused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Place {
+pub enum CapturePlace {
     /// At the sender of the data.
     Sender,
     /// At its receiver.
@@ -26,7 +26,7 @@ pub enum Place {
     Elsewhere,
 }
 
-impl Place {
+impl CapturePlace {
     /// Where the capture point is, seen from the data that pauses.
     pub(crate) fn of(context: &Context) -> Self {
         match (context.beside_sender, context.beside_receiver) {
@@ -39,7 +39,7 @@ impl Place {
 
 /// What the data packet that ended the gap was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Ending {
+pub enum GapEnding {
     /// Sent for the first time.
     #[default]
     NewData,
@@ -59,7 +59,7 @@ pub enum Ending {
 
 /// Packets of one side that passed together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Burst {
+pub struct BurstSeen {
     /// How many passed: of the receiver within 2 ms, of data within 5 ms.
     pub packets: u32,
     /// From the first to the last of them by the capture's clock.
@@ -76,7 +76,7 @@ pub struct Return {
     /// The same by the receiver's timestamps; none if these tell no time.
     pub timestamps_ns: Option<i64>,
     /// What passed together with it.
-    pub burst: Burst,
+    pub burst: BurstSeen,
     /// Not acknowledged before it, neither cumulatively nor selectively.
     pub outstanding_bytes: u64,
     /// How much of that it acknowledged in either way, with what came within 40 ms after it, until that was most of it.
@@ -107,9 +107,9 @@ pub struct GapEvidence {
     /// From data packet to data packet.
     pub gap_ns: i64,
     /// Where the capture stands.
-    pub place: Place,
+    pub place: CapturePlace,
     /// What ended it.
-    pub ending: Ending,
+    pub ending: GapEnding,
     /// Longest time in it without any packet of the connection.
     pub silence_ns: i64,
     /// From the beginning of the gap to that silence.
@@ -154,7 +154,7 @@ pub struct GapEvidence {
     /// When the receiver was heard again; none if it never was.
     pub answer: Option<Return>,
     /// Data packets that passed together with the one that ended the gap.
-    pub data_burst: Burst,
+    pub data_burst: BurstSeen,
     /// Payload bytes for each 2 ms of the transfer so far.
     pub usual_bytes_in_2_ms: u64,
     /// Data passed in the gap, or right before its end, that the capture missed.

@@ -7,7 +7,7 @@ use crate::tcp::direction::last_data::LastData;
 use crate::tcp::direction::segment_size;
 use crate::tcp::events::context::Context;
 use crate::tcp::events::sent::is_short;
-use crate::tcp::gaps::evidence::{Burst, GapEvidence, Place, echo_behind_ns};
+use crate::tcp::gaps::evidence::{BurstSeen, CapturePlace, GapEvidence, echo_behind_ns};
 use crate::tcp::gaps::state::{GapWatch, Inside, oldest_age_ns};
 use crate::tcp::kernel::{BULK_BYTES, FARTHEST_JUMP, TOGETHER_NS};
 use crate::tcp::stats::sequence::{serial_difference, unwrap};
@@ -19,7 +19,7 @@ const LONGEST_ROUND_TRIP_NS: i64 = 1 << 53;
 const SIMILAR: f64 = 0.25;
 
 /// The longest time without any packet in a gap, and what was outstanding then.
-struct Silence {
+struct LongestSilence {
     start_ns: i64,
     silence_ns: i64,
     outstanding_bytes: u64,
@@ -27,7 +27,7 @@ struct Silence {
     oldest_age_ns: Option<i64>,
 }
 
-impl Silence {
+impl LongestSilence {
     /// `before_end` is the one that the end of the gap ended.
     fn longest(before_end: Self, inside: Option<Inside>) -> Self {
         match inside.filter(|inside| inside.silence_ns > before_end.silence_ns) {
@@ -87,7 +87,7 @@ pub(crate) fn evidence(
     times_ns: [i64; 2],
 ) -> GapEvidence {
     let [before_ns, gap_ns] = times_ns;
-    let place = Place::of(context);
+    let place = CapturePlace::of(context);
     let round_trip = senders_round_trip(direction.live.as_deref(), context);
     let receivers_data_ns = receiver.last_sent.0;
     let (start_ns, una, max, base) = (direction.last_sent.0, direction.una, direction.max, direction.base);
@@ -103,7 +103,7 @@ pub(crate) fn evidence(
     let by_timestamps = by_timestamps(packet, live, receiver, place, gap_ns);
     let last = live.last_data;
     let silence_start_ns = before_ns.max(start_ns);
-    let before_end = Silence {
+    let before_end = LongestSilence {
         start_ns: silence_start_ns,
         silence_ns: packet.time_ns.saturating_sub(silence_start_ns),
         outstanding_bytes: outstanding_now,
@@ -112,7 +112,7 @@ pub(crate) fn evidence(
     let limited_until_ns = live.view.limited_until_ns(packet.time_ns);
     let limited_now = live.view.is_limited_now();
     let inside = Some(watch.inside).filter(|inside| inside.since_ns == start_ns);
-    let silence = Silence::longest(before_end, inside);
+    let silence = LongestSilence::longest(before_end, inside);
     let window_full_ns = match inside {
         Some(inside) => limited_until_ns - inside.limited_base_ns,
         None if limited_now => gap_ns,
@@ -142,13 +142,13 @@ pub(crate) fn evidence(
         round_trip_ns,
         deviation_ns,
         sack: context.sack,
-        timers_before: heard.filter(|_| place == Place::Sender).map_or(watch.timers, |heard| heard.timers),
+        timers_before: heard.filter(|_| place == CapturePlace::Sender).map_or(watch.timers, |heard| heard.timers),
         answer: heard.map(|heard| heard.answer),
-        data_burst: Burst { packets: 1, span_ns: 0, timestamps_ns: None },
+        data_burst: BurstSeen { packets: 1, span_ns: 0, timestamps_ns: None },
         usual_bytes_in_2_ms: usual as u64,
         capture_missed: inside.is_some_and(|inside| inside.unseen)
             || una > last.max + 1
-            || (place == Place::Sender && start > max && start - max < FARTHEST_JUMP),
+            || (place == CapturePlace::Sender && start > max && start - max < FARTHEST_JUMP),
         bytes_since_gap,
         similar_before: watch.similar,
         ..by_timestamps
@@ -157,14 +157,14 @@ pub(crate) fn evidence(
 
 /// Counts the gap from the first to the second time: how many before it were as long, and away from the sender how many
 /// of its timers they may have been.
-fn count_gap(watch: &mut GapWatch, [start_ns, end_ns]: [i64; 2], gap_ns: i64, place: Place) {
+fn count_gap(watch: &mut GapWatch, [start_ns, end_ns]: [i64; 2], gap_ns: i64, place: CapturePlace) {
     let similar = (gap_ns - watch.last_gap_ns).abs() as f64 <= SIMILAR * watch.last_gap_ns as f64;
     watch.similar = if similar { watch.similar.saturating_add(1) } else { 0 };
     watch.last_gap_ns = gap_ns;
     // Away from the sender: a single packet between two gaps may have been a timer's.
-    let alone = place != Place::Sender && watch.last_gap_end_ns == start_ns;
+    let alone = place != CapturePlace::Sender && watch.last_gap_end_ns == start_ns;
     watch.timers = match place {
-        Place::Sender => watch.timers,
+        CapturePlace::Sender => watch.timers,
         _ if alone => watch.timers.saturating_add(1),
         _ => 0,
     };
@@ -178,10 +178,10 @@ fn bytes_since_gap(watch: &mut GapWatch, base: u64, max: u64) -> u64 {
 
 /// What the timestamps of the packet that ends the gap show: how long it is by them, and what its sender had heard by then. The
 /// rest is as where nothing is known.
-fn by_timestamps(packet: &Packet, live: &Live, receiver: &Direction, place: Place, gap_ns: i64) -> GapEvidence {
+fn by_timestamps(packet: &Packet, live: &Live, receiver: &Direction, place: CapturePlace, gap_ns: i64) -> GapEvidence {
     let known =
         GapEvidence { gap_ns, place, sender_clock_ns: sender_clock_ns(live, packet, gap_ns), ..Default::default() };
-    if place == Place::Sender {
+    if place == CapturePlace::Sender {
         return known;
     }
     let echoes = packet.options & option_bits::TIMESTAMPS != 0;

@@ -4,7 +4,7 @@
 
 use crate::packet::Packet;
 use crate::tcp::gaps::evidence::Return;
-use crate::tcp::gaps::path_rate::Path;
+use crate::tcp::gaps::path_rate::PathCarries;
 use crate::tcp::kernel::{ANSWER_NS, BURST_PAUSE_NS, SHORTEST_DELAY_NS, TOGETHER_NS};
 
 /// The receiver's first packet after a silence, and what came with it.
@@ -25,7 +25,7 @@ pub(crate) struct Heard {
     pub(crate) round_trip: (Option<i64>, i64),
     pub(crate) timers: u32,
     /// What the path has carried by then.
-    pub(crate) path: Path,
+    pub(crate) path: PathCarries,
 }
 
 impl Heard {

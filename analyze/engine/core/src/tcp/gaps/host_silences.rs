@@ -1,7 +1,7 @@
 //! Silences of both hosts of a connection, whatever they send, and the rhythm in which one of them stalled.
 
 use crate::packet::Packet;
-use crate::tcp::gaps::rhythm::{LONGEST_NS, Rhythm, Silence};
+use crate::tcp::gaps::rhythm::{HostSilence, LONGEST_NS, Rhythm};
 use crate::tcp::stats::buckets::Span;
 use crate::tcp::stats::reuse::room_of;
 
@@ -14,12 +14,12 @@ const TOGETHER_NS: i64 = 2_000_000;
 /// See the module: of client, server.
 #[derive(Debug, Clone)]
 pub(crate) struct Standstills {
-    silences: [Vec<Silence>; 2],
+    silences: [Vec<HostSilence>; 2],
     /// It owed something in one of them.
     owed: [bool; 2],
     /// When an acknowledgement of it ended a silence and left the edge of the window where it was.
     pub(crate) stood_ns: [i64; 2],
-    pub(crate) found: Option<Found>,
+    pub(crate) found: Option<HostRhythm>,
 }
 
 impl Default for Standstills {
@@ -30,7 +30,7 @@ impl Default for Standstills {
 
 /// A host that stalled in a rhythm.
 #[derive(Debug, Clone)]
-pub(crate) struct Found {
+pub(crate) struct HostRhythm {
     pub(crate) host: usize,
     pub(crate) rhythm: Rhythm,
     pub(crate) stops_ns: Vec<Span>,
@@ -40,13 +40,13 @@ pub(crate) struct Found {
 const MOST_PERIODS_BEFORE: i64 = 20;
 
 /// A silence begins so soon after the connection that a rhythm of this period may begin with it.
-fn is_soon(silence: &Silence, begun_ns: i64, period_ns: i64) -> bool {
+fn is_soon(silence: &HostSilence, begun_ns: i64, period_ns: i64) -> bool {
     silence.start_ns <= begun_ns.saturating_add(MOST_PERIODS_BEFORE * period_ns)
 }
 
 impl Standstills {
     /// Takes the next one of a host, in a connection that began at this time. Most hosts owe nothing: of them nothing is kept for long.
-    pub(crate) fn add(&mut self, host: usize, silence: Silence, begun_ns: i64) {
+    pub(crate) fn add(&mut self, host: usize, silence: HostSilence, begun_ns: i64) {
         let list = &mut self.silences[host];
         if !self.owed[host] && !is_soon(&silence, begun_ns, LONGEST_NS) {
             *list = Vec::new();
@@ -72,7 +72,7 @@ impl Standstills {
         let first = silences.iter().find(|silence| silence.owed);
         let rhythm =
             rhythms[host].filter(|rhythm| first.is_some_and(|first| is_soon(first, begun_ns, rhythm.period_ns)));
-        self.found = rhythm.map(|rhythm| Found { host, rhythm, stops_ns: rhythm.stops(silences) });
+        self.found = rhythm.map(|rhythm| HostRhythm { host, rhythm, stops_ns: rhythm.stops(silences) });
         self.silences.iter_mut().for_each(Vec::clear);
     }
 
@@ -91,7 +91,7 @@ mod tests {
         for (host, phase_ms) in of.into_iter().enumerate() {
             for number in 0..20 {
                 let end_ns = (number * 100 + phase_ms) * 1_000_000;
-                standstills.add(host, Silence { start_ns: end_ns - 80_000_000, end_ns, owed: true }, begun_ns);
+                standstills.add(host, HostSilence { start_ns: end_ns - 80_000_000, end_ns, owed: true }, begun_ns);
             }
         }
         standstills
@@ -121,7 +121,7 @@ mod tests {
         let mut standstills = Standstills::default();
         for number in 0..100 {
             let start_ns = number * 100_000_000;
-            let silence = Silence { start_ns, end_ns: start_ns + 50_000_000, owed: number == 50 };
+            let silence = HostSilence { start_ns, end_ns: start_ns + 50_000_000, owed: number == 50 };
             standstills.add(0, silence, 0);
         }
         assert_eq!(standstills.silences[0].capacity(), 0);
@@ -131,9 +131,9 @@ mod tests {
     fn what_ends_together_is_one_silence() {
         let mut standstills = Standstills::default();
         for (start_ns, end_ns, owed) in [(10, 9_000_000, false), (5, 9_500_000, true), (9_500_000, 20_000_000, false)] {
-            standstills.add(0, Silence { start_ns, end_ns, owed }, 0);
+            standstills.add(0, HostSilence { start_ns, end_ns, owed }, 0);
         }
-        let first = Silence { start_ns: 5, end_ns: 9_000_000, owed: true };
+        let first = HostSilence { start_ns: 5, end_ns: 9_000_000, owed: true };
         assert_eq!((standstills.silences[0].len(), standstills.silences[0][0]), (2, first));
     }
 }

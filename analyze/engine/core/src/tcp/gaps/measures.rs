@@ -7,7 +7,7 @@
 //!
 //! Rule: docs/methods.md, "Held back, overdue, beyond a timer".
 
-use crate::tcp::gaps::evidence::{Burst, Ending, GapEvidence, Place, Return};
+use crate::tcp::gaps::evidence::{BurstSeen, CapturePlace, GapEnding, GapEvidence, Return};
 use crate::tcp::gaps::sender_timers::TIMER_TICKS_NS;
 use crate::tcp::kernel::{
     BACKLOG_PACKETS, DELAYED_ACKNOWLEDGEMENT_NS, FASTEST_ANSWER, JITTER_NS, PROBE_TICKS_NS, SMALLEST_TIMEOUT_NS,
@@ -36,7 +36,7 @@ const BACKLOG_SPREAD: i64 = 5;
 
 impl GapEvidence {
     pub(crate) fn beside_sender(&self) -> bool {
-        self.place == Place::Sender
+        self.place == CapturePlace::Sender
     }
 
     /// By how much longer than the packet before it the data that ended the gap was under way.
@@ -94,7 +94,7 @@ impl GapEvidence {
 
     /// At the sender: the end of what was written may wait, so that its PSH has not passed.
     pub(crate) fn tail_may_wait(&self) -> bool {
-        self.beside_sender() && self.short_outstanding && self.ending == Ending::NewData
+        self.beside_sender() && self.short_outstanding && self.ending == GapEnding::NewData
     }
 
     pub(crate) fn two_segments_outstanding(&self) -> bool {
@@ -124,7 +124,7 @@ impl GapEvidence {
     }
 
     /// The burst is a backlog: it was made over a longer time than it took to pass.
-    pub(crate) fn is_backlog(burst: &Burst) -> bool {
+    pub(crate) fn is_backlog(burst: &BurstSeen) -> bool {
         burst.packets >= BACKLOG_PACKETS
             && burst.timestamps_ns.is_none_or(|made| made >= BACKLOG_SPREAD * burst.span_ns.max(JITTER_NS))
     }

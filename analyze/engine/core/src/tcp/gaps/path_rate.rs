@@ -53,7 +53,7 @@ impl PathRate {
         let longest = long.iter().map(|window| window.bytes).max().filter(|&longest| longest > 0)?;
         let shortest_us = bins.iter().map(&loop_us).filter(|&time_us| time_us > 0).min()?;
         let queue_us = (QUEUE_RATIO * f64::from(shortest_us)).max(f64::from(shortest_us) + LEAST_QUEUE_US);
-        let queued = |window: &Window| {
+        let queued = |window: &BinWindow| {
             let loops =
                 bins[window.first..window.first + long_bins].iter().map(&loop_us).filter(|&time_us| time_us > 0);
             loops.min().is_some_and(|least| f64::from(least) >= queue_us)
@@ -87,14 +87,14 @@ impl PathRate {
 
 /// What the path carries, where that decides of a backlog.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Path {
+pub(crate) enum PathCarries {
     /// It decides nothing.
     NotAsked,
     Unknown,
     Carries(PathRate),
 }
 
-impl Path {
+impl PathCarries {
     pub(crate) fn asked(matters: bool, rate: impl FnOnce() -> Option<PathRate>) -> Self {
         if !matters {
             return Self::NotAsked;
@@ -128,13 +128,13 @@ pub(crate) fn needed_bytes_per_s(bytes: u64, time_ns: i64) -> u64 {
 }
 
 /// Bins in a row: the first of them, and the bytes in all.
-struct Window {
+struct BinWindow {
     first: usize,
     bytes: u64,
 }
 
 /// All windows of so many bins in a row, of which none lies right after a silence.
-fn windows(bins: &[Bin], bin_ns: i64, window: usize, bytes: impl Fn(&Bin) -> u32) -> Vec<Window> {
+fn windows(bins: &[Bin], bin_ns: i64, window: usize, bytes: impl Fn(&Bin) -> u32) -> Vec<BinWindow> {
     let (mut found, mut sum, mut begin, mut silent) = (Vec::new(), 0u64, 0, 0i64);
     for (index, bin) in bins.iter().enumerate() {
         if bytes(bin) == 0 {
@@ -154,7 +154,7 @@ fn windows(bins: &[Bin], bin_ns: i64, window: usize, bytes: impl Fn(&Bin) -> u32
             sum = sum.saturating_sub(u64::from(bytes(&bins[index - window])));
         }
         if index + 1 - begin >= window {
-            found.push(Window { first: index + 1 - window, bytes: sum });
+            found.push(BinWindow { first: index + 1 - window, bytes: sum });
         }
     }
     found

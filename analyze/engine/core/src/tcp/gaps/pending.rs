@@ -3,9 +3,9 @@
 use crate::packet::Packet;
 use crate::tcp::capture::timestamp_clock::TimestampClock;
 use crate::tcp::direction::direction::Direction;
-use crate::tcp::gaps::evidence::{Burst, Ending, GapEvidence, Place, echo_behind_ns};
+use crate::tcp::gaps::evidence::{BurstSeen, CapturePlace, GapEnding, GapEvidence, echo_behind_ns};
 use crate::tcp::gaps::heard::Heard;
-use crate::tcp::gaps::path_rate::Path;
+use crate::tcp::gaps::path_rate::PathCarries;
 use crate::tcp::gaps::totals::Gap;
 use crate::tcp::kernel::{ANSWER_NS, BURST_PAUSE_NS, PAUSE_NS, TOGETHER_NS};
 use crate::tcp::sender::view::SenderView;
@@ -32,7 +32,7 @@ pub(crate) struct Pending {
     /// Judged only when the receiver is heard.
     pub(crate) awaits_answer: bool,
     /// What the path has carried before, asked for where the data may have been held back.
-    pub(crate) path: Path,
+    pub(crate) path: PathCarries,
     /// Where that is not known: so much the path would have to carry, bytes in a second.
     pub(crate) needed_bytes_per_s: u64,
     /// Payload of the packet that ended the gap and of those that followed within the look-ahead.
@@ -46,7 +46,11 @@ pub(crate) struct Pending {
 impl Pending {
     /// So long after its end data counts for it: a host that wakes with a backlog may take a tick or two until it is at it.
     pub(crate) fn look_ahead_ns(&self) -> i64 {
-        if matches!(self.path, Path::Carries(_)) && !self.evidence.data_beyond_path { ANSWER_NS } else { LOOK_AHEAD_NS }
+        if matches!(self.path, PathCarries::Carries(_)) && !self.evidence.data_beyond_path {
+            ANSWER_NS
+        } else {
+            LOOK_AHEAD_NS
+        }
     }
 
     /// The sender's data goes on after the gap's end. `clock` and `view` are the sender's. True if the packet belongs to the burst
@@ -112,7 +116,7 @@ impl Pending {
         let evidence = &self.evidence;
         let since_end_ns = since_end_ns.filter(|&since| since > evidence.gap_ns / 2)?;
         let made_together = evidence.data_burst.timestamps_ns.is_none_or(|made| made <= TOGETHER_NS);
-        let held = !evidence.beside_sender() && evidence.ending == Ending::NewData && evidence.data_was_held();
+        let held = !evidence.beside_sender() && evidence.ending == GapEnding::NewData && evidence.data_was_held();
         Some(evidence.sender_clock_ns?.saturating_add(since_end_ns)).filter(|_| held && made_together)
     }
 
@@ -122,7 +126,7 @@ impl Pending {
     pub(crate) fn leave_out_held(&mut self, woken: GapEvidence, packet: &Packet) -> bool {
         let woke = woken.was_deaf();
         if woke {
-            self.evidence = GapEvidence { data_burst: Burst { packets: 1, ..Burst::default() }, ..woken };
+            self.evidence = GapEvidence { data_burst: BurstSeen { packets: 1, ..BurstSeen::default() }, ..woken };
             (self.end_tsval, self.end_tsecr) = (packet.tsval, packet.tsecr);
         }
         woke
@@ -136,7 +140,7 @@ impl Pending {
 
     pub(crate) fn is_due(&self, time_ns: i64, heard_ns: i64) -> bool {
         let over = time_ns.saturating_sub(self.end_ns) > self.look_ahead_ns();
-        let probe = self.evidence.ending != Ending::NewData || self.evidence.data_burst.packets <= 1;
+        let probe = self.evidence.ending != GapEnding::NewData || self.evidence.data_burst.packets <= 1;
         match self.evidence.answer {
             Some(answer) => {
                 // A single old packet may be one that was on its way out when its host stopped.
@@ -151,10 +155,10 @@ impl Pending {
 
 /// Nothing that comes later can change what is said of it.
 pub(crate) fn is_plain(evidence: &GapEvidence) -> bool {
-    let usual = !evidence.answer_is_overdue() && matches!(evidence.ending, Ending::NewData | Ending::LossSigns);
+    let usual = !evidence.answer_is_overdue() && matches!(evidence.ending, GapEnding::NewData | GapEnding::LossSigns);
     let data_on_time = evidence.sender_clock_ns.is_some_and(|clock| evidence.gap_ns - clock < ON_TIME_NS);
     match evidence.place {
-        Place::Sender => {
+        CapturePlace::Sender => {
             usual
                 && data_on_time
                 && (evidence.outstanding_bytes == 0 || evidence.since_answer_ns.is_some_and(|s| s < PAUSE_NS))

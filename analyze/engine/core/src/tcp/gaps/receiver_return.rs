@@ -5,10 +5,10 @@ use crate::decode::options::Options;
 use crate::packet::{Packet, option_bits};
 use crate::tcp::direction::direction::{Direction, Live};
 use crate::tcp::events::context::Context;
-use crate::tcp::gaps::evidence::{Burst, Place, Return};
+use crate::tcp::gaps::evidence::{BurstSeen, CapturePlace, Return};
 use crate::tcp::gaps::gather::senders_round_trip;
 use crate::tcp::gaps::heard::Heard;
-use crate::tcp::gaps::path_rate::{LEAST_BYTES, Path};
+use crate::tcp::gaps::path_rate::{LEAST_BYTES, PathCarries};
 use crate::tcp::gaps::rate_of::{rate_at_sender, rate_in_between};
 use crate::tcp::gaps::state::{GapWatch, Inside, oldest_age_ns};
 use crate::tcp::kernel::{ANSWER_NS, SILENCE_NS};
@@ -53,7 +53,7 @@ pub(crate) fn hear(
     before_ns: i64,
 ) {
     let round_trip = senders_round_trip(direction.live.as_deref(), context);
-    let rate_here = if Place::of(context) == Place::Elsewhere { rate_in_between } else { rate_at_sender };
+    let rate_here = if CapturePlace::of(context) == CapturePlace::Elsewhere { rate_in_between } else { rate_at_sender };
     let (una, max, last_ns) = (direction.una, direction.max, direction.last_sent.0);
     let acknowledged_before = direction.acknowledged_bytes();
     let outstanding_bytes = direction.stream_offset(max).saturating_sub(acknowledged_before);
@@ -80,7 +80,7 @@ pub(crate) fn hear(
             let silence_ns = last_heard_ns.map_or(pause_ns, |last| packet.time_ns.saturating_sub(last));
             let long_ns = round_trip.0.unwrap_or(0).max(LONG_SILENCE_NS);
             let path_matters = silence_ns > long_ns && max - una >= LEAST_BYTES;
-            let path = Path::asked(path_matters, || rate_here(live));
+            let path = PathCarries::asked(path_matters, || rate_here(live));
             let full = u64::from(live.size.segment_size);
             let after_delayed = watch.heard.is_some_and(|before| {
                 before.is_delayed(full) && last_heard_ns.is_some_and(|heard_ns| heard_ns <= before.last_ns)
@@ -99,7 +99,7 @@ pub(crate) fn hear(
                 answer: Return {
                     silence_ns,
                     timestamps_ns: tsval.zip(clock).and_then(|(tsval, clock)| clock.since_newest_ns(tsval)),
-                    burst: Burst { packets: 1, span_ns: 0, timestamps_ns: tsval.map(|_| 0) },
+                    burst: BurstSeen { packets: 1, span_ns: 0, timestamps_ns: tsval.map(|_| 0) },
                     outstanding_bytes,
                     after_delayed,
                     echoes_unseen: tsval.is_some()

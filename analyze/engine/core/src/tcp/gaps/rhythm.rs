@@ -12,7 +12,7 @@ use crate::tcp::stats::buckets::Span;
 
 /// A silence of a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Silence {
+pub struct HostSilence {
     /// When its last packet before it passed.
     pub start_ns: i64,
     /// When its next packet did.
@@ -74,12 +74,12 @@ const OWED_DIVISOR: usize = 4;
 
 impl Rhythm {
     /// Of silences of one host in time order.
-    pub fn of(silences: &[Silence]) -> Option<Self> {
+    pub fn of(silences: &[HostSilence]) -> Option<Self> {
         let owed = || silences.iter().filter(|silence| silence.owed).copied();
         if owed().count() < FEWEST_OWED {
             return None;
         }
-        let owed: Vec<Silence> = owed().collect();
+        let owed: Vec<HostSilence> = owed().collect();
         let folded: Vec<(Fold, i64)> = PERIODS_MS.map(|ms| (Fold::of(&owed, ms * 1_000_000), ms * 1_000_000)).into();
         let most =
             folded.iter().map(|(fold, _)| fold.concentration()).filter(|most| most.is_finite()).fold(0.0, f64::max);
@@ -88,13 +88,13 @@ impl Rhythm {
         let first_ns = owed.first()?.end_ns;
         let rhythm =
             Self { period_ns, wakes_ns: first_ns.saturating_add(fold.place_ns(period_ns)), weight: fold.weight() };
-        let ended: Vec<&Silence> = silences.iter().filter(|silence| rhythm.ends(silence)).collect();
+        let ended: Vec<&HostSilence> = silences.iter().filter(|silence| rhythm.ends(silence)).collect();
         let with_debt = ended.iter().filter(|silence| silence.owed).count();
         (with_debt * OWED_DIVISOR >= ended.len()).then_some(rhythm)
     }
 
     /// The silence ends when the host runs again.
-    pub fn ends(&self, silence: &Silence) -> bool {
+    pub fn ends(&self, silence: &HostSilence) -> bool {
         let off_ns = (silence.end_ns.saturating_sub(self.wakes_ns) + self.period_ns / 2).rem_euclid(self.period_ns)
             - self.period_ns / 2;
         tells(silence, self.period_ns)
@@ -102,8 +102,8 @@ impl Rhythm {
     }
 
     /// When the host stalled: in no more than a period of what it did not owe.
-    pub fn stops(&self, silences: &[Silence]) -> Vec<Span> {
-        let span = |silence: &Silence| {
+    pub fn stops(&self, silences: &[HostSilence]) -> Vec<Span> {
+        let span = |silence: &HostSilence| {
             let latest_ns = silence.end_ns.saturating_sub(self.period_ns);
             [if silence.owed { silence.start_ns } else { silence.start_ns.max(latest_ns) }, silence.end_ns]
         };
@@ -111,7 +111,7 @@ impl Rhythm {
     }
 }
 
-fn tells(silence: &Silence, period_ns: i64) -> bool {
+fn tells(silence: &HostSilence, period_ns: i64) -> bool {
     let length_ns = silence.end_ns.saturating_sub(silence.start_ns);
     (SHORTEST_NS..=MOST_PERIODS * period_ns).contains(&length_ns)
         && length_ns as f64 >= SHORTEST_SHARE * period_ns as f64
@@ -127,7 +127,7 @@ struct Fold {
 }
 
 impl Fold {
-    fn of(silences: &[Silence], period_ns: i64) -> Self {
+    fn of(silences: &[HostSilence], period_ns: i64) -> Self {
         let Some(first) = silences.first() else { return Self::default() };
         let mut fold = Self::default();
         for silence in silences.iter().filter(|silence| tells(silence, period_ns)) {
@@ -178,9 +178,9 @@ mod tests {
         }
     }
 
-    fn silence(end_ms: f64, length_ms: f64, owed: bool) -> Silence {
+    fn silence(end_ms: f64, length_ms: f64, owed: bool) -> HostSilence {
         let end_ns = (end_ms * 1e6) as i64;
-        Silence { start_ns: end_ns - (length_ms * 1e6) as i64, end_ns, owed }
+        HostSilence { start_ns: end_ns - (length_ms * 1e6) as i64, end_ns, owed }
     }
 
     #[test]
@@ -199,14 +199,14 @@ mod tests {
 
     #[test]
     fn an_application_that_owes_nothing_has_no_rhythm_of_a_host_however_regular_it_is() {
-        let silences: Vec<Silence> =
+        let silences: Vec<HostSilence> =
             (0..100).map(|n| silence(f64::from(n) * 100.0, 90.0, n % 10 == 0 && n < 40)).collect();
         assert_eq!(Rhythm::of(&silences), None);
     }
 
     #[test]
     fn a_round_trip_that_is_nearly_a_period_is_none() {
-        let silences: Vec<Silence> = (0..60).map(|n| silence(f64::from(n) * 102.4, 90.0, true)).collect();
+        let silences: Vec<HostSilence> = (0..60).map(|n| silence(f64::from(n) * 102.4, 90.0, true)).collect();
         assert_eq!(Rhythm::of(&silences), None);
     }
 
@@ -215,7 +215,7 @@ mod tests {
         let found = (0..400).filter(|seed| {
             let mut roll = dice(*seed);
             let mut at_ms = 0.0;
-            let silences: Vec<Silence> = (0..30)
+            let silences: Vec<HostSilence> = (0..30)
                 .map(|_| {
                     at_ms += 40.0 + 300.0 * roll();
                     silence(at_ms, 30.0 + 10.0 * roll(), true)
@@ -228,7 +228,7 @@ mod tests {
 
     #[test]
     fn few_stops_are_none() {
-        let silences: Vec<Silence> = (0..6).map(|n| silence(f64::from(n) * 100.0, 80.0, true)).collect();
+        let silences: Vec<HostSilence> = (0..6).map(|n| silence(f64::from(n) * 100.0, 80.0, true)).collect();
         assert_eq!((Rhythm::of(&silences), Rhythm::of(&[])), (None, None));
     }
 }

@@ -1,6 +1,6 @@
 //! When the timers of a sender that waits are due, whether they have fired, and what that shows. Pure.
 
-use crate::tcp::gaps::evidence::{Ending, GapEvidence};
+use crate::tcp::gaps::evidence::{GapEnding, GapEvidence};
 use crate::tcp::kernel::{EARLIEST_TIMER, JITTER_NS, PROBE_TICKS_NS, SMALLEST_TIMEOUT_NS};
 
 /// Ticks in a second of the kernels in use (Linux `CONFIG_HZ`).
@@ -142,7 +142,7 @@ impl GapEvidence {
 
     /// A timer of the sender ended the gap.
     pub(crate) fn is_timer(&self) -> bool {
-        matches!(self.ending, Ending::Timeout | Ending::TailProbe)
+        matches!(self.ending, GapEnding::Timeout | GapEnding::TailProbe)
     }
 
     /// The sender's timers fired because no answer came.
@@ -158,7 +158,7 @@ impl GapEvidence {
 
     /// The same wherever it is seen: away from the sender the time alone does not make it one.
     pub(crate) fn looks_like_probe_with_new_data(&self) -> bool {
-        self.ending == Ending::NewData
+        self.ending == GapEnding::NewData
             && self.sack
             && self.timers_before == 0
             && self.outstanding_bytes > 0

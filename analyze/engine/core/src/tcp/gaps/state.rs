@@ -4,7 +4,7 @@ use crate::packet::Packet;
 use crate::tcp::direction::direction::Live;
 use crate::tcp::gaps::heard::Heard;
 use crate::tcp::gaps::pending::Pending;
-use crate::tcp::gaps::undecided_gap::{Settled, Told, Unsettled};
+use crate::tcp::gaps::undecided_gap::{Settled, ShownByGaps, Unsettled};
 use crate::tcp::kernel::SHORTEST_ANOMALY_NS;
 use crate::tcp::rtt::covering::CoveringTrips;
 
@@ -50,7 +50,7 @@ pub struct GapWatch {
     /// The time that it moved from one factor to another.
     pub(crate) settled: Vec<Settled>,
     /// What all gaps told.
-    pub(crate) told: Told,
+    pub(crate) told: ShownByGaps,
     /// Round trips that cover a silence.
     pub(crate) covering: CoveringTrips,
 }

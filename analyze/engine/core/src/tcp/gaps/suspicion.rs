@@ -1,7 +1,7 @@
 //! Which host it was if the path was not: where the rules cannot decide between both ([`Cause::HostOrPath`]).
 
 use crate::tcp::gaps::cause::Cause;
-use crate::tcp::gaps::evidence::{GapEvidence, Place};
+use crate::tcp::gaps::evidence::{CapturePlace, GapEvidence};
 
 /// The hosts of a direction's data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,9 +29,9 @@ pub fn suspicion(evidence: &GapEvidence) -> Option<Suspicion> {
     let local = |host| Some(Suspicion { host, stall: Cause::LocalHostStall, past_probe });
     let remote = |host| Some(Suspicion { host, stall: Cause::RemoteHostStall, past_probe });
     match evidence.place {
-        Place::Receiver if evidence.data_was_held() => local(Host::Receiver),
-        Place::Receiver if evidence.echo_is_stale() == Some(true) => remote(Host::Sender),
-        Place::Sender => match evidence.answer?.was_held()? {
+        CapturePlace::Receiver if evidence.data_was_held() => local(Host::Receiver),
+        CapturePlace::Receiver if evidence.echo_is_stale() == Some(true) => remote(Host::Sender),
+        CapturePlace::Sender => match evidence.answer?.was_held()? {
             true => local(Host::Sender),
             false if evidence.answer?.after_delayed || evidence.answer?.echoes_unseen => None,
             false => remote(Host::Receiver),

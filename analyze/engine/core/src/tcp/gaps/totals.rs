@@ -6,7 +6,7 @@
 use crate::tcp::gaps::cause::Cause;
 use crate::tcp::gaps::period;
 use crate::tcp::gaps::period::NoPeriod;
-use crate::tcp::gaps::rhythm::{Rhythm, Silence};
+use crate::tcp::gaps::rhythm::{HostSilence, Rhythm};
 use crate::tcp::kernel::MOST_ANOMALIES;
 use crate::tcp::stats::buckets::{Span, floor_of};
 
@@ -37,9 +37,9 @@ impl Gap {
         [self.start_ns, self.start_ns.saturating_add_unsigned(self.gap_ns)]
     }
 
-    fn as_silence(&self) -> Silence {
+    fn as_silence(&self) -> HostSilence {
         let [start_ns, end_ns] = self.span();
-        Silence { start_ns, end_ns, owed: true }
+        HostSilence { start_ns, end_ns, owed: true }
     }
 }
 

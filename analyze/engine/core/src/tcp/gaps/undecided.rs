@@ -12,7 +12,7 @@
 
 use crate::tcp::direction::direction::Live;
 use crate::tcp::gaps::cause::Cause;
-use crate::tcp::gaps::evidence::Place;
+use crate::tcp::gaps::evidence::CapturePlace;
 use crate::tcp::gaps::pauses::Pauses;
 use crate::tcp::gaps::pending::Pending;
 use crate::tcp::gaps::suspicion::{Host, suspicion};
@@ -47,16 +47,16 @@ impl Pauses {
     }
 
     /// The connection is over: what is known of the path now is all that ever will be. `live` is of the direction that paused.
-    pub(crate) fn settle(&mut self, live: &Live, place: Place, limit_ns: Option<u64>) {
+    pub(crate) fn settle(&mut self, live: &Live, place: CapturePlace, limit_ns: Option<u64>) {
         let watch = &mut self.watch;
         if watch.unsettled.is_empty() {
             return;
         }
         let (answers, arrivals) = (live.rates.answers.bytes_per_ns(), live.rates.arrivals.bytes_per_ns());
         let path = match place {
-            Place::Sender => answers,
-            Place::Receiver => arrivals,
-            Place::Elsewhere => answers.or(arrivals),
+            CapturePlace::Sender => answers,
+            CapturePlace::Receiver => arrivals,
+            CapturePlace::Elsewhere => answers.or(arrivals),
         };
         let unsettled = std::mem::take(&mut watch.unsettled);
         let carries_less = |needed: u64| path.is_some_and(|bytes_per_ns| bytes_per_ns * 1e9 < needed as f64);

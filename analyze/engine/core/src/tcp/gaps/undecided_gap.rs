@@ -4,7 +4,7 @@
 
 use crate::tcp::gaps::cause::Cause;
 use crate::tcp::gaps::causes::cause;
-use crate::tcp::gaps::evidence::{GapEvidence, Place};
+use crate::tcp::gaps::evidence::{CapturePlace, GapEvidence};
 use crate::tcp::gaps::pending::Pending;
 use crate::tcp::gaps::suspicion::{Host, Suspicion};
 use crate::tcp::gaps::totals::Gap;
@@ -40,7 +40,7 @@ pub(crate) enum By {
 
 /// What the gaps of a direction have shown of its hosts and the path.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Told {
+pub struct ShownByGaps {
     /// How often the path was seen to hold packets.
     path_holds: usize,
     /// How often the sender's host stalled.
@@ -59,12 +59,12 @@ pub struct Settled {
     /// When it was over.
     pub end_ns: i64,
     /// What it proved to be.
-    pub proved: Proved,
+    pub proved: GapProof,
 }
 
 /// See [`Settled`].
 #[derive(Debug, Clone, Copy)]
-pub enum Proved {
+pub enum GapProof {
     /// A host's stall, which it was not taken for.
     Stall,
     /// No stall, for which it was taken, but a gap of this cause, ended by a timer or not.
@@ -82,7 +82,7 @@ impl Unsettled {
             return (!cause.is_host_stall()).then_some(Self { gap: unsure, stall: *gap, by: By::Rate, ended_by_timer });
         }
         let needed_bytes_per_s = match evidence.answer {
-            _ if evidence.place == Place::Receiver => pending.needed_bytes_per_s,
+            _ if evidence.place == CapturePlace::Receiver => pending.needed_bytes_per_s,
             Some(answer) => answer.needed_bytes_per_s,
             None => 0,
         };
@@ -104,10 +104,10 @@ impl Unsettled {
         let [start_ns, end_ns] = self.gap.span();
         match (self.by, is_stall) {
             (By::Rate, false) => {
-                let proved = Proved::NoStall(self.gap.cause, self.ended_by_timer);
+                let proved = GapProof::NoStall(self.gap.cause, self.ended_by_timer);
                 Some(Settled { start_ns, end_ns, proved })
             }
-            (By::RateAbove(_) | By::Others(_), true) => Some(Settled { start_ns, end_ns, proved: Proved::Stall }),
+            (By::RateAbove(_) | By::Others(_), true) => Some(Settled { start_ns, end_ns, proved: GapProof::Stall }),
             _ => None,
         }
     }
@@ -116,7 +116,7 @@ impl Unsettled {
 /// What waited came faster than the path can carry.
 fn is_beyond_path(evidence: &GapEvidence) -> bool {
     match &evidence.answer {
-        _ if evidence.place == Place::Receiver => evidence.data_beyond_path,
+        _ if evidence.place == CapturePlace::Receiver => evidence.data_beyond_path,
         Some(answer) => answer.beyond_path,
         None => false,
     }
@@ -125,19 +125,19 @@ fn is_beyond_path(evidence: &GapEvidence) -> bool {
 /// As if what waited had come faster than the path can carry, or had not.
 fn with_rate(mut evidence: GapEvidence, beyond_path: bool) -> GapEvidence {
     match &mut evidence.answer {
-        _ if evidence.place == Place::Receiver => evidence.data_beyond_path = beyond_path,
+        _ if evidence.place == CapturePlace::Receiver => evidence.data_beyond_path = beyond_path,
         Some(answer) => answer.beyond_path = beyond_path,
         None => {}
     }
     evidence
 }
 
-impl Told {
+impl ShownByGaps {
     /// Takes a gap of which no more will be known.
-    pub(crate) fn add(&mut self, place: Place, gap: &Gap, suspicion: Option<Suspicion>) {
+    pub(crate) fn add(&mut self, place: CapturePlace, gap: &Gap, suspicion: Option<Suspicion>) {
         match (gap.cause, place) {
             (Cause::PathHold, _) => self.path_holds += 1,
-            (Cause::LocalHostStall, Place::Receiver) | (Cause::RemoteHostStall, Place::Sender) => {
+            (Cause::LocalHostStall, CapturePlace::Receiver) | (Cause::RemoteHostStall, CapturePlace::Sender) => {
                 self.receiver_stalls += 1
             }
             // Between the hosts only its rate shows a receiver's.

@@ -21,10 +21,10 @@
 use crate::packet::Packet;
 use crate::tcp::direction::direction::Direction;
 use crate::tcp::events::retransmission::Trigger;
-use crate::tcp::events::sent::{Arrived, Kind};
+use crate::tcp::events::sent::{Arrived, SentKind};
 use crate::tcp::gaps::causes::cause;
-use crate::tcp::gaps::evidence::{Ending, GapEvidence, Place};
-use crate::tcp::gaps::path_rate::Path;
+use crate::tcp::gaps::evidence::{CapturePlace, GapEnding, GapEvidence};
+use crate::tcp::gaps::path_rate::PathCarries;
 use crate::tcp::gaps::pauses::Pauses;
 use crate::tcp::gaps::pending::{Pending, is_plain};
 use crate::tcp::gaps::rate_of::rate_at_receiver;
@@ -42,7 +42,7 @@ pub(crate) fn see_data(
     packet: &Packet,
     direction: &Direction,
     receiver: &Direction,
-    place: Place,
+    place: CapturePlace,
     before_ns: i64,
 ) {
     let outstanding = direction.una < direction.max;
@@ -51,16 +51,16 @@ pub(crate) fn see_data(
     for pending in &mut watch.pending {
         let belongs = pending.see_data(packet, receiver, &live.capture.clock, &live.view);
         // Several at once are no probe.
-        if belongs && pending.evidence.ending == Ending::NewData {
+        if belongs && pending.evidence.ending == GapEnding::NewData {
             (watch.timers, watch.timer_passed) = (0, false);
         }
     }
-    if place == Place::Sender && live.acks.last_acknowledgement_ns.is_some_and(|heard| heard >= watch.timer_ns) {
+    if place == CapturePlace::Sender && live.acks.last_acknowledgement_ns.is_some_and(|heard| heard >= watch.timer_ns) {
         watch.timers = 0;
     }
     // A probe sooner after the data than any gap is long.
     let alone = before_ns <= last_ns && packet.time_ns.saturating_sub(last_ns) <= SHORTEST_ANOMALY_NS as i64;
-    if place == Place::Sender && alone && outstanding && watch.timers == 0 && watch.pending.is_empty() {
+    if place == CapturePlace::Sender && alone && outstanding && watch.timers == 0 && watch.pending.is_empty() {
         let silence_ns = packet.time_ns.saturating_sub(last_ns) as f64;
         let due = live.round_trips.srtt_ns().map(|srtt| 2.0 * srtt + PAUSE_NS as f64);
         if due.is_some_and(|due| silence_ns >= EARLIEST_TIMER * due) {
@@ -88,18 +88,18 @@ pub(crate) fn end(
         cause: Default::default(),
         confidence: 0.0,
     };
-    let may_be_probe = evidence.ending == Ending::NewData
+    let may_be_probe = evidence.ending == GapEnding::NewData
         && evidence.since_answer_ns.is_none_or(|since| since > PAUSE_NS)
         && evidence.timer_may_have_fired();
     let by_timer = evidence.is_timer() || (may_be_probe && evidence.outstanding_bytes > 0);
     let live = direction.live.as_deref()?;
     // Of the burst that begins here nothing is in the bins that are over.
-    let path_matters = evidence.place == Place::Receiver && evidence.data_was_held();
-    let path = Path::asked(path_matters, || rate_at_receiver(live));
+    let path_matters = evidence.place == CapturePlace::Receiver && evidence.data_was_held();
+    let path = PathCarries::asked(path_matters, || rate_at_receiver(live));
     let left_out = live.holes.exposed_at(packet.time_ns).unwrap_or_default();
     match evidence.place {
-        Place::Sender if by_timer => watch.fired(packet),
-        Place::Elsewhere if by_timer => watch.passed(packet),
+        CapturePlace::Sender if by_timer => watch.fired(packet),
+        CapturePlace::Elsewhere if by_timer => watch.passed(packet),
         _ => {}
     }
     let pending = Pending {
@@ -115,7 +115,7 @@ pub(crate) fn end(
         end_tsecr: packet.tsecr,
         left_out,
         heard_tsval,
-        awaits_answer: by_timer && evidence.place != Place::Receiver,
+        awaits_answer: by_timer && evidence.place != CapturePlace::Receiver,
         evidence,
     };
     if is_plain(&evidence) {
@@ -165,14 +165,14 @@ fn arrived_unseen(direction: &Direction, [start, end]: [u64; 2]) -> bool {
     direction.live.as_deref().is_some_and(|live| live.holes.missing(start, end.min(direction.una)).0 > 0)
 }
 
-fn ending(arrived: &Arrived) -> Ending {
+fn ending(arrived: &Arrived) -> GapEnding {
     match (arrived.kind, arrived.trigger) {
-        (Kind::WindowProbe, _) => Ending::WindowProbe,
-        (Kind::KeepAlive, _) => Ending::KeepAlive,
-        (_, Some(Trigger::Rto)) => Ending::Timeout,
-        (_, Some(Trigger::Tlp)) => Ending::TailProbe,
-        (_, Some(Trigger::Fast | Trigger::Rack)) => Ending::LossSigns,
-        (Kind::Data, _) => Ending::NewData,
-        _ => Ending::Repeat,
+        (SentKind::WindowProbe, _) => GapEnding::WindowProbe,
+        (SentKind::KeepAlive, _) => GapEnding::KeepAlive,
+        (_, Some(Trigger::Rto)) => GapEnding::Timeout,
+        (_, Some(Trigger::Tlp)) => GapEnding::TailProbe,
+        (_, Some(Trigger::Fast | Trigger::Rack)) => GapEnding::LossSigns,
+        (SentKind::Data, _) => GapEnding::NewData,
+        _ => GapEnding::Repeat,
     }
 }

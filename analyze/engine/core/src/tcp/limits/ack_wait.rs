@@ -5,7 +5,7 @@
 
 use crate::tcp::limits::background::{Background, neighbours};
 use crate::tcp::limits::known::KnownRound;
-use crate::tcp::limits::round::{Round, Seen};
+use crate::tcp::limits::round::{Round, RoundSeen};
 
 /// Clocks of two hosts drift apart by one part in so many: so much of a queue is forgotten.
 const DRIFT: i64 = 10_000;
@@ -31,7 +31,7 @@ pub(crate) struct AckWait {
 impl AckWait {
     /// What acknowledgements waited for in a round that ends at a time: between the receiver and the capture, and from there to the
     /// sender, whose loop is longer by that and by what data waits. 0 where nothing shows it.
-    pub(crate) fn take(&mut self, seen: &Seen, time_ns: i64) -> u64 {
+    pub(crate) fn take(&mut self, seen: &RoundSeen, time_ns: i64) -> u64 {
         let passed_ns = time_ns.saturating_sub(self.seen_ns.replace(time_ns).unwrap_or(time_ns)).max(0);
         let forgotten_ns = passed_ns / DRIFT;
         let [data_ns, acks_ns] = &mut self.late_ns;
@@ -91,7 +91,7 @@ mod tests {
             let late_ns = [data_ms, acks_ms].map(|late_ms| late_ms.map(|late_ms| late_ms * MS));
             let near_loop_ns = near_ms.map(|near_ms| near_ms * MS as u64);
             let shortest_loop_ns = 20 * MS as u64;
-            let seen = Seen { late_ns, near_loop_ns, shortest_loop_ns, ..Seen::default() };
+            let seen = RoundSeen { late_ns, near_loop_ns, shortest_loop_ns, ..RoundSeen::default() };
             wait.take(&seen, number as i64 * 100 * MS) / MS as u64
         };
         rounds.iter().enumerate().map(of).collect()
@@ -119,7 +119,7 @@ mod tests {
         let mut wait = AckWait::default();
         let of = |second: i64| {
             let late_ns = [Some(0), Some(second * 100_000)];
-            wait.take(&Seen { late_ns, ..Seen::default() }, second * 1_000_000_000)
+            wait.take(&RoundSeen { late_ns, ..RoundSeen::default() }, second * 1_000_000_000)
         };
         assert!((0..10_000).map(of).all(|wait_ns| wait_ns <= 100_000));
     }

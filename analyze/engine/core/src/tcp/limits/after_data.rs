@@ -2,13 +2,13 @@
 
 use crate::tcp::direction::direction::Direction;
 use crate::tcp::events::factor::Factor;
-use crate::tcp::limits::runs::{Run, Runs};
+use crate::tcp::limits::runs::{FactorRun, Runs};
 use crate::tcp::limits::share::Share;
 use crate::tcp::limits::summary::LimitsSummary;
 
 /// The end of a connection as a direction's sender saw it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Ending {
+pub(crate) struct SenderEnding {
     /// Since when nothing was in flight; none if something is not acknowledged, or the window is closed.
     pub(crate) idle_since_ns: Option<i64>,
     /// The window is closed, and nothing is in flight.
@@ -23,7 +23,7 @@ pub(crate) struct Ending {
     pub(crate) delivered_bytes: u64,
 }
 
-impl Ending {
+impl SenderEnding {
     /// `direction` sends the data; the connection's last packet passed at `end_ns`.
     pub(crate) fn of(direction: &Direction, frame: u32, end_ns: i64) -> Option<Self> {
         let live = direction.live.as_deref()?;
@@ -42,9 +42,9 @@ impl Ending {
 
 /// Counts the time to a packet that came when the connection was over: nothing was to be sent in it.
 pub(crate) fn take_straggler(summary: &mut LimitsSummary, end_ns: i64, frame: u32) {
-    let Some(&Run { end_ns: start_ns, .. }) = summary.runs.last() else { return };
+    let Some(&FactorRun { end_ns: start_ns, .. }) = summary.runs.last() else { return };
     let idle = Factor::Idle;
-    let run = Run { start_ns, end_ns, factor: idle, bytes: 0, frames: [frame; 2] };
+    let run = FactorRun { start_ns, end_ns, factor: idle, bytes: 0, frames: [frame; 2] };
     let share = Share { time_ns: run.duration_ns(), bytes: 0 };
     if share.time_ns == 0 {
         return;

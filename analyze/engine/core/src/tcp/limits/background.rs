@@ -2,7 +2,7 @@
 
 use crate::tcp::limits::known::{IDLE_SHARE, KnownRound};
 use crate::tcp::limits::round::Round;
-use crate::tcp::sender::pauses::Pauses;
+use crate::tcp::sender::pauses::SenderPauses;
 
 /// Share of a round that the window must have been full for. T-RAT asks for 80 % of the time within three segments of the
 /// window; here full means that not even the next send fits, which each acknowledgement ends for a moment.
@@ -44,13 +44,13 @@ pub fn is_window_limited(round: &Round) -> bool {
 /// How much longer than the path's a round trip seemed because its sender had nothing to send, away from it: what it writes one
 /// segment after the other echoes no acknowledgement before its time has come.
 pub(crate) fn own_pause_ns(round: &Round) -> u64 {
-    let Pauses { paused_ns, all_sent_ns, .. } = round.pauses;
+    let SenderPauses { paused_ns, all_sent_ns, .. } = round.pauses;
     if 2 * all_sent_ns > paused_ns { round.longest_gap_ns } else { 0 }
 }
 
 /// All pauses of some rounds, and nanoseconds.
-pub(crate) fn pauses_of(around: &[KnownRound]) -> (Pauses, f64) {
-    let mut pauses = Pauses::default();
+pub(crate) fn pauses_of(around: &[KnownRound]) -> (SenderPauses, f64) {
+    let mut pauses = SenderPauses::default();
     around.iter().for_each(|round| pauses.add(&round.pauses));
     (pauses, around.iter().map(|round| round.duration_ns()).sum::<u64>().max(1) as f64)
 }

@@ -310,7 +310,7 @@ fn evenness(values: impl Iterator<Item = f64> + Clone) -> f64 {
 mod tests {
     use super::*;
     use crate::tcp::limits::rules::tests::rounds;
-    use crate::tcp::sender::pauses::Pauses;
+    use crate::tcp::sender::pauses::SenderPauses;
     use proptest::prelude::*;
 
     /// Whether the middle of nine rounds of 60 ms is full because the path is, whose shortest round trip is 20 ms: a full window, with
@@ -349,7 +349,7 @@ mod tests {
     fn a_window_that_opens_all_at_once_is_a_readers_seen_from_either_end() {
         let pauses = |acknowledgements: u64| {
             let covered_ns = acknowledgements * ANSWER_NS as u64;
-            Pauses { paused_ns: 50_000_000, answered_ns: 50_000_000, covered_ns, ..Pauses::default() }
+            SenderPauses { paused_ns: 50_000_000, answered_ns: 50_000_000, covered_ns, ..SenderPauses::default() }
         };
         assert!(!behind_window(Round { longest_gap_ns: 45_000_000, ..Round::default() }));
         assert!(!behind_window(Round { pauses: pauses(1), ..Round::default() }));

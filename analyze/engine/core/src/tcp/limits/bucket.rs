@@ -2,22 +2,22 @@
 
 use crate::tcp::events::factor::Factor;
 use crate::tcp::events::holder::Holder;
-use crate::tcp::limits::runs::Run;
+use crate::tcp::limits::runs::FactorRun;
 use crate::tcp::rates::series::Series;
 
 /// For each bin of a series the share of its time in which the network set the rate, and not a host, the application, a timer
 /// or a window.
-pub fn network_shares(series: &Series, runs: &[Run]) -> Vec<f32> {
+pub fn network_shares(series: &Series, runs: &[FactorRun]) -> Vec<f32> {
     shares_without(series, runs, |factor| !network_sets_the_rate(factor))
 }
 
 /// The share of it in which the bottleneck bandwidth limited, so that the path was full.
-pub fn full_shares(series: &Series, runs: &[Run]) -> Vec<f32> {
+pub fn full_shares(series: &Series, runs: &[FactorRun]) -> Vec<f32> {
     shares_without(series, runs, |factor| factor != Factor::BottleneckBandwidth)
 }
 
 /// The share of it in which the application rested.
-pub fn resting_shares(series: &Series, runs: &[Run]) -> Vec<f32> {
+pub fn resting_shares(series: &Series, runs: &[FactorRun]) -> Vec<f32> {
     if runs.is_empty() {
         return Vec::new();
     }
@@ -25,7 +25,7 @@ pub fn resting_shares(series: &Series, runs: &[Run]) -> Vec<f32> {
 }
 
 /// The share of each bin's time that is left when some factors' is taken away.
-fn shares_without(series: &Series, runs: &[Run], taken_away: impl Fn(Factor) -> bool) -> Vec<f32> {
+fn shares_without(series: &Series, runs: &[FactorRun], taken_away: impl Fn(Factor) -> bool) -> Vec<f32> {
     let mut shares = vec![1.0; series.bins.len()];
     if series.bin_ns <= 0 {
         return shares;

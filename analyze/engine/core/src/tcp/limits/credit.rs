@@ -166,7 +166,7 @@ fn is_same_amount(window: &[KnownRound]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tcp::sender::pauses::Pauses;
+    use crate::tcp::sender::pauses::SenderPauses;
 
     /// Whether the middle of twelve rounds waits for credit: what is in flight in each, and the length of the peer's message.
     fn waits(flight: impl Fn(u64) -> u64, message: u64) -> bool {
@@ -249,7 +249,8 @@ mod tests {
     fn is_let_go(of: impl Fn(u64) -> (u64, u64, u64)) -> bool {
         let round = |number: u64| {
             let (most, peer_bytes, asked_ms) = of(number);
-            let pauses = Pauses { paused_ns: 45_000_000, asked_ns: asked_ms * 1_000_000, ..Pauses::default() };
+            let pauses =
+                SenderPauses { paused_ns: 45_000_000, asked_ns: asked_ms * 1_000_000, ..SenderPauses::default() };
             Round {
                 max_flight: most * 1000,
                 delivered_bytes: most * 1000,

@@ -8,11 +8,11 @@ use crate::tcp::limits::background::{Background, REACH};
 use crate::tcp::limits::known::KnownRound;
 use crate::tcp::limits::marks::Marks;
 use crate::tcp::limits::plateau::{Counted, Plateau};
-use crate::tcp::limits::rates::Rates;
-use crate::tcp::limits::round::{Meter, Round, Seen};
+use crate::tcp::limits::rates::RoundRates;
+use crate::tcp::limits::round::{Meter, Round, RoundSeen};
 use crate::tcp::limits::route::Route;
 use crate::tcp::limits::rules::RoundRule;
-use crate::tcp::limits::runs::{Run, Runs};
+use crate::tcp::limits::runs::{FactorRun, Runs};
 use crate::tcp::limits::share::{CutGap, Share, Shares};
 use crate::tcp::limits::slow_start::SlowStart;
 use crate::tcp::limits::summary::LimitsSummary;
@@ -54,7 +54,7 @@ pub struct Limits {
     reduced_rounds: ReducedRounds,
     turn_ways_ns: u64,
     marks: Marks,
-    rates: Rates,
+    rates: RoundRates,
     ack_wait: AckWait,
     control: Observed,
 }
@@ -85,7 +85,7 @@ impl Limits {
     }
 
     /// The round in progress is over. `rules` say what limits a round.
-    pub fn close_round(&mut self, meter: Meter, seen: &Seen, rules: &[RoundRule]) {
+    pub fn close_round(&mut self, meter: Meter, seen: &RoundSeen, rules: &[RoundRule]) {
         let mut round = Round::between(&self.meter, &meter, seen);
         round.ack_wait_ns = self.ack_wait.take(seen, meter.time_ns);
         self.meter = meter;
@@ -283,16 +283,16 @@ impl Limits {
         let mut frames = round.frames;
         for gap in cuts {
             let before = [frames[0], gap.frames[0].max(frames[0])];
-            self.runs.push(Run { start_ns: from, end_ns: gap.start_ns, factor, bytes: 0, frames: before });
+            self.runs.push(FactorRun { start_ns: from, end_ns: gap.start_ns, factor, bytes: 0, frames: before });
             let (start_ns, end_ns) = (gap.start_ns.max(from), gap.end_ns);
-            self.runs.push(Run { start_ns, end_ns, factor: gap.factor, bytes: 0, frames: gap.frames });
+            self.runs.push(FactorRun { start_ns, end_ns, factor: gap.factor, bytes: 0, frames: gap.frames });
             from = from.max(gap.end_ns);
             frames[0] = gap.frames[1];
         }
         if from >= end_ns {
             bytes = 0;
         }
-        self.runs.push(Run { start_ns: from, end_ns, factor, bytes, frames });
+        self.runs.push(FactorRun { start_ns: from, end_ns, factor, bytes, frames });
     }
 
     /// Judges what is left.

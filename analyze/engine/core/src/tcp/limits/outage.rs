@@ -3,7 +3,7 @@
 //! Rule: docs/verdict.md, "An outage".
 
 use crate::tcp::events::holder::Holder;
-use crate::tcp::limits::runs::Run;
+use crate::tcp::limits::runs::FactorRun;
 use crate::tcp::limits::summary::LimitsSummary;
 
 /// So few waits are outages: a policer makes a sender wait again and again.
@@ -27,10 +27,11 @@ pub(crate) fn outages_ns(summary: &LimitsSummary, long_trip_ns: Option<u64>) -> 
     let trip_ns = long_trip_ns.max(summary.shortest_ns).unwrap_or(0);
     let timeout_ns = LEAST_TIMEOUT_NS.saturating_add(trip_ns);
     let shortest_ns = SHORTEST_NS.max((timeout_ns as f64 * TIMEOUTS) as u64);
-    let passed = |is_there: &dyn Fn(&Run) -> bool| summary.runs.iter().any(|run| run.bytes > 0 && is_there(run));
+    let passed = |is_there: &dyn Fn(&FactorRun) -> bool| summary.runs.iter().any(|run| run.bytes > 0 && is_there(run));
     // A path that never carried full segments, or carries nothing any more, is another thing.
-    let is_within =
-        |wait: &Run| passed(&|before| before.end_ns <= wait.start_ns) && passed(&|after| after.start_ns >= wait.end_ns);
+    let is_within = |wait: &FactorRun| {
+        passed(&|before| before.end_ns <= wait.start_ns) && passed(&|after| after.start_ns >= wait.end_ns)
+    };
     let outages = waits().filter(|wait| wait.duration_ns() >= shortest_ns && is_within(wait));
     outages.map(|wait| [wait.start_ns, wait.end_ns]).collect()
 }
@@ -53,15 +54,15 @@ mod tests {
     fn outages_ms(waits_ms: &[i64], round_trip_ms: u64, [has_begun, is_over]: [bool; 2]) -> u64 {
         let mut summary = LimitsSummary::default();
         let mut at_ns = 100 * MS;
-        let before = Run { start_ns: 0, end_ns: at_ns, factor: Factor::SlowStart, bytes: 1000, frames: [1, 2] };
+        let before = FactorRun { start_ns: 0, end_ns: at_ns, factor: Factor::SlowStart, bytes: 1000, frames: [1, 2] };
         summary.runs.extend(has_begun.then_some(before));
         for (number, wait_ms) in waits_ms.iter().enumerate() {
             let end_ns = at_ns + wait_ms * MS;
             let frames = [1, 2];
-            summary.runs.push(Run { start_ns: at_ns, end_ns, factor: Factor::TimeoutWait, bytes: 0, frames });
+            summary.runs.push(FactorRun { start_ns: at_ns, end_ns, factor: Factor::TimeoutWait, bytes: 0, frames });
             at_ns = end_ns + 100 * MS;
             let bytes = if is_over && number + 1 == waits_ms.len() { 0 } else { 1000 };
-            summary.runs.push(Run { start_ns: end_ns, end_ns: at_ns, factor: Factor::SlowStart, bytes, frames });
+            summary.runs.push(FactorRun { start_ns: end_ns, end_ns: at_ns, factor: Factor::SlowStart, bytes, frames });
         }
         let outages_ns = outages_ns(&summary, Some(round_trip_ms * MS as u64));
         outages_ns.iter().map(|[start_ns, end_ns]| ((end_ns - start_ns) / MS) as u64).sum()
@@ -88,7 +89,7 @@ mod tests {
 
     #[test]
     fn what_was_slow_for_an_outage_is_the_part_of_it_in_the_rest() {
-        let run = Run { start_ns: 0, end_ns: 100, factor: Factor::SlowStart, bytes: 1, frames: [1, 2] };
+        let run = FactorRun { start_ns: 0, end_ns: 100, factor: Factor::SlowStart, bytes: 1, frames: [1, 2] };
         let summary = LimitsSummary { runs: vec![run], ..LimitsSummary::default() };
         assert_eq!([0, 20, 40].map(|since_ns| are_most_since(&[[30, 70]], since_ns, &summary)), [false, false, false]);
         assert_eq!([0, 20, 50].map(|since_ns| are_most_since(&[[30, 90]], since_ns, &summary)), [true, true, true]);

@@ -27,12 +27,12 @@ struct Rate {
 
 /// See the module.
 #[derive(Debug, Clone, Default)]
-pub struct Rates {
+pub struct RoundRates {
     list: Vec<Rate>,
     count: u64,
 }
 
-impl Rates {
+impl RoundRates {
     /// Adds a round; `shows_capacity` if nothing but path and congestion control limited it.
     pub fn add(&mut self, round: &Round, shows_capacity: bool) {
         self.count += 1;
@@ -134,7 +134,7 @@ mod tests {
 
     /// The reference, in segments of 1000 bytes for each round of 10 ms; the first `growing` of them are slow start.
     fn reference(segments: &[u64], growing: usize) -> Option<f64> {
-        let mut rates = Rates::default();
+        let mut rates = RoundRates::default();
         for (number, segments) in segments.iter().enumerate() {
             let start_ns = number as i64 * 10_000_000;
             let slow_start = number < growing;
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn rounds_with_others_between_them_that_tell_nothing_are_no_neighbours() {
-        let mut rates = Rates::default();
+        let mut rates = RoundRates::default();
         for number in 0..40 {
             let (start_ns, end_ns) = (number * 10_000_000, (number + 1) * 10_000_000);
             let round = Round { start_ns, end_ns, delivered_bytes: 50_000, ..Round::default() };

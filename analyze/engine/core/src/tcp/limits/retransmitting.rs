@@ -2,7 +2,7 @@
 
 use crate::tcp::events::factor::Factor;
 use crate::tcp::events::holder::Holder;
-use crate::tcp::limits::runs::Run;
+use crate::tcp::limits::runs::FactorRun;
 use crate::tcp::limits::summary::LimitsSummary;
 use crate::tcp::requests::longest::Exchange;
 use crate::tcp::requests::summary::RequestSummary;
@@ -12,7 +12,7 @@ use crate::tcp::requests::summary::RequestSummary;
 pub(crate) fn retransmitting_ns(summary: &LimitsSummary, requests: &RequestSummary) -> u64 {
     let spans = first_byte_spans(requests);
     let repairs = summary.runs.iter().filter(|run| is_repair(run.factor));
-    let within = |run: &Run| {
+    let within = |run: &FactorRun| {
         let of = |[from_ns, to_ns]: &[i64; 2]| run.end_ns.min(*to_ns).saturating_sub(run.start_ns.max(*from_ns));
         spans.iter().map(|span| u64::try_from(of(span)).unwrap_or(0)).sum::<u64>()
     };
@@ -66,7 +66,7 @@ mod tests {
         for (start, end, factor) in [(0, 7, Factor::TimeoutWait), (7, 20, Factor::Idle), (20, 30, Factor::LossRecovery)]
         {
             let [start_ns, end_ns] = [start, end].map(|tenths: i64| tenths * TENTH_NS);
-            summary.runs.push(Run { start_ns, end_ns, factor, bytes: 0, frames: [1, 2] });
+            summary.runs.push(FactorRun { start_ns, end_ns, factor, bytes: 0, frames: [1, 2] });
         }
         assert_eq!(retransmitting_ns(&summary, &requests()), 11 * TENTH_NS as u64);
     }

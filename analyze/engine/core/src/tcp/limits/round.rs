@@ -3,9 +3,9 @@
 //!
 //! Rule: docs/verdict.md, "A round".
 
-use crate::tcp::congestion::round_trip::RoundTrip;
+use crate::tcp::congestion::round_trip::FlightRoundTrip;
 use crate::tcp::limits::share::CutGap;
-use crate::tcp::sender::pauses::Pauses;
+use crate::tcp::sender::pauses::SenderPauses;
 
 /// What a direction has counted by one moment; the difference of two is a [`Round`].
 #[derive(Debug, Clone, Copy, Default)]
@@ -53,12 +53,12 @@ pub struct Meter {
     /// Packets of the other side that reported marks on the data.
     pub congestion_echoes: u64,
     /// Pauses of the data, and what ended them.
-    pub pauses: Pauses,
+    pub pauses: SenderPauses,
 }
 
 /// What a round has that is no difference of counters.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Seen {
+pub struct RoundSeen {
     /// Largest flight, bytes.
     pub max_flight: u64,
     /// Round trip between the capture and the sender; none if nothing told it.
@@ -127,7 +127,7 @@ pub struct Round {
     /// It reported marks on the data.
     pub marked: bool,
     /// Pauses of the data, and what ended them.
-    pub pauses: Pauses,
+    pub pauses: SenderPauses,
     /// Time that a gap with a cause of its own takes out of it.
     pub cut_ns: u64,
     /// A host or the path stalled in it or right before: what is delivered then was sent at another time.
@@ -140,8 +140,8 @@ pub struct Round {
 
 impl Round {
     /// From one moment to another. `near_loop_ns` is the round trip between the capture and the sender.
-    pub fn between(from: &Meter, to: &Meter, seen: &Seen) -> Self {
-        let &Seen { max_flight, near_loop_ns, least_sample_ns, longest_gap_ns, .. } = seen;
+    pub fn between(from: &Meter, to: &Meter, seen: &RoundSeen) -> Self {
+        let &RoundSeen { max_flight, near_loop_ns, least_sample_ns, longest_gap_ns, .. } = seen;
         let samples = to.rtt_samples - from.rtt_samples;
         let busy_ns = to.busy_ns - from.busy_ns;
         let duration_ns = u64::try_from(to.time_ns.saturating_sub(from.time_ns)).unwrap_or(0);
@@ -207,9 +207,9 @@ impl Round {
     }
 
     /// As congestion control counts, in segments.
-    pub fn round_trip(&self) -> RoundTrip {
+    pub fn round_trip(&self) -> FlightRoundTrip {
         let segment_bytes = f64::from(self.segment_size.max(1));
-        RoundTrip {
+        FlightRoundTrip {
             start_ns: self.start_ns,
             end_ns: self.end_ns,
             largest: self.max_flight as f64 / segment_bytes,

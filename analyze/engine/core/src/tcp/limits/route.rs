@@ -42,7 +42,7 @@ const FEWEST_SEGMENTS: u64 = 4;
 
 /// Some rounds, one after another.
 #[derive(Debug, Clone, Copy, Default)]
-struct Stretch {
+struct RouteRounds {
     rounds: usize,
     /// Most in flight; none where nothing was at some time.
     flight: u64,
@@ -51,7 +51,7 @@ struct Stretch {
     round_trip_ns: u64,
 }
 
-impl Stretch {
+impl RouteRounds {
     fn add(&mut self, other: &Self) {
         self.rounds += other.rounds;
         self.flight = self.flight.max(other.flight);
@@ -70,10 +70,10 @@ struct Without {
     highest_rate: f64,
     last: [(u64, u64); RATE_ROUNDS],
     rounds: usize,
-    open: Stretch,
+    open: RouteRounds,
     /// Rounds that make one.
     length: usize,
-    closed: Vec<Stretch>,
+    closed: Vec<RouteRounds>,
 }
 
 /// See the module.
@@ -137,7 +137,7 @@ impl Without {
             return;
         }
         let rests = round.idle_ns > 0;
-        self.open.add(&Stretch { rounds: 1, flight: round.max_flight, rests, round_trip_ns: least_ns });
+        self.open.add(&RouteRounds { rounds: 1, flight: round.max_flight, rests, round_trip_ns: least_ns });
         if self.open.rounds >= self.length {
             self.closed.push(std::mem::take(&mut self.open));
             if self.closed.len() >= MOST_STRETCHES {

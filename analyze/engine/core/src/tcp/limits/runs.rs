@@ -6,7 +6,7 @@ use crate::tcp::limits::share::{Share, Shares};
 
 /// An interval of one factor.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Run {
+pub struct FactorRun {
     /// When it began.
     pub start_ns: i64,
     /// When it was over.
@@ -19,7 +19,7 @@ pub struct Run {
     pub frames: [u32; 2],
 }
 
-impl Run {
+impl FactorRun {
     /// How long it lasted, nanoseconds.
     pub fn duration_ns(&self) -> u64 {
         u64::try_from(self.end_ns.saturating_sub(self.start_ns)).unwrap_or(0)
@@ -41,18 +41,18 @@ pub const MOST_RUNS: usize = 512;
 /// See the module.
 #[derive(Debug, Clone, Default)]
 pub struct Runs {
-    list: Vec<Run>,
+    list: Vec<FactorRun>,
 }
 
-impl From<Vec<Run>> for Runs {
-    fn from(list: Vec<Run>) -> Self {
+impl From<Vec<FactorRun>> for Runs {
+    fn from(list: Vec<FactorRun>) -> Self {
         Self { list }
     }
 }
 
 impl Runs {
     /// Adds what comes next; the same factor goes on.
-    pub fn push(&mut self, run: Run) {
+    pub fn push(&mut self, run: FactorRun) {
         if run.end_ns <= run.start_ns {
             return;
         }
@@ -70,9 +70,9 @@ impl Runs {
 
     /// Gives the shorter half of the runs to the run before them.
     fn thin(&mut self) {
-        let mut lengths: Vec<u64> = self.list.iter().map(Run::duration_ns).collect();
+        let mut lengths: Vec<u64> = self.list.iter().map(FactorRun::duration_ns).collect();
         let (_, &mut middle, _) = lengths.select_nth_unstable(MOST_RUNS);
-        let mut kept: Vec<Run> = Vec::with_capacity(2 * MOST_RUNS);
+        let mut kept: Vec<FactorRun> = Vec::with_capacity(2 * MOST_RUNS);
         for run in self.list.drain(..) {
             match kept.last_mut() {
                 Some(last) if run.duration_ns() <= middle || run.factor == last.factor => {
@@ -97,13 +97,13 @@ impl Runs {
             let [before, rest] = run.split(start_ns);
             let [within, after] = rest.split(end_ns);
             taken[run.factor as usize].add(Share { time_ns: within.duration_ns(), bytes: within.bytes });
-            [before, Run { factor: to, ..within }, after].into_iter().for_each(|part| self.push(part));
+            [before, FactorRun { factor: to, ..within }, after].into_iter().for_each(|part| self.push(part));
         }
         taken
     }
 
     /// All, in time order.
-    pub fn into_list(self) -> Vec<Run> {
+    pub fn into_list(self) -> Vec<FactorRun> {
         self.list
     }
 }
@@ -112,8 +112,8 @@ impl Runs {
 mod tests {
     use super::*;
 
-    fn run(start_ns: i64, end_ns: i64, factor: Factor) -> Run {
-        Run { start_ns, end_ns, factor, bytes: 1, frames: [start_ns as u32, end_ns as u32] }
+    fn run(start_ns: i64, end_ns: i64, factor: Factor) -> FactorRun {
+        FactorRun { start_ns, end_ns, factor, bytes: 1, frames: [start_ns as u32, end_ns as u32] }
     }
 
     #[test]
@@ -123,7 +123,7 @@ mod tests {
         runs.push(run(10, 20, Factor::SlowStart));
         runs.push(run(20, 30, Factor::Application));
         let list = runs.into_list();
-        assert_eq!(list[0], Run { bytes: 2, ..run(0, 20, Factor::SlowStart) });
+        assert_eq!(list[0], FactorRun { bytes: 2, ..run(0, 20, Factor::SlowStart) });
         assert_eq!(list.len(), 2);
     }
 

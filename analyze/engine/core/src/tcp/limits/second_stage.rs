@@ -8,9 +8,9 @@ use crate::http2::WindowUse;
 use crate::tcp::events::offer::Offer;
 use crate::tcp::events::sharing::Sharing;
 use crate::tcp::gaps::undecided_gap::Settled;
-use crate::tcp::limits::after_data::Ending;
+use crate::tcp::limits::after_data::SenderEnding;
 use crate::tcp::limits::inferred_window::InferredWindow;
-use crate::tcp::limits::setup::Opening;
+use crate::tcp::limits::setup::SetupTime;
 use crate::tcp::limits::summary::LimitsSummary;
 use crate::tcp::requests::summary::RequestSummary;
 use crate::tcp::sender::nagle::NagleWaits;
@@ -19,17 +19,17 @@ use crate::tcp::sender::nagle::NagleWaits;
 #[derive(Default)]
 pub(crate) struct Facts<'a> {
     /// The opening of the connection.
-    pub(crate) opening: Option<Opening>,
+    pub(crate) opening: Option<SetupTime>,
     /// The end of the direction's data.
-    pub(crate) ending: Option<Ending>,
+    pub(crate) ending: Option<SenderEnding>,
     /// Gaps that proved to be something else.
     pub(crate) settled: &'a [Settled],
     /// A host that stalled in a rhythm.
-    pub(crate) rhythm: Option<Rhythm<'a>>,
+    pub(crate) rhythm: Option<StallRhythm<'a>>,
     /// A window of which only the flight shows the scale, and whether nothing was lost.
     pub(crate) inferred: Option<(InferredWindow, bool)>,
     /// What was delivered over time.
-    pub(crate) over_time: Option<OverTime<'a>>,
+    pub(crate) over_time: Option<DeliveredOverTime<'a>>,
     /// A window of unknown scale: times that it was closed, and how long.
     pub(crate) closed: Option<(u32, u64)>,
     /// When the path carried nothing.
@@ -53,7 +53,7 @@ pub(crate) struct Facts<'a> {
 }
 
 /// A host that stalled in a rhythm.
-pub(crate) struct Rhythm<'a> {
+pub(crate) struct StallRhythm<'a> {
     /// Time after which it ran again.
     pub(crate) period_ns: i64,
     /// When it stalled.
@@ -63,7 +63,7 @@ pub(crate) struct Rhythm<'a> {
 }
 
 /// What was delivered over time, and what held its rate.
-pub(crate) struct OverTime<'a> {
+pub(crate) struct DeliveredOverTime<'a> {
     /// Payload, bin by bin.
     pub(crate) delivered_bytes: &'a [u32],
     /// Length of a bin.

@@ -2,7 +2,7 @@
 
 /// What belongs to setup.
 #[derive(Debug, Clone, Copy)]
-pub struct Opening {
+pub struct SetupTime {
     /// First packet of the connection.
     pub start_ns: i64,
     /// First data of the direction.

@@ -50,7 +50,7 @@ pub(crate) fn allow_at_most(summary: &mut LimitsSummary, allowed_bytes_s: f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tcp::limits::runs::Run;
+    use crate::tcp::limits::runs::FactorRun;
     use crate::tcp::limits::share::Share;
 
     fn limits(parts: &[(Factor, i64, u64)]) -> LimitsSummary {
@@ -58,7 +58,7 @@ mod tests {
         let mut at_ns = 0;
         for &(factor, seconds, bytes) in parts {
             let end_ns = at_ns + seconds * 1_000_000_000;
-            limits.runs.push(Run { start_ns: at_ns, end_ns, factor, bytes, frames: [1, 2] });
+            limits.runs.push(FactorRun { start_ns: at_ns, end_ns, factor, bytes, frames: [1, 2] });
             for shares in [&mut limits.shares, &mut limits.underlying] {
                 shares[factor as usize].add(Share { time_ns: (end_ns - at_ns) as u64, bytes });
             }

@@ -5,7 +5,7 @@ use crate::tcp::events::factor::Factor;
 use crate::tcp::events::sharing::Sharing;
 use crate::tcp::limits::inferred_window::InferredWindow;
 use crate::tcp::limits::marks::Mark;
-use crate::tcp::limits::runs::Run;
+use crate::tcp::limits::runs::FactorRun;
 use crate::tcp::limits::share::{Share, Shares};
 use crate::tcp::limits::tally::{BufferRounds, FullRounds, ReducedRounds, WindowRounds};
 use crate::tcp::loss::reductions::Reductions;
@@ -36,7 +36,7 @@ pub struct LimitsSummary {
     /// The receiver's window, where only the flight shows its scale.
     pub inferred_window: Option<InferredWindow>,
     /// Factors in time order.
-    pub runs: Vec<Run>,
+    pub runs: Vec<FactorRun>,
     /// Rounds judged.
     pub rounds: u64,
     /// Those of them in which the round trip was seen.

@@ -1,7 +1,7 @@
 //! What the rounds of one factor say together, for the verdict: it is surer, or names another factor, by what they have in common.
 
 use crate::tcp::limits::round::Round;
-use crate::tcp::sender::pauses::Pauses;
+use crate::tcp::sender::pauses::SenderPauses;
 
 /// Rounds that the congestion window limited.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -45,7 +45,7 @@ pub struct BufferRounds {
     /// How long they were, nanoseconds.
     pub time_ns: u64,
     /// The pauses of the data in them.
-    pub pauses: Pauses,
+    pub pauses: SenderPauses,
 }
 
 impl BufferRounds {

@@ -5,9 +5,9 @@
 use crate::tcp::direction::direction::Direction;
 use crate::tcp::events::retransmission::Trigger;
 use crate::tcp::gaps::totals::ClassifiedGap;
-use crate::tcp::limits::after_data::Ending;
+use crate::tcp::limits::after_data::SenderEnding;
 use crate::tcp::limits::judge::Limits;
-use crate::tcp::limits::round::{Meter, Seen};
+use crate::tcp::limits::round::{Meter, RoundSeen};
 use crate::tcp::limits::rules::RoundRule;
 use crate::tcp::limits::share::CutGap;
 use crate::tcp::limits::summary::LimitsSummary;
@@ -60,7 +60,7 @@ pub(crate) fn finish(
     around: &Around,
     end_ns: i64,
     rules: &[RoundRule],
-) -> Option<(LimitsSummary, Option<Ending>)> {
+) -> Option<(LimitsSummary, Option<SenderEnding>)> {
     let last_ns = direction.last_data_ns;
     let idle_since_ns = |direction: &Direction| direction.live.as_deref().and_then(|live| live.view.idle_since_ns());
     // The last round is over when its data is acknowledged.
@@ -74,7 +74,7 @@ pub(crate) fn finish(
     let live = direction.live.as_deref_mut()?;
     let (trains, reductions) = (live.rates.ack_trains.rates(), std::mem::take(&mut live.loss.reductions).since(base));
     let summary = LimitsSummary { trains, reductions, ..limits.take()?.finish(rules) };
-    Some((summary, Ending::of(direction, frame, end_ns)))
+    Some((summary, SenderEnding::of(direction, frame, end_ns)))
 }
 
 impl Limits {
@@ -150,7 +150,7 @@ pub(crate) fn close_round(
     let max_flight = live.view.round_max_flight();
     let late_ns = [live.capture.clock.late_ns(), around.peer_late_ns];
     let shortest_loop_ns = u64::try_from(live.view.sender_loop_ns()).unwrap_or(0);
-    let seen = Seen { max_flight, near_loop_ns, shortest_loop_ns, least_sample_ns, longest_gap_ns, late_ns };
+    let seen = RoundSeen { max_flight, near_loop_ns, shortest_loop_ns, least_sample_ns, longest_gap_ns, late_ns };
     limits.close_round(meter, &seen, rules);
     live.view.begin_round(true);
 }

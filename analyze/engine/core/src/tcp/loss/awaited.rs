@@ -43,7 +43,7 @@ impl Repeat {
 
 /// See the module.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Unanswered {
+pub(crate) struct AwaitedData {
     /// In the order in which they passed.
     list: VecDeque<Repeat>,
     /// The last acknowledgement of more seems to answer one of these, of the same segment.
@@ -59,7 +59,7 @@ pub(crate) struct Unanswered {
 }
 
 /// An acknowledgement of more than before.
-pub(crate) struct Answer {
+pub(crate) struct AwaitedAck {
     pub(crate) time_ns: i64,
     /// From where on, and up to where.
     pub(crate) before: u64,
@@ -76,7 +76,7 @@ pub(crate) struct Answer {
     pub(crate) was_reported: bool,
 }
 
-impl Answer {
+impl AwaitedAck {
     fn has_time(&self, repeat: &Repeat) -> bool {
         self.time_ns.saturating_sub(repeat.time_ns) >= self.soonest_ns
     }
@@ -98,7 +98,7 @@ impl Answer {
     }
 }
 
-impl Unanswered {
+impl AwaitedData {
     pub(crate) fn push(&mut self, repeat: Repeat) {
         if self.reports_come {
             return;
@@ -133,7 +133,7 @@ impl Unanswered {
     }
 
     /// More is acknowledged. Calls `tell` for each repeat that is needless.
-    pub(crate) fn more(&mut self, answer: &Answer, mut tell: impl FnMut(&Repeat)) {
+    pub(crate) fn more(&mut self, answer: &AwaitedAck, mut tell: impl FnMut(&Repeat)) {
         let fillers = std::mem::take(&mut self.fillers);
         if fillers.front().is_some_and(|first| self.fills_nothing(first, answer)) {
             for mut repeat in fillers.into_iter().rev() {
@@ -160,7 +160,7 @@ impl Unanswered {
 
     /// What is acknowledged now was sent before `filler`, and can have arrived only before it (RFC 5682): that was not what was
     /// missing.
-    fn fills_nothing(&self, filler: &Repeat, answer: &Answer) -> bool {
+    fn fills_nothing(&self, filler: &Repeat, answer: &AwaitedAck) -> bool {
         let is_later = |repeat: &Repeat| {
             repeat.holds(answer.before) && repeat.time_ns >= filler.time_ns && answer.has_time(repeat)
         };
@@ -178,7 +178,7 @@ impl Unanswered {
     }
 
     /// It seems to answer the repeat at `index`, or one of the same segment that was sent before that.
-    fn take_fillers(&mut self, index: usize, answer: &Answer) {
+    fn take_fillers(&mut self, index: usize, answer: &AwaitedAck) {
         let last_ns = self.list[index].time_ns;
         let (fillers, others) = self.list.drain(..).partition(|repeat| answer.may_answer(repeat));
         (self.fillers, self.list, self.filled_ns) = (fillers, others, answer.time_ns);

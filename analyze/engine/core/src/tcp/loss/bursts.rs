@@ -19,7 +19,7 @@ const SHORTEST_OF_CLASS: [u32; 6] = [1, 2, 3, 4, 8, 16];
 
 /// Lost data without a gap in it.
 #[derive(Debug, Clone, Copy)]
-struct Stretch {
+struct LostSpan {
     start: u64,
     end: u64,
     segments: u32,
@@ -37,7 +37,7 @@ pub struct LossBursts {
     /// Segments in all of them.
     pub segments: u64,
     recover: u64,
-    waiting: Vec<Stretch>,
+    waiting: Vec<LostSpan>,
 }
 
 impl LossBursts {
@@ -55,7 +55,7 @@ impl LossBursts {
         if self.waiting.len() >= MOST_WAITING {
             self.settle(next_start());
         }
-        self.waiting.push(Stretch { start, end, segments: 1 });
+        self.waiting.push(LostSpan { start, end, segments: 1 });
     }
 
     /// All that were ever lost have been taken.
@@ -97,7 +97,7 @@ impl LossBursts {
         let keep_from = self.waiting.partition_point(|stretch| stretch.end < next_start);
         // A forged stream may leave nothing that is over.
         let over = if keep_from == 0 { self.waiting.len() } else { keep_from };
-        let ended: Vec<Stretch> = self.waiting.drain(..over).collect();
+        let ended: Vec<LostSpan> = self.waiting.drain(..over).collect();
         ended.iter().for_each(|stretch| self.count_burst(stretch.segments));
     }
 

@@ -56,7 +56,7 @@ pub fn distance(ip_id: u16, other: u16) -> i64 {
 
 /// What is known of a packet whose number does not follow the newest one.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Around {
+pub struct NeighbouringId {
     /// No data up to it is missing.
     pub whole: bool,
     /// Bytes of the other direction that it acknowledges and none before it did.
@@ -138,7 +138,7 @@ impl IpIdentifications {
     /// Takes a packet that stands for `segments` identifications from `ip_id` on; `contiguous` says that its data
     /// directly follows the data packet before it. What is around it is asked only where numbers are missing.
     #[inline(always)]
-    pub fn add(&mut self, ip_id: u16, segments: u32, contiguous: bool, around: impl FnOnce() -> Around) {
+    pub fn add(&mut self, ip_id: u16, segments: u32, contiguous: bool, around: impl FnOnce() -> NeighbouringId) {
         if segments == 1 && self.follows(ip_id) {
             self.go_on(contiguous);
         } else {
@@ -178,7 +178,7 @@ impl IpIdentifications {
 
     /// Takes any other packet.
     #[inline(never)]
-    pub fn add_any(&mut self, ip_id: u16, segments: u32, contiguous: bool, around: Around) {
+    pub fn add_any(&mut self, ip_id: u16, segments: u32, contiguous: bool, around: NeighbouringId) {
         // What the kernel sends without a socket (RFC 6864 section 4.1: no fragments, no identification).
         if ip_id == 0 && (self.next == 0 || self.ahead(ip_id).unsigned_abs() > WINDOW) {
             return;

@@ -31,7 +31,7 @@ proptest! {
 }
 
 fn add(tracker: &mut IpIdentifications, ip_id: u16, segments: u32, contiguous: bool) {
-    tracker.add(ip_id, segments, contiguous, Around::default);
+    tracker.add(ip_id, segments, contiguous, NeighbouringId::default);
 }
 
 fn feed(ids: impl IntoIterator<Item = u16>) -> Option<u64> {
@@ -114,7 +114,7 @@ fn numbers_seen_not_long_ago_are_known_but_for_the_newest() {
 fn missing_of(acknowledgements: impl IntoIterator<Item = (u16, u64)>) -> Option<u64> {
     let (mut tracker, mut acknowledged) = (IpIdentifications::default(), 0);
     for (id, acknowledges) in acknowledgements {
-        tracker.add(id, 1, false, || Around { whole: true, acknowledges, ..Around::default() });
+        tracker.add(id, 1, false, || NeighbouringId { whole: true, acknowledges, ..NeighbouringId::default() });
         acknowledged += acknowledges;
     }
     assert_eq!(tracker.missing(), None);
@@ -159,7 +159,7 @@ fn what_was_sent_before_the_first_number_is_missing() {
 fn a_gap_that_was_taken_for_other_packets_may_prove_to_be_data() {
     let mut tracker = IpIdentifications::default();
     add(&mut tracker, 50, 1, false);
-    tracker.add(55, 1, true, || Around { whole: true, ..Around::default() });
+    tracker.add(55, 1, true, || NeighbouringId { whole: true, ..NeighbouringId::default() });
     assert_eq!(tracker.elsewhere(), 4);
     tracker.sent_before(4);
     (56..90).for_each(|id| add(&mut tracker, id, 1, true));
@@ -169,9 +169,9 @@ fn a_gap_that_was_taken_for_other_packets_may_prove_to_be_data() {
 #[test]
 fn numbers_left_out_where_all_data_is_there_are_of_something_else() {
     let mut tracker = IpIdentifications::default();
-    let whole = || Around { whole: true, ..Around::default() };
+    let whole = || NeighbouringId { whole: true, ..NeighbouringId::default() };
     (0..20u16).for_each(|id| tracker.add(id, 1, true, whole));
     tracker.add(23, 1, true, whole);
-    tracker.add(26, 1, false, Around::default);
+    tracker.add(26, 1, false, NeighbouringId::default);
     assert_eq!((tracker.missing(), tracker.elsewhere()), (Some(5), 3));
 }

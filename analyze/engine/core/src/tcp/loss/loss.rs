@@ -5,8 +5,8 @@ use crate::tcp::events::context::Context;
 use crate::tcp::events::observer::Observer;
 use crate::tcp::events::sent::{Numbering, Sent};
 use crate::tcp::loss::asked::Asked;
-use crate::tcp::loss::awaited::Unanswered;
-use crate::tcp::loss::ip_id::{Around, IpIdentifications};
+use crate::tcp::loss::awaited::AwaitedData;
+use crate::tcp::loss::ip_id::{IpIdentifications, NeighbouringId};
 use crate::tcp::loss::probes::Probes;
 use crate::tcp::loss::recovery::Recovery;
 use crate::tcp::loss::reductions::Reductions;
@@ -20,7 +20,7 @@ pub struct Loss {
     /// Retransmissions that may prove unnecessary.
     pub retransmissions: RecentRetransmissions,
     /// Of them those that may still be answered.
-    pub(crate) unanswered: Option<Box<Unanswered>>,
+    pub(crate) unanswered: Option<Box<AwaitedData>>,
     /// Acknowledgements that report data which its receiver refused.
     pub(crate) refusals: Refusals,
     /// Probes that may still be reported as duplicates.
@@ -59,7 +59,8 @@ impl Observer for Loss {
         match sent.numbering {
             None => self.identifications.go_on(data.is_contiguous),
             Some(Numbering { whole, most_bytes }) => {
-                let around = Around { whole, acknowledges: 0, payload_bytes: data.packet.payload_length, most_bytes };
+                let around =
+                    NeighbouringId { whole, acknowledges: 0, payload_bytes: data.packet.payload_length, most_bytes };
                 self.identifications.add_any(data.packet.ip_id, data.segments, data.is_contiguous, around);
             }
         }

@@ -28,14 +28,14 @@ pub struct Recovery {
 }
 
 impl Recovery {
-    pub(crate) fn begin(trigger: Trigger, evidence: &Evidence) -> Self {
+    pub(crate) fn begin(trigger: Trigger, evidence: &RecoveryEvidence) -> Self {
         Self { point: evidence.max, trigger, start: evidence.start, went_on: false, answered: None }
     }
 }
 
 /// What is known when a retransmission passes.
 #[derive(Debug, Clone, Copy)]
-pub struct Evidence {
+pub struct RecoveryEvidence {
     /// Now.
     pub time_ns: i64,
     /// First position retransmitted.
@@ -60,7 +60,7 @@ pub struct Evidence {
     pub sack: bool,
 }
 
-impl Evidence {
+impl RecoveryEvidence {
     pub(crate) fn is_one_segment(&self) -> bool {
         self.end - self.start < 2 * u64::from(self.segment_size.max(1))
     }

@@ -1,12 +1,12 @@
 //! What an outcome is made from, and what it is: kind, sentence, confidence, evidence, remedy.
 
 use crate::decode::icmp::{IcmpError, Meaning};
-use crate::tcp::events::ending::{Reset, Sent};
+use crate::tcp::events::ending::{Reset, SentAgain};
 use crate::tcp::events::outcome_kind::OutcomeKind;
 use crate::tcp::events::place::Place;
-use crate::tcp::events::sent::Kind;
+use crate::tcp::events::sent::SentKind;
 use crate::tcp::outcome::words::{capitalised, icmp_in_words};
-use crate::tcp::summary::ending::{Ending, Side};
+use crate::tcp::summary::ending::{Ending, SideAtEnd};
 use crate::tcp::summary::summary::ConnectionSummary;
 use crate::tcp::verdict::case::Evidence;
 
@@ -45,7 +45,7 @@ pub struct Finding {
 
 impl Finding {
     /// With the ICMP errors of the connection, which are evidence for each kind.
-    pub fn outcome(self, case: &Case) -> Outcome {
+    pub fn outcome(self, case: &OutcomeCase) -> Outcome {
         let errors = case.icmp.iter().map(|error| {
             (icmp_in_words(case.summary, error), vec![Place { frame: error.frame, time_ns: error.time_ns }])
         });
@@ -74,7 +74,7 @@ fn spread(mut places: Vec<Place>) -> Vec<Place> {
 
 /// A connection with all that an outcome is drawn from.
 #[derive(Clone, Copy)]
-pub struct Case<'a> {
+pub struct OutcomeCase<'a> {
     /// The connection.
     pub summary: &'a ConnectionSummary,
     /// How it opened and ended.
@@ -83,7 +83,7 @@ pub struct Case<'a> {
     pub icmp: &'a [IcmpError],
 }
 
-impl<'a> Case<'a> {
+impl<'a> OutcomeCase<'a> {
     /// None for a connection of which all is plain.
     pub fn of(summary: &'a ConnectionSummary) -> Option<Self> {
         let ending = summary.ending.as_deref()?;
@@ -92,7 +92,7 @@ impl<'a> Case<'a> {
     }
 
     /// A side with what is known of it.
-    pub fn side(&self, side: usize) -> &'a Side {
+    pub fn side(&self, side: usize) -> &'a SideAtEnd {
         &self.ending.sides[side & 1]
     }
 
@@ -108,7 +108,7 @@ impl<'a> Case<'a> {
     }
 
     /// What a side retransmitted, of one of these kinds, at places after `since_ns`.
-    pub fn sent_again(&self, side: usize, since_ns: i64, kinds: &[Kind]) -> Vec<Sent> {
+    pub fn sent_again(&self, side: usize, since_ns: i64, kinds: &[SentKind]) -> Vec<SentAgain> {
         let again = self.side(side).sent_again.iter();
         again.filter(|sent| kinds.contains(&sent.kind) && sent.place.time_ns > since_ns).copied().collect()
     }

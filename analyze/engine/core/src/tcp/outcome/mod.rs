@@ -15,14 +15,14 @@ pub mod kinds;
 pub(crate) mod words;
 
 use crate::tcp::events::outcome_kind::OutcomeKind;
-use crate::tcp::outcome::case::{Case, Finding, Outcome};
+use crate::tcp::outcome::case::{Finding, Outcome, OutcomeCase};
 use crate::tcp::outcome::kinds::RULES;
 use crate::tcp::summary::summary::ConnectionSummary;
 
 impl ConnectionSummary {
     /// What became of it; none where it opened, moved its data and ended, or where that cannot be said.
     pub fn outcome(&self) -> Option<Outcome> {
-        let case = Case::of(self)?;
+        let case = OutcomeCase::of(self)?;
         found(&case).map(|finding| finding.outcome(&case))
     }
 
@@ -30,7 +30,7 @@ impl ConnectionSummary {
     pub fn settle_outcome(&mut self, capture_end_ns: Option<i64>) {
         let Some(ending) = &mut self.ending else { return };
         ending.capture_end_ns = capture_end_ns.unwrap_or(self.end_ns).max(self.end_ns);
-        let kind = Case::of(self).and_then(|case| found(&case)).map(|finding| finding.kind);
+        let kind = OutcomeCase::of(self).and_then(|case| found(&case)).map(|finding| finding.kind);
         match (kind, &mut self.ending) {
             (Some(kind), Some(ending)) => ending.kind = Some(kind),
             _ => self.ending = None,
@@ -38,7 +38,7 @@ impl ConnectionSummary {
     }
 }
 
-fn found(case: &Case) -> Option<Finding> {
+fn found(case: &OutcomeCase) -> Option<Finding> {
     RULES.iter().find_map(|rule| rule(case))
 }
 

@@ -49,13 +49,13 @@ struct Made {
     /// Starts of the short trains before the one in progress, the newest first.
     starts: [Start; SHORT_IN_LONG - 1],
     known: usize,
-    short: Counts,
-    long: Counts,
+    short: TrainCounts,
+    long: TrainCounts,
 }
 
 /// Trains by their rate.
 #[derive(Debug, Clone)]
-struct Counts([u16; BUCKETS]);
+struct TrainCounts([u16; BUCKETS]);
 
 /// Rate of the path by trains of acknowledgements, payload bytes a second.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -114,13 +114,13 @@ impl Made {
         Self {
             starts: [Start::default(); SHORT_IN_LONG - 1],
             known: 0,
-            short: Counts([0; BUCKETS]),
-            long: Counts([0; BUCKETS]),
+            short: TrainCounts([0; BUCKETS]),
+            long: TrainCounts([0; BUCKETS]),
         }
     }
 }
 
-impl Counts {
+impl TrainCounts {
     fn add(&mut self, start: &Start, end: &Start) {
         let Ok(time_ns) = u64::try_from(end.time_ns.saturating_sub(start.time_ns)) else { return };
         if time_ns == 0 {

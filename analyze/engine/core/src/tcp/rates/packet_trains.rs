@@ -42,7 +42,7 @@ const FEWEST_STEPS: u32 = 4;
 
 /// A packet that passed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Passed {
+pub struct TrainPacket {
     /// By the capture's clock.
     pub time_ns: i64,
     /// All bytes up to the end of this packet, modulo 2^32.
@@ -54,14 +54,14 @@ pub struct Passed {
 /// The end of a step, between its last packet and the one after it.
 #[derive(Debug, Clone, Copy, Default)]
 struct Border {
-    last: Passed,
+    last: TrainPacket,
     pause_ns: i64,
     /// So much of the pause is because nothing was sent.
     idle_ns: i64,
 }
 
 impl Border {
-    fn between(last: Passed, next: &Passed) -> Self {
+    fn between(last: TrainPacket, next: &TrainPacket) -> Self {
         let pause_ns = next.time_ns.saturating_sub(last.time_ns);
         Self { last, pause_ns, idle_ns: next.sent_ns.saturating_sub(last.sent_ns).clamp(0, pause_ns) }
     }
@@ -99,7 +99,7 @@ impl Borders {
 
 /// What passed from a time on.
 #[derive(Debug, Clone, Copy)]
-struct Stretch {
+struct PassedSince {
     start_ns: i64,
     /// Bytes in a nanosecond, over the time in which it was sent or came, whichever took longer.
     rate: f64,
@@ -116,7 +116,7 @@ struct Fastest {
 }
 
 impl Fastest {
-    fn add(&mut self, stretch: &Stretch, end_ns: i64) {
+    fn add(&mut self, stretch: &PassedSince, end_ns: i64) {
         let rate = stretch.rate;
         let is_same = self.ended_ns.is_some_and(|ended_ns| stretch.start_ns < ended_ns);
         if is_same && rate <= self.running {
@@ -149,13 +149,13 @@ pub struct Arrivals {
 #[derive(Debug, Clone)]
 pub struct Trains {
     until_ns: i64,
-    last: Option<Passed>,
+    last: Option<TrainPacket>,
     steps: u32,
-    making: Option<Box<Making>>,
+    making: Option<Box<TrainsInMaking>>,
 }
 
 #[derive(Debug, Clone, Default)]
-struct Making {
+struct TrainsInMaking {
     borders: Borders,
     /// Bytes in a nanosecond of whatever passed, and of trains.
     all: Fastest,
@@ -177,7 +177,7 @@ impl Trains {
 
     /// A packet passes.
     #[inline(always)]
-    pub fn add(&mut self, passed: Passed) {
+    pub fn add(&mut self, passed: TrainPacket) {
         let last = self.last.replace(passed);
         if self.is_due(passed.time_ns) {
             self.step(last, passed);
@@ -195,7 +195,7 @@ impl Trains {
     /// A step is over: `last` was the last packet in it, if any, `next` is the first in the next one.
     #[cold]
     #[inline(never)]
-    pub fn step(&mut self, last: Option<Passed>, next: Passed) {
+    pub fn step(&mut self, last: Option<TrainPacket>, next: TrainPacket) {
         let begun_ns = next.time_ns.saturating_sub(next.time_ns.rem_euclid(STEP_NS));
         self.until_ns = begun_ns.saturating_add(STEP_NS);
         self.steps = self.steps.saturating_add(1);
@@ -231,13 +231,13 @@ impl Arrivals {
         self.tsval = stamped.then_some(packet.tsval);
         let last = known.map(|(time_ns, sent_ns, since_ns)| {
             self.sent_ns = sent_ns.saturating_add(since_ns);
-            Passed { time_ns, bytes, sent_ns }
+            TrainPacket { time_ns, bytes, sent_ns }
         });
         if last.is_none() {
             self.trains.interrupt();
         }
         let bytes = bytes.wrapping_add(packet.wire_length);
-        self.trains.step(last, Passed { time_ns: packet.time_ns, bytes, sent_ns: self.sent_ns });
+        self.trains.step(last, TrainPacket { time_ns: packet.time_ns, bytes, sent_ns: self.sent_ns });
     }
 
     /// As [`Trains::bytes_per_ns`].
@@ -246,8 +246,8 @@ impl Arrivals {
     }
 }
 
-impl Making {
-    fn step(&mut self, last: Passed, next: Passed) {
+impl TrainsInMaking {
+    fn step(&mut self, last: TrainPacket, next: TrainPacket) {
         self.measure(&last);
         let border = Border::between(last, &next);
         if border.waited_ns() >= LONGEST_WAIT_NS {
@@ -258,9 +258,9 @@ impl Making {
     }
 
     /// What passed until `end`.
-    fn measure(&mut self, end: &Passed) {
+    fn measure(&mut self, end: &TrainPacket) {
         // Which border begins the fastest stretch, and which the train, nobody can predict: neither must become a branch.
-        let (mut goes_on, mut fastest, mut train) = (true, Stretch { start_ns: 0, rate: -1.0 }, None);
+        let (mut goes_on, mut fastest, mut train) = (true, PassedSince { start_ns: 0, rate: -1.0 }, None);
         for border in self.borders.iter() {
             goes_on &= border.pause_ns < STEP_NS;
             let idle_ns = border.idle_ns & (i64::from(goes_on) - 1);
@@ -276,7 +276,7 @@ impl Making {
             fastest.start_ns ^= (fastest.start_ns ^ start_ns) & is_faster;
             fastest.rate = longer(fastest.rate, rate);
             if goes_on && train.is_none() && span_ns >= SHORTEST_NS {
-                train = Some((Stretch { start_ns, rate }, sent_in_ns as f64 <= SENT_WITHIN * span_ns as f64));
+                train = Some((PassedSince { start_ns, rate }, sent_in_ns as f64 <= SENT_WITHIN * span_ns as f64));
             }
         }
         if self.borders.count > 0 {
@@ -305,7 +305,7 @@ mod tests {
         let mut trains = Trains::default();
         for (number, (time_ms, sent_ms)) in packets.into_iter().enumerate() {
             let [time_ns, sent_ns] = [time_ms, sent_ms].map(|time| (time * MILLISECOND as f64) as i64);
-            trains.add(Passed { time_ns, bytes: 1000 * (number as u32 + 1), sent_ns });
+            trains.add(TrainPacket { time_ns, bytes: 1000 * (number as u32 + 1), sent_ns });
         }
         trains
     }
@@ -353,7 +353,7 @@ mod tests {
         let mut trains = Trains::default();
         for (number, (time_ms, sent_ms)) in drawn_out(5, 1.0).into_iter().enumerate() {
             let [time_ns, sent_ns] = [time_ms, sent_ms].map(|time| (time * MILLISECOND as f64) as i64);
-            trains.add(Passed { time_ns, bytes: 1000 * (number as u32 + 1), sent_ns });
+            trains.add(TrainPacket { time_ns, bytes: 1000 * (number as u32 + 1), sent_ns });
             if number % 10 == 9 {
                 trains.interrupt();
             }

@@ -5,7 +5,7 @@ use crate::tcp::events::context::Context;
 use crate::tcp::events::observer::Observer;
 use crate::tcp::events::sent::Sent;
 use crate::tcp::rates::ack_trains::AckTrains;
-use crate::tcp::rates::packet_trains::{Arrivals, Passed, Trains};
+use crate::tcp::rates::packet_trains::{Arrivals, TrainPacket, Trains};
 use crate::tcp::rates::peaks::PeakRates;
 use crate::tcp::rates::series::RateSeries;
 use crate::tcp::rates::spacing::Spacing;
@@ -47,7 +47,7 @@ impl Observer for Rates {
             Some(RoundTrip::Sample(newest, _)) => {
                 self.series.receiver_loop(newest.until(packet));
                 let (time_ns, bytes) = (packet.time_ns, packet.acknowledgement);
-                self.answers.add(Passed { time_ns, bytes, sent_ns: newest.time_ns });
+                self.answers.add(TrainPacket { time_ns, bytes, sent_ns: newest.time_ns });
                 self.ack_trains.add(time_ns, bytes);
             }
             Some(RoundTrip::Rejected(why, _)) => {

@@ -53,7 +53,7 @@ fn shorter(one: u32, other: u32) -> u32 {
 
 /// Counters of a direction since its beginning, as they stand when a bin ends.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Totals {
+pub struct SeriesTotals {
     /// Packets with payload.
     pub data_packets: u64,
     /// Payload bytes, each position once.
@@ -111,7 +111,7 @@ struct Making {
     closed: Vec<Bin>,
     /// Losses and loops of the open bin; the rest of it is the difference of counters.
     open: Bin,
-    before: Totals,
+    before: SeriesTotals,
 }
 
 impl Default for RateSeries {
@@ -140,7 +140,7 @@ impl RateSeries {
 
     /// Ends the open bin and opens the one of `time_ns`, unless it [`Self::waits`]. The first data passed at `start_ns`.
     #[cold]
-    pub fn roll(&mut self, time_ns: i64, start_ns: i64, totals: &Totals) {
+    pub fn roll(&mut self, time_ns: i64, start_ns: i64, totals: &SeriesTotals) {
         if self.waits(time_ns, start_ns, totals.data_packets, totals.arrived_bytes) {
             return;
         }
@@ -208,7 +208,7 @@ impl RateSeries {
     }
 
     /// The series, if there was enough for one.
-    pub fn finish(mut self, totals: &Totals) -> Option<Series> {
+    pub fn finish(mut self, totals: &SeriesTotals) -> Option<Series> {
         self.put_loop();
         let mut making = self.making?;
         making.close(totals);
@@ -235,12 +235,12 @@ impl Making {
             }
         };
         let [arrived_bytes, acknowledged_bytes] = until(bins);
-        let before = Totals { arrived_bytes, acknowledged_bytes, ..Totals::default() };
+        let before = SeriesTotals { arrived_bytes, acknowledged_bytes, ..SeriesTotals::default() };
         Self { start_ns, bin_ns, closed: (0..bins).map(bin_at).collect(), open: Bin::default(), before }
     }
 
     /// Returns where the open bin ends.
-    fn roll(&mut self, time_ns: i64, totals: &Totals) -> i64 {
+    fn roll(&mut self, time_ns: i64, totals: &SeriesTotals) -> i64 {
         self.close(totals);
         // A silence of years ends the loop after some fifty turns.
         while time_ns.saturating_sub(self.start_ns) / self.bin_ns >= MOST_BINS as i64 {
@@ -257,7 +257,7 @@ impl Making {
     }
 
     /// The open bin becomes the last closed one.
-    fn close(&mut self, totals: &Totals) {
+    fn close(&mut self, totals: &SeriesTotals) {
         let before = std::mem::replace(&mut self.before, *totals);
         let grown = |now: u64, before: u64| bounded(now.saturating_sub(before));
         let mut bin = std::mem::take(&mut self.open);
@@ -301,7 +301,7 @@ mod tests {
 
     /// A packet of 1000 bytes at each of these times, counted in tenths of a first bin.
     fn series_of(times: impl IntoIterator<Item = i64>) -> Option<Series> {
-        let (mut series, mut totals) = (RateSeries::default(), Totals::default());
+        let (mut series, mut totals) = (RateSeries::default(), SeriesTotals::default());
         for ticks in times {
             if series.is_due(ticks * TICK_NS) {
                 series.roll(ticks * TICK_NS, 0, &totals);
@@ -358,7 +358,7 @@ mod tests {
 
     #[test]
     fn losses_count_where_they_happened_and_late_data_is_no_loss() {
-        let (mut series, mut totals) = (RateSeries::default(), Totals::default());
+        let (mut series, mut totals) = (RateSeries::default(), SeriesTotals::default());
         for ticks in 0..100 {
             if series.is_due(ticks * TICK_NS) {
                 series.roll(ticks * TICK_NS, 0, &totals);
@@ -386,7 +386,7 @@ mod tests {
 
         #[test]
         fn times_of_any_kind_do_no_harm(times in proptest::collection::vec(-(1i64 << 62)..1 << 62, 0..60), start_ns in -(1i64 << 62)..1 << 62) {
-            let (mut series, mut totals) = (RateSeries::default(), Totals { data_packets: 100, ..Totals::default() });
+            let (mut series, mut totals) = (RateSeries::default(), SeriesTotals { data_packets: 100, ..SeriesTotals::default() });
             for time_ns in times {
                 if series.is_due(time_ns) {
                     series.roll(time_ns, start_ns, &totals);

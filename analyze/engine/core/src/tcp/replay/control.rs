@@ -34,7 +34,7 @@ const BBR_WINDOW: f64 = 2.0;
 
 /// Which one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ControlKind {
     /// Linux's default, with HyStart.
     Cubic,
     /// New Reno.
@@ -45,7 +45,7 @@ pub enum Kind {
 
 /// A round trip that is over.
 #[derive(Debug, Clone, Copy)]
-pub struct RoundTrip {
+pub struct PastRoundTrip {
     /// Segments delivered in it.
     pub segments: f64,
     /// How long it took, seconds.
@@ -61,7 +61,7 @@ pub struct RoundTrip {
 /// See the module.
 #[derive(Debug, Clone, Copy)]
 pub struct Control {
-    kind: Kind,
+    kind: ControlKind,
     window: f64,
     threshold: f64,
     /// CUBIC: the window at the last loss, when that was, and its estimate of Reno.
@@ -72,13 +72,13 @@ pub struct Control {
 
 impl Control {
     /// A new connection's.
-    pub fn new(kind: Kind) -> Self {
+    pub fn new(kind: ControlKind) -> Self {
         let window = INITIAL_SEGMENTS;
         Self { kind, window, threshold: f64::INFINITY, origin: 0.0, since_s: 0.0, friendly: 0.0 }
     }
 
     /// As after a long transfer: no slow start is left.
-    pub fn warm(kind: Kind, window: f64) -> Self {
+    pub fn warm(kind: ControlKind, window: f64) -> Self {
         let window = window.max(INITIAL_SEGMENTS);
         Self { window, threshold: window, origin: window, friendly: window, ..Self::new(kind) }
     }
@@ -94,24 +94,24 @@ impl Control {
     }
 
     /// A round trip is over.
-    pub fn on_round_trip(&mut self, round: &RoundTrip) {
+    pub fn on_round_trip(&mut self, round: &PastRoundTrip) {
         self.since_s += round.time_s;
         if !round.is_full {
             return;
         }
         match self.kind {
-            Kind::Bbr => {
+            ControlKind::Bbr => {
                 let most = BBR_WINDOW * round.path_segments_s * round.base_s;
                 self.window = (self.window + round.segments).min(most.max(INITIAL_SEGMENTS));
             }
             _ if self.is_slow_start() => self.slow_start(round),
-            Kind::Reno => self.window += round.segments / self.window,
-            Kind::Cubic => self.cubic(round),
+            ControlKind::Reno => self.window += round.segments / self.window,
+            ControlKind::Cubic => self.cubic(round),
         }
     }
 
-    fn slow_start(&mut self, round: &RoundTrip) {
-        if self.kind == Kind::Cubic
+    fn slow_start(&mut self, round: &PastRoundTrip) {
+        if self.kind == ControlKind::Cubic
             && self.window >= HYSTART_SEGMENTS
             && let Some(window) = self.hystart(round)
         {
@@ -131,7 +131,7 @@ impl Control {
     }
 
     /// The window with which HyStart ends slow start in this round trip; none if it goes on.
-    fn hystart(&self, round: &RoundTrip) -> Option<f64> {
+    fn hystart(&self, round: &PastRoundTrip) -> Option<f64> {
         let train_s = self.window / round.path_segments_s;
         let is_train = 2.0 / round.path_segments_s <= HYSTART_APART_S && train_s >= round.base_s / 2.0;
         if is_train {
@@ -143,7 +143,7 @@ impl Control {
         is_late.then_some(self.window)
     }
 
-    fn cubic(&mut self, round: &RoundTrip) {
+    fn cubic(&mut self, round: &PastRoundTrip) {
         self.friendly += FRIENDLY_GROWTH * round.segments / self.window;
         // What the loss had left is the threshold.
         let inflection_s = ((self.origin - self.threshold).max(0.0) / CUBIC_C).cbrt();
@@ -160,9 +160,9 @@ impl Control {
     /// A loss that fast recovery repairs.
     pub fn on_loss(&mut self) {
         let beta = match self.kind {
-            Kind::Bbr => return,
-            Kind::Cubic => CUBIC_BETA,
-            Kind::Reno => RENO_BETA,
+            ControlKind::Bbr => return,
+            ControlKind::Cubic => CUBIC_BETA,
+            ControlKind::Reno => RENO_BETA,
         };
         // Fast convergence (RFC 9438 section 4.7).
         let shrinks = self.window < self.origin;
@@ -173,7 +173,7 @@ impl Control {
 
     /// A loss that only a timer repairs: slow start begins anew, up to what a loss would have left.
     pub fn on_timeout(&mut self) {
-        if self.kind == Kind::Bbr {
+        if self.kind == ControlKind::Bbr {
             return;
         }
         self.on_loss();
@@ -183,7 +183,7 @@ impl Control {
     /// Nothing was sent for so long: Linux halves the window with each timeout's time (`tcp_cwnd_restart`).
     pub fn on_idle(&mut self, idle_s: f64, round_trip_s: f64) {
         let timeout_s = round_trip_s + 0.2;
-        if self.kind == Kind::Bbr || idle_s < timeout_s {
+        if self.kind == ControlKind::Bbr || idle_s < timeout_s {
             return;
         }
         self.threshold =

@@ -1,6 +1,6 @@
 //! The replay: a stream of bytes through sender, path and receiver, in steps of one round trip.
 
-use crate::tcp::replay::control::{Control, Kind, RoundTrip};
+use crate::tcp::replay::control::{Control, ControlKind, PastRoundTrip};
 use crate::tcp::replay::path::Path;
 use crate::tcp::replay::timeline::{Event, What};
 
@@ -30,7 +30,7 @@ pub struct Setting {
     /// Round trip, queue and windows.
     pub path: Path,
     /// The sender's congestion control.
-    pub kind: Kind,
+    pub kind: ControlKind,
     /// It begins with this window, in segments, instead of the initial one.
     pub warm_segments: Option<f64>,
     /// The window adapts to what arrives; else it is the path's.
@@ -118,7 +118,7 @@ impl Replay<'_> {
         let time_s = (window_bytes / rate).max(base_s);
         self.time_s += time_s;
         self.done_bytes += window_bytes;
-        let round = RoundTrip {
+        let round = PastRoundTrip {
             segments: window_bytes / segment_bytes,
             time_s,
             base_s,
@@ -128,7 +128,7 @@ impl Replay<'_> {
         self.control.on_round_trip(&round);
         self.adapted_bytes = self.adapted_bytes.max(WINDOW_AHEAD * window_bytes).min(LARGEST_WINDOW_BYTES);
         // What neither path nor queue holds is lost.
-        if self.setting.kind != Kind::Bbr
+        if self.setting.kind != ControlKind::Bbr
             && (self.control.window() * segment_bytes).min(self.cap_bytes()) > rate * (base_s + path.queue_s)
         {
             self.control.on_loss();
@@ -138,7 +138,7 @@ impl Replay<'_> {
     /// What passes a second.
     fn pass_bytes_s(&self) -> f64 {
         let rate = self.setting.rate_bytes_s;
-        if self.setting.kind == Kind::Bbr { BBR_SHARE * rate } else { rate }
+        if self.setting.kind == ControlKind::Bbr { BBR_SHARE * rate } else { rate }
     }
 
     /// Bytes that the windows of both hosts let be in flight.

@@ -3,7 +3,7 @@
 //! Rule: docs/verdict.md, "Replay of the transfer".
 
 use crate::tcp::replay::change::Change;
-use crate::tcp::replay::control::Kind;
+use crate::tcp::replay::control::ControlKind;
 use crate::tcp::replay::model::{Setting, replay};
 use crate::tcp::replay::path::Path;
 use crate::tcp::replay::seen::Seen;
@@ -21,11 +21,11 @@ const MARGIN: f64 = 0.12;
 /// A path of which nothing shows the rate is replayed with so many times what was reached, where twice a window is asked for.
 const BEYOND_TWICE: f64 = 2.5;
 
-const KINDS: [Kind; 3] = [Kind::Cubic, Kind::Reno, Kind::Bbr];
+const KINDS: [ControlKind; 3] = [ControlKind::Cubic, ControlKind::Reno, ControlKind::Bbr];
 
 /// What the interval means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Bound {
+pub enum PredictedBound {
     /// It lies between both ends.
     Exact,
     /// It is at least the lower end: nothing shows how much more the path carries.
@@ -34,7 +34,7 @@ pub enum Bound {
     AtMost,
 }
 
-impl Bound {
+impl PredictedBound {
     /// As in the JSON.
     pub fn name(self) -> &'static str {
         match self {
@@ -57,7 +57,7 @@ pub struct Predicted {
     /// Of the transfer as it was, over the same time: from the first packet to the last data delivered.
     pub now_bps: f64,
     /// What the interval means.
-    pub bound: Bound,
+    pub bound: PredictedBound,
 }
 
 /// Why there is no rate.
@@ -113,17 +113,17 @@ pub fn predict(seen: &Seen, change: Change) -> Result<Predicted, Unpredicted> {
         return Err(Unpredicted::RuledOut);
     }
     let bound = match change {
-        _ if is_beyond_sight => Bound::AtMost,
-        _ if path.rate_is_reached => Bound::AtLeast,
-        change if change.meets_unseen_limits() => Bound::AtMost,
-        _ => Bound::Exact,
+        _ if is_beyond_sight => PredictedBound::AtMost,
+        _ if path.rate_is_reached => PredictedBound::AtLeast,
+        change if change.meets_unseen_limits() => PredictedBound::AtMost,
+        _ => PredictedBound::Exact,
     };
     let low_bps = if is_beyond_sight { bps(total_s) } else { bps(high_s) * (1.0 - MARGIN) };
     Ok(Predicted {
         goodput_bps: bps(middle_s),
         now_bps: bps(total_s),
         low_bps,
-        high_bps: (bound != Bound::AtLeast).then(|| bps(low_s) * (1.0 + MARGIN)),
+        high_bps: (bound != PredictedBound::AtLeast).then(|| bps(low_s) * (1.0 + MARGIN)),
         bound,
     })
 }
@@ -138,12 +138,12 @@ struct Model<'a> {
 /// A congestion control with which the transfer takes the time that it took, and that over the model's.
 #[derive(Debug, Clone, Copy)]
 struct Fitting {
-    kind: Kind,
+    kind: ControlKind,
     correction: f64,
 }
 
 impl Model<'_> {
-    fn setting(&self, kind: Kind, rate_bytes_s: f64) -> Setting {
+    fn setting(&self, kind: ControlKind, rate_bytes_s: f64) -> Setting {
         Setting {
             bytes: self.seen.bytes,
             segment_bytes: self.seen.segment_bytes,
@@ -159,8 +159,8 @@ impl Model<'_> {
     fn fitting(&self) -> Result<Vec<Fitting>, Unpredicted> {
         let [_, rate_bytes_s, _] = self.path.rate_bytes_s;
         let as_it_was =
-            |kind: Kind| replay(&self.setting(kind, rate_bytes_s), &self.events).map(|time_s| (kind, time_s));
-        let all: Vec<(Kind, f64)> = KINDS.into_iter().filter_map(as_it_was).collect();
+            |kind: ControlKind| replay(&self.setting(kind, rate_bytes_s), &self.events).map(|time_s| (kind, time_s));
+        let all: Vec<(ControlKind, f64)> = KINDS.into_iter().filter_map(as_it_was).collect();
         if all.is_empty() {
             return Err(Unpredicted::TooLong);
         }

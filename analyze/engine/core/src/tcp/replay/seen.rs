@@ -1,6 +1,6 @@
 //! What a replay is made from.
 
-use crate::tcp::limits::runs::Run;
+use crate::tcp::limits::runs::FactorRun;
 use crate::tcp::loss::reductions::Reduction;
 use crate::tcp::rates::ack_trains::TrainRates;
 
@@ -8,7 +8,7 @@ use crate::tcp::rates::ack_trains::TrainRates;
 #[derive(Debug, Clone, Copy)]
 pub struct Seen<'a> {
     /// What limited it when, and the bytes delivered meanwhile.
-    pub runs: &'a [Run],
+    pub runs: &'a [FactorRun],
     /// Recoveries, as far as they are remembered, and how many there were.
     pub reductions: &'a [Reduction],
     /// See `reductions`.

@@ -3,7 +3,7 @@
 //! What path, windows and congestion control make of a transfer is not on it: that is the model's to find.
 
 use crate::tcp::events::holder::Holder;
-use crate::tcp::limits::runs::Run;
+use crate::tcp::limits::runs::FactorRun;
 use crate::tcp::loss::reductions::Reduction;
 use crate::tcp::replay::seen::Seen;
 use crate::tcp::replay::window::WindowLimited;
@@ -68,12 +68,12 @@ fn shorten_first_turn(events: &mut [Event], behind_s: f64) {
 pub fn duration_s(seen: &Seen) -> f64 {
     let after = seen.runs.iter().rev().take(runs_after_the_end(seen));
     let behind_s = if seen.sender_opens { seen.behind_s } else { 0.0 };
-    seen.total_s + behind_s - after.map(Run::duration_ns).sum::<u64>() as f64 / 1e9
+    seen.total_s + behind_s - after.map(FactorRun::duration_ns).sum::<u64>() as f64 / 1e9
 }
 
 /// Runs at the end in which nobody had anything to send.
 fn runs_after_the_end(seen: &Seen) -> usize {
-    let is_rest = |run: &&Run| {
+    let is_rest = |run: &&FactorRun| {
         is_pause(seen, run.bytes as f64)
             && matches!(run.factor.holder(), Some(Holder::Turn | Holder::Application | Holder::Unknown))
     };
@@ -81,7 +81,7 @@ fn runs_after_the_end(seen: &Seen) -> usize {
 }
 
 /// Runs with the payload that passed in each. What rounds deliver differs from it by what no round was judged for.
-fn delivered<'a>(seen: &Seen<'a>) -> impl Iterator<Item = (&'a Run, f64)> {
+fn delivered<'a>(seen: &Seen<'a>) -> impl Iterator<Item = (&'a FactorRun, f64)> {
     let delivered: u64 = seen.runs.iter().map(|run| run.bytes).sum();
     let scale = if delivered > 0 { seen.bytes / delivered as f64 } else { 1.0 };
     seen.runs.iter().map(move |run| (run, run.bytes as f64 * scale))
@@ -91,7 +91,7 @@ fn is_pause(seen: &Seen, bytes: f64) -> bool {
     bytes < FEWEST_SEGMENTS * seen.segment_bytes
 }
 
-fn event_of(seen: &Seen, run: &Run, [at_bytes, end_bytes]: [f64; 2]) -> Option<Event> {
+fn event_of(seen: &Seen, run: &FactorRun, [at_bytes, end_bytes]: [f64; 2]) -> Option<Event> {
     let (time_s, bytes) = (run.duration_ns() as f64 / 1e9, end_bytes - at_bytes);
     let holder = run.factor.holder()?;
     let what = match holder {

@@ -12,8 +12,8 @@
 //! Rule: docs/methods.md, "Requests and responses".
 
 use crate::tcp::requests::longest::Longest;
-use crate::tcp::requests::open::{MOST_MESSAGE_BYTES, Open};
-use crate::tcp::requests::opening::Opening;
+use crate::tcp::requests::open::{MOST_MESSAGE_BYTES, OpenExchange};
+use crate::tcp::requests::opening::MessageOpening;
 use crate::tcp::requests::said::{CLIENT, Said};
 
 /// What a client sends while a response comes is no request if it is so short: flow control, keep-alive.
@@ -65,9 +65,9 @@ impl Reason {
 /// See the module.
 #[derive(Debug, Clone, Default)]
 pub struct Exchanges {
-    open: Option<Open>,
+    open: Option<OpenExchange>,
     /// A short message without a response, before a pause: the head of a longer request, or none.
-    before_pause: Option<Open>,
+    before_pause: Option<OpenExchange>,
     /// What may be a request, or window updates within the response under way.
     doubtful: Option<(Said, bool)>,
     longest: Longest,
@@ -126,16 +126,16 @@ impl Exchanges {
 
     fn request(&mut self, said: &Said, partial: bool) {
         self.close();
-        self.open = Some(Open::request(said, partial));
+        self.open = Some(OpenExchange::request(said, partial));
     }
 
     /// A message begins: what its first bytes reveal.
-    pub fn begins(&mut self, opening: Opening) {
+    pub fn begins(&mut self, opening: MessageOpening) {
         match opening {
-            Opening::Ssh => self.over = Some(Reason::Ssh),
-            Opening::Cut => self.over = Some(Reason::SnapLength),
-            Opening::HttpPipelined => self.over = Some(Reason::Overlapping),
-            Opening::Http2 => (self.over, self.http2) = (Some(Reason::Overlapping), true),
+            MessageOpening::Ssh => self.over = Some(Reason::Ssh),
+            MessageOpening::Cut => self.over = Some(Reason::SnapLength),
+            MessageOpening::HttpPipelined => self.over = Some(Reason::Overlapping),
+            MessageOpening::Http2 => (self.over, self.http2) = (Some(Reason::Overlapping), true),
             _ => {}
         }
     }
@@ -160,7 +160,7 @@ impl Exchanges {
     /// It is the client, and nobody has answered: what it said before was a message without a response, if it was short and
     /// what follows is no body.
     pub fn restarts(&mut self) {
-        let is_message = |open: &mut Open| open.response.is_none() && open.request_bytes <= MOST_MESSAGE_BYTES;
+        let is_message = |open: &mut OpenExchange| open.response.is_none() && open.request_bytes <= MOST_MESSAGE_BYTES;
         self.before_pause = self.open.take_if(is_message);
     }
 

@@ -39,7 +39,7 @@ impl Exchange {
 
 /// Sums over exchanges.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub struct Totals {
+pub struct RequestTotals {
     /// Exchanges.
     pub count: u64,
     /// Bytes of all requests.
@@ -54,7 +54,7 @@ pub struct Totals {
     pub response_ns: u64,
 }
 
-impl Totals {
+impl RequestTotals {
     /// Adds those of others.
     pub fn add(&mut self, other: &Self) {
         self.count += other.count;
@@ -125,7 +125,7 @@ pub struct Longest {
     /// In order of time.
     pub list: Vec<Exchange>,
     /// Of all.
-    pub totals: Totals,
+    pub totals: RequestTotals,
     /// Of all, as soon as some are not listed.
     pub sketches: Option<Box<Sketches>>,
     /// From the end of each response to the next request, nanoseconds.
@@ -142,7 +142,7 @@ impl Longest {
         let between_ns = self.end_ns.and_then(|end_ns| u64::try_from(exchange.start.0.saturating_sub(end_ns)).ok());
         self.between_ns = self.between_ns.saturating_add(between_ns.unwrap_or(0));
         self.end_ns = Some(exchange.start.0.saturating_add(i64::try_from(exchange.duration_ns()).unwrap_or(i64::MAX)));
-        self.totals.add(&Totals {
+        self.totals.add(&RequestTotals {
             count: 1,
             request_bytes: exchange.request_bytes,
             response_bytes: exchange.response_bytes,

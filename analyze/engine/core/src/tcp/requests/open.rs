@@ -24,7 +24,7 @@ pub(super) struct Response {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Open {
+pub(super) struct OpenExchange {
     pub(super) start: Moment,
     pub(super) request_end_ns: i64,
     pub(super) request_bytes: u64,
@@ -34,7 +34,7 @@ pub(super) struct Open {
     pub(super) partial: bool,
 }
 
-impl Open {
+impl OpenExchange {
     pub(super) fn request(said: &Said, partial: bool) -> Self {
         Self {
             start: said.start,
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn a_response_that_may_be_interim_was_if_a_body_follows() {
-        let mut open = Open::request(&said(1, 200), false);
+        let mut open = OpenExchange::request(&said(1, 200), false);
         open.answered_by(&Said { side: 1, interim: Interim::Maybe, ..said(5, 25) }, &mut None);
         open.expects(&said(6, 200));
         assert!(open.response.is_some());

@@ -2,7 +2,7 @@
 
 /// What a message begins with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Opening {
+pub enum MessageOpening {
     /// A request of HTTP/1.
     HttpRequest,
     /// Several of them in one packet: their responses come together.
@@ -50,7 +50,7 @@ const FEWEST_BYTES: usize = 6;
 /// Bytes of a packet that are searched for a second request.
 const MOST_SEARCHED: usize = 16 << 10;
 
-impl Opening {
+impl MessageOpening {
     /// By the captured beginning of a packet's `length` bytes.
     pub fn of(bytes: &[u8], length: u32) -> Self {
         match bytes {
@@ -130,25 +130,26 @@ mod tests {
 
     #[test]
     fn messages_are_known_by_their_first_bytes() {
-        let known: [(&[u8], Opening); 9] = [
-            (b"GET / HTTP/1.1\r\nHost: a\r\n\r\n", Opening::HttpRequest),
-            (b"GET /1 HTTP/1.1\r\n\r\nGET /2 HTTP/1.1\r\n\r\n", Opening::HttpPipelined),
-            (b"HTTP/1.1 100 Continue\r\n\r\n", Opening::HttpInterim),
-            (b"HTTP/1.1 101 Switching Protocols\r\n", Opening::HttpUpgraded),
-            (b"HTTP/1.1 200 OK\r\n", Opening::Other),
-            (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", Opening::Http2),
-            (b"SSH-2.0-OpenSSH_9.2\r\n", Opening::Ssh),
-            (b"\x16\x03\x01\x02\x00\x01\x00", Opening::ClientHello),
-            (b"", Opening::Other),
+        let known: [(&[u8], MessageOpening); 9] = [
+            (b"GET / HTTP/1.1\r\nHost: a\r\n\r\n", MessageOpening::HttpRequest),
+            (b"GET /1 HTTP/1.1\r\n\r\nGET /2 HTTP/1.1\r\n\r\n", MessageOpening::HttpPipelined),
+            (b"HTTP/1.1 100 Continue\r\n\r\n", MessageOpening::HttpInterim),
+            (b"HTTP/1.1 101 Switching Protocols\r\n", MessageOpening::HttpUpgraded),
+            (b"HTTP/1.1 200 OK\r\n", MessageOpening::Other),
+            (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", MessageOpening::Http2),
+            (b"SSH-2.0-OpenSSH_9.2\r\n", MessageOpening::Ssh),
+            (b"\x16\x03\x01\x02\x00\x01\x00", MessageOpening::ClientHello),
+            (b"", MessageOpening::Other),
         ];
         for (bytes, opening) in known {
-            assert_eq!(Opening::of(bytes, bytes.len() as u32), opening, "{}", String::from_utf8_lossy(bytes));
+            assert_eq!(MessageOpening::of(bytes, bytes.len() as u32), opening, "{}", String::from_utf8_lossy(bytes));
         }
     }
 
     #[test]
     fn a_head_that_asks_for_continue_ends_its_packet() {
-        let expects = |bytes: &[u8]| Opening::of(bytes, bytes.len() as u32).expects_continue(bytes, bytes.len() as u32);
+        let expects =
+            |bytes: &[u8]| MessageOpening::of(bytes, bytes.len() as u32).expects_continue(bytes, bytes.len() as u32);
         assert_eq!(expects(b"PUT /a HTTP/1.1\r\nHost: b\r\nexpect: 100-Continue\r\n\r\n"), Expects::Continue);
         assert_eq!(expects(b"PUT /a HTTP/1.1\r\nExpect: 100-continue\r\n\r\nbody"), Expects::No, "it did not wait");
         assert_eq!(expects(b"PUT /a HTTP/1.1\r\nX-Expect: 100-continue\r\n\r\n"), Expects::No);
@@ -157,7 +158,7 @@ mod tests {
 
     #[test]
     fn a_head_that_was_cut_may_ask_for_continue() {
-        let expects = |bytes: &[u8]| Opening::of(bytes, 716).expects_continue(bytes, 716);
+        let expects = |bytes: &[u8]| MessageOpening::of(bytes, 716).expects_continue(bytes, 716);
         assert_eq!(expects(b"PUT /a HTTP/1.1\r\nHost: b\r\nAccept"), Expects::Unknown);
         assert_eq!(expects(b"PUT /a HTTP/1.1\r\nHost: b\r\n\r\nbody"), Expects::No, "its head is complete");
         assert_eq!(expects(b"GET /a HTTP/1.1\r\nHost: b\r\nAccept"), Expects::No);
@@ -182,15 +183,15 @@ mod tests {
     #[test]
     fn a_few_bytes_of_many_say_nothing() {
         assert_eq!(
-            [Opening::of(b"", 517), Opening::of(b"\x16\x03", 517), Opening::of(b"+OK\r\n", 5)],
-            [Opening::Cut, Opening::Cut, Opening::Other]
+            [MessageOpening::of(b"", 517), MessageOpening::of(b"\x16\x03", 517), MessageOpening::of(b"+OK\r\n", 5)],
+            [MessageOpening::Cut, MessageOpening::Cut, MessageOpening::Other]
         );
     }
 
     proptest! {
         #[test]
         fn any_bytes_are_something(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
-            let _ = (Opening::of(&bytes, 60), host_of(&bytes));
+            let _ = (MessageOpening::of(&bytes, 60), host_of(&bytes));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::tcp::requests::longest::{Sketches, Totals};
+use crate::tcp::requests::longest::{RequestTotals, Sketches};
 use crate::tcp::requests::summary::RequestSummary;
 use crate::tcp::stats::packed::Packed;
 use crate::tcp::stats::quantile_sketch::DurationSketch;
@@ -22,7 +22,7 @@ pub struct Server {
     /// Connections with requests.
     pub connections: u64,
     /// Of all of them.
-    pub totals: Totals,
+    pub totals: RequestTotals,
     /// Of all of them.
     pub sketches: Sketches,
     /// Place of its first connection.
@@ -38,7 +38,8 @@ impl Server {
     }
 
     fn put(&self, out: &mut Vec<u8>) {
-        let Totals { count, request_bytes, response_bytes, request_ns, first_byte_ns, response_ns } = self.totals;
+        let RequestTotals { count, request_bytes, response_bytes, request_ns, first_byte_ns, response_ns } =
+            self.totals;
         let totals = [count, request_bytes, response_bytes, request_ns, first_byte_ns, response_ns];
         for number in [self.first as u64, self.connections].into_iter().chain(totals) {
             out.extend_from_slice(&number.to_le_bytes());
@@ -51,7 +52,7 @@ impl Server {
         let (first, connections) = (usize::try_from(packed.u64()?).ok()?, packed.u64()?);
         let [count, request_bytes, response_bytes] = [packed.u64()?, packed.u64()?, packed.u64()?];
         let [request_ns, first_byte_ns, response_ns] = [packed.u64()?, packed.u64()?, packed.u64()?];
-        let totals = Totals { count, request_bytes, response_bytes, request_ns, first_byte_ns, response_ns };
+        let totals = RequestTotals { count, request_bytes, response_bytes, request_ns, first_byte_ns, response_ns };
         let sketches = Sketches { first_byte: DurationSketch::of(packed)?, duration: DurationSketch::of(packed)? };
         Some(Self { connections, totals, sketches, first })
     }
@@ -110,7 +111,7 @@ impl Servers {
     /// Those whose requests took the longest time together, the longest first.
     pub fn into_list(self) -> Vec<(ServerKey, Server)> {
         let mut list: Vec<(ServerKey, Server)> = self.0.into_iter().collect();
-        let time_ns = |totals: &Totals| totals.request_ns + totals.first_byte_ns + totals.response_ns;
+        let time_ns = |totals: &RequestTotals| totals.request_ns + totals.first_byte_ns + totals.response_ns;
         list.sort_by_key(|(_, server)| (std::cmp::Reverse(time_ns(&server.totals)), server.first));
         list.truncate(MOST_SERVERS);
         list

@@ -5,7 +5,7 @@ use crate::tcp::stats::compact::Measured;
 
 /// Parts of the time that requests take, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum RequestPart {
     /// The TCP handshake.
     Handshake,
     /// The TLS handshake.
@@ -22,7 +22,7 @@ pub enum Part {
     Between,
 }
 
-impl Part {
+impl RequestPart {
     /// The word in results.
     pub fn name(self) -> &'static str {
         match self {
@@ -56,17 +56,17 @@ pub struct RequestSummary {
 
 impl RequestSummary {
     /// Each part with its time, nanoseconds.
-    pub fn parts(&self) -> [(Part, u64); 7] {
+    pub fn parts(&self) -> [(RequestPart, u64); 7] {
         let totals = &self.longest.totals;
         let retransmitting_ns = self.retransmitting_ns.min(totals.first_byte_ns);
         [
-            (Part::Handshake, self.handshake_ns.get().unwrap_or(0)),
-            (Part::Tls, self.tls_ns.get().unwrap_or(0)),
-            (Part::Request, totals.request_ns),
-            (Part::FirstByte, totals.first_byte_ns - retransmitting_ns),
-            (Part::Retransmission, retransmitting_ns),
-            (Part::Response, totals.response_ns),
-            (Part::Between, self.longest.between_ns),
+            (RequestPart::Handshake, self.handshake_ns.get().unwrap_or(0)),
+            (RequestPart::Tls, self.tls_ns.get().unwrap_or(0)),
+            (RequestPart::Request, totals.request_ns),
+            (RequestPart::FirstByte, totals.first_byte_ns - retransmitting_ns),
+            (RequestPart::Retransmission, retransmitting_ns),
+            (RequestPart::Response, totals.response_ns),
+            (RequestPart::Between, self.longest.between_ns),
         ]
     }
 
@@ -83,7 +83,7 @@ impl RequestSummary {
     /// The part that took more than half of the time.
     ///
     /// Rule: docs/methods.md, "The largest part of requests".
-    pub fn largest(&self) -> Option<(Part, u64)> {
+    pub fn largest(&self) -> Option<(RequestPart, u64)> {
         let half_ns = self.time_ns() / 2;
         self.parts().into_iter().find(|(_, time_ns)| *time_ns > half_ns)
     }
@@ -146,15 +146,15 @@ mod tests {
     #[test]
     fn a_part_dominates_with_more_than_half_of_the_time() {
         let largest = |summary: &RequestSummary| summary.largest().map(|(part, _)| part);
-        assert_eq!(largest(&summary(0, 400, 100)), Some(Part::FirstByte));
-        assert_eq!(largest(&summary(0, 10, 10)), Some(Part::Handshake));
+        assert_eq!(largest(&summary(0, 400, 100)), Some(RequestPart::FirstByte));
+        assert_eq!(largest(&summary(0, 10, 10)), Some(RequestPart::Handshake));
         assert_eq!(largest(&summary(200, 300, 100)), None);
     }
 
     #[test]
     fn a_request_that_was_retransmitted_waited_for_no_server() {
         let lost = RequestSummary { retransmitting_ns: 300, ..summary(0, 400, 0) };
-        assert_eq!(lost.largest(), Some((Part::Retransmission, 300)));
+        assert_eq!(lost.largest(), Some((RequestPart::Retransmission, 300)));
         assert_eq!([summary(0, 400, 0).server_wait_ns(), lost.server_wait_ns()], [Some(370), Some(70)]);
     }
 
@@ -162,7 +162,7 @@ mod tests {
     fn a_client_that_lets_time_pass_between_requests_has_the_largest_part() {
         let mut requests = summary(0, 400, 100);
         requests.longest.between_ns = 700;
-        assert_eq!(requests.largest(), Some((Part::Between, 700)));
+        assert_eq!(requests.largest(), Some((RequestPart::Between, 700)));
         assert_eq!(requests.exchanges_ns(), 600);
     }
 

@@ -1,7 +1,7 @@
 //! What a connection knows of the turn in progress, and of those before.
 
 use crate::tcp::requests::exchanges::Exchanges;
-use crate::tcp::requests::opening::{Expects, Opening};
+use crate::tcp::requests::opening::{Expects, MessageOpening};
 use crate::tcp::requests::said::Moment;
 
 /// Nobody: the next data packet is looked at, whoever sends it.
@@ -16,7 +16,7 @@ pub(crate) struct Turn {
     pub(crate) informed: bool,
     /// The capture began within it.
     pub(crate) partial: bool,
-    pub(crate) opening: Opening,
+    pub(crate) opening: MessageOpening,
     /// It is a request whose head asks for 100 Continue, or may do so, and whose body has not come.
     pub(crate) expects_continue: Expects,
     pub(crate) start: Moment,

@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use crate::tcp::stats::packed_ints::Packed;
+use crate::tcp::stats::packed_ints::PackedIntegers;
 
 /// A column. Positions are relative to the first byte of their direction; where there is a set of names, their numbers stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub enum Field {
     TimeNs,
     /// Sent by the client: 1, else 0.
     FromClient,
-    /// What it was, see [`crate::tcp::events::sent::Kind`].
+    /// What it was, see [`crate::tcp::events::sent::SentKind`].
     Kind,
     /// Why it was retransmitted, see [`crate::tcp::events::retransmission::Trigger`].
     Trigger,
@@ -92,13 +92,13 @@ impl Row {
 #[derive(Debug, Clone)]
 pub(crate) struct RowChunk {
     rows: usize,
-    columns: [Packed; FIELDS],
+    columns: [PackedIntegers; FIELDS],
 }
 
 impl RowChunk {
     /// Packs columns of one length.
     pub fn of(columns: &[Vec<Option<i64>>; FIELDS]) -> Self {
-        Self { rows: columns[0].len(), columns: std::array::from_fn(|field| Packed::of(&columns[field])) }
+        Self { rows: columns[0].len(), columns: std::array::from_fn(|field| PackedIntegers::of(&columns[field])) }
     }
 
     /// A column's values.
@@ -110,7 +110,7 @@ impl RowChunk {
 
     /// Other values instead.
     pub fn replace(&mut self, field: Field, values: &[Option<i64>]) {
-        self.columns[field as usize] = Packed::of(values);
+        self.columns[field as usize] = PackedIntegers::of(values);
     }
 
     fn wanted(&self, connections: &HashSet<u32>) -> Vec<bool> {

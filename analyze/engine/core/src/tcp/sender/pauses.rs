@@ -44,7 +44,7 @@ const NEVER: i64 = Packet::NEVER_NS;
 
 /// Nanoseconds so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Pauses {
+pub struct SenderPauses {
     /// In pauses that count.
     pub paused_ns: u64,
     /// In those of them that data ended as an answer to an acknowledgement.
@@ -63,7 +63,7 @@ pub struct Pauses {
     pub covered_ns: u64,
 }
 
-impl Pauses {
+impl SenderPauses {
     /// What came after an earlier moment.
     pub(crate) fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -146,7 +146,7 @@ pub(crate) struct Restarts {
     last: Option<Ended>,
     /// Highest position when the last pause ended, whether that counts or not.
     resumed_at: u64,
-    pauses: Pauses,
+    pauses: SenderPauses,
 }
 
 impl Default for Restarts {
@@ -157,7 +157,7 @@ impl Default for Restarts {
             longest_ns: [0; LATEST_ROUNDS],
             last: None,
             resumed_at: 0,
-            pauses: Pauses::default(),
+            pauses: SenderPauses::default(),
         }
     }
 }
@@ -258,7 +258,7 @@ impl Restarts {
     }
 
     /// All so far.
-    pub(crate) fn pauses(&self) -> Pauses {
+    pub(crate) fn pauses(&self) -> SenderPauses {
         self.pauses
     }
 }
@@ -270,11 +270,11 @@ mod tests {
     const MS: i64 = 1_000_000;
 
     /// One acknowledgement every 10 ms, and so many bytes so long after each, or a loop and so long.
-    fn sent_behind_each(behind_ns: i64, bytes: u64) -> Pauses {
-        Pauses { late_ns: 0, ..seen_from(0, behind_ns, bytes) }
+    fn sent_behind_each(behind_ns: i64, bytes: u64) -> SenderPauses {
+        SenderPauses { late_ns: 0, ..seen_from(0, behind_ns, bytes) }
     }
 
-    fn seen_from(loop_ns: i64, behind_ns: i64, bytes: u64) -> Pauses {
+    fn seen_from(loop_ns: i64, behind_ns: i64, bytes: u64) -> SenderPauses {
         let mut restarts = Restarts::default();
         for at in 1..=101 {
             restarts.passed(at * 10 * MS);
@@ -287,10 +287,10 @@ mod tests {
     }
 
     /// A second of pauses of 10 ms each.
-    fn pauses(answered_ns: i64, unanswered_ns: i64) -> Pauses {
+    fn pauses(answered_ns: i64, unanswered_ns: i64) -> SenderPauses {
         let [answered_ns, unanswered_ns] = [answered_ns, unanswered_ns].map(|ns| ns as u64);
         let covered_ns = 101 * ANSWER_NS as u64;
-        Pauses { paused_ns: 1000 * MS as u64, answered_ns, unanswered_ns, covered_ns, ..Pauses::default() }
+        SenderPauses { paused_ns: 1000 * MS as u64, answered_ns, unanswered_ns, covered_ns, ..SenderPauses::default() }
     }
 
     #[test]
@@ -408,6 +408,6 @@ mod tests {
         let sends = Sends { sent: 0, segment_size: 1000, least_burst: 0, ..Sends::default() };
         restarts.paused(20 * MS, 10 * MS, 0, sends);
         restarts.paused(30 * MS, 10 * MS, 0, Sends { sent: 9000, ..sends });
-        assert_eq!(restarts.pauses(), Pauses::default());
+        assert_eq!(restarts.pauses(), SenderPauses::default());
     }
 }

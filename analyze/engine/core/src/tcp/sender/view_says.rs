@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU64;
 
-use crate::tcp::sender::pauses::Pauses;
+use crate::tcp::sender::pauses::SenderPauses;
 use crate::tcp::sender::silences::Silence;
 use crate::tcp::sender::turns::Turns;
 use crate::tcp::sender::view::{SenderView, Waiting};
@@ -20,7 +20,7 @@ impl SenderView {
     }
 
     /// The pauses of the data so far, and what ended them.
-    pub fn pauses(&self) -> Pauses {
+    pub fn pauses(&self) -> SenderPauses {
         self.restarts.pauses()
     }
 

@@ -7,11 +7,11 @@
 //! Rule: docs/verdict.md, "Shared limits".
 
 use crate::tcp::rates::series::{Bin, Series};
-use crate::tcp::shared_limits::groups::Flow;
+use crate::tcp::shared_limits::groups::SharingFlow;
 use crate::tcp::shared_limits::member::{FEWEST_CELLS, members};
-use crate::tcp::shared_limits::sum::{Sum, series, shares};
+use crate::tcp::shared_limits::sum::{SharedSum, series, shares};
 use crate::tcp::token_bucket;
-use crate::tcp::token_bucket::bucket::{Delivered, Terms, TokenBucket};
+use crate::tcp::token_bucket::bucket::{BucketTerms, CountedBytes, TokenBucket};
 use crate::tcp::token_bucket::fit::{median, quantile};
 
 /// Cells in which two of them or more were there.
@@ -70,13 +70,13 @@ pub(crate) struct Flat {
 }
 
 /// None if there is no such rate.
-pub(crate) fn find(sum: &Sum, flows: &[&Flow]) -> Option<Flat> {
+pub(crate) fn find(sum: &SharedSum, flows: &[&SharingFlow]) -> Option<Flat> {
     let everyone: Vec<usize> = (0..flows.len()).collect();
     by_bucket(sum, flows, &everyone).or_else(|| from_the_beginning(sum, flows))
 }
 
 /// The sum runs through a token bucket: first at a higher rate, then at a lower one.
-fn by_bucket(sum: &Sum, flows: &[&Flow], everyone: &[usize]) -> Option<Flat> {
+fn by_bucket(sum: &SharedSum, flows: &[&SharingFlow], everyone: &[usize]) -> Option<Flat> {
     let bucket = bucket_of(flows)?;
     let from = (0..sum.cells()).find(|&cell| sum.at_ns(cell) >= bucket.switch_ns)?;
     let members = members(sum, |members, cell| cell >= from && sum.there(members, cell) > 1);
@@ -84,12 +84,12 @@ fn by_bucket(sum: &Sum, flows: &[&Flow], everyone: &[usize]) -> Option<Flat> {
     let (bucket, members) = if members.len() == everyone.len() {
         (bucket, members)
     } else {
-        let rest: Vec<&Flow> = members.iter().map(|&member| flows[member]).collect();
+        let rest: Vec<&SharingFlow> = members.iter().map(|&member| flows[member]).collect();
         (bucket_of(&rest)?, members)
     };
     let from = (0..sum.cells()).find(|&cell| sum.at_ns(cell) >= bucket.switch_ns)?;
     let level = bucket.sustained_bps * sum.cell_s() / 8.0;
-    let shown = Shown::of(sum, &members, level, from)?;
+    let shown = CellsShown::of(sum, &members, level, from)?;
     let between_ns = [bucket.switch_ns, sum.at_ns(shown.to)];
     let confidence = shown
         .confidence(bucket.confidence, OF_VARIANCES_IN_BUCKET)
@@ -104,11 +104,11 @@ fn by_bucket(sum: &Sum, flows: &[&Flow], everyone: &[usize]) -> Option<Flat> {
     })
 }
 
-fn bucket_of(flows: &[&Flow]) -> Option<TokenBucket> {
+fn bucket_of(flows: &[&SharingFlow]) -> Option<TokenBucket> {
     let sum = series(flows)?;
     let largest = flows.iter().max_by(|one, other| one.bytes.total_cmp(&other.bytes))?;
-    let terms = Terms {
-        delivered: Delivered::Arrived,
+    let terms = BucketTerms {
+        delivered: CountedBytes::Arrived,
         overhead: 1.0,
         segment_bytes: largest.segment_bytes,
         beside_sender: largest.beside_sender,
@@ -133,13 +133,13 @@ fn drops_without_queue(series: &Series) -> bool {
 }
 
 /// The sum stands at one rate as long as there are two of them.
-fn from_the_beginning(sum: &Sum, flows: &[&Flow]) -> Option<Flat> {
+fn from_the_beginning(sum: &SharedSum, flows: &[&SharingFlow]) -> Option<Flat> {
     let members = members(sum, |members, cell| sum.there(members, cell) > 1);
     let total = sum.total(&members);
     let shared: Vec<f64> =
         (0..sum.cells()).filter(|&cell| sum.there(&members, cell) > 1).map(|cell| total[cell]).collect();
     let level = median(&shared)?;
-    let shown = Shown::of(sum, &members, level, 0)?;
+    let shown = CellsShown::of(sum, &members, level, 0)?;
     let between_ns = [sum.at_ns(shown.from), sum.at_ns(shown.to)];
     // Each of them may wander so slowly that a few happen to make up for each other: from cell to cell they do not.
     let makes_up = shown.of_steps <= MOST_OF_VARIANCES;
@@ -147,7 +147,7 @@ fn from_the_beginning(sum: &Sum, flows: &[&Flow]) -> Option<Flat> {
         .confidence(MOST_CONFIDENCE, MOST_OF_VARIANCES)
         .filter(|_| makes_up)
         .filter(|_| set_by_network(flows, &members, between_ns))?;
-    let bytes = |wanted: fn(&Flow) -> bool| -> f64 {
+    let bytes = |wanted: fn(&SharingFlow) -> bool| -> f64 {
         members.iter().map(|&member| flows[member]).filter(|flow| wanted(flow)).map(|flow| flow.bytes).sum()
     };
     let drops = members.iter().all(|&member| drops_without_queue(&flows[member].series));
@@ -163,8 +163,8 @@ fn from_the_beginning(sum: &Sum, flows: &[&Flow]) -> Option<Flat> {
 }
 
 /// No application, window or host held back what they sent.
-fn set_by_network(flows: &[&Flow], members: &[usize], between_ns: [i64; 2]) -> bool {
-    let weighted = |flow: &Flow| {
+fn set_by_network(flows: &[&SharingFlow], members: &[usize], between_ns: [i64; 2]) -> bool {
+    let weighted = |flow: &SharingFlow| {
         let start_ns = flow.series.start_ns;
         let of_bin = |(number, share): (usize, &f32)| {
             let time_ns = start_ns.saturating_add((number as i64).saturating_mul(flow.series.bin_ns));
@@ -180,7 +180,7 @@ fn set_by_network(flows: &[&Flow], members: &[usize], between_ns: [i64; 2]) -> b
 }
 
 /// What the cells of a sum show.
-struct Shown {
+struct CellsShown {
     from: usize,
     to: usize,
     cells: usize,
@@ -192,9 +192,9 @@ struct Shown {
     of_steps: f64,
 }
 
-impl Shown {
+impl CellsShown {
     /// Cells from `start` on, between the first and the last that are at `level`; none if they are not mostly at it.
-    fn of(sum: &Sum, members: &[usize], level: f64, start: usize) -> Option<Self> {
+    fn of(sum: &SharedSum, members: &[usize], level: f64, start: usize) -> Option<Self> {
         let total = sum.total(members);
         let at_rate = |cell: &usize| (total[*cell] / level - 1.0).abs() <= AT_RATE;
         let is_there = |cell: &usize| sum.there(members, *cell) > 0;
@@ -228,7 +228,7 @@ impl Shown {
 }
 
 /// Of a member's part of the sum while it was there, by its share of these cells.
-fn own_variance(sum: &Sum, member: usize, cells: &[usize]) -> f64 {
+fn own_variance(sum: &SharedSum, member: usize, cells: &[usize]) -> f64 {
     let life = sum.life(member);
     let own: Vec<f64> = cells.iter().filter(|cell| life.contains(cell)).map(|&cell| sum.parts[member][cell]).collect();
     if own.len() < FEWEST_CELLS {
@@ -245,7 +245,7 @@ fn steps(values: &[f64], cells: &[usize]) -> f64 {
 }
 
 /// That of a member while it was there.
-fn own_steps(sum: &Sum, member: usize, cells: &[usize]) -> f64 {
+fn own_steps(sum: &SharedSum, member: usize, cells: &[usize]) -> f64 {
     let life = sum.life(member);
     let own: Vec<usize> = cells.iter().copied().filter(|cell| life.contains(cell)).collect();
     steps(&sum.parts[member], &own) * own.len() as f64 / cells.len().max(1) as f64

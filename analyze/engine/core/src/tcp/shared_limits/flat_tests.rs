@@ -6,8 +6,8 @@ use std::net::IpAddr;
 
 use crate::tcp::rates::series::{Bin, Series};
 use crate::tcp::shared_limits::flat::{Flat, find};
-use crate::tcp::shared_limits::groups::{Flow, Role, groups};
-use crate::tcp::shared_limits::sum::Sum;
+use crate::tcp::shared_limits::groups::{Role, SharingFlow, groups};
+use crate::tcp::shared_limits::sum::SharedSum;
 
 const BIN_NS: i64 = 10_000_000;
 /// What all may have in a bin.
@@ -22,10 +22,10 @@ impl Dice {
     }
 }
 
-fn flow(place: usize, start_bin: i64, bytes: &[f64]) -> Flow {
+fn flow(place: usize, start_bin: i64, bytes: &[f64]) -> SharingFlow {
     let bin = |bytes: &f64| Bin { arrived_bytes: *bytes as u32, receiver_loop_us: 12_000, ..Bin::default() };
     let series = Series { start_ns: start_bin * BIN_NS, bin_ns: BIN_NS, bins: bytes.iter().map(bin).collect() };
-    Flow {
+    SharingFlow {
         place,
         side: 1,
         hosts: [IpAddr::from([198, 18, 0, 1]), IpAddr::from([198, 18, 0, 2])],
@@ -55,7 +55,7 @@ fn wandering(dice: &mut Dice, flows: usize, bins: usize) -> Vec<Vec<f64>> {
 }
 
 /// Transfers that share `rate(bin)` by weights that wander.
-fn sharing(seed: u64, flows: usize, bins: usize, rate: impl Fn(usize) -> f64) -> Vec<Flow> {
+fn sharing(seed: u64, flows: usize, bins: usize, rate: impl Fn(usize) -> f64) -> Vec<SharingFlow> {
     let weights = wandering(&mut Dice(seed), flows, bins);
     let all = |bin: usize| weights.iter().map(|weights| weights[bin]).sum::<f64>();
     let part = |weights: &Vec<f64>| (0..bins).map(|bin| rate(bin) * weights[bin] / all(bin)).collect::<Vec<f64>>();
@@ -63,15 +63,15 @@ fn sharing(seed: u64, flows: usize, bins: usize, rate: impl Fn(usize) -> f64) ->
 }
 
 /// Transfers that wander without knowing of each other.
-fn apart(seed: u64, flows: usize, bins: usize) -> Vec<Flow> {
+fn apart(seed: u64, flows: usize, bins: usize) -> Vec<SharingFlow> {
     let weights = wandering(&mut Dice(seed), flows, bins);
     let part = |weights: &Vec<f64>| weights.iter().map(|weight| weight * RATE / flows as f64).collect::<Vec<f64>>();
     weights.iter().enumerate().map(|(place, weights)| flow(place, 0, &part(weights))).collect()
 }
 
-fn found(flows: &[Flow]) -> Option<Flat> {
-    let flows: Vec<&Flow> = flows.iter().collect();
-    find(&Sum::of(&flows)?, &flows)
+fn found(flows: &[SharingFlow]) -> Option<Flat> {
+    let flows: Vec<&SharingFlow> = flows.iter().collect();
+    find(&SharedSum::of(&flows)?, &flows)
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn transfers_that_know_nothing_of_each_other_share_nothing() {
 fn steady_transfers_share_nothing_though_their_sum_is_steady() {
     let mut dice = Dice(3);
     let steady = |dice: &mut Dice| (0..400).map(|_| RATE / 8.0 * (0.98 + 0.04 * dice.roll())).collect::<Vec<f64>>();
-    let flows: Vec<Flow> = (0..8).map(|place| flow(place, 0, &steady(&mut dice))).collect();
+    let flows: Vec<SharingFlow> = (0..8).map(|place| flow(place, 0, &steady(&mut dice))).collect();
     assert_eq!(found(&flows), None);
 }
 
@@ -121,7 +121,7 @@ fn a_pool_of_workers_at_one_pace_shares_nothing() {
     // Four at a time, each at the pace of its window: whatever ends is followed by the next.
     let mut dice = Dice(5);
     let mut pace = |bins: usize| (0..bins).map(|_| RATE / 4.0 * (0.9 + 0.2 * dice.roll())).collect::<Vec<f64>>();
-    let flows: Vec<Flow> =
+    let flows: Vec<SharingFlow> =
         (0..40).map(|place| flow(place, place as i64 / 4 * 60 + place as i64 % 4 * 15, &pace(60))).collect();
     assert_eq!(found(&flows), None);
 }
@@ -151,7 +151,7 @@ fn transfers_that_come_and_go_show_the_limit_of_all() {
     let there = |number: usize, bin: usize| (lives[number][0]..lives[number][1]).contains(&bin);
     let weight = |number: usize, bin: usize| if there(number, bin) { weights[number][bin] } else { 0.0 };
     let all = |bin: usize| (0..6).map(|number| weight(number, bin)).sum::<f64>();
-    let flows: Vec<Flow> = (0..6)
+    let flows: Vec<SharingFlow> = (0..6)
         .map(|number| {
             let [from, to] = lives[number];
             let part: Vec<f64> = (from..to).map(|bin| RATE * weight(number, bin) / all(bin)).collect();
@@ -164,7 +164,7 @@ fn transfers_that_come_and_go_show_the_limit_of_all() {
 
 #[test]
 fn groups_are_of_two_or_more_with_a_host_in_common() {
-    let mut flows: Vec<Flow> = (0..4).map(|place| flow(place, 0, &[1e6; 100])).collect();
+    let mut flows: Vec<SharingFlow> = (0..4).map(|place| flow(place, 0, &[1e6; 100])).collect();
     flows[2].hosts[1] = IpAddr::from([198, 18, 0, 3]);
     flows[3].hosts[0] = IpAddr::from([198, 18, 0, 4]);
     assert_eq!(groups(&flows, Role::Sender), [vec![0, 1, 2]]);

@@ -12,7 +12,7 @@ pub(crate) const MOST_IN_A_GROUP: usize = 1024;
 
 /// What one side of a connection delivered.
 #[derive(Debug)]
-pub(crate) struct Flow {
+pub(crate) struct SharingFlow {
     /// Place in the list of connections.
     pub place: usize,
     /// Data of the client (0) or the server (1).
@@ -51,7 +51,7 @@ pub(crate) enum Role {
 }
 
 /// All directions of which enough was kept. What was kept is taken out of the connections.
-pub(crate) fn flows(connections: &mut [Box<ConnectionSummary>]) -> Vec<Flow> {
+pub(crate) fn flows(connections: &mut [Box<ConnectionSummary>]) -> Vec<SharingFlow> {
     let mut found = Vec::new();
     for (place, connection) in connections.iter_mut().enumerate() {
         found.extend([0, 1].into_iter().filter_map(|side| flow(connection, place, side)));
@@ -59,14 +59,14 @@ pub(crate) fn flows(connections: &mut [Box<ConnectionSummary>]) -> Vec<Flow> {
     found
 }
 
-fn flow(connection: &mut ConnectionSummary, place: usize, side: usize) -> Option<Flow> {
+fn flow(connection: &mut ConnectionSummary, place: usize, side: usize) -> Option<SharingFlow> {
     let kept = connection.judgement.as_deref_mut()?.limits[side].as_deref_mut()?.delivered.take()?;
     let limits = connection.limits(side)?;
     let direction = &connection.directions[side];
     let trips = direction.round_trips.as_ref().map(|trips| trips.quantiles_ns[0]);
     let path_ns = limits.shortest_ns.map(|shortest_ns| shortest_ns as f64);
     let bytes = kept.series.bins.iter().map(|bin| f64::from(bin.arrived_bytes)).sum();
-    Some(Flow {
+    Some(SharingFlow {
         place,
         side,
         hosts: [connection.address(side), connection.address(1 - side)],
@@ -83,7 +83,7 @@ fn flow(connection: &mut ConnectionSummary, place: usize, side: usize) -> Option
 }
 
 /// Groups of two or more, by what they have in common; of each the largest, in the order of connections.
-pub(crate) fn groups(flows: &[Flow], role: Role) -> Vec<Vec<usize>> {
+pub(crate) fn groups(flows: &[SharingFlow], role: Role) -> Vec<Vec<usize>> {
     let mut by_hosts: BTreeMap<[Option<IpAddr>; 2], Vec<usize>> = BTreeMap::new();
     for (place, flow) in flows.iter().enumerate() {
         let [sender, receiver] = flow.hosts.map(Some);
@@ -98,7 +98,7 @@ pub(crate) fn groups(flows: &[Flow], role: Role) -> Vec<Vec<usize>> {
     several.map(|group| largest(flows, group)).collect()
 }
 
-fn largest(flows: &[Flow], mut group: Vec<usize>) -> Vec<usize> {
+fn largest(flows: &[SharingFlow], mut group: Vec<usize>) -> Vec<usize> {
     if group.len() > MOST_IN_A_GROUP {
         group.sort_by(|&one, &other| flows[other].bytes.total_cmp(&flows[one].bytes).then(one.cmp(&other)));
         group.truncate(MOST_IN_A_GROUP);

@@ -3,7 +3,7 @@
 //!
 //! Rule: docs/verdict.md, "Who shares it".
 
-use crate::tcp::shared_limits::sum::Sum;
+use crate::tcp::shared_limits::sum::SharedSum;
 
 /// The others give way by this share of what one has more, at least: in this order, so that those that certainly do not are
 /// gone before the rest is judged.
@@ -13,7 +13,7 @@ const GIVES_WAY: [f64; 4] = [0.0, 0.25, 0.5, 0.5];
 pub(crate) const FEWEST_CELLS: usize = 4;
 
 /// The members among those given, in the cells where `holds`. Those too short to tell stay with the others.
-pub(crate) fn members(sum: &Sum, holds: impl Fn(&[usize], usize) -> bool) -> Vec<usize> {
+pub(crate) fn members(sum: &SharedSum, holds: impl Fn(&[usize], usize) -> bool) -> Vec<usize> {
     let mut members: Vec<usize> = (0..sum.parts.len()).collect();
     for least in GIVES_WAY {
         let total = sum.total(&members);
@@ -29,7 +29,7 @@ pub(crate) fn members(sum: &Sum, holds: impl Fn(&[usize], usize) -> bool) -> Vec
 }
 
 /// By which share of what the member has more of the others have less; none if it is there too short.
-fn gives_way(sum: &Sum, total: &[f64], member: usize, cells: &[bool]) -> Option<f64> {
+fn gives_way(sum: &SharedSum, total: &[f64], member: usize, cells: &[bool]) -> Option<f64> {
     let own = &sum.parts[member];
     let pairs: Vec<(f64, f64)> =
         sum.life(member).filter(|&cell| cells[cell]).map(|cell| (own[cell], total[cell] - own[cell])).collect();

@@ -22,8 +22,8 @@ use crate::tcp::events::factor::Factor;
 use crate::tcp::events::sharing::Sharing;
 use crate::tcp::limits::second_stage::{Facts, reassign};
 use crate::tcp::shared_limits::flat::Flat;
-use crate::tcp::shared_limits::groups::{Flow, Role, flows, groups};
-use crate::tcp::shared_limits::sum::Sum;
+use crate::tcp::shared_limits::groups::{Role, SharingFlow, flows, groups};
+use crate::tcp::shared_limits::sum::SharedSum;
 use crate::tcp::summary::summary::ConnectionSummary;
 use crate::tcp::verdict::factors::reassignments;
 
@@ -70,7 +70,7 @@ pub struct Given {
 
 /// What [`among`] finds.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct FoundLimits {
     /// The highest rate first.
     pub limits: Vec<SharedLimit>,
     /// Whom they concern.
@@ -80,7 +80,7 @@ pub struct Found {
 /// Finds the limits that connections share, and bounds what each of these could have reached. What was kept of them for that
 /// is given back.
 pub fn find(connections: &mut [Box<ConnectionSummary>]) -> Vec<SharedLimit> {
-    let Found { mut limits, given } = among(taken_flows(connections));
+    let FoundLimits { mut limits, given } = among(taken_flows(connections));
     give(connections, &given);
     // Numbered from 1 on, unless some were forgotten.
     let id = |number: u32| connections.get(number as usize - 1).map_or(number, |connection| connection.id);
@@ -95,7 +95,7 @@ pub fn packed_flows(connections: &mut [Box<ConnectionSummary>]) -> Vec<u8> {
 
 /// Finds the limits among packed flows of several parts; `numbers` are those of each part's connections among all. None if something
 /// is damaged. Places are those among all.
-pub fn among_packed(parts: &[(&[u8], &[u32])]) -> Option<Found> {
+pub fn among_packed(parts: &[(&[u8], &[u32])]) -> Option<FoundLimits> {
     let mut all = Vec::new();
     for (bytes, numbers) in parts {
         for mut flow in packed::from_bytes(bytes)? {
@@ -120,7 +120,7 @@ pub fn give(connections: &mut [Box<ConnectionSummary>], given: &[Given]) {
     }
 }
 
-fn taken_flows(connections: &mut [Box<ConnectionSummary>]) -> Vec<Flow> {
+fn taken_flows(connections: &mut [Box<ConnectionSummary>]) -> Vec<SharingFlow> {
     let flows = flows(connections);
     for judgement in connections.iter_mut().filter_map(|connection| connection.judgement.as_deref_mut()) {
         judgement.limits.iter_mut().flatten().for_each(|limits| limits.delivered = None);
@@ -128,8 +128,8 @@ fn taken_flows(connections: &mut [Box<ConnectionSummary>]) -> Vec<Flow> {
     flows
 }
 
-fn among(mut flows: Vec<Flow>) -> Found {
-    let mut found = Found::default();
+fn among(mut flows: Vec<SharingFlow>) -> FoundLimits {
+    let mut found = FoundLimits::default();
     // A host's own link or allowance first: its pairs would each show a part of that.
     for role in [Role::Sender, Role::Receiver, Role::Pair] {
         let before = found.given.len();
@@ -144,9 +144,10 @@ fn among(mut flows: Vec<Flow>) -> Found {
 }
 
 /// Adds the limit of one group, if there is one.
-fn of_group(flows: &[Flow], group: &[usize], found: &mut Found) {
-    let members: Vec<&Flow> = group.iter().map(|&place| &flows[place]).collect();
-    let Some((sum, flat)) = Sum::of(&members).and_then(|sum| flat::find(&sum, &members).map(|flat| (sum, flat))) else {
+fn of_group(flows: &[SharingFlow], group: &[usize], found: &mut FoundLimits) {
+    let members: Vec<&SharingFlow> = group.iter().map(|&place| &flows[place]).collect();
+    let Some((sum, flat)) = SharedSum::of(&members).and_then(|sum| flat::find(&sum, &members).map(|flat| (sum, flat)))
+    else {
         return;
     };
     let factor = if flat.is_bucket { Factor::TokenBucket } else { Factor::BottleneckBandwidth };
@@ -155,7 +156,7 @@ fn of_group(flows: &[Flow], group: &[usize], found: &mut Found) {
     let total = sum.total(&flat.members);
     let mut connections = Vec::new();
     for &member in &flat.members {
-        let &Flow { place, side, overhead, .. } = members[member];
+        let &SharingFlow { place, side, overhead, .. } = members[member];
         let left_bytes_s = left_bps(&sum, &total, rate_bps, member) / 8.0 / overhead.max(1.0);
         found.given.push(Given { place, side, sharing, left_bytes_s });
         connections.push(u32::try_from(place + 1).unwrap_or(u32::MAX));
@@ -165,7 +166,7 @@ fn of_group(flows: &[Flow], group: &[usize], found: &mut Found) {
 }
 
 /// What the others left of the rate while this one was there, bits per second, on average; `total` is what all had of each cell.
-fn left_bps(sum: &Sum, total: &[f64], rate_bps: f64, member: usize) -> f64 {
+fn left_bps(sum: &SharedSum, total: &[f64], rate_bps: f64, member: usize) -> f64 {
     let cells = sum.life(member);
     let rate = rate_bps * sum.cell_s() / 8.0;
     let others = |cell: usize| total[cell] - sum.parts[member][cell];

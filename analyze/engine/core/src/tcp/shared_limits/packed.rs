@@ -3,11 +3,11 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::tcp::rates::series::{Bin, Series};
-use crate::tcp::shared_limits::groups::Flow;
+use crate::tcp::shared_limits::groups::SharingFlow;
 use crate::tcp::stats::packed::{Packed, put_list};
 
 /// Packs them.
-pub(crate) fn to_bytes(flows: &[Flow]) -> Vec<u8> {
+pub(crate) fn to_bytes(flows: &[SharingFlow]) -> Vec<u8> {
     let mut out = Vec::new();
     for flow in flows {
         put_flow(&mut out, flow);
@@ -16,7 +16,7 @@ pub(crate) fn to_bytes(flows: &[Flow]) -> Vec<u8> {
 }
 
 /// Those that were packed; none if they are damaged.
-pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Vec<Flow>> {
+pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Vec<SharingFlow>> {
     let mut packed = Packed::new(bytes);
     let mut flows = Vec::new();
     while !packed.is_empty() {
@@ -25,7 +25,7 @@ pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Vec<Flow>> {
     Some(flows)
 }
 
-fn put_flow(out: &mut Vec<u8>, flow: &Flow) {
+fn put_flow(out: &mut Vec<u8>, flow: &SharingFlow) {
     out.extend_from_slice(&(flow.place as u64).to_le_bytes());
     out.push(flow.side as u8);
     flow.hosts.iter().for_each(|host| put_host(out, host));
@@ -41,7 +41,7 @@ fn put_flow(out: &mut Vec<u8>, flow: &Flow) {
     }
 }
 
-fn flow(packed: &mut Packed<'_>) -> Option<Flow> {
+fn flow(packed: &mut Packed<'_>) -> Option<SharingFlow> {
     let place = usize::try_from(packed.u64()?).ok()?;
     let [side] = packed.bytes()?;
     let hosts = [host(packed)?, host(packed)?];
@@ -51,7 +51,7 @@ fn flow(packed: &mut Packed<'_>) -> Option<Flow> {
     let series = Series { start_ns, bin_ns, bins: packed.list(bin)? };
     let shares = |packed: &mut Packed<'_>| packed.list(|packed| packed.bytes().map(f32::from_le_bytes));
     let (usable, path_full) = (shares(packed)?, shares(packed)?);
-    Some(Flow {
+    Some(SharingFlow {
         place,
         side: usize::from(side & 1),
         hosts,
@@ -106,11 +106,11 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn flow(place: usize, bins: &[u32]) -> Flow {
+    fn flow(place: usize, bins: &[u32]) -> SharingFlow {
         let bins: Vec<Bin> = bins.iter().map(|&arrived_bytes| Bin { arrived_bytes, ..Bin::default() }).collect();
         let hosts = [IpAddr::from([198, 18, 0, 1]), "fd00::2".parse().expect("an address")];
         let shares = bins.iter().map(|bin| 1.0 / (1.0 + bin.arrived_bytes as f32)).collect::<Vec<f32>>();
-        Flow {
+        SharingFlow {
             place,
             side: place % 2,
             hosts,
@@ -130,7 +130,7 @@ mod tests {
         #[test]
         fn flows_come_back_and_cut_they_are_none(
             bins in proptest::collection::vec(proptest::collection::vec(0u32..u32::MAX, 0..9), 1..5), cut in 1usize..60) {
-            let flows: Vec<Flow> = bins.iter().enumerate().map(|(place, bins)| flow(place, bins)).collect();
+            let flows: Vec<SharingFlow> = bins.iter().enumerate().map(|(place, bins)| flow(place, bins)).collect();
             let bytes = to_bytes(&flows);
             let back = from_bytes(&bytes).map(|flows| format!("{flows:?}"));
             prop_assert_eq!(back, Some(format!("{flows:?}")));

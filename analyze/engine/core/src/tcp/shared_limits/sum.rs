@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::tcp::rates::series::{Bin, FIRST_BIN_NS, MOST_BINS, Series};
-use crate::tcp::shared_limits::groups::Flow;
+use crate::tcp::shared_limits::groups::SharingFlow;
 use crate::tcp::token_bucket::fit::quantile;
 
 /// A cell is no shorter than this, nor than so many round trips: what congestion control does within them is over then.
@@ -19,7 +19,7 @@ const MOST_OF_THEM: f64 = 0.75;
 
 /// See the module. Bytes are those of IP packets.
 #[derive(Debug)]
-pub(crate) struct Sum {
+pub(crate) struct SharedSum {
     pub start_ns: i64,
     pub cell_ns: f64,
     /// Bytes of each member in each cell.
@@ -28,12 +28,12 @@ pub(crate) struct Sum {
     lives: Vec<Range<usize>>,
 }
 
-impl Sum {
+impl SharedSum {
     /// None if their times do not make cells enough to tell anything.
-    pub fn of(flows: &[&Flow]) -> Option<Self> {
+    pub fn of(flows: &[&SharingFlow]) -> Option<Self> {
         let [start_ns, end_ns] = span(flows)?;
         let span_ns = end_ns.saturating_sub(start_ns) as f64;
-        let most = |of: fn(&Flow) -> f64| {
+        let most = |of: fn(&SharingFlow) -> f64| {
             quantile(&flows.iter().map(|flow| of(flow)).collect::<Vec<_>>(), MOST_OF_THEM).unwrap_or(0.0)
         };
         let round_trips_ns = ROUND_TRIPS * most(|flow| flow.rtt_ns);
@@ -82,7 +82,7 @@ impl Sum {
 }
 
 /// From the first data to the last.
-fn span(flows: &[&Flow]) -> Option<[i64; 2]> {
+fn span(flows: &[&SharingFlow]) -> Option<[i64; 2]> {
     let start_ns = flows.iter().map(|flow| flow.series.start_ns).min()?;
     let end_ns = flows.iter().map(|flow| end_ns(&flow.series)).max()?;
     (end_ns > start_ns).then_some([start_ns, end_ns])
@@ -121,7 +121,7 @@ fn spread(series: &Series, start_ns: i64, cell_ns: f64, cells: &mut [f64], of: i
 }
 
 /// The sum of these transfers as one series in short bins; the shortest round trip of any is that of all.
-pub(crate) fn series(flows: &[&Flow]) -> Option<Series> {
+pub(crate) fn series(flows: &[&SharingFlow]) -> Option<Series> {
     let [start_ns, end_ns] = span(flows)?;
     let largest = flows.iter().max_by(|one, other| one.bytes.total_cmp(&other.bytes))?;
     let mut bin_ns = largest.series.bin_ns.max(FIRST_BIN_NS);
@@ -142,7 +142,7 @@ pub(crate) fn series(flows: &[&Flow]) -> Option<Series> {
     Some(Series { start_ns, bin_ns, bins })
 }
 
-fn take_loops(flow: &Flow, start_ns: i64, bin_ns: i64, bins: &mut [Bin]) {
+fn take_loops(flow: &SharingFlow, start_ns: i64, bin_ns: i64, bins: &mut [Bin]) {
     for (number, bin) in flow.series.bins.iter().enumerate() {
         let time_ns = flow.series.start_ns.saturating_add((number as i64).saturating_mul(flow.series.bin_ns));
         let place = usize::try_from(time_ns.saturating_sub(start_ns) / bin_ns).unwrap_or(usize::MAX);
@@ -153,7 +153,7 @@ fn take_loops(flow: &Flow, start_ns: i64, bin_ns: i64, bins: &mut [Bin]) {
 }
 
 /// The share of each bin of `sum` in which at least one member has what `of` says.
-pub(crate) fn shares(flows: &[&Flow], sum: &Series, of: impl Fn(&Flow) -> &[f32]) -> Vec<f32> {
+pub(crate) fn shares(flows: &[&SharingFlow], sum: &Series, of: impl Fn(&SharingFlow) -> &[f32]) -> Vec<f32> {
     let mut shares = vec![0.0f32; sum.bins.len()];
     for flow in flows {
         let known = of(flow);

@@ -6,7 +6,7 @@
 
 /// Integers, some of which may be missing.
 #[derive(Debug, Clone)]
-pub struct Packed {
+pub struct PackedIntegers {
     present: Present,
     least: i64,
     above: Above,
@@ -30,7 +30,7 @@ enum Above {
     Bytes8(Box<[u64]>),
 }
 
-impl Packed {
+impl PackedIntegers {
     /// Packs these values.
     pub fn of(values: &[Option<i64>]) -> Self {
         let there = || values.iter().flatten().copied();
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn unpacked(packed: &Packed, rows: usize) -> Vec<Option<i64>> {
+    fn unpacked(packed: &PackedIntegers, rows: usize) -> Vec<Option<i64>> {
         let mut values = Vec::new();
         packed.unpack(rows, &mut values);
         values
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn values_take_the_bytes_that_their_range_takes() {
-        let above = |values: &[i64]| Packed::of(&values.iter().copied().map(Some).collect::<Vec<_>>()).above;
+        let above = |values: &[i64]| PackedIntegers::of(&values.iter().copied().map(Some).collect::<Vec<_>>()).above;
         assert!(matches!(above(&[7, 7, 7]), Above::Nothing));
         assert!(matches!(above(&[-1, 254]), Above::Bytes1(_)));
         assert!(matches!(above(&[-1, 255]), Above::Bytes2(_)));
@@ -109,17 +109,17 @@ mod tests {
     #[test]
     fn missing_values_take_no_room_and_stay_missing() {
         let values: Vec<Option<i64>> = (0..200).map(|row| (row % 3 == 0).then_some(1000 * row)).collect();
-        let packed = Packed::of(&values);
+        let packed = PackedIntegers::of(&values);
         assert!(matches!(&packed.above, Above::Bytes4(above) if above.len() == 67));
         assert_eq!(unpacked(&packed, 200), values);
-        let nothing = Packed::of(&[None, None]);
-        assert!(matches!(nothing, Packed { present: Present::None, above: Above::Nothing, .. }));
+        let nothing = PackedIntegers::of(&[None, None]);
+        assert!(matches!(nothing, PackedIntegers { present: Present::None, above: Above::Nothing, .. }));
         assert_eq!(unpacked(&nothing, 2), [None, None]);
     }
 
     #[test]
     fn what_is_added_to_a_column_is_added_to_every_value_there_is() {
-        let mut packed = Packed::of(&[Some(1), None, Some(300)]);
+        let mut packed = PackedIntegers::of(&[Some(1), None, Some(300)]);
         packed.add(5);
         assert_eq!(unpacked(&packed, 3), [Some(6), None, Some(305)]);
     }
@@ -133,7 +133,7 @@ mod tests {
         fn any_values_come_out_as_they_were(
             values in prop::collection::vec(prop::option::weighted(0.8, value()), 0..300)
         ) {
-            prop_assert_eq!(unpacked(&Packed::of(&values), values.len()), values);
+            prop_assert_eq!(unpacked(&PackedIntegers::of(&values), values.len()), values);
         }
     }
 }

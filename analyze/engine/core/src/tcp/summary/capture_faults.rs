@@ -1,7 +1,7 @@
 //! What connections show to be wrong with the captures they were read from, counted for each input when a connection is over:
 //! its summary is at hand then, while a look at all of them in the end would fetch each from memory once more.
 
-use crate::tcp::capture::lag::{Host, Lag, add_lag};
+use crate::tcp::capture::lag::{HostAddress, Lag, add_lag};
 use crate::tcp::summary::summary::ConnectionSummary;
 
 /// What was found in the connections of one input.
@@ -64,7 +64,7 @@ impl CaptureFaults {
         }
         for (side, direction) in summary.directions.iter().enumerate() {
             if let Some(lag_ns) = direction.details.as_ref().and_then(|details| details.lag_ns) {
-                let host = Host::of_side(&summary.addresses, summary.ip_version, side);
+                let host = HostAddress::of_side(&summary.addresses, summary.ip_version, side);
                 add_lag(&mut self.lags, Lag { input: summary.input, host, lag_ns });
             }
         }

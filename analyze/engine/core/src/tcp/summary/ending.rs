@@ -11,7 +11,7 @@ use crate::tcp::connection::loops;
 use crate::tcp::direction::direction::Direction;
 use crate::tcp::direction::fates::Fates;
 use crate::tcp::events::close::Close;
-use crate::tcp::events::ending::{Reset, Resumed, Sent};
+use crate::tcp::events::ending::{Reset, Resumed, SentAgain};
 use crate::tcp::events::outcome_kind::OutcomeKind;
 use crate::tcp::events::place::Place;
 use crate::tcp::kernel::MANY_SYNS;
@@ -51,7 +51,7 @@ impl IcmpErrors {
 
 /// One side when the last packet had passed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Side {
+pub struct SideAtEnd {
     /// Packets of all kinds.
     pub packets: u64,
     /// Those with data.
@@ -67,7 +67,7 @@ pub struct Side {
     /// The first transmission of the oldest byte outstanding, as far as that is known.
     pub oldest: Option<Place>,
     /// What it retransmitted of that, and its probes.
-    pub sent_again: Vec<Sent>,
+    pub sent_again: Vec<SentAgain>,
     /// How often it did so, some that are not in the list included.
     pub times_again: u32,
     /// Its last data packet.
@@ -98,7 +98,7 @@ pub struct Side {
 #[derive(Debug, Clone)]
 pub struct Ending {
     /// Client, server. Floods and scans have a million silent sides.
-    pub sides: [Seldom<Side>; 2],
+    pub sides: [Seldom<SideAtEnd>; 2],
     /// SYNs, SYN-ACKs.
     pub openings: [u32; 2],
     /// The first SYN, the first SYN-ACK, the acknowledgement that completed the handshake.
@@ -139,8 +139,8 @@ impl Ending {
         let [client_half, server_half] = &connection.directions;
         Some(Box::new(Self {
             sides: [
-                Seldom::from(&Side::of(client, client_half, header_bytes)),
-                Seldom::from(&Side::of(server, server_half, header_bytes)),
+                Seldom::from(&SideAtEnd::of(client, client_half, header_bytes)),
+                Seldom::from(&SideAtEnd::of(server, server_half, header_bytes)),
             ],
             openings: [handshake.syn.count, handshake.syn_ack.count],
             steps: [syn, syn_ack, opened].map(place),
@@ -156,7 +156,7 @@ impl Ending {
     }
 }
 
-impl Side {
+impl SideAtEnd {
     fn of(log: SideLog, direction: &Direction, header_bytes: u32) -> Self {
         let SideLog { openings, sent_again, times_again, closed, longest_closed_ns, oldest } = log;
         let oldest = oldest.filter(|oldest| oldest.start <= direction.una).map(|oldest| oldest.place);
@@ -188,7 +188,7 @@ impl Side {
     }
 }
 
-impl Usual for Side {
+impl Usual for SideAtEnd {
     const USUAL: &'static Self = &Self {
         packets: 0,
         data_packets: 0,

@@ -6,13 +6,13 @@ use crate::tcp::limits::bucket::{full_shares, network_shares, resting_shares};
 use crate::tcp::limits::even_losses::{come_after_few, is_saved_up};
 use crate::tcp::limits::late_losses::came_late;
 use crate::tcp::limits::losses_at_once::came_at_once;
-use crate::tcp::limits::runs::Run;
+use crate::tcp::limits::runs::FactorRun;
 use crate::tcp::limits::summary::LimitsSummary;
 use crate::tcp::loss::reductions::Reductions;
 use crate::tcp::rates::delivered::DeliveredSeries;
 use crate::tcp::rates::series::{Bin, Series};
 use crate::tcp::rates::steady::steady_bps;
-use crate::tcp::token_bucket::bucket::{Delivered, Kind, Terms, TokenBucket};
+use crate::tcp::token_bucket::bucket::{BucketTerms, CountedBytes, LimiterKind, TokenBucket};
 use crate::tcp::token_bucket::{self, Found};
 
 /// What held the rate of a direction, and when.
@@ -24,7 +24,7 @@ pub(super) enum HeldRate {
 impl HeldRate {
     pub(super) fn policer(&self) -> Option<&TokenBucket> {
         match self {
-            Self::ByBucket(bucket, _) => Some(bucket).filter(|bucket| bucket.kind == Kind::Policer),
+            Self::ByBucket(bucket, _) => Some(bucket).filter(|bucket| bucket.kind == LimiterKind::Policer),
             Self::ByLink(_) => None,
         }
     }
@@ -33,7 +33,7 @@ impl HeldRate {
 /// See the module.
 pub(super) struct OverTime<'a> {
     series: &'a Series,
-    delivered: Delivered,
+    delivered: CountedBytes,
     /// Payload of a segment as a rule.
     segment_bytes: f64,
     overhead: f64,
@@ -55,7 +55,7 @@ impl<'a> OverTime<'a> {
         let arrives = beside_receiver || lost_before;
         Self {
             series,
-            delivered: if arrives { Delivered::Arrived } else { Delivered::Acknowledged },
+            delivered: if arrives { CountedBytes::Arrived } else { CountedBytes::Acknowledged },
             segment_bytes,
             overhead: direction.ledger.ip_bytes_for_each(segment_bytes),
             min_rtt_ns: min_rtt_ns.map(|rtt_ns| rtt_ns as f64),
@@ -64,14 +64,14 @@ impl<'a> OverTime<'a> {
     }
 
     /// Looks for a token bucket in it, and when that was empty; and for a link that held its rate.
-    pub(super) fn held_rate(&self, direction: &Direction, runs: &[Run]) -> Option<HeldRate> {
+    pub(super) fn held_rate(&self, direction: &Direction, runs: &[FactorRun]) -> Option<HeldRate> {
         let series = self.series;
         let live = direction.live.as_deref();
         let buckets = live.into_iter().flat_map(|live| live.rates.spacing.sketch.buckets());
         let spacing: Vec<(u64, u64)> = buckets.map(|(from_ns, _, count)| (from_ns, count)).collect();
         let frame_bytes = live.map_or(0, |live| live.view.largest_send());
         let (path_full, resting) = (full_shares(series, runs), resting_shares(series, runs));
-        let terms = Terms {
+        let terms = BucketTerms {
             delivered: self.delivered,
             beside_sender: self.beside_sender,
             overhead: self.overhead,
@@ -125,8 +125,8 @@ impl<'a> OverTime<'a> {
 
     fn count(&self) -> fn(&Bin) -> u32 {
         match self.delivered {
-            Delivered::Arrived => |bin| bin.arrived_bytes,
-            Delivered::Acknowledged => |bin| bin.acknowledged_bytes,
+            CountedBytes::Arrived => |bin| bin.arrived_bytes,
+            CountedBytes::Acknowledged => |bin| bin.acknowledged_bytes,
         }
     }
 }

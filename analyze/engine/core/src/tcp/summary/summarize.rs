@@ -17,7 +17,7 @@ use crate::tcp::direction::segment_size;
 use crate::tcp::events::offer::Scaling;
 use crate::tcp::limits::retransmitting::retransmitting_ns;
 use crate::tcp::limits::second_stage::{Facts, Reassignment, reassign};
-use crate::tcp::limits::setup::Opening;
+use crate::tcp::limits::setup::SetupTime;
 use crate::tcp::requests::exchanges::Reason;
 use crate::tcp::requests::summary::RequestSummary;
 use crate::tcp::stats::compact::Measured;
@@ -25,7 +25,7 @@ use crate::tcp::summary::bounds::bounds_reached;
 use crate::tcp::summary::capture_faults::unseen_side;
 use crate::tcp::summary::ending::Ending;
 use crate::tcp::summary::kept::Kept;
-use crate::tcp::summary::summarize_direction::{Context, details, summarise, summarise_pauses};
+use crate::tcp::summary::summarize_direction::{SummaryContext, details, summarise, summarise_pauses};
 use crate::tcp::summary::summary::{ConnectionDetails, ConnectionSummary, Judgement};
 use crate::tls::{StreamBytes, StreamDirection, TlsFacts};
 
@@ -37,7 +37,7 @@ pub fn summary_of(connection: &mut Connection, environment: &Environment) -> Box
     let log = connection.endings.log.take();
     let (vantage, ending) = (vantage(connection), Ending::of(connection, log));
     let path_rtt_ns = nearer::path_rtt_ns(connection);
-    let contexts = [0, 1].map(|side| Context::of(connection, side, vantage.side, path_rtt_ns, environment));
+    let contexts = [0, 1].map(|side| SummaryContext::of(connection, side, vantage.side, path_rtt_ns, environment));
     let facts = connection.streams.tls.as_ref().and_then(|tracker| tracker.facts());
     let stream = facts.is_some().then(|| stream_bytes(connection));
     let is_http2 = connection.speech.talk.as_ref().is_some_and(|talk| talk.plain.http2);
@@ -105,7 +105,7 @@ pub fn summary_of(connection: &mut Connection, environment: &Environment) -> Box
 fn summarise_both(
     connection: &mut Connection,
     summary: &mut ConnectionSummary,
-    contexts: &[Context; 2],
+    contexts: &[SummaryContext; 2],
     fixed_limit_ns: Option<u64>,
 ) {
     let offers = connection.directions.each_ref().map(|direction| direction.offer);
@@ -263,7 +263,7 @@ fn judge(
     watch: &mut Watch,
     directions: &mut [Direction; 2],
     terms: &Terms,
-    mut openings: [Option<Opening>; 2],
+    mut openings: [Option<SetupTime>; 2],
     end_ns: i64,
     environment: &Environment,
 ) -> Option<Box<Judgement>> {

@@ -30,7 +30,7 @@ use crate::tcp::token_bucket::bucket::TokenBucket;
 pub(super) fn details(
     direction: &mut Direction,
     peer: &Direction,
-    context: &Context,
+    context: &SummaryContext,
     pauses: Option<&Pauses>,
     congestion: Option<(Feedback, Echoes)>,
 ) -> Option<Box<DirectionDetails>> {
@@ -82,7 +82,7 @@ fn acknowledgement_loss(peer: &Direction, acknowledged_bytes: u64) -> Option<Ack
 }
 
 /// What the summary of a direction needs of its connection.
-pub(super) struct Context {
+pub(super) struct SummaryContext {
     end_ns: i64,
     /// Of the windows that limit the direction; none if it is not known.
     shift: Option<u8>,
@@ -100,7 +100,7 @@ pub(super) struct Context {
     peer_is_seen: bool,
 }
 
-impl Context {
+impl SummaryContext {
     pub(super) fn of(
         connection: &Connection,
         side: usize,
@@ -130,7 +130,7 @@ impl Context {
 pub(super) fn summarise(
     direction: &mut Direction,
     offers: [Offer; 2],
-    context: &Context,
+    context: &SummaryContext,
     limits: Option<&mut LimitsSummary>,
     summary: &mut DirectionSummary,
 ) {
@@ -190,7 +190,7 @@ pub(super) fn summarise(
     facts.outages_ns = &outages_ns;
     // Only where a host stalled in a rhythm is it asked for.
     let delivered_bytes = if limits.stall_period_ns.is_some() { over_time.delivered_bytes() } else { Vec::new() };
-    facts.over_time = Some(second_stage::OverTime {
+    facts.over_time = Some(second_stage::DeliveredOverTime {
         delivered_bytes: &delivered_bytes,
         bin_ns: series.bin_ns,
         empty_ns: match &held {
@@ -239,7 +239,7 @@ fn leaves_in_pairs(direction: &Direction) -> bool {
     mean_ns > 0.0 && third_ns >= least * mean_ns && late_ns <= most * mean_ns
 }
 
-fn over_time<'a>(series: &'a Series, direction: &Direction, context: &Context) -> OverTime<'a> {
+fn over_time<'a>(series: &'a Series, direction: &Direction, context: &SummaryContext) -> OverTime<'a> {
     OverTime::of(series, direction, context.min_rtt_ns, [context.beside_sender, context.beside_receiver])
 }
 
@@ -251,7 +251,7 @@ fn bucket_of(held: Option<HeldRate>) -> Option<Box<TokenBucket>> {
 }
 
 /// Was anything acknowledged, and was anything sent after that? Where nothing of the receiver was captured, nobody knows.
-fn flights(direction: &Direction, context: &Context) -> Flights {
+fn flights(direction: &Direction, context: &SummaryContext) -> Flights {
     let end = direction.max - u64::from(direction.fin.is_some_and(|fin| fin < direction.max));
     let live = direction.live.as_deref();
     let last_ns = live.and_then(|live| live.rates.spacing.last()).map(|(time_ns, _)| time_ns);
@@ -274,7 +274,7 @@ fn has_foreign_reports(direction: &Direction) -> bool {
 }
 
 /// What a direction shows beyond its counters, if its connection was more than an opening.
-fn summarise_conversation(direction: &mut Direction, context: &Context, summary: &mut DirectionSummary) {
+fn summarise_conversation(direction: &mut Direction, context: &SummaryContext, summary: &mut DirectionSummary) {
     let Some(live) = direction.live.as_deref_mut() else { return };
     live.round_trips.sketch.settle();
     let trips = &live.round_trips;

@@ -11,9 +11,9 @@
 //!
 //! Rule: docs/methods.md, "Shaper within slow start".
 
-use crate::tcp::token_bucket::bucket::{Kind, LEAST_RATIO, LEAST_ROUND_TRIPS, TokenBucket, confidence};
-use crate::tcp::token_bucket::fit::{Stretch, median, quantile};
-use crate::tcp::token_bucket::shaper::{MOST_VARIATION, Plateau, comes_in_bursts, queue_grows, second_rate};
+use crate::tcp::token_bucket::bucket::{LEAST_RATIO, LEAST_ROUND_TRIPS, LimiterKind, TokenBucket, confidence};
+use crate::tcp::token_bucket::fit::{BinSpan, median, quantile};
+use crate::tcp::token_bucket::shaper::{EvenRate, MOST_VARIATION, comes_in_bursts, queue_grows, second_rate};
 
 /// Round trips that were faster than the lower rate: one may be a burst that was let go at once.
 const FEWEST_FASTER_ROUND_TRIPS: f64 = 2.0;
@@ -31,7 +31,7 @@ const MANY_FLIGHTS: f64 = 3.0;
 const CONFIDENCE: f64 = 0.5;
 
 /// Looks for such a shaper. The queue must be seen: nothing else says how much is in flight.
-pub fn find(stretch: &Stretch) -> Option<TokenBucket> {
+pub fn find(stretch: &BinSpan) -> Option<TokenBucket> {
     let after = second_rate(stretch).filter(|_| stretch.whole_rtt)?;
     let settled = after.start.min(stretch.len() - 1);
     let rtt_ns: Vec<f64> = stretch.rtt_ns.get(after.start..after.end)?.iter().flatten().copied().collect();
@@ -52,7 +52,7 @@ pub fn find(stretch: &Stretch) -> Option<TokenBucket> {
         ahead > MANY_FLIGHTS * after.rate * longest_bins,
     ];
     Some(TokenBucket {
-        kind: Kind::Shaper,
+        kind: LimiterKind::Shaper,
         burst_bytes: ahead,
         rate_before_bps: stretch.bps(before.rate),
         sustained_bps: stretch.bps(after.rate),
@@ -63,7 +63,7 @@ pub fn find(stretch: &Stretch) -> Option<TokenBucket> {
 }
 
 /// The end of the first bin after which no more than two bins' tokens are left, which is as near as it is known.
-fn emptied(stretch: &Stretch, after: &Plateau, settled: usize, ahead: f64) -> usize {
+fn emptied(stretch: &BinSpan, after: &EvenRate, settled: usize, ahead: f64) -> usize {
     let mut missing = 0.0f64;
     let is_empty = |bin: &usize| {
         missing = (missing + stretch.delivered[*bin] - after.rate).max(0.0);
@@ -73,7 +73,7 @@ fn emptied(stretch: &Stretch, after: &Plateau, settled: usize, ahead: f64) -> us
 }
 
 /// The round trips in a row before `switch` that were faster than the lower rate, with the highest of their rates.
-fn faster(stretch: &Stretch, after: &Plateau, switch: usize) -> Option<Plateau> {
+fn faster(stretch: &BinSpan, after: &EvenRate, switch: usize) -> Option<EvenRate> {
     let cell = stretch.round_trip_bins();
     let rate = |end: &usize| stretch.delivered[end - cell..*end].iter().sum::<f64>() / cell as f64;
     let ends = (cell..=switch).rev().step_by(cell).take_while(|end| rate(end) >= LEAST_RATIO * after.rate);
@@ -81,5 +81,5 @@ fn faster(stretch: &Stretch, after: &Plateau, switch: usize) -> Option<Plateau> 
     let start = ends.last()? - cell;
     let lasts = stretch.round_trips(switch - start) >= FEWEST_FASTER_ROUND_TRIPS;
     let highest = ends.iter().map(rate).fold(0.0, f64::max);
-    lasts.then_some(Plateau { start, end: switch, rate: highest, variation: f64::INFINITY })
+    lasts.then_some(EvenRate { start, end: switch, rate: highest, variation: f64::INFINITY })
 }

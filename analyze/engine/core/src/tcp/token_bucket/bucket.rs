@@ -33,14 +33,14 @@ pub(crate) const FULL_SHARE: f64 = 0.95;
 
 /// What happens to what exceeds the rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum LimiterKind {
     /// It waits.
     Shaper,
     /// It is dropped.
     Policer,
 }
 
-impl Kind {
+impl LimiterKind {
     /// Its name in results.
     pub fn name(self) -> &'static str {
         match self {
@@ -53,8 +53,8 @@ impl Kind {
 /// A token bucket, as far as the transfer shows it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TokenBucket {
-    /// See [`Kind`].
-    pub kind: Kind,
+    /// See [`LimiterKind`].
+    pub kind: LimiterKind,
     /// IP bytes that passed beyond the sustained rate before the switch.
     pub burst_bytes: f64,
     /// Rate before the switch, bits per second.
@@ -71,7 +71,7 @@ pub struct TokenBucket {
 
 /// Which bytes of a bin count as delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Delivered {
+pub enum CountedBytes {
     /// What passed the capture point, which is at the receiver.
     Arrived,
     /// What was acknowledged.
@@ -80,9 +80,9 @@ pub enum Delivered {
 
 /// What else is known of the direction.
 #[derive(Debug, Clone, Copy)]
-pub struct Terms<'a> {
-    /// See [`Delivered`].
-    pub delivered: Delivered,
+pub struct BucketTerms<'a> {
+    /// See [`CountedBytes`].
+    pub delivered: CountedBytes,
     /// IP bytes for each byte of payload.
     pub overhead: f64,
     /// Payload of a full segment.

@@ -1,7 +1,7 @@
 //! A stretch of a transfer as IP bytes for each bin, and what is read off it: windows, evenness, the two-segment fit.
 
 use crate::tcp::rates::series::{Bin, Series};
-use crate::tcp::token_bucket::bucket::{Delivered, Terms};
+use crate::tcp::token_bucket::bucket::{BucketTerms, CountedBytes};
 
 /// Nothing delivered for so many round trips, and this long, ends an episode.
 const IDLE_ROUND_TRIPS: f64 = 10.0;
@@ -17,7 +17,7 @@ const RESTING_SHARE: f64 = 0.5;
 const SEGMENTS_PER_WINDOW: f64 = 40.0;
 
 /// Bins of a transfer. Positions are counted in bins, bytes are IP bytes.
-pub struct Stretch {
+pub struct BinSpan {
     pub start_ns: i64,
     pub bin_ns: f64,
     pub delivered: Vec<f64>,
@@ -39,9 +39,9 @@ pub struct Stretch {
     pub segment_bytes: f64,
 }
 
-impl Stretch {
+impl BinSpan {
     /// None if no round trip is known.
-    pub fn of(series: &Series, usable: &[f32], terms: &Terms<'_>) -> Option<Self> {
+    pub fn of(series: &Series, usable: &[f32], terms: &BucketTerms<'_>) -> Option<Self> {
         let (rtt_ns, by_sender) = round_trips(&series.bins);
         let shortest = rtt_ns.iter().flatten().copied().fold(f64::INFINITY, f64::min);
         // Without the loop to the sender, what is sampled away from it is a part of the round trip.
@@ -49,8 +49,8 @@ impl Stretch {
         let min_rtt_ns = terms.min_rtt_ns.map_or(shortest, |known| if whole { known.min(shortest) } else { known });
         let sound = series.bin_ns > 0 && terms.overhead.is_finite() && terms.overhead >= 1.0 && min_rtt_ns.is_finite();
         let bytes = |bin: &Bin| match terms.delivered {
-            Delivered::Arrived => bin.arrived_bytes,
-            Delivered::Acknowledged => bin.acknowledged_bytes,
+            CountedBytes::Arrived => bin.arrived_bytes,
+            CountedBytes::Acknowledged => bin.acknowledged_bytes,
         };
         sound.then(|| Self {
             start_ns: series.start_ns,
@@ -147,26 +147,26 @@ fn round_trips(bins: &[Bin]) -> (Vec<Option<f64>>, bool) {
 }
 
 /// The parts between long silences, without the last bin, which was not over.
-pub fn episodes(whole: &Stretch) -> Vec<(usize, usize)> {
+pub fn episodes(whole: &BinSpan) -> Vec<(usize, usize)> {
     let silence = silence_bins(whole, IDLE_ROUND_TRIPS);
     parts_between(whole, |from, to| to - from >= silence)
 }
 
 /// The parts between long silences and between rests of the application.
-pub fn busy_periods(whole: &Stretch) -> Vec<(usize, usize)> {
+pub fn busy_periods(whole: &BinSpan) -> Vec<(usize, usize)> {
     let [silence, rest] = [IDLE_ROUND_TRIPS, REST_ROUND_TRIPS].map(|round_trips| silence_bins(whole, round_trips));
     let rests =
         |from: usize, to: usize| whole.resting[from..to].iter().sum::<f64>() >= RESTING_SHARE * (to - from) as f64;
     parts_between(whole, |from, to| to - from >= silence || to - from >= rest && rests(from, to))
 }
 
-fn silence_bins(whole: &Stretch, round_trips: f64) -> usize {
+fn silence_bins(whole: &BinSpan, round_trips: f64) -> usize {
     let silence_ns = (round_trips * whole.min_rtt_ns).max(SHORTEST_IDLE_NS);
     ((silence_ns / whole.bin_ns).ceil() as usize).max(2)
 }
 
 /// The parts between bins `from..to` in which nothing was delivered and that part it.
-fn parts_between(whole: &Stretch, part: impl Fn(usize, usize) -> bool) -> Vec<(usize, usize)> {
+fn parts_between(whole: &BinSpan, part: impl Fn(usize, usize) -> bool) -> Vec<(usize, usize)> {
     let mut parts: Vec<(usize, usize)> = Vec::new();
     for (bin, _) in whole.delivered.iter().enumerate().filter(|(_, bytes)| **bytes > 0.0) {
         match parts.last_mut() {

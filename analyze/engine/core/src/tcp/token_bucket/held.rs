@@ -11,10 +11,10 @@
 //! Rule: docs/methods.md, "A rate that is held".
 
 use crate::tcp::token_bucket::bucket::{
-    CONFIDENCE, FEWEST_LOST_SEGMENTS, Kind, LEAST_RATIO, QUEUED, TokenBucket, confidence,
+    CONFIDENCE, FEWEST_LOST_SEGMENTS, LEAST_RATIO, LimiterKind, QUEUED, TokenBucket, confidence,
 };
-use crate::tcp::token_bucket::fit::{Stretch, median, quantile};
-use crate::tcp::token_bucket::shaper::{MOST_VARIATION, Plateau, held_windows};
+use crate::tcp::token_bucket::fit::{BinSpan, median, quantile};
+use crate::tcp::token_bucket::shaper::{EvenRate, MOST_VARIATION, held_windows};
 
 /// The rate may begin to be held in any of the first so many of twenty parts of the transfer.
 const PARTS: usize = 20;
@@ -61,7 +61,7 @@ pub enum Held {
 }
 
 /// Looks for it.
-pub fn find(stretch: &Stretch) -> Option<Held> {
+pub fn find(stretch: &BinSpan) -> Option<Held> {
     let end = stretch.delivered.iter().rposition(|bytes| *bytes > 0.0)?;
     // Most transfers lose too little for either; to look for what is even takes much longer.
     if !loses(stretch, 0..stretch.len()) {
@@ -98,7 +98,7 @@ struct Burst {
 }
 
 impl Burst {
-    fn before(stretch: &Stretch, rate: &Plateau) -> Self {
+    fn before(stretch: &BinSpan, rate: &EvenRate) -> Self {
         let (mut missing, mut bytes, mut emptied) = (0.0f64, 0.0, 0);
         for bin in 0..rate.start + (rate.end - rate.start) / 4 {
             missing = (missing + stretch.delivered[bin] - rate.rate).max(0.0);
@@ -111,11 +111,11 @@ impl Burst {
         Self { bytes, emptied, longest_bins: (longest_ns / stretch.bin_ns).max(1.0) }
     }
 
-    fn flights(&self, rate: &Plateau) -> f64 {
+    fn flights(&self, rate: &EvenRate) -> f64 {
         self.bytes / (rate.rate * self.longest_bins)
     }
 
-    fn bucket(&self, stretch: &Stretch, rate: &Plateau) -> Option<TokenBucket> {
+    fn bucket(&self, stretch: &BinSpan, rate: &EvenRate) -> Option<TokenBucket> {
         let empty = self.emptied + 1..rate.end;
         let wavering = stretch.deepest(rate.rate, empty.start, empty.end.saturating_sub(1));
         let is_burst = self.flights(rate) >= FLIGHTS_OF_A_BURST
@@ -132,7 +132,7 @@ impl Burst {
             self.flights(rate) >= 2.0 * FLIGHTS_OF_A_BURST,
         ];
         Some(TokenBucket {
-            kind: Kind::Policer,
+            kind: LimiterKind::Policer,
             burst_bytes: self.bytes,
             rate_before_bps: stretch.bps(before),
             sustained_bps: stretch.bps(rate.rate),
@@ -143,7 +143,7 @@ impl Burst {
     }
 
     /// The highest rate of a round trip among those in a row, up to the switch, that were faster than the rate that is held.
-    fn faster(&self, stretch: &Stretch, held: &Plateau) -> Option<f64> {
+    fn faster(&self, stretch: &BinSpan, held: &EvenRate) -> Option<f64> {
         let cell = stretch.round_trip_bins();
         let rate = |end: usize| stretch.delivered[end - cell..end].iter().sum::<f64>() / cell as f64;
         let ends = (cell..=self.emptied + 1).rev().step_by(cell);
@@ -158,13 +158,13 @@ impl Burst {
     }
 }
 
-fn is_queued(stretch: &Stretch, bins: std::ops::Range<usize>) -> bool {
+fn is_queued(stretch: &BinSpan, bins: std::ops::Range<usize>) -> bool {
     let rtt_ns: Vec<f64> = stretch.rtt_ns.get(bins).unwrap_or_default().iter().flatten().copied().collect();
     median(&rtt_ns).is_some_and(|rtt| rtt >= QUEUED * stretch.min_rtt_ns)
 }
 
 /// Most losses come while the round trip is long: a queue that grows and overflows.
-fn loses_behind_queue(stretch: &Stretch, bins: std::ops::Range<usize>) -> bool {
+fn loses_behind_queue(stretch: &BinSpan, bins: std::ops::Range<usize>) -> bool {
     let lossy: Vec<usize> = bins.filter(|bin| stretch.lost[*bin] > 0.0).collect();
     let recent = stretch.round_trip_bins();
     let is_behind = |bin: &&usize| {
@@ -174,7 +174,7 @@ fn loses_behind_queue(stretch: &Stretch, bins: std::ops::Range<usize>) -> bool {
     2 * lossy.iter().filter(is_behind).count() > lossy.len()
 }
 
-fn loses(stretch: &Stretch, bins: std::ops::Range<usize>) -> bool {
+fn loses(stretch: &BinSpan, bins: std::ops::Range<usize>) -> bool {
     let cell = stretch.round_trip_bins();
     let lossy = |bin: &usize| stretch.lost[*bin] > 0.0;
     let mut round_trips: Vec<usize> = bins.clone().filter(lossy).map(|bin| bin / cell).collect();
@@ -184,14 +184,14 @@ fn loses(stretch: &Stretch, bins: std::ops::Range<usize>) -> bool {
 }
 
 /// Of eight parts of these bins, so many have losses.
-fn lossy_parts(stretch: &Stretch, bins: &std::ops::Range<usize>) -> usize {
+fn lossy_parts(stretch: &BinSpan, bins: &std::ops::Range<usize>) -> usize {
     let length = bins.len().div_ceil(PARTS_OF_A_RATE).max(1);
     let lost = stretch.lost.get(bins.clone()).unwrap_or_default();
     lost.chunks(length).filter(|part| part.iter().sum::<f64>() > 0.0).count()
 }
 
 /// Losses all along leave a link's rate as it is, and there is enough in flight for it to vary.
-fn loses_all_along(stretch: &Stretch, rate: &Plateau) -> bool {
+fn loses_all_along(stretch: &BinSpan, rate: &EvenRate) -> bool {
     let in_flight = rate.rate * stretch.min_rtt_ns / stretch.bin_ns;
     lossy_parts(stretch, &(rate.start..rate.end)) >= LOSSY_PARTS
         && in_flight >= FEWEST_SEGMENTS_IN_FLIGHT * stretch.segment_bytes
@@ -209,9 +209,9 @@ mod tests {
     const SEGMENT: f64 = 1500.0;
 
     /// Deliveries and losses of bins, with a round trip of 40 ms.
-    fn stretch(delivered: Vec<f64>, lost: Vec<f64>) -> Stretch {
+    fn stretch(delivered: Vec<f64>, lost: Vec<f64>) -> BinSpan {
         let bins = delivered.len();
-        Stretch {
+        BinSpan {
             start_ns: 0,
             bin_ns: BIN_NS,
             rtt_ns: vec![Some(40e6); bins],
@@ -247,7 +247,7 @@ mod tests {
             prop_assert!((bucket.sustained_bps / (rate * 800.0) - 1.0).abs() < 0.02);
             let burst_bytes = burst as f64 * (faster - 1.0) * rate;
             prop_assert!((bucket.burst_bytes / burst_bytes - 1.0).abs() < 0.05);
-            prop_assert_eq!(bucket.kind, Kind::Policer);
+            prop_assert_eq!(bucket.kind, LimiterKind::Policer);
         }
 
         #[test]

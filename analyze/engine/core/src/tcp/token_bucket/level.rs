@@ -6,8 +6,8 @@
 //!
 //! Rule: docs/methods.md, "When a bucket is empty".
 
-use crate::tcp::token_bucket::bucket::{Kind, LEAST_ROUND_TRIPS, TokenBucket};
-use crate::tcp::token_bucket::fit::Stretch;
+use crate::tcp::token_bucket::bucket::{LEAST_ROUND_TRIPS, LimiterKind, TokenBucket};
+use crate::tcp::token_bucket::fit::BinSpan;
 use crate::tcp::token_bucket::policer::FEWEST_BURST_SEGMENTS;
 use crate::tcp::token_bucket::shaper::FEWEST_WINDOWS;
 
@@ -21,7 +21,7 @@ const AT_RATE: f64 = 0.05;
 const LEVEL_ON_LOSS: f64 = 2.0;
 
 /// The bins in which it was empty, from one up to another; `switch` is the first.
-pub fn empty_bins(stretch: &Stretch, bucket: &TokenBucket, switch: usize) -> Vec<(usize, usize)> {
+pub fn empty_bins(stretch: &BinSpan, bucket: &TokenBucket, switch: usize) -> Vec<(usize, usize)> {
     let per_bin = |bps: f64| bps * stretch.bin_ns / 8e9;
     let rate = per_bin(bucket.sustained_bps);
     let fills = bucket.refill_bps.map_or(rate, |bps| per_bin(bps).min(rate));
@@ -42,7 +42,7 @@ pub fn empty_bins(stretch: &Stretch, bucket: &TokenBucket, switch: usize) -> Vec
             }
             None => {
                 tokens = (tokens + gained).min(bucket.burst_bytes);
-                let drops = bucket.kind == Kind::Policer && stretch.lost[bin] > 0.0 && tokens <= on_loss;
+                let drops = bucket.kind == LimiterKind::Policer && stretch.lost[bin] > 0.0 && tokens <= on_loss;
                 if tokens <= 0.0 || drops || (!resting && keeps_to(stretch, rate, bin)) {
                     (tokens, empty_from) = (0.0, Some(bin));
                 }
@@ -54,7 +54,7 @@ pub fn empty_bins(stretch: &Stretch, bucket: &TokenBucket, switch: usize) -> Vec
 }
 
 /// From this bin on, as long as a rate must last to be one, all that is delivered keeps to it.
-fn keeps_to(stretch: &Stretch, rate: f64, start: usize) -> bool {
+fn keeps_to(stretch: &BinSpan, rate: f64, start: usize) -> bool {
     let window = stretch.window(rate);
     let by_time = (LEAST_ROUND_TRIPS * stretch.min_rtt_ns / stretch.bin_ns).ceil() as usize;
     let number = by_time.div_ceil(window).max(FEWEST_WINDOWS);

@@ -27,8 +27,8 @@ pub(crate) mod policer;
 pub(crate) mod shaper;
 
 use crate::tcp::rates::series::Series;
-use crate::tcp::token_bucket::bucket::{LEAST_ROUND_TRIPS, Terms, TokenBucket};
-use crate::tcp::token_bucket::fit::{Stretch, busy_periods, episodes};
+use crate::tcp::token_bucket::bucket::{BucketTerms, LEAST_ROUND_TRIPS, TokenBucket};
+use crate::tcp::token_bucket::fit::{BinSpan, busy_periods, episodes};
 use crate::tcp::token_bucket::held::Held;
 
 /// What held a rate.
@@ -42,8 +42,8 @@ pub enum Found {
 
 /// Looks for it. `usable[i]` is the share of bin `i` in which the network set the rate (not a stall, the
 /// application or a window); bins beyond its end are usable, so that an empty slice means all.
-pub fn search(series: &Series, usable: &[f32], terms: &Terms<'_>) -> Option<Found> {
-    let whole = Stretch::of(series, usable, terms)?;
+pub fn search(series: &Series, usable: &[f32], terms: &BucketTerms<'_>) -> Option<Found> {
+    let whole = BinSpan::of(series, usable, terms)?;
     let plain = shaper_in(&whole, shaper::find).or_else(|| policer::find(&whole, &busy_periods(&whole)));
     if let Some(bucket) = plain {
         return Some(Found::Bucket(bucket));
@@ -61,12 +61,12 @@ pub fn search(series: &Series, usable: &[f32], terms: &Terms<'_>) -> Option<Foun
 }
 
 /// What shows only indirectly.
-fn without_rule_of_its_own(whole: &Stretch) -> Option<TokenBucket> {
+fn without_rule_of_its_own(whole: &BinSpan) -> Option<TokenBucket> {
     overload::find(whole).or_else(|| policer::find_behind_link(whole)).or_else(|| shaper_in(whole, ahead::find))
 }
 
 /// The token bucket that [`search`] finds.
-pub fn find(series: &Series, usable: &[f32], terms: &Terms<'_>) -> Option<TokenBucket> {
+pub fn find(series: &Series, usable: &[f32], terms: &BucketTerms<'_>) -> Option<TokenBucket> {
     match search(series, usable, terms)? {
         Found::Bucket(bucket) => Some(bucket),
         Found::Link(_) => None,
@@ -74,8 +74,8 @@ pub fn find(series: &Series, usable: &[f32], terms: &Terms<'_>) -> Option<TokenB
 }
 
 /// From when to when a bucket that was found was empty: up to the end, or to an idle time that filled it again.
-pub fn empty_times(series: &Series, usable: &[f32], terms: &Terms<'_>, bucket: &TokenBucket) -> Vec<[i64; 2]> {
-    let Some(whole) = Stretch::of(series, usable, terms) else { return Vec::new() };
+pub fn empty_times(series: &Series, usable: &[f32], terms: &BucketTerms<'_>, bucket: &TokenBucket) -> Vec<[i64; 2]> {
+    let Some(whole) = BinSpan::of(series, usable, terms) else { return Vec::new() };
     let after_start_ns = bucket.switch_ns.saturating_sub(series.start_ns).max(0);
     let switch = usize::try_from(after_start_ns / series.bin_ns.max(1)).unwrap_or(usize::MAX).min(whole.len());
     let at_ns = |bin: usize| series.start_ns.saturating_add((bin as f64 * whole.bin_ns) as i64);
@@ -88,7 +88,7 @@ pub fn empty_times(series: &Series, usable: &[f32], terms: &Terms<'_>, bucket: &
 }
 
 /// The first shaper between long silences, with what later ones say of it.
-fn shaper_in(whole: &Stretch, find: fn(&Stretch) -> Option<TokenBucket>) -> Option<TokenBucket> {
+fn shaper_in(whole: &BinSpan, find: fn(&BinSpan) -> Option<TokenBucket>) -> Option<TokenBucket> {
     let mut found: Option<TokenBucket> = None;
     let mut emptied_until = None;
     for (start, end) in episodes(whole) {

@@ -12,9 +12,9 @@
 use std::ops::Range;
 
 use crate::tcp::token_bucket::bucket::{
-    CONFIDENCE, FEWEST_LOST_SEGMENTS, Kind, LEVEL_ON_PASS, QUEUED, SHARE_ON_PASS, TokenBucket, confidence,
+    CONFIDENCE, FEWEST_LOST_SEGMENTS, LEVEL_ON_PASS, LimiterKind, QUEUED, SHARE_ON_PASS, TokenBucket, confidence,
 };
-use crate::tcp::token_bucket::fit::{Stretch, median};
+use crate::tcp::token_bucket::fit::{BinSpan, median};
 
 /// Cells (round trips, or what 40 segments take) in which what passes is even, and from how many on it is surer.
 const FEWEST_CELLS: usize = 5;
@@ -77,11 +77,11 @@ struct Overload {
 }
 
 /// Looks for a policer.
-pub fn find(stretch: &Stretch) -> Option<TokenBucket> {
+pub fn find(stretch: &BinSpan) -> Option<TokenBucket> {
     overloads(stretch).iter().find_map(|overload| bucket(stretch, overload))
 }
 
-fn bucket(stretch: &Stretch, overload: &Overload) -> Option<TokenBucket> {
+fn bucket(stretch: &BinSpan, overload: &Overload) -> Option<TokenBucket> {
     let Overload { start, cell, cells, variation, .. } = *overload;
     let rate = highest_rate(stretch, overload)?;
     let until = (start + CELLS_AROUND_SWITCH * cell).min(stretch.len() - 1);
@@ -94,7 +94,7 @@ fn bucket(stretch: &Stretch, overload: &Overload) -> Option<TokenBucket> {
     }
     let sure = [cells >= MANY_CELLS, variation < MOST_VARIATION / 2.0, burst >= MANY_FLIGHTS * flight];
     Some(TokenBucket {
-        kind: Kind::Policer,
+        kind: LimiterKind::Policer,
         burst_bytes: burst,
         rate_before_bps: stretch.bps(fastest(stretch, until, cell)),
         sustained_bps: stretch.bps(rate),
@@ -105,14 +105,14 @@ fn bucket(stretch: &Stretch, overload: &Overload) -> Option<TokenBucket> {
 }
 
 /// The rate of the overload, or what passes later over ten round trips, if that is a little more; none if it is much more.
-fn highest_rate(stretch: &Stretch, overload: &Overload) -> Option<f64> {
+fn highest_rate(stretch: &BinSpan, overload: &Overload) -> Option<f64> {
     let later = stretch.windows(overload.start, stretch.len(), CELLS_OF_A_RATE * overload.cell);
     let highest = later.iter().skip(1).copied().fold(overload.rate, f64::max);
     (highest <= MOST_LATER * overload.rate).then_some(highest)
 }
 
 /// In time order.
-fn overloads(stretch: &Stretch) -> Vec<Overload> {
+fn overloads(stretch: &BinSpan) -> Vec<Overload> {
     let mut found = Vec::new();
     let mut from = 0;
     for _ in 0..MOST_OVERLOADS {
@@ -125,7 +125,7 @@ fn overloads(stretch: &Stretch) -> Vec<Overload> {
 }
 
 /// The overload that begins with a loss, and the bin after it.
-fn overload_at(stretch: &Stretch, start: usize) -> (Option<Overload>, usize) {
+fn overload_at(stretch: &BinSpan, start: usize) -> (Option<Overload>, usize) {
     let rest = &stretch.delivered[start..];
     let nearby = &rest[..rest.len().min(FEWEST_CELLS * stretch.round_trip_bins())];
     let cell = stretch.window(nearby.iter().sum::<f64>() / nearby.len() as f64);
@@ -165,7 +165,7 @@ fn cells_of_overload(lost: &[f64]) -> usize {
     (last + 1).min(lost.len())
 }
 
-fn is_overload(stretch: &Stretch, bins: Range<usize>) -> bool {
+fn is_overload(stretch: &BinSpan, bins: Range<usize>) -> bool {
     let [lost, passed] = [&stretch.lost, &stretch.delivered].map(|bytes| bytes[bins.clone()].iter().sum::<f64>());
     lost >= LEAST_LOST * (lost + passed) && lost >= FEWEST_LOST_SEGMENTS * stretch.segment_bytes
 }
@@ -185,13 +185,13 @@ fn longest_even(passed: &[f64], lost: &[f64]) -> Option<Range<usize>> {
     (0..=FIRST_CELLS).filter_map(from).max_by_key(ExactSizeIterator::len)
 }
 
-fn is_queued(stretch: &Stretch, bins: Range<usize>) -> bool {
+fn is_queued(stretch: &BinSpan, bins: Range<usize>) -> bool {
     let rtt_ns: Vec<f64> = stretch.rtt_ns.get(bins).unwrap_or_default().iter().flatten().copied().collect();
     median(&rtt_ns).is_some_and(|rtt_ns| rtt_ns >= QUEUED * stretch.min_rtt_ns)
 }
 
 /// The bin up to `until` in which the most was missing in a bucket filled at this rate, and how much.
-fn emptied(stretch: &Stretch, rate: f64, until: usize) -> (usize, f64) {
+fn emptied(stretch: &BinSpan, rate: f64, until: usize) -> (usize, f64) {
     let (mut missing, mut most) = (0.0f64, (0, 0.0));
     for bin in 0..=until {
         missing = (missing + stretch.delivered[bin] - rate).max(0.0);
@@ -203,7 +203,7 @@ fn emptied(stretch: &Stretch, rate: f64, until: usize) -> (usize, f64) {
 }
 
 /// Nothing passes later that such a bucket would drop.
-fn stays_within(stretch: &Stretch, emptied: usize, rate: f64, burst: f64) -> bool {
+fn stays_within(stretch: &BinSpan, emptied: usize, rate: f64, burst: f64) -> bool {
     let least = LEVEL_ON_PASS * rate * (stretch.min_rtt_ns / stretch.bin_ns).max(1.5);
     let (mut level, mut within, mut all) = (0.0f64, 0, 0);
     for bin in emptied + 1..stretch.len() {
@@ -215,7 +215,7 @@ fn stays_within(stretch: &Stretch, emptied: usize, rate: f64, burst: f64) -> boo
 }
 
 /// The highest rate of a part of a round trip.
-fn fastest(stretch: &Stretch, until: usize, cell: usize) -> f64 {
+fn fastest(stretch: &BinSpan, until: usize, cell: usize) -> f64 {
     let part = (cell / PARTS_OF_A_CELL).max(1);
     let sums = stretch.delivered[..=until].windows(part).map(|bins| bins.iter().sum::<f64>());
     sums.fold(0.0, f64::max) / part as f64
@@ -236,9 +236,9 @@ mod tests {
     const SEGMENT: f64 = 1500.0;
 
     /// Bins of 10 ms with a round trip of 100 ms: what passes and what is lost in each, in segments.
-    fn stretch(bins: &[(f64, f64)], rtt_ns: impl Fn(usize) -> f64) -> Stretch {
+    fn stretch(bins: &[(f64, f64)], rtt_ns: impl Fn(usize) -> f64) -> BinSpan {
         let count = bins.len();
-        Stretch {
+        BinSpan {
             start_ns: 0,
             bin_ns: 10e6,
             delivered: bins.iter().map(|(passed, _)| passed * SEGMENT).collect(),

@@ -7,10 +7,10 @@
 //! Rule: docs/methods.md, "Policer".
 
 use crate::tcp::token_bucket::bucket::{
-    CONFIDENCE, FEWEST_LOST_SEGMENTS, FULL_SHARE, Kind, LEAST_RATIO, LEAST_ROUND_TRIPS, LEVEL_ON_PASS, MOST_CONFIDENCE,
-    QUEUED, SHARE_ON_PASS, SURER, TokenBucket, confidence,
+    CONFIDENCE, FEWEST_LOST_SEGMENTS, FULL_SHARE, LEAST_RATIO, LEAST_ROUND_TRIPS, LEVEL_ON_PASS, LimiterKind,
+    MOST_CONFIDENCE, QUEUED, SHARE_ON_PASS, SURER, TokenBucket, confidence,
 };
-use crate::tcp::token_bucket::fit::{Stretch, busy_periods, median, quantile};
+use crate::tcp::token_bucket::fit::{BinSpan, busy_periods, median, quantile};
 
 /// Round trips from a period's first loss to its last from which on it says something of the rate, and those of all such periods
 /// together from which on they tell it: each moment at which the bucket is empty is known to two round trips.
@@ -103,7 +103,7 @@ struct Fit {
 }
 
 /// Looks for a policer in the busy periods `start..end` of a transfer.
-pub fn find(stretch: &Stretch, periods: &[(usize, usize)]) -> Option<TokenBucket> {
+pub fn find(stretch: &BinSpan, periods: &[(usize, usize)]) -> Option<TokenBucket> {
     let cell = stretch.round_trip_bins();
     let lossy = lossy_periods(stretch, periods);
     let lost: f64 = stretch.lost.iter().sum();
@@ -117,7 +117,7 @@ pub fn find(stretch: &Stretch, periods: &[(usize, usize)]) -> Option<TokenBucket
     let sure =
         [fit.on_loss > SURE_ON_LOSS, fit.before > 2.0 * fit.rate, round_trips.len() >= LEAST_ROUND_TRIPS as usize];
     Some(TokenBucket {
-        kind: Kind::Policer,
+        kind: LimiterKind::Policer,
         burst_bytes: fit.burst,
         rate_before_bps: stretch.bps(fit.before),
         sustained_bps: stretch.bps(fit.rate),
@@ -130,7 +130,7 @@ pub fn find(stretch: &Stretch, periods: &[(usize, usize)]) -> Option<TokenBucket
 /// The same where a queue before the policer has overflowed, in slow start as a rule: those losses say nothing of the bucket.
 ///
 /// Rule: docs/methods.md, "Policer behind a link".
-pub fn find_behind_link(stretch: &Stretch) -> Option<TokenBucket> {
+pub fn find_behind_link(stretch: &BinSpan) -> Option<TokenBucket> {
     let usual = usual_rtt_ns(stretch)?;
     let limit = (QUEUED * usual).max(usual + LONGER_NS);
     let recent = (RECENT_ROUND_TRIPS * stretch.min_rtt_ns / stretch.bin_ns).ceil() as usize + 1;
@@ -145,7 +145,7 @@ pub fn find_behind_link(stretch: &Stretch) -> Option<TokenBucket> {
     find(&rest, &busy_periods(&rest))
 }
 
-fn lossy_periods(stretch: &Stretch, periods: &[(usize, usize)]) -> Vec<Lossy> {
+fn lossy_periods(stretch: &BinSpan, periods: &[(usize, usize)]) -> Vec<Lossy> {
     let mut lossy = Vec::new();
     let mut follows = false;
     for &(start, end) in periods {
@@ -170,7 +170,7 @@ fn lossy_periods(stretch: &Stretch, periods: &[(usize, usize)]) -> Vec<Lossy> {
 /// The rates at which the losses say that the bucket fills: slopes of what had passed, loss to loss, within a period. Tokens
 /// that overflow in between make them less than the rate, a queue behind the bucket that drains after the first loss makes
 /// some more; so the middle is tried, what lies above it up to the highest, and the middle of each period.
-fn rates(stretch: &Stretch, lossy: &[Lossy], cell: usize) -> Vec<f64> {
+fn rates(stretch: &BinSpan, lossy: &[Lossy], cell: usize) -> Vec<f64> {
     let mut passed = 0.0;
     let until: Vec<f64> = stretch
         .delivered
@@ -206,7 +206,7 @@ fn slopes(until: &[f64], period: &Lossy, cell: usize) -> Vec<f64> {
 }
 
 /// None if what was lost and what was not contradicts a bucket that fills at this rate.
-fn fit(stretch: &Stretch, lossy: &[Lossy], rate: f64, cell: usize) -> Option<Fit> {
+fn fit(stretch: &BinSpan, lossy: &[Lossy], rate: f64, cell: usize) -> Option<Fit> {
     let depths = lossy.iter().map(|period| depth(stretch, period, rate, cell));
     // The bucket was empty somewhere within the bin of a loss: half of it is the best guess.
     let burst = depths.fold(0.0, f64::max) + rate / 2.0;
@@ -227,12 +227,12 @@ fn fit(stretch: &Stretch, lossy: &[Lossy], rate: f64, cell: usize) -> Option<Fit
 }
 
 /// Tokens that a period took from the bucket before it was empty.
-fn depth(stretch: &Stretch, period: &Lossy, rate: f64, cell: usize) -> f64 {
+fn depth(stretch: &BinSpan, period: &Lossy, rate: f64, cell: usize) -> f64 {
     stretch.deepest(rate, period.start, period.stray_until + cell)
 }
 
 /// The share of windows of ten round trips, in which nothing but the network set the rate, that are beside it.
-fn keeps_up(stretch: &Stretch, lossy: &[Lossy], rate: f64) -> bool {
+fn keeps_up(stretch: &BinSpan, lossy: &[Lossy], rate: f64) -> bool {
     let bins = (LEAST_ROUND_TRIPS * stretch.min_rtt_ns / stretch.bin_ns).ceil().min(1e9) as usize;
     let windows = lossy.iter().flat_map(|period| stretch.windows(period.first + 1, period.last, bins.max(2)));
     let (mut beside, mut all) = (0, 0);
@@ -244,7 +244,7 @@ fn keeps_up(stretch: &Stretch, lossy: &[Lossy], rate: f64) -> bool {
 }
 
 /// The highest rate of a period before its losses: over a round trip, or over ten if they come late and the burst is no proof.
-fn fastest(stretch: &Stretch, period: &Lossy, cell: usize, is_saved_up: bool) -> Option<f64> {
+fn fastest(stretch: &BinSpan, period: &Lossy, cell: usize, is_saved_up: bool) -> Option<f64> {
     let early = is_saved_up || stretch.delivered[period.start..=period.first].iter().sum::<f64>() <= EARLY_BYTES;
     let length = if early { cell } else { (LEAST_ROUND_TRIPS as usize).saturating_mul(cell) };
     let bins = stretch.delivered.get(period.start..(period.stray_until + cell).min(stretch.len()))?;
@@ -255,14 +255,14 @@ fn fastest(stretch: &Stretch, period: &Lossy, cell: usize, is_saved_up: bool) ->
 /// How the bucket stood, bin by bin, when something was lost and when not.
 #[derive(Default)]
 struct Levels {
-    on_loss: Share,
-    on_pass: Share,
+    on_loss: BinShare,
+    on_pass: BinShare,
     distance: f64,
     emptied: usize,
 }
 
 impl Levels {
-    fn of(stretch: &Stretch, lossy: &[Lossy], rate: f64, burst: f64) -> Self {
+    fn of(stretch: &BinSpan, lossy: &[Lossy], rate: f64, burst: f64) -> Self {
         let round_trip = rate * (stretch.min_rtt_ns / stretch.bin_ns).max(1.5);
         let mut levels = Self { emptied: usize::MAX, ..Self::default() };
         for period in lossy {
@@ -286,7 +286,7 @@ impl Levels {
         levels
     }
 
-    fn add(&mut self, stretch: &Stretch, bin: usize, level: f64, round_trip: f64) {
+    fn add(&mut self, stretch: &BinSpan, bin: usize, level: f64, round_trip: f64) {
         if stretch.lost[bin] > 0.0 {
             let is_empty = level.abs() <= LEVEL_ON_LOSS * round_trip;
             self.on_loss.add(is_empty);
@@ -301,7 +301,7 @@ impl Levels {
 }
 
 /// The round trip without a queue.
-fn usual_rtt_ns(stretch: &Stretch) -> Option<f64> {
+fn usual_rtt_ns(stretch: &BinSpan) -> Option<f64> {
     let known: Vec<f64> = stretch.rtt_ns.iter().flatten().copied().collect();
     // A queue that never drains makes a long round trip the usual one.
     let most = if stretch.whole_rtt { STANDING_QUEUE * stretch.min_rtt_ns } else { f64::INFINITY };
@@ -311,12 +311,12 @@ fn usual_rtt_ns(stretch: &Stretch) -> Option<f64> {
 /// The share of lossy bins before which the round trip was longer than it is without a queue; none if too few are known.
 ///
 /// Rule: docs/methods.md, "Stricter than the policing study".
-fn behind_queue(stretch: &Stretch, lossy: &[Lossy], rate: f64) -> Option<f64> {
+fn behind_queue(stretch: &BinSpan, lossy: &[Lossy], rate: f64) -> Option<f64> {
     let usual = usual_rtt_ns(stretch)?;
     let two_segments_ns = 2.0 * stretch.segment_bytes / rate * stretch.bin_ns;
     let limit = (LONGER * usual).max(usual + two_segments_ns.max(LONGER_NS));
     let recent = (RECENT_ROUND_TRIPS * usual / stretch.bin_ns).ceil() as usize + 1;
-    let (mut share, mut all) = (Share::default(), 0);
+    let (mut share, mut all) = (BinShare::default(), 0);
     for period in lossy {
         all += period.bins.len();
         for &bin in &period.bins {
@@ -331,7 +331,7 @@ fn behind_queue(stretch: &Stretch, lossy: &[Lossy], rate: f64) -> Option<f64> {
 
 /// The rate at which the bucket filled from a period's last loss over a rest to the next period, which found so much more in it
 /// than that rate alone would have brought; none without a rest, or if it filled it to the brim.
-fn refill(stretch: &Stretch, lossy: &[Lossy], fit: &Fit, cell: usize) -> Option<f64> {
+fn refill(stretch: &BinSpan, lossy: &[Lossy], fit: &Fit, cell: usize) -> Option<f64> {
     lossy.windows(2).filter(|pair| pair[1].follows).find_map(|pair| {
         let again = depth(stretch, &pair[1], fit.rate, cell);
         let since = pair[0].last + 1..pair[1].start;
@@ -344,12 +344,12 @@ fn refill(stretch: &Stretch, lossy: &[Lossy], fit: &Fit, cell: usize) -> Option<
 }
 
 #[derive(Default)]
-struct Share {
+struct BinShare {
     number: usize,
     of: usize,
 }
 
-impl Share {
+impl BinShare {
     fn add(&mut self, counts: bool) {
         self.number += usize::from(counts);
         self.of += 1;

@@ -2,8 +2,10 @@
 //!
 //! Rule: docs/methods.md, "Shaper".
 
-use crate::tcp::token_bucket::bucket::{CONFIDENCE, Kind, LEAST_RATIO, LEAST_ROUND_TRIPS, TokenBucket, confidence};
-use crate::tcp::token_bucket::fit::{Stretch, best_split, median, quantile, variation};
+use crate::tcp::token_bucket::bucket::{
+    CONFIDENCE, LEAST_RATIO, LEAST_ROUND_TRIPS, LimiterKind, TokenBucket, confidence,
+};
+use crate::tcp::token_bucket::fit::{BinSpan, best_split, median, quantile, variation};
 
 /// Either rate varies less than this.
 pub(crate) const MOST_VARIATION: f64 = 0.05;
@@ -46,7 +48,7 @@ const FRAMES_IN_A_PAUSE: f64 = 1.5;
 const PAUSING_SHARE: f64 = 0.5;
 
 /// An even rate.
-pub(crate) struct Plateau {
+pub(crate) struct EvenRate {
     pub start: usize,
     pub end: usize,
     /// Bytes for each bin.
@@ -60,7 +62,7 @@ const WINDOW_SHARE: usize = 20;
 const LONGEST_WINDOW_NS: f64 = 250e6;
 
 /// Looks for a shaper.
-pub fn find(stretch: &Stretch) -> Option<TokenBucket> {
+pub fn find(stretch: &BinSpan) -> Option<TokenBucket> {
     let split = split(stretch)?;
     let after = second(stretch, split)?;
     let before = first(stretch, split, after.rate)?;
@@ -81,7 +83,7 @@ pub fn find(stretch: &Stretch) -> Option<TokenBucket> {
         stretch.round_trips(before.end - before.start) >= 2.0 * LEAST_ROUND_TRIPS,
     ];
     Some(TokenBucket {
-        kind: Kind::Shaper,
+        kind: LimiterKind::Shaper,
         burst_bytes: stretch.deepest(after.rate, 0, settled),
         rate_before_bps: stretch.bps(before.rate),
         sustained_bps: stretch.bps(after.rate),
@@ -92,12 +94,12 @@ pub fn find(stretch: &Stretch) -> Option<TokenBucket> {
 }
 
 /// The lower of two rates that fit better than one, where it is even.
-pub(crate) fn second_rate(stretch: &Stretch) -> Option<Plateau> {
+pub(crate) fn second_rate(stretch: &BinSpan) -> Option<EvenRate> {
     second(stretch, split(stretch)?)
 }
 
 /// The bin at which a lower rate begins, roughly, if two rates fit better than one.
-fn split(stretch: &Stretch) -> Option<usize> {
+fn split(stretch: &BinSpan) -> Option<usize> {
     let cell = stretch.round_trip_bins();
     let cells: Vec<f64> =
         (0..stretch.len() / cell).map(|at| stretch.delivered[at * cell..(at + 1) * cell].iter().sum()).collect();
@@ -109,7 +111,7 @@ fn split(stretch: &Stretch) -> Option<usize> {
 }
 
 /// The even rate before `split`, without the transfer's start and the cell of the switch itself.
-fn first(stretch: &Stretch, split: usize, after: f64) -> Option<Plateau> {
+fn first(stretch: &BinSpan, split: usize, after: f64) -> Option<EvenRate> {
     let rough = stretch.windows(0, split, stretch.window(f64::INFINITY));
     let window = stretch.window(quantile(&rough, 0.75)?);
     let end = split.saturating_sub(window / 2);
@@ -127,7 +129,7 @@ fn step_against_least(ratio: f64) -> f64 {
 }
 
 /// The even rate from shortly after `split` to the end.
-fn second(stretch: &Stretch, split: usize) -> Option<Plateau> {
+fn second(stretch: &BinSpan, split: usize) -> Option<EvenRate> {
     let rough = stretch.delivered.get(split..).and_then(median_of_bins)?;
     let window = stretch.window(rough);
     let start = split + (2 * window).min((stretch.len() - split) / 4);
@@ -135,7 +137,7 @@ fn second(stretch: &Stretch, split: usize) -> Option<Plateau> {
 }
 
 /// What was delivered from `start` to `end`, where that is long enough for an even rate.
-pub(crate) fn held_windows(stretch: &Stretch, start: usize, end: usize) -> Option<Windows> {
+pub(crate) fn held_windows(stretch: &BinSpan, start: usize, end: usize) -> Option<Windows> {
     let bins = stretch.delivered.get(start..end).filter(|bins| !bins.is_empty())?;
     let window = stretch.window(bins.iter().sum::<f64>() / bins.len() as f64);
     Windows::of(stretch, start, end, window)
@@ -147,7 +149,7 @@ fn median_of_bins(bins: &[f64]) -> Option<f64> {
     median(bins).map(|middle| if middle > 0.0 { middle } else { mean })
 }
 
-fn plateau(stretch: &Stretch, start: usize, end: usize, shortest: usize, most_variation: f64) -> Option<Plateau> {
+fn plateau(stretch: &BinSpan, start: usize, end: usize, shortest: usize, most_variation: f64) -> Option<EvenRate> {
     Windows::of(stretch, start, end, shortest)?.plateau(most_variation)
 }
 
@@ -160,7 +162,7 @@ pub(crate) struct Windows {
 }
 
 impl Windows {
-    fn of(stretch: &Stretch, start: usize, end: usize, shortest: usize) -> Option<Self> {
+    fn of(stretch: &BinSpan, start: usize, end: usize, shortest: usize) -> Option<Self> {
         let rtt_ns = stretch.rtt_ns.get(start..end)?;
         let length = end - start;
         if stretch.round_trips(length) < LEAST_ROUND_TRIPS {
@@ -182,16 +184,16 @@ impl Windows {
     }
 
     /// An even rate, which varies less than that.
-    pub(crate) fn plateau(&self, most_variation: f64) -> Option<Plateau> {
+    pub(crate) fn plateau(&self, most_variation: f64) -> Option<EvenRate> {
         let &Self { start, end, ref rates, variation } = self;
         let rate = (variation < most_variation).then(|| median(rates)).flatten()?;
         let mostly_there = rates.iter().filter(|&&one| (one / rate - 1.0).abs() < 3.0 * most_variation).count() * 10;
-        (mostly_there >= rates.len() * 9).then_some(Plateau { start, end, rate, variation })
+        (mostly_there >= rates.len() * 9).then_some(EvenRate { start, end, rate, variation })
     }
 }
 
 /// Where the line of bytes delivered at the first rate meets that of the second, in bins.
-fn crossing(stretch: &Stretch, before: &Plateau, after: &Plateau) -> f64 {
+fn crossing(stretch: &BinSpan, before: &EvenRate, after: &EvenRate) -> f64 {
     let mut sum = 0.0;
     let (mut first, mut second) = (Vec::new(), Vec::new());
     for (bin, bytes) in stretch.delivered.iter().enumerate() {
@@ -209,7 +211,7 @@ fn crossing(stretch: &Stretch, before: &Plateau, after: &Plateau) -> f64 {
 }
 
 /// The round trip after the switch against the one just before it.
-pub(crate) fn queue_grows(stretch: &Stretch, before: &Plateau, switch: f64) -> bool {
+pub(crate) fn queue_grows(stretch: &BinSpan, before: &EvenRate, switch: f64) -> bool {
     let switch = switch as usize;
     let rtt = |start: usize, end: usize| -> Vec<f64> {
         stretch.rtt_ns.get(start..end.min(stretch.len())).unwrap_or_default().iter().flatten().copied().collect()
@@ -226,8 +228,8 @@ pub(crate) fn queue_grows(stretch: &Stretch, before: &Plateau, switch: f64) -> b
 /// A flight that stays the same on a path that has become longer has two even rates as well, and a round trip that grows. Then
 /// what filled the shorter one comes with a pause in each of the longer ones, about as long as the difference of both. Behind a
 /// shaper that is never empty it comes all the time.
-pub(crate) fn comes_in_bursts(stretch: &Stretch, before: &Plateau, after: &Plateau) -> bool {
-    let usual = |plateau: &Plateau| {
+pub(crate) fn comes_in_bursts(stretch: &BinSpan, before: &EvenRate, after: &EvenRate) -> bool {
+    let usual = |plateau: &EvenRate| {
         let known: Vec<f64> = stretch.rtt_ns.get(plateau.start..plateau.end)?.iter().flatten().copied().collect();
         median(&known)
     };
@@ -246,7 +248,7 @@ pub(crate) fn comes_in_bursts(stretch: &Stretch, before: &Plateau, after: &Plate
 /// Where the queue stands before the capture and nothing measures the way to the sender, no round trip grows. There a place
 /// that is always busy shows in the data itself: it comes without a pause, so the path was full for most of the lower rate. A
 /// sender that is slowed by its window or its application leaves pauses.
-fn keeps_path_full(stretch: &Stretch, after: &Plateau) -> bool {
+fn keeps_path_full(stretch: &BinSpan, after: &EvenRate) -> bool {
     let full: f64 = stretch.path_full.get(after.start..after.end).unwrap_or_default().iter().sum();
     !stretch.whole_rtt && full >= LEAST_FULL * (after.end - after.start) as f64
 }

@@ -6,7 +6,7 @@
 use crate::tcp::events::factor::Factor;
 use crate::tcp::events::place::Place;
 use crate::tcp::limits::marks::Mark;
-use crate::tcp::limits::runs::Run;
+use crate::tcp::limits::runs::FactorRun;
 use crate::tcp::limits::summary::LimitsSummary;
 use crate::tcp::summary::decision::Decision;
 use crate::tcp::verdict::case::{Case, Evidence};
@@ -59,7 +59,7 @@ fn of_factor(case: &Case, factor: Factor) -> Option<Evidence> {
     let mut runs = if own.is_empty() { with_their_frames(&limits.runs, factor) } else { own };
     let number = runs.len();
     // Within an interval other limits may have held for a moment: their time is in its length, and not in the factor's share.
-    let whole_ns: u64 = runs.iter().map(Run::duration_ns).sum();
+    let whole_ns: u64 = runs.iter().map(FactorRun::duration_ns).sum();
     runs.sort_by_key(|run| std::cmp::Reverse(run.duration_ns()));
     runs.truncate(MOST_INTERVALS);
     let frames = frames(limits, factor, &runs);
@@ -84,20 +84,20 @@ fn of_factor(case: &Case, factor: Factor) -> Option<Evidence> {
 }
 
 /// Intervals of a factor. One that is a part of what was judged together has the frames at the ends of that: they are none of it.
-fn with_their_frames(runs: &[Run], factor: Factor) -> Vec<Run> {
+fn with_their_frames(runs: &[FactorRun], factor: Factor) -> Vec<FactorRun> {
     let of_part = |index: usize| {
         let run = runs[index];
         let [first, last] = run.frames;
         let is_begun = index.checked_sub(1).is_none_or(|before| runs[before].frames[1] <= first);
         let is_ended = runs.get(index + 1).is_none_or(|after| after.frames[0] >= last);
-        Run { frames: [if is_begun { first } else { 0 }, if is_ended { last } else { 0 }], ..run }
+        FactorRun { frames: [if is_begun { first } else { 0 }, if is_ended { last } else { 0 }], ..run }
     };
     (0..runs.len()).filter(|&index| runs[index].factor == factor).map(of_part).collect()
 }
 
 /// Three to ten frames in the order of the capture; fewer where there are no more.
-fn frames(limits: &LimitsSummary, factor: Factor, runs: &[Run]) -> Vec<Place> {
-    let mut frames = Frames::default();
+fn frames(limits: &LimitsSummary, factor: Factor, runs: &[FactorRun]) -> Vec<Place> {
+    let mut frames = EvidenceFrames::default();
     for run in runs {
         let [first, last] = run.frames;
         frames.add(Place { frame: first, time_ns: run.start_ns });
@@ -124,9 +124,9 @@ fn place_of(mark: &Mark) -> Place {
 }
 
 #[derive(Default)]
-struct Frames(Vec<Place>);
+struct EvidenceFrames(Vec<Place>);
 
-impl Frames {
+impl EvidenceFrames {
     fn add(&mut self, place: Place) {
         if place.frame > 0 && self.0.len() < MOST_FRAMES && !self.has(place) {
             self.0.push(place);
@@ -147,7 +147,7 @@ impl Frames {
     }
 
     /// Adds what passed before and after an interval, from the nearest on, until there are enough.
-    fn add_around(&mut self, limits: &LimitsSummary, run: &Run) {
+    fn add_around(&mut self, limits: &LimitsSummary, run: &FactorRun) {
         let mut before = limits.marks.iter().rev().filter(|mark| mark.time_ns < run.start_ns);
         let mut after = limits.marks.iter().filter(|mark| mark.time_ns > run.end_ns);
         while self.0.len() < FEWEST_FRAMES {
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn a_part_of_an_interval_has_none_of_its_frames_that_lie_outside_of_it() {
-        let run = |start_ns, end_ns, factor, frames| Run { start_ns, end_ns, factor, bytes: 0, frames };
+        let run = |start_ns, end_ns, factor, frames| FactorRun { start_ns, end_ns, factor, bytes: 0, frames };
         let (wait, other) = (Factor::ServerWait, Factor::SlowStart);
         let runs = [
             run(0, 10, other, [1, 4]),

@@ -1,6 +1,6 @@
 //! The part of a connection's requests that dominates, in one sentence.
 
-use crate::tcp::requests::summary::{Part, RequestSummary};
+use crate::tcp::requests::summary::{RequestPart, RequestSummary};
 use crate::tcp::verdict::words::{bytes, push_decimal, push_fine_seconds};
 
 /// The sentence; none where no part took more than half of the time.
@@ -9,28 +9,28 @@ pub fn sentence(requests: &RequestSummary) -> Option<String> {
     let totals = &requests.longest.totals;
     let mut text = String::with_capacity(USUAL_BYTES);
     text.push_str(match part {
-        Part::Handshake => "The TCP handshake was ",
-        Part::Tls => "The TLS handshake was ",
-        Part::Request => "Sending requests was ",
-        Part::FirstByte => "The time from request to first byte was ",
-        Part::Retransmission => "Retransmitting requests was ",
-        Part::Response => "The transfer of responses was ",
-        Part::Between => "The time between responses and the next requests was ",
+        RequestPart::Handshake => "The TCP handshake was ",
+        RequestPart::Tls => "The TLS handshake was ",
+        RequestPart::Request => "Sending requests was ",
+        RequestPart::FirstByte => "The time from request to first byte was ",
+        RequestPart::Retransmission => "Retransmitting requests was ",
+        RequestPart::Response => "The transfer of responses was ",
+        RequestPart::Between => "The time between responses and the next requests was ",
     });
     push_fine_seconds(&mut text, time_ns);
-    text.push_str(if part == Part::Between { ", beside the " } else { " of the " });
+    text.push_str(if part == RequestPart::Between { ", beside the " } else { " of the " });
     push_fine_seconds(&mut text, requests.exchanges_ns());
     text.push_str(" that ");
     push_number(&mut text, totals.count);
     text.push_str(" took");
     match part {
-        Part::Handshake => text.push_str(": a connection that is already open saves it"),
-        Part::Tls => text.push_str(": a connection that is already open, or resumption, saves it"),
-        Part::Request => push_amount(&mut text, totals.request_bytes),
-        Part::FirstByte => push_whose(&mut text, requests, time_ns),
-        Part::Retransmission => text.push_str(": the path had lost them"),
-        Part::Response => push_amount(&mut text, totals.response_bytes),
-        Part::Between => text.push_str(": the client's"),
+        RequestPart::Handshake => text.push_str(": a connection that is already open saves it"),
+        RequestPart::Tls => text.push_str(": a connection that is already open, or resumption, saves it"),
+        RequestPart::Request => push_amount(&mut text, totals.request_bytes),
+        RequestPart::FirstByte => push_whose(&mut text, requests, time_ns),
+        RequestPart::Retransmission => text.push_str(": the path had lost them"),
+        RequestPart::Response => push_amount(&mut text, totals.response_bytes),
+        RequestPart::Between => text.push_str(": the client's"),
     }
     text.push('.');
     Some(text)

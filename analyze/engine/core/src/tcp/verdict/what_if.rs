@@ -5,7 +5,7 @@
 use crate::tcp::replay::predict::{Unpredicted, predict};
 use crate::tcp::replay::seen::Seen;
 use crate::tcp::summary::decision::Decision;
-use crate::tcp::token_bucket::bucket::Kind;
+use crate::tcp::token_bucket::bucket::LimiterKind;
 use crate::tcp::verdict::case::{Case, WhatIf};
 use crate::tcp::verdict::factors::rule;
 
@@ -49,6 +49,6 @@ pub(crate) fn seen<'a>(case: &Case<'a>) -> Seen<'a> {
         window_bytes: direction.window.extremes.map(|(least, _, most)| [least as f64, most as f64]),
         closed_window_s: direction.window.zero_time_ns as f64 / 1e9,
         largest_flight_bytes: direction.flight.map_or(0.0, |(_, most)| most.get() as f64),
-        policed: direction.token_bucket.as_deref().is_some_and(|bucket| bucket.kind == Kind::Policer),
+        policed: direction.token_bucket.as_deref().is_some_and(|bucket| bucket.kind == LimiterKind::Policer),
     }
 }

@@ -1,7 +1,7 @@
 //! The sending application had nothing to send, or sends at a pace of its own.
 
 use crate::tcp::gaps::cause::Cause;
-use crate::tcp::gaps::evidence::{Ending, GapEvidence};
+use crate::tcp::gaps::evidence::{GapEnding, GapEvidence};
 use crate::tcp::kernel::{BACKLOG_PACKETS, DELAYED_ACKNOWLEDGEMENT_NS};
 
 /// Gaps of a like length that make a habit.
@@ -14,7 +14,7 @@ const HABIT: u32 = 4;
 pub(crate) fn answers_request(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     let round_trip_ns = if evidence.beside_sender() { 0 } else { evidence.round_trip_ns? };
     let at_once = evidence.since_request_ns? <= round_trip_ns.saturating_add(DELAYED_ACKNOWLEDGEMENT_NS);
-    (at_once && evidence.ending == Ending::NewData).then_some((Cause::SenderApplication, 0.9))
+    (at_once && evidence.ending == GapEnding::NewData).then_some((Cause::SenderApplication, 0.9))
 }
 
 /// Nothing to send: what was written before went out to the end, and room was there for more.

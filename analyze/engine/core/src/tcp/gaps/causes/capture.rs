@@ -2,7 +2,7 @@
 
 use crate::tcp::gaps::cause::Cause;
 use crate::tcp::gaps::causes::application::answers_request;
-use crate::tcp::gaps::evidence::{GapEvidence, Place};
+use crate::tcp::gaps::evidence::{CapturePlace, GapEvidence};
 
 /// Not where a request ended the pause: then the sender waited for that, whatever passed unseen before.
 ///
@@ -23,7 +23,7 @@ pub(crate) fn clock_step(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     let stepped = evidence.data_was_held()
         && !went_on
         && match evidence.place {
-            Place::Sender => receiver_stood.unwrap_or(true),
+            CapturePlace::Sender => receiver_stood.unwrap_or(true),
             _ => receiver_stood == Some(true),
         };
     stepped.then_some((Cause::CaptureArtifact, 0.85))

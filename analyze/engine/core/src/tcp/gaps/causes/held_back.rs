@@ -1,7 +1,7 @@
 //! Data or acknowledgements that had been made earlier came late: a path held them, or a host did not take them in.
 
 use crate::tcp::gaps::cause::Cause;
-use crate::tcp::gaps::evidence::{Ending, GapEvidence, Place};
+use crate::tcp::gaps::evidence::{CapturePlace, GapEnding, GapEvidence};
 use crate::tcp::kernel::BACKLOG_PACKETS;
 
 /// Away from the sender: the data had been sent earlier. If the receiver's host spoke meanwhile, it ran. If it did not
@@ -13,7 +13,7 @@ pub(crate) fn held_back_data(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     if evidence.beside_sender() || !evidence.data_was_held() {
         return None;
     }
-    if evidence.place != Place::Receiver {
+    if evidence.place != CapturePlace::Receiver {
         return Some((Cause::HostOrPath, 0.6));
     }
     // A shorter one no timer of either side would have shown.
@@ -23,7 +23,7 @@ pub(crate) fn held_back_data(evidence: &GapEvidence) -> Option<(Cause, f64)> {
         (true, true) => (Cause::LocalHostStall, 0.9),
         // Only if new data waited: a host that sleeps beside the capture owes an answer, too. At the end of a transfer that may be
         // a single packet.
-        (true, false) if evidence.ending == Ending::NewData => {
+        (true, false) if evidence.ending == GapEnding::NewData => {
             (Cause::LocalHostStall, if evidence.data_burst.packets >= 3 { 0.75 } else { 0.65 })
         }
         (false, true) => (Cause::LocalHostStall, 0.65),

@@ -27,13 +27,13 @@ use crate::tcp::gaps::cause::Cause;
 use crate::tcp::gaps::evidence::GapEvidence;
 
 /// The cause and the confidence in it, or nothing if the rule does not apply.
-type Found = Option<(Cause, f64)>;
+type CauseFound = Option<(Cause, f64)>;
 
 /// A rule, with its name.
 pub struct PauseRule {
     /// As in its file.
     pub name: &'static str,
-    decides: fn(&GapEvidence) -> Found,
+    decides: fn(&GapEvidence) -> CauseFound,
 }
 
 macro_rules! rules {

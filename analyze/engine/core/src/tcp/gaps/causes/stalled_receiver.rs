@@ -1,7 +1,7 @@
 //! A receiver that did not run: what it owes comes late, and was made late.
 
 use crate::tcp::gaps::cause::Cause;
-use crate::tcp::gaps::evidence::{GapEvidence, Place};
+use crate::tcp::gaps::evidence::{CapturePlace, GapEvidence};
 use crate::tcp::kernel::{DELAYED_ACKNOWLEDGEMENT_NS, JITTER_NS};
 
 /// At the sender: acknowledgements are overdue, and when they come they are new, and no answer to a probe. Either the
@@ -38,7 +38,7 @@ pub(crate) fn unanswered(evidence: &GapEvidence) -> Option<(Cause, f64)> {
 ///
 /// Rule: docs/methods.md, "No acknowledgement between the hosts".
 pub(crate) fn unanswered_in_between(evidence: &GapEvidence) -> Option<(Cause, f64)> {
-    let overdue = evidence.place == Place::Elsewhere && evidence.is_overdue_by(DELAYED_ACKNOWLEDGEMENT_NS);
+    let overdue = evidence.place == CapturePlace::Elsewhere && evidence.is_overdue_by(DELAYED_ACKNOWLEDGEMENT_NS);
     let answer = evidence.answer.filter(|_| overdue)?;
     let round_trip = evidence.round_trip_ns?;
     // Only timestamps tell what was made late from what came late.

@@ -1,7 +1,7 @@
 //! A sender that did not run: no timer of its fired on time, and it had not taken in what had come.
 
 use crate::tcp::gaps::cause::Cause;
-use crate::tcp::gaps::evidence::{Ending, GapEvidence};
+use crate::tcp::gaps::evidence::{GapEnding, GapEvidence};
 use crate::tcp::kernel::{BULK_BYTES, PROBE_TICKS_NS};
 
 /// Away from the sender: a probe of what had been acknowledged long since, sent later than it was due, by a sender that had
@@ -11,7 +11,7 @@ use crate::tcp::kernel::{BULK_BYTES, PROBE_TICKS_NS};
 /// Rule: docs/methods.md, "Late timer of a stalled sender".
 pub(crate) fn late_timer(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     let late = !evidence.beside_sender()
-        && evidence.ending == Ending::TailProbe
+        && evidence.ending == GapEnding::TailProbe
         && evidence.outstanding_bytes == 0
         && evidence.timers_before == 0
         && evidence.was_deaf();
@@ -27,7 +27,7 @@ pub(crate) fn late_timer(evidence: &GapEvidence) -> Option<(Cause, f64)> {
 pub(crate) fn deaf_sender(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     // Two do if the second one answers more of what had waited: a timer sends one.
     let several = evidence.data_burst.packets >= if evidence.echoes_move_on { 2 } else { 3 };
-    let went_on = matches!(evidence.ending, Ending::NewData | Ending::LossSigns) && several;
+    let went_on = matches!(evidence.ending, GapEnding::NewData | GapEnding::LossSigns) && several;
     let deaf = !evidence.beside_sender() && went_on && !evidence.data_was_held() && evidence.was_deaf();
     deaf.then_some((Cause::RemoteHostStall, if evidence.recovering { 0.75 } else { 0.85 }))
 }
@@ -40,7 +40,7 @@ pub(crate) fn deaf_sender(evidence: &GapEvidence) -> Option<(Cause, f64)> {
 pub(crate) fn silent_timers(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     let woke = evidence.beside_sender()
         && evidence.answer.is_none()
-        && evidence.ending == Ending::NewData
+        && evidence.ending == GapEnding::NewData
         && evidence.data_burst.packets <= 1
         && evidence.is_in_a_flow()
         && evidence.outlasts_timeout();
@@ -65,7 +65,7 @@ pub(crate) fn silent_sender(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     let silent_too_long = evidence.sender_clock_ns.is_some_and(|clock| evidence.is_past_timer(waited_for(clock)));
     let all_arrived = evidence.outstanding_bytes == 0;
     let had_more = !evidence.last_push || in_the_middle;
-    let idle = silent_too_long && went_on_at_once && all_arrived && had_more && evidence.ending == Ending::NewData;
+    let idle = silent_too_long && went_on_at_once && all_arrived && had_more && evidence.ending == GapEnding::NewData;
     Some(match (idle, evidence.echo_is_stale()) {
         // It had taken in all of them and sent nothing: its kernel ran, its program gave it nothing.
         (true, Some(false)) if evidence.last_push => (Cause::SenderApplication, 0.5),

@@ -1,7 +1,7 @@
 //! The sender waited for acknowledgements, which came when they should.
 
 use crate::tcp::gaps::cause::Cause;
-use crate::tcp::gaps::evidence::{Ending, GapEvidence};
+use crate::tcp::gaps::evidence::{GapEnding, GapEvidence};
 use crate::tcp::kernel::JITTER_NS;
 
 /// Data follows an acknowledgement at once; elsewhere, within the round trip it takes to see that.
@@ -26,7 +26,7 @@ pub(crate) fn unaware_of_loss(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     let unaware = !evidence.beside_sender()
         && evidence.recovering
         && evidence.unaware
-        && evidence.ending == Ending::NewData
+        && evidence.ending == GapEnding::NewData
         && evidence.echo_is_stale() == Some(true)
         && evidence.outlasts_two_round_trips();
     unaware.then_some((Cause::HostOrPath, 0.4))
@@ -34,5 +34,5 @@ pub(crate) fn unaware_of_loss(evidence: &GapEvidence) -> Option<(Cause, f64)> {
 
 /// Rule: docs/methods.md, "Recovery goes on".
 pub(crate) fn loss_signs(evidence: &GapEvidence) -> Option<(Cause, f64)> {
-    (evidence.ending == Ending::LossSigns || evidence.recovering).then_some((Cause::AckClock, 0.5))
+    (evidence.ending == GapEnding::LossSigns || evidence.recovering).then_some((Cause::AckClock, 0.5))
 }

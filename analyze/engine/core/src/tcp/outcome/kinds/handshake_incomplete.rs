@@ -5,7 +5,7 @@
 use crate::decode::icmp::{IcmpError, Meaning};
 use crate::tcp::events::outcome_kind::OutcomeKind;
 use crate::tcp::events::place::Place;
-use crate::tcp::outcome::case::{Case, Finding};
+use crate::tcp::outcome::case::{Finding, OutcomeCase};
 use crate::tcp::outcome::words::{lasting, meaning_in_words, plural, reporter, times};
 
 /// A SYN-ACK has waited in vain when most of the first timeout is over. A single one has not: its sender would have repeated it, so
@@ -16,7 +16,7 @@ const REPEATED_NS: i64 = 900_000_000;
 const FEWEST_AFTER_ACK: usize = 2;
 
 /// See the module.
-pub fn find(case: &Case) -> Option<Finding> {
+pub fn find(case: &OutcomeCase) -> Option<Finding> {
     if case.ending.openings[1] == 0 || case.side(1).data_packets > 0 {
         return None;
     }
@@ -39,7 +39,7 @@ pub fn find(case: &Case) -> Option<Finding> {
 }
 
 /// An ICMP error says that the SYN-ACK did not arrive.
-fn undelivered(case: &Case) -> Option<Finding> {
+fn undelivered(case: &OutcomeCase) -> Option<Finding> {
     let is_unopened = case.side(0).data_packets == 0 && case.side(0).packets <= u64::from(case.ending.openings[0]);
     let server = (case.summary.address(1), case.summary.ports[1]);
     let of_server = |error: &&IcmpError| (error.addresses[0], error.ports[0]) == server;
@@ -58,7 +58,7 @@ fn undelivered(case: &Case) -> Option<Finding> {
 }
 
 /// The client sent no acknowledgement.
-fn unacknowledged(case: &Case) -> Option<Finding> {
+fn unacknowledged(case: &OutcomeCase) -> Option<Finding> {
     let (count, first_ns) = (u64::from(case.ending.openings[1]), case.ending.steps[1]?.time_ns);
     let client = case.side(0);
     if client.data_packets > 0 || client.packets > u64::from(case.ending.openings[0]) {
@@ -84,7 +84,7 @@ fn unacknowledged(case: &Case) -> Option<Finding> {
 }
 
 /// The client acknowledged the SYN-ACK, but the server goes on to send it.
-fn repeated_after_ack(case: &Case) -> Option<Finding> {
+fn repeated_after_ack(case: &OutcomeCase) -> Option<Finding> {
     let opened = case.ending.steps[2]?;
     let after: Vec<Place> =
         case.side(1).openings.iter().filter(|place| place.time_ns > opened.time_ns).copied().collect();
@@ -107,7 +107,7 @@ fn repeated_after_ack(case: &Case) -> Option<Finding> {
     ))
 }
 
-fn finding(case: &Case, sentence: String, confidence: f64, places: Vec<Place>, remedy: &str) -> Finding {
+fn finding(case: &OutcomeCase, sentence: String, confidence: f64, places: Vec<Place>, remedy: &str) -> Finding {
     let syn = case.ending.steps[0];
     Finding {
         kind: OutcomeKind::HandshakeIncomplete,

@@ -4,7 +4,7 @@
 
 use crate::tcp::events::ending::{Reset, Resumed};
 use crate::tcp::events::outcome_kind::OutcomeKind;
-use crate::tcp::outcome::case::{Case, Finding};
+use crate::tcp::outcome::case::{Finding, OutcomeCase};
 use crate::tcp::outcome::kinds::reset::stranger;
 use crate::tcp::outcome::words::{lasting, name};
 
@@ -14,7 +14,7 @@ const ANSWER_NS: i64 = 3_000_000_000;
 const ANSWER_ROUND_TRIPS: i64 = 10;
 
 /// See the module.
-pub fn find(case: &Case) -> Option<Finding> {
+pub fn find(case: &OutcomeCase) -> Option<Finding> {
     let reset = case.reset_when_open().filter(|_| !case.any_fin())?;
     let resumed = case.ending.resumed?;
     let by_itself = resumed.to == reset.place;
@@ -45,7 +45,7 @@ pub fn find(case: &Case) -> Option<Finding> {
 }
 
 /// The packet after the silence was answered with nothing but the reset.
-fn answers(case: &Case, resumed: &Resumed, reset: &Reset) -> bool {
+fn answers(case: &OutcomeCase, resumed: &Resumed, reset: &Reset) -> bool {
     let waited_ns = reset.place.time_ns.saturating_sub(resumed.to.time_ns);
     let longest_ns = case.ending.rtt_ns.unwrap_or(0).saturating_mul(ANSWER_ROUND_TRIPS).max(ANSWER_NS);
     let not_heard = case.last_ns(usize::from(reset.side)).is_none_or(|last_ns| last_ns <= resumed.from_ns);

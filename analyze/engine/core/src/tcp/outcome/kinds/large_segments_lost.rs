@@ -5,11 +5,11 @@
 use crate::decode::icmp::Meaning;
 use crate::tcp::events::outcome_kind::OutcomeKind;
 use crate::tcp::events::place::Place;
-use crate::tcp::events::sent::Kind;
+use crate::tcp::events::sent::SentKind;
 use crate::tcp::kernel::LONG_IDLE_NS;
-use crate::tcp::outcome::case::{Case, Finding};
+use crate::tcp::outcome::case::{Finding, OutcomeCase};
 use crate::tcp::outcome::words::{grouped, lasting, name, times};
-use crate::tcp::summary::ending::Side;
+use crate::tcp::summary::ending::SideAtEnd;
 
 /// Every path carries less than this (RFC 791: 576 bytes with headers).
 const SMALLEST_LARGE: u32 = 536;
@@ -26,12 +26,12 @@ const REMEDY: &str = "lower the MTU or clamp the MSS to what the path carries (t
                       needed\" through, or turn on net.ipv4.tcp_mtu_probing";
 
 /// See the module.
-pub fn find(case: &Case) -> Option<Finding> {
+pub fn find(case: &OutcomeCase) -> Option<Finding> {
     [0, 1].into_iter().find_map(|sender| unacknowledged(case, sender).or_else(|| never_seen(case, sender)))
 }
 
 /// The sender's large segments pass the capture point and are never acknowledged.
-fn unacknowledged(case: &Case, sender: usize) -> Option<Finding> {
+fn unacknowledged(case: &OutcomeCase, sender: usize) -> Option<Finding> {
     let side = case.side(sender);
     let fates = &side.fates;
     let (size, acknowledged) = (fates.smallest_lost, fates.largest_acknowledged);
@@ -51,7 +51,7 @@ fn unacknowledged(case: &Case, sender: usize) -> Option<Finding> {
     if lasted_ns < LEAST_NS {
         return None;
     }
-    let retransmissions = case.sent_again(sender, i64::MIN, &[Kind::Retransmission]);
+    let retransmissions = case.sent_again(sender, i64::MIN, &[SentKind::Retransmission]);
     let places: Vec<Place> = [since].into_iter().chain(retransmissions.iter().map(|sent| sent.place)).collect();
     let packet = |payload: u32| grouped(u64::from(payload + side.header_bytes));
     let passing = match acknowledged {
@@ -75,7 +75,7 @@ fn unacknowledged(case: &Case, sender: usize) -> Option<Finding> {
 }
 
 /// How sure it is that the peer is there; none if it seems to be gone.
-fn confidence(case: &Case, sender: usize, since_ns: i64) -> Option<f64> {
+fn confidence(case: &OutcomeCase, sender: usize, since_ns: i64) -> Option<f64> {
     let side = case.side(sender);
     let heard_ns = case.last_ns(1 - sender)?;
     let is_alive = heard_ns > since_ns.saturating_add(case.ending.rtt_ns.unwrap_or(LEAST_NS).saturating_mul(2));
@@ -91,7 +91,7 @@ fn confidence(case: &Case, sender: usize, since_ns: i64) -> Option<f64> {
 }
 
 /// At the receiver: what was passed over never comes, what came behind it was small.
-fn never_seen(case: &Case, sender: usize) -> Option<Finding> {
+fn never_seen(case: &OutcomeCase, sender: usize) -> Option<Finding> {
     let side = case.side(sender);
     let since_ns = side.missing_since_ns?;
     let offered = full_size(side);
@@ -121,7 +121,7 @@ fn never_seen(case: &Case, sender: usize) -> Option<Finding> {
 }
 
 /// Payload of a full segment.
-fn full_size(side: &Side) -> u32 {
+fn full_size(side: &SideAtEnd) -> u32 {
     let options = side.header_bytes.saturating_sub(if side.header_bytes >= 60 { 60 } else { 40 });
     match side.offered_segment_size {
         0 => SMALLEST_LARGE,

@@ -20,10 +20,10 @@ pub mod silent;
 pub mod syn_refused;
 pub mod syn_unanswered;
 
-use crate::tcp::outcome::case::{Case, Finding};
+use crate::tcp::outcome::case::{Finding, OutcomeCase};
 
 /// Says what became of a connection, if it was that.
-pub type OutcomeRule = fn(&Case) -> Option<Finding>;
+pub type OutcomeRule = fn(&OutcomeCase) -> Option<Finding>;
 
 /// All of them: the first that holds counts.
 pub static RULES: [OutcomeRule; 13] = [

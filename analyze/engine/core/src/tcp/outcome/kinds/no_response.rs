@@ -4,7 +4,7 @@
 
 use crate::tcp::events::ending::Reset;
 use crate::tcp::events::outcome_kind::OutcomeKind;
-use crate::tcp::outcome::case::{Case, Finding};
+use crate::tcp::outcome::case::{Finding, OutcomeCase};
 use crate::tcp::outcome::words::{lasting, name};
 use crate::tcp::verdict::words::bytes;
 
@@ -15,7 +15,7 @@ const LEAST_NS: i64 = 3_000_000_000;
 const LEAST_STILL_WAITING_NS: i64 = 10_000_000_000;
 
 /// See the module.
-pub fn find(case: &Case) -> Option<Finding> {
+pub fn find(case: &OutcomeCase) -> Option<Finding> {
     let (client, server) = (case.side(0), case.side(1));
     let is_acknowledged = client.outstanding_bytes <= u64::from(client.fin);
     let is_seen = server.missing_bytes == 0 && client.missing_bytes == 0 && case.summary.handshake_complete;

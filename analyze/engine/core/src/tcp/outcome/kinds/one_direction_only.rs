@@ -3,7 +3,7 @@
 //! Rule: docs/verdict.md, "One direction only".
 
 use crate::tcp::events::outcome_kind::OutcomeKind;
-use crate::tcp::outcome::case::{Case, Finding};
+use crate::tcp::outcome::case::{Finding, OutcomeCase};
 use crate::tcp::outcome::words::{name, plural};
 
 /// Packets from which on a capture that began in mid-stream shows that.
@@ -13,7 +13,7 @@ const FEWEST_PACKETS: u64 = 10;
 const LARGEST_FIRST_FLIGHT: u64 = 1 << 16;
 
 /// See the module.
-pub fn find(case: &Case) -> Option<Finding> {
+pub fn find(case: &OutcomeCase) -> Option<Finding> {
     let packets = [0, 1].map(|side| case.side(side).packets);
     let seen = packets.iter().position(|count| *count > 0).filter(|_| packets.contains(&0))?;
     if !responds(case, seen) {
@@ -36,7 +36,7 @@ pub fn find(case: &Case) -> Option<Finding> {
 }
 
 /// It goes on as only a side does that hears from its peer.
-fn responds(case: &Case, seen: usize) -> bool {
+fn responds(case: &OutcomeCase, seen: usize) -> bool {
     let side = case.side(seen);
     let unseen = case.side(1 - seen);
     let openings = u64::from(case.ending.openings[seen]);

@@ -5,7 +5,7 @@
 use crate::tcp::events::outcome_kind::OutcomeKind;
 use crate::tcp::events::place::Place;
 use crate::tcp::kernel::MANY_SYNS;
-use crate::tcp::outcome::case::{Case, Finding};
+use crate::tcp::outcome::case::{Finding, OutcomeCase};
 use crate::tcp::outcome::words::{lasting, ordinal, plural};
 
 /// Three SYNs without an answer take no less.
@@ -15,7 +15,7 @@ const REMEDY: &str = "compare captures of both ends: a wrong checksum (offload i
                       several that drops";
 
 /// See the module.
-pub fn find(case: &Case) -> Option<Finding> {
+pub fn find(case: &OutcomeCase) -> Option<Finding> {
     let [syn, syn_ack, _] = case.ending.steps;
     let (first_ns, answer) = (syn?.time_ns, syn_ack?);
     let places = case.opening_places(0);

@@ -3,8 +3,8 @@
 //! Rule: docs/verdict.md, "Receiver stopped reading".
 
 use crate::tcp::events::outcome_kind::OutcomeKind;
-use crate::tcp::events::sent::Kind;
-use crate::tcp::outcome::case::{Case, Finding};
+use crate::tcp::events::sent::SentKind;
+use crate::tcp::outcome::case::{Finding, OutcomeCase};
 use crate::tcp::outcome::words::{lasting, name, plural};
 
 /// Slow readers close their windows for shorter times.
@@ -14,15 +14,16 @@ const LEAST_NS: i64 = 3_000_000_000;
 const LONGER_THAN_BEFORE: i64 = 2;
 
 /// See the module.
-pub fn find(case: &Case) -> Option<Finding> {
+pub fn find(case: &OutcomeCase) -> Option<Finding> {
     [0, 1].into_iter().find_map(|sender| of_sender(case, sender))
 }
 
-fn of_sender(case: &Case, sender: usize) -> Option<Finding> {
+fn of_sender(case: &OutcomeCase, sender: usize) -> Option<Finding> {
     let side = case.side(sender);
     let [first, last] = side.closed?;
     let lasted_ns = case.summary.end_ns.saturating_sub(first.time_ns);
-    let probes = case.sent_again(sender, first.time_ns, &[Kind::WindowProbe, Kind::Retransmission, Kind::KeepAlive]);
+    let probes =
+        case.sent_again(sender, first.time_ns, &[SentKind::WindowProbe, SentKind::Retransmission, SentKind::KeepAlive]);
     // A window that is closed hurts only who has something to send.
     let has_more = !probes.is_empty() || last.time_ns > first.time_ns;
     if lasted_ns < LEAST_NS.max(side.longest_closed_ns.saturating_mul(LONGER_THAN_BEFORE)) || !has_more {

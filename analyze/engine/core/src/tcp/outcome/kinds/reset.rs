@@ -5,7 +5,7 @@
 use crate::tcp::events::ending::Reset;
 use crate::tcp::events::outcome_kind::OutcomeKind;
 use crate::tcp::events::place::Place;
-use crate::tcp::outcome::case::{Case, Finding};
+use crate::tcp::outcome::case::{Finding, OutcomeCase};
 use crate::tcp::outcome::words::{lasting, name};
 use crate::tcp::verdict::words::bytes;
 
@@ -28,7 +28,7 @@ pub(crate) struct Strange {
 /// Signs that somebody else sent the reset.
 ///
 /// Rule: docs/verdict.md, "Reset by a device on the path".
-pub(crate) fn stranger(case: &Case, reset: &Reset) -> Option<Strange> {
+pub(crate) fn stranger(case: &OutcomeCase, reset: &Reset) -> Option<Strange> {
     let host = name(usize::from(reset.side));
     let goes_on = case.side(usize::from(reset.side)).last_ns.is_some_and(|last_ns| {
         let rtt_ns = case.ending.rtt_ns.unwrap_or(0);
@@ -61,7 +61,7 @@ fn hops(ttl: u8) -> u8 {
 }
 
 /// See the module.
-pub fn by_middlebox(case: &Case) -> Option<Finding> {
+pub fn by_middlebox(case: &OutcomeCase) -> Option<Finding> {
     let reset = of_interest(case)?;
     let strange = stranger(case, &reset)?;
     let host = name(usize::from(reset.side));
@@ -78,7 +78,7 @@ pub fn by_middlebox(case: &Case) -> Option<Finding> {
 }
 
 /// See the module.
-pub fn by_host(case: &Case) -> Option<Finding> {
+pub fn by_host(case: &OutcomeCase) -> Option<Finding> {
     let reset = of_interest(case)?;
     let side = usize::from(reset.side);
     let (host, other) = (name(side), name(1 - side));
@@ -114,13 +114,13 @@ fn remedy(host: &str, lost_bytes: u64) -> String {
 }
 
 /// The reset of an open connection, unless it only cut a close short.
-fn of_interest(case: &Case) -> Option<Reset> {
+fn of_interest(case: &OutcomeCase) -> Option<Reset> {
     let reset = case.reset_when_open()?;
     let lost_bytes = reset.outstanding_bytes[1 - usize::from(reset.side & 1)];
     (!case.any_fin() || lost_bytes >= LEAST_LOST_BYTES).then_some(reset)
 }
 
-fn places(case: &Case, reset: &Reset) -> Vec<Place> {
+fn places(case: &OutcomeCase, reset: &Reset) -> Vec<Place> {
     let last = |side: usize| case.side(side).last_data.filter(|place| place.time_ns <= reset.place.time_ns);
     [last(0), last(1), Some(reset.place)].into_iter().flatten().collect()
 }

@@ -3,11 +3,11 @@
 //! Rule: docs/verdict.md, "Peer silent".
 
 use crate::tcp::connection::ending_notes::MOST_PLACES;
-use crate::tcp::events::ending::Sent;
+use crate::tcp::events::ending::SentAgain;
 use crate::tcp::events::outcome_kind::OutcomeKind;
 use crate::tcp::events::place::Place;
-use crate::tcp::events::sent::Kind;
-use crate::tcp::outcome::case::{Case, Finding};
+use crate::tcp::events::sent::SentKind;
+use crate::tcp::outcome::case::{Finding, OutcomeCase};
 use crate::tcp::outcome::words::{lasting, name, plural, times};
 use crate::tcp::verdict::words::bytes;
 
@@ -23,13 +23,13 @@ const LEAST_AFTER_ONE_NS: i64 = 3_000_000_000;
 const FEWEST_PROBES: usize = 3;
 
 /// What one side sent in vain.
-struct Silence {
+struct SentInVain {
     sender: usize,
     /// Since when.
     since: Place,
     /// When the peer was heard last.
     heard_ns: i64,
-    again: Vec<Sent>,
+    again: Vec<SentAgain>,
     times_again: u64,
     /// Keep-alive probes, no data.
     of_probes: bool,
@@ -38,7 +38,7 @@ struct Silence {
 /// After a long silence of both.
 ///
 /// Rule: docs/verdict.md, "Idle, then silent".
-pub fn idle_then_silent(case: &Case) -> Option<Finding> {
+pub fn idle_then_silent(case: &OutcomeCase) -> Option<Finding> {
     let silence = silence(case)?;
     let resumed = case
         .ending
@@ -64,7 +64,7 @@ pub fn idle_then_silent(case: &Case) -> Option<Finding> {
 }
 
 /// In the middle of its work.
-pub fn peer_silent(case: &Case) -> Option<Finding> {
+pub fn peer_silent(case: &OutcomeCase) -> Option<Finding> {
     let silence = silence(case)?;
     let peer = name(1 - silence.sender);
     Some(Finding {
@@ -78,19 +78,19 @@ pub fn peer_silent(case: &Case) -> Option<Finding> {
     })
 }
 
-fn silence(case: &Case) -> Option<Silence> {
+fn silence(case: &OutcomeCase) -> Option<SentInVain> {
     [0, 1].into_iter().find_map(|sender| of_sender(case, sender))
 }
 
-fn of_sender(case: &Case, sender: usize) -> Option<Silence> {
+fn of_sender(case: &OutcomeCase, sender: usize) -> Option<SentInVain> {
     let side = case.side(sender);
     let heard_ns = case.last_ns(1 - sender).filter(|_| case.side(1 - sender).packets > 0)?;
     let spoke =
         case.ending.resets.iter().any(|reset| usize::from(reset.side) != sender && reset.place.time_ns > heard_ns);
     let of_probes = side.outstanding_bytes == 0;
-    let (kinds, fewest): (&[Kind], usize) = match of_probes {
-        true => (&[Kind::KeepAlive], FEWEST_PROBES),
-        false => (&[Kind::Retransmission, Kind::Fin, Kind::WindowProbe], 1),
+    let (kinds, fewest): (&[SentKind], usize) = match of_probes {
+        true => (&[SentKind::KeepAlive], FEWEST_PROBES),
+        false => (&[SentKind::Retransmission, SentKind::Fin, SentKind::WindowProbe], 1),
     };
     let again = case.sent_again(sender, heard_ns, kinds);
     let are_all_known = of_probes && again.len() < MOST_PLACES;
@@ -105,11 +105,11 @@ fn of_sender(case: &Case, sender: usize) -> Option<Silence> {
     let all_ns = waited_ns.saturating_add(case.capture_goes_on_ns());
     let least_ns = case.ending.rtt_ns.unwrap_or(0).saturating_mul(LEAST_ROUND_TRIPS).max(LEAST_NS);
     let is_long = waited_ns >= least_ns && (again.len() > 1 || all_ns >= LEAST_AFTER_ONE_NS);
-    is_long.then_some(Silence { sender, since, heard_ns, again, times_again, of_probes })
+    is_long.then_some(SentInVain { sender, since, heard_ns, again, times_again, of_probes })
 }
 
 /// What was sent, and what of it came back.
-fn in_vain(case: &Case, silence: &Silence) -> String {
+fn in_vain(case: &OutcomeCase, silence: &SentInVain) -> String {
     let side = case.side(silence.sender);
     let (sender, peer) = (name(silence.sender), name(1 - silence.sender));
     let lasted = lasting(case.summary.end_ns.saturating_sub(silence.since.time_ns));
@@ -124,7 +124,7 @@ fn in_vain(case: &Case, silence: &Silence) -> String {
     format!("the {sender} sent {amount} in {lasted}, the first of it {sent}, and nothing came from the {peer}")
 }
 
-fn confidence(silence: &Silence) -> f64 {
+fn confidence(silence: &SentInVain) -> f64 {
     match silence.times_again {
         0 | 1 => 0.7,
         2 => 0.8,
@@ -133,7 +133,7 @@ fn confidence(silence: &Silence) -> f64 {
     }
 }
 
-fn shown(case: &Case, silence: &Silence) -> (String, Vec<Place>) {
+fn shown(case: &OutcomeCase, silence: &SentInVain) -> (String, Vec<Place>) {
     let what = if silence.of_probes { "keep-alive probes" } else { "unacknowledged data, and its retransmissions" };
     let heard = lasting(case.summary.end_ns.saturating_sub(silence.heard_ns));
     let text = format!("{what}; the last packet of the {} came {heard} before the end", name(1 - silence.sender));

@@ -5,13 +5,13 @@
 use crate::decode::icmp::{IcmpError, Meaning};
 use crate::tcp::events::outcome_kind::OutcomeKind;
 use crate::tcp::events::place::Place;
-use crate::tcp::outcome::case::{Case, Finding};
+use crate::tcp::outcome::case::{Finding, OutcomeCase};
 use crate::tcp::outcome::words::{is_of_protocol, lasting, plural, reporter};
 
 const REMEDY: &str = "start the service, or correct the port; otherwise look for a firewall that rejects connections";
 
 /// See the module.
-pub fn find(case: &Case) -> Option<Finding> {
+pub fn find(case: &OutcomeCase) -> Option<Finding> {
     let never_opened = case.ending.openings[1] == 0 && !case.summary.handshake_complete;
     if case.ending.openings[0] == 0 || !never_opened || case.side(1).data_packets > 0 {
         return None;
@@ -19,7 +19,7 @@ pub fn find(case: &Case) -> Option<Finding> {
     by_reset(case).or_else(|| case.icmp_of(&[Meaning::PortUnreachable]).map(|error| by_icmp(case, error)))
 }
 
-fn by_reset(case: &Case) -> Option<Finding> {
+fn by_reset(case: &OutcomeCase) -> Option<Finding> {
     let reset = case.ending.reset.filter(|reset| reset.side == 1)?;
     let syn_ns = latest_before(case, reset.place.time_ns)?;
     let port = case.summary.ports[1];
@@ -45,7 +45,7 @@ fn by_reset(case: &Case) -> Option<Finding> {
     })
 }
 
-fn by_icmp(case: &Case, error: &IcmpError) -> Finding {
+fn by_icmp(case: &OutcomeCase, error: &IcmpError) -> Finding {
     let what = if is_of_protocol(error) { "TCP".to_owned() } else { format!("port {}", case.summary.ports[1]) };
     Finding {
         kind: OutcomeKind::SynRefused,
@@ -61,7 +61,7 @@ fn by_icmp(case: &Case, error: &IcmpError) -> Finding {
 }
 
 /// When the last SYN before `time_ns` passed.
-fn latest_before(case: &Case, time_ns: i64) -> Option<i64> {
+fn latest_before(case: &OutcomeCase, time_ns: i64) -> Option<i64> {
     let times = case.opening_places(0).into_iter().map(|place| place.time_ns);
     times.chain([case.ending.last_openings_ns[0]]).filter(|syn_ns| *syn_ns <= time_ns).max()
 }

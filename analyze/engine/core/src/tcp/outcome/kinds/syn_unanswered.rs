@@ -4,7 +4,7 @@
 
 use crate::decode::icmp::{IcmpError, Meaning};
 use crate::tcp::events::outcome_kind::OutcomeKind;
-use crate::tcp::outcome::case::{Case, Finding};
+use crate::tcp::outcome::case::{Finding, OutcomeCase};
 use crate::tcp::outcome::words::{lasting, meaning_in_words, plural, reporter};
 
 /// A single SYN has waited in vain after this; the first timeout is a second (RFC 6298 section 2.1).
@@ -18,7 +18,7 @@ const REASONS: [Meaning; 4] =
     [Meaning::Prohibited, Meaning::HostUnreachable, Meaning::NetworkUnreachable, Meaning::TimeExceeded];
 
 /// See the module.
-pub fn find(case: &Case) -> Option<Finding> {
+pub fn find(case: &OutcomeCase) -> Option<Finding> {
     let (count, client) = (u64::from(case.ending.openings[0]), case.side(0));
     let first_ns = case.ending.steps[0]?.time_ns;
     let only_syns = client.data_packets == 0 && case.side(1).packets == 0 && case.ending.openings[1] == 0;
@@ -32,7 +32,7 @@ pub fn find(case: &Case) -> Option<Finding> {
     is_enough.then(|| finding(case, error, count, if count > 1 { waited_ns } else { to_the_end_ns }))
 }
 
-fn finding(case: &Case, error: Option<&IcmpError>, count: u64, waited_ns: i64) -> Finding {
+fn finding(case: &OutcomeCase, error: Option<&IcmpError>, count: u64, waited_ns: i64) -> Finding {
     let syns = plural(count, "SYN");
     let within =
         if count == 1 || waited_ns < REPEATED_NS { String::new() } else { format!(" in {}", lasting(waited_ns)) };
@@ -53,7 +53,7 @@ fn finding(case: &Case, error: Option<&IcmpError>, count: u64, waited_ns: i64) -
     }
 }
 
-fn remedy(case: &Case, error: Option<&IcmpError>) -> String {
+fn remedy(case: &OutcomeCase, error: Option<&IcmpError>) -> String {
     let port = case.summary.ports[1];
     match error.map(IcmpError::meaning) {
         Some(Meaning::Prohibited) => format!("allow port {port} in the filter that reports this"),

@@ -9,7 +9,7 @@ use crate::tcp::limits::rules::Condition;
 use crate::tcp::limits::second_stage::Reassignment;
 use crate::tcp::limits::summary::LimitsSummary;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Labels, Next, Tally};
+use crate::tcp::verdict::factors::rule::{ConfidenceBound, FactorRule, Labels, Next, Tally};
 
 /// See the module.
 pub const RULE: FactorRule = FactorRule {
@@ -52,8 +52,8 @@ fn because(_case: &Case, tally: &Tally) -> String {
     format!("ACKs waited in a full queue on their way back: {}", tally.possible())
 }
 
-fn bounds(_case: &Case) -> Vec<Bound> {
-    vec![Bound { confidence: CONFIDENCE, needed: "a capture of all traffic on the path" }]
+fn bounds(_case: &Case) -> Vec<ConfidenceBound> {
+    vec![ConfidenceBound { confidence: CONFIDENCE, needed: "a capture of all traffic on the path" }]
 }
 
 /// What fills the queue is not known.

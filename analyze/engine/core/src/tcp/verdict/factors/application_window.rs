@@ -8,7 +8,7 @@ use crate::tcp::limits::rules::Condition;
 use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::application;
-use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Labels, Next, Remedy, Tally};
+use crate::tcp::verdict::factors::rule::{ConfidenceBound, FactorRule, Labels, Next, Remedy, Tally};
 use crate::tcp::verdict::words::bytes;
 
 const REMEDIES: [Remedy; 2] =
@@ -42,8 +42,8 @@ fn because(case: &Case, tally: &Tally) -> String {
     )
 }
 
-fn bounds(_case: &Case) -> Vec<Bound> {
-    vec![Bound { confidence: BY_PATTERN_CONFIDENCE, needed: "the settings of both applications" }]
+fn bounds(_case: &Case) -> Vec<ConfidenceBound> {
+    vec![ConfidenceBound { confidence: BY_PATTERN_CONFIDENCE, needed: "the settings of both applications" }]
 }
 
 /// Requests of one length for pieces of one length look the same.

@@ -15,7 +15,7 @@ use crate::tcp::limits::summary::LimitsSummary;
 use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::doubts;
-use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Labels, Next, Remedy, SURE_CONFIDENCE, Tally};
+use crate::tcp::verdict::factors::rule::{ConfidenceBound, FactorRule, Labels, Next, Remedy, SURE_CONFIDENCE, Tally};
 
 const REMEDY: Remedy = Remedy { words: "twice the bottleneck bandwidth", change: Change::TwiceBandwidth };
 
@@ -89,13 +89,13 @@ fn because(case: &Case, tally: &Tally) -> String {
     format!("The bottleneck bandwidth was the limit: the transfer filled it at {}", tally.reference())
 }
 
-fn bounds(case: &Case) -> Vec<Bound> {
+fn bounds(case: &Case) -> Vec<ConfidenceBound> {
     let another_rate =
-        Bound { confidence: ANOTHER_RATE_CONFIDENCE, needed: "a longer transfer, or one after an idle time" };
-    let clocked = Bound { confidence: CLOCKED_CONFIDENCE, needed: "the queueing discipline of the sender's host" };
-    let pausing = Bound { confidence: PAUSING_CONFIDENCE, needed: "a capture at the sender" };
+        ConfidenceBound { confidence: ANOTHER_RATE_CONFIDENCE, needed: "a longer transfer, or one after an idle time" };
+    let clocked = ConfidenceBound { confidence: CLOCKED_CONFIDENCE, needed: "the queueing discipline of the sender's host" };
+    let pausing = ConfidenceBound { confidence: PAUSING_CONFIDENCE, needed: "a capture at the sender" };
     let pauses = 2 * case.limits.full_rounds.pausing > case.limits.full_rounds.all;
-    let nearly = Bound { confidence: NEARLY_FULL_CONFIDENCE, needed: "a longer transfer" };
+    let nearly = ConfidenceBound { confidence: NEARLY_FULL_CONFIDENCE, needed: "a longer transfer" };
     let bounds = [
         (ran_faster(case.limits), another_rate),
         (case.limits.clocked, clocked),

@@ -3,7 +3,7 @@
 //! Rule: docs/verdict.md, "Client wait".
 
 use crate::tcp::events::factor::Factor;
-use crate::tcp::limits::runs::Run;
+use crate::tcp::limits::runs::FactorRun;
 use crate::tcp::replay::change::Change;
 use crate::tcp::requests::longest::Exchange;
 use crate::tcp::verdict::case::Case;
@@ -33,10 +33,10 @@ fn because(case: &Case, tally: &Tally) -> String {
 }
 
 /// From the end of a response to the next request, where all exchanges are known one by one.
-fn intervals(case: &Case) -> Vec<Run> {
+fn intervals(case: &Case) -> Vec<FactorRun> {
     let Ok(requests) = case.connection.requests() else { return Vec::new() };
     let list = &requests.longest.list;
-    let between = |pair: &[Exchange]| Run {
+    let between = |pair: &[Exchange]| FactorRun {
         start_ns: pair[0].at_ns(pair[0].duration_ns()),
         end_ns: pair[1].start.0,
         factor: RULE.factor,

@@ -8,7 +8,7 @@ use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::doubts;
 use crate::tcp::verdict::factors::rule::{
-    Bound, ENOUGH_ROUNDS, FactorRule, Instead, Labels, NO_LOSS, Next, OPEN_CONFIDENCE, Remedy, SURE_MARGIN_OF_RESIDUES,
+    ConfidenceBound, ENOUGH_ROUNDS, FactorRule, Instead, Labels, NO_LOSS, Next, OPEN_CONFIDENCE, Remedy, SURE_MARGIN_OF_RESIDUES,
     Tally, nothing_reduced_it, share_lost,
 };
 
@@ -73,19 +73,19 @@ fn instead(case: &Case) -> Option<Instead> {
     doubts::a_policer(case).or_else(|| at_own_pace().then(doubts::the_application))
 }
 
-fn bounds(case: &Case) -> Vec<Bound> {
+fn bounds(case: &Case) -> Vec<ConfidenceBound> {
     let limits = case.limits;
     let by_exclusion = nothing_reduced_it(case);
     let bounds = [
-        (by_exclusion, Bound { confidence: BY_EXCLUSION_CONFIDENCE, needed: "TCP_INFO of the sender" }),
+        (by_exclusion, ConfidenceBound { confidence: BY_EXCLUSION_CONFIDENCE, needed: "TCP_INFO of the sender" }),
         // Whether it was still growing as in slow start cannot be told from so few rounds.
         (
             by_exclusion && limits.rounds < ENOUGH_ROUNDS,
-            Bound { confidence: OPEN_CONFIDENCE, needed: "a longer transfer" },
+            ConfidenceBound { confidence: OPEN_CONFIDENCE, needed: "a longer transfer" },
         ),
         (
             2 * limits.window_rounds.queued > limits.window_rounds.all,
-            Bound { confidence: SHARED_PATH_CONFIDENCE, needed: "a capture of all traffic on the path" },
+            ConfidenceBound { confidence: SHARED_PATH_CONFIDENCE, needed: "a capture of all traffic on the path" },
         ),
     ];
     let unknown_window = doubts::unknown_window(case).filter(|_| by_exclusion);

@@ -4,7 +4,7 @@ use crate::tcp::connection::vantage::Side;
 use crate::tcp::events::factor::Factor;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::path_outage::has_stopped;
-use crate::tcp::verdict::factors::rule::{Bound, Instead};
+use crate::tcp::verdict::factors::rule::{ConfidenceBound, Instead};
 use crate::tcp::verdict::factors::token_bucket::{bursts_ratio, may_have_dropped};
 
 /// Where the window is not known, it may be what limits.
@@ -29,24 +29,24 @@ const EVEN_MEDIAN: f64 = 0.5;
 const AT_THE_SENDER: &str = "a capture at the sender, or one with timestamps";
 
 /// Where the window is not known it may be what limits.
-pub(crate) fn unknown_window(case: &Case) -> Option<Bound> {
+pub(crate) fn unknown_window(case: &Case) -> Option<ConfidenceBound> {
     let is_unknown = case.direction.window.scale.is_none() && case.limits.inferred_window.is_none();
-    is_unknown.then_some(Bound {
+    is_unknown.then_some(ConfidenceBound {
         confidence: UNKNOWN_WINDOW_CONFIDENCE,
         needed: "a capture with the handshake, which shows the window scale",
     })
 }
 
 /// A queue stood before half of the reductions of the window: they may be the answer of a link that is full.
-pub(crate) fn a_full_link(case: &Case) -> Option<Bound> {
+pub(crate) fn a_full_link(case: &Case) -> Option<ConfidenceBound> {
     let answers = case.limits.reduced_rounds.may_be_of_a_queue();
-    answers.then_some(Bound { confidence: FULL_LINK_CONFIDENCE, needed: "a longer transfer" })
+    answers.then_some(ConfidenceBound { confidence: FULL_LINK_CONFIDENCE, needed: "a longer transfer" })
 }
 
 /// Losses follow each other as no chance has it: a queue that overflowed dropped them, or a policer.
-pub(crate) fn losses_in_rows(case: &Case) -> Option<Bound> {
+pub(crate) fn losses_in_rows(case: &Case) -> Option<ConfidenceBound> {
     let rows = bursts_ratio(case).is_some_and(|ratio| ratio >= IN_ROWS_RATIO);
-    rows.then_some(Bound { confidence: FULL_LINK_CONFIDENCE, needed: "the same transfer after an idle time" })
+    rows.then_some(ConfidenceBound { confidence: FULL_LINK_CONFIDENCE, needed: "the same transfer after an idle time" })
 }
 
 /// In most rounds a round trip was seen.

@@ -12,7 +12,7 @@ use crate::tcp::limits::second_stage::Reassignment;
 use crate::tcp::replay::change::Change;
 use crate::tcp::summary::summary::{ConnectionSummary, DirectionSummary};
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::{Bound, FactorRule, HIGHEST_CONFIDENCE, Labels, Next, Remedy, Tally};
+use crate::tcp::verdict::factors::rule::{ConfidenceBound, FactorRule, HIGHEST_CONFIDENCE, Labels, Next, Remedy, Tally};
 use crate::tcp::verdict::words::seconds;
 
 const REMEDY: Remedy = Remedy { words: "no stalls", change: Change::NoStalls };
@@ -74,8 +74,8 @@ fn stalled_round_trips(direction: &DirectionSummary) -> String {
     }
 }
 
-fn bounds(case: &Case) -> Vec<Bound> {
-    vec![Bound { confidence: stall_confidence(case), needed: "a capture at the other end of the path" }]
+fn bounds(case: &Case) -> Vec<ConfidenceBound> {
+    vec![ConfidenceBound { confidence: stall_confidence(case), needed: "a capture at the other end of the path" }]
 }
 
 /// The pauses that say so, each by its length, leave a doubt. The verdict has half of it: it is wrong only where most of them are,

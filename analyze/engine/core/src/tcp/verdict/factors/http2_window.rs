@@ -10,7 +10,7 @@ use crate::tcp::limits::moves::move_all;
 use crate::tcp::limits::second_stage::Reassignment;
 use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Labels, Next, Remedy, SURE_CONFIDENCE, Tally};
+use crate::tcp::verdict::factors::rule::{ConfidenceBound, FactorRule, Labels, Next, Remedy, SURE_CONFIDENCE, Tally};
 use crate::tcp::verdict::words::bytes;
 
 const REMEDY: Remedy = Remedy { words: "twice the receiver's HTTP/2 window", change: Change::TwiceApplicationWindow };
@@ -60,8 +60,8 @@ fn window_bytes(used: &WindowUse, most_bytes: f64) -> f64 {
     if most_bytes <= NEARLY_ALL_DATA * stream { stream } else { most_bytes }
 }
 
-fn bounds(case: &Case) -> Vec<Bound> {
-    let by_pattern = Bound { confidence: BY_PATTERN_CONFIDENCE, needed: "the settings of both applications" };
+fn bounds(case: &Case) -> Vec<ConfidenceBound> {
+    let by_pattern = ConfidenceBound { confidence: BY_PATTERN_CONFIDENCE, needed: "the settings of both applications" };
     if read(case).is_some() { Vec::new() } else { vec![by_pattern] }
 }
 

@@ -6,7 +6,7 @@ use crate::tcp::events::factor::Factor;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::doubts;
 use crate::tcp::verdict::factors::rule::{
-    Bound, FactorRule, Labels, NO_LOSS, Next, SURE_MARGIN_OF_RESIDUES, Tally, UNTIMED_CONFIDENCE, share_lost,
+    ConfidenceBound, FactorRule, Labels, NO_LOSS, Next, SURE_MARGIN_OF_RESIDUES, Tally, UNTIMED_CONFIDENCE, share_lost,
 };
 
 /// See the module.
@@ -29,8 +29,8 @@ fn because(case: &Case, tally: &Tally) -> String {
     format!("Repairing losses held the transfer back for {}{}", tally.time(), share_lost(case))
 }
 
-fn bounds(case: &Case) -> Vec<Bound> {
-    let untimed = Bound { confidence: UNTIMED_CONFIDENCE, needed: "a capture at the sender, or one with timestamps" };
+fn bounds(case: &Case) -> Vec<ConfidenceBound> {
+    let untimed = ConfidenceBound { confidence: UNTIMED_CONFIDENCE, needed: "a capture at the sender, or one with timestamps" };
     let untimed = Some(untimed).filter(|_| !doubts::is_timed(case));
     untimed.into_iter().chain(doubts::a_full_link(case)).chain(doubts::losses_in_rows(case)).collect()
 }

@@ -7,7 +7,7 @@ mod held_back;
 use crate::tcp::events::factor::Factor;
 use crate::tcp::limits::second_stage::Reassignment;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Labels, Next, Tally};
+use crate::tcp::verdict::factors::rule::{ConfidenceBound, FactorRule, Labels, Next, Tally};
 
 /// How long a write had waited does not show.
 const CONFIDENCE: f64 = 0.85;
@@ -20,7 +20,7 @@ pub const RULE: FactorRule = FactorRule {
     least_share: 0.15,
     next: Next::Nothing,
     because,
-    bounds: |_| vec![Bound { confidence: CONFIDENCE, needed: "the same transfer with TCP_NODELAY" }],
+    bounds: |_| vec![ConfidenceBound { confidence: CONFIDENCE, needed: "the same transfer with TCP_NODELAY" }],
     of_writers: true,
     in_second_stage: &[Reassignment {
         turn: 145,

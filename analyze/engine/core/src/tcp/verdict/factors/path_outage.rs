@@ -4,7 +4,7 @@
 
 use crate::tcp::events::factor::Factor;
 use crate::tcp::limits::moves::take_time;
-use crate::tcp::limits::runs::Run;
+use crate::tcp::limits::runs::FactorRun;
 use crate::tcp::limits::second_stage::Reassignment;
 use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
@@ -42,7 +42,7 @@ pub(super) fn has_stopped(case: &Case) -> bool {
 }
 
 fn because(case: &Case, tally: &Tally) -> String {
-    let outages: Vec<&Run> = case.limits.runs.iter().filter(|run| run.factor == RULE.factor).collect();
+    let outages: Vec<&FactorRun> = case.limits.runs.iter().filter(|run| run.factor == RULE.factor).collect();
     let since_start = |ns: i64| fine_seconds(u64::try_from(ns - case.connection.start_ns).unwrap_or(0));
     let Some(longest) = outages.iter().max_by_key(|run| run.duration_ns()) else {
         return format!("The path carried nothing for {}", tally.time());

@@ -18,7 +18,7 @@ use crate::tcp::replay::change::Change;
 use crate::tcp::summary::summary::ConnectionSummary;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::doubts;
-use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Instead, Labels, Next, Remedy, Tally};
+use crate::tcp::verdict::factors::rule::{ConfidenceBound, FactorRule, Instead, Labels, Next, Remedy, Tally};
 use crate::tcp::verdict::words::{bytes, seconds};
 
 /// A window without scaling that is nearly as large as the field allows (65,535 bytes) would be larger with it.
@@ -129,8 +129,8 @@ fn remedies(case: &Case) -> &'static [Remedy] {
     if unscaled(case).is_some() { &[WINDOW_SCALING] } else { &[TWICE_THE_WINDOW, READS_AT_ONCE] }
 }
 
-fn bounds(case: &Case) -> Vec<Bound> {
-    let inferred = Bound { confidence: INFERRED_CONFIDENCE, needed: "a capture with the handshake" };
+fn bounds(case: &Case) -> Vec<ConfidenceBound> {
+    let inferred = ConfidenceBound { confidence: INFERRED_CONFIDENCE, needed: "a capture with the handshake" };
     let inferred = case.limits.inferred_window.map(|_| inferred);
     // Zero is zero at any scale.
     let is_closed = is_closed_mostly(case, &case.limits.shares[Factor::ReceiverWindow as usize]);

@@ -3,7 +3,7 @@
 use crate::tcp::events::factor::Factor;
 use crate::tcp::events::owner::Owner;
 use crate::tcp::limits::rules::Condition;
-use crate::tcp::limits::runs::Run;
+use crate::tcp::limits::runs::FactorRun;
 use crate::tcp::limits::second_stage::Reassignment;
 use crate::tcp::limits::share::Share;
 use crate::tcp::replay::change::Change;
@@ -66,11 +66,11 @@ pub struct FactorRule {
     /// The distance to the runner-up, of its own weight, from which on it is sure: verdicts on it from there on are hardly ever wrong.
     pub sure_margin: f64,
     /// What bounds the confidence in it beside what bounds that of all factors.
-    pub bounds: fn(&Case) -> Vec<Bound>,
+    pub bounds: fn(&Case) -> Vec<ConfidenceBound>,
     /// What else the same packets may come from; the verdict is left open between both then.
     pub instead: fn(&Case) -> Option<Instead>,
     /// Its intervals where something knows them more exactly than rounds do; empty if nothing does.
-    pub intervals: fn(&Case) -> Vec<Run>,
+    pub intervals: fn(&Case) -> Vec<FactorRun>,
     /// Small writes that Nagle's algorithm kept back are part of it.
     pub of_writers: bool,
     /// It can take all of a transfer's time, whatever the path carries: it is the verdict where no rate is known.
@@ -178,7 +178,7 @@ pub struct Remedy {
 
 /// No more confidence than this, and what would give more.
 #[derive(Debug, Clone, Copy)]
-pub struct Bound {
+pub struct ConfidenceBound {
     /// 0 to 1.
     pub confidence: f64,
     /// In words that end "... would decide" sentences.

@@ -8,7 +8,7 @@ use crate::tcp::events::factor::Factor;
 use crate::tcp::limits::second_stage::Reassignment;
 use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Labels, Next, OPEN_CONFIDENCE, Remedy, Tally};
+use crate::tcp::verdict::factors::rule::{ConfidenceBound, FactorRule, Labels, Next, OPEN_CONFIDENCE, Remedy, Tally};
 
 const REMEDY: Remedy =
     Remedy { words: "SACK (RFC 2018) on both hosts and on the path", change: Change::RepairedAtOnce };
@@ -45,7 +45,7 @@ fn because(case: &Case, tally: &Tally) -> String {
     format!("Repairs took {time}, one loss in each round trip ({count} segments retransmitted): {who}")
 }
 
-fn bounds(case: &Case) -> Vec<Bound> {
-    let missing = Bound { confidence: OPEN_CONFIDENCE, needed: "a capture that misses no packets" };
+fn bounds(case: &Case) -> Vec<ConfidenceBound> {
+    let missing = ConfidenceBound { confidence: OPEN_CONFIDENCE, needed: "a capture that misses no packets" };
     case.direction.loss_caveat().map(|_| missing).into_iter().collect()
 }

@@ -7,11 +7,11 @@ use crate::tcp::limits::rules::Condition;
 use crate::tcp::limits::send_buffer::is_send_buffer_limited;
 use crate::tcp::limits::tally::BufferRounds;
 use crate::tcp::replay::change::Change;
-use crate::tcp::sender::pauses::Pauses;
+use crate::tcp::sender::pauses::SenderPauses;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::doubts;
 use crate::tcp::verdict::factors::rule::{
-    Bound, FactorRule, Instead, Labels, Next, Remedy, SURE_MARGIN_OF_RESIDUES, Tally,
+    ConfidenceBound, FactorRule, Instead, Labels, Next, Remedy, SURE_MARGIN_OF_RESIDUES, Tally,
 };
 use crate::tcp::verdict::words::bytes;
 
@@ -49,11 +49,11 @@ fn because(case: &Case, tally: &Tally) -> String {
     )
 }
 
-fn bounds(case: &Case) -> Vec<Bound> {
+fn bounds(case: &Case) -> Vec<ConfidenceBound> {
     let limits = case.limits;
     let [own, path] = [RULE.factor, doubts::the_path().factor].map(|factor| limits.shares[factor as usize].time_ns);
     let may_be_shaped = path > own / FULL_DIVISOR;
-    let shaped = Bound { confidence: BESIDE_A_FULL_PATH, needed: "the queueing discipline of the sender's host" };
+    let shaped = ConfidenceBound { confidence: BESIDE_A_FULL_PATH, needed: "the queueing discipline of the sender's host" };
     doubts::unknown_window(case).into_iter().chain(may_be_shaped.then_some(shaped)).collect()
 }
 
@@ -82,7 +82,7 @@ const TELLING_PAUSES: u64 = 10;
 ///
 /// Rule: docs/verdict.md, "Confidence of the send buffer".
 fn fills_no_buffer(case: &Case) -> bool {
-    let BufferRounds { time_ns, pauses: Pauses { paused_ns, answered_ns, all_sent_ns, .. } } =
+    let BufferRounds { time_ns, pauses: SenderPauses { paused_ns, answered_ns, all_sent_ns, .. } } =
         case.limits.buffer_rounds;
     let answers = answered_ns >= paused_ns / 2;
     let begin_with_nothing_left = all_sent_ns > paused_ns / 10 * 9 || all_sent_ns > paused_ns / 2 && !answers;

@@ -3,7 +3,7 @@
 //! Rule: docs/verdict.md, "Server wait".
 
 use crate::tcp::events::factor::Factor;
-use crate::tcp::limits::runs::Run;
+use crate::tcp::limits::runs::FactorRun;
 use crate::tcp::limits::second_stage::Reassignment;
 use crate::tcp::replay::change::Change;
 use crate::tcp::requests::longest::Exchange;
@@ -43,14 +43,14 @@ fn because(case: &Case, tally: &Tally) -> String {
 }
 
 /// From the end of a request to the first byte of its response, of the exchanges that are known one by one.
-fn intervals(case: &Case) -> Vec<Run> {
+fn intervals(case: &Case) -> Vec<FactorRun> {
     let list = case.connection.requests().map_or(&[][..], |requests| &requests.longest.list);
     let of = |one: &Exchange| {
         let [start_ns, end_ns] =
             [one.request_ns, one.request_ns.saturating_add(one.first_byte_ns)].map(|ns| one.at_ns(ns));
         // Of the request only its first frame is known.
         let asked = if one.request_ns == 0 { one.start.1 } else { 0 };
-        Run { start_ns, end_ns, factor: RULE.factor, bytes: 0, frames: [asked, one.frames[0]] }
+        FactorRun { start_ns, end_ns, factor: RULE.factor, bytes: 0, frames: [asked, one.frames[0]] }
     };
     list.iter().map(of).collect()
 }

@@ -7,7 +7,7 @@ use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::doubts;
 use crate::tcp::verdict::factors::rule::{
-    Bound, FactorRule, Instead, Labels, Next, Remedy, SURE_MARGIN_OF_RESIDUES, Tally,
+    ConfidenceBound, FactorRule, Instead, Labels, Next, Remedy, SURE_MARGIN_OF_RESIDUES, Tally,
 };
 
 const REMEDY: Remedy = Remedy { words: "a reused connection, past slow start", change: Change::Warm };
@@ -40,6 +40,6 @@ fn instead(case: &Case) -> Option<Instead> {
     may_be.then_some(Instead { factor: Factor::CongestionWindow, needed: "a longer transfer" })
 }
 
-fn bounds(case: &Case) -> Vec<Bound> {
+fn bounds(case: &Case) -> Vec<ConfidenceBound> {
     doubts::unknown_window(case).into_iter().collect()
 }

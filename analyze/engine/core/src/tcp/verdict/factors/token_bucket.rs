@@ -7,15 +7,15 @@ use crate::tcp::limits::background::QUEUE_NS;
 use crate::tcp::limits::bucket::network_sets_the_rate;
 use crate::tcp::limits::even_losses::come_evenly;
 use crate::tcp::limits::moves::take_time;
-use crate::tcp::limits::runs::Run;
+use crate::tcp::limits::runs::FactorRun;
 use crate::tcp::limits::second_stage::Reassignment;
 use crate::tcp::limits::share::{Share, Shares};
 use crate::tcp::replay::change::Change;
 use crate::tcp::rtt::samples::RecoveryTrips;
 use crate::tcp::summary::summary::DirectionSummary;
-use crate::tcp::token_bucket::bucket::Kind;
+use crate::tcp::token_bucket::bucket::LimiterKind;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Labels, Next, Remedy, Tally};
+use crate::tcp::verdict::factors::rule::{ConfidenceBound, FactorRule, Labels, Next, Remedy, Tally};
 
 const REMEDY: Remedy = Remedy { words: "no token bucket", change: Change::NoBucket };
 
@@ -126,9 +126,9 @@ impl Trips {
 /// Rule: docs/verdict.md, "Timeouts after a policer".
 pub(crate) fn blame(case: &Case) -> Shares {
     let mut shares = case.limits.shares;
-    let policer = case.direction.token_bucket.as_deref().filter(|bucket| bucket.kind == Kind::Policer);
+    let policer = case.direction.token_bucket.as_deref().filter(|bucket| bucket.kind == LimiterKind::Policer);
     if let Some(policer) = policer {
-        let waits = |run: &&Run| run.factor == Factor::TimeoutWait && run.end_ns > policer.switch_ns;
+        let waits = |run: &&FactorRun| run.factor == Factor::TimeoutWait && run.end_ns > policer.switch_ns;
         for wait in case.limits.runs.iter().filter(waits) {
             let share = Share { time_ns: wait.duration_ns(), bytes: wait.bytes };
             let policed = shares[Factor::TimeoutWait as usize].take(share);
@@ -143,9 +143,9 @@ fn because(_case: &Case, tally: &Tally) -> String {
 }
 
 /// A policer shows by what it drops.
-fn bounds(case: &Case) -> Vec<Bound> {
-    let is_policed = case.direction.token_bucket.as_deref().is_some_and(|bucket| bucket.kind == Kind::Policer);
-    let of_capture = Bound { confidence: WHERE_PACKETS_ARE_MISSING, needed: "a capture that misses no packets" };
+fn bounds(case: &Case) -> Vec<ConfidenceBound> {
+    let is_policed = case.direction.token_bucket.as_deref().is_some_and(|bucket| bucket.kind == LimiterKind::Policer);
+    let of_capture = ConfidenceBound { confidence: WHERE_PACKETS_ARE_MISSING, needed: "a capture that misses no packets" };
     if is_policed && case.direction.loss_caveat().is_some() { vec![of_capture] } else { Vec::new() }
 }
 

@@ -4,7 +4,7 @@
 
 use crate::tcp::events::factor::Factor;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Labels, Next, OPEN_CONFIDENCE, Tally};
+use crate::tcp::verdict::factors::rule::{ConfidenceBound, FactorRule, Labels, Next, OPEN_CONFIDENCE, Tally};
 
 /// See the module.
 pub const RULE: FactorRule = FactorRule {
@@ -22,6 +22,6 @@ fn because(_case: &Case, _tally: &Tally) -> String {
     "What limited the transfer is unclear".to_owned()
 }
 
-fn bounds(_case: &Case) -> Vec<Bound> {
-    vec![Bound { confidence: OPEN_CONFIDENCE, needed: "a capture at the other end of the path" }]
+fn bounds(_case: &Case) -> Vec<ConfidenceBound> {
+    vec![ConfidenceBound { confidence: OPEN_CONFIDENCE, needed: "a capture at the other end of the path" }]
 }

@@ -74,7 +74,7 @@ fn spans(requests: &RequestSummary, to: Factor) -> Vec<[i64; 2]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tcp::limits::runs::Run;
+    use crate::tcp::limits::runs::FactorRun;
     use crate::tcp::limits::share::Share;
     use crate::tcp::requests::longest::Longest;
 
@@ -94,7 +94,7 @@ mod tests {
         let mut start_ns = 0;
         for (factor, tenths, bytes) in parts {
             let end_ns = start_ns + tenths * SECOND / 10;
-            summary.runs.push(Run { start_ns, end_ns, factor, bytes, frames: [1, 2] });
+            summary.runs.push(FactorRun { start_ns, end_ns, factor, bytes, frames: [1, 2] });
             summary.shares[factor as usize].add(Share { time_ns: (end_ns - start_ns) as u64, bytes });
             start_ns = end_ns;
         }

@@ -9,7 +9,7 @@
 use crate::tcp::events::factor::Factor;
 use crate::tcp::limits::moves;
 use crate::tcp::limits::rates::by_time;
-use crate::tcp::limits::runs::Run;
+use crate::tcp::limits::runs::FactorRun;
 use crate::tcp::limits::summary::LimitsSummary;
 
 /// Round trips for which queues must have shown the rate, and for which it must be kept elsewhere.
@@ -23,7 +23,7 @@ const BESIDE: f64 = 0.05;
 /// Reports the bottleneck bandwidth where the congestion window was reported and the rate is the one that the path had at other times.
 pub(crate) fn take_filled(summary: &mut LimitsSummary, min_rtt_ns: u64) {
     let Some(shown) = shown_rate(summary, LEAST_SHOWN.saturating_mul(min_rtt_ns)) else { return };
-    let is_filled = |run: &&Run| {
+    let is_filled = |run: &&FactorRun| {
         run.factor == Factor::CongestionWindow
             && run.duration_ns() >= LEAST_KEPT.saturating_mul(min_rtt_ns)
             && (rate(run) / shown - 1.0).abs() <= BESIDE
@@ -44,7 +44,7 @@ fn shown_rate(summary: &LimitsSummary, least_ns: u64) -> Option<f64> {
 }
 
 /// Bytes for each nanosecond.
-fn rate(run: &Run) -> f64 {
+fn rate(run: &FactorRun) -> f64 {
     run.bytes as f64 / run.duration_ns().max(1) as f64
 }
 
@@ -61,7 +61,7 @@ mod tests {
         let mut start_ns = 0;
         for &(factor, duration_ms, bytes_ms) in list {
             let end_ns = start_ns + duration_ms * MS;
-            let run = Run { start_ns, end_ns, factor, bytes: bytes_ms * duration_ms as u64, frames: [1, 2] };
+            let run = FactorRun { start_ns, end_ns, factor, bytes: bytes_ms * duration_ms as u64, frames: [1, 2] };
             let share = Share { time_ns: run.duration_ns(), bytes: run.bytes };
             summary.shares[factor as usize].add(share);
             summary.underlying[factor as usize].add(share);
@@ -77,7 +77,7 @@ mod tests {
         take_filled(&mut summary, 20 * MS as u64);
         let factors = [Factor::BottleneckBandwidth, Factor::CongestionWindow];
         let of = |factor: Factor| {
-            let of_runs: u64 = summary.runs.iter().filter(|run| run.factor == factor).map(Run::duration_ns).sum();
+            let of_runs: u64 = summary.runs.iter().filter(|run| run.factor == factor).map(FactorRun::duration_ns).sum();
             assert_eq!(of_runs, summary.shares[factor as usize].time_ns);
             assert_eq!(summary.shares[factor as usize], summary.underlying[factor as usize]);
             of_runs / MS as u64

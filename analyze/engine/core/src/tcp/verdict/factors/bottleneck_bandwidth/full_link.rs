@@ -74,7 +74,7 @@ pub(crate) fn take_full_link(summary: &mut LimitsSummary) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tcp::limits::runs::Run;
+    use crate::tcp::limits::runs::FactorRun;
     use crate::tcp::limits::tally::ReducedRounds;
 
     const SECOND: i64 = 1_000_000_000;
@@ -86,7 +86,7 @@ mod tests {
         let [link, window] = [Factor::BottleneckBandwidth, Factor::CongestionWindow];
         for (factor, start, end, kilobytes_s) in [(link, 0, full_s, 1000), (window, full_s, full_s + 40, kilobytes_s)] {
             let bytes = kilobytes_s * 1000 * (end - start) as u64;
-            let run = Run { start_ns: start * SECOND, end_ns: end * SECOND, factor, bytes, frames: [1, 2] };
+            let run = FactorRun { start_ns: start * SECOND, end_ns: end * SECOND, factor, bytes, frames: [1, 2] };
             let share = Share { time_ns: run.duration_ns(), bytes };
             (summary.shares[factor as usize], summary.underlying[factor as usize]) = (share, share);
             summary.runs.push(run);

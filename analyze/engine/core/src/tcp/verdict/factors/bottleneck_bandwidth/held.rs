@@ -7,7 +7,7 @@
 
 use crate::tcp::events::factor::Factor;
 use crate::tcp::limits::moves;
-use crate::tcp::limits::runs::Run;
+use crate::tcp::limits::runs::FactorRun;
 use crate::tcp::limits::summary::LimitsSummary;
 
 /// Share of that time which losses and windows seemed to limit.
@@ -17,7 +17,7 @@ const LEAST_SHARE: f64 = 0.5;
 /// packets came at a fixed clock: then it was no buffer, either.
 pub(crate) fn take_held(summary: &mut LimitsSummary, [start_ns, end_ns]: [i64; 2], clocked: bool) {
     let is_meant = |factor: Factor| is_of_losses(factor) || clocked && factor == Factor::SendBuffer;
-    let within = |run: &Run| {
+    let within = |run: &FactorRun| {
         let [_, rest] = run.split(start_ns);
         rest.split(end_ns)[0].duration_ns()
     };
@@ -54,7 +54,7 @@ mod tests {
         let (mut summary, mut start_ns) = (LimitsSummary::default(), 0);
         for &(factor, seconds) in list {
             let end_ns = start_ns + seconds * SECOND;
-            let run = Run { start_ns, end_ns, factor, bytes: 1000 * seconds as u64, frames: [1, 2] };
+            let run = FactorRun { start_ns, end_ns, factor, bytes: 1000 * seconds as u64, frames: [1, 2] };
             summary.shares[factor as usize].add(Share { time_ns: run.duration_ns(), bytes: run.bytes });
             summary.underlying[factor as usize].add(Share { time_ns: run.duration_ns(), bytes: run.bytes });
             summary.runs.push(run);

@@ -28,13 +28,13 @@ mod tests {
     use super::*;
     use crate::tcp::limits::share::Share;
     use crate::tcp::limits::tally::BufferRounds;
-    use crate::tcp::sender::pauses::Pauses;
+    use crate::tcp::sender::pauses::SenderPauses;
 
     /// Nanoseconds of the link and of the send buffer, of 1000 that seemed the send buffer's.
     fn taken_ns(paused_ns: u64, waited_ns: u64, answered_ns: u64) -> [u64; 2] {
         let mut summary = LimitsSummary::default();
         summary.shares[Factor::SendBuffer as usize] = Share { time_ns: 1000, bytes: 10 };
-        let pauses = Pauses { paused_ns, waited_ns, answered_ns, ..Pauses::default() };
+        let pauses = SenderPauses { paused_ns, waited_ns, answered_ns, ..SenderPauses::default() };
         summary.buffer_rounds = BufferRounds { time_ns: 1000, pauses };
         take_host_queue(&mut summary);
         assert_eq!(summary.clocked, summary.shares[Factor::BottleneckBandwidth as usize].time_ns > 0);

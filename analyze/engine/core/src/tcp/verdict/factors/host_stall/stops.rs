@@ -2,11 +2,11 @@
 //! moved.
 
 use crate::tcp::events::factor::Factor;
-use crate::tcp::gaps::undecided_gap::{Proved, Settled};
+use crate::tcp::gaps::undecided_gap::{GapProof, Settled};
 use crate::tcp::limits::marks;
 use crate::tcp::limits::rates::by_time;
 use crate::tcp::limits::runs::Runs;
-use crate::tcp::limits::second_stage::Rhythm;
+use crate::tcp::limits::second_stage::StallRhythm;
 use crate::tcp::limits::share::Share;
 use crate::tcp::limits::summary::LimitsSummary;
 
@@ -23,8 +23,8 @@ fn settle_empty(summary: &mut LimitsSummary, settled: &Settled) {
 fn settle_with(summary: &mut LimitsSummary, settled: &Settled, moves: fn(Share) -> Share) {
     let &Settled { start_ns, end_ns, proved } = settled;
     let (from, to) = match proved {
-        Proved::Stall => (None, Factor::HostStall),
-        Proved::NoStall(cause, ended_by_timer) => {
+        GapProof::Stall => (None, Factor::HostStall),
+        GapProof::NoStall(cause, ended_by_timer) => {
             (Some(Factor::HostStall), cause.factor(ended_by_timer, false).unwrap_or(Factor::Unknown))
         }
     };
@@ -43,7 +43,7 @@ fn settle_with(summary: &mut LimitsSummary, settled: &Settled, moves: fn(Share) 
 /// The time in which a host stalled is no other factor's.
 ///
 /// Rule: docs/verdict.md, "Stops of a host with a rhythm".
-pub(super) fn take_rhythm(limits: &mut LimitsSummary, rhythm: &Rhythm) {
+pub(super) fn take_rhythm(limits: &mut LimitsSummary, rhythm: &StallRhythm) {
     limits.stall_period_ns = u64::try_from(rhythm.period_ns).ok();
     let move_to_stall = if rhythm.is_beside { settle } else { settle_empty };
     rhythm.stops.iter().for_each(|stop| move_to_stall(limits, stop));
@@ -70,7 +70,7 @@ pub(crate) fn take_best_periods(summary: &mut LimitsSummary, period_ns: u64, byt
 mod tests {
     use super::*;
     use crate::tcp::gaps::cause::Cause;
-    use crate::tcp::limits::runs::Run;
+    use crate::tcp::limits::runs::FactorRun;
 
     #[test]
     fn with_stops_in_every_round_the_best_periods_show_what_the_path_carries() {
@@ -82,8 +82,8 @@ mod tests {
         assert_eq!(summary.reference_bytes_s, Some(2e6));
     }
 
-    fn run(start_ns: i64, end_ns: i64, factor: Factor) -> Run {
-        Run { start_ns, end_ns, factor, bytes: 100, frames: [1, 2] }
+    fn run(start_ns: i64, end_ns: i64, factor: Factor) -> FactorRun {
+        FactorRun { start_ns, end_ns, factor, bytes: 100, frames: [1, 2] }
     }
 
     #[test]
@@ -94,7 +94,7 @@ mod tests {
             ..LimitsSummary::default()
         };
         summary.shares[stall as usize] = Share { time_ns: 150, bytes: 200 };
-        settle(&mut summary, &Settled { start_ns: 90, end_ns: 160, proved: Proved::NoStall(Cause::PathHold, false) });
+        settle(&mut summary, &Settled { start_ns: 90, end_ns: 160, proved: GapProof::NoStall(Cause::PathHold, false) });
         let runs: Vec<_> = summary.runs.iter().map(|run| (run.start_ns, run.end_ns, run.factor)).collect();
         let parts =
             [(0, 90, stall), (90, 100, unknown), (100, 150, application), (150, 160, unknown), (160, 200, stall)];
@@ -107,7 +107,7 @@ mod tests {
         let (link, stall) = (Factor::BottleneckBandwidth, Factor::HostStall);
         let mut summary = LimitsSummary { runs: vec![run(0, 100, link)], ..LimitsSummary::default() };
         summary.shares[link as usize] = Share { time_ns: 100, bytes: 100 };
-        settle_empty(&mut summary, &Settled { start_ns: 20, end_ns: 80, proved: Proved::Stall });
+        settle_empty(&mut summary, &Settled { start_ns: 20, end_ns: 80, proved: GapProof::Stall });
         assert_eq!(summary.shares[link as usize], Share { time_ns: 40, bytes: 100 });
         assert_eq!(summary.shares[stall as usize], Share { time_ns: 60, bytes: 0 });
     }
@@ -122,7 +122,7 @@ mod tests {
             shares[Factor::CongestionWindow as usize] = Share { time_ns: 100, bytes: 100 };
             shares[Factor::TimeoutWait as usize] = Share { time_ns: 100, bytes: 0 };
         }
-        settle(&mut summary, &Settled { start_ns: 50, end_ns: 180, proved: Proved::Stall });
+        settle(&mut summary, &Settled { start_ns: 50, end_ns: 180, proved: GapProof::Stall });
         let runs: Vec<_> = summary.runs.iter().map(|run| (run.start_ns, run.end_ns, run.factor)).collect();
         let (window, stall, timeout) = (Factor::CongestionWindow, Factor::HostStall, Factor::TimeoutWait);
         assert_eq!(runs, [(0, 50, window), (50, 180, stall), (180, 200, timeout)]);

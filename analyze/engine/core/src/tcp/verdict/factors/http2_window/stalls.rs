@@ -13,7 +13,7 @@ const STOOD_SHARE: f64 = 0.5;
 
 /// A stretch of stalls: from the first to the end of the last, and how long the sender stood in it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Stretch {
+struct StallSpan {
     between_ns: [i64; 2],
     stood_ns: i64,
 }
@@ -47,9 +47,9 @@ fn may_be_a_window(factor: Factor) -> bool {
 }
 
 /// Stalls that follow one another with no more time between two than they last on average.
-fn stretches(used: &WindowUse) -> Vec<Stretch> {
+fn stretches(used: &WindowUse) -> Vec<StallSpan> {
     let mean_ns = used.limited_ns / i64::try_from(used.times.max(1)).unwrap_or(i64::MAX);
-    let mut list: Vec<Stretch> = Vec::new();
+    let mut list: Vec<StallSpan> = Vec::new();
     for stall in &used.stalls {
         let stood_ns = stall.to_ns.saturating_sub(stall.from_ns);
         match list.last_mut() {
@@ -57,7 +57,7 @@ fn stretches(used: &WindowUse) -> Vec<Stretch> {
                 last.between_ns[1] = stall.to_ns;
                 last.stood_ns = last.stood_ns.saturating_add(stood_ns);
             }
-            _ => list.push(Stretch { between_ns: [stall.from_ns, stall.to_ns], stood_ns }),
+            _ => list.push(StallSpan { between_ns: [stall.from_ns, stall.to_ns], stood_ns }),
         }
     }
     list
@@ -67,7 +67,7 @@ fn stretches(used: &WindowUse) -> Vec<Stretch> {
 mod tests {
     use super::*;
     use crate::http2::Stall;
-    use crate::tcp::limits::runs::Run;
+    use crate::tcp::limits::runs::FactorRun;
     use crate::tcp::limits::share::Share;
 
     const MS: i64 = 1_000_000;
@@ -75,7 +75,7 @@ mod tests {
     /// A second of an application that seemed to be late, and 100 kB in it; the sender stood at these milliseconds.
     fn limited(stalls_ms: &[[i64; 2]]) -> [Share; 2] {
         let mut summary = LimitsSummary::default();
-        let run = Run { start_ns: 0, end_ns: 1000 * MS, factor: Factor::Application, bytes: 100_000, frames: [1, 9] };
+        let run = FactorRun { start_ns: 0, end_ns: 1000 * MS, factor: Factor::Application, bytes: 100_000, frames: [1, 9] };
         let share = Share { time_ns: run.duration_ns(), bytes: run.bytes };
         (summary.shares[run.factor as usize], summary.underlying[run.factor as usize]) = (share, share);
         summary.runs.push(run);

@@ -3,15 +3,15 @@
 //! Rule: docs/verdict.md, "After the last data".
 
 use crate::tcp::events::factor::Factor;
-use crate::tcp::limits::after_data::Ending;
+use crate::tcp::limits::after_data::SenderEnding;
 use crate::tcp::limits::marks::Marks;
-use crate::tcp::limits::runs::{Run, Runs};
+use crate::tcp::limits::runs::{FactorRun, Runs};
 use crate::tcp::limits::share::Share;
 use crate::tcp::limits::summary::LimitsSummary;
 
 /// Counts the time after the last round.
-pub(crate) fn take_ending(summary: &mut LimitsSummary, ending: &Ending) {
-    let Some(&Run { factor: last, end_ns: mut start_ns, .. }) = summary.runs.last() else { return };
+pub(crate) fn take_ending(summary: &mut LimitsSummary, ending: &SenderEnding) {
+    let Some(&FactorRun { factor: last, end_ns: mut start_ns, .. }) = summary.runs.last() else { return };
     // The last data is on its way: that is what the path and the windows take, but none of an application's time.
     let is_moving = last.shows_capacity() || matches!(last, Factor::LossRecovery | Factor::ReceiverWindow);
     let before = if is_moving { last } else { Factor::Idle };
@@ -19,7 +19,7 @@ pub(crate) fn take_ending(summary: &mut LimitsSummary, ending: &Ending) {
     let mut bytes = ending.delivered_bytes.saturating_sub(counted);
     let (mut runs, mut marks) = (Runs::from(std::mem::take(&mut summary.runs)), Marks::default());
     for (end_ns, factor) in parts(ending, before) {
-        let run = Run { start_ns, end_ns, factor, bytes, frames: [ending.frame; 2] };
+        let run = FactorRun { start_ns, end_ns, factor, bytes, frames: [ending.frame; 2] };
         if run.duration_ns() > 0 {
             let share = Share { time_ns: run.duration_ns(), bytes: std::mem::take(&mut bytes) };
             summary.shares[factor as usize].add(share);
@@ -37,7 +37,7 @@ pub(crate) fn take_ending(summary: &mut LimitsSummary, ending: &Ending) {
 
 /// Its parts: up to when, and the factor; `before` is the one of the last round. Where what was sent was not acknowledged and
 /// not retransmitted either, nothing says what it waits for.
-fn parts(ending: &Ending, before: Factor) -> [(i64, Factor); 2] {
+fn parts(ending: &SenderEnding, before: Factor) -> [(i64, Factor); 2] {
     match ending.idle_since_ns {
         Some(since_ns) => [(since_ns, before), (ending.end_ns, Factor::Idle)],
         None if ending.is_closed => [(ending.end_ns, Factor::ReceiverWindow); 2],
@@ -64,11 +64,11 @@ mod tests {
         /// Seconds by factor.
         fn seconds(&self) -> Vec<(Factor, f64)> {
             let at = |seconds: f64| (seconds * SECOND as f64) as i64;
-            let run = Run { start_ns: 0, end_ns: SECOND, factor: Factor::SlowStart, bytes: 9, frames: [1, 2] };
+            let run = FactorRun { start_ns: 0, end_ns: SECOND, factor: Factor::SlowStart, bytes: 9, frames: [1, 2] };
             let mut summary = LimitsSummary { runs: vec![run], ..LimitsSummary::default() };
             take_ending(
                 &mut summary,
-                &Ending {
+                &SenderEnding {
                     idle_since_ns: self.idle_since_s.map(at),
                     is_closed: self.is_closed,
                     is_repairing: self.is_repairing,

@@ -34,13 +34,13 @@ fn is_shadow(factor: Factor) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tcp::limits::runs::Run;
+    use crate::tcp::limits::runs::FactorRun;
     use crate::tcp::limits::share::Share;
 
     /// Of 100 ns of a factor, the MTU's after errors from 20 to 30 ns, with a round trip of 10 ns.
     fn taken_ns(factor: Factor) -> u64 {
         let mut summary = LimitsSummary { shortest_ns: Some(10), ..LimitsSummary::default() };
-        summary.runs.push(Run { start_ns: 0, end_ns: 100, factor, bytes: 0, frames: [1, 2] });
+        summary.runs.push(FactorRun { start_ns: 0, end_ns: 100, factor, bytes: 0, frames: [1, 2] });
         summary.shares[factor as usize] = Share { time_ns: 100, bytes: 0 };
         take_path_mtu(&mut summary, [20, 30]);
         summary.shares[Factor::PathMtu as usize].time_ns

@@ -21,7 +21,7 @@ pub(crate) fn take_inferred(summary: &mut LimitsSummary, window: InferredWindow,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tcp::limits::runs::Run;
+    use crate::tcp::limits::runs::FactorRun;
     use crate::tcp::limits::share::Share;
 
     /// A second of the send buffer, then two of the congestion window; the seconds of both and of the window after that.
@@ -29,7 +29,7 @@ mod tests {
         let mut summary = LimitsSummary::default();
         for (factor, start, end) in [(Factor::SendBuffer, 0, 1), (Factor::CongestionWindow, 1, 3)] {
             let [start_ns, end_ns] = [start, end].map(|at: i64| at * 1_000_000_000);
-            summary.runs.push(Run { start_ns, end_ns, factor, bytes: 1000, frames: [1, 2] });
+            summary.runs.push(FactorRun { start_ns, end_ns, factor, bytes: 1000, frames: [1, 2] });
             summary.shares[factor as usize].add(Share { time_ns: (end_ns - start_ns) as u64, bytes: 1000 });
         }
         take_inferred(&mut summary, InferredWindow { scale: 3, bytes: 64_000 }, nothing_lost);

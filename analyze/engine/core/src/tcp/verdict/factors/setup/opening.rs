@@ -2,13 +2,13 @@
 
 use crate::tcp::events::factor::Factor;
 use crate::tcp::limits::marks::Marks;
-use crate::tcp::limits::runs::{Run, Runs};
-use crate::tcp::limits::setup::Opening;
+use crate::tcp::limits::runs::{FactorRun, Runs};
+use crate::tcp::limits::setup::SetupTime;
 use crate::tcp::limits::share::{Share, Shares};
 use crate::tcp::limits::summary::LimitsSummary;
 
 /// Counts the opening: what came before the first data, and all up to the end of the TLS handshake.
-pub(super) fn take_opening(summary: &mut LimitsSummary, opening: Opening) {
+pub(super) fn take_opening(summary: &mut LimitsSummary, opening: SetupTime) {
     let setup_end_ns = opening.end_ns.max(opening.start_ns);
     let mut rest = Vec::new();
     for run in std::mem::take(&mut summary.runs) {
@@ -19,13 +19,13 @@ pub(super) fn take_opening(summary: &mut LimitsSummary, opening: Opening) {
                 move_to_setup(shares, share, run.factor);
             }
         }
-        rest.extend([Run { factor: Factor::Setup, ..within }, after]);
+        rest.extend([FactorRun { factor: Factor::Setup, ..within }, after]);
     }
     let data_ns = opening.first_data_ns;
     let before_data_ns = setup_end_ns.min(data_ns);
     let mut first = Vec::new();
     let mut push = |start_ns: i64, end_ns: i64, factor: Factor| {
-        let run = Run { start_ns, end_ns, factor, bytes: 0, frames: [opening.frame; 2] };
+        let run = FactorRun { start_ns, end_ns, factor, bytes: 0, frames: [opening.frame; 2] };
         if run.duration_ns() > 0 {
             let share = Share { time_ns: run.duration_ns(), bytes: 0 };
             summary.shares[factor as usize].add(share);
@@ -74,9 +74,9 @@ mod tests {
             shares[Factor::Application as usize] = Share { time_ns: 1_000_000_000, bytes: 800 };
         }
         summary.runs =
-            vec![Run { start_ns: SECOND, end_ns: 3 * SECOND, factor: Factor::Idle, bytes: 800, frames: [4, 9] }];
+            vec![FactorRun { start_ns: SECOND, end_ns: 3 * SECOND, factor: Factor::Idle, bytes: 800, frames: [4, 9] }];
         let (start_ns, first_data_ns, end_ns) = (0, SECOND, 5 * SECOND / 2);
-        let opening = Opening {
+        let opening = SetupTime {
             start_ns,
             first_data_ns,
             end_ns,
