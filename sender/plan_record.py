@@ -28,8 +28,6 @@ LONGEST_S = 10 * 366 * 86400.0
 # Linux refuses a TCP_MAXSEG outside of these (net/ipv4/tcp.c).
 _MSS = (88, 32767)
 _LONGEST_NAME = 64
-_OPTION_NAMES = tuple(field.name for field in dataclasses.fields(SocketOptions))
-_TRANSFER_KEYS = ("bytes", "direction", "streams", "tls", *_OPTION_NAMES)
 _ENTRY_KEYS = ("index", "pairs", "probe", "data", "gap_s")
 _PATH_KEYS = ("ip_version", "bind_address", "bind_interface")
 _PLAN_KEYS = (
@@ -50,7 +48,7 @@ _PLAN_KEYS = (
 def plan_from_record(record: object) -> Plan:
     """A plan out of nested tables; raises `SenderError`."""
     table = _table(record, "the plan", _PLAN_KEYS)
-    defaults = _table(table.get("transfer", {}), "transfer", _TRANSFER_KEYS[1:])
+    defaults = _table(table.get("transfer", {}), "transfer", _transfer_keys()[1:])
     _checked_transfer({**defaults, "bytes": 1}, "transfer")
     repeat = _optional(table, "repeat", _whole(1, MOST_PAIRS))
     limit_s = _optional(table, "duration_s", _seconds)
@@ -145,7 +143,7 @@ def _transfer(entry: Mapping[str, Any], part: str, defaults: Mapping[str, Any], 
     value = entry[part]
     if isinstance(value, (int, str)) and not isinstance(value, bool):
         value = {"bytes": value}
-    table = _table(value, place, _TRANSFER_KEYS)
+    table = _table(value, place, _transfer_keys())
     if "bytes" not in table:
         raise SenderError(f"{place}.bytes: missing")
     return _checked_transfer({**defaults, **table}, place)
@@ -161,14 +159,12 @@ def _checked_transfer(table: Mapping[str, Any], place: str) -> TransferPlan:
         direction=optional("direction", _direction) or DIRECTIONS[0],
         streams=streams,
         tls=optional("tls", _truth) or False,
-        options=SocketOptions(
-            congestion_control=optional("congestion_control", _algorithm),
-            send_buffer_bytes=optional("send_buffer_bytes", _size(1, MOST_BUFFER_BYTES)),
-            receive_buffer_bytes=optional("receive_buffer_bytes", _size(1, MOST_BUFFER_BYTES)),
-            dscp=optional("dscp", _whole(0, 63)),
-            mss_bytes=optional("mss_bytes", _whole(*_MSS)),
-        ),
+        options=SocketOptions(**{name: optional(name, check) for name, check in _OPTIONS.items()}),
     )
+
+
+def _transfer_keys() -> tuple[str, ...]:
+    return ("bytes", "direction", "streams", "tls", *_OPTIONS)
 
 
 def _table(value: object, place: str, keys: tuple[str, ...]) -> Mapping[str, Any]:
@@ -297,3 +293,13 @@ def _interface(value: object, place: str) -> str:
     if len(text.encode("utf-8", "replace")) > 15 or "/" in text or " " in text:
         raise SenderError(f"{place}: expected the name of an interface, not {_shown(value)}")
     return text
+
+
+_OPTIONS: dict[str, _Check[Any]] = {
+    "congestion_control": _algorithm,
+    "send_buffer_bytes": _size(1, MOST_BUFFER_BYTES),
+    "receive_buffer_bytes": _size(1, MOST_BUFFER_BYTES),
+    "dscp": _whole(0, 63),
+    "mss_bytes": _whole(*_MSS),
+}
+"""What may be set on the sockets of a transfer (`SocketOptions`): in a plan, in `run.json`, at the receiver."""

@@ -28,6 +28,10 @@ from vmtrace.providers.queues import changes
 from vmtrace.providers.queues import plan as queue_plan
 from vmtrace.providers.queues import plans as queue_plans
 from vmtrace.providers.queues.plan import Kind, QueuePlan, Stage, plan_of_record
+from vmtrace.sender import plan_record as pair_plan
+from vmtrace.sender.errors import SenderError
+from vmtrace.sender.wire.fields import to_json
+from vmtrace.sender.wire.records import SocketOptions, TransferRequest
 
 ROOT = Path(__file__).parents[2]
 MADE_UP: Any = option("made_up", whole(9), 1, told="what was made up")
@@ -75,6 +79,22 @@ def test_an_option_of_a_queue_plan_is_declared_once(
     changed = changes.changed(QueuePlan("x", (made_up("a", Kind.PUT, 5),)), {"made_up": "3"})
     assert changed.as_record()["stages"][0]["made_up"] == 3
     assert "--made-up N what was made up" in help_of("queue", "run", capsys=capsys)
+
+
+def test_an_option_of_connection_pairs_is_declared_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its type at `SocketOptions`, what it may be in one table: a plan, `run.json` and the receiver have it then."""
+    made_up = dataclasses.make_dataclass("MadeUp", [("made_up", int | None, None)], bases=(SocketOptions,), frozen=True)
+    monkeypatch.setattr(pair_plan, "SocketOptions", made_up)
+    monkeypatch.setitem(pair_plan._OPTIONS, "made_up", pair_plan._whole(1, 9))
+    entries = [{"probe": "1kB", "data": {"bytes": 5, "made_up": 3}}]
+    plan = pair_plan.plan_from_record({"transfer": {"made_up": 7}, "entries": entries})
+    record = pair_plan.plan_record(plan)
+    assert (record["entries"][0]["probe"]["made_up"], record["entries"][0]["data"]["made_up"]) == (7, 3)
+    assert pair_plan.plan_from_record(record) == plan
+    with pytest.raises(SenderError, match=r"transfer\.made_up: expected a whole number from 1 to 9"):
+        pair_plan.plan_from_record({"transfer": {"made_up": 10}, "entries": entries})
+    request = TransferRequest(1, 1, "data", 5, options=plan.entries[0].data.options)
+    assert to_json(request)["options"]["made_up"] == 3
 
 
 def test_every_option_of_a_plan_is_documented() -> None:
