@@ -7,10 +7,35 @@ text must not slip into a table. Unknown keys are never looked at.
 import ipaddress
 import json
 import math
-from functools import lru_cache
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, is_dataclass
+from functools import cache, lru_cache
+from types import NoneType, UnionType
+from typing import Annotated, Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 _LARGEST = 2**63 - 1
+Endpoint = tuple[str, int]
+Record = TypeVar("Record")
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What a number, or the length of a list, may be; in the words of JSON Schema."""
+
+    words: tuple[tuple[str, float], ...]
+
+
+def bounds(**words: float) -> Bounds:
+    """`bounds(minimum=0)`."""
+    return Bounds(tuple(words.items()))
+
+
+Count = Annotated[int, bounds(minimum=0)]
+Whole = Annotated[int, bounds(minimum=0, maximum=_LARGEST)]
+"""A number that must be there: of what, or when."""
+Positive = Annotated[float, bounds(minimum=0)]
+"""A float from 0 on."""
+Share = Annotated[float, bounds(minimum=0, maximum=1)]
 
 
 class FieldError(ValueError):
@@ -61,6 +86,13 @@ class Fields:
         if value is None:
             return None
         if isinstance(value, bool) or not isinstance(value, int) or abs(value) > _LARGEST:
+            raise self.wrong(name, "a whole number")
+        return value
+
+    def needed(self, name: str) -> int:
+        """A whole number that must be there."""
+        value = self.integer(name)
+        if value is None:
             raise self.wrong(name, "a whole number")
         return value
 
@@ -155,6 +187,15 @@ class Fields:
             raise self.wrong(name, "an address and a port")
         return found
 
+    def read(self, record: type[Record], **given: object) -> Record:
+        """A dataclass: its fields as given, else as they stand here under their names, read as their types say.
+
+        What is absent is None where that may be. A count is then 0, a flag false, a list empty, and a text "unknown";
+        what is no more than a whole number must be there.
+        """
+        found = {name: read(self, name) for name, read in _readers(cast(Any, record)) if name not in given}
+        return record(**found, **given)
+
     def wrong(self, name: str, wanted: str) -> FieldError:
         """The error that says that a field is not what it should be."""
         return FieldError(f"{self._where}: {name} is not {wanted}")
@@ -174,3 +215,45 @@ def endpoint(address: str, port: str) -> tuple[str, int] | None:
     # An IPv4 peer of an IPv6 socket: on the wire it is IPv4.
     mapped = getattr(found, "ipv4_mapped", None)
     return str(mapped or found), number
+
+
+_Read = Callable[[Fields, str], Any]
+
+
+@cache
+def _readers(record: type) -> tuple[tuple[str, _Read], ...]:
+    hints = get_type_hints(record, include_extras=True)
+    return tuple((name, reader) for name, hint in hints.items() if (reader := _reader(hint)) is not None)
+
+
+def _reader(hint: Any) -> _Read | None:
+    """How a field of this type is read; None of one that is always given, or has its default."""
+    if get_origin(hint) in (Union, UnionType):
+        kinds = [one for one in get_args(hint) if one is not NoneType]
+        return _optional(kinds[0]) if len(kinds) == 1 else None
+    if get_origin(hint) is tuple and get_args(hint)[1:] == (...,):
+        (item, _) = get_args(hint)
+        if is_dataclass(item):
+            return lambda fields, name: tuple(one.read(cast(type, item)) for one in fields.parts(name))
+        return (lambda fields, name: tuple(fields.texts(name))) if item is str else None
+    read = None if is_dataclass(hint) else _optional(hint)
+    return None if read is None else lambda fields, name: _there(read(fields, name), hint, fields, name)
+
+
+def _optional(kind: Any) -> _Read | None:
+    if is_dataclass(kind):
+        return lambda fields, name: None if (part := fields.part(name)) is None else part.read(cast(type, kind))
+    return _READ.get(kind) or (_READ.get(kind.__origin__) if get_origin(kind) is Annotated else None)
+
+
+_READ: dict[Any, _Read] = {
+    Count: Fields.count, int: Fields.integer, Positive: Fields.amount, Share: Fields.amount, float: Fields.number,
+    str: Fields.text, bool: Fields.flag, Endpoint: Fields.endpoint, Whole: lambda at, name: at.count(name, _LARGEST),
+}  # fmt: skip
+_ABSENT = {Count: 0, Positive: 0.0, bool: False, str: "unknown"}
+
+
+def _there(value: Any, hint: Any, fields: Fields, name: str) -> Any:
+    if value is None and hint not in _ABSENT:
+        raise fields.wrong(name, "a whole number" if hint in {int, Whole} else "there")
+    return _ABSENT[hint] if value is None else value

@@ -4,14 +4,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from vmtrace.analyze.read.records.fields import FieldError, Fields
+from vmtrace.analyze.read.records.fields import Count, Endpoint, FieldError, Fields, Positive
 
 Role = Literal["probe", "data"]
 Side = Literal["sender", "receiver"]
 ROLES: tuple[Role, Role] = ("probe", "data")
 SIDES: tuple[Side, Side] = ("sender", "receiver")
-
-Endpoint = tuple[str, int]
 
 _Value = TypeVar("_Value")
 
@@ -34,10 +32,10 @@ class Connection:
 class KernelTcp:
     """The last TCP_INFO of the side that sends the bytes, summed over streams."""
 
-    retransmitted_segments: int | None
-    segments_out: int | None
-    min_rtt_s: float | None
-    srtt_s: float | None
+    retransmitted_segments: Count | None
+    segments_out: Count | None
+    min_rtt_s: Positive | None
+    srtt_s: Positive | None
     congestion_control: str | None
 
     @property
@@ -87,9 +85,9 @@ class Baseline:
     method: str | None
     sent: int
     lost: int
-    min_s: float | None
-    mean_s: float | None
-    max_s: float | None
+    min_s: Positive | None
+    mean_s: Positive | None
+    max_s: Positive | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +117,7 @@ class Echo:
 
     time_ns: int | None
     method: str | None
-    rtt_s: float | None
+    rtt_s: Positive | None
     pair: int | None
 
 
@@ -148,9 +146,9 @@ class RunRecord:
     scale: float | None
     repeat: int | None
     entries: tuple[Entry, ...]
-    pairs_planned: int | None
-    pairs_finished: int | None
-    pairs_failed: int | None
+    pairs_planned: Count | None
+    pairs_finished: Count | None
+    pairs_failed: Count | None
     hosts: dict[Side, str | None]
     clock_offset_s: float | None
     """By which the receiver's clock was ahead of the sender's at the start, as the control connection saw it."""
@@ -188,20 +186,12 @@ def run_record(fields: Fields) -> RunRecord:
     half = fields.part("receiver_half")
     clock = fields.part("clock")
     sides = {side: fields.part(side) for side in SIDES}
-    return RunRecord(
-        id=fields.text("id"),
-        name=fields.text("name"),
-        status=fields.text("status") or "unknown",
-        error=fields.text("error"),
-        start_ns=fields.integer("start_ns"),
-        end_ns=fields.integer("end_ns"),
+    return fields.read(
+        RunRecord,
         plan=plan.text("name") if plan else None,
         scale=plan.number("scale") if plan else None,
         repeat=plan.count("repeat", _MOST_PAIRS) if plan else None,
         entries=tuple(_entry(one) for one in plan.parts("entries")) if plan else (),
-        pairs_planned=fields.count("pairs_planned"),
-        pairs_finished=fields.count("pairs_finished"),
-        pairs_failed=fields.count("pairs_failed"),
         hosts={side: part.text("host") if part else None for side, part in sides.items()},
         clock_offset_s=clock.number("offset_s") if clock else None,
         receiver_half=half.text("status") if half else None,
@@ -232,18 +222,14 @@ def pair_record(fields: Fields) -> Pair:
     for role, transfer in transfers.items():
         if complete and transfer is None:
             raise fields.wrong(role, "there, though the pair is complete")
-    return Pair(
+    return fields.read(
+        Pair,
         sequence=sequence,
-        repeat=fields.integer("repeat"),
         index=_needed(fields, "index", fields.text("index")),
         number=fields.integer("pair"),
-        start_ns=fields.integer("start_ns"),
         complete=complete,
-        attempts=fields.integer("attempts"),
-        error=fields.text("error"),
         rtt=_baseline(baseline) if baseline else None,
-        probe=transfers["probe"],
-        data=transfers["data"],
+        **transfers,
     )
 
 
@@ -260,7 +246,7 @@ def _transfer(fields: Fields | None, role: Role) -> Transfer | None:
         duration_s=_needed(fields, "duration_s", fields.amount("duration_s")),
         goodput_bps=_needed(fields, "goodput_bps", fields.amount("goodput_bps")),
         connections=tuple(filter(None, map(_connection, fields.parts("connections")))),
-        kernel=_kernel(tcp) if tcp else None,
+        kernel=tcp.read(KernelTcp) if tcp else None,
         captures={side: found for side in SIDES if (found := _side_capture(capture, side))} if capture else {},
     )
 
@@ -273,16 +259,6 @@ def _connection(fields: Fields) -> Connection | None:
     return Connection(stream=fields.integer("stream") or 0, upload=upload, local=local, peer=peer)
 
 
-def _kernel(fields: Fields) -> KernelTcp:
-    return KernelTcp(
-        retransmitted_segments=fields.count("retransmitted_segments"),
-        segments_out=fields.count("segments_out"),
-        min_rtt_s=fields.amount("min_rtt_s"),
-        srtt_s=fields.amount("srtt_s"),
-        congestion_control=fields.text("congestion_control"),
-    )
-
-
 def _side_capture(fields: Fields, side: Side) -> SideCapture | None:
     found = SideCapture(
         file=fields.text(f"{side}_file"),
@@ -293,24 +269,13 @@ def _side_capture(fields: Fields, side: Side) -> SideCapture | None:
 
 
 def _baseline(fields: Fields) -> Baseline:
-    return Baseline(
-        method=fields.text("method"),
-        sent=fields.count("sent", _MOST_ECHOES) or 0,
-        lost=fields.count("lost", _MOST_ECHOES) or 0,
-        min_s=fields.amount("min_s"),
-        mean_s=fields.amount("mean_s"),
-        max_s=fields.amount("max_s"),
-    )
+    counts = {name: fields.count(name, _MOST_ECHOES) or 0 for name in ("sent", "lost")}
+    return fields.read(Baseline, **counts)
 
 
 def echo_record(fields: Fields) -> Echo:
     """One line of `ping.jsonl`."""
-    return Echo(
-        time_ns=fields.integer("time_ns"),
-        method=fields.text("method"),
-        rtt_s=fields.amount("rtt_s"),
-        pair=fields.integer("pair"),
-    )
+    return fields.read(Echo)
 
 
 def _needed(fields: Fields, name: str, value: _Value | None) -> _Value:

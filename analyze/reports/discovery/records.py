@@ -237,25 +237,13 @@ def trace_record(record: Fields) -> TraceRecord:
         ttl, rtt_s = one.count("ttl", 255), one.amount("rtt_s")
         if ttl is not None and rtt_s is not None and one.text("address") != address:
             hops.append(HopRecord(ttl, _needed(one, "address"), rtt_s))
-    return TraceRecord(
-        address,
-        record.text("method") or "unknown",
-        record.text("tool") or "unknown",
-        bool(record.flag("reached")),
-        tuple(sorted(hops, key=lambda hop: hop.ttl)),
-    )
+    return record.read(TraceRecord, address=address, hops=tuple(sorted(hops, key=lambda hop: hop.ttl)))
 
 
 def certificate_record(record: Fields) -> CertificateRecord:
     """A line of `certificates.jsonl`."""
-    return CertificateRecord(
-        _needed(record, "name"),
-        _needed(record, "address"),
-        bool(record.flag("speaks_tls")),
-        bool(record.flag("trusted")),
-        tuple(record.texts("certificate_names")),
-        record.text("error"),
-    )
+    names, shown = ("name", "address"), tuple(record.texts("certificate_names"))
+    return record.read(CertificateRecord, names=shown, **{name: _needed(record, name) for name in names})
 
 
 def reverse_record(record: Fields) -> tuple[str, str | None]:

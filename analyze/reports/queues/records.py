@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from vmtrace.analyze.read.records.fields import Fields
+from vmtrace.analyze.read.records.fields import Count, Fields, Positive
 from vmtrace.analyze.read.records.window import ALL_TIME, Window
 from vmtrace.analyze.reports.queues.calls import ProcessLog
 from vmtrace.analyze.tables.schema.typed import one_of
@@ -24,8 +24,8 @@ class Stage:
     name: str
     kind: Annotated[str, one_of(PUT, TAKE, FLOW)]
     first_message: int
-    messages: int
-    rate_per_s: float | None
+    messages: Count
+    rate_per_s: Positive | None
     size_bytes: int
     send_batch: int
     receive_batch: int
@@ -33,16 +33,16 @@ class Stage:
     senders: int
     receivers: int
     deleters: int
-    visibility_s: float
-    wait_s: float
-    backlog: int
+    visibility_s: Positive
+    wait_s: Positive
+    backlog: Count
 
 
 @dataclass(frozen=True, slots=True)
 class StageEnd:
     """How a stage went in one session: a line of `stages.jsonl`."""
 
-    stage: int
+    stage: Count
     session: int
     status: str
     error: str | None
@@ -83,7 +83,7 @@ class QueueRun:
     """TCP handshakes and ICMP echoes to the front ends, before stages."""
     collected: bool
     """The queue was emptied after the last stage: what was not found is not there."""
-    clock_moved_s: float | None
+    clock_moved_s: Positive | None
     left_behind: int
     currency: str | None
     prices: str | None
@@ -125,39 +125,20 @@ def _stage(part: Fields, number: int, first: int) -> Stage:
     if kind not in {PUT, TAKE, FLOW}:
         raise part.wrong("kind", "put, take or flow")
 
-    def count(name: str, default: int = 1) -> int:
-        return part.count(name) or default
-
-    return Stage(
-        number=number,
-        name=part.text("name") or str(number),
-        kind=kind,
-        first_message=first,
-        messages=count("messages", 0),
-        rate_per_s=part.amount("rate_per_s"),
-        size_bytes=count("size_bytes"),
-        send_batch=count("send_batch"),
-        receive_batch=count("receive_batch"),
-        delete_batch=count("delete_batch"),
-        senders=count("senders"),
-        receivers=count("receivers"),
-        deleters=count("deleters"),
-        visibility_s=part.amount("visibility_s") or 0.0,
-        wait_s=part.amount("wait_s") or 0.0,
-        backlog=count("backlog", 0),
+    once = ("size_bytes", "send_batch", "receive_batch", "delete_batch", "senders", "receivers", "deleters")
+    ones = {name: part.count(name) or 1 for name in once}
+    return part.read(
+        Stage, number=number, name=part.text("name") or str(number), kind=kind, first_message=first, **ones
     )
 
 
 def stage_end(line: Fields) -> StageEnd:
     """A line of `stages.jsonl`; raises `FieldError`."""
-    capture = line.part("capture")
-    return StageEnd(
-        stage=line.count("stage") or 0,
-        session=line.count("session") or 1,
-        status=line.text("status") or "failed",
-        error=line.text("error"),
-        begin_ns=line.integer("begin_ns"),
-        end_ns=line.integer("end_ns"),
+    capture, session, status = line.part("capture"), line.count("session") or 1, line.text("status") or "failed"
+    return line.read(
+        StageEnd,
+        session=session,
+        status=status,
         capture_file=capture.text("file") if capture else None,
         capture_start_ns=capture.integer("start_ns") if capture else None,
         capture_end_ns=capture.integer("end_ns") if capture else None,

@@ -42,30 +42,19 @@ def _run(path: Path, record: Fields, *, progress: Progress | None, window: Windo
     problems[:0] = window.said(sent, sent + sum(log.beyond for log in logs), "message")
     if window:
         problems.insert(1, "bytes on the wire, processes, charges and findings are those of the whole run")
-    return QueueRun(
+    return record.read(
+        QueueRun,
         folder=path,
         name=record.text("name") or path.resolve().name,
-        id=record.text("id"),
         status=record.text("status") or "running",
-        error=record.text("error"),
-        provider=record.text("provider") or "unknown",
-        region=record.text("region"),
-        location=record.text("location"),
-        endpoint=record.text("endpoint"),
-        queue=record.text("queue"),
-        fifo=bool(record.flag("fifo")),
-        half=record.text("half"),
         sdk=" ".join(filter(None, (sdk.text("name"), sdk.text("version")))) if sdk else None,
         plan=plan.text("name") if plan else None,
-        start_ns=record.integer("start_ns"),
         sessions=record.count("sessions") or 1,
         stages=stages_of(plan) if plan else (),
         ends=tuple(read_lines(path, "stages.jsonl", stage_end, problems)),
         logs=tuple(logs),
         window=window,
         round_trips_s=tuple(rtt_s for rtt_s in echoes if rtt_s is not None),
-        collected=bool(record.flag("collected")),
-        clock_moved_s=record.amount("clock_moved_s"),
         left_behind=len(record.parts("left_behind")),
         currency=prices.text("currency") if prices else None,
         prices=prices.text("name") if prices else None,

@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from vmtrace.analyze.read.records.fields import endpoint
-from vmtrace.analyze.read.records.run import Connection, Endpoint, Side, Transfer
+from vmtrace.analyze.read.records.fields import Endpoint, endpoint
+from vmtrace.analyze.read.records.run import Connection, Side, Transfer
 from vmtrace.analyze.reports.run.verdict.judged import Judged, of_record
 from vmtrace.analyze.tables.schema.typed import LEFT_OUT, Count, Positive, Share, one_of
 from vmtrace.analyze.trace import Options, Trace, TraceError, read

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from vmtrace.analyze.read.records.fields import FieldError, Fields
+from vmtrace.analyze.read.records.fields import Count, Fields, Positive
 from vmtrace.analyze.read.records.window import ALL_TIME, Window
 from vmtrace.analyze.tables.schema.typed import one_of
 
@@ -25,7 +25,7 @@ class Use:
 
     local: Endpoint | None
     peer: Endpoint | None
-    requests: int
+    requests: Count
     opened: bool
     """It was opened in this exchange."""
 
@@ -37,8 +37,8 @@ class Exchange:
     start_ns: int
     end_ns: int
     first_byte_ns: int | None
-    requests: int
-    retries: int
+    requests: Count
+    retries: Count
     retry_causes: tuple[tuple[str, int], ...]
     status: int | None
     front_end: Endpoint | None
@@ -56,8 +56,8 @@ class StoredObject:
 
     transaction: int
     number: int
-    bytes: int
-    moved_bytes: int
+    bytes: Count
+    moved_bytes: Count
     outcome: str
     error_kind: str | None
     exchange: Exchange
@@ -78,17 +78,17 @@ class Transaction:
 
     number: int
     workload: str
-    repeat: int
+    repeat: Count
     direction: str
-    files: int
-    file_bytes: int
-    bytes: int
+    files: Count
+    file_bytes: Count
+    bytes: Count
     start_ns: int
     end_ns: int
     status: str
     error_kind: str | None
     login: Exchange | None
-    moved_bytes: int
+    moved_bytes: Count
     capture_file: str | None
     capture_dropped: int | None
     capture_written: int | None
@@ -106,7 +106,7 @@ class Echo:
 
     front_end: str
     method: str
-    rtt_s: float | None
+    rtt_s: Positive | None
     time_ns: int | None = None
 
 
@@ -170,38 +170,15 @@ class StorageRun:
 def exchange_record(fields: Fields) -> Exchange:
     """An EXCHANGE."""
     causes = fields.part("retry_causes")
-    return Exchange(
-        start_ns=_needed(fields, "start_ns"),
-        end_ns=_needed(fields, "end_ns"),
-        first_byte_ns=fields.integer("first_byte_ns"),
-        requests=fields.count("requests") or 0,
-        retries=fields.count("retries") or 0,
-        retry_causes=tuple((cause, causes.count(cause) or 0) for cause in causes.names()) if causes else (),
-        status=fields.integer("status"),
-        front_end=fields.endpoint("front_end"),
-        connections=tuple(_use(one) for one in fields.parts("connections")),
-    )
-
-
-def _use(fields: Fields) -> Use:
-    return Use(
-        local=fields.endpoint("local"),
-        peer=fields.endpoint("peer"),
-        requests=fields.count("requests") or 0,
-        opened=fields.flag("opened") is True,
-    )
+    counted = tuple((cause, causes.count(cause) or 0) for cause in causes.names()) if causes else ()
+    return fields.read(Exchange, retry_causes=counted)
 
 
 def object_record(fields: Fields) -> StoredObject:
     """A line of `objects.jsonl`."""
-    return StoredObject(
-        transaction=_needed(fields, "transaction"),
-        number=fields.count("object") or 0,
-        bytes=fields.count("bytes") or 0,
-        moved_bytes=fields.count("moved_bytes") or 0,
-        outcome=fields.text("outcome") or "failed",
-        error_kind=fields.text("error_kind"),
-        exchange=exchange_record(fields),
+    outcome = fields.text("outcome") or "failed"
+    return fields.read(
+        StoredObject, number=fields.count("object") or 0, outcome=outcome, exchange=exchange_record(fields)
     )
 
 
@@ -211,20 +188,12 @@ def transaction_record(fields: Fields) -> Transaction:
     if direction not in DIRECTIONS:
         raise fields.wrong("direction", "upload or download")
     login, capture = fields.part("login"), fields.part("capture")
-    return Transaction(
-        number=_needed(fields, "transaction"),
+    return fields.read(
+        Transaction,
+        number=fields.needed("transaction"),
         workload=fields.text("workload") or "",
-        repeat=fields.count("repeat") or 0,
-        direction=direction,
-        files=fields.count("files") or 0,
-        file_bytes=fields.count("file_bytes") or 0,
-        bytes=fields.count("bytes") or 0,
-        start_ns=_needed(fields, "start_ns"),
-        end_ns=_needed(fields, "end_ns"),
         status=fields.text("status") or "failed",
-        error_kind=fields.text("error_kind"),
         login=exchange_record(login) if login and "start_ns" in login and "end_ns" in login else None,
-        moved_bytes=fields.count("moved_bytes") or 0,
         capture_file=capture.text("file") if capture else None,
         capture_dropped=capture.count("dropped") if capture else None,
         capture_written=capture.count("written") if capture else None,
@@ -293,11 +262,4 @@ def echo_record(fields: Fields) -> Echo:
     front_end, method = fields.text("front_end"), fields.text("method")
     if front_end is None or method is None:
         raise fields.wrong("front_end" if front_end is None else "method", "text")
-    return Echo(front_end, method, fields.amount("rtt_s"), fields.integer("time_ns"))
-
-
-def _needed(fields: Fields, name: str) -> int:
-    value = fields.integer(name)
-    if value is None:
-        raise FieldError(str(fields.wrong(name, "a whole number")))
-    return value
+    return fields.read(Echo)

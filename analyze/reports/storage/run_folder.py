@@ -48,21 +48,14 @@ def _run(path: Path, record: Fields) -> StorageRun:
     problems: list[str] = []
     sdk, plan = record.part("sdk"), record.part("plan")
     prices, used = record.part("prices"), record.part("used")
-    return StorageRun(
+    return record.read(
+        StorageRun,
         folder=path,
         name=record.text("name") or path.resolve().name,
-        id=record.text("id"),
         status=record.text("status") or "running",
-        error=record.text("error"),
-        provider=record.text("provider") or "unknown",
-        region=record.text("region"),
-        endpoint=record.text("endpoint"),
         sdk=" ".join(filter(None, (sdk.text("name"), sdk.text("version")))) if sdk else None,
         plan=plan.text("name") if plan else None,
         scale=plan.number("scale") if plan else None,
-        start_ns=record.integer("start_ns"),
-        interface=record.text("interface"),
-        front_ends=tuple(record.texts("front_ends")),
         front_end_names=names_record(record.part("front_end_names")),
         transactions=_transactions(path, problems),
         objects=_objects(path, problems),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from vmtrace.analyze.read.records.fields import FieldError, Fields
+from vmtrace.analyze.read.records.fields import Count, Fields, Positive, Whole
 from vmtrace.analyze.read.records.run_folder import read_lines
 
 
@@ -13,15 +13,15 @@ from vmtrace.analyze.read.records.run_folder import read_lines
 class StepCost:
     """What a step cost the host; None where it could not be read."""
 
-    duration_s: float
-    processors: float | None
-    process_share: float | None
-    host_share: float | None
-    throttled_s: float | None
-    disk_read_bytes: int | None
-    disk_busy_share: float | None
-    process_cpu_s: float | None = None
-    run_delay_s: float | None = None
+    duration_s: Positive
+    processors: Positive | None
+    process_share: Positive | None
+    host_share: Positive | None
+    throttled_s: Positive | None
+    disk_read_bytes: Count | None
+    disk_busy_share: Positive | None
+    process_cpu_s: Positive | None = None
+    run_delay_s: Positive | None = None
     """Time that threads of the process waited for a processor."""
 
 
@@ -31,10 +31,10 @@ class SurgeStep:
 
     number: int
     round: int
-    threads: int
+    threads: Whole
     direction: str
-    start_ns: int
-    end_ns: int
+    start_ns: Whole
+    end_ns: Whole
     cost: StepCost | None
 
 
@@ -44,22 +44,22 @@ class SweepStep:
 
     number: int
     repeat: int
-    connections: int
-    connections_used: int
-    part_bytes: int
-    parts: int
-    bytes: int
+    connections: Whole
+    connections_used: Count
+    part_bytes: Whole
+    parts: Whole
+    bytes: Whole
     source: str
     merge: bool
-    merge_s: float | None
-    start_ns: int
-    end_ns: int
-    duration_s: float
-    retries: int
+    merge_s: Positive | None
+    start_ns: Whole
+    end_ns: Whole
+    duration_s: Positive
+    retries: Count
     outcome: str
     error_kind: str | None
     error: str | None
-    dropped: int
+    dropped: Count
     cost: StepCost | None
 
 
@@ -75,59 +75,15 @@ def sweep_steps(folder: Path, problems: list[str]) -> tuple[SweepStep, ...]:
 
 
 def _surge_step(fields: Fields) -> SurgeStep:
-    return SurgeStep(
-        _whole(fields, "step"),
-        fields.count("round") or 1,
-        _whole(fields, "threads"),
-        fields.text("direction") or "download",
-        _whole(fields, "start_ns"),
-        _whole(fields, "end_ns"),
-        _cost(fields.part("cost")),
-    )
+    number, round_, direction = fields.needed("step"), fields.count("round") or 1, fields.text("direction")
+    return fields.read(SurgeStep, number=number, round=round_, direction=direction or "download")
 
 
 def _sweep_step(fields: Fields) -> SweepStep:
-    return SweepStep(
-        number=_whole(fields, "step"),
+    return fields.read(
+        SweepStep,
+        number=fields.needed("step"),
         repeat=fields.count("repeat") or 1,
-        connections=_whole(fields, "connections"),
-        connections_used=fields.count("connections_used") or 0,
-        part_bytes=_whole(fields, "part_bytes"),
-        parts=_whole(fields, "parts"),
-        bytes=_whole(fields, "bytes"),
         source=fields.text("source") or "disk",
-        merge=fields.flag("merge") is True,
-        merge_s=fields.amount("merge_s"),
-        start_ns=_whole(fields, "start_ns"),
-        end_ns=_whole(fields, "end_ns"),
-        duration_s=fields.amount("duration_s") or 0.0,
-        retries=fields.count("retries") or 0,
         outcome=fields.text("outcome") or "failed",
-        error_kind=fields.text("error_kind"),
-        error=fields.text("error"),
-        dropped=fields.count("dropped") or 0,
-        cost=_cost(fields.part("cost")),
     )
-
-
-def _cost(fields: Fields | None) -> StepCost | None:
-    if fields is None:
-        return None
-    return StepCost(
-        fields.amount("duration_s") or 0.0,
-        fields.amount("processors"),
-        fields.amount("process_share"),
-        fields.amount("host_share"),
-        fields.amount("throttled_s"),
-        fields.count("disk_read_bytes"),
-        fields.amount("disk_busy_share"),
-        fields.amount("process_cpu_s"),
-        fields.amount("run_delay_s"),
-    )
-
-
-def _whole(fields: Fields, name: str) -> int:
-    value = fields.count(name, 2**63 - 1)
-    if value is None:
-        raise FieldError(str(fields.wrong(name, "a whole number")))
-    return value

@@ -13,9 +13,10 @@ from vmtrace.analyze.findings import joined
 from vmtrace.analyze.findings.joined import OfCapture
 from vmtrace.analyze.findings.overhead import Overhead
 from vmtrace.analyze.read.grouping import Grouping
+from vmtrace.analyze.read.records.fields import Endpoint
 from vmtrace.analyze.reports.storage.measured import CONNECTION_COLUMNS, Connection, connection_of
 from vmtrace.analyze.reports.swarm.arrivals import new_bytes
-from vmtrace.analyze.reports.swarm.records import Download, Endpoint, Source, SwarmRun
+from vmtrace.analyze.reports.swarm.records import Download, Source, SwarmRun
 from vmtrace.analyze.reports.swarm.run_folder import capture_of
 from vmtrace.analyze.stats.estimates import Floats
 from vmtrace.analyze.trace import Options, Trace, TraceError, read

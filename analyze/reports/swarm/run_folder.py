@@ -23,21 +23,15 @@ def _run(path: Path, record: Fields) -> SwarmRun:
     problems: list[str] = []
     client, torrent = record.part("client"), record.part("torrent")
     downloads = {one.number: one for one in read_lines(path, "downloads.jsonl", download_record, problems)}
-    return SwarmRun(
+    return record.read(
+        SwarmRun,
         folder=path,
         name=record.text("name") or path.resolve().name,
-        id=record.text("id"),
         status=record.text("status") or "running",
-        error=record.text("error"),
         client=" ".join(filter(None, (client.text("name"), client.text("version")))) if client else None,
         file=torrent.text("name") if torrent else None,
         size_bytes=torrent.count("size_bytes") if torrent else None,
         piece_bytes=torrent.count("piece_bytes") if torrent else None,
-        web_seed=record.text("web_seed"),
-        trackers=tuple(record.texts("trackers")),
-        tracker_reply_s=record.amount("tracker_reply_s"),
-        interface=record.text("interface"),
-        downloads_planned=record.count("downloads_planned"),
         downloads=tuple(downloads[number] for number in sorted(downloads)),
         problems=tuple(problems),
     )

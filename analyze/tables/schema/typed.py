@@ -17,19 +17,13 @@ from itertools import pairwise
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
 
+from vmtrace.analyze.read.records import fields
+
+Count = fields.Count
+Positive = fields.Positive
+Share = fields.Share
+bounds = fields.bounds
 Schema = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """What a number, or the length of a list, may be; in the words of JSON Schema."""
-
-    words: tuple[tuple[str, float], ...]
-
-
-def bounds(**words: float) -> Bounds:
-    """`bounds(minimum=0)`."""
-    return Bounds(tuple(words.items()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +56,6 @@ FLAT = object()
 
 LEFT_OUT = object()
 """A field that is not written: `Annotated[Verdict, LEFT_OUT]`."""
-
-Count = Annotated[int, bounds(minimum=0)]
-Positive = Annotated[float, bounds(minimum=0)]
-"""A float from 0 on."""
-Share = Annotated[float, bounds(minimum=0, maximum=1)]
 
 _PLAIN: dict[object, Schema] = {
     int: {"type": "integer"},
