@@ -1,1 +1,0 @@
-"""The records of each document, a module for each format."""
