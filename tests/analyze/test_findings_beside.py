@@ -48,6 +48,8 @@ def test_flows_of_one_server_without_a_reply_are_one_finding() -> None:
     assert one.sentence == "198.18.0.9:9000 replied to none of 20 datagrams (WIREGUARD2)."
     assert (one.kind, one.cost_s, one.waited_s, one.flows) == ("udp_unanswered", 2.0, 2.0, [1, 2])
     assert one.evidence[0]["frames"] == [7, 7]
+    [many] = of_flows(*(flow(number, unanswered=True, first_frame=number) for number in range(1, 30)))
+    assert many.evidence[0]["frames"] == list(range(1, 21))
 
 
 def test_what_icmp_refuses_is_counted_by_server_and_never_silent_too() -> None:
@@ -126,8 +128,9 @@ def test_a_limit_of_echoes_says_whether_tcp_to_the_host_was_fine(
 
 
 def test_a_limit_may_stand_with_the_replies_alone() -> None:
-    limited = echo(0, 60, server_to_client={"packets": 60, "rate_limit": {"rate_per_s": 10.0}})
+    limited = echo(1, 0, server_to_client={"packets": 0, "rate_limit": {"rate_per_s": 10.0}})
     [found] = echoes.find(facts(flows=[limited]))
+    assert "100 % of 1 got no reply" in found.sentence
     assert (found.kind, found.confidence) == ("icmp_rate_limited", 0.85)
 
 
@@ -158,12 +161,17 @@ def test_queries_without_a_reply_are_counted_by_tries() -> None:
     assert one.sentence == "198.18.0.53 left 4 queries unanswered: 15.0 s of waiting for names."
     assert (one.kind, one.cost_s, one.lookups, one.connections) == ("dns_unanswered", 15.0, [0, 1], [4, 5])
     assert one.evidence[0]["frames"] == [1, 2, 1, 2]
+    [never] = names(*(lookup(**SILENT, frames=[number]) for number in range(30)))
+    assert never.sentence.startswith("198.18.0.53 left 90 queries for a.test unanswered")
+    assert never.evidence[0]["frames"] == list(range(20))
 
 
 @pytest.mark.parametrize(("apart_ns", "cost_s"), [(999_999_999, 10.0), (1_000_000_000, 20.0)])
 def test_a_and_aaaa_asked_within_a_second_are_one_wait(apart_ns: int, cost_s: float) -> None:
     [one] = names(lookup(**SILENT, asked_ns=apart_ns), lookup(**SILENT))
     assert (one.cost_s, "for a.test unanswered" in one.sentence) == (cost_s, True)
+    [three] = names(*(lookup(**SILENT, asked_ns=5 * 10**9 + part * apart_ns // 3) for part in range(3)))
+    assert three.cost_s == 10.0, "what is asked within a second of the first"
 
 
 @pytest.mark.parametrize(("client", "cost_s"), [("198.18.0.2:5353", 20.0), ("198.18.0.1:9", 10.0)])
@@ -209,6 +217,8 @@ def test_a_limit_before_a_resolver_goes_before_its_silence() -> None:
     [one] = names(lookup(**SILENT), lookup("b.test"), lookup_totals=totals)
     assert one.sentence == "198.18.0.53 answers 1024 queries per second at most: 1,000 of 4,000 (25.0 %) got no reply."
     assert (one.kind, one.confidence, one.lookups) == ("dns_rate_limited", 0.8, [0])
+    few = {"rate_limits": [{**limit, "queries": 1, "unanswered": 1}]}
+    assert "1 of 1 (100 %) got no reply." in names(lookup(**SILENT), lookup_totals=few)[0].sentence
     [none_silent] = names(lookup(), lookup("b.test"), lookup_totals=totals)
     assert none_silent.lookups == [0, 1]
     assert [found.kind for found in names(lookup(**SILENT, resolver="198.18.0.54"), lookup_totals=totals)] == [

@@ -21,6 +21,7 @@ from vmtrace.analyze.findings.rules import (
     resets,
     shared_limits,
 )
+from vmtrace.analyze.findings.vocabulary import KINDS
 
 
 def facts(*connections: Record) -> Facts:
@@ -117,14 +118,23 @@ def test_a_syn_that_came_before_or_after_the_wait_says_nothing_of_a_queue() -> N
     assert rules(accept_queue.find, *waiting, {**ignored(), "start_ns": START_NS + 2 * 10**9}) == []
 
 
+def test_where_every_syn_was_ignored_at_first_nobody_was_served_in_between() -> None:
+    late = {"complete": True, "syn_retransmissions": 1, "rtt_s": 0.01}
+    waiting = [at_the_queue(0.5, number=number, handshake=late) for number in (1, 2)]
+    assert rules(accept_queue.find, *waiting, ignored()) == []
+
+
 def test_syns_that_a_nat_kept_back_are_of_no_queue() -> None:
     some = [*(at_the_queue(0.5, number=number) for number in (1, 2)), ignored()]
     assert list(accept_queue.find(replace(facts(*some), kept_back=frozenset({9})))) == []
     assert len(list(accept_queue.find(replace(facts(*some), kept_back=frozenset({8}))))) == 1
 
 
-def check(number: int, at_s: float, duration_s: float = 0.1, payload: int = 1_000, **more: Any) -> Record:
-    ways = {side: direction(unique_payload_bytes=payload) for side in ("client_to_server", "server_to_client")}
+def check(number: int, at_s: float, duration_s: float = 0.1, payload: int = 2_000, **more: Any) -> Record:
+    ways = {
+        "client_to_server": direction(unique_payload_bytes=500),
+        "server_to_client": direction(unique_payload_bytes=payload - 500),
+    }
     return connection(number, at_s, duration_s, **{**ways, **more})
 
 
@@ -134,7 +144,7 @@ def check(number: int, at_s: float, duration_s: float = 0.1, payload: int = 1_00
         ({}, 1),
         ({"duration_s": 1.0}, 1),
         ({"duration_s": 1.1}, 0),
-        ({"payload": 1_001}, 0),
+        ({"payload": 2_001}, 0),
         ({"close": "open"}, 0),
         ({"close": "reset"}, 1),
     ],
@@ -156,7 +166,7 @@ def test_checks_are_a_second_apart_or_more(interval_s: float, findings: int) -> 
 
 @pytest.mark.parametrize(("odd_s", "findings"), [(11.5, 1), (11.6, 0)])
 def test_half_of_the_intervals_are_near_the_median(odd_s: float, findings: int) -> None:
-    starts_s = accumulate([0.0, 8.0, 8.6, 10.0, 10.0, odd_s, odd_s])
+    starts_s = accumulate([0.0, 8.0, 8.6, 9.9, 10.0, odd_s, odd_s])
     checks = [check(number, at_s) for number, at_s in enumerate(starts_s, 1)]
     assert len(rules(health_checks.find, *checks)) == findings
 
@@ -204,6 +214,7 @@ def test_a_window_of_http2_counts_for_a_twentieth_of_the_time(
         ("http2_window", "server_application", 0.95)
     ] * findings
     assert all("window (65.5 kB) was used up 9 times" in one.sentence for one in found)
+    assert all(one.waited_s == duration_s for one in found)
     partly = rules(http2.find, connection(1, 0, duration_s, http2={**frames, "complete": False, "data_sender": None}))
     assert [(one.owner, one.confidence) for one in partly] == [("client_application", 0.8)] * findings
 
@@ -246,10 +257,36 @@ def test_an_opening_is_a_cause_where_it_is_the_verdict_or_late() -> None:
 
 
 @pytest.mark.parametrize(
+    ("second", "kinds"), [("application", ["timeout_wait", "application"]), ("setup", ["timeout_wait"])]
+)
+def test_what_the_verdict_has_second_is_a_cause_if_it_is_a_rest(second: str, kinds: list[str]) -> None:
+    judged = {**verdict("timeout_wait", 3.0), "runner_up": second}
+    account = [entry("timeout_wait", 3.0, 3.0), entry(second, 0.6, 0.6)]
+    assert [kind for kind, _, _ in caused(connection(1, 0, 10.0, account=account, verdict=judged))] == kinds
+
+
+@pytest.mark.parametrize(
+    ("kind", "account", "owner", "remedy"),
+    [
+        ("timeout_wait", [entry("timeout_wait", 3.0, 3.0, "device")], "device", KINDS["timeout_wait"].remedy),
+        ("timeout_wait", [], "path", KINDS["timeout_wait"].remedy),
+        ("made_up", [], "unknown", ""),
+    ],
+)
+def test_the_owner_is_the_accounts_then_the_kinds(kind: str, account: list[Record], owner: str, remedy: str) -> None:
+    judged = {**verdict(kind, 3.0), "what_if": [{"rtt_s": 0.1}]}
+    one, other = (connection(number, 0, 10.0, account=account, verdict=judged) for number in (1, 2))
+    [alone], [both] = rules(causes.find, one), rules(causes.find, one, other)
+    assert (alone.owner, alone.remedy, alone.what_if) == (owner, remedy, judged["what_if"])
+    assert (both.owner, both.what_if) == (owner, ())
+
+
+@pytest.mark.parametrize(
     ("cost_s", "time_s", "words"),
     [
         (1.0, 4.0, "repairing losses took 1.00 s (25.0 % of the time)"),
         (5.0, 4.0, "repairing losses took 5.00 s (100 % of the time)"),
+        (0.1, 0.4, "repairing losses took 100 ms (25.0 % of the time)"),
         (1.0, 0.0, "repairing losses took 1.00 s"),
     ],
 )
