@@ -7,7 +7,7 @@ import pytest
 from tests.analyze.findings_made import START_NS, Record, connection, direction
 from vmtrace.analyze.findings.facts import Facts
 from vmtrace.analyze.findings.finding import Finding
-from vmtrace.analyze.findings.rules import datagrams, echoes, lookups, neighbours, quic
+from vmtrace.analyze.findings.rules import datagrams, echoes, lookups, neighbours, quic, tunnels
 
 
 def facts(**document: Any) -> Facts:
@@ -246,6 +246,7 @@ def test_initials_without_a_reply_cost_until_tcp_followed() -> None:
     assert alone.sentence == "QUIC to 198.18.0.9:9000: 10 Initials got no reply."
     assert (alone.cost_s, list(alone.connections)) == (2.0, [])
     assert of_quic(unanswered=True, icmp_errors=[{}]) == []
+    assert [list(one.connections) for one in of_quic(connections=(connection(1, 1.5, 1.0),), unanswered=True)] == [[]]
 
 
 @pytest.mark.parametrize(("waited_s", "findings"), [(0.01, 1), (0.0099, 0)])
@@ -264,6 +265,18 @@ def test_lost_packets_of_quic_are_those_of_both_sides_of_the_capture_point() -> 
     assert of_quic(lost={"client": {"before_capture_point": 0}}) == []
 
 
+def test_a_flow_whose_frames_are_not_known_has_no_evidence() -> None:
+    one = flow(protocol="quic", first_frame=None, quic={"close": {"code": 1}})
+    assert [found.evidence for found in quic.find(facts(flows=[one]))] == [[]]
+
+
+@pytest.mark.parametrize(("ports", "text"), [([], ""), ([1, 2, 3, 4, 5], " on port 1, 2, 3, 4"), (None, "")])
+def test_what_looks_like_a_tunnel_names_four_ports(ports: list[int] | None, text: str) -> None:
+    one = {"look": "wireguard", "packets": 9, "bytes": 1_500, "ports": ports}
+    [found] = tunnels.find(facts(inputs=[{"packets": 99, "unread_tunnels": [one]}]))
+    assert found.sentence == f"9 packets (1.50 kB){text} look like wireguard, which was not decoded."
+
+
 @pytest.mark.parametrize(
     ("close", "said"),
     [
@@ -276,5 +289,7 @@ def test_lost_packets_of_quic_are_those_of_both_sides_of_the_capture_point() -> 
     ],
 )
 def test_a_close_with_an_error_is_a_finding(close: Any, said: str | None) -> None:
-    found = [one.sentence for one in of_quic(close=close)]
+    closed = of_quic(close=close)
+    assert all(one.evidence[0]["frames"] == [7] for one in closed)
+    found = [one.sentence for one in closed]
     assert found == ([] if said is None else [f"QUIC to 198.18.0.9:9000 was closed with error {said}."])

@@ -16,6 +16,7 @@ from vmtrace.analyze.findings.rules import (
     health_checks,
     http2,
     icmp_not_matched,
+    incast,
     path_mtu,
     ports,
     resets,
@@ -308,3 +309,81 @@ def test_a_shared_limit_costs_the_most_of_what_it_looks_like() -> None:
     assert (one.cost_s, one.waited_s, one.connections, one.confidence) == (1.5, 20.0, [1, 2], 0.7)
     assert sharing(1, kind="token_bucket")[0].sentence.startswith("1 connection share a token bucket of")
     assert sharing(99) == []
+
+
+def failing(*numbers: int, **more: Any) -> list[Record]:
+    return [{**unanswered(number, 5.0), **more} for number in numbers]
+
+
+LIVING = [connection(number, 5.0, 30.0, close="open") for number in (1, 2, 3)]
+
+
+def test_a_capture_behind_the_nat_proves_that_ports_ran_out() -> None:
+    some = facts(*LIVING, *failing(11, 12, 13))
+    [likely] = ports.find(some)
+    assert (likely.confidence, "source ports of a NAT, or a limit of connections" in likely.sentence) == (0.7, True)
+    [proved] = ports.find(replace(some, kept_back=frozenset({11, 12, 13})))
+    assert (proved.confidence, "a NAT kept their SYNs back" in proved.sentence) == (0.95, True)
+    assert list(ports.find(replace(some, kept_back=frozenset({11, 12})))) == []
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"server_to_client": direction(packets=1)},
+        {"handshake": {"complete": True, "rtt_s": 0.01}},
+        {"outcome": None},
+        {"outcome": outcome("reset_by_server")},
+    ],
+)
+def test_only_a_syn_without_any_reply_lacks_a_port(more: Record) -> None:
+    assert rules(ports.find, *LIVING, *failing(11, 12, 13, **more)) == []
+
+
+def span(factor: str, start_s: float, end_s: float) -> Record:
+    return {"factor": factor, "start_ns": START_NS + round(start_s * 1e9), "end_ns": START_NS + round(end_s * 1e9)}
+
+
+def sending(number: int, *spans: Record) -> Record:
+    way = direction(limit_intervals=list(spans))
+    return connection(number, 0.0, 2.0, server=f"198.18.1.{number}:80", server_to_client=way)
+
+
+SLOW = sending(1, span("timeout_wait", 1.0, 1.2), span("client_wait", 1.201, 1.202))
+
+
+def resting(*spans_s: tuple[float, float]) -> list[Record]:
+    return [sending(number, span("client_wait", *at_s)) for number, at_s in enumerate(spans_s, 2)]
+
+
+@pytest.mark.parametrize(
+    ("quick", "findings"),
+    [
+        (resting(*[(0.99, 1.2)] * 3), 1),
+        (resting(*[(0.99, 1.2)] * 2), 0),
+        (resting(*((0.99, 1.202 + 0.02 * step) for step in range(1, 6))), 1),
+        (resting(*((0.99, 1.202 + 0.021 * step) for step in range(1, 6))), 0),
+        (resting(*[(0.8, 1.2)] * 5), 0),
+        (resting(*[(0.79, 1.19)] * 5), 0),
+        (resting(*[(0.99, 1.2)] * 3, *[(0.2, 1.2)] * 2), 1),
+        (resting(*[(0.99, 1.2)] * 2, *[(0.2, 1.2)] * 3), 0),
+        (resting(*[(0.99, 1.2)] * 3, *((0.99, 1.25 + 0.03 * step) for step in range(4))), 0),
+        (resting(*[(0.99, 1.2)] * 3, *((0.99, 1.25 + 0.03 * step) for step in range(3))), 1),
+    ],
+    ids=[
+        "four",
+        "three",
+        "20 ms",
+        "21 ms",
+        "half",
+        "less",
+        "half wait",
+        "fewer wait",
+        "half together",
+        "most together",
+    ],
+)
+def test_bounds_of_incast(quick: list[Record], findings: int) -> None:
+    assert len(rules(incast.find, SLOW, *quick)) == findings
+    explained = replace(facts(SLOW, *quick), explained=frozenset({("timeout_wait", 1)}))
+    assert list(incast.find(explained)) == [], "nobody waits for a timer that is not explained"

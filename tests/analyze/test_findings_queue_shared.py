@@ -66,7 +66,8 @@ def test_who_fills_carries_four_times_as_much(bps: float, findings: int) -> None
 
 
 @pytest.mark.parametrize(
-    ("at_s", "lasts_s", "findings"), [(17.0, 6.0, 1), (17.1, 6.0, 0), (-3.0, 6.0, 1), (-3.1, 6.0, 0), (20.0, 0.0, 0)]
+    ("at_s", "lasts_s", "findings"),
+    [(17.0, 6.0, 1), (17.1, 6.0, 0), (-3.0, 6.0, 1), (-3.1, 6.0, 0), (20.0, 0.0, 0), (5.0, 0.9, 1)],
 )
 def test_both_overlap_for_half_of_the_shorter(at_s: float, lasts_s: float, findings: int) -> None:
     assert len(found(upload(), page(at_s=at_s, lasts_s=lasts_s))) == findings
@@ -128,6 +129,21 @@ def test_a_link_is_full_for_three_tenths_of_the_time(share: float, findings: int
 @pytest.mark.parametrize(("rtt_s", "findings"), [(0.05, 1), (0.049, 0), (None, 0)])
 def test_a_handshake_behind_the_queue_took_half_of_it(rtt_s: float | None, findings: int) -> None:
     assert len(found(full(), download(handshake={"complete": True, "rtt_s": rtt_s}))) == findings
+
+
+def test_half_of_the_queue_is_enough_to_the_last_bit() -> None:
+    half = download(handshake={"complete": True, "rtt_s": 0.0625})
+    assert len(found(full(rtt=trips(0.0625, 0.1875)), half)) == 1
+
+
+def test_who_sends_at_no_known_rate_fills_nothing() -> None:
+    assert found(upload(client_to_server=direction(rtt=trips(0.05, 0.15))), page()) == []
+
+
+def test_without_round_trips_a_full_link_has_those_behind_it_whose_acks_show_it() -> None:
+    shown = download(account=[entry("ack_path_full", 5.0, 1.0, "path_back")])
+    blind = full(client_to_server=direction(goodput_bps=8e6))
+    assert [one.connections for one in found(blind, shown, page(id=8))] == [[1, 9]]
 
 
 def test_who_opened_before_the_queue_did_not_wait_in_it() -> None:
