@@ -144,6 +144,8 @@ def test_without_round_trips_a_full_link_has_those_behind_it_whose_acks_show_it(
     shown = download(account=[entry("ack_path_full", 5.0, 1.0, "path_back")])
     blind = full(client_to_server=direction(goodput_bps=8e6))
     assert [one.connections for one in found(blind, shown, page(id=8))] == [[1, 9]]
+    calm = full(client_to_server=direction(rtt=trips(0.05, 0.0625), goodput_bps=8e6))
+    assert [one.connections for one in found(calm, shown, page(trips(0.0, 0.02), id=8))] == [[1, 9]]
 
 
 def test_who_opened_before_the_queue_did_not_wait_in_it() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from vmtrace.sender.wire.channel import LONGEST_BYTES, Channel, ChannelError, receive_exactly
+from vmtrace.sender.wire.channel import LONGEST_BYTES, Channel, ChannelError, receive_exactly, send_all
 from vmtrace.sender.wire.errors import ConnectionClosed, ReceiverGone, WireError
 
 
@@ -175,9 +175,28 @@ def test_a_message_too_long_to_be_taken_is_not_sent(pair: tuple[Channel, Channel
         pair[0].send_bytes(bytes(LONGEST_BYTES))
 
 
+def test_the_longest_and_the_shortest_message_arrive(pair: tuple[Channel, Channel]) -> None:
+    ours, theirs = pair
+    sending = threading.Thread(target=ours.send_bytes, args=(bytes(LONGEST_BYTES - 1),))
+    sending.start()
+    assert len(theirs.receive_bytes(60)) == LONGEST_BYTES - 1
+    sending.join()
+    ours.send_bytes(b"")
+    assert theirs.receive_bytes(60) == b""
+
+
+def test_less_than_a_second_is_time_to_send(pair: tuple[Channel, Channel]) -> None:
+    send_all(pair[0].socket, b"x", 0.9, "it")
+    assert pair[1].socket.recv(9) == b"x"
+
+
+def test_an_integer_of_twenty_digits_is_one(pair: tuple[Channel, Channel]) -> None:
+    assert raw(pair, frame(b'J{"a":12345678901234567890}')).receive(60) == {"a": 12345678901234567890}
+
+
 def test_sending_on_a_lost_connection_says_so(pair: tuple[Channel, Channel]) -> None:
     pair[1].close()
-    with pytest.raises(ReceiverGone, match="it: connection lost"):  # noqa: PT012
+    with pytest.raises(ReceiverGone, match=r"^it: connection lost \([A-Z][a-z ]+\)$"):  # noqa: PT012
         for _ in range(3):
             pair[0].send({})
 

@@ -197,6 +197,30 @@ def test_a_file_longer_than_announced_is_a_channel_error() -> None:
         control.fetch(RemoteFile(0, "facts", 0, "", 3, "0" * 64), lambda _: None)
 
 
+@pytest.mark.parametrize("content", [b"", b"x", b"xyz"])
+def test_a_file_may_be_empty_or_of_one_byte(content: bytes) -> None:
+    def whole(channel: Channel) -> None:
+        channel.send({"ok": True})
+        for byte in content:
+            channel.send_bytes(bytes([byte]))
+
+    described: Message = {**FILE, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+    pieces: list[bytes] = []
+    with liar({"ok": True, "count": 1}, {"ok": True, "files": [described]}, whole) as control:
+        [file] = control.files()
+        control.fetch(file, pieces.append)
+    assert pieces == [bytes([byte]) for byte in content]
+
+
+def test_pieces_of_nothing_do_not_hold_a_sender_up() -> None:
+    def nothing(channel: Channel) -> None:
+        channel.send({"ok": True})
+        channel.send_bytes(b"")
+
+    with liar(nothing) as control, pytest.raises(ChannelError, match="sends more of a file than it announced"):
+        control.fetch(RemoteFile(0, "facts", 0, "", 3, "0" * 64), lambda _: None)
+
+
 def test_a_refusal_is_shown_only_as_printable_text() -> None:
     with liar({"ok": False, "error": "a\x1b[2Jb"}, {"ok": False, "error": "no", "busy": True}) as control:
         with pytest.raises(ReceiverRefused, match="no reason given"):

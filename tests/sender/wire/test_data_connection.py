@@ -7,10 +7,12 @@ from hypothesis import strategies as st
 
 from vmtrace.sender.wire.data_connection import (
     Stream,
+    data_key,
     pack_subject,
     read_subject,
     send_done,
     send_go,
+    session_name,
     wait_for_done,
     wait_for_go,
 )
@@ -36,6 +38,14 @@ def pair() -> Iterator[tuple[socket.socket, socket.socket]]:
 def test_a_subject_says_which_stream_it_is(session: bytes, transfer: int, stream: int, direction: str) -> None:
     place = Stream(session, transfer, stream, direction)
     assert read_subject(pack_subject(place)) == place
+
+
+def test_the_bytes_on_the_wire_are_those_of_version_2(pair: tuple[socket.socket, socket.socket]) -> None:
+    assert pack_subject(Stream(bytes(range(16)), 1, 2, "upload")) == bytes(range(16)) + b"\0\0\0\1\0\2\0" + bytes(9)
+    assert pack_subject(Stream(bytes(range(16)), 1, 2, "download"))[16:] == b"\0\0\0\1\0\2\1" + bytes(9)
+    assert (len(session_name(bytes(32))), len(data_key(bytes(32)))) == (16, 32)
+    send_done(pair[0], 7)
+    assert pair[1].recv(99) == b"DONE" + bytes(11) + b"\7"
 
 
 @given(st.binary(max_size=64))
