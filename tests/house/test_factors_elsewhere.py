@@ -13,7 +13,7 @@ SOURCES = Path(__file__).parents[2] / "analyze/engine/core/src"
 # The list of the factors, and a file for each.
 OWN = ("tcp/events/factor.rs", "tcp/verdict/factors/")
 # To be lowered with each that goes, never raised.
-MOST = 50
+MOST = 23
 NAMED = re.compile(r"\bFactor::[A-Z][a-z]\w*")
 
 

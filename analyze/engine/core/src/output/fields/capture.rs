@@ -1,8 +1,8 @@
 //! The document itself, its inputs, and what several connections show together.
 
 use crate::output::fields::field::{Section, field};
-use crate::tcp::events::factor::Factor;
 use crate::tcp::events::outcome_kind::OutcomeKind;
+use crate::tcp::verdict::factors::RULES;
 
 pub(super) const DOCUMENT: Section = Section {
     name: "document",
@@ -161,7 +161,7 @@ pub(super) const SHARED_LIMITS: Section = Section {
     fields: &[
         field("connections", "ids of the connections, in rising order"),
         field("kind", "what it is")
-            .values(|| [Factor::TokenBucket, Factor::BottleneckBandwidth].map(Factor::name).to_vec()),
+            .values(|| RULES.iter().filter(|rule| rule.shared.is_some()).map(|rule| rule.factor.name()).collect()),
         field("rate_bps", "what they reach together, in bytes of IP packets"),
         field("burst_bytes", "what passed beyond that before").null("of a bottleneck, or where it does not show"),
         field("from_ns, to_ns", "when it held"),

@@ -52,7 +52,7 @@ pub(super) fn fill(ledger: &mut Ledger, summary: &ConnectionSummary, (side, othe
     let mut ways_ns = summary.requests().map_or(0, RequestSummary::ways_ns);
     let mut add = |factor: Factor, time_ns: u64, saves_ns: Option<u64>| {
         // Messages on their way between turns are nobody's wait.
-        let is_turn = matches!(factor.holder(), Some(Holder::Turn | Holder::Application));
+        let is_turn = matches!(factor.holder(), Holder::Turn | Holder::Application);
         let path_ns = if is_turn { ways_ns.min(time_ns) } else { 0 };
         ways_ns -= path_ns;
         ledger.add(Owner::Path, factor, path_ns, Some(0));
@@ -68,7 +68,7 @@ pub(super) fn fill(ledger: &mut Ledger, summary: &ConnectionSummary, (side, othe
 fn in_idle_time(limits: &LimitsSummary, other: &LimitsSummary) -> [u64; Factor::COUNT] {
     let mut times_ns = [0; Factor::COUNT];
     let mut ahead = other.runs.as_slice();
-    for idle in limits.runs.iter().filter(|run| run.factor.holder() == Some(Holder::Turn)) {
+    for idle in limits.runs.iter().filter(|run| run.factor.holder() == Holder::Turn) {
         let passed = ahead.iter().take_while(|run| run.end_ns <= idle.start_ns).count();
         ahead = &ahead[passed..];
         for run in ahead.iter().take_while(|run| run.start_ns < idle.end_ns).filter(|run| is_more_than_idle(run)) {
@@ -81,7 +81,7 @@ fn in_idle_time(limits: &LimitsSummary, other: &LimitsSummary) -> [u64; Factor::
 
 /// The opening is the same for both directions.
 fn is_more_than_idle(run: &FactorRun) -> bool {
-    !matches!(run.factor.holder(), Some(Holder::Turn | Holder::Opening))
+    !matches!(run.factor.holder(), Holder::Turn | Holder::Opening)
 }
 
 fn owner(summary: &ConnectionSummary, factor: Factor, side: usize) -> Owner {

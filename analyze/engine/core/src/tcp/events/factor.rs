@@ -4,36 +4,36 @@
 //! bounds of confidence. Enumeration, array of rules, names in results and in Python all come from this list.
 
 /// Hands the list to a macro, one line for each factor, in the order in which `limits` lists them: variant, name (in results
-/// and of its file), whether its intervals show what path and congestion control allow, whose time it is, who holds the transfer up (none for
-/// what the model of a replay finds by itself), and what it says.
+/// and of its file), whether its intervals show what path and congestion control allow, whose time it is, who holds the transfer up, and what it
+/// says.
 macro_rules! with_factors {
     ($make:ident) => {
         $make! {
-            Setup => setup, false, Whose::Path, Some(Holder::Opening), "Opening: SYN to the end of the TCP handshake, or of the TLS handshake.";
-            HostStall => host_stall, false, Whose::SenderHost, Some(Holder::Stall), "A host did not run: sender's or receiver's.";
-            TimeoutWait => timeout_wait, false, Whose::Path, Some(Holder::Timeout), "Waiting for a retransmission timeout or a tail loss probe.";
-            LossRecovery => loss_recovery, false, Whose::Path, None, "Repairing losses.";
-            ReceiverWindow => receiver_window, false, Whose::ReceiverHost, Some(Holder::Reader), "The advertised window left no room.";
-            ApplicationWindow => application_window, false, Whose::ReceiverApplication, Some(Holder::PeerApplication), "The sender waited for a message from its peer, with the same amount outstanding.";
-            Http2Window => http2_window, false, Whose::ReceiverApplication, Some(Holder::PeerApplication), "The receiver's HTTP/2 window left no room.";
-            Application => application, false, Whose::SenderApplication, Some(Holder::Application), "The sending application supplied no data.";
-            ServerWait => server_wait, false, Whose::ServerApplication, Some(Holder::ServerWait), "The server's application took its time from request to response.";
-            ClientWait => client_wait, false, Whose::ClientApplication, Some(Holder::ClientWait), "The client's application took its time from response to request.";
-            ExpectContinue => expect_continue, false, Whose::ServerApplication, Some(Holder::ClientWait), "The client waited for 100 Continue, which did not come.";
-            NagleDelayedAck => nagle_delayed_ack, false, Whose::SenderHost, Some(Holder::Application), "Small writes waited for delayed ACKs (Nagle's algorithm).";
-            PathOutage => path_outage, false, Whose::Path, Some(Holder::Timeout), "The path carried nothing for a while.";
-            SackNotAgreed => sack_not_agreed, false, Whose::Path, Some(Holder::Repairs), "Repairing one loss in each round trip, since SACK was not agreed.";
-            PathMtu => path_mtu, false, Whose::Path, Some(Holder::Repairs), "Segments larger than the path's MTU were retransmitted in smaller ones.";
-            AckPathFull => ack_path_full, true, Whose::PathBack, None, "ACKs waited in a queue of their direction, and the sender for them.";
-            SlowStart => slow_start, true, Whose::Path, None, "The congestion window was still growing exponentially.";
-            TokenBucket => token_bucket, true, Whose::Path, Some(Holder::Bucket), "A token bucket had run empty.";
-            BottleneckBandwidth => bottleneck_bandwidth, true, Whose::Path, None, "The path carried no more.";
-            SendBuffer => send_buffer, true, Whose::SenderHost, None, "The sender kept no more in flight though window and path allowed it.";
-            CongestionWindow => congestion_window, true, Whose::Path, None, "The congestion window, growing slowly or after a reduction.";
-            Idle => idle, false, Whose::ReceiverApplication, Some(Holder::Turn), "Nothing to do: the other side was sending.";
-            Unknown => unknown, false, Whose::Unknown, Some(Holder::Unknown), "The capture does not show it.";
+            Setup => setup, false, Whose::Path, Holder::Opening, "Opening: SYN to the end of the TCP handshake, or of the TLS handshake.";
+            HostStall => host_stall, false, Whose::SenderHost, Holder::Stall, "A host did not run: sender's or receiver's.";
+            TimeoutWait => timeout_wait, false, Whose::Path, Holder::Timeout, "Waiting for a retransmission timeout or a tail loss probe.";
+            LossRecovery => loss_recovery, false, Whose::Path, Holder::Losses, "Repairing losses.";
+            ReceiverWindow => receiver_window, false, Whose::ReceiverHost, Holder::Reader, "The advertised window left no room.";
+            ApplicationWindow => application_window, false, Whose::ReceiverApplication, Holder::PeerApplication, "The sender waited for a message from its peer, with the same amount outstanding.";
+            Http2Window => http2_window, false, Whose::ReceiverApplication, Holder::PeerApplication, "The receiver's HTTP/2 window left no room.";
+            Application => application, false, Whose::SenderApplication, Holder::Application, "The sending application supplied no data.";
+            ServerWait => server_wait, false, Whose::ServerApplication, Holder::ServerWait, "The server's application took its time from request to response.";
+            ClientWait => client_wait, false, Whose::ClientApplication, Holder::ClientWait, "The client's application took its time from response to request.";
+            ExpectContinue => expect_continue, false, Whose::ServerApplication, Holder::ClientWait, "The client waited for 100 Continue, which did not come.";
+            NagleDelayedAck => nagle_delayed_ack, false, Whose::SenderHost, Holder::Application, "Small writes waited for delayed ACKs (Nagle's algorithm).";
+            PathOutage => path_outage, false, Whose::Path, Holder::Timeout, "The path carried nothing for a while.";
+            SackNotAgreed => sack_not_agreed, false, Whose::Path, Holder::Repairs, "Repairing one loss in each round trip, since SACK was not agreed.";
+            PathMtu => path_mtu, false, Whose::Path, Holder::Repairs, "Segments larger than the path's MTU were retransmitted in smaller ones.";
+            AckPathFull => ack_path_full, true, Whose::PathBack, Holder::Acknowledgements, "ACKs waited in a queue of their direction, and the sender for them.";
+            SlowStart => slow_start, true, Whose::Path, Holder::Growth, "The congestion window was still growing exponentially.";
+            TokenBucket => token_bucket, true, Whose::Path, Holder::Bucket, "A token bucket had run empty.";
+            BottleneckBandwidth => bottleneck_bandwidth, true, Whose::Path, Holder::Path, "The path carried no more.";
+            SendBuffer => send_buffer, true, Whose::SenderHost, Holder::Buffer, "The sender kept no more in flight though window and path allowed it.";
+            CongestionWindow => congestion_window, true, Whose::Path, Holder::Window, "The congestion window, growing slowly or after a reduction.";
+            Idle => idle, false, Whose::ReceiverApplication, Holder::Turn, "Nothing to do: the other side was sending.";
+            Unknown => unknown, false, Whose::Unknown, Holder::Unknown, "The capture does not show it.";
             #[cfg(test)]
-            MadeUp => made_up, false, Whose::Unknown, None, "What the tests add, to see that a factor is one file and one line.";
+            MadeUp => made_up, false, Whose::Unknown, Holder::Growth, "What the tests add, to see that a factor is one file and one line.";
         }
     };
 }
@@ -73,8 +73,8 @@ macro_rules! enumerate {
                 }
             }
 
-            /// Who holds the transfer up in its intervals; none for what a replay finds by itself.
-            pub(crate) fn holder(self) -> Option<Holder> {
+            /// Who holds the transfer up in its intervals.
+            pub(crate) fn holder(self) -> Holder {
                 match self {
                     $($(#[$only])* Self::$variant => $holder,)+
                 }

@@ -1,4 +1,4 @@
-//! Who holds a transfer up while something limits it, as its replay tells them apart.
+//! Who holds a transfer up while something limits it, as rounds and replays tell them apart.
 
 /// See the module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,4 +27,24 @@ pub enum Holder {
     Bucket,
     /// Nobody knows.
     Unknown,
+    /// Repairs of losses. A replay makes these, and all that follow, itself.
+    Losses,
+    /// Acknowledgements that wait in a queue.
+    Acknowledgements,
+    /// The congestion window, in slow start.
+    Growth,
+    /// The congestion window after that.
+    Window,
+    /// What the path carries.
+    Path,
+    /// The sender's own limit.
+    Buffer,
+}
+
+impl Holder {
+    /// The model of a replay finds what it does by itself.
+    pub(crate) fn is_of_the_model(self) -> bool {
+        use Holder::{Acknowledgements, Buffer, Growth, Losses, Path, Window};
+        matches!(self, Losses | Acknowledgements | Growth | Window | Path | Buffer)
+    }
 }

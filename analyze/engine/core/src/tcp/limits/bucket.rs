@@ -13,7 +13,7 @@ pub fn network_shares(series: &Series, runs: &[FactorRun]) -> Vec<f32> {
 
 /// The share of it in which the bottleneck bandwidth limited, so that the path was full.
 pub fn full_shares(series: &Series, runs: &[FactorRun]) -> Vec<f32> {
-    shares_without(series, runs, |factor| factor != Factor::BottleneckBandwidth)
+    shares_without(series, runs, |factor| factor.holder() != Holder::Path)
 }
 
 /// The share of it in which the application rested.
@@ -21,7 +21,7 @@ pub fn resting_shares(series: &Series, runs: &[FactorRun]) -> Vec<f32> {
     if runs.is_empty() {
         return Vec::new();
     }
-    shares_without(series, runs, |factor| !matches!(factor.holder(), Some(Holder::Turn | Holder::Application)))
+    shares_without(series, runs, |factor| !matches!(factor.holder(), Holder::Turn | Holder::Application))
 }
 
 /// The share of each bin's time that is left when some factors' is taken away.
@@ -47,5 +47,5 @@ fn shares_without(series: &Series, runs: &[FactorRun], taken_away: impl Fn(Facto
 
 /// A bucket may be behind it: what paces, queues or drops is the network.
 pub(crate) fn network_sets_the_rate(factor: Factor) -> bool {
-    factor.shows_capacity() || matches!(factor, Factor::LossRecovery | Factor::SackNotAgreed)
+    factor.shows_capacity() || factor.holder() == Holder::Losses || factor == Factor::SackNotAgreed
 }

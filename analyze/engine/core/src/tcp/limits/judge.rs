@@ -131,7 +131,7 @@ impl Limits {
         self.timed_rounds += u64::from(round.rtt_ns.is_some());
         self.count_reduced(index, &background);
         let mut counted = Counted::default();
-        if factor == Factor::CongestionWindow {
+        if factor.holder() == Holder::Window {
             // What the whole connection knows: a way that seems longer may be a queue of others' that stands as evenly.
             let background = Background { min_rtt_ns: self.min_rtt_ns, ..background };
             counted.window_rounds = WindowRounds {
@@ -141,22 +141,22 @@ impl Limits {
             };
             self.window_rounds.add(&counted.window_rounds);
         }
-        if factor == Factor::BottleneckBandwidth {
+        if factor.holder() == Holder::Path {
             self.full_rounds.all += 1;
             self.full_rounds.pausing += u64::from(self.rounds[index].pauses());
         }
-        if factor == Factor::SendBuffer {
+        if factor.holder() == Holder::Buffer {
             self.buffer_rounds.add(&round);
         }
         let parts = Parts::of(&round, factor);
-        if factor == Factor::Application && round.turns > 0 {
+        if factor.holder() == Holder::Application && round.turns > 0 {
             let ways_ns = u64::from(round.turns).saturating_mul(background.min_rtt_ns.unwrap_or(0));
             let ways_ns = ways_ns.min(round.duration_ns().saturating_sub(round.idle_ns));
             self.turn_ways_ns = self.turn_ways_ns.saturating_add(ways_ns);
         }
         for (factor, share) in parts.list() {
             self.shares[factor as usize].add(share);
-            if factor == Factor::CongestionWindow {
+            if factor.holder() == Holder::Window {
                 counted.share.add(share);
             }
         }
@@ -164,7 +164,7 @@ impl Limits {
         self.marks.push(end_ns, round.frames[1], factors);
         let whole = Share { time_ns: round.duration_ns(), bytes: round.delivered_bytes };
         self.underlying[underlying as usize].add(whole);
-        if underlying == Factor::CongestionWindow {
+        if underlying.holder() == Holder::Window {
             (counted.underlying, counted.rounds) = (whole, 1);
             self.plateau.count(&counted);
         }
@@ -198,11 +198,11 @@ impl Limits {
             return [factor, underlying];
         }
         let round = &self.rounds[index];
-        if underlying == Factor::Application && send_buffer::is_free(round) {
+        if underlying.holder() == Holder::Application && send_buffer::is_free(round) {
             // A writer that is late: neither a window nor the send buffer was in the way, and none has grown.
             return [factor, underlying];
         }
-        let may_be_own = underlying == Factor::CongestionWindow && send_buffer::is_free(round);
+        let may_be_own = underlying.holder() == Holder::Window && send_buffer::is_free(round);
         let Some(least_ns) = self.route.shortest_ns().filter(|_| may_be_own) else {
             self.plateau.end();
             return [factor, underlying];
@@ -337,7 +337,7 @@ impl Parts {
         let thought_ns = if round.peer_spoke { round.thought_ns.min(idle_ns) } else { idle_ns };
         let rest_ns = total_ns - recovering_ns - idle_ns;
         // Where the path is full, a full window is its shadow: with more of it nothing more would pass.
-        let whole_round = factor.holder() == Some(Holder::Reader) || factor == Factor::BottleneckBandwidth;
+        let whole_round = matches!(factor.holder(), Holder::Reader | Holder::Path);
         let limited_ns = if whole_round { 0 } else { round.limited_ns.min(rest_ns) };
         let moving_ns = (recovering_ns + rest_ns).max(1);
         let bytes = |time_ns: u64| match time_ns {
@@ -346,7 +346,7 @@ impl Parts {
         };
         let share = |time_ns: u64| Share { time_ns, bytes: bytes(time_ns) };
         let repairs = (Factor::LossRecovery, share(recovering_ns));
-        if factor.holder() == Some(Holder::PeerApplication) {
+        if factor.holder() == Holder::PeerApplication {
             // What waits for credit has nothing in flight, too.
             let whole = Share { time_ns: total_ns - recovering_ns, bytes: bytes(rest_ns) };
             let none = (factor, Share::default());

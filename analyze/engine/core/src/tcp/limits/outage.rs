@@ -20,7 +20,7 @@ const TIMEOUTS: f64 = 2.5;
 
 /// When it carried nothing; empty if it always did. `long_trip_ns`: what round trips took at most, but for a few.
 pub(crate) fn outages_ns(summary: &LimitsSummary, long_trip_ns: Option<u64>) -> Vec<[i64; 2]> {
-    let waits = || summary.runs.iter().filter(|run| run.factor.holder() == Some(Holder::Timeout));
+    let waits = || summary.runs.iter().filter(|run| run.factor.holder() == Holder::Timeout);
     if waits().count() > MOST_OUTAGES || summary.reductions.count() > 2 * MOST_OUTAGES as u64 {
         return Vec::new();
     }

@@ -2,6 +2,7 @@
 
 use crate::tcp::congestion::evidence::Named;
 use crate::tcp::events::factor::Factor;
+use crate::tcp::events::holder::Holder;
 use crate::tcp::events::sharing::Sharing;
 use crate::tcp::limits::inferred_window::InferredWindow;
 use crate::tcp::limits::marks::Mark;
@@ -92,6 +93,12 @@ impl LimitsSummary {
     /// Nanoseconds judged.
     pub fn time_ns(&self) -> u64 {
         self.shares.iter().map(|share| share.time_ns).sum()
+    }
+
+    /// Nanoseconds in which somebody held the transfer up.
+    pub(crate) fn held_ns(&self, holder: Holder) -> u64 {
+        let shares = Factor::ALL.into_iter().zip(&self.shares);
+        shares.filter(|(factor, _)| factor.holder() == holder).map(|(_, share)| share.time_ns).sum()
     }
 
     /// Bytes that the reference rate would have delivered in a share's time beyond what was delivered.

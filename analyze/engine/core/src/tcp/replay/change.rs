@@ -79,7 +79,7 @@ impl Change {
             Holder::Timeout => self.removes_losses(policed),
             Holder::Bucket => self == Self::NoBucket,
             Holder::Repairs => self == Self::RepairedAtOnce || self.removes_losses(policed),
-            Holder::Unknown => false,
+            _ => false,
         }
     }
 

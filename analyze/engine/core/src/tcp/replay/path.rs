@@ -100,7 +100,7 @@ impl Path {
             queue_s: seen.queue_s.max(USUAL_QUEUE_S),
             window_bytes,
             largest_window_bytes: Some(most).filter(|_| grows),
-            buffer_bytes: rate_under(seen, Factor::SendBuffer).map(in_flight),
+            buffer_bytes: rate_under(seen, Holder::Buffer).map(in_flight),
         })
     }
 }
@@ -111,7 +111,7 @@ fn rate(seen: &Seen) -> Option<(Interval, bool)> {
         seen.trains.and_then(|trains| trains.long_bytes_s).is_some_and(|long| (PAUSED..MISLED).contains(&(long / full)))
     };
     // Pauses that the full path was taken for make it slow: trains show that.
-    if let Some(full) = rate_under(seen, Factor::BottleneckBandwidth).filter(|full| !faster(*full)) {
+    if let Some(full) = rate_under(seen, Holder::Path).filter(|full| !faster(*full)) {
         return Some(([0.97 * full, full, 1.05 * full], false));
     }
     let reached = seen.reference_bytes_s.unwrap_or(0.0);
@@ -131,8 +131,7 @@ fn rate(seen: &Seen) -> Option<(Interval, bool)> {
 
 /// What an application writes piece by piece comes as it was written, unless trains are clearly faster than that.
 fn is_application_paced(seen: &Seen, short_bytes_s: f64) -> bool {
-    let runs =
-        || seen.runs.iter().filter(|run| matches!(run.factor.holder(), Some(Holder::Application | Holder::Turn)));
+    let runs = || seen.runs.iter().filter(|run| matches!(run.factor.holder(), Holder::Application | Holder::Turn));
     let bytes = runs().map(|run| run.bytes).sum::<u64>() as f64;
     let time_s = runs().map(|run| run.duration_ns()).sum::<u64>() as f64 / 1e9;
     bytes >= PACED_SHARE * seen.bytes && short_bytes_s * time_s < FASTER_THAN_PACED * bytes
@@ -148,12 +147,12 @@ fn is_paced_by_window(seen: &Seen, short_bytes_s: f64) -> bool {
 }
 
 fn is_a_window(factor: Factor) -> bool {
-    factor == Factor::SendBuffer || matches!(factor.holder(), Some(Holder::Reader | Holder::PeerApplication))
+    matches!(factor.holder(), Holder::Buffer | Holder::Reader | Holder::PeerApplication)
 }
 
-/// What passed a second while a factor limited, pauses left out; none if that was too short a time.
-fn rate_under(seen: &Seen, factor: Factor) -> Option<f64> {
-    let runs = seen.runs.iter().filter(|run| run.factor == factor && run.bytes as f64 >= seen.segment_bytes);
+/// What passed a second while somebody held it up, pauses left out; none if that was too short a time.
+fn rate_under(seen: &Seen, holder: Holder) -> Option<f64> {
+    let runs = seen.runs.iter().filter(|run| run.factor.holder() == holder && run.bytes as f64 >= seen.segment_bytes);
     let (bytes, time_ns) = runs.fold((0, 0), |(bytes, time_ns), run| (bytes + run.bytes, time_ns + run.duration_ns()));
     let time_s = time_ns as f64 / 1e9;
     (time_s >= TELLING_TIME * seen.total_s && time_s > 0.0).then(|| bytes as f64 / time_s)

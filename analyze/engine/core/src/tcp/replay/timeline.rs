@@ -75,7 +75,7 @@ pub fn duration_s(seen: &Seen) -> f64 {
 fn runs_after_the_end(seen: &Seen) -> usize {
     let is_rest = |run: &&FactorRun| {
         is_pause(seen, run.bytes as f64)
-            && matches!(run.factor.holder(), Some(Holder::Turn | Holder::Application | Holder::Unknown))
+            && matches!(run.factor.holder(), Holder::Turn | Holder::Application | Holder::Unknown)
     };
     seen.runs.iter().rev().take_while(is_rest).count()
 }
@@ -93,9 +93,10 @@ fn is_pause(seen: &Seen, bytes: f64) -> bool {
 
 fn event_of(seen: &Seen, run: &FactorRun, [at_bytes, end_bytes]: [f64; 2]) -> Option<Event> {
     let (time_s, bytes) = (run.duration_ns() as f64 / 1e9, end_bytes - at_bytes);
-    let holder = run.factor.holder()?;
+    let holder = run.factor.holder();
     let what = match holder {
         Holder::Reader => return None,
+        _ if holder.is_of_the_model() => return None,
         Holder::Timeout => What::Pause(holder, time_s),
         _ if is_pause(seen, bytes) => What::Pause(holder, time_s),
         _ => What::Pace(holder, end_bytes, bytes / time_s),
@@ -109,7 +110,7 @@ fn waits_for_reader(seen: &Seen) -> Vec<Event> {
     let mut at_bytes = 0.0;
     let mut events = Vec::new();
     for (run, bytes) in delivered(seen) {
-        if run.factor.holder() == Some(Holder::Reader) && window.reader_s > 0.0 {
+        if run.factor.holder() == Holder::Reader && window.reader_s > 0.0 {
             let time_s = window.reader_s * run.duration_ns() as f64 / 1e9 / window.time_s;
             events.push(Event { at_bytes: at_bytes + bytes / 2.0, what: What::Pause(Holder::Reader, time_s) });
         }

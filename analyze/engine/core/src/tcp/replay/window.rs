@@ -20,7 +20,7 @@ pub struct WindowLimited {
 impl WindowLimited {
     /// None where it never limited.
     pub fn of(seen: &Seen) -> Option<Self> {
-        let runs = || seen.runs.iter().filter(|run| run.factor.holder() == Some(Holder::Reader));
+        let runs = || seen.runs.iter().filter(|run| run.factor.holder() == Holder::Reader);
         let bytes = runs().map(|run| run.bytes).sum::<u64>() as f64;
         let time_s = runs().map(|run| run.duration_ns()).sum::<u64>() as f64 / 1e9;
         if time_s <= 0.0 {

@@ -25,7 +25,7 @@ use crate::tcp::shared_limits::flat::Flat;
 use crate::tcp::shared_limits::groups::{Role, SharingFlow, flows, groups};
 use crate::tcp::shared_limits::sum::SharedSum;
 use crate::tcp::summary::summary::ConnectionSummary;
-use crate::tcp::verdict::factors::reassignments;
+use crate::tcp::verdict::factors::{reassignments, shared_as};
 
 /// Limits that are listed, those of the highest rates first.
 pub const MOST_LISTED: usize = 100;
@@ -150,7 +150,7 @@ fn of_group(flows: &[SharingFlow], group: &[usize], found: &mut FoundLimits) {
     else {
         return;
     };
-    let factor = if flat.is_bucket { Factor::TokenBucket } else { Factor::BottleneckBandwidth };
+    let Some(factor) = shared_as(flat.is_bucket) else { return };
     let Flat { rate_bps, burst_bytes, between_ns, confidence, .. } = flat;
     let sharing = Sharing { factor, rate_bps, connections: flat.members.len(), between_ns, confidence };
     let total = sum.total(&flat.members);

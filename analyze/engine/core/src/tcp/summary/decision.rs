@@ -22,12 +22,3 @@ pub struct Decision {
     /// What would raise a low confidence, as the subject of "... would decide".
     pub needed: Option<&'static str>,
 }
-
-impl Decision {
-    /// The factor and the runner-up.
-    pub fn candidates(&self) -> Vec<Factor> {
-        // Undecided is whether a host stalled or the path held the packets.
-        let other = if self.factor == Factor::Unknown { Some(Factor::HostStall) } else { self.runner_up };
-        [Some(self.factor), other].into_iter().flatten().collect()
-    }
-}

@@ -5,6 +5,7 @@
 //! Rule: docs/verdict.md, "Where no rate is known".
 
 use crate::tcp::events::factor::Factor;
+use crate::tcp::events::holder::Holder;
 use crate::tcp::summary::decision::Decision;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::rule;
@@ -21,7 +22,7 @@ const WHERE_PACKETS_ARE_MISSING: f64 = 0.5;
 pub(crate) fn decide(case: &Case) -> Option<Decision> {
     let shares = &case.limits.shares;
     let time_ns = |factor: Factor| shares[factor as usize].time_ns;
-    let all_ns = case.limits.time_ns().saturating_sub(time_ns(Factor::Idle));
+    let all_ns = case.limits.time_ns().saturating_sub(case.limits.held_ns(Holder::Turn));
     let factor =
         Factor::ALL.into_iter().filter(|factor| rule(*factor).explains_alone).max_by_key(|factor| time_ns(*factor))?;
     let share = time_ns(factor) as f64 / all_ns.max(1) as f64;

@@ -12,7 +12,7 @@ use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::doubts::is_timed;
 use crate::tcp::verdict::factors::rule;
 use crate::tcp::verdict::factors::rule::{
-    ENOUGH_ROUNDS, HIGHEST_CONFIDENCE, Instead, NO_LOSS, OPEN_CONFIDENCE, UNTIMED_CONFIDENCE, nothing_reduced_it,
+    ENOUGH_ROUNDS, HIGHEST_CONFIDENCE, Instead, NO_LOSS, OPEN_CONFIDENCE, UNTIMED_CONFIDENCE,
 };
 
 use crate::tcp::verdict::savings::Savings;
@@ -20,9 +20,6 @@ use crate::tcp::verdict::shared::sharing;
 
 /// Where a transfer has too few rounds to say enough about itself.
 const FEW_ROUNDS_CONFIDENCE: f64 = 0.78;
-
-/// Where losses cost little of what the path carried, they set the rate at most: as a rule it is about what something allows.
-const SET_THE_RATE_CONFIDENCE: f64 = 0.55;
 
 /// Where the vantage point is not known.
 const UNKNOWN_VANTAGE_CONFIDENCE: f64 = 0.7;
@@ -33,14 +30,9 @@ const CAPTURE_LOSS_CONFIDENCE: f64 = 0.5;
 /// None if nothing can be said.
 pub fn decide(case: &Case) -> Option<Decision> {
     let limits = case.limits;
-    let is_turn = |factor: Factor| factor.holder() == Some(Holder::Turn);
-    let turn_ns: u64 = Factor::ALL
-        .into_iter()
-        .filter(|factor| is_turn(*factor))
-        .map(|factor| limits.shares[factor as usize].time_ns)
-        .sum();
+    let is_turn = |factor: Factor| factor.holder() == Holder::Turn;
     let Some(savings) = Savings::of(case) else { return by_time::decide(case) };
-    let time_ns = limits.time_ns().saturating_sub(turn_ns) as f64;
+    let time_ns = limits.time_ns().saturating_sub(limits.held_ns(Holder::Turn)) as f64;
     if time_ns <= 0.0 {
         return None;
     }
@@ -147,11 +139,7 @@ fn confidence(
             !is_timed(case) && factor.shows_capacity(),
             Some("a capture at the sender, or one with timestamps"),
         ),
-        (
-            SET_THE_RATE_CONFIDENCE,
-            !is_blamed && factor == Factor::CongestionWindow && !nothing_reduced_it(case),
-            Some("a longer transfer"),
-        ),
+        ((rule(factor).unblamed)(case), !is_blamed, Some("a longer transfer")),
         (OPEN_CONFIDENCE, instead.is_some(), instead.map(|instead| instead.needed)),
     ];
     let after_its_own = [(

@@ -10,7 +10,7 @@ use crate::tcp::limits::runs::FactorRun;
 use crate::tcp::limits::summary::LimitsSummary;
 use crate::tcp::summary::decision::Decision;
 use crate::tcp::verdict::case::{Case, Evidence};
-use crate::tcp::verdict::factors::rule;
+use crate::tcp::verdict::factors::{candidates, rule};
 use crate::tcp::verdict::sentence::is_of_writers;
 use crate::tcp::verdict::words::fine_seconds;
 
@@ -24,7 +24,7 @@ const MOST_FRAMES: usize = 10;
 
 /// Evidence for the factor, and for the runner-up.
 pub fn evidence(case: &Case, decision: &Decision) -> Vec<Evidence> {
-    let of_factors = decision.candidates().into_iter().filter_map(|factor| of_factor(case, factor));
+    let of_factors = candidates(decision).into_iter().filter_map(|factor| of_factor(case, factor));
     of_factors.chain(of_nagle(case, decision)).chain(of_nearer(case)).collect()
 }
 
@@ -42,7 +42,7 @@ fn of_nearer(case: &Case) -> Option<Evidence> {
 
 /// What was in flight, its late acknowledgement, and the short segment that had waited for that.
 fn of_nagle(case: &Case, decision: &Decision) -> Option<Evidence> {
-    let waits = case.direction.nagle_waits().filter(|_| decision.candidates().into_iter().any(is_of_writers))?;
+    let waits = case.direction.nagle_waits().filter(|_| candidates(decision).into_iter().any(is_of_writers))?;
     let text = format!(
         "{} short segments sent right after late ACKs, in all {:.3} s later than the fastest ACK: a segment, its ACK, the \
          segment held back",

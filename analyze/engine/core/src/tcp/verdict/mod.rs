@@ -33,7 +33,7 @@ use crate::tcp::limits::second_stage::{Facts, reassign};
 use crate::tcp::summary::decision::Decision;
 use crate::tcp::summary::summary::ConnectionSummary;
 use crate::tcp::verdict::case::{Case, LEAST_CONFIDENCE, Verdict};
-use crate::tcp::verdict::factors::reassignments;
+use crate::tcp::verdict::factors::{candidates, reassignments};
 
 impl ConnectionSummary {
     /// Decides what made the connection slow, of the direction that carried more payload: once all is known of it.
@@ -89,7 +89,7 @@ impl ConnectionSummary {
             sentence: sentence::sentence(&case, decision),
             evidence: evidence::evidence(&case, decision),
             what_if: what_if::what_if(&case, decision),
-            undetermined_between: if undetermined { decision.candidates() } else { Vec::new() },
+            undetermined_between: if undetermined { candidates(decision) } else { Vec::new() },
         })
     }
 

@@ -4,6 +4,7 @@
 //! Rule: docs/verdict.md, "Savings".
 
 use crate::tcp::events::factor::Factor;
+use crate::tcp::events::holder::Holder;
 use crate::tcp::limits::share::{Share, Shares};
 use crate::tcp::replay::path::Path;
 use crate::tcp::verdict::case::Case;
@@ -59,7 +60,7 @@ impl Savings {
 
 /// A receiver that does not read leaves no room in a window of any size.
 fn is_closed_mostly(case: &Case) -> bool {
-    case.direction.window.zero_time_ns * 2 > case.limits.shares[Factor::ReceiverWindow as usize].time_ns
+    case.direction.window.zero_time_ns * 2 > case.limits.held_ns(Holder::Reader)
 }
 
 fn rate_bytes_s(share: &Share) -> f64 {

@@ -3,8 +3,8 @@
 use crate::tcp::events::factor::Factor;
 use crate::tcp::summary::decision::Decision;
 use crate::tcp::verdict::case::{Case, LEAST_CONFIDENCE};
-use crate::tcp::verdict::factors::rule;
 use crate::tcp::verdict::factors::rule::Tally;
+use crate::tcp::verdict::factors::{candidates, rule};
 use crate::tcp::verdict::shared;
 use crate::tcp::verdict::words::{percent, seconds};
 
@@ -36,19 +36,12 @@ fn answered_nearer(case: &Case) -> String {
 }
 
 fn undetermined(case: &Case, decision: &Decision) -> String {
-    if decision.factor == Factor::Unknown {
-        let time = seconds(case.limits.shares[Factor::Unknown as usize].time_ns);
-        return format!(
-            "Undecided: packets stopped for {time} in all, at a host or on the path; {} would decide.",
-            decision.needed.unwrap_or("a second capture")
-        );
-    }
-    let names: Vec<&str> = decision.candidates().into_iter().map(|factor| rule(factor).in_words).collect();
-    let needed = decision.needed.unwrap_or("a longer transfer");
-    match names.as_slice() {
-        [only] => format!("Undecided: probably {only}; {needed} would decide."),
-        _ => format!("Undecided: {}; {needed} would decide.", names.join(" or ")),
-    }
+    let between = || {
+        let names: Vec<&str> = candidates(decision).into_iter().map(|factor| rule(factor).in_words).collect();
+        if let [only] = names.as_slice() { format!("probably {only}") } else { names.join(" or ") }
+    };
+    let what = (rule(decision.factor).undecided)(&Tally::of(case, decision.factor)).unwrap_or_else(between);
+    format!("Undecided: {what}; {} would decide.", decision.needed.unwrap_or("a longer transfer"))
 }
 
 /// Small writes that the kernel kept back are part of it.

@@ -3,6 +3,7 @@
 use crate::tcp::events::factor::Factor;
 use crate::tcp::events::sharing::Sharing;
 use crate::tcp::verdict::case::Case;
+use crate::tcp::verdict::factors::rule;
 use crate::tcp::verdict::factors::rule::Tally;
 use crate::tcp::verdict::words::rate;
 
@@ -14,10 +15,7 @@ pub(crate) fn sharing<'a>(case: &Case<'a>, factor: Factor) -> Option<&'a Sharing
 /// The first half of the sentence; none where nothing is shared.
 pub(crate) fn because(case: &Case, factor: Factor) -> Option<String> {
     let sharing = sharing(case, factor)?;
-    let limit = match factor {
-        Factor::TokenBucket => "an empty token bucket of",
-        _ => "a bottleneck of",
-    };
+    let limit = rule(factor).shared?.in_words;
     let [all, own] = [rate(sharing.rate_bps), Tally::of(case, factor).rate()];
     let others = sharing.connections.saturating_sub(1);
     let noun = if others == 1 { "connection" } else { "connections" };

@@ -7,14 +7,14 @@ use crate::tcp::replay::seen::Seen;
 use crate::tcp::summary::decision::Decision;
 use crate::tcp::token_bucket::bucket::LimiterKind;
 use crate::tcp::verdict::case::{Case, WhatIf};
-use crate::tcp::verdict::factors::rule;
+use crate::tcp::verdict::factors::{candidates, rule};
 
 /// What would help against the factor and against the runner-up. They may have the same remedy, which is said once. What would
 /// bring next to nothing is not said.
 pub fn what_if(case: &Case, decision: &Decision) -> Vec<WhatIf> {
     let seen = seen(case);
     let mut found: Vec<WhatIf> = Vec::new();
-    for remedy in decision.candidates().into_iter().flat_map(|factor| (rule(factor).remedies)(case)) {
+    for remedy in candidates(decision).into_iter().flat_map(|factor| (rule(factor).remedies)(case)) {
         if found.iter().any(|other| other.change == remedy.words) {
             continue;
         }

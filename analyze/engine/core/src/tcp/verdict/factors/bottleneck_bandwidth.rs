@@ -15,7 +15,9 @@ use crate::tcp::limits::summary::LimitsSummary;
 use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::doubts;
-use crate::tcp::verdict::factors::rule::{ConfidenceBound, FactorRule, Labels, Next, Remedy, SURE_CONFIDENCE, Tally};
+use crate::tcp::verdict::factors::rule::{
+    ConfidenceBound, FactorRule, Labels, Next, Remedy, SURE_CONFIDENCE, SharedAs, Tally,
+};
 
 const REMEDY: Remedy = Remedy { words: "twice the bottleneck bandwidth", change: Change::TwiceBandwidth };
 
@@ -35,6 +37,7 @@ pub const RULE: FactorRule = FactorRule {
     because,
     remedies: |_| &[REMEDY],
     bounds,
+    shared: Some(SharedAs { is_bucket: false, in_words: "a bottleneck of" }),
     in_second_stage: &[
         Reassignment {
             turn: 10,
@@ -92,7 +95,8 @@ fn because(case: &Case, tally: &Tally) -> String {
 fn bounds(case: &Case) -> Vec<ConfidenceBound> {
     let another_rate =
         ConfidenceBound { confidence: ANOTHER_RATE_CONFIDENCE, needed: "a longer transfer, or one after an idle time" };
-    let clocked = ConfidenceBound { confidence: CLOCKED_CONFIDENCE, needed: "the queueing discipline of the sender's host" };
+    let clocked =
+        ConfidenceBound { confidence: CLOCKED_CONFIDENCE, needed: "the queueing discipline of the sender's host" };
     let pausing = ConfidenceBound { confidence: PAUSING_CONFIDENCE, needed: "a capture at the sender" };
     let pauses = 2 * case.limits.full_rounds.pausing > case.limits.full_rounds.all;
     let nearly = ConfidenceBound { confidence: NEARLY_FULL_CONFIDENCE, needed: "a longer transfer" };

@@ -8,8 +8,8 @@ use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::doubts;
 use crate::tcp::verdict::factors::rule::{
-    ConfidenceBound, ENOUGH_ROUNDS, FactorRule, Instead, Labels, NO_LOSS, Next, OPEN_CONFIDENCE, Remedy, SURE_MARGIN_OF_RESIDUES,
-    Tally, nothing_reduced_it, share_lost,
+    ConfidenceBound, ENOUGH_ROUNDS, FactorRule, HIGHEST_CONFIDENCE, Instead, Labels, NO_LOSS, Next, OPEN_CONFIDENCE,
+    Remedy, SURE_MARGIN_OF_RESIDUES, Tally, nothing_reduced_it, share_lost,
 };
 
 const NO_MARKS: Remedy = Remedy { words: "no ECN congestion marks", change: Change::NoLoss };
@@ -38,6 +38,7 @@ pub const RULE: FactorRule = FactorRule {
     because,
     remedies,
     bounds,
+    unblamed: |case| if nothing_reduced_it(case) { HIGHEST_CONFIDENCE } else { SET_THE_RATE_CONFIDENCE },
     instead,
     sure_margin: SURE_MARGIN_OF_RESIDUES,
     ..FactorRule::PLAIN
@@ -92,6 +93,9 @@ fn bounds(case: &Case) -> Vec<ConfidenceBound> {
     let of_rounds = bounds.into_iter().filter_map(|(applies, bound)| applies.then_some(bound));
     of_rounds.chain(unknown_window).chain(doubts::a_full_link(case)).chain(doubts::losses_in_rows(case)).collect()
 }
+
+/// Where losses cost little of what the path carried, they set the rate at most: as a rule it is about what something allows.
+const SET_THE_RATE_CONFIDENCE: f64 = 0.55;
 
 /// The congestion window is what is left when nothing else shows; without a loss nothing shows that it was small, either.
 const BY_EXCLUSION_CONFIDENCE: f64 = 0.55;

@@ -22,6 +22,7 @@ use crate::tcp::events::factor::{Factor, with_factors};
 use crate::tcp::limits::rules::RoundRule;
 use crate::tcp::limits::second_stage::Reassignment;
 use crate::tcp::limits::sharing;
+use crate::tcp::summary::decision::Decision;
 use crate::tcp::verdict::factors::rule::FactorRule;
 
 macro_rules! declare {
@@ -38,6 +39,18 @@ with_factors!(declare);
 /// What a factor declares.
 pub fn rule(factor: Factor) -> &'static FactorRule {
     &RULES[factor as usize]
+}
+
+/// What a limit that connections share is.
+pub(crate) fn shared_as(is_bucket: bool) -> Option<Factor> {
+    let is_it = |rule: &&FactorRule| rule.shared.is_some_and(|shared| shared.is_bucket == is_bucket);
+    RULES.iter().find(is_it).map(|rule| rule.factor)
+}
+
+/// The factor of a decision, and what it may be instead.
+pub fn candidates(decision: &Decision) -> Vec<Factor> {
+    let other = rule(decision.factor).beside.or(decision.runner_up);
+    [Some(decision.factor), other].into_iter().flatten().collect()
 }
 
 /// What limits a round, in the order in which it is asked.

@@ -67,8 +67,16 @@ pub struct FactorRule {
     pub sure_margin: f64,
     /// What bounds the confidence in it beside what bounds that of all factors.
     pub bounds: fn(&Case) -> Vec<ConfidenceBound>,
+    /// No more confidence than this where it took too little to be blamed, and set the rate at most.
+    pub unblamed: fn(&Case) -> f64,
     /// What else the same packets may come from; the verdict is left open between both then.
     pub instead: fn(&Case) -> Option<Instead>,
+    /// The other candidate, whatever took most time after it.
+    pub beside: Option<Factor>,
+    /// What is undecided, where that is more than which of the candidates it is.
+    pub undecided: fn(&Tally) -> Option<String>,
+    /// As a limit that connections share.
+    pub shared: Option<SharedAs>,
     /// Its intervals where something knows them more exactly than rounds do; empty if nothing does.
     pub intervals: fn(&Case) -> Vec<FactorRun>,
     /// Small writes that Nagle's algorithm kept back are part of it.
@@ -88,6 +96,15 @@ pub struct Instead {
     pub factor: Factor,
     /// In words that end "... would decide" sentences.
     pub needed: &'static str,
+}
+
+/// How several connections share a limit of this factor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SharedAs {
+    /// What passed at first was more than what passes later.
+    pub is_bucket: bool,
+    /// As a noun, before the rate.
+    pub in_words: &'static str,
 }
 
 /// What a factor is called where there is no sentence.
@@ -123,7 +140,11 @@ impl FactorRule {
         remedies: |_| &[],
         sure_margin: SURE_MARGIN,
         bounds: |_| Vec::new(),
+        unblamed: |_| HIGHEST_CONFIDENCE,
         instead: |_| None,
+        beside: None,
+        undecided: |_| None,
+        shared: None,
         intervals: |_| Vec::new(),
         of_writers: false,
         explains_alone: false,

@@ -15,7 +15,7 @@ use crate::tcp::rtt::samples::RecoveryTrips;
 use crate::tcp::summary::summary::DirectionSummary;
 use crate::tcp::token_bucket::bucket::LimiterKind;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::{ConfidenceBound, FactorRule, Labels, Next, Remedy, Tally};
+use crate::tcp::verdict::factors::rule::{ConfidenceBound, FactorRule, Labels, Next, Remedy, SharedAs, Tally};
 
 const REMEDY: Remedy = Remedy { words: "no token bucket", change: Change::NoBucket };
 
@@ -30,6 +30,7 @@ pub const RULE: FactorRule = FactorRule {
     because,
     remedies: |_| &[REMEDY],
     bounds,
+    shared: Some(SharedAs { is_bucket: true, in_words: "an empty token bucket of" }),
     in_second_stage: &[Reassignment {
         turn: 80,
         heading: "Token bucket",
@@ -145,7 +146,8 @@ fn because(_case: &Case, tally: &Tally) -> String {
 /// A policer shows by what it drops.
 fn bounds(case: &Case) -> Vec<ConfidenceBound> {
     let is_policed = case.direction.token_bucket.as_deref().is_some_and(|bucket| bucket.kind == LimiterKind::Policer);
-    let of_capture = ConfidenceBound { confidence: WHERE_PACKETS_ARE_MISSING, needed: "a capture that misses no packets" };
+    let of_capture =
+        ConfidenceBound { confidence: WHERE_PACKETS_ARE_MISSING, needed: "a capture that misses no packets" };
     if is_policed && case.direction.loss_caveat().is_some() { vec![of_capture] } else { Vec::new() }
 }
 

@@ -15,6 +15,9 @@ pub const RULE: FactorRule = FactorRule {
     next: Next::Reference,
     because,
     bounds,
+    // Undecided is whether a host stalled or the path held the packets.
+    beside: Some(Factor::HostStall),
+    undecided: |tally| Some(format!("packets stopped for {} in all, at a host or on the path", tally.time())),
     ..FactorRule::PLAIN
 };
 
