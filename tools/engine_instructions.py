@@ -93,7 +93,9 @@ def main() -> int:
     text = table(counted, budgets)
     print(text)
     if options.write:
-        how = "instructions do not depend on the load. Command: `make instructions`."
+        profile = options.binaries.parent.name
+        command = f"PROFILE={profile} python -m tools.engine_instructions --write"
+        how = f"Cargo profile `{profile}`; instructions do not depend on the load. Command: `{command}`."
         document.write_block("instructions", f"{document.where(how)}\n\n{text}")
     if options.freeze:
         freeze(counted, budgets)

@@ -12,7 +12,7 @@ SOURCES = Path(__file__).parents[2] / "analyze/engine/core/src"
 MOST_LINES_OF_MEDIAN = 7
 MOST_LINES_OF_NINE_IN_TEN = 22
 MOST_LINES_OF_FUNCTION = 80
-MOST_LINES_OF_FILE = 460
+MOST_LINES_OF_FILE = 450
 
 
 def sources() -> dict[str, str]:

@@ -21,6 +21,9 @@ pub(super) const LAST: RecordKey = (u32::MAX, i64::MAX);
 /// A sort costs about as much as so many steps of each record.
 const STEPS_OF_A_RECORD: usize = 16;
 
+/// By so much the last frame makes a chunk longer than the rest, or seldom by more.
+const MOST_BEYOND: usize = 64 << 10;
+
 /// A place in the order; of equal keys the chunk that was read first comes first.
 type ChunkOrder = (RecordKey, u64);
 
@@ -143,6 +146,9 @@ impl HeldChunks {
         let Some(held) = self.chunks.get_mut(index) else { return };
         if out.records.is_empty() {
             out.clear();
+            // At once: with little room it would be copied again and again.
+            out.bytes.reserve(self.bytes.min(CHUNK_BYTES + MOST_BEYOND));
+            out.records.reserve(held.chunk.records.len());
         }
         while let Some((key, place)) = held.at(held.next) {
             if (key, number) > until || out.bytes.len() >= CHUNK_BYTES {

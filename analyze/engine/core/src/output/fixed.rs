@@ -97,31 +97,74 @@ pub fn push_signed(out: &mut Vec<u8>, value: i64, end: u8) {
 /// a decimal. Readers that take a column's type from its first values would cut all others down to integers.
 #[inline(never)]
 pub fn push_fixed<const DECIMALS: u32>(out: &mut Vec<u8>, value: i64, end: u8) {
-    let scale = const { 10u64.pow(DECIMALS) };
-    // As an unsigned number what is negative is large.
-    let magnitude = value as u64;
-    let start = out.len();
-    if magnitude >= 10 * scale || out.capacity() - start < size_of::<u128>() {
-        return push_long_fixed::<DECIMALS>(out, value, end);
+    match Short::of::<DECIMALS>(out, value) {
+        Some(short) => short.push(out, end),
+        None => push_long_fixed::<DECIMALS>(out, value, end),
     }
-    let front = u64::from(b'.') << 8 | (u64::from(b'0') + magnitude / scale);
-    let billionths = magnitude % scale * const { 10u64.pow(9 - DECIMALS) };
-    // Most clocks show no more than microseconds: all of it is one word then.
-    let kept = if billionths.is_multiple_of(GROUP) {
-        let six = six_digits(billionths / GROUP);
-        out.extend_from_slice(&u128::from(front | six << 16).to_le_bytes());
-        6 - ((six ^ ZEROS) << 16 | 1 << 16).leading_zeros() as usize / 8
-    } else {
-        let Fraction { eight, ninth, kept } = Fraction::of(billionths);
-        // Side by side in one piece, however many digits are kept.
-        let text = u128::from(front) | u128::from(eight) << 16 | u128::from(ninth) << 80;
-        out.extend_from_slice(&text.to_le_bytes());
-        kept
-    };
-    if let Some(place) = out.get_mut(start + 2 + kept) {
-        *place = end;
+}
+
+/// A number with one digit before the point, in one piece, and how many digits behind the point count.
+#[derive(Debug, Default, Clone, Copy)]
+struct Short {
+    text: u128,
+    kept: usize,
+}
+
+impl Short {
+    /// None where it has more digits, or a sign, or `out` has no room.
+    #[inline(always)]
+    fn of<const DECIMALS: u32>(out: &Vec<u8>, value: i64) -> Option<Self> {
+        let scale = const { 10u64.pow(DECIMALS) };
+        // As an unsigned number what is negative is large.
+        let magnitude = value as u64;
+        if magnitude >= 10 * scale || out.capacity() - out.len() < size_of::<u128>() {
+            return None;
+        }
+        let front = u64::from(b'.') << 8 | (u64::from(b'0') + magnitude / scale);
+        let billionths = magnitude % scale * const { 10u64.pow(9 - DECIMALS) };
+        // Most clocks show no more than microseconds: all of it is one word then.
+        Some(if billionths.is_multiple_of(GROUP) {
+            let six = six_digits(billionths / GROUP);
+            let kept = 6 - ((six ^ ZEROS) << 16 | 1 << 16).leading_zeros() as usize / 8;
+            Self { text: u128::from(front | six << 16), kept }
+        } else {
+            let Fraction { eight, ninth, kept } = Fraction::of(billionths);
+            // Side by side, however many digits are kept.
+            Self { text: u128::from(front) | u128::from(eight) << 16 | u128::from(ninth) << 80, kept }
+        })
     }
-    out.truncate(start + 3 + kept);
+
+    #[inline(always)]
+    fn push(self, out: &mut Vec<u8>, end: u8) {
+        let start = out.len();
+        out.extend_from_slice(&self.text.to_le_bytes());
+        if let Some(place) = out.get_mut(start + 2 + self.kept) {
+            *place = end;
+        }
+        out.truncate(start + 3 + self.kept);
+    }
+}
+
+/// Nanoseconds as seconds, with the text of those that were written last: of a single sample all quantiles are the same.
+#[derive(Debug, Default)]
+pub struct Seconds {
+    value_ns: i64,
+    short: Short,
+}
+
+impl Seconds {
+    /// As [`push_fixed`].
+    #[inline(never)]
+    pub fn push(&mut self, out: &mut Vec<u8>, value_ns: i64, end: u8) {
+        let is_known = value_ns == self.value_ns && self.short.kept > 0;
+        if !is_known || out.capacity() - out.len() < size_of::<u128>() {
+            match Short::of::<9>(out, value_ns) {
+                Some(short) => *self = Self { value_ns, short },
+                None => return push_long_fixed::<9>(out, value_ns, end),
+            }
+        }
+        self.short.push(out, end);
+    }
 }
 
 /// The same for what has a sign or several digits before the point, or finds no room.
@@ -249,6 +292,16 @@ mod tests {
             let printed = text(|out| push_fixed::<9>(out, value, b','));
             let seconds: f64 = printed.parse().expect("a number");
             prop_assert_eq!((seconds * 1e9).round() as i64, value);
+        }
+
+        #[test]
+        fn seconds_are_written_alike_again_and_again(times_ns in proptest::collection::vec(-3i64..3, 0..9), scale in 0u32..17) {
+            let (mut seconds, mut again, mut plain) = (Seconds::default(), Vec::new(), Vec::new());
+            for time_ns in times_ns.iter().map(|time_ns| time_ns * 10i64.pow(scale)) {
+                seconds.push(&mut again, time_ns, b',');
+                push_fixed::<9>(&mut plain, time_ns, b',');
+            }
+            prop_assert_eq!(again, plain);
         }
 
         #[test]

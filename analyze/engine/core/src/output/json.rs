@@ -9,7 +9,7 @@ use crate::output::describe::endpoint::push_endpoint;
 use crate::output::describe::names;
 use crate::output::describe::outcome::around;
 use crate::output::describe::visitor::{Common, Visitor};
-use crate::output::fixed::{push_fixed, push_float, push_signed, push_unsigned, rounded};
+use crate::output::fixed::{Seconds, push_float, push_signed, push_unsigned, rounded};
 use crate::output::json_writer::Json;
 use crate::output::key::{Key, key};
 use crate::tcp::summary::summary::ConnectionSummary;
@@ -43,7 +43,7 @@ impl Analysis {
         let are_few = || only.map_or(self.connections.len(), <[u32]>::len) <= MOST_CONNECTIONS_WITH_RUNS;
         let with_runs = header.with_intervals.unwrap_or_else(are_few);
         let out_bytes = Vec::with_capacity(BUFFER_BYTES + 16_384);
-        let mut json = Json { out: out_bytes, common: Default::default(), with_runs };
+        let mut json = Json { out: out_bytes, common: Default::default(), with_runs, seconds: Seconds::default() };
         json.out.push(b'{');
         head(self, &header.vmtrace_version, &header.input_paths, &mut json);
         let lookup_of = names::of_connections(self, &names::listed(&self.resolutions.list));
@@ -122,7 +122,7 @@ impl Visitor for Json {
     #[inline(always)]
     fn exact_seconds(&mut self, key: Key, value_ns: Option<i64>) {
         let unset = (value_ns == Some(0)).then_some(key.texts().zero_float);
-        self.member(key, value_ns, unset, |json, value| push_fixed::<9>(&mut json.out, value, b','));
+        self.member(key, value_ns, unset, |json, value| json.seconds.push(&mut json.out, value, b','));
     }
 
     #[inline(always)]
@@ -133,7 +133,13 @@ impl Visitor for Json {
 
     #[inline(always)]
     fn word(&mut self, key: Key, value: Option<&'static str>) {
-        self.member(key, value, None, Self::word_item);
+        match value {
+            Some(word) => {
+                self.constant(key.texts().word);
+                self.word_end(word);
+            }
+            None => self.member(key, value, None, Self::word_item),
+        }
     }
 
     #[inline]

@@ -1,6 +1,7 @@
 //! A JSON document being written: keys, brackets, lists and strings. What stands in it is said in `json`.
 
 use crate::output::describe::visitor::Common;
+use crate::output::fixed::Seconds;
 use crate::output::key::Key;
 
 /// Nothing in it has to be escaped. All bytes are asked, many at a time, which is less than stopping at the first.
@@ -15,6 +16,7 @@ pub(super) struct Json {
     pub(super) out: Vec<u8>,
     /// Texts of the parts that connections have in common; empty until the first of them was written.
     pub(super) common: [Vec<u8>; Common::COUNT],
+    pub(super) seconds: Seconds,
     /// Limits are reported run by run, too.
     pub(super) with_runs: bool,
 }
@@ -106,8 +108,14 @@ impl Json {
     /// A word of our own, which needs no escapes.
     #[inline]
     pub(super) fn word_item(&mut self, word: &'static str) {
-        debug_assert!(is_plain(word), "{word}");
         self.out.push(b'"');
+        self.word_end(word);
+    }
+
+    /// The same behind the quote that begins it.
+    #[inline]
+    pub(super) fn word_end(&mut self, word: &'static str) {
+        debug_assert!(is_plain(word), "{word}");
         self.out.extend_from_slice(word.as_bytes());
         self.out.extend_from_slice(b"\",");
     }

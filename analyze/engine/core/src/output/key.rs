@@ -12,6 +12,8 @@ pub struct Key {
 pub(crate) struct Texts {
     /// `"name":`
     pub quoted: &'static str,
+    /// `"name":"`
+    pub word: &'static str,
     /// `"name":{`
     pub object: &'static str,
     /// `"name":null,`
@@ -44,6 +46,7 @@ macro_rules! key {
         $crate::output::key::Key::new(
             &$crate::output::key::Texts {
                 quoted: concat!("\"", $name, "\":"),
+                word: concat!("\"", $name, "\":\""),
                 object: concat!("\"", $name, "\":{"),
                 null: concat!("\"", $name, "\":null,"),
                 zero: concat!("\"", $name, "\":0,"),

@@ -4,6 +4,7 @@
 //! ```text
 //! merge          several inputs as one, in time order           same_point: whether two inputs saw the same frames
 //! file_source    one input: big reads, the tail of one chunk carried to the next
+//!   stream       where its bytes come from
 //!   compression  gzip, zstd, xz, lz4, bzip2 found by their magic numbers, unpacked on the way (contract: unpack)
 //!   walk         what a format does: from a window of bytes to records
 //!     records    pcap, snoop, ERF: fixed record headers; finds its way again after damage
@@ -31,6 +32,7 @@ pub mod record;
 pub mod records;
 pub mod reopen;
 pub(crate) mod same_point;
+mod stream;
 pub mod unpack;
 pub(crate) mod walk;
 pub(crate) mod xz;

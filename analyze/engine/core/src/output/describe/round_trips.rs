@@ -5,7 +5,8 @@ use crate::output::key::{Key, key};
 use crate::tcp::rtt::covering::WithoutStalls;
 use crate::tcp::rtt::samples::{Answered, RecoveryTrips};
 use crate::tcp::stats::moments::Statistics;
-use crate::tcp::summary::summary::{DirectionSummary, Durations};
+use crate::tcp::summary::durations::Durations;
+use crate::tcp::summary::summary::DirectionSummary;
 
 /// Names of [`crate::tcp::events::acked::Rejected`], by number.
 const REJECTED_KEYS: [Key; 5] = [

@@ -129,7 +129,7 @@ fn options_digest(packet: &Packet, bytes: &[u8]) -> u32 {
 
 impl RecentPackets {
     /// Remembers a packet.
-    #[inline]
+    #[inline(always)]
     pub fn remember(&mut self, packet: &Packet, bytes: &[u8]) {
         let entry = self.next_entry();
         // In this order neighbours are copied together, straight from one place to the other.

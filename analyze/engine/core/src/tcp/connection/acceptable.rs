@@ -43,12 +43,6 @@ pub(crate) enum Judged {
     Believed(Box<[Option<DoubtfulPackets>; 2]>),
 }
 
-impl Outside {
-    fn any(self) -> bool {
-        self.sequence || self.acknowledgement
-    }
-}
-
 /// A number of the packet lies so far above what was sent that a window may not allow it.
 #[inline(always)]
 pub(crate) fn is_far_ahead(directions: &[Direction; 2], packet: &Packet, side: usize) -> bool {
@@ -83,22 +77,19 @@ pub(crate) fn judge_ahead(
     packet: &Packet,
     side: usize,
 ) -> Judged {
-    if rewritten::is_copy(doubts, &directions[0], packet, side) {
-        directions[side].loss.capture_duplicates += 1;
-        return Judged::Refused;
-    }
-    let [direction, peer] = [&directions[side], &directions[1 - side]];
-    let known = direction.packets > 0 || direction.opening_seen;
-    let above = |number: u32, direction: &Direction, room_bytes: u64| {
-        let position = unwrap(direction.max, number);
-        position > direction.max && position - direction.max > room_bytes
-    };
-    let outside = Outside {
-        sequence: direction.begun && known && above(packet.sequence, direction, room_bytes(directions, side)),
-        acknowledgement: hears_of(terms, peer, packet, side)
-            && above(packet.acknowledgement, peer, room_bytes(directions, 1 - side)),
-    };
-    if outside.any() { judge(directions, doubts, packet, side, outside) } else { Judged::Inside }
+    judged(directions, doubts, packet, side, |directions, _| {
+        let [direction, peer] = [&directions[side], &directions[1 - side]];
+        let known = direction.packets > 0 || direction.opening_seen;
+        let above = |number: u32, direction: &Direction, room_bytes: u64| {
+            let position = unwrap(direction.max, number);
+            position > direction.max && position - direction.max > room_bytes
+        };
+        Outside {
+            sequence: direction.begun && known && above(packet.sequence, direction, room_bytes(directions, side)),
+            acknowledgement: hears_of(terms, peer, packet, side)
+                && above(packet.acknowledgement, peer, room_bytes(directions, 1 - side)),
+        }
+    })
 }
 
 /// Asked of what [`is_far_behind`], and was not seen before: as [`judge_ahead`].
@@ -111,28 +102,45 @@ pub(crate) fn judge_behind(
     packet: &Packet,
     side: usize,
 ) -> Judged {
+    judged(directions, doubts, packet, side, |directions, doubts| {
+        let [direction, peer] = [&directions[side], &directions[1 - side]];
+        // What passes two points, a second apart, is behind by more than a window.
+        if doubts.two_points.is_some() || direction.unheard || peer.unheard {
+            return Outside { sequence: false, acknowledgement: false };
+        }
+        let below = |position: u64, direction: &Direction, room_bytes: u64| {
+            let lowest = direction.una.min(direction.max).saturating_sub(room_bytes);
+            position < lowest || (direction.opening_seen && position + 1 < direction.base)
+        };
+        let windows = if packet.payload_length > 0 { WINDOWS_BEHIND } else { 1 };
+        let end = unwrap(direction.max, packet.sequence) + u64::from(packet.payload_length);
+        let acknowledged = unwrap(peer.una, packet.acknowledgement);
+        Outside {
+            sequence: below(end, direction, room_bytes(directions, side) * windows),
+            acknowledgement: hears_of(terms, peer, packet, side)
+                && below(acknowledged, peer, room_bytes(directions, 1 - side)),
+        }
+    })
+}
+
+/// Refused if it is a copy; otherwise judged where a number lies `outside`.
+fn judged(
+    directions: &mut [Direction; 2],
+    doubts: &mut Doubts,
+    packet: &Packet,
+    side: usize,
+    outside: impl FnOnce(&[Direction; 2], &Doubts) -> Outside,
+) -> Judged {
     if rewritten::is_copy(doubts, &directions[0], packet, side) {
         directions[side].loss.capture_duplicates += 1;
         return Judged::Refused;
     }
-    let [direction, peer] = [&directions[side], &directions[1 - side]];
-    // What passes two points, a second apart, is behind by more than a window.
-    if doubts.two_points.is_some() || direction.unheard || peer.unheard {
-        return Judged::Inside;
+    let outside = outside(directions, doubts);
+    if outside.sequence || outside.acknowledgement {
+        judge(directions, doubts, packet, side, outside)
+    } else {
+        Judged::Inside
     }
-    let below = |position: u64, direction: &Direction, room_bytes: u64| {
-        let lowest = direction.una.min(direction.max).saturating_sub(room_bytes);
-        position < lowest || (direction.opening_seen && position + 1 < direction.base)
-    };
-    let is_data = packet.payload_length > 0;
-    let end = unwrap(direction.max, packet.sequence) + u64::from(packet.payload_length);
-    let acknowledged = unwrap(peer.una, packet.acknowledgement);
-    let outside = Outside {
-        sequence: below(end, direction, room_bytes(directions, side) * if is_data { WINDOWS_BEHIND } else { 1 }),
-        acknowledgement: hears_of(terms, peer, packet, side)
-            && below(acknowledged, peer, room_bytes(directions, 1 - side)),
-    };
-    if outside.any() { judge(directions, doubts, packet, side, outside) } else { Judged::Inside }
 }
 
 /// The packet acknowledges, and something is known of what it may.

@@ -152,7 +152,7 @@ fn note_again(direction: &Direction, endings: &mut Endings, packet: &Packet, sid
 }
 
 /// `side` says how much room it has for the data of the other.
-#[inline]
+#[inline(always)]
 pub(crate) fn note_window(endings: &mut Endings, packet: &Packet, side: usize) {
     if packet.window == 0 || endings.log.as_deref().is_some_and(|log| log.sides[1 - side].closed.is_some()) {
         note_closed_window(endings, packet, 1 - side);

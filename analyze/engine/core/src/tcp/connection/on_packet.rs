@@ -126,7 +126,7 @@ pub(crate) fn take_packet(
         congestion_bits::take_congestion_bits(terms, directions, packet, side);
     }
     let limit_ns = environment.fixed_spacing_limit_ns;
-    let gap = watching::watch(connection, packet, bytes, side, before_ns, limit_ns);
+    let mut gap = watching::watch(connection, packet, bytes, side, before_ns, limit_ns);
     let Connection { terms, directions, speech, streams, doubts, watch, endings, .. } = &mut *connection;
     if gap.is_some() {
         speaking::note_resumption(speech, streams, directions, terms, packet, side);
@@ -145,7 +145,7 @@ pub(crate) fn take_packet(
     ending_notes::note_oldest(&directions[side], endings, packet, side);
     let arrived = own_data::take_own(connection, packet, bytes, side);
     ending_notes::note_sent_again(&connection.directions[side], &mut connection.endings, packet, side, &arrived);
-    if let (Some(evidence), Some(last), Some(_)) = (gap, last, arrived.spacing_ns) {
+    if let (Some(evidence), Some(last), Some(_)) = (gap.as_mut(), last, arrived.spacing_ns) {
         watching::end_gap(connection, evidence, packet, side, last, &arrived, limit_ns);
     }
     let answer = acknowledged::take_answer(connection, packet, bytes, side, Proved::Nothing, environment.round_rules);

@@ -140,7 +140,7 @@ fn answered_after_silence(watchers: &mut Watchers, packet: &Packet, direction: &
 /// The data packet of which [`watch`] gave the evidence has been taken: the gap is over.
 pub(crate) fn end_gap(
     connection: &mut Connection,
-    evidence: GapEvidence,
+    evidence: &mut GapEvidence,
     packet: &Packet,
     side: usize,
     before: (i64, u32),
@@ -152,8 +152,8 @@ pub(crate) fn end_gap(
     let own = &mut watch.watchers[side].pauses.get_or_insert_default().watch;
     let due = watch::end(own, evidence, packet, &directions[side], heard_tsval, before, arrived);
     watch.looking |= !own.pending.is_empty();
-    if let Some(due) = due {
-        judge(watch, directions, terms, side, &due, limit_ns);
+    if let Some(mut due) = due {
+        judge(watch, directions, terms, side, &mut due, limit_ns);
     }
 }
 
@@ -168,9 +168,9 @@ fn judge_what_is_due(
     watch.looking = false;
     for side in 0..2 {
         let Some(pauses) = &mut watch.watchers[side].pauses else { continue };
-        let due = watch::due(&mut pauses.watch, time_ns);
+        let mut due = watch::due(&mut pauses.watch, time_ns);
         watch.looking |= !pauses.watch.pending.is_empty();
-        due.iter().for_each(|pending| judge(watch, directions, terms, side, pending, limit_ns));
+        due.iter_mut().for_each(|pending| judge(watch, directions, terms, side, pending, limit_ns));
     }
 }
 
@@ -185,7 +185,7 @@ pub(crate) fn judge_all(
     watch.looking = false;
     for side in 0..2 {
         let waiting = watch.watchers[side].pauses.as_mut().map(|pauses| std::mem::take(&mut pauses.watch.pending));
-        waiting.unwrap_or_default().iter().for_each(|one| judge(watch, directions, terms, side, one, limit_ns));
+        waiting.unwrap_or_default().iter_mut().for_each(|one| judge(watch, directions, terms, side, one, limit_ns));
         let place = CapturePlace::of(&terms.context(side));
         if let (Some(pauses), Some(live)) = (&mut watch.watchers[side].pauses, directions[side].live.as_deref()) {
             pauses.settle(live, place, limit_ns);
@@ -202,7 +202,7 @@ fn judge(
     directions: &mut [Direction; 2],
     terms: &Terms,
     side: usize,
-    pending: &Pending,
+    pending: &mut Pending,
     limit_ns: Option<u64>,
 ) {
     let Watchers { pauses: Some(pauses), limits, .. } = &mut watch.watchers[side] else { return };

@@ -279,7 +279,9 @@ impl Direction {
     /// Bytes the peer acknowledged that the capture never saw. A FIN takes a position and is no byte: if the capture has
     /// missed it, it is the last position acknowledged, where the peer has closed or nothing else is missing there.
     pub fn unseen_acknowledged_bytes(&self, peer_closed: bool) -> u64 {
-        let Some(live) = &self.live else { return 0 };
+        // Of most nothing is missing.
+        let misses = |live: &&Live| live.before.is_some() || !live.holes.is_empty() || live.holes.have_forgotten();
+        let Some(live) = self.live.as_deref().filter(misses) else { return 0 };
         let fin = u64::from(self.fin.is_some());
         let unseen = live.holes.bytes_below(self.una.saturating_sub(fin));
         let last = self.una.saturating_sub(1);

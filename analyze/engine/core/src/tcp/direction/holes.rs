@@ -60,8 +60,10 @@ impl Holes {
 
     /// Bytes of `start..end` that are missing, and how the first of them came to light.
     pub fn missing(&self, start: u64, end: u64) -> (u64, Option<Exposure>) {
-        let mut bytes = 0;
-        let mut exposure = None;
+        let (mut bytes, mut exposure) = (0, None);
+        if self.is_empty() {
+            return (bytes, exposure);
+        }
         for hole in self.ending_above(start).take_while(|hole| hole.start < end) {
             bytes += hole.end.min(end) - hole.start.max(start);
             exposure.get_or_insert(hole.exposure);

@@ -118,12 +118,12 @@ pub(crate) fn evidence(
         None if limited_now => gap_ns,
         None => 0,
     };
-    // The answers that came before the end of the gap have changed what the sender knows.
-    let heard = watch.heard.filter(|heard| heard.time_ns > start_ns);
-    let (round_trip_ns, deviation_ns) = heard.map_or(round_trip, |heard| heard.round_trip);
-    let start = unwrap(max, packet.sequence);
     count_gap(watch, [start_ns, packet.time_ns], gap_ns, place);
     let bytes_since_gap = bytes_since_gap(watch, base, max);
+    // The answers that came before the end of the gap have changed what the sender knows.
+    let heard = watch.heard.as_ref().filter(|heard| heard.time_ns > start_ns);
+    let (round_trip_ns, deviation_ns) = heard.map_or(round_trip, |heard| heard.round_trip);
+    let start = unwrap(max, packet.sequence);
     GapEvidence {
         silence_ns: silence.silence_ns,
         before_silence_ns: silence.start_ns.saturating_sub(start_ns),

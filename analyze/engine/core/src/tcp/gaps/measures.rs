@@ -104,12 +104,10 @@ impl GapEvidence {
     /// Acknowledgements should have come by now, if they were delayed no longer than this.
     pub(crate) fn is_overdue_by(&self, delayed_ns: i64) -> bool {
         let Some(round_trip) = self.round_trip_ns else { return false };
-        if self.is_probed() || self.timer_is_overdue() {
-            return true;
-        }
         let delay = if self.two_segments_outstanding() { delayed_ns } else { SMALLEST_TIMEOUT_NS };
         let usual = round_trip + round_trip / 4 + 4 * self.deviation_ns.min(round_trip);
-        self.outstanding_bytes > 0 && self.silence_ns > usual + delay
+        let is_late = self.outstanding_bytes > 0 && self.silence_ns > usual + delay;
+        is_late || self.is_probed() || self.timer_is_overdue()
     }
 
     /// Acknowledgements should be on the way by now.

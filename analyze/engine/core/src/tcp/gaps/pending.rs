@@ -155,13 +155,14 @@ impl Pending {
 
 /// Nothing that comes later can change what is said of it.
 pub(crate) fn is_plain(evidence: &GapEvidence) -> bool {
-    let usual = !evidence.answer_is_overdue() && matches!(evidence.ending, GapEnding::NewData | GapEnding::LossSigns);
+    let usual =
+        || matches!(evidence.ending, GapEnding::NewData | GapEnding::LossSigns) && !evidence.answer_is_overdue();
     let data_on_time = evidence.sender_clock_ns.is_some_and(|clock| evidence.gap_ns - clock < ON_TIME_NS);
     match evidence.place {
         CapturePlace::Sender => {
-            usual
-                && data_on_time
+            data_on_time
                 && (evidence.outstanding_bytes == 0 || evidence.since_answer_ns.is_some_and(|s| s < PAUSE_NS))
+                && usual()
         }
         _ => {
             data_on_time

@@ -82,7 +82,7 @@ pub(crate) fn hear(
             let path_matters = silence_ns > long_ns && max - una >= LEAST_BYTES;
             let path = PathCarries::asked(path_matters, || rate_here(live));
             let full = u64::from(live.size.segment_size);
-            let after_delayed = watch.heard.is_some_and(|before| {
+            let after_delayed = watch.heard.as_ref().is_some_and(|before| {
                 before.is_delayed(full) && last_heard_ns.is_some_and(|heard_ns| heard_ns <= before.last_ns)
             });
             watch.heard = Some(Heard {
@@ -142,9 +142,9 @@ fn probed_since(watch: &GapWatch, last_heard_ns: Option<i64>) -> bool {
 
 /// What came together with the receiver's first packet belongs to all gaps that wait for it.
 fn share_answer(watch: &mut GapWatch) {
-    let Some(heard) = watch.heard else { return };
-    for pending in &mut watch.pending {
-        if pending.evidence.answer.is_none() || pending.answered_by(&heard) {
+    let GapWatch { heard: Some(heard), pending, .. } = watch else { return };
+    for pending in pending {
+        if pending.evidence.answer.is_none() || pending.answered_by(heard) {
             pending.evidence.answer = Some(heard.answer);
         }
     }

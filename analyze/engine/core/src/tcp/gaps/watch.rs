@@ -73,7 +73,7 @@ pub(crate) fn see_data(
 /// gap waits for what follows, unless its cause is plain. Returns the one whose cause is to be decided now, if there is one.
 pub(crate) fn end(
     watch: &mut GapWatch,
-    mut evidence: GapEvidence,
+    evidence: &mut GapEvidence,
     packet: &Packet,
     direction: &Direction,
     heard_tsval: Option<u32>,
@@ -116,9 +116,9 @@ pub(crate) fn end(
         left_out,
         heard_tsval,
         awaits_answer: by_timer && evidence.place != CapturePlace::Receiver,
-        evidence,
+        evidence: *evidence,
     };
-    if is_plain(&evidence) {
+    if is_plain(evidence) {
         return Some(pending);
     }
     let oldest = (watch.pending.len() >= MOST_PENDING).then(|| watch.pending.remove(0));
@@ -146,11 +146,14 @@ pub(crate) fn due(watch: &mut GapWatch, time_ns: i64) -> Vec<Pending> {
 
 impl Pauses {
     /// Decides the cause of a gap in the data of `direction`, which is `side`'s, and counts it.
-    pub(crate) fn judge(&mut self, pending: &Pending, direction: &Direction, limit_ns: Option<u64>) -> ClassifiedGap {
-        let (cause, confidence) = cause(&GapEvidence {
-            capture_missed: pending.evidence.capture_missed || arrived_unseen(direction, pending.left_out),
-            ..pending.evidence
-        });
+    pub(crate) fn judge(
+        &mut self,
+        pending: &mut Pending,
+        direction: &Direction,
+        limit_ns: Option<u64>,
+    ) -> ClassifiedGap {
+        pending.evidence.capture_missed |= arrived_unseen(direction, pending.left_out);
+        let (cause, confidence) = cause(&pending.evidence);
         let gap = Gap { cause, confidence, ..pending.gap };
         let Gap { start_ns, frames, .. } = gap;
         let end_ns = pending.end_ns;

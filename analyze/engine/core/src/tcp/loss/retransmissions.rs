@@ -98,6 +98,8 @@ const MOST_PENDING: usize = 256;
 #[derive(Debug, Clone, Default)]
 pub struct RecentRetransmissions {
     list: VecDeque<Retransmission>,
+    /// None of them ends above this position: most of what is asked for lies there, and is not looked for.
+    highest: u64,
     /// Of those that were forgotten.
     bursts: Option<Box<LossBursts>>,
     forgotten_lost_behind: u32,
@@ -119,6 +121,7 @@ impl RecentRetransmissions {
                 .get_or_insert_default()
                 .add(&oldest, || list.iter().map(|known| known.start).min().unwrap_or(0));
         }
+        self.highest = self.highest.max(retransmission.end);
         self.list.push_back(retransmission);
     }
 
@@ -153,6 +156,9 @@ impl RecentRetransmissions {
 
     /// The newest retransmission that overlaps `start..end`.
     pub fn newest_over(&mut self, start: u64, end: u64) -> Option<&mut Retransmission> {
+        if start >= self.highest {
+            return None;
+        }
         self.list.iter_mut().rev().find(|known| known.start < end && start < known.end)
     }
 

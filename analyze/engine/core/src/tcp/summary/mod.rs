@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! summary          the fields, and what follows from them alone
+//! durations        mean, extremes and quantiles of durations
 //! shown            whether it was acknowledged, and where it was seen
 //! not_measured     why a number is none, and what makes loss numbers less than sure
 //! stragglers       packets that come after the end (kept: what is needed for them)
@@ -19,6 +20,7 @@ mod bounds;
 pub mod capture_faults;
 pub mod decision;
 mod direction_rates;
+pub mod durations;
 pub mod ending;
 pub mod kept;
 pub mod not_measured;

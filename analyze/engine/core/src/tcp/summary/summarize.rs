@@ -44,6 +44,7 @@ pub fn summary_of(connection: &mut Connection, environment: &Environment) -> Box
     let Connection { speech, streams, directions, terms, watch, times, .. } = &mut *connection;
     let requests = requests(speech, streams, directions, terms, facts.as_ref());
     let http2 = streams.http2.take().and_then(|reader| reader.summary()).map(Box::new);
+    let host = streams.host.take();
     let recent = recent(directions);
     watching::judge_all(watch, directions, terms, times.start_ns, fixed_limit_ns);
     settle_counters(directions);
@@ -82,7 +83,7 @@ pub fn summary_of(connection: &mut Connection, environment: &Environment) -> Box
             judgement,
             tls: facts.map(Box::new),
             no_requests: requests.as_ref().err().copied().unwrap_or(Reason::NoExchange),
-            details: connection_details(connection, requests.ok(), http2),
+            details: connection_details(connection, requests.ok(), http2, host),
             lookups: connection.streams.dns.take().map(|streams| Box::new(streams.into_lookups())),
             ended_by: 0,
             ended_by_ns: i64::MIN,
@@ -204,9 +205,9 @@ fn connection_details(
     connection: &Connection,
     requests: Option<RequestSummary>,
     http2: Option<Box<Http2Summary>>,
+    host: Option<Box<str>>,
 ) -> Option<Box<ConnectionDetails>> {
     let (nearer, bounds) = (nearer::nearer(connection).map(Box::new), bounds_reached(connection));
-    let host = connection.streams.host.clone();
     let is_plain = nearer.is_none() && requests.is_none() && bounds.is_empty() && http2.is_none() && host.is_none();
     let rest = ConnectionDetails::default();
     (!is_plain).then(|| Box::new(ConnectionDetails { nearer, requests, bounds, http2, host, ..rest }))

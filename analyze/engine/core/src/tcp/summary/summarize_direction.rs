@@ -19,10 +19,11 @@ use crate::tcp::loss::ip_id::numbers_connections_apart;
 use crate::tcp::rates::series::Series;
 use crate::tcp::rtt::covering::WithoutStalls;
 use crate::tcp::stats::compact::Measured;
+use crate::tcp::summary::durations::Durations;
 use crate::tcp::summary::over_time::{HeldRate, OverTime};
 use crate::tcp::summary::shown::{Flights, Shown};
 use crate::tcp::summary::summary::{
-    AcknowledgementLoss, DirectionDetails, DirectionSummary, Durations, GapCauses, SpacingSummary, WindowSummary,
+    AcknowledgementLoss, DirectionDetails, DirectionSummary, GapCauses, SpacingSummary, WindowSummary,
 };
 use crate::tcp::token_bucket::bucket::TokenBucket;
 

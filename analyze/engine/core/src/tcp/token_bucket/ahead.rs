@@ -13,7 +13,7 @@
 
 use crate::tcp::token_bucket::bucket::{LEAST_RATIO, LEAST_ROUND_TRIPS, LimiterKind, TokenBucket, confidence};
 use crate::tcp::token_bucket::fit::{BinSpan, median, quantile};
-use crate::tcp::token_bucket::shaper::{EvenRate, MOST_VARIATION, comes_in_bursts, queue_grows, second_rate};
+use crate::tcp::token_bucket::shaper::{EvenRate, Lower, MOST_VARIATION, comes_in_bursts, queue_grows};
 
 /// Round trips that were faster than the lower rate: one may be a burst that was let go at once.
 const FEWEST_FASTER_ROUND_TRIPS: f64 = 2.0;
@@ -31,8 +31,10 @@ const MANY_FLIGHTS: f64 = 3.0;
 const CONFIDENCE: f64 = 0.5;
 
 /// Looks for such a shaper. The queue must be seen: nothing else says how much is in flight.
-pub fn find(stretch: &BinSpan) -> Option<TokenBucket> {
-    let after = second_rate(stretch).filter(|_| stretch.whole_rtt)?;
+pub(crate) fn find(stretch: &BinSpan, Lower { rate: after, .. }: &Lower) -> Option<TokenBucket> {
+    if !stretch.whole_rtt {
+        return None;
+    }
     let settled = after.start.min(stretch.len() - 1);
     let rtt_ns: Vec<f64> = stretch.rtt_ns.get(after.start..after.end)?.iter().flatten().copied().collect();
     let longest_bins = quantile(&rtt_ns, LONGEST_ROUND_TRIPS)? / stretch.bin_ns;
@@ -41,9 +43,9 @@ pub fn find(stretch: &BinSpan) -> Option<TokenBucket> {
     if ahead <= LEAST_FLIGHTS * after.rate * longest_bins || !is_even_for_long {
         return None;
     }
-    let switch = emptied(stretch, &after, settled, ahead);
-    let before = faster(stretch, &after, switch)?;
-    if !queue_grows(stretch, &before, switch as f64) || comes_in_bursts(stretch, &before, &after) {
+    let switch = emptied(stretch, after, settled, ahead);
+    let before = faster(stretch, after, switch)?;
+    if !queue_grows(stretch, &before, switch as f64) || comes_in_bursts(stretch, &before, after) {
         return None;
     }
     let sure = [

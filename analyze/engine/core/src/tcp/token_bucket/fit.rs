@@ -193,10 +193,20 @@ pub fn median(values: &[f64]) -> Option<f64> {
 
 /// The value below which this share lies; none of nothing.
 pub fn quantile(values: &[f64], share: f64) -> Option<f64> {
+    quantiles(values, [share]).map(|[value]| value)
+}
+
+/// The same of several shares, in ascending order.
+pub fn quantiles<const N: usize>(values: &[f64], shares: [f64; N]) -> Option<[f64; N]> {
     let mut values = values.to_vec();
-    let place = ((values.len().max(1) - 1) as f64 * share).round() as usize;
-    // One of them in its place is enough: sorting all took more than everything else that is asked of a series.
-    (place < values.len()).then(|| *values.select_nth_unstable_by(place, f64::total_cmp).1)
+    let (last, mut from) = (values.len().checked_sub(1)?, 0);
+    Some(shares.map(|share| {
+        let place = (last as f64 * share).round() as usize;
+        // One of them in its place is enough: sorting all took more than everything else that is asked of a series.
+        let (_, value, _) = values[from..].select_nth_unstable_by(place - from, f64::total_cmp);
+        from = place;
+        *value
+    }))
 }
 
 /// Coefficient of variation without the outermost twentieth on either side.

@@ -30,6 +30,7 @@ use crate::tcp::rates::series::Series;
 use crate::tcp::token_bucket::bucket::{BucketTerms, LEAST_ROUND_TRIPS, TokenBucket};
 use crate::tcp::token_bucket::fit::{BinSpan, busy_periods, episodes};
 use crate::tcp::token_bucket::held::Held;
+use crate::tcp::token_bucket::shaper::Lower;
 
 /// What held a rate.
 #[derive(Debug)]
@@ -44,13 +45,14 @@ pub enum Found {
 /// application or a window); bins beyond its end are usable, so that an empty slice means all.
 pub fn search(series: &Series, usable: &[f32], terms: &BucketTerms<'_>) -> Option<Found> {
     let whole = BinSpan::of(series, usable, terms)?;
-    let plain = shaper_in(&whole, shaper::find).or_else(|| policer::find(&whole, &busy_periods(&whole)));
+    let parts = lasting_parts(&whole);
+    let plain = shaper_in(&whole, &parts, shaper::find).or_else(|| policer::find(&whole, &busy_periods(&whole)));
     if let Some(bucket) = plain {
         return Some(Found::Bucket(bucket));
     }
     match held::find(&whole) {
         Some(Held::Bucket(bucket)) => Some(Found::Bucket(bucket)),
-        link => match (without_rule_of_its_own(&whole), link) {
+        link => match (without_rule_of_its_own(&whole, &parts), link) {
             (Some(bucket), _) => Some(Found::Bucket(bucket)),
             (None, Some(Held::Link(start, end))) => Some(Found::Link(
                 [start, end].map(|bin| series.start_ns.saturating_add((bin as f64 * whole.bin_ns) as i64)),
@@ -61,8 +63,9 @@ pub fn search(series: &Series, usable: &[f32], terms: &BucketTerms<'_>) -> Optio
 }
 
 /// What shows only indirectly.
-fn without_rule_of_its_own(whole: &BinSpan) -> Option<TokenBucket> {
-    overload::find(whole).or_else(|| policer::find_behind_link(whole)).or_else(|| shaper_in(whole, ahead::find))
+fn without_rule_of_its_own(whole: &BinSpan, parts: &[LastingPart]) -> Option<TokenBucket> {
+    let shaper_ahead = || shaper_in(whole, parts, ahead::find);
+    overload::find(whole).or_else(|| policer::find_behind_link(whole)).or_else(shaper_ahead)
 }
 
 /// The token bucket that [`search`] finds.
@@ -87,14 +90,32 @@ pub fn empty_times(series: &Series, usable: &[f32], terms: &BucketTerms<'_>, buc
     times.collect()
 }
 
+/// A part between long silences, with the lower of its two rates where it lasts and has them.
+struct LastingPart {
+    start: usize,
+    end: usize,
+    lower: Option<(BinSpan, Lower)>,
+}
+
+/// No rate is even within less than so many round trips.
+fn lasting_parts(whole: &BinSpan) -> Vec<LastingPart> {
+    let lower = |start, end| {
+        let part = (whole.round_trips(end - start) >= LEAST_ROUND_TRIPS).then(|| whole.part(start, end))?;
+        Lower::of(&part).map(|lower| (part, lower))
+    };
+    episodes(whole).into_iter().map(|(start, end)| LastingPart { start, end, lower: lower(start, end) }).collect()
+}
+
 /// The first shaper between long silences, with what later ones say of it.
-fn shaper_in(whole: &BinSpan, find: fn(&BinSpan) -> Option<TokenBucket>) -> Option<TokenBucket> {
+fn shaper_in(
+    whole: &BinSpan,
+    parts: &[LastingPart],
+    find: fn(&BinSpan, &Lower) -> Option<TokenBucket>,
+) -> Option<TokenBucket> {
     let mut found: Option<TokenBucket> = None;
     let mut emptied_until = None;
-    for (start, end) in episodes(whole) {
-        // No rate is even within less.
-        let lasts = whole.round_trips(end - start) >= LEAST_ROUND_TRIPS;
-        let bucket = lasts.then(|| find(&whole.part(start, end))).flatten();
+    for &LastingPart { start, end, ref lower } in parts {
+        let bucket = lower.as_ref().and_then(|(part, lower)| find(part, lower));
         if let (Some(first), Some(again), Some(idle_from)) = (&mut found, &bucket, emptied_until) {
             first.learn(again, (start - idle_from) as f64 * whole.bin_ns / 1e9);
         }

@@ -10,7 +10,7 @@ use crate::tcp::token_bucket::bucket::{
     CONFIDENCE, FEWEST_LOST_SEGMENTS, FULL_SHARE, LEAST_RATIO, LEAST_ROUND_TRIPS, LEVEL_ON_PASS, LimiterKind,
     MOST_CONFIDENCE, QUEUED, SHARE_ON_PASS, SURER, TokenBucket, confidence,
 };
-use crate::tcp::token_bucket::fit::{BinSpan, busy_periods, median, quantile};
+use crate::tcp::token_bucket::fit::{BinSpan, busy_periods, median, quantile, quantiles};
 
 /// Round trips from a period's first loss to its last from which on it says something of the rate, and those of all such periods
 /// together from which on they tell it: each moment at which the bucket is empty is known to two round trips.
@@ -187,7 +187,7 @@ fn rates(stretch: &BinSpan, lossy: &[Lossy], cell: usize) -> Vec<f64> {
     let of_periods: Vec<Vec<f64>> = lossy.iter().map(|period| slopes(&until, period, cell)).collect();
     let all = of_periods.concat();
     let own = of_periods.iter().take(MOST_OWN_RATES).filter(|_| lossy.len() > 1).filter_map(|slopes| median(slopes));
-    RATE_RANKS.into_iter().filter_map(|share| quantile(&all, share)).chain(own).collect()
+    quantiles(&all, RATE_RANKS).into_iter().flatten().chain(own).collect()
 }
 
 /// Slopes between losses that are a third of a period's losses and ten round trips apart.

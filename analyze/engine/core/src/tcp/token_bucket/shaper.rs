@@ -61,20 +61,32 @@ const WINDOW_SHARE: usize = 20;
 
 const LONGEST_WINDOW_NS: f64 = 250e6;
 
+/// The lower of two rates that fit better than one, where it is even, and the bin at which it begins, roughly.
+pub(crate) struct Lower {
+    pub rate: EvenRate,
+    split: usize,
+}
+
+impl Lower {
+    /// Looks for it.
+    pub fn of(stretch: &BinSpan) -> Option<Self> {
+        let split = split(stretch)?;
+        second(stretch, split).map(|rate| Self { rate, split })
+    }
+}
+
 /// Looks for a shaper.
-pub fn find(stretch: &BinSpan) -> Option<TokenBucket> {
-    let split = split(stretch)?;
-    let after = second(stretch, split)?;
+pub(crate) fn find(stretch: &BinSpan, &Lower { split, rate: ref after }: &Lower) -> Option<TokenBucket> {
     let before = first(stretch, split, after.rate)?;
     if before.rate < LEAST_RATIO * after.rate {
         return None;
     }
-    let switch = crossing(stretch, &before, &after);
-    if !queue_grows(stretch, &before, switch) && !keeps_path_full(stretch, &after) {
+    let switch = crossing(stretch, &before, after);
+    if !queue_grows(stretch, &before, switch) && !keeps_path_full(stretch, after) {
         return None;
     }
     let settled = after.start.min(stretch.len() - 1);
-    if comes_in_bursts(stretch, &before, &after) {
+    if comes_in_bursts(stretch, &before, after) {
         return None;
     }
     let sure = [
@@ -91,11 +103,6 @@ pub fn find(stretch: &BinSpan) -> Option<TokenBucket> {
         refill_bps: None,
         confidence: confidence(CONFIDENCE, sure),
     })
-}
-
-/// The lower of two rates that fit better than one, where it is even.
-pub(crate) fn second_rate(stretch: &BinSpan) -> Option<EvenRate> {
-    second(stretch, split(stretch)?)
 }
 
 /// The bin at which a lower rate begins, roughly, if two rates fit better than one.
@@ -170,7 +177,9 @@ impl Windows {
         }
         let by_length = (length / WINDOW_SHARE).min((LONGEST_WINDOW_NS / stretch.bin_ns) as usize);
         let (mut least, most) = (shortest.max(by_length), length / FEWEST_WINDOWS);
-        if least < most {
+        // Where none is longer, the middle one is not either.
+        let longest_ns = rtt_ns.iter().flatten().fold(0.0, |longest, &rtt| if rtt > longest { rtt } else { longest });
+        if least < most && longest_ns / stretch.bin_ns > least as f64 {
             let rtt: Vec<f64> = rtt_ns.iter().flatten().copied().collect();
             least = least.max(((median(&rtt).unwrap_or(0.0) / stretch.bin_ns).ceil() as usize).min(most));
         }

@@ -37,15 +37,12 @@ pub(crate) fn held_back_data(evidence: &GapEvidence) -> Option<(Cause, f64)> {
 ///
 /// Rule: docs/methods.md, "Acknowledgements were held back".
 pub(crate) fn held_back_answer(evidence: &GapEvidence) -> Option<(Cause, f64)> {
-    if !evidence.beside_sender() || !evidence.answer_is_overdue() {
-        return None;
-    }
-    let answer = evidence.answer?;
+    let answer = evidence.answer.filter(|_| evidence.beside_sender())?;
     let held = match answer.was_held() {
         Some(held) => held,
         None => answer.advances >= BACKLOG_PACKETS && !evidence.sender_ran(),
     };
-    if !held {
+    if !held || !evidence.answer_is_overdue() {
         return None;
     }
     Some(if evidence.sender_ran() || (evidence.is_probe_with_new_data() && !evidence.woke_with_answer()) {

@@ -10,11 +10,8 @@ use crate::tcp::kernel::{DELAYED_ACKNOWLEDGEMENT_NS, JITTER_NS};
 ///
 /// Rule: docs/methods.md, "New acknowledgements come late".
 pub(crate) fn unanswered(evidence: &GapEvidence) -> Option<(Cause, f64)> {
-    if !evidence.beside_sender() || !evidence.is_overdue_by(DELAYED_ACKNOWLEDGEMENT_NS) {
-        return None;
-    }
-    let answer = evidence.answer?;
-    let round_trip = evidence.round_trip_ns?;
+    let answer = evidence.answer.filter(|_| evidence.beside_sender())?;
+    let round_trip = evidence.round_trip_ns.filter(|_| evidence.is_overdue_by(DELAYED_ACKNOWLEDGEMENT_NS))?;
     let probed = evidence.is_probed();
     if probed && answer.answers_probe(round_trip) {
         return None;
