@@ -22,7 +22,7 @@ TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 # The Cargo profile of the installed engine; quick builds in a third of the time and is nearly as fast.
 PROFILE ?= release
 # Seconds for each fuzz target; 20 is what CI spends.
-FUZZ_SECONDS ?= 20
+FUZZ_SECONDS ?= 10
 RUN_TESTS = $(BIN)/pytest --durations=25
 # What providers-demo is given, e.g. PROVIDERS_DEMO="--scale 0.1 --rtt 0.04".
 PROVIDERS_DEMO ?=
@@ -150,7 +150,7 @@ fuzz-build: $(STAMPS)/install-dev
 	@echo '== build of the fuzz targets'
 	@tools/fuzz --build
 
-fuzz: $(STAMPS)/install-dev ## every fuzz target for FUZZ_SECONDS (20) each; CONTRIBUTING.md for long runs
+fuzz: $(STAMPS)/install-dev ## every fuzz target for FUZZ_SECONDS (10) each; CONTRIBUTING.md for long runs
 	@echo '== fuzz, $(FUZZ_SECONDS) s for each target'
 	@tools/fuzz --seconds $(FUZZ_SECONDS)
 
