@@ -1,7 +1,7 @@
 //! What the replay predicts of transfers that were done again with exactly that change, in the lab.
 //!
 //! Subjects: `tcp/replay/predict.rs`, `tcp/replay/model.rs`, `tcp/replay/control.rs`, `tcp/replay/timeline.rs`,
-//! `tcp/replay/path.rs`, `tcp/replay/change.rs`, `tcp/replay/window.rs`, `tcp/replay/seen.rs`.
+//! `tcp/replay/path.rs`, `tcp/replay/change.rs`, `tcp/replay/window.rs`, `tcp/replay/seen.rs`, `tcp/events/holder.rs`.
 //!
 //! The numbers of each transfer are those that the engine had of its capture; the truth is the median of the changed transfers.
 #![allow(clippy::unwrap_used, clippy::panic)]
