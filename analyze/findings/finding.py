@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from vmtrace.analyze.findings.vocabulary import KINDS
+
 Record = dict[str, Any]
 
 MOST_LISTED = 20
@@ -17,8 +19,8 @@ class Finding:
     kind: str
     sentence: str
     confidence: float
-    owner: str
-    remedy: str
+    owner: str = ""
+    remedy: str = ""
     cost_s: float | None = None
     """What would be saved without it, summed over what it concerns; None where nothing was waiting."""
     waited_s: float = 0.0
@@ -30,6 +32,12 @@ class Finding:
     what_if: Sequence[Record] = ()
     explains: frozenset[tuple[str, int]] = field(default_factory=frozenset)
     """Kinds of connections that this says the cause of: the rules that follow do not report them again."""
+
+    def __post_init__(self) -> None:
+        """Owner and remedy are those of its kind where a rule knows nothing more of them."""
+        known = KINDS.get(self.kind)
+        object.__setattr__(self, "owner", self.owner or (known.owner if known else "unknown"))
+        object.__setattr__(self, "remedy", self.remedy or (known.remedy if known else ""))
 
     @property
     def share(self) -> float | None:

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 
 from vmtrace.analyze.findings.facts import CLIENT, SERVER, Facts, Record, address, ids, of_connections
 from vmtrace.analyze.findings.finding import Finding
-from vmtrace.analyze.findings.vocabulary import KINDS
 from vmtrace.formats.quantities import plural
 
 
@@ -32,8 +31,6 @@ def one_for_each_sender(
             kind=kind,
             sentence=f"{packets} from {host} in {plural(len(found), 'connection')} {does}",
             confidence=confidence,
-            owner=KINDS[kind].owner,
-            remedy=KINDS[kind].remedy,
             connections=ids(connections),
             evidence=[of_connections(connections, shows)],
         )

@@ -22,7 +22,7 @@ from vmtrace.analyze.findings.facts import (
     waited_s,
 )
 from vmtrace.analyze.findings.finding import Finding
-from vmtrace.analyze.findings.vocabulary import FOR_TIMERS, KINDS
+from vmtrace.analyze.findings.vocabulary import FOR_TIMERS
 from vmtrace.analyze.words.units import seconds
 from vmtrace.formats.quantities import plural
 
@@ -81,8 +81,6 @@ def _finding(server: str, ignored: list[Record], waiting: list[Record]) -> Findi
         kind=KIND,
         sentence=sentence,
         confidence=_AT_SERVER if at_server else _ELSEWHERE,
-        owner=KINDS[KIND].owner,
-        remedy=KINDS[KIND].remedy,
         cost_s=cost_s,
         waited_s=waited_s(concerned.values()),
         connections=ids(concerned.values()),

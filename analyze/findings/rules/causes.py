@@ -86,7 +86,6 @@ def _finding(kind: str, owner: str, server: str, causes: list[_Cause]) -> Findin
         sentence=_sentence(kind, server, connections, cost_s, time_s, verdict["sentence"] if is_verdict else None),
         confidence=max(_confidence(kind, one) for one in connections),
         owner=owner,
-        remedy=KINDS[kind].remedy if kind in KINDS else "",
         cost_s=cost_s,
         waited_s=time_s,
         connections=ids(connections),

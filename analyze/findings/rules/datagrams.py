@@ -8,7 +8,6 @@ from collections.abc import Iterator
 
 from vmtrace.analyze.findings.facts import CLIENT, SERVER, Facts, Record, evidence
 from vmtrace.analyze.findings.finding import Finding
-from vmtrace.analyze.findings.vocabulary import KINDS
 from vmtrace.analyze.words.units import seconds, share, si
 from vmtrace.formats.quantities import plural
 
@@ -93,8 +92,6 @@ def _finding(kind: str, text: str, flows: list[Record], confidence: float, cost_
         kind=kind,
         sentence=text,
         confidence=confidence,
-        owner=KINDS[kind].owner,
-        remedy=KINDS[kind].remedy,
         cost_s=cost_s,
         waited_s=sum(flow["duration_s"] or 0.0 for flow in flows) if cost_s is not None else 0.0,
         flows=[flow["id"] for flow in flows],

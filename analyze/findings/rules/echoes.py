@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from vmtrace.analyze.findings.facts import CLIENT, SERVER, Facts, Record, address
 from vmtrace.analyze.findings.finding import Finding
-from vmtrace.analyze.findings.vocabulary import KINDS
 from vmtrace.analyze.words.units import share
 from vmtrace.formats.quantities import plural
 
@@ -50,7 +49,5 @@ def _finding(kind: str, text: str, flow: Record, confidence: float) -> Finding:
         kind=kind,
         sentence=text,
         confidence=confidence,
-        owner=KINDS[kind].owner,
-        remedy=KINDS[kind].remedy,
         flows=[flow["id"]],
     )

@@ -9,7 +9,6 @@ from itertools import pairwise
 
 from vmtrace.analyze.findings.facts import Facts, Record, address, has_opened, ids, of_connections, payload_bytes
 from vmtrace.analyze.findings.finding import Finding
-from vmtrace.analyze.findings.vocabulary import KINDS
 from vmtrace.analyze.words.units import seconds
 from vmtrace.formats.quantities import plural
 
@@ -56,7 +55,6 @@ def _finding(server: str, client: str, checks: list[Record], interval_s: float) 
         sentence=f"{number} of {server} by {client}, one each {seconds(interval_s)}: no fault.",
         confidence=0.85,
         owner="unknown",
-        remedy=KINDS[KIND].remedy,
         connections=ids(checks),
         evidence=[of_connections(checks, "connections opened at a fixed interval")],
         explains=frozenset((kind, one["id"]) for one in checks for kind in (*_OUTCOMES, "setup", "slow_start")),

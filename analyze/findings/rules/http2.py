@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from vmtrace.analyze.findings.facts import Facts, Record, of_connections
 from vmtrace.analyze.findings.finding import Finding
-from vmtrace.analyze.findings.vocabulary import KINDS
 from vmtrace.analyze.words.units import seconds, si
 
 _LEAST_S, _LEAST_SHARE = 0.01, 0.05
@@ -39,7 +38,6 @@ def _limited(connection: Record, frames: Record, limited_s: float) -> Finding:
         ),
         confidence=0.95 if frames.get("complete") else 0.8,
         owner="server_application" if frames.get("data_sender") == "client" else "client_application",
-        remedy=KINDS["http2_window"].remedy,
         cost_s=limited_s,
         waited_s=connection["duration_s"] or 0.0,
         connections=[connection["id"]],
@@ -55,6 +53,5 @@ def _ended(connection: Record, goaway: Record) -> Finding:
         sentence=f"Connection {connection['id']}: the {side} ended HTTP/2 with error {goaway['code']}.",
         confidence=0.95,
         owner="client_application" if side == "client" else "server_application",
-        remedy=KINDS["goaway"].remedy,
         connections=[connection["id"]],
     )

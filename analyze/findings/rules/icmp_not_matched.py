@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from vmtrace.analyze.findings.facts import Facts, evidence
 from vmtrace.analyze.findings.finding import Finding
-from vmtrace.analyze.findings.vocabulary import FOR_TIMERS, KINDS
+from vmtrace.analyze.findings.vocabulary import FOR_TIMERS
 from vmtrace.formats.quantities import plural
 
 KIND = "icmp_not_matched"
@@ -32,8 +32,6 @@ def find(facts: Facts) -> Iterator[Finding]:
             kind=KIND,
             sentence=sentence,
             confidence=0.85,
-            owner=KINDS[KIND].owner,
-            remedy=KINDS[KIND].remedy,
             cost_s=one["duration_s"],
             waited_s=one["duration_s"] or 0.0,
             connections=[one["id"]],

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from vmtrace.analyze.findings.facts import Facts, Record, evidence
 from vmtrace.analyze.findings.finding import Finding
-from vmtrace.analyze.findings.vocabulary import KINDS
 from vmtrace.analyze.words.units import count, seconds, share
 from vmtrace.formats.quantities import plural
 
@@ -119,8 +118,6 @@ def _finding(
         # Names come from the capture: whatever braces they hold, they are no format.
         sentence=text.replace("{time}", seconds(waited_s)),
         confidence=confidence,
-        owner=KINDS[kind].owner,
-        remedy=KINDS[kind].remedy,
         cost_s=waited_s or None,
         waited_s=_waits_s(lookups),
         lookups=numbers,

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from vmtrace.analyze.findings.facts import Facts
 from vmtrace.analyze.findings.finding import Finding
-from vmtrace.analyze.findings.vocabulary import KINDS
 from vmtrace.formats.quantities import plural
 
 KIND = "neighbour_unresolved"
@@ -26,6 +25,4 @@ def find(facts: Facts) -> Iterator[Finding]:
             kind=KIND,
             sentence=f"{one['address']} did not reply to {asked} for its link address by {asker}.",
             confidence=0.85,
-            owner=KINDS[KIND].owner,
-            remedy=KINDS[KIND].remedy,
         )

@@ -61,7 +61,7 @@ def _finding(kind: str, server: str, connections: list[Record]) -> Finding:
         kind=kind,
         sentence=sentence,
         confidence=min(one["outcome"]["confidence"] for one in connections),
-        owner=_OWNERS.get(kind, KINDS[kind].owner if kind in KINDS else "unknown"),
+        owner=_OWNERS.get(kind, ""),
         remedy=first["remedy"],
         cost_s=waited_s(connections) if waited else None,
         waited_s=waited_s(connections),

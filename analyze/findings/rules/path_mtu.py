@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from vmtrace.analyze.findings.facts import Facts, Record, evidence, saved_s
 from vmtrace.analyze.findings.finding import Finding
-from vmtrace.analyze.findings.vocabulary import KINDS
 from vmtrace.analyze.words.units import seconds
 from vmtrace.formats.quantities import plural
 
@@ -39,7 +38,6 @@ def _finding(connection: Record, told: list[Record]) -> Finding:
         ),
         confidence=0.95,
         owner="path",
-        remedy=KINDS[KIND].remedy,
         cost_s=cost_s,
         waited_s=connection["duration_s"] or 0.0,
         connections=[connection["id"]],

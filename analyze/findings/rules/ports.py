@@ -16,7 +16,6 @@ from vmtrace.analyze.findings.facts import (
     waited_s,
 )
 from vmtrace.analyze.findings.finding import Finding
-from vmtrace.analyze.findings.vocabulary import KINDS
 from vmtrace.analyze.words.units import seconds
 from vmtrace.formats.quantities import plural
 
@@ -60,8 +59,6 @@ def _finding(server: str, failed: list[Record], alive: list[Record], *, is_prove
         kind=KIND,
         sentence=sentence,
         confidence=_PROVED if is_proved else _CONFIDENCE,
-        owner=KINDS[KIND].owner,
-        remedy=KINDS[KIND].remedy,
         cost_s=cost_s,
         waited_s=cost_s,
         connections=ids(failed),

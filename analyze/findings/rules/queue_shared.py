@@ -18,7 +18,6 @@ from vmtrace.analyze.findings.facts import (
 )
 from vmtrace.analyze.findings.finding import Finding
 from vmtrace.analyze.findings.rules.causes import LEAST_SHARE
-from vmtrace.analyze.findings.vocabulary import KINDS
 from vmtrace.analyze.words.units import seconds, si
 
 KIND, OF_ACKS = "queue_shared", "ack_path_full"
@@ -176,7 +175,6 @@ def _finding(filler: Record, side: str, waiting: list[Record]) -> Finding:
         ),
         confidence=_CONFIDENCE,
         owner="path",
-        remedy=KINDS[KIND].remedy,
         cost_s=cost_s,
         waited_s=sum(one["duration_s"] or 0.0 for one in waiting),
         connections=[filler["id"], *sorted(one["id"] for one in waiting)],

@@ -8,7 +8,6 @@ from dataclasses import replace
 
 from vmtrace.analyze.findings.facts import CLIENT, Facts, Record, evidence
 from vmtrace.analyze.findings.finding import Finding
-from vmtrace.analyze.findings.vocabulary import KINDS
 from vmtrace.analyze.words.units import seconds
 from vmtrace.formats.quantities import plural
 
@@ -74,8 +73,6 @@ def _finding(kind: str, text: str, flow: Record, confidence: float, cost_s: floa
         kind=kind,
         sentence=text,
         confidence=confidence,
-        owner=KINDS[kind].owner,
-        remedy=KINDS[kind].remedy,
         cost_s=cost_s,
         waited_s=max(cost_s or 0.0, flow["duration_s"] or 0.0),
         flows=[flow["id"]],

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from vmtrace.analyze.findings.facts import Facts, ids, of_connections, saved_s, waited_s
 from vmtrace.analyze.findings.finding import Finding
-from vmtrace.analyze.findings.vocabulary import FOR_TIMERS, KINDS
+from vmtrace.analyze.findings.vocabulary import FOR_TIMERS
 from vmtrace.analyze.words.units import seconds, si
 from vmtrace.formats.quantities import plural
 
@@ -32,7 +32,6 @@ def find(facts: Facts) -> Iterator[Finding]:
             ),
             confidence=limit["confidence"],
             owner="path",
-            remedy=KINDS[kind].remedy,
             cost_s=sum(costs),
             waited_s=waited_s(members),
             connections=ids(members),

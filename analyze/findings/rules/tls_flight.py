@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from vmtrace.analyze.findings.facts import SERVER, Facts, Record, ids, of_connections, side_of_capture
 from vmtrace.analyze.findings.finding import Finding
-from vmtrace.analyze.findings.vocabulary import KINDS
 from vmtrace.analyze.words.units import seconds
 from vmtrace.formats.quantities import plural
 
@@ -81,8 +80,6 @@ def _finding(server: str, held_ones: list[_Held]) -> Finding:
         kind=KIND,
         sentence=sentence,
         confidence=_CONFIDENCE,
-        owner=KINDS[KIND].owner,
-        remedy=KINDS[KIND].remedy,
         cost_s=cost_s,
         waited_s=sum(float(one["duration_s"] or 0.0) for one in connections),
         connections=ids(connections),

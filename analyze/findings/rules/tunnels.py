@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from vmtrace.analyze.findings.facts import Facts
 from vmtrace.analyze.findings.finding import Finding
-from vmtrace.analyze.findings.vocabulary import KINDS
 from vmtrace.analyze.words.units import si
 from vmtrace.formats.quantities import plural
 
@@ -30,5 +29,4 @@ def find(facts: Facts) -> Iterator[Finding]:
                 sentence=f"{amount}{ports} look like {one['look']}, which was not decoded.",
                 confidence=0.7,
                 owner="unknown",
-                remedy=KINDS[KIND].remedy,
             )

@@ -16,7 +16,6 @@ from vmtrace.analyze.findings.facts import (
     outcome_kind,
 )
 from vmtrace.analyze.findings.finding import Finding
-from vmtrace.analyze.findings.vocabulary import KINDS
 from vmtrace.analyze.words.units import seconds
 
 KIND = "untranslated_packet"
@@ -72,8 +71,6 @@ def _finding(one: Record, stray: Record, there: str) -> Finding:
         kind=KIND,
         sentence=sentence,
         confidence=_CONFIDENCE,
-        owner=KINDS[KIND].owner,
-        remedy=KINDS[KIND].remedy,
         cost_s=cost_s,
         waited_s=float(one["duration_s"] or 0.0),
         connections=sorted((int(one["id"]), int(stray["id"]))),

@@ -14,7 +14,6 @@ from typing import Annotated, Any, TypedDict
 from vmtrace.analyze.findings import lines
 from vmtrace.analyze.findings.finding import Finding
 from vmtrace.analyze.findings.rules.causes import BESIDE_CONFIDENCE, cost_words
-from vmtrace.analyze.findings.vocabulary import KINDS
 from vmtrace.analyze.read.records.run import Role
 from vmtrace.analyze.reports.run.results import RunResults
 from vmtrace.analyze.reports.run.transfers.transfers import MeasuredTransfer
@@ -106,7 +105,6 @@ def _finding(
             sentence=f"{len(group):,} of {plural(judged_transfers, 'transfer')}: {cost_words(kind, cost_s, time_s)}.",
             confidence=max(decided, default=BESIDE_CONFIDENCE),
             owner=owner,
-            remedy=KINDS[kind].remedy if kind in KINDS else "",
             cost_s=cost_s,
             waited_s=time_s,
             evidence=[as_record(piece) for piece in distinct(pieces)],
