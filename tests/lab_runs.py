@@ -17,6 +17,8 @@ from operator import attrgetter
 from pathlib import Path
 from tempfile import mkdtemp
 
+from tests.traces.invariants import contradictions
+from vmtrace.analyze.trace import read
 from vmtrace.lab.description import Scenario
 from vmtrace.lab.scenario import Run, run
 
@@ -28,7 +30,14 @@ SOURCES = ("lab/*.py", "capture/**/*.py")
 def lab_run(
     scenario: Scenario, folder: Path, attempts: int = 1, good_enough: Callable[[Run], bool] = attrgetter("good")
 ) -> Run:
-    """As `vmtrace.lab.scenario.run`; what was good enough is kept for the next time."""
+    """As `vmtrace.lab.scenario.run`; what was good enough is kept for the next time. No capture contradicts itself."""
+    found = _run(scenario, folder, attempts, good_enough)
+    for capture in sorted(folder.glob("*.pcap")):
+        assert list(contradictions(read(capture).json())) == [], capture
+    return found
+
+
+def _run(scenario: Scenario, folder: Path, attempts: int, good_enough: Callable[[Run], bool]) -> Run:
     kept = _kept(scenario)
     if kept is not None and (kept / "truth.json").exists():
         found = Run(kept, json.loads((kept / "truth.json").read_text()))

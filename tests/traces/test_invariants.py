@@ -1,5 +1,8 @@
 """No document contradicts itself, of no capture that the tests have."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +14,7 @@ from vmtrace.analyze.trace import TraceError, read
 TOP = Path(__file__).parents[2]
 SHARED = TOP.parent / "shared"
 ROOTS = (TOP / "samples", SHARED / "traces", SHARED / "field2", SHARED / "policing")
+FIELD = SHARED / "field"
 NAMES = (".pcap", ".pcapng", ".dmp", ".dump", ".snoop", ".gz", ".lz4")
 
 
@@ -37,6 +41,15 @@ def test_a_made_capture_s_document_agrees_with_itself(name: str, tmp_path: Path)
     path = tmp_path / f"{name}.pcap"
     path.write_bytes(capture(RECIPES[name]))
     assert _contradicts(path) == []
+
+
+@pytest.mark.parametrize("script", sorted(set(FIELD.glob("*.py")) - {FIELD / "mk.py"}), ids=lambda script: script.stem)
+def test_a_field_case_s_documents_agree_with_themselves(script: Path, tmp_path: Path) -> None:
+    environment = os.environ | {"PYTHONPATH": str(FIELD), "PYTHONDONTWRITEBYTECODE": "1"}
+    subprocess.run([sys.executable, script], cwd=tmp_path, env=environment, check=True, capture_output=True, timeout=60)
+    written = sorted(path for path in tmp_path.rglob("*") if path.suffix in NAMES)
+    assert written
+    assert {path.name: _contradicts(path) for path in written if _contradicts(path)} == {}
 
 
 def test_contradictions_are_seen() -> None:
