@@ -9,7 +9,9 @@ use crate::tcp::limits::share::Share;
 use crate::tcp::replay::change::Change;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::doubts;
-use crate::tcp::verdict::factors::rule::{ConfidenceBound, FactorRule, Instead, Labels, Next, Remedy, Tally, UNTIMED_CONFIDENCE};
+use crate::tcp::verdict::factors::rule::{
+    ConfidenceBound, FactorRule, Instead, Labels, Next, Remedy, Tally, UNTIMED_CONFIDENCE,
+};
 use crate::tcp::verdict::words::rate;
 
 /// What would help, also against a peer that asks for piece after piece.
@@ -48,7 +50,8 @@ fn because(case: &Case, tally: &Tally) -> String {
 }
 
 fn bounds(case: &Case) -> Vec<ConfidenceBound> {
-    let untimed = ConfidenceBound { confidence: UNTIMED_CONFIDENCE, needed: "a capture at the sender, or one with timestamps" };
+    let untimed =
+        ConfidenceBound { confidence: UNTIMED_CONFIDENCE, needed: "a capture at the sender, or one with timestamps" };
     let untimed = may_be_a_buffer(case).then_some(untimed);
     doubts::unknown_window(case).into_iter().chain(untimed).collect()
 }

@@ -12,7 +12,9 @@ use crate::tcp::limits::second_stage::Reassignment;
 use crate::tcp::replay::change::Change;
 use crate::tcp::summary::summary::{ConnectionSummary, DirectionSummary};
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::{ConfidenceBound, FactorRule, HIGHEST_CONFIDENCE, Labels, Next, Remedy, Tally};
+use crate::tcp::verdict::factors::rule::{
+    ConfidenceBound, FactorRule, HIGHEST_CONFIDENCE, Labels, Next, Remedy, Tally,
+};
 use crate::tcp::verdict::words::seconds;
 
 const REMEDY: Remedy = Remedy { words: "no stalls", change: Change::NoStalls };

@@ -30,7 +30,8 @@ fn because(case: &Case, tally: &Tally) -> String {
 }
 
 fn bounds(case: &Case) -> Vec<ConfidenceBound> {
-    let untimed = ConfidenceBound { confidence: UNTIMED_CONFIDENCE, needed: "a capture at the sender, or one with timestamps" };
+    let untimed =
+        ConfidenceBound { confidence: UNTIMED_CONFIDENCE, needed: "a capture at the sender, or one with timestamps" };
     let untimed = Some(untimed).filter(|_| !doubts::is_timed(case));
     untimed.into_iter().chain(doubts::a_full_link(case)).chain(doubts::losses_in_rows(case)).collect()
 }

@@ -53,7 +53,8 @@ fn bounds(case: &Case) -> Vec<ConfidenceBound> {
     let limits = case.limits;
     let [own, path] = [RULE.factor, doubts::the_path().factor].map(|factor| limits.shares[factor as usize].time_ns);
     let may_be_shaped = path > own / FULL_DIVISOR;
-    let shaped = ConfidenceBound { confidence: BESIDE_A_FULL_PATH, needed: "the queueing discipline of the sender's host" };
+    let shaped =
+        ConfidenceBound { confidence: BESIDE_A_FULL_PATH, needed: "the queueing discipline of the sender's host" };
     doubts::unknown_window(case).into_iter().chain(may_be_shaped.then_some(shaped)).collect()
 }
 

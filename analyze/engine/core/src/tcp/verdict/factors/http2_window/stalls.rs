@@ -75,7 +75,8 @@ mod tests {
     /// A second of an application that seemed to be late, and 100 kB in it; the sender stood at these milliseconds.
     fn limited(stalls_ms: &[[i64; 2]]) -> [Share; 2] {
         let mut summary = LimitsSummary::default();
-        let run = FactorRun { start_ns: 0, end_ns: 1000 * MS, factor: Factor::Application, bytes: 100_000, frames: [1, 9] };
+        let run =
+            FactorRun { start_ns: 0, end_ns: 1000 * MS, factor: Factor::Application, bytes: 100_000, frames: [1, 9] };
         let share = Share { time_ns: run.duration_ns(), bytes: run.bytes };
         (summary.shares[run.factor as usize], summary.underlying[run.factor as usize]) = (share, share);
         summary.runs.push(run);
