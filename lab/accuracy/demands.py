@@ -133,6 +133,7 @@ def handshakes(log: Iterable[PacketFate]) -> dict[str, HandshakeTruth]:
 
     Beside the client: its SYN into the path, the answer out of it, and what the client took to acknowledge. Beside the
     server: the SYN out of the path, what the server took, and the SYN-ACK's way until the acknowledgement is there.
+    The SYN may have waited for the server's processor, unseen by its capture point, until the SYN-ACK came.
     """
     by_client: dict[int, list[PacketFate]] = {}
     for row in log:
@@ -157,7 +158,7 @@ def handshakes(log: Iterable[PacketFate]) -> dict[str, HandshakeTruth]:
                 answer.time_out_ns - syn.time_in_ns,
                 max(sent_ns, answer.time_out_ns) - syn.time_in_ns + syn.waited_ns,
             ),
-            (far, at_server_ns, at_server_ns),
+            (far, acknowledgement.time_out_ns - answer.time_in_ns, at_server_ns),
         ):
             known = shortest.get(side, HandshakeTruth(math.inf, math.inf))
             shortest[side] = HandshakeTruth(min(known.least_s, least_ns / 1e9), min(known.most_s, most_ns / 1e9))

@@ -78,7 +78,7 @@ def opening(acknowledged_ms: int, waited_ns: int = 0) -> list[PacketFate]:
 def test_a_handshake_beside_the_client_ends_between_the_answer_and_the_reading_of_its_acknowledgement() -> None:
     assert handshakes(opening(acknowledged_ms=23)) == {
         "sender": HandshakeTruth(0.022, 0.023),
-        "receiver": HandshakeTruth(0.023, 0.023),
+        "receiver": HandshakeTruth(0.021, 0.023),
     }
 
 
