@@ -88,9 +88,9 @@ class ConnectionDirection(Direction):
 
 
 class End(TypedDict):
-    """A connection as one capture numbers and shows it."""
+    """A connection, or a flow of datagrams, as one capture numbers and shows it."""
 
-    id: Annotated[Count, "Number of the connection in that capture, as vmtrace analyze numbers it."]
+    id: Annotated[Count, "Its number in that capture, as vmtrace analyze numbers it."]
     client: Annotated[str, "Address and port as seen there."]
     server: Annotated[str, "Likewise."]
 
@@ -123,22 +123,14 @@ class DatagramDirectionRecord(TypedDict):
     one_way_delay: Delay
 
 
-class FlowEnd(TypedDict):
-    """A flow as one capture numbers and shows it."""
-
-    id: Annotated[Count, "Number of the flow in that capture, as vmtrace analyze numbers it."]
-    client: Annotated[str, "Address and port there."]
-    server: Annotated[str, "Address and port there."]
-
-
 class Flow(TypedDict):
     """A flow of datagrams that both captures hold."""
 
     id: Annotated[Count, "Its number here."]
     protocol: Annotated[str, "udp, quic, icmp_echo and others."]
     application: Annotated[str | None, "What it carries, by what its datagrams hold."]
-    sender: FlowEnd
-    receiver: FlowEnd
+    sender: End
+    receiver: End
     client_at: Annotated[Literal["sender", "receiver"], "Whose end spoke first, by the sender's capture."]
     sender_to_receiver: DatagramDirectionRecord
     receiver_to_sender: DatagramDirectionRecord
