@@ -103,6 +103,11 @@ class Fields:
             raise self.wrong(name, f"a count of at most {most:,}")
         return value
 
+    def program(self, name: str) -> str | None:
+        """Name and version of a program."""
+        part = self.part(name)
+        return " ".join(filter(None, (part.text("name"), part.text("version")))) if part else None
+
     def amount(self, name: str) -> float | None:
         """A finite number from 0."""
         value = self.number(name)

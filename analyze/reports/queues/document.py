@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Annotated, Any, Literal, TypedDict
 
 from vmtrace.analyze.findings.joined import JoinedRow
+from vmtrace.analyze.read.records.service_run import RunHead
 from vmtrace.analyze.reports.queues.call_parts import CallPartsRow
 from vmtrace.analyze.reports.queues.duplicates import DuplicateRow
 from vmtrace.analyze.reports.queues.fates import Fates
@@ -34,14 +35,9 @@ class PerMessage(TypedDict):
     packets_per_message: float | None
 
 
-class Run(TypedDict):
+class Run(RunHead):
     """A run, and everything measured of it."""
 
-    path: str
-    name: str
-    id: str | None
-    status: str
-    error: str | None
     provider: str
     region: str | None
     location: str | None

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated
 
 from vmtrace.analyze.read.records.fields import Count, Fields, Positive
+from vmtrace.analyze.read.records.service_run import ServiceRun
 from vmtrace.analyze.read.records.window import ALL_TIME, Window
 from vmtrace.analyze.reports.queues.calls import ProcessLog
 from vmtrace.analyze.tables.schema.typed import one_of
@@ -56,14 +56,9 @@ class StageEnd:
 
 
 @dataclass(frozen=True, slots=True)
-class QueueRun:
+class QueueRun(ServiceRun):
     """One run."""
 
-    folder: Path
-    name: str
-    id: str | None
-    status: str
-    error: str | None
     provider: str
     region: str | None
     location: str | None

@@ -10,6 +10,7 @@ import numpy as np
 
 from vmtrace.analyze.read.records.fields import Fields
 from vmtrace.analyze.read.records.run_folder import inside, read_lines, read_run_of
+from vmtrace.analyze.read.records.service_run import of_folder
 from vmtrace.analyze.read.records.window import ALL_TIME, Window
 from vmtrace.analyze.reports.queues.calls import ROLES, ProcessLog
 from vmtrace.analyze.reports.queues.records import QueueRun, stage_end, stages_of
@@ -33,7 +34,7 @@ def read_queue_run(
 
 def _run(path: Path, record: Fields, *, progress: Progress | None, window: Window) -> QueueRun:
     problems: list[str] = []
-    plan, sdk = record.part("plan"), record.part("sdk")
+    plan = record.part("plan")
     prices, used = record.part("prices"), record.part("used")
     charges = used.part("charges") if used and prices else None
     echoes = read_lines(path, "rtt.jsonl", lambda line: line.amount("rtt_s"), problems)
@@ -44,10 +45,8 @@ def _run(path: Path, record: Fields, *, progress: Progress | None, window: Windo
         problems.insert(1, "bytes on the wire, processes, charges and findings are those of the whole run")
     return record.read(
         QueueRun,
-        folder=path,
-        name=record.text("name") or path.resolve().name,
-        status=record.text("status") or "running",
-        sdk=" ".join(filter(None, (sdk.text("name"), sdk.text("version")))) if sdk else None,
+        **of_folder(path, record),
+        sdk=record.program("sdk"),
         plan=plan.text("name") if plan else None,
         sessions=record.count("sessions") or 1,
         stages=stages_of(plan) if plan else (),

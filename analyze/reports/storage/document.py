@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Annotated, Literal, NotRequired, TypedDict
 
 from vmtrace.analyze.findings.joined import JoinedRow
+from vmtrace.analyze.read.records.service_run import RunHead
 from vmtrace.analyze.reports.storage.availability import AvailabilityRow, Outage
 from vmtrace.analyze.reports.storage.campaign import AVAILABILITY, LOCATIONS, PROBES, SURGE, SWEEP, tables_of
 from vmtrace.analyze.reports.storage.change_points import ChangePoint
@@ -70,14 +71,9 @@ class Probes(TypedDict):
     events: NotRequired[list[Event]]
 
 
-class Run(TypedDict):
+class Run(RunHead):
     """A run, and everything measured of it."""
 
-    path: str
-    name: str
-    id: str | None
-    status: str
-    error: str | None
     provider: str
     region: str | None
     endpoint: str | None

@@ -4,10 +4,10 @@ Absent is None. Only the fields that the report uses are taken; what has the wro
 """
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any
 
 from vmtrace.analyze.read.records.fields import Count, Fields, Positive
+from vmtrace.analyze.read.records.service_run import ServiceRun
 from vmtrace.analyze.read.records.window import ALL_TIME, Window
 from vmtrace.analyze.tables.schema.typed import one_of
 
@@ -122,14 +122,9 @@ class Used:
 
 
 @dataclass(frozen=True, slots=True)
-class StorageRun:
+class StorageRun(ServiceRun):
     """A run folder."""
 
-    folder: Path
-    name: str
-    id: str | None
-    status: str
-    error: str | None
     provider: str
     region: str | None
     endpoint: str | None

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from vmtrace.analyze.read.records.fields import Fields
 from vmtrace.analyze.read.records.run_folder import inside, numbered_apart, read_lines, read_run_of
+from vmtrace.analyze.read.records.service_run import of_folder
 from vmtrace.analyze.read.records.window import ALL_TIME, Window
 from vmtrace.analyze.reports.storage.records import (
     BENCHMARK,
@@ -46,14 +47,12 @@ def _within(run: StorageRun, window: Window) -> StorageRun:
 
 def _run(path: Path, record: Fields) -> StorageRun:
     problems: list[str] = []
-    sdk, plan = record.part("sdk"), record.part("plan")
+    plan = record.part("plan")
     prices, used = record.part("prices"), record.part("used")
     return record.read(
         StorageRun,
-        folder=path,
-        name=record.text("name") or path.resolve().name,
-        status=record.text("status") or "running",
-        sdk=" ".join(filter(None, (sdk.text("name"), sdk.text("version")))) if sdk else None,
+        **of_folder(path, record),
+        sdk=record.program("sdk"),
         plan=plan.text("name") if plan else None,
         scale=plan.number("scale") if plan else None,
         front_end_names=names_record(record.part("front_end_names")),

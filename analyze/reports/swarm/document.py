@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Annotated, Literal, TypedDict
 
 from vmtrace.analyze.findings.joined import JoinedRow
+from vmtrace.analyze.read.records.service_run import RunHead
 from vmtrace.analyze.reports.swarm.capacity import CapacityRow
 from vmtrace.analyze.reports.swarm.charges import ChargeRow, PerGb
 from vmtrace.analyze.reports.swarm.comparison import PrivateRow, SeedsRow
@@ -29,14 +30,9 @@ class Run(TypedDict):
     row: Annotated[RunRow, FLAT]
 
 
-class DataSet(TypedDict):
+class DataSet(RunHead):
     """A run folder."""
 
-    path: str
-    name: str
-    id: str | None
-    status: str
-    error: str | None
     client: str | None
     file: str | None
     size_bytes: Count | None

@@ -1,9 +1,9 @@
 """The records of a swarm run's folder: `run.json` and the lines of `downloads.jsonl`."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from vmtrace.analyze.read.records.fields import Count, Endpoint, Fields, Positive, Whole
+from vmtrace.analyze.read.records.service_run import ServiceRun
 
 SEED, WEB_SEED = "seed", "web_seed"
 PUBLIC, FORBIDDEN, NONE = "public", "forbidden", "none"
@@ -63,14 +63,9 @@ class Download:
 
 
 @dataclass(frozen=True, slots=True)
-class SwarmRun:
+class SwarmRun(ServiceRun):
     """A run folder as it was read."""
 
-    folder: Path
-    name: str
-    id: str | None
-    status: str
-    error: str | None
     client: str | None
     file: str | None
     size_bytes: int | None

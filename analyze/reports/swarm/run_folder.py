@@ -6,6 +6,7 @@ from pathlib import Path
 
 from vmtrace.analyze.read.records.fields import Fields
 from vmtrace.analyze.read.records.run_folder import inside, read_lines, read_run_of
+from vmtrace.analyze.read.records.service_run import of_folder
 from vmtrace.analyze.read.records.window import ALL_TIME, Window
 from vmtrace.analyze.reports.swarm.records import Download, SwarmRun, download_record
 from vmtrace.formats.schemas import SWARM_RUN
@@ -21,14 +22,12 @@ def read_swarm_run(folder: str | os.PathLike[str], window: Window = ALL_TIME) ->
 
 def _run(path: Path, record: Fields) -> SwarmRun:
     problems: list[str] = []
-    client, torrent = record.part("client"), record.part("torrent")
+    torrent = record.part("torrent")
     downloads = {one.number: one for one in read_lines(path, "downloads.jsonl", download_record, problems)}
     return record.read(
         SwarmRun,
-        folder=path,
-        name=record.text("name") or path.resolve().name,
-        status=record.text("status") or "running",
-        client=" ".join(filter(None, (client.text("name"), client.text("version")))) if client else None,
+        **of_folder(path, record),
+        client=record.program("client"),
         file=torrent.text("name") if torrent else None,
         size_bytes=torrent.count("size_bytes") if torrent else None,
         piece_bytes=torrent.count("piece_bytes") if torrent else None,
