@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.busy_machine import too_busy
 from tests.cut import cut
 from tests.lab_runs import lab_run
 from vmtrace.analyze.compare.comparison import Comparison, compare
@@ -58,10 +59,13 @@ def test_loss_and_delay_are_those_of_the_path(name: str, tmp_path: Path) -> None
         # With offload the log has each segment's delay, and the captures that of superpackets. Without timestamps and
         # identification repeated segments have no delay of their own.
         if done.good and not name.startswith("gso") and "notimestamps" not in name:
-            delays_s = np.array([(one.time_out_ns - one.time_in_ns) / 1e9 for one in truth if not one.lost])
+            # A packet that waited for the emulator had left its host, so its capture may have seen it that much sooner.
+            least_s = np.array([(one.time_out_ns - one.time_in_ns) / 1e9 for one in truth if not one.lost])
+            most_s = least_s + np.array([one.waited_ns / 1e9 for one in truth if not one.lost])
             found = part.one_way_delay
-            expected = [float(delays_s.min()), float(delays_s.mean()), float(np.median(delays_s))]
-            assert [found.min_s, found.mean_s, found.median_s] == pytest.approx(expected, abs=0.2e-3)
+            for measured_s, of in ((found.min_s, np.min), (found.mean_s, np.mean), (found.median_s, np.median)):
+                assert measured_s is not None
+                assert of(least_s) - 0.2e-3 <= measured_s <= of(most_s) + 0.2e-3
     clock = comparison.clock
     assert clock.offset_s is not None
     assert abs(clock.offset_s) <= (clock.offset_error_s or 0.0), "both ends have the same clock"
@@ -71,10 +75,12 @@ def test_loss_and_delay_are_those_of_the_path(name: str, tmp_path: Path) -> None
 
 def test_what_the_path_held_is_located_on_the_path(tmp_path: Path) -> None:
     done, comparison = compared("hold-cubic-rtt40", tmp_path)
+    assert done.agreed
+    if not done.good:
+        # A late emulator lets go all at once, or at a rate of its own: so would a receiving host that stood still.
+        too_busy(done.truth["problems"])
     held = [gap for gap in comparison.total[0].gaps if (gap.receiver_gap_s or 0.0) > 0.12]
-    # An emulator that was late lets go at a rate of its own, which a receiver's host could have as well.
-    assert {gap.location.value for gap in held} <= ({"path"} if done.good else {"path", "path_or_receiver"})
-    assert len(held) == 3 or not done.good
+    assert [gap.location.value for gap in held] == ["path"] * 3
 
 
 def test_what_the_application_did_not_write_is_located_at_the_sender(tmp_path: Path) -> None:

@@ -191,7 +191,7 @@ def test_an_interrupted_campaign_ends_in_good_order(tmp_path: Path, number: sign
 
 
 def start(folder: Path, profile: str, host: Host) -> subprocess.Popen[bytes]:
-    """A long campaign in a process of its own, once its data flows."""
+    """A long campaign in a process of its own, once a first pair is through."""
     program = (
         "import sys; from dataclasses import replace; from pathlib import Path\n"
         "from vmtrace.lab.campaign import run; from vmtrace.lab.campaign.settings import Host\n"
@@ -203,9 +203,9 @@ def start(folder: Path, profile: str, host: Host) -> subprocess.Popen[bytes]:
     )
     environment = module_environment()
     process = subprocess.Popen([sys.executable, "-c", program], env=environment, stdout=subprocess.DEVNULL)
-    deadline_s = time.monotonic() + 60
-    while not (folder / "run/pairs.jsonl").exists() and time.monotonic() < deadline_s:
+    deadline_s, pairs = time.monotonic() + 90, folder / "run/pairs.jsonl"
+    while not (pairs.exists() and pairs.stat().st_size):
+        assert process.poll() is None
+        assert time.monotonic() < deadline_s
         time.sleep(0.05)
-    time.sleep(1.0)
-    assert process.poll() is None
     return process
