@@ -34,6 +34,8 @@ _EXAMPLES = """examples:
 
 def build_parser() -> argparse.ArgumentParser:
     """The options of `vmtrace cost`."""
+    from vmtrace.providers.rates import known_tables
+
     parser = argparse.ArgumentParser(
         prog="vmtrace cost", description=_LINE, epilog=_EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -47,7 +49,7 @@ def build_parser() -> argparse.ArgumentParser:
     add("--rate", metavar="N/UNIT", help="how often that run would be made: 30/month, 1/day, 2/hour")
     add(
         "--prices", metavar="NAME|FILE", required=True,
-        help="garfinkel2007, palankar2008, bocchi2014, or a TOML file (docs/cost.md)",
+        help=f"{', '.join(known_tables())}, or a TOML file (docs/cost.md)",
     )  # fmt: skip
     add("--provider", metavar="NAME", help="provider in the table of prices; default: the workload's, or the only one")
     add("--class", dest="storage_class", metavar="NAME", help="storage class that everything is in; default: none")

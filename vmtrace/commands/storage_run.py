@@ -43,6 +43,7 @@ EXAMPLES = """  sudo -E vmtrace storage run --provider s3 --region eu-west-1 --o
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of the subcommand."""
     from vmtrace.providers.plans import BUILT_IN
+    from vmtrace.providers.rates import known_tables
     from vmtrace.providers.registry import names
 
     add = parser.add_argument
@@ -86,7 +87,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         options.add_plan_option(plan, declared, kinds)
     add("--start-at", metavar="TIME", help="surge: when it begins, as 2030-01-01T12:00Z; the same on all hosts")
     add("--location", metavar="NAME", help="where this host is, for reports")
-    options.add_charge_limits(parser, ", over all repetitions", "bocchi2014 (those of 2014)")
+    options.add_charge_limits(parser, ", over all repetitions", ", ".join(known_tables()))
     packets = parser.add_argument_group("recording")
     options.add_recording(packets, "service")
     options.add_snap_length(packets)

@@ -31,9 +31,12 @@ _KIND = ReportKind("vmtrace.analyze.reports.swarm", piped_width=180)
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of the subcommand."""
+    from vmtrace.providers.rates import known_tables
+
     add = parser.add_argument
     add("runs", metavar="RUN", type=Path, nargs="+", help="folders written by vmtrace swarm run")
-    add("--prices", metavar="NAME|FILE", help="table of prices, for the charges saved: a TOML file, or bocchi2014")
+    known = ", ".join(known_tables())
+    add("--prices", metavar="NAME|FILE", help=f"table of prices, for the charges saved: a TOML file, or {known}")
     add("--provider", metavar="NAME", default="s3", help="the store in the table of prices (default: s3)")
     add("--region", metavar="R", help="its region in the table of prices")
     add_window(parser)
