@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from tests.analyze.queues_made import Made, stage
-from vmtrace.analyze.reports.queues.duplicates import DuplicateRow, duplicates
+from vmtrace.analyze.reports.queues.duplicates import DuplicateRow, duplicate_row
 from vmtrace.analyze.reports.queues.messages import Messages
 
 
 def found_in(made: Made) -> DuplicateRow:
-    return duplicates(Messages(made.read()))
+    return duplicate_row(Messages(made.read()))
 
 
 def sent(tmp_path: Path) -> Made:

@@ -6,7 +6,7 @@ import pytest
 from tests.analyze.campaign_made import START_NS, request
 from tests.cut import cut
 from vmtrace.analyze.reports.storage.campaign_texts import LARGEST_P
-from vmtrace.analyze.reports.storage.hours import hour_effect, hour_tests
+from vmtrace.analyze.reports.storage.hours import hour_effect, hour_test_rows
 from vmtrace.analyze.reports.storage.modes import modes
 from vmtrace.analyze.reports.storage.network_events import change_points
 from vmtrace.analyze.reports.storage.probes import successive_rows
@@ -39,7 +39,7 @@ def world(seed: int, days: float, level: Floats | None = None, n: int = 600) -> 
 
 
 def false_statements(requests: Requests) -> int:
-    tests = hour_tests(requests)
+    tests = hour_test_rows(requests)
     return len(change_points(requests, None)) + bool(tests and tests[0].p_adjusted < LARGEST_P)
 
 
@@ -73,12 +73,12 @@ def test_hours_that_differ_are_found_and_five_days_are_needed() -> None:
             [request(t, 8e6 * (0.6 if h == 15 else 1.0) * e) for t, h, e in zip(times_s, hour, noise, strict=True)]
         )
 
-    first = hour_tests(by_hour(21))[0]
+    first = hour_test_rows(by_hour(21))[0]
     assert 15 in {first.first_hour, first.second_hour}
     assert first.p_adjusted < 0.01
     assert first.days_effective <= first.days == 21
     three = by_hour(3)
-    assert hour_tests(three) == []
+    assert hour_test_rows(three) == []
     assert hour_effect(three.bps, three.start_ns) == (None, None)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.analyze.campaign_made import START_NS, request
-from vmtrace.analyze.reports.storage.availability import availability_rows, outages
+from vmtrace.analyze.reports.storage.availability import availability_rows, outage_rows
 from vmtrace.analyze.reports.storage.requests import made
 
 GATEWAY = "192.0.2.254"
@@ -26,7 +26,7 @@ def test_failures_are_joined_dated_and_blamed() -> None:
     rows = [request(60.0 * n, 8e6) for n in range(30)]
     for at, about in ((5, OWN), (6, OWN), (7, UNPLUGGED), (12, SERVICE), (13, BUSY), (20, UNKNOWN), (29, OWN)):
         rows[at] = failed(60.0 * at, about)
-    found = outages(made(rows))
+    found = outage_rows(made(rows))
     assert [(one.failed, one.fault) for one in found] == [(3, "own"), (2, "service"), (1, "unknown"), (1, "own")]
     assert [one.kinds for one in found] == [
         {"timeout": 2, "name": 1}, {"refused": 1, "service": 1}, {"reset": 1}, {"timeout": 1},
@@ -53,7 +53,7 @@ def test_twenty_worlds_of_planted_outages_are_blamed_right() -> None:
                     60.0 * at, (OWN, UNPLUGGED)[chance.integers(2)] if own else (SERVICE, BUSY)[chance.integers(2)]
                 )
             causes.append("own" if own else "service")
-        found = [one.fault for one in outages(made(rows))]
+        found = [one.fault for one in outage_rows(made(rows))]
         planted += len(causes)
         right += sum(one == other for one, other in zip(found, causes, strict=True))
     assert right == planted == 80
@@ -66,4 +66,4 @@ def test_a_floor_of_throughput_counts_slow_requests_as_not_available() -> None:
 
 
 def test_without_failures_there_is_no_outage() -> None:
-    assert outages(made([request(60.0 * n, 8e6) for n in range(5)])) == []
+    assert outage_rows(made([request(60.0 * n, 8e6) for n in range(5)])) == []

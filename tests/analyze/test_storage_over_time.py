@@ -20,7 +20,7 @@ from vmtrace.analyze.reports.storage.over_time import (
     HOUR_OF_DAY,
     period_rows,
     running_median,
-    smoothed_bps,
+    smoothed_line_bps,
 )
 from vmtrace.analyze.reports.storage.tables import reports_of
 from vmtrace.analyze.reports.storage.texts import tables
@@ -85,7 +85,7 @@ def test_workloads_and_directions_have_lines_of_their_own_and_failures_none() ->
         start_ns = START_NS + place * MINUTE_NS
         rows.append(at(2 * place + 1, start_ns, 1e6))
         rows.append(at(2 * place + 2, start_ns + 1, 8e6, "1MB", "failed" if place == 9 else "complete"))
-    line = smoothed_bps(run_of(*rows))
+    line = smoothed_line_bps(run_of(*rows))
     assert [line[number] for number in range(5, 37, 2)] == pytest.approx([1e6] * 16)
     assert line[20] is None
     assert line[22] == pytest.approx(8e6)

@@ -19,7 +19,7 @@ from vmtrace.analyze.reports.storage.connections import connection_rows, most_at
 from vmtrace.analyze.reports.storage.groups import block_pairs
 from vmtrace.analyze.reports.storage.limits import limit_rows
 from vmtrace.analyze.reports.storage.measured import Lookup, MeasuredTransaction
-from vmtrace.analyze.reports.storage.overhead import SPLIT, agreement, left_out, overhead_rows
+from vmtrace.analyze.reports.storage.overhead import SPLIT, agreement_row, left_out, overhead_rows
 from vmtrace.analyze.reports.storage.records import Counters
 from vmtrace.analyze.reports.storage.round_trips import round_trip_rows
 from vmtrace.analyze.reports.storage.tables import Report
@@ -142,7 +142,7 @@ def test_transactions_that_a_capture_missed_something_of_have_no_overhead() -> N
 def test_captures_are_compared_with_the_counters_of_a_quiet_interface() -> None:
     counted = [(100, 10_000, True), (101, 10_060, True), (500, 90_000, False)]
     ones = [measured(counters=Counters(*counters), packets=100, wire_bytes=10_000) for counters in counted]
-    row = agreement(run_of(*ones))
+    row = agreement_row(run_of(*ones))
     assert row is not None
     assert (row.transactions, row.packets_agree, row.bytes_agree, row.packets_apart, row.bytes_apart) == (
         2,
@@ -152,10 +152,10 @@ def test_captures_are_compared_with_the_counters_of_a_quiet_interface() -> None:
         60,
     )
     loopback = measured(counters=Counters(200, 2 * (10_000 - 1400), True), packets=100, wire_bytes=10_000)
-    row = agreement(run_of(loopback, interface="lo"))
+    row = agreement_row(run_of(loopback, interface="lo"))
     assert row is not None
     assert row.bytes_agree == row.packets_agree == 1
-    assert agreement(run_of(measured())) is None
+    assert agreement_row(run_of(measured())) is None
 
 
 def test_every_nanosecond_of_an_object_is_in_one_part() -> None:

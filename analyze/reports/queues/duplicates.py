@@ -33,7 +33,7 @@ class DuplicateRow:
     """Messages whose first deletion was acknowledged only after the visibility timeout, or never."""
 
 
-def duplicates(messages: Messages) -> DuplicateRow:
+def duplicate_row(messages: Messages) -> DuplicateRow:
     """Classify all repeated deliveries."""
     rows = messages.deliveries
     order = np.lexsort((np.arange(len(rows["number"])), rows["number"]))

@@ -29,10 +29,10 @@ class Fates:
 
 def accounts(run: QueueRun) -> Fates:
     """Account for every message of a run."""
-    return fates(Messages(run))
+    return fates_of(Messages(run))
 
 
-def fates(messages: Messages) -> Fates:
+def fates_of(messages: Messages) -> Fates:
     """Account for every message."""
     delivered = messages.delivered
     found = messages.collected & ~delivered

@@ -3,23 +3,39 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from vmtrace.analyze.findings.joined import JoinedRow, joined
-from vmtrace.analyze.reports.queues.duplicates import DuplicateRow, duplicates
-from vmtrace.analyze.reports.queues.fates import Fates, fates
-from vmtrace.analyze.reports.queues.latency import LatencyRow, LatenessRow, latency_rows, lateness_rows
+from vmtrace.analyze.reports.queues.duplicates import duplicate_row
+from vmtrace.analyze.reports.queues.fates import fates_of
+from vmtrace.analyze.reports.queues.latency import latency_rows, lateness_rows
 from vmtrace.analyze.reports.queues.limits import Evidence, LimitRow, limit_rows
 from vmtrace.analyze.reports.queues.messages import Messages
-from vmtrace.analyze.reports.queues.ordering import OrderRow, order_rows
-from vmtrace.analyze.reports.queues.over_time import PeriodRow, period_rows
-from vmtrace.analyze.reports.queues.rates import CallRow, ProcessRow, RateRow, call_rows, process_rows, rate_rows
+from vmtrace.analyze.reports.queues.ordering import order_rows
+from vmtrace.analyze.reports.queues.over_time import period_rows
+from vmtrace.analyze.reports.queues.rates import call_rows, process_rows, rate_rows
 from vmtrace.analyze.reports.queues.records import QueueRun
-from vmtrace.analyze.reports.queues.time_parts import TimeParts, time_parts
+from vmtrace.analyze.reports.queues.time_parts import time_parts_of
 from vmtrace.analyze.reports.queues.wire import Wire
 from vmtrace.analyze.tables.schema.typed import as_record
 
 Record = dict[str, Any]
+T = TypeVar("T")
+
+
+def _rows_of_run(rows: Callable[[QueueRun], Iterable[T]]) -> cached_property[list[T]]:
+    """A table of a report that is made from its run."""
+    return cached_property(lambda report: list(rows(report.run)))
+
+
+def _rows_of_messages(rows: Callable[[Messages], Iterable[T]]) -> cached_property[list[T]]:
+    """A table of a report that is made from its messages."""
+    return _of_messages(lambda messages: list(rows(messages)))
+
+
+def _of_messages(make: Callable[[Messages], T]) -> cached_property[T]:
+    """What of a report is made from its messages."""
+    return cached_property(lambda report: make(report.messages))
 
 
 @dataclass
@@ -41,55 +57,16 @@ class Report:
         """Each message."""
         return Messages(self.run)
 
-    @cached_property
-    def fates(self) -> Fates:
-        """What became of them."""
-        return fates(self.messages)
-
-    @cached_property
-    def rates(self) -> list[RateRow]:
-        """In and out."""
-        return list(rate_rows(self.run))
-
-    @cached_property
-    def latency(self) -> list[LatencyRow]:
-        """Send to receive."""
-        return list(latency_rows(self.messages))
-
-    @cached_property
-    def time_parts(self) -> TimeParts:
-        """Where the time of its messages goes."""
-        return time_parts(self.messages)
-
-    @cached_property
-    def lateness(self) -> list[LatenessRow]:
-        """Of send calls."""
-        return list(lateness_rows(self.messages))
-
-    @cached_property
-    def calls(self) -> list[CallRow]:
-        """Times and troubles."""
-        return list(call_rows(self.run))
-
-    @cached_property
-    def processes(self) -> list[ProcessRow]:
-        """Memory and processor."""
-        return list(process_rows(self.run))
-
-    @cached_property
-    def orders(self) -> list[OrderRow]:
-        """Of the run first."""
-        return list(order_rows(self.messages))
-
-    @cached_property
-    def duplicates(self) -> DuplicateRow:
-        """By cause."""
-        return duplicates(self.messages)
-
-    @cached_property
-    def periods(self) -> list[PeriodRow]:
-        """Along the run."""
-        return period_rows(self.messages)
+    fates = _of_messages(fates_of)  # what became of them
+    rates = _rows_of_run(rate_rows)  # in and out
+    latency = _rows_of_messages(latency_rows)  # send to receive
+    time_parts = _of_messages(time_parts_of)  # where the time of its messages goes
+    lateness = _rows_of_messages(lateness_rows)  # of send calls
+    calls = _rows_of_run(call_rows)  # times and troubles
+    processes = _rows_of_run(process_rows)  # memory and processor
+    orders = _rows_of_messages(order_rows)  # of the run first
+    duplicates = _of_messages(duplicate_row)  # by cause
+    periods = _rows_of_messages(period_rows)  # along the run
 
     @cached_property
     def findings(self) -> list[JoinedRow]:

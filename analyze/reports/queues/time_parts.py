@@ -36,7 +36,7 @@ class TimeParts:
         return sum(self.seconds.values())
 
 
-def time_parts(messages: Messages) -> TimeParts:
+def time_parts_of(messages: Messages) -> TimeParts:
     """From when each message was due, or else from when its send call began.
 
     `in_queue` is the time in which the service held the message and no call that would deliver it was open;

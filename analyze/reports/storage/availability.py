@@ -56,7 +56,7 @@ class Outage:
     fault: Annotated[str, one_of("own", "service", "unknown")]
 
 
-def outages(requests: Requests) -> list[Outage]:
+def outage_rows(requests: Requests) -> list[Outage]:
     """All of them, by time."""
     order = np.argsort(requests.start_ns, kind="stable")
     failed = requests.outcome[order] == OUTCOMES.index(FAILED)

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
 
 from vmtrace.analyze.reports.storage.availability import (
     AvailabilityRow,
-    Outage,
-    RetryRow,
     availability_rows,
-    outages,
+    outage_rows,
     retry_rows,
 )
 from vmtrace.analyze.reports.storage.change_points import ChangePoint
 from vmtrace.analyze.reports.storage.hedging import HedgingRow, hedging_rows
-from vmtrace.analyze.reports.storage.hours import HourTest, hour_tests
+from vmtrace.analyze.reports.storage.hours import hour_test_rows
 from vmtrace.analyze.reports.storage.locations import LocationRow, location_rows
 from vmtrace.analyze.reports.storage.network_events import NetworkEvent, network_events
 from vmtrace.analyze.reports.storage.packet_facts import (
@@ -27,11 +25,7 @@ from vmtrace.analyze.reports.storage.packet_facts import (
     facts_of,
 )
 from vmtrace.analyze.reports.storage.probes import (
-    AddressRow,
     Lateness,
-    ProbePeriodRow,
-    SizeRow,
-    SuccessiveRow,
     address_rows,
     daily_rows,
     hourly_rows,
@@ -44,14 +38,25 @@ from vmtrace.analyze.reports.storage.requests import Progress, Requests, read_re
 from vmtrace.analyze.reports.storage.step_evidence import StepEvidence, step_evidence
 from vmtrace.analyze.reports.storage.steps import SurgeStep, SweepStep, surge_steps, sweep_steps
 from vmtrace.analyze.reports.storage.surge import SurgeKnee, SurgeRow, knees, ports_of, surge_rows
-from vmtrace.analyze.reports.storage.sweep import MergeRow, SweepKnee, SweepRow, merge_rows, sweep_knees, sweep_rows
+from vmtrace.analyze.reports.storage.sweep import SweepRow, merge_rows, sweep_knee_rows, sweep_rows
 from vmtrace.formats.quantities import plural
 
 PROBES, SURGE, AVAILABILITY, LOCATIONS, SWEEP = "probes", "surge", "availability", "locations", "sweep"
 CLOCKS_APART_S = 1.0
 _LISTS = ("surge", "locations", "sweep", "merge", "availability", "outages", "hedging")
 Record = dict[str, Any]
+_Row = TypeVar("_Row")
 _Step = TypeVar("_Step", SurgeStep, SweepStep)
+
+
+def _of_requests(rows: Callable[[Requests], list[_Row]]) -> cached_property[list[_Row]]:
+    """A table of a campaign that is made from its requests; empty without them."""
+    return cached_property(lambda campaign: [] if campaign.requests is None else rows(campaign.requests))
+
+
+def _of_sweep(rows: Callable[[Sequence[SweepStep]], list[_Row]]) -> cached_property[list[_Row]]:
+    """A table of a campaign that is made from the steps of its sweep."""
+    return cached_property(lambda campaign: rows(campaign.sweep_steps))
 
 
 @dataclass
@@ -79,35 +84,12 @@ class Campaign:
         """For a surge."""
         return self.run.location or self.run.host or self.run.name
 
-    @cached_property
-    def sizes(self) -> list[SizeRow]:
-        """Figs 4 to 6 of Garfinkel."""
-        return size_rows(self.requests) if self.requests is not None else []
-
-    @cached_property
-    def daily(self) -> list[ProbePeriodRow]:
-        """Fig. 1."""
-        return daily_rows(self.requests) if self.requests is not None else []
-
-    @cached_property
-    def hourly(self) -> list[ProbePeriodRow]:
-        """Figs 2 and 3."""
-        return hourly_rows(self.requests) if self.requests is not None else []
-
-    @cached_property
-    def hour_tests(self) -> list[HourTest]:
-        """Of every pair of hours."""
-        return hour_tests(self.requests) if self.requests is not None else []
-
-    @cached_property
-    def successive(self) -> list[SuccessiveRow]:
-        """Fig. 7."""
-        return successive_rows(self.requests) if self.requests is not None else []
-
-    @cached_property
-    def addresses(self) -> list[AddressRow]:
-        """Table 1."""
-        return address_rows(self.requests) if self.requests is not None else []
+    sizes = _of_requests(size_rows)  # Figs 4 to 6 of Garfinkel
+    daily = _of_requests(daily_rows)  # Fig. 1
+    hourly = _of_requests(hourly_rows)  # Figs 2 and 3
+    hour_tests = _of_requests(hour_test_rows)  # of every pair of hours
+    successive = _of_requests(successive_rows)  # Fig. 7
+    addresses = _of_requests(address_rows)  # Table 1
 
     @cached_property
     def events(self) -> list[NetworkEvent]:
@@ -136,15 +118,8 @@ class Campaign:
         """More requests for an object; of a surge, whose load changes by plan, nothing."""
         return [] if self.requests is None or self.run.kind == SURGE else hedging_rows(self.requests)
 
-    @cached_property
-    def outages(self) -> list[Outage]:
-        """Failures joined."""
-        return outages(self.requests) if self.requests is not None else []
-
-    @cached_property
-    def retries(self) -> list[RetryRow]:
-        """Retries and errors told apart."""
-        return retry_rows(self.requests) if self.requests is not None else []
+    outages = _of_requests(outage_rows)  # failures joined
+    retries = _of_requests(retry_rows)  # retries and errors told apart
 
     @cached_property
     def locations(self) -> list[LocationRow]:
@@ -168,24 +143,15 @@ class Campaign:
         """By connections, part size and source."""
         return sweep_rows(self.sweep_steps, self.evidence)
 
-    @cached_property
-    def sweep_knees(self) -> list[SweepKnee]:
-        """By part size and source."""
-        return sweep_knees(self.sweep_steps)
-
-    @cached_property
-    def merge(self) -> list[MergeRow]:
-        """By parts."""
-        return merge_rows(self.sweep_steps)
+    sweep_knees = _of_sweep(sweep_knee_rows)  # by part size and source
+    merge = _of_sweep(merge_rows)  # by parts
 
     @property
     def dropped(self) -> int:
         """Packets that the capture missed."""
-        return (
-            self.facts.dropped
-            if self.facts is not None
-            else sum(map(dropped_by, captures_of_campaign(self.run.folder)))
-        )
+        if self.facts is not None:
+            return self.facts.dropped
+        return sum(map(dropped_by, captures_of_campaign(self.run.folder)))
 
 
 def measure_campaign(run: StorageRun, progress: Progress | None = None, at_least_bps: float = 0.0) -> Campaign | None:

@@ -64,7 +64,7 @@ class _Cells:
         return means
 
 
-def hour_tests(requests: Requests) -> list[HourTest]:
+def hour_test_rows(requests: Requests) -> list[HourTest]:
     """Every pair of hours with five common days, the most unlikely first."""
     found: list[tuple[int, str, int, int, int, int, int, float, float, float, float, float, float]] = []
     for size, direction, there in requests.kinds():

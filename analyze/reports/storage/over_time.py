@@ -57,7 +57,7 @@ class PeriodRow:
     """Null of fewer than 20."""
 
 
-def smoothed_bps(run: MeasuredRun) -> dict[int, float | None]:
+def smoothed_line_bps(run: MeasuredRun) -> dict[int, float | None]:
     """The height of the line at each transaction, by its number; None where there is no line."""
     found: dict[int, float | None] = {one.transaction.number: None for one in run.transactions}
     for kind in run.kinds().values():

@@ -84,7 +84,7 @@ def overhead_rows(run: MeasuredRun) -> list[OverheadRow]:
     return rows
 
 
-def agreement(run: MeasuredRun) -> AgreementRow | None:
+def agreement_row(run: MeasuredRun) -> AgreementRow | None:
     """How far captures and interface counters agree; none where there are no counters."""
     loopback = run.run.interface == _LOOPBACK
     apart: list[tuple[int, int]] = []

@@ -88,7 +88,7 @@ def sweep_rows(steps: Sequence[SweepStep], evidence: Mapping[int, StepEvidence])
     ]
 
 
-def sweep_knees(steps: Sequence[SweepStep]) -> list[SweepKnee]:
+def sweep_knee_rows(steps: Sequence[SweepStep]) -> list[SweepKnee]:
     """For each part size and source."""
     curves: dict[tuple[int, str], dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
     for (source, part_bytes, connections), found in _groups(steps).items():

@@ -3,34 +3,37 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from vmtrace.analyze.findings.joined import JoinedRow, joined
 from vmtrace.analyze.reports.storage.campaign import Campaign
 from vmtrace.analyze.reports.storage.charges import Amounts, ChargeRow, charge_rows
-from vmtrace.analyze.reports.storage.connections import ConnectionRow, connection_rows
+from vmtrace.analyze.reports.storage.connections import connection_rows
 from vmtrace.analyze.reports.storage.contents import ContentRow, content_rows
 from vmtrace.analyze.reports.storage.front_ends import FrontEndPlace, FrontEndRow, front_end_rows
-from vmtrace.analyze.reports.storage.groups import BlockPair, block_pairs
-from vmtrace.analyze.reports.storage.limits import LimitRow, limit_rows
+from vmtrace.analyze.reports.storage.groups import block_pairs
+from vmtrace.analyze.reports.storage.limits import limit_rows
 from vmtrace.analyze.reports.storage.measured import MeasuredRun
-from vmtrace.analyze.reports.storage.over_time import PeriodRow, period_rows, smoothed_bps
+from vmtrace.analyze.reports.storage.over_time import period_rows, smoothed_line_bps
 from vmtrace.analyze.reports.storage.overhead import (
-    AgreementRow,
-    LeftOut,
-    OverheadRow,
-    agreement,
+    agreement_row,
     left_out,
     overhead_rows,
 )
-from vmtrace.analyze.reports.storage.round_trips import RoundTripRow, round_trip_rows
-from vmtrace.analyze.reports.storage.throughput import ThroughputRow, throughput_rows
-from vmtrace.analyze.reports.storage.time_ledger import TimeRow, time_rows
-from vmtrace.analyze.reports.storage.troubles import TroubleRow, trouble_rows
+from vmtrace.analyze.reports.storage.round_trips import round_trip_rows
+from vmtrace.analyze.reports.storage.throughput import throughput_rows
+from vmtrace.analyze.reports.storage.time_ledger import time_rows
+from vmtrace.analyze.reports.storage.troubles import trouble_rows
 from vmtrace.analyze.tables.schema.typed import as_record
 
 Record = dict[str, Any]
+T = TypeVar("T")
 Kind = tuple[str, str]
+
+
+def _of_run(make: Callable[[MeasuredRun], T]) -> cached_property[T]:
+    """A table of a report that is made from its run."""
+    return cached_property(lambda report: make(report.run))
 
 
 @dataclass
@@ -52,55 +55,21 @@ class Report:
         """Of the run."""
         return self.run.name
 
-    @cached_property
-    def throughput(self) -> list[ThroughputRow]:
-        """Fig. 4."""
-        return throughput_rows(self.run)
-
-    @cached_property
-    def periods(self) -> list[PeriodRow]:
-        """Hours and days."""
-        return period_rows(self.run)
-
-    @cached_property
-    def smoothed_bps(self) -> dict[int, float | None]:
-        """The line of Fig. 5, by the number of the transaction."""
-        return smoothed_bps(self.run)
-
-    @cached_property
-    def connections(self) -> list[ConnectionRow]:
-        """Fig. 6a."""
-        return connection_rows(self.run)
-
-    @cached_property
-    def overhead(self) -> list[OverheadRow]:
-        """Fig. 6b."""
-        return overhead_rows(self.run)
+    throughput = _of_run(throughput_rows)  # Fig. 4
+    periods = _of_run(period_rows)  # hours and days
+    smoothed_bps = _of_run(smoothed_line_bps)  # the line of Fig. 5, by the number of the transaction
+    connections = _of_run(connection_rows)  # Fig. 6a
+    overhead = _of_run(overhead_rows)  # Fig. 6b
 
     @cached_property
     def contents(self) -> list[ContentRow]:
         """What the client saves on."""
         return content_rows(self.run, self.overhead)
 
-    @cached_property
-    def overhead_left_out(self) -> list[LeftOut]:
-        """What Fig. 6b does not have, and why."""
-        return left_out(self.run)
-
-    @cached_property
-    def times(self) -> list[TimeRow]:
-        """Time ledger of objects."""
-        return time_rows(self.run)
-
-    @cached_property
-    def round_trips(self) -> list[RoundTripRow]:
-        """Figs. 2 and 3."""
-        return round_trip_rows(self.run)
-
-    @cached_property
-    def limits(self) -> list[LimitRow]:
-        """Verdicts."""
-        return limit_rows(self.run)
+    overhead_left_out = _of_run(left_out)  # what Fig. 6b does not have, and why
+    times = _of_run(time_rows)  # time ledger of objects
+    round_trips = _of_run(round_trip_rows)  # Figs. 2 and 3
+    limits = _of_run(limit_rows)  # verdicts
 
     @cached_property
     def findings(self) -> list[JoinedRow]:
@@ -112,25 +81,15 @@ class Report:
         """Section II.A."""
         return front_end_rows(self.run, self.places)
 
-    @cached_property
-    def groups(self) -> list[BlockPair]:
-        """Section III.C."""
-        return block_pairs(self.run)
-
-    @cached_property
-    def troubles(self) -> list[TroubleRow]:
-        """Retries and errors."""
-        return trouble_rows(self.run)
+    groups = _of_run(block_pairs)  # Section III.C
+    troubles = _of_run(trouble_rows)  # retries and errors
 
     @cached_property
     def charges(self) -> list[ChargeRow]:
         """Fig. 7."""
         return charge_rows(self.run.run, self.invoiced)
 
-    @cached_property
-    def agreement(self) -> AgreementRow | None:
-        """Captures against counters."""
-        return agreement(self.run)
+    agreement = _of_run(agreement_row)  # captures against counters
 
     @property
     def dropped(self) -> int:

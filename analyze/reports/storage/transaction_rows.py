@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from vmtrace.analyze.reports.storage.measured import MeasuredRun, MeasuredTransaction
-from vmtrace.analyze.reports.storage.over_time import smoothed_bps
+from vmtrace.analyze.reports.storage.over_time import smoothed_line_bps
 from vmtrace.analyze.reports.storage.records import Direction
 from vmtrace.analyze.reports.storage.throughput import throughput_bps
 from vmtrace.analyze.tables.schema.typed import Count, Positive
@@ -38,7 +38,7 @@ class TransactionRow:
 
 def transaction_rows(run: MeasuredRun) -> list[TransactionRow]:
     """In the order of the run."""
-    smoothed = smoothed_bps(run)
+    smoothed = smoothed_line_bps(run)
     return [_row(one, smoothed[one.transaction.number]) for one in run.transactions]
 
 
