@@ -7,10 +7,12 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from tests.receiver.harness import transfer
+from vmtrace.receiver import command
 from vmtrace.receiver.command import build_parser, settings_of
 from vmtrace.sender.wire.control import Control
 from vmtrace.sender.wire.endpoint import Endpoint
@@ -146,6 +148,37 @@ def test_every_limit_has_its_option() -> None:
     assert (settings.limits.transfer_s, settings.limits.session_s) == (6, 7)
     assert settings.admission.connections_per_s == 8
     assert not settings.capture
+
+
+@pytest.mark.parametrize("flag", ["--max-sessions", "--max-transfer-bytes", "--max-connection-rate"])
+def test_limits_are_whole_numbers_that_a_system_can_count(flag: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for value in (1, 2**63 - 1):
+        assert vars(build_parser().parse_args([flag, str(value)]))[flag[2:].replace("-", "_")] == value
+    for value in (0, 2**63):
+        with pytest.raises(SystemExit):
+            build_parser().parse_args([flag, str(value)])
+    assert f"{2**63}: expected a whole number from 1 to {2**63 - 1}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "missing", "warned"),
+    [((), "no right", True), ((), None, False), (("--no-capture",), "no right", False)],
+)
+def test_who_cannot_record_is_told_at_the_start_unless_that_is_meant(
+    words: tuple[str, ...], missing: str | None, warned: bool,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    served = SimpleNamespace(address="it", port=1, serve=lambda: None)
+    monkeypatch.setattr(command, "Server", lambda *_: served)
+    monkeypatch.setattr(command, "_stop_on_signals", lambda _: None)
+    monkeypatch.setattr(command, "open_files", lambda **_: None)
+    monkeypatch.setattr(command, "missing_rights", lambda: missing)
+    assert (
+        command.run(build_parser().parse_args(["--key-file", f"{tmp_path}/key", "--out", str(tmp_path), *words])) == 0
+    )
+    told = capsys.readouterr()
+    assert ("transfers will not be recorded here: no right; --no-capture goes on" in told.err) == warned
+    assert "listening on it" in told.out
 
 
 def test_help_has_examples_and_never_asks_for_the_key_itself() -> None:

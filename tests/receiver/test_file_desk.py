@@ -24,7 +24,9 @@ def sent(desk: FileDesk, number: int, count: int) -> bytes:
         desk.send(number, count, channels[0])
         content = b""
         while len(content) < count:
-            content += channels[1].receive_bytes(1)
+            content += channels[1].receive_bytes(5)
+        ours.shutdown(socket.SHUT_WR)
+        assert theirs.recv(1) == b"", "more than was announced: the next answer would be taken for it"
         return content
 
 
@@ -34,6 +36,7 @@ def test_files_are_listed_described_and_sent(desk: FileDesk) -> None:
     assert [file.bytes for file in files] == [1000, 2000, 3000]
     assert desk.describe(2).files == files[2:]
     desk.check(1, 2000)
+    desk.check(1, 0)
     assert sent(desk, 1, 2000) == b"x" * 2000
     assert sent(desk, 1, 5) == b"x" * 5
     assert sent(desk, 1, 0) == b""
@@ -41,7 +44,14 @@ def test_files_are_listed_described_and_sent(desk: FileDesk) -> None:
 
 def test_a_file_that_shrank_is_filled_up_so_that_its_digest_tells(desk: FileDesk) -> None:
     desk.list()
-    assert sent(desk, 0, 1500) == b"x" * 1000 + bytes(500)
+    for missing in (1, 500):
+        assert sent(desk, 0, 1000 + missing) == b"x" * 1000 + bytes(missing)
+
+
+def test_what_fills_whole_pieces_is_followed_by_nothing(desk: FileDesk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vmtrace.receiver.storage._PIECE_BYTES", 500)
+    desk.list()
+    assert sent(desk, 1, 1500) == b"x" * 1500
 
 
 @pytest.mark.parametrize(("number", "count"), [(-1, 1), (3, 1), (2**60, 1), (0, 1001), (0, -1), (1, 1)])

@@ -1,5 +1,6 @@
 import json
 import os
+import select
 
 import pytest
 
@@ -31,10 +32,15 @@ def test_hostile_events_are_few_and_counted(
     log = Log()
     for _ in range(1000):
         log.hostile("wrong_key", "wrong key")
-    assert len(capsys.readouterr().out.splitlines()) == 30
+    assert capsys.readouterr().out.splitlines() == ["wrong key"] * 30
     monkeypatch.setattr(module, "_HOSTILE_EVENTS_S", 0.0)
     log.hostile("wrong_key", "wrong key")
     assert capsys.readouterr().out == "wrong key (and 970 more such events before)\n"
+    log.hostile("wrong_key", "wrong key")
+    monkeypatch.setattr(module, "_HOSTILE_EVENTS_S", 3600.0)
+    for _ in range(1000):
+        log.hostile("wrong_key", "wrong key")
+    assert capsys.readouterr().out.splitlines() == ["wrong key"] * 30
 
 
 def test_a_reader_that_went_away_is_no_trouble(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,7 +62,14 @@ def test_a_reader_that_does_not_read_is_not_waited_for(monkeypatch: pytest.Monke
         os.set_blocking(reader, False)
         seen = late.read()
         log.event("run", "now")
+        log.event("run", "again")
         seen += late.read()
     lines = seen.splitlines()
     assert 100 < len(lines) < 2000
-    assert lines[-2:] == [f"({2000 - (len(lines) - 2)} earlier events were left out: nobody read them)", "now"]
+    gap = f"({2000 - (len(lines) - 3)} earlier events were left out: nobody read them)"
+    assert lines[-3:] == [gap, "now", "again"]
+
+
+def test_a_line_is_never_longer_than_a_pipe_takes_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    Log().event("run", "x" * 100_000)
+    assert len(capsys.readouterr().out) == select.PIPE_BUF

@@ -1,4 +1,5 @@
 import os
+import socket
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,23 @@ def test_a_disk_that_fails_leaves_nothing_open(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(Recording, "_start_capture", broken)
     with leaves_nothing(tmp_path), pytest.raises(OSError, match="No space left"):
         Recording(run, TransferRequest(1, 1, "data", 1), CapturePlan("lo", "tcp", None))
+
+
+@pytest.mark.parametrize("interval_s", [0.01, None])
+def test_connections_are_sampled_while_they_are_watched_if_that_was_asked_for(
+    interval_s: float | None, tmp_path: Path
+) -> None:
+    run = Storage(tmp_path).new_run()
+    with leaves_nothing(tmp_path), socket.create_server(("127.0.0.1", 0)) as listener:
+        recording = Recording(run, TransferRequest(1, 1, "data", 1, tcp_info_interval_s=interval_s), None)
+        with socket.create_connection(listener.getsockname()) as sock:
+            recording.watch(3, "download", sock)
+            recording.unwatch(3, "download")
+        counts, samples = recording.stop()
+    assert counts is None
+    assert [(one.stream, one.direction) for one in samples] == ([] if interval_s is None else [(3, "download")])
+    assert (run.folder / "tcpinfo/receiver/0001-data.csv").exists() == (interval_s is not None)
+    assert recording.sampling_error is None
 
 
 def test_a_sender_cannot_have_all_of_the_kernels_memory() -> None:

@@ -49,6 +49,26 @@ def test_transfers_are_recorded_and_the_control_connection_is_not(tmp_path: Path
         assert f".{control_port} " not in read
 
 
+def test_what_is_awaited_is_counted_from_the_transfer_that_was_prepared(tmp_path: Path) -> None:
+    with receiver(tmp_path) as there, there.sender(run=False) as control:
+        sessions = there.server._sessions
+        assert sessions.awaited_from("127.0.0.1") == 0
+        control.open_run(RunRequest())
+        assert sessions.awaited_from("127.0.0.1") == 0
+        control.prepare(TransferRequest(1, 1, "data", 100, "both", 3))
+        assert sessions.awaited_from("127.0.0.1") == 6
+        assert sessions.awaited_from("127.0.0.2") == 0
+
+
+def test_the_log_says_why_a_session_is_over(tmp_path: Path) -> None:
+    with receiver(tmp_path) as there, there.sender(run=False) as first:
+        run = first.open_run(RunRequest())
+        with there.sender(run=False) as second:
+            second.open_run(RunRequest(run_id=run.run_id))
+        assert eventually(lambda: "session over (its sender came back by a new connection)" in there.log)
+        assert eventually(lambda: "closed the connection)" in there.log)
+
+
 def test_counters_of_the_host_that_ended_early_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stop = HostRecord.stop
 

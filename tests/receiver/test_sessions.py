@@ -73,6 +73,7 @@ def test_a_session_that_does_not_end_keeps_its_run(monkeypatch: pytest.MonkeyPat
     session = started(sessions, two)
     with pytest.raises(BusyRefusal, match="has not ended yet: try again"):
         sessions.claim("run", session)
+    assert sessions._runs == {"run": cast(Session, deaf)}
     deaf.over.set()
     sessions.claim("run", session)
     sessions.end()

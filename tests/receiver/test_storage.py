@@ -23,6 +23,15 @@ def test_any_other_name_is_no_run(name: str) -> None:
         Storage(Path("/")).existing_run(name)
 
 
+def test_a_folder_elsewhere_is_no_run_whatever_is_in_it(tmp_path: Path) -> None:
+    storage = Storage(tmp_path / "out")
+    storage.new_run()
+    elsewhere = Storage(tmp_path).new_run()
+    for name in (f"../{elsewhere.run_id}", elsewhere.run_id):
+        with pytest.raises(NoSuchRun, match="no such run"):
+            storage.existing_run(name)
+
+
 def test_only_files_of_a_run_are_listed(tmp_path: Path) -> None:
     run = Storage(tmp_path).new_run()
     run.path("packets", 1, "data").write_bytes(b"p")

@@ -37,6 +37,7 @@ def test_options_are_set_before_the_connection(listener: socket.socket) -> None:
     endpoint = to(listener, bind_address="127.0.0.3")
     with connect(endpoint, resolve(endpoint), options, 5) as sock:
         assert sock.getsockname()[0] == "127.0.0.3"
+        assert sock.getsockname()[1] >= 1024
         assert sock.getsockopt(socket.IPPROTO_TCP, 13, 16).split(b"\0")[0] == b"reno"
         assert sock.getsockopt(socket.IPPROTO_IP, socket.IP_TOS) == 40
         assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF) == 2 * 65536
@@ -81,10 +82,23 @@ def test_a_closed_port_is_explained(listener: socket.socket) -> None:
 
 
 def test_a_name_that_is_not_valid_is_explained() -> None:
-    with pytest.raises(ReceiverGone, match="no address for IPv6"):
+    with pytest.raises(ReceiverGone, match=r"no address for IPv6 \((?!\[Errno)"):
         resolve(Endpoint("127.0.0.1", ip_version=6))
     with pytest.raises(ReceiverGone, match="no address"):
         resolve(Endpoint("a" * 70 + ".invalid"))
+
+
+@pytest.mark.parametrize(("version", "family"), [(4, socket.AF_INET), (6, socket.AF_INET6)])
+def test_a_version_that_is_asked_for_is_the_one(version: int, family: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def both(host: str, port: int, family: int, _kind: int) -> list[tuple[object, ...]]:
+        asked.append(family)
+        return [(family, 0, 0, "", (host, port))]
+
+    monkeypatch.setattr(socket, "getaddrinfo", both)
+    assert resolve(Endpoint("a.invalid", ip_version=version)) == Address(family, ("a.invalid", 5810))
+    assert asked == [family]
 
 
 def test_what_is_missing_of_an_address_or_too_much_is_reported() -> None:
@@ -146,11 +160,17 @@ def test_a_time_without_bytes_ends_a_blocking_call(listener: socket.socket) -> N
         give_up_after(sock, 1.25)
         seconds, rest_us = struct.unpack("@ll", sock.getsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, 16))
         assert 1.25 <= seconds + rest_us / 1e6 < 1.27  # in ticks of the kernel
+        assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, 16) == struct.pack("@ll", seconds, rest_us)
+        assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 1250
         give_up_after(sock, 0.05)
         with pytest.raises(BlockingIOError):
             sock.recv(1)
-        keep_alive(sock, 1)
-        assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
+        for silence_s, interval_s in ((20, 10), (1, 1)):
+            keep_alive(sock, silence_s)
+            assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
+            assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) == silence_s
+            assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL) == interval_s
+            assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT) == 4
         shut_down(sock)
         shut_down(sock)
     shut_down(sock)

@@ -1,5 +1,7 @@
 import argparse
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 
 import pytest
@@ -47,6 +49,16 @@ def test_wrong_usage_is_status_2(capsys: pytest.CaptureFixture[str]) -> None:
         main(argparse.ArgumentParser, lambda _: 0, ["--no-such-option"])
     assert raised.value.code == 2
     assert "--no-such-option" in capsys.readouterr().err
+
+
+def test_a_reader_that_went_away_is_no_trouble() -> None:
+    code = (
+        "import argparse, sys; from vmtrace.sender.wire.program import main\n"
+        "def run(_):\n    print('x' * 100)\n    raise BrokenPipeError\n"
+        "sys.exit(main(argparse.ArgumentParser, run, []))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_done_is_what_run_says() -> None:

@@ -19,6 +19,19 @@ def test_lists_become_tuples_again(sent: records.Sent) -> None:
     assert from_json(records.Sent, listed) == sent
 
 
+def test_a_transfer_is_one_upload_of_one_stream_unless_it_says_more() -> None:
+    request = records.TransferRequest(1, 1, "data", 1)
+    assert (request.direction, request.streams, request.tls) == ("upload", 1, False)
+    assert [records.directions_of(way) for way in records.DIRECTIONS] == [
+        ("upload",), ("download",), ("upload", "download")
+    ]  # fmt: skip
+
+
+def test_a_bulk_transfer_repeats_what_stays_in_a_cache() -> None:
+    assert records.random_bytes_for(64 << 20) == 8 << 20
+    assert records.random_bytes_for((64 << 20) + 1) == 512 << 10
+
+
 def test_records_within_records_come_back() -> None:
     far = records.FarEnd(
         records.Arrival(1, 2, None, True), records.Sent((1,), ("a",)), None, records.CaptureCounts(1, None, "x"), None

@@ -3,6 +3,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from typing import cast
 
 import pytest
 from hypothesis import given, settings
@@ -93,11 +94,30 @@ def test_a_block_is_never_empty_nor_longer_than_its_stream(size: int, random_byt
     assert 1 <= fresh_bytes(size, random_bytes, streams) <= size
 
 
-def test_a_stream_that_ends_early_says_after_how_many_bytes(pair: tuple[socket.socket, socket.socket]) -> None:
-    pair[0].sendall(b"x" * 7)
+@pytest.mark.parametrize("here", [0, 7, 10, 13], ids=["at once", "first copy", "between", "repeat"])
+def test_a_stream_that_ends_early_says_after_how_many_bytes(
+    here: int, pair: tuple[socket.socket, socket.socket]
+) -> None:
+    pair[0].sendall(b"x" * here)
     pair[0].close()
-    with pytest.raises(ReceiverGone, match="the stream ended after 7 of 10 bytes"):
-        receive_stream(pair[1], 10, 10, Progress(), lambda: None)
+    with pytest.raises(ReceiverGone, match=f"the stream ended after {here} of 20 bytes"):
+        receive_stream(pair[1], 20, 10, Progress(), lambda: None)
+
+
+def test_writes_grow_on_a_fast_path_and_shrink_on_a_slow_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    now_s, written = 0.0, list[int]()
+    took_s = iter([0.001] * 6 + [0.05, 0.2] + [0.2] * 6)
+
+    class Path:
+        def sendall(self, piece: memoryview) -> None:
+            nonlocal now_s
+            now_s += next(took_s, 0.0)
+            written.append(len(piece))
+
+    monkeypatch.setattr("vmtrace.sender.wire.stream.time.monotonic", lambda: now_s)
+    total = sum(sizes := [64, 128, 256, 512, 1024, 1024, 1024, 1024, 512, 256, 128, 64, 64, 64])
+    send_stream(cast(socket.socket, Path()), new_block(8 << 20), total << 10, Progress())
+    assert [size >> 10 for size in written] == sizes
 
 
 def test_a_standstill_ends_both_ways() -> None:

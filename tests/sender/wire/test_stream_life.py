@@ -95,7 +95,9 @@ def test_a_receiver_that_proves_nothing_gets_no_further() -> None:
         hello, auth = greet(sock)
         sock.sendall(hs.new_accept(b"x" * 32, hello, auth))
 
-    _, failures = lived(far_end, "download")
+    life, failures = lived(far_end, "download")
+    assert life.name is not None
+    assert str(failures[0]).startswith(life.name.peer)
     assert "does not have this key" in str(failures[0])
 
 
@@ -106,6 +108,65 @@ def test_a_defect_in_a_watch_ends_the_stream_and_is_raised_by_the_one_who_waits(
 
     _, failures = lived(lambda sock: None, watch=Broken())  # noqa: ARG005
     assert isinstance(failures[0], ZeroDivisionError)
+
+
+def test_trouble_of_the_system_is_named_by_the_connection_that_has_it() -> None:
+    class Broken(NoWatch):
+        def connected(self, stream: int, direction: str, sock: socket.socket) -> None:  # noqa: ARG002
+            raise OSError(5, "Input/output error")
+
+    life, failures = lived(lambda sock: None, watch=Broken())  # noqa: ARG005
+    assert life.name is not None
+    assert isinstance(failures[0], ReceiverGone)
+    assert str(failures[0]) == f"{life.name.peer}: connection lost (Input/output error)"
+
+
+def test_a_connection_is_closed_in_any_case_and_its_end_told_if_its_beginning_was() -> None:
+    class Told(NoWatch):
+        def __init__(self, error: Exception | None) -> None:
+            self.error, self.ends = error, list[tuple[int, str]]()
+
+        def connected(self, stream: int, direction: str, sock: socket.socket) -> None:  # noqa: ARG002
+            if self.error is not None:
+                raise self.error
+
+        def closing(self, stream: int, direction: str, sock: socket.socket) -> None:
+            assert sock.fileno() >= 0
+            self.ends.append((stream, direction))
+
+    for error, ends in ((None, [(3, "upload")]), (ZeroDivisionError(), [])):
+        watch = Told(error)
+        life, _ = lived(lambda sock: sock.close(), watch=watch)
+        assert watch.ends == ends
+        assert life._socket is not None
+        assert life._socket.fileno() == -1
+
+
+def test_a_stream_that_never_began_can_be_stopped_and_closed() -> None:
+    job = Job(1, 0, "upload", 10, new_block(10), SocketOptions(), 30)
+    life = StreamLife(cast(Control, None), job, None, threading.Barrier(1), NoWatch())
+    life.stop()
+    life.close()
+    with socket.socket() as sock, pytest.raises(ReceiverGone, match="given up"):
+        life._keep(sock)
+
+
+def test_a_stream_that_has_ended_is_left_to_close_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    def far_end(sock: socket.socket) -> None:
+        hello, auth = greet(sock)
+        sock.sendall(hs.new_accept(KEY, hello, auth) + b"x" * 10)
+
+    monkeypatch.setattr(StreamLife, "close", lambda _: None)
+    life, failures = lived(far_end, "download")
+    assert (failures, life.received is not None) == ([], True)
+    ended = list[socket.socket]()
+    monkeypatch.setattr("vmtrace.sender.wire.stream_life.shut_down", ended.append)
+    life.stop()
+    assert ended == []
+    life.ended_s = 0.0
+    life.stop()
+    assert ended == [life._socket]
+    ended[0].close()
 
 
 def test_a_stream_can_be_stopped_while_it_waits() -> None:

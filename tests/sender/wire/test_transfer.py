@@ -2,6 +2,7 @@
 
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -152,11 +153,11 @@ def through(there: Running, direction: str, change: Change) -> Iterator[Control]
         proxy.close()
 
 
-def came_through(control: Control, request: TransferRequest) -> bool:
+def came_through(control: Control, request: TransferRequest, stall_s: float = 0.4) -> bool:
     """What a campaign would make of it."""
     prepared = control.prepare(request)
     try:
-        outcome = run_transfer(control, request, prepared, NoWatch(), stall_s=0.4)
+        outcome = run_transfer(control, request, prepared, NoWatch(), stall_s)
     except WireError:
         return False
     return digest_ok(outcome, control.finish(request.number, outcome.sent))
@@ -189,7 +190,19 @@ def test_bytes_lost_or_added_are_noticed(there: Running, direction: str, change:
 def test_the_proxy_itself_changes_nothing(there: Running) -> None:
     for direction in ("upload", "download"):
         with through(there, direction, lambda piece, _: piece) as control:
-            assert came_through(control, TransferRequest(1, 1, "data", SIZE, direction, 1, False, BLOCK, None))
+            assert came_through(
+                control, TransferRequest(1, 1, "data", SIZE, direction, 1, False, BLOCK, None), stall_s=20
+            )
+
+
+def test_a_transfer_that_is_held_up_for_a_while_still_comes_through(there: Running) -> None:
+    def held_up(piece: bytearray, place: int) -> bytearray:
+        if place <= BLOCK < place + len(piece):
+            time.sleep(0.3)
+        return piece
+
+    with through(there, "upload", held_up) as control:
+        assert came_through(control, TransferRequest(1, 1, "data", SIZE, "upload", 1, False, BLOCK, None), stall_s=20)
 
 
 def test_another_certificate_is_someone_in_between(there: Running) -> None:
