@@ -197,7 +197,7 @@ def start(folder: Path, profile: str, host: Host) -> subprocess.Popen[bytes]:
         "from vmtrace.lab.campaign import run; from vmtrace.lab.campaign.settings import Host\n"
         "from vmtrace.lab.profiles import PROFILES; from tests.lab.test_campaign_run import PLAIN, quiet\n"
         f"campaign = replace(PLAIN, profile=PROFILES[{profile!r}], sender_host=Host({host.value!r}),\n"
-        "    sender_arguments=('--repeat', '100'))\n"
+        "    sender_arguments=('--repeat', '10000', '--scale', '0.02'))\n"
         f"outcome = run.run(campaign, Path({str(folder / 'run')!r}), quiet)\n"
         "sys.exit(130 if outcome.interrupted else 1)\n"
     )

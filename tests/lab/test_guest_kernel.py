@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.busy_machine import where_it_ran
 from tests.lab.packets import own_namespaces
 from vmtrace.lab import namespaces
 from vmtrace.lab.emulator import EmulatorSettings
@@ -92,6 +93,12 @@ def test_its_program_has_kernel_clock_files_and_environment_and_its_status_comes
 @pytest.mark.root
 @pytest.mark.usefixtures("real_hosts", "user_mode_linux")
 def test_stalls_stop_all_of_the_guest_and_its_clock_goes_on(tmp_path: Path) -> None:
+    turns = itertools.count()
+    where_it_ran(lambda: stop_and_go_on(tmp_path / str(next(turns))))
+
+
+def stop_and_go_on(folder: Path) -> None:
+    folder.mkdir()
     # A packet every millisecond, stamped by the guest: where the guest stood still there is a gap in its own stamps.
     program = (
         "import socket, time\n"
@@ -102,18 +109,18 @@ def test_stalls_stop_all_of_the_guest_and_its_clock_goes_on(tmp_path: Path) -> N
         "print('ready to end', flush=True)\n"
     )
     said = io.BytesIO()
-    with guest(tmp_path, said, sys.executable, "-c", program) as (running, path):
+    with guest(folder, said, sys.executable, "-c", program) as (running, path):
         stamps: list[tuple[int, int]] = []
         with receiving(path) as collect:
             host = GuestKernelHost(running.process_id)
-            stalling = Stalling(Stalls(0.2, 0.3, 0.1, 0.2), 3, host, tmp_path / "stalls.csv")
+            stalling = Stalling(Stalls(0.2, 0.3, 0.1, 0.2), 3, host, folder / "stalls.csv")
             stalling.start()
             assert running.wait(20) == 0
             stalling.finish()
             stamps = collect()
     # Those that began while the guest was sending: how long it takes to begin depends on the machine.
     first_ns, last_ns = stamps[0][0] + 50_000_000, stamps[-1][0] - 300_000_000
-    stalls = [each for each in read(tmp_path / "stalls.csv") if first_ns < each.start_ns < last_ns]
+    stalls = [each for each in read(folder / "stalls.csv") if first_ns < each.start_ns < last_ns]
     assert stalls
     for stall in stalls:
         inside = [
