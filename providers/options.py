@@ -1,11 +1,8 @@
 """Values of `--option NAME=VALUE`, read for the services."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Iterable, Mapping, Sequence
 
 from vmtrace.providers.errors import UsageError
-
-T = TypeVar("T")
 
 
 def parsed_options(words: Iterable[str]) -> dict[str, str]:
@@ -34,11 +31,3 @@ def choice(options: Mapping[str, str], name: str, words: Sequence[str]) -> str:
     if options[name] not in words:
         raise UsageError(f"--option {name}={options[name]}: must be one of {', '.join(words)}")
     return options[name]
-
-
-def quantity(option: str, text: str, read: Callable[[str], T]) -> T:
-    """What `read` makes of an option's text; its `ValueError` becomes a `UsageError` that names the option."""
-    try:
-        return read(text)
-    except ValueError as error:
-        raise UsageError(f"{option}: {error}") from None

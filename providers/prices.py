@@ -6,6 +6,7 @@ one of a page of 2026. Today's prices differ by region, account and volume, and 
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from vmtrace.providers.rates import (
     GB_BYTES,
@@ -19,6 +20,7 @@ from vmtrace.providers.rates import (
 )
 from vmtrace.providers.toml_file import load
 
+P = TypeVar("P")
 _GB_BYTES = GB_BYTES  # the smaller of the two gigabytes: never less than is charged
 _MONTH_S = 30 * 86_400.0
 _HOURS_OF_A_RETRIEVAL = 4
@@ -81,22 +83,25 @@ class Prices:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class PriceTable:
+@dataclass(frozen=True)
+class TableOf(Generic[P]):
     """Prices of services, some for a region only."""
 
     name: str
     source: str
     currency: str
-    entries: Mapping[tuple[str, str | None], Prices]
+    entries: Mapping[tuple[str, str | None], P]
 
-    def prices(self, provider: str, region: str | None) -> Prices | None:
+    def prices(self, provider: str, region: str | None) -> P | None:
         """Those of the region, else those without one; None: unknown."""
         return self.entries.get((provider, region)) or self.entries.get((provider, None))
 
     def as_record(self) -> dict[str, str]:
         """For `run.json`."""
         return {"name": self.name, "source": self.source, "currency": self.currency}
+
+
+PriceTable = TableOf[Prices]
 
 
 def shown_charge(amount: float) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vmtrace.providers.toml_file import load, parsed, refuse_unknown
+from vmtrace.providers.toml_file import head_and_rows, load, parsed, refuse_unknown
 
 GB_BYTES = 10**9
 MOST = 1e6
@@ -147,15 +147,10 @@ def rates_of_toml(data: bytes) -> RateTable:
     """A table out of a file's content; raises `ValueError`."""
     record = parsed(data, "table of prices")
     refuse_unknown(record, (*_TEXTS, "gb_bytes", "price"), "the table")
-    for name in _TEXTS:
-        if not isinstance(record.get(name), str) or not record[name].strip():
-            raise ValueError(f"{name}: expected text")
+    rows = head_and_rows(record, _TEXTS, "price")
     gb_bytes = record.get("gb_bytes", GB_BYTES)
     if gb_bytes not in (10**9, 2**30):
         raise ValueError("gb_bytes: expected 1_000_000_000 or 1_073_741_824")
-    rows = record.get("price")
-    if not isinstance(rows, list) or not rows:
-        raise ValueError("no [[price]]: expected at least one")
     read = [_row(row, f"price {number}", record["currency"]) for number, row in enumerate(rows, 1)]
     _refuse_twice(read)
     return RateTable(record["name"], record["source"], record["currency"], gb_bytes, tuple(read))

@@ -38,6 +38,17 @@ def parsed(data: bytes, kind: str) -> dict[str, Any]:
         raise ValueError("nested too deeply") from None
 
 
+def head_and_rows(record: Mapping[str, Any], texts: tuple[str, ...], row: str) -> list[Any]:
+    """The rows `[[row]]` of a table whose texts are there; raises `ValueError`."""
+    for name in texts:
+        if not isinstance(record.get(name), str) or not record[name].strip():
+            raise ValueError(f"{name}: expected text")
+    rows = record.get(row)
+    if not isinstance(rows, list) or not rows:
+        raise ValueError(f"no [[{row}]]: expected at least one")
+    return rows
+
+
 def refuse_unknown(record: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:
     """Raises `ValueError` for a key that is not among those known: most likely it is misspelt."""
     for key in record:

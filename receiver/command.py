@@ -46,9 +46,7 @@ def build_parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "--key-file",
-        metavar="FILE",
-        help=f"the shared key; created if there is no such file (or set {ENVIRONMENT})",
+        "--key-file", metavar="FILE", help=f"the shared key; created if there is no such file (or set {ENVIRONMENT})"
     )
     parser.add_argument("--bind", metavar="ADDR", help="listen on this address only (default: all, IPv4 and IPv6)")
     parser.add_argument(

@@ -30,13 +30,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """The options, with the letters that iperf3 gives them."""
     group = parser.add_argument_group("without a plan")
     length = group.add_mutually_exclusive_group()
-    length.add_argument(
-        "-t",
-        "--time",
-        metavar="TIME",
-        type=time_s,
-        help="duration of the transfer (default: 10s)",
-    )
+    length.add_argument("-t", "--time", metavar="TIME", type=time_s, help="duration of the transfer (default: 10s)")
     length.add_argument(
         "-n",
         "--bytes",

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn, cast
 
-from vmtrace.commands.rooms import COMMANDS, RoomCommand
+from vmtrace.commands.rooms import COMMANDS, Group, RoomCommand
 from vmtrace.errors import CommandError, Exit, UsageError, guarded_output
 
 _EXAMPLES = """examples:
@@ -146,7 +146,7 @@ def parsed(parser: argparse.ArgumentParser, words: Sequence[str]) -> argparse.Na
     return parser.parse_intermixed_args(words) if alone and "--" not in words else parser.parse_args(words)
 
 
-def _done(command: RoomCommand, arguments: argparse.Namespace) -> int:
+def _done(command: RoomCommand | Group, arguments: argparse.Namespace) -> int:
     status = int(Exit.DONE)
     try:
         with guarded_output():

@@ -27,7 +27,7 @@ class Bar:
         self._wanted = wanted and sys.stderr.isatty()
         self._total = total_bytes(paths)
         self._started = time.monotonic()
-        self._last = 0
+        self._last = self._parts_bytes = 0
         self._live: LiveDisplay | None = None
         self._bar: LiveBar | None = None
         self._making: str | None = None
@@ -56,6 +56,12 @@ class Bar:
                 from vmtrace.capture.live_display import amount_bytes
 
                 self._bar.show(done=consumed_bytes, words=amount_bytes(consumed_bytes, self._total, elapsed_s))
+
+    def part(self, paths: Sequence[str]) -> Callable[[int], None]:
+        """To be called instead while these are read: of several readings, one after the other, the bytes add up."""
+        before = self._parts_bytes
+        self._parts_bytes += total_bytes(paths) or 0
+        return lambda consumed_bytes: self(before + consumed_bytes)
 
     @contextmanager
     def making(self, what: str) -> Iterator[None]:

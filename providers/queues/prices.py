@@ -4,12 +4,12 @@ A table is a TOML file; the one that comes along is the study's (`price_tables/g
 """
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vmtrace.providers.toml_file import load, parsed, refuse_unknown
+from vmtrace.providers.prices import TableOf
+from vmtrace.providers.toml_file import head_and_rows, load, parsed, refuse_unknown
 
 _GB_BYTES = 10**9
 _TABLES = Path(__file__).with_name("price_tables")
@@ -60,22 +60,7 @@ class QueuePrices:
         return max(1, math.ceil(body_bytes / self.request_chunk_bytes)) if self.request_chunk_bytes else 1
 
 
-@dataclass(frozen=True, slots=True)
-class QueuePriceTable:
-    """Prices of services, some for a region only."""
-
-    name: str
-    source: str
-    currency: str
-    entries: Mapping[tuple[str, str | None], QueuePrices]
-
-    def prices(self, provider: str, region: str | None) -> QueuePrices | None:
-        """Those of the region, else those without one; None: unknown."""
-        return self.entries.get((provider, region)) or self.entries.get((provider, None))
-
-    def as_record(self) -> dict[str, str]:
-        """For `run.json`."""
-        return {"name": self.name, "source": self.source, "currency": self.currency}
+QueuePriceTable = TableOf[QueuePrices]
 
 
 def load_prices(name: str) -> QueuePriceTable:
@@ -89,12 +74,7 @@ def table_of_toml(data: bytes) -> QueuePriceTable:
     """A table out of a file's content; raises `ValueError`."""
     record = parsed(data, "table of prices")
     refuse_unknown(record, _TABLE_KEYS, "the table")
-    for name in _TABLE_KEYS[:3]:
-        if not isinstance(record.get(name), str) or not record[name].strip():
-            raise ValueError(f"{name}: expected text")
-    rows = record.get("price")
-    if not isinstance(rows, list) or not rows:
-        raise ValueError("no [[price]]: expected at least one")
+    rows = head_and_rows(record, _TABLE_KEYS[:3], "price")
     entries: dict[tuple[str, str | None], QueuePrices] = {}
     for number, row in enumerate(rows, 1):
         key, prices = _entry(row, f"price {number}")

@@ -9,7 +9,8 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 
-from vmtrace.analyze.charts.figures.write import KINDS, write_figures
+from vmtrace.analyze.charts.figures.kinds import KINDS, draw
+from vmtrace.analyze.charts.figures.write import write_figures
 from vmtrace.analyze.charts.packet_series import Series, of_connections
 from vmtrace.analyze.trace import read
 
@@ -33,7 +34,7 @@ def test_a_connection_gets_every_kind_in_every_format(transfer: Any, tmp_path: P
 def test_axes_say_what_they_show_and_in_which_unit(transfer: Any) -> None:
     (series,) = of_connections(read(transfer.bytes()), [1])
     for kind in KINDS:
-        (axes,) = kind.draw(series).axes
+        axes: Any = draw(kind, series).axes[0]
         assert axes.get_xlabel() == "time since the connection's first packet"
         assert axes.get_ylabel()
         assert "10.0.0.1:40000" in axes.get_title("left")
@@ -42,7 +43,7 @@ def test_axes_say_what_they_show_and_in_which_unit(transfer: Any) -> None:
 
 def test_retransmissions_stand_out(transfer: Any) -> None:
     (series,) = of_connections(read(transfer.bytes()), [1])
-    lines = {line.get_label(): line for line in KINDS[0].draw(series).axes[0].lines}
+    lines: dict[object, Any] = {line.get_label(): line for line in draw("time-sequence", series).axes[0].lines}
     assert len(lines["retransmission"].get_xdata()) == 1
     assert lines["retransmission"].get_marker() == "x"
     assert lines["retransmission"].get_color() != lines["data"].get_color()
@@ -51,7 +52,7 @@ def test_retransmissions_stand_out(transfer: Any) -> None:
 def test_kinds_of_packets_differ_in_colour_or_marker(transfer: Any) -> None:
     (series,) = of_connections(read(transfer.bytes()), [1])
     one = Series(np.array([0.0]), np.array([1.0]))
-    lines = KINDS[0].draw(replace(series, sent=dict.fromkeys(series.sent, one))).axes[0].lines
+    lines = draw("time-sequence", replace(series, sent=dict.fromkeys(series.sent, one))).axes[0].lines
     looks = [(line.get_color(), line.get_marker()) for line in lines if line.get_linestyle() == "None"]
     assert len(set(looks)) == len(looks) == len(series.sent)
 
@@ -61,7 +62,7 @@ def test_a_connection_without_data_still_gets_figures_that_say_so(transfer: Any,
     del transfer.records[kept:]
     series = list(of_connections(read(transfer.bytes()), [1]))
     assert len(write_figures(series, tmp_path, formats=["svg"])) == 5
-    texts = [text.get_text() for kind in KINDS for text in kind.draw(series[0]).axes[0].texts]
+    texts = [text.get_text() for kind in KINDS for text in draw(kind, series[0]).axes[0].texts]
     assert "no data was sent" in texts
 
 

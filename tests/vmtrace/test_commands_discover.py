@@ -18,7 +18,7 @@ from tests.analyze.storage_made import MadeRun as MadeStorageRun
 from tests.analyze.storage_made import said
 from tests.in_process import vmtrace_here
 from tests.providers.dns_stand_in import given, serving
-from vmtrace.commands.discover import build_parser, run
+from vmtrace.commands.rooms import COMMANDS
 from vmtrace.errors import UsageError
 
 ADDRESS = "192.0.2.1"
@@ -48,9 +48,9 @@ def discover(*words: object) -> subprocess.CompletedProcess[str]:
     ],
 )
 def test_wrong_usage_is_one_line(words: list[str], reason: str, tmp_path: Path) -> None:
-    parsed = build_parser().parse_args(["run", *words, "--out", str(tmp_path / "run")])
+    parsed = COMMANDS["discover"].parser("discover").parse_args(["run", *words, "--out", str(tmp_path / "run")])
     with pytest.raises(UsageError, match=reason) as raised:
-        run(parsed)
+        COMMANDS["discover"].run(parsed)
     assert "\n" not in str(raised.value)
     assert not (tmp_path / "run").exists()
 

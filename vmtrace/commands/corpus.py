@@ -1,22 +1,16 @@
-"""`vmtrace corpus`: many captures, on as many machines as there are. Each subcommand is a module `corpus_*`.
-
-A module has `NAME`, `LINE` (what it does), `EXAMPLES`, `add_options(parser)` and `run(arguments)`; it imports the rooms
-it needs only when it runs.
-"""
+"""`vmtrace corpus`: many captures, on as many machines as there are. Each subcommand is a module `corpus_*`."""
 
 import argparse
-from types import ModuleType
 
 from vmtrace.commands import corpus_analyze, corpus_bucket, corpus_merge, corpus_query, corpus_split
 from vmtrace.commands.subcommands import parser_of, run_chosen
-
-_MODULES: tuple[ModuleType, ...] = (corpus_analyze, corpus_query, corpus_split, corpus_bucket, corpus_merge)
 
 
 def build_parser() -> argparse.ArgumentParser:
     """The options of `vmtrace corpus`."""
     description = "Analyze many captures as one, on several processes or machines, with the result of a single process."
-    return parser_of("vmtrace corpus", description, _MODULES)
+    modules = (corpus_analyze, corpus_query, corpus_split, corpus_bucket, corpus_merge)
+    return parser_of("vmtrace corpus", description, modules)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -100,10 +100,7 @@ def run(arguments: argparse.Namespace) -> int:
         failures += printed(show, no_color=arguments.no_color, piped_width=160, making=making)
     made = Made(reckoned, source.replay, invoiced if arguments.invoice else None)
     failures += write_all(
-        outputs(arguments, made),
-        debug=False,
-        making=making,
-        then=Afterwards("vmtrace fields", quiet=arguments.quiet),
+        outputs(arguments, made), debug=False, making=making, then=Afterwards("vmtrace fields", quiet=arguments.quiet)
     )
     return Exit.FAILED if failures else Exit.DONE
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 from vmtrace.capture.options import add_duration, add_out
 from vmtrace.commands import options
 from vmtrace.commands.service_runs import shown_end
+from vmtrace.commands.values import check_ca_bundle, number_within, read_option, required, time_within
 from vmtrace.errors import UsageError
 
 if TYPE_CHECKING:
@@ -101,37 +102,35 @@ def _order(arguments: argparse.Namespace) -> "DiscoveryOrder":
     from vmtrace.providers.discovery.resolvers import own_resolvers, parse_position, read_resolvers
     from vmtrace.providers.discovery.resolving import Asking
 
-    if arguments.ca_bundle is not None and not arguments.ca_bundle.is_file():
-        raise errors.UsageError(f"--ca-bundle {arguments.ca_bundle}: there is no such file")
+    check_ca_bundle(arguments.ca_bundle)
     if arguments.no_capture and arguments.interface:
         raise errors.UsageError("--no-capture: does not go with --interface")
-    number = _number
     return DiscoveryOrder(
         targets=tuple(targets(arguments.names, arguments.names_file, arguments.region)),
         resolvers=tuple(_file("--resolvers", arguments.resolvers, read_resolvers) or own_resolvers()),
         out=arguments.out,
         vantage=arguments.vantage or arguments.out.resolve().name,
-        position=None if arguments.at is None else _read("--at", arguments.at, parse_position),
+        position=read_option("--at", arguments.at, parse_position),
         kinds=("A", "AAAA") if arguments.only is None else (arguments.only,),
-        client_subnets=(None, *(_read("--client-subnet", one, _subnet) for one in arguments.client_subnet)),
+        client_subnets=(None, *(required("--client-subnet", one, _subnet) for one in arguments.client_subnet)),
         asking=Asking(
-            rate_per_s=number("--rate", arguments.rate, 0.01, _MOST_RATE),
-            resolver_rate_per_s=number("--resolver-rate", arguments.resolver_rate, 0.01, _MOST_RATE),
-            timeout_s=_positive("--timeout", arguments.timeout, 60.0),
-            attempts=int(number("--attempts", arguments.attempts, 1, 10)),
+            rate_per_s=required("--rate", arguments.rate, number_within(0.01, _MOST_RATE)),
+            resolver_rate_per_s=required("--resolver-rate", arguments.resolver_rate, number_within(0.01, _MOST_RATE)),
+            timeout_s=required("--timeout", arguments.timeout, time_within(60.0)),
+            attempts=int(required("--attempts", arguments.attempts, number_within(1, 10))),
         ),
         repeats=_repeats(arguments),
-        port=int(number("--port", arguments.port, 1, 65535)),
+        port=int(required("--port", arguments.port, number_within(1, 65535))),
         ca_bundle=arguments.ca_bundle,
         spacing=Spacing(
-            int(number("--round-trips", arguments.round_trips, 1, 10_000)),
-            _read("--spacing", arguments.spacing, duration_s),
+            int(required("--round-trips", arguments.round_trips, number_within(1, 10_000))),
+            required("--spacing", arguments.spacing, duration_s),
         ),
         traceroute=not arguments.no_traceroute,
         landmarks=_file("--landmarks", arguments.landmarks, read_landmarks) or (),
         capture=not arguments.no_capture,
         interface=arguments.interface,
-        most_measured=int(number("--most", arguments.most, 1, 20_000)),
+        most_measured=int(required("--most", arguments.most, number_within(1, 20_000))),
         command=command_line(sys.argv[1:]),
     )
 
@@ -144,7 +143,8 @@ def _repeats(arguments: argparse.Namespace) -> "Repeats":
         raise errors.UsageError("--every and --for go together: how often, and for how long")
     if arguments.every is None:
         return Repeats()
-    return Repeats(_positive("--every", arguments.every, math.inf), _positive("--for", arguments.duration, math.inf))
+    time_s = time_within(math.inf)
+    return Repeats(required("--every", arguments.every, time_s), required("--for", arguments.duration, time_s))
 
 
 def _file(option: str, path: Path | None, read: Callable[[Path], T]) -> T | None:
@@ -156,42 +156,6 @@ def _file(option: str, path: Path | None, read: Callable[[Path], T]) -> T | None
         return read(path)
     except OSError as error:
         raise errors.UsageError(f"{option} {path}: {error.strerror}") from None
-
-
-def _read(option: str, text: str, read: Callable[[str], T]) -> T:
-    from vmtrace.providers import errors
-
-    try:
-        return read(text)
-    except ValueError as error:
-        raise errors.UsageError(f"{option}: {error}") from None
-
-
-def _number(option: str, text: str, least: float, most: float) -> float:
-    def parse(given: str) -> float:
-        try:
-            value = float(given)
-        except ValueError:
-            value = math.nan
-        if not least <= value <= most:
-            raise ValueError(f"{given!r}: expected a number from {least:g} to {most:g}")
-        return value
-
-    return _read(option, text, parse)
-
-
-def _positive(option: str, text: str, most_s: float) -> float:
-    from vmtrace.formats.quantities import duration_s
-
-    def parse(given: str) -> float:
-        value = duration_s(given)
-        if not 0 < value <= most_s:
-            raise ValueError(
-                f"{given!r}: expected a time above 0" + ("" if math.isinf(most_s) else f", up to {most_s:g} s")
-            )
-        return value
-
-    return _read(option, text, parse)
 
 
 def _subnet(text: str) -> str:

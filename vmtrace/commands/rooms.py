@@ -29,7 +29,29 @@ class RoomCommand(NamedTuple):
         return function
 
 
-COMMANDS = {
+class Group(NamedTuple):
+    """A command of subcommands, each a module of this folder: its line for the list, and what it says of itself."""
+
+    help: str
+    description: str
+    modules: tuple[str, ...]
+
+    def parser(self, name: str) -> argparse.ArgumentParser:
+        """Its options."""
+        from vmtrace.commands.subcommands import parser_of
+
+        modules = [importlib.import_module(f"vmtrace.commands.{module}") for module in self.modules]
+        return parser_of(f"vmtrace {name}", self.description, modules)
+
+    @property
+    def run(self) -> Callable[[argparse.Namespace], int]:
+        """What the subcommand does."""
+        from vmtrace.commands.subcommands import run_chosen
+
+        return run_chosen
+
+
+COMMANDS: dict[str, RoomCommand | Group] = {
     "analyze": RoomCommand("vmtrace.commands.analyze", "Measure captures: goodput, loss, RTT, and why it was slow."),
     "compare": RoomCommand("vmtrace.commands.compare", "Match two captures of the same transfers, one of each end."),
     "report": RoomCommand("vmtrace.commands.report", "Report on runs of connection pairs: tables, figures, a page."),
@@ -49,12 +71,28 @@ COMMANDS = {
     "fetch": RoomCommand("vmtrace.sender.fetch_command", "Fetch the receiver's files of a run into its folder."),
     "capture": RoomCommand("vmtrace.capture.command", "Record the packets of an interface with libpcap."),
     "agent": RoomCommand("vmtrace.commands.agent", "Write the one-file sender, receiver and capture for a bare VM."),
-    "storage": RoomCommand("vmtrace.commands.storage", "Measure storage services: workloads, packets, overhead."),
-    "queue": RoomCommand("vmtrace.commands.queue", "Measure message queues: rates, order, latency, duplicates."),
+    "storage": Group(
+        "Measure storage services: workloads, packets, overhead.",
+        "Measure storage services as black boxes: their connections, overhead and throughput.",
+        ("storage_run", "storage_report", "storage_clean", "storage_thin"),
+    ),
+    "queue": Group(
+        "Measure message queues: rates, order, latency, duplicates.",
+        "Measure message queues: rates, order, latency, duplicates.",
+        ("queue_run", "queue_report", "queue_clean"),
+    ),
     "cost": RoomCommand("vmtrace.commands.cost", "Estimate what a workload costs at a storage service."),
     "cloudwatch": RoomCommand("vmtrace.cloudwatch.command", "Fetch, import or publish CloudWatch metrics of a run."),
-    "discover": RoomCommand("vmtrace.commands.discover", "Find the front ends of host names: addresses, places, RTTs."),
-    "swarm": RoomCommand("vmtrace.commands.swarm", "Measure BitTorrent with an object store as web seed."),
+    "discover": Group(
+        "Find the front ends of host names: addresses, places, RTTs.",
+        "Find the front ends of host names: their addresses, places and round trips.",
+        ("discover_run", "discover_report"),
+    ),
+    "swarm": Group(
+        "Measure BitTorrent with an object store as web seed.",
+        "Download a file by BitTorrent from seeds and an object store as web seed: time, shares, charges.",
+        ("swarm_run", "swarm_seed", "swarm_report"),
+    ),
     "lab": RoomCommand("vmtrace.lab.command", "Run campaigns over emulated paths, where every loss is known."),
     "demo": RoomCommand("vmtrace.commands.demo", "Run a campaign on this machine, and write its report."),
     "completion": RoomCommand("vmtrace.commands.completion", "Print the completion script of a shell."),

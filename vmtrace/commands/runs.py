@@ -38,26 +38,9 @@ def _empty(found: Run) -> str:
 def measure_runs(runs: Sequence[Run], *, quiet: bool, match_sides: bool) -> list[RunResults]:
     """Each run with what its captures say; with `match_sides` also what those of both sides say together."""
     measurings = [Measuring(run, compared=match_sides) for run in runs]
-    unread = [path for measuring in measurings for path in measuring.unread]
     results = []
-    with Bar(unread, wanted=not quiet) as bar:
-        done_bytes = 0
+    with Bar([path for measuring in measurings for path in measuring.unread], wanted=not quiet) as bar:
         for found, measuring in zip(runs, measurings, strict=True):
-            counted = _Counted(bar, done_bytes)
-            transfers = measuring.run(counted)
-            done_bytes += counted.bytes
+            transfers = measuring.run(bar.part(measuring.unread))
             results.append(RunResults(found, tuple(transfers), (*found.problems, *measuring.problems)))
     return results
-
-
-class _Counted:
-    """Passes the bytes of one run on to a bar that counts those of all."""
-
-    def __init__(self, bar: Bar, before: int) -> None:
-        self._bar = bar
-        self._before = before
-        self.bytes = 0
-
-    def __call__(self, consumed_bytes: int) -> None:
-        self.bytes = consumed_bytes
-        self._bar(self._before + consumed_bytes)

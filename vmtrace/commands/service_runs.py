@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from vmtrace.capture.afterwards import command, show_afterwards
 from vmtrace.commands import options
-from vmtrace.commands.values import amount, checked_url, read_option
+from vmtrace.commands.values import amount, check_ca_bundle, checked_url, read_option
 from vmtrace.errors import Exit, complain
 
 if TYPE_CHECKING:
@@ -29,8 +29,7 @@ def order_of(arguments: argparse.Namespace, load_prices: Callable[[str], Table],
     if arguments.no_capture and any(getattr(arguments, name) for name in of_capture):
         named = [f"--{name.replace('_', '-')}" for name in of_capture]
         raise errors.UsageError(f"--no-capture: goes neither with {' nor with '.join(named)}")
-    if arguments.ca_bundle is not None and not arguments.ca_bundle.is_file():
-        raise errors.UsageError(f"--ca-bundle {arguments.ca_bundle}: there is no such file")
+    check_ca_bundle(arguments.ca_bundle)
     if arguments.endpoint_url is not None:
         checked_url(arguments.endpoint_url)
     prices = None if arguments.prices is None else load_prices(arguments.prices)

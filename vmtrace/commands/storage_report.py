@@ -119,13 +119,8 @@ def _measured(
     paths = {run.folder: [str(path) for path in (*captures_of(run), *captures_of_campaign(run.folder))] for run in runs}
     measured, campaigns = [], {}
     with Bar([path for found in paths.values() for path in found], wanted=not options.quiet) as bar:
-        done_bytes = 0
         for run in runs:
-            before = done_bytes
-
-            def passed_on(consumed_bytes: int, before: int = before) -> None:
-                bar(before + consumed_bytes)
-
+            passed_on = bar.part(paths[run.folder])
             campaign = measure_campaign(run, passed_on, options.at_least)
             if campaign is not None and not has_anything(campaign):
                 failures.append(f"{run.folder}: no finished request (the run is {run.status})")
@@ -134,6 +129,5 @@ def _measured(
             if campaign is not None:
                 campaigns[run.name] = campaign
             measured.append(measure_run(run, passed_on))
-            done_bytes += sum(Path(path).stat().st_size for path in paths[run.folder])
     with Bar(wanted=not options.quiet).making("the report"):
         return reports_of(measured, invoiced, campaigns)

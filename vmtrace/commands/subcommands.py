@@ -1,4 +1,8 @@
-"""Subcommands of one command, each a module with `NAME`, `LINE`, `EXAMPLES`, `add_options(parser)` and `run`."""
+"""Subcommands of one command, each a module of this folder, `storage_run` of `vmtrace storage run`.
+
+A module has `NAME`, `LINE` (what it does), `EXAMPLES`, `add_options(parser)` and `run(arguments)`; it imports the rooms
+it needs only when it runs.
+"""
 
 import argparse
 from collections.abc import Sequence

@@ -97,15 +97,5 @@ def _measured(runs: "Sequence[SwarmRun]", prices: "PerGb | None", *, quiet: bool
     from vmtrace.analyze.reports.swarm.tables import Report
 
     paths = {run.folder: [str(path) for path in captures_of(run)] for run in runs}
-    reports = []
     with Bar([path for found in paths.values() for path in found], wanted=not quiet) as bar:
-        done_bytes = 0
-        for run in runs:
-            before = done_bytes
-
-            def passed_on(consumed_bytes: int, before: int = before) -> None:
-                bar(before + consumed_bytes)
-
-            reports.append(Report(measure_run(run, passed_on), prices))
-            done_bytes += sum(Path(path).stat().st_size for path in paths[run.folder])
-    return reports
+        return [Report(measure_run(run, bar.part(paths[run.folder])), prices) for run in runs]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from vmtrace.capture.options import add_out
 from vmtrace.commands import options
 from vmtrace.commands.service_runs import shown_end
+from vmtrace.commands.values import check_ca_bundle, read_option, required
 from vmtrace.errors import Exit, UsageError, complain
 
 if TYPE_CHECKING:
@@ -66,12 +67,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--no-capacity", action="store_true", help="do not measure each source alone first (no fairness then)")
     add("--capacity-time", metavar="TIME", default="10s", help="how long a source is measured alone (default: 10s)")
     add("--timeout", metavar="TIME", default="1h", help="give a download up after this time (default: 1h)")
-    add(
-        "--stall",
-        metavar="TIME",
-        default="1min",
-        help="give a download up after so long without data (default: 1min)",
-    )
+    add("--stall", metavar="TIME", default="1min", help="give a download up after so long without data (default: 1min)")
     add(
         "--web-request", metavar="SIZE", help="most that is asked of the web seed at once (default: libtorrent's 16MiB)"
     )
@@ -106,7 +102,6 @@ def _shown(end: "End", arguments: argparse.Namespace) -> int:
 
 def _order(arguments: argparse.Namespace) -> "SwarmOrder":
     from vmtrace.providers.errors import UsageError as WrongUsage
-    from vmtrace.providers.options import quantity
     from vmtrace.providers.swarm.order import SwarmOrder
     from vmtrace.providers.swarm.peers import parsed_peers
     from vmtrace.providers.swarm.plan import check_combinations, parsed_seeds
@@ -114,8 +109,7 @@ def _order(arguments: argparse.Namespace) -> "SwarmOrder":
 
     if arguments.no_capture and arguments.snaplen:
         raise WrongUsage("--no-capture: does not go with --snaplen")
-    if arguments.ca_bundle is not None and not arguments.ca_bundle.is_file():
-        raise WrongUsage(f"--ca-bundle {arguments.ca_bundle}: there is no such file")
+    check_ca_bundle(arguments.ca_bundle)
     cases, seeds = _cases(arguments), parsed_seeds(arguments.seeds)
     check_combinations(cases, seeds)
     torrent = read_torrent(arguments.torrent)
@@ -138,9 +132,7 @@ def _order(arguments: argparse.Namespace) -> "SwarmOrder":
         capacity_s=_time("--capacity-time", arguments.capacity_time),
         timeout_s=_time("--timeout", arguments.timeout),
         stall_s=_time("--stall", arguments.stall),
-        web_request_bytes=None
-        if arguments.web_request is None
-        else quantity("--web-request", arguments.web_request, _request_bytes),
+        web_request_bytes=read_option("--web-request", arguments.web_request, _request_bytes),
         sha256=None if arguments.sha256 is None else _digest(arguments.sha256),
         name=arguments.name,
         command=_command_line(),
@@ -177,9 +169,8 @@ def _web_seeds(arguments: argparse.Namespace, cases: tuple[str, ...]) -> "tuple[
 def _time(option: str, text: str) -> float:
     from vmtrace.formats.quantities import duration_s
     from vmtrace.providers.errors import UsageError as WrongUsage
-    from vmtrace.providers.options import quantity
 
-    value = quantity(option, text, duration_s)
+    value = required(option, text, duration_s)
     if not 0 < value <= _MOST_TIME_S:
         raise WrongUsage(f"{option} {text}: expected a time above 0, and at most 30d")
     return value

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from vmtrace.capture.afterwards import show_afterwards
 from vmtrace.capture.options import add_duration, add_json_printed, add_quiet
+from vmtrace.commands.values import read_option
 from vmtrace.errors import Exit, UsageError, complain
 
 if TYPE_CHECKING:
@@ -77,13 +78,12 @@ def run(arguments: argparse.Namespace) -> int:
 def _order(arguments: argparse.Namespace) -> "SeedOrder":
     from vmtrace.formats.quantities import duration_s, size_bytes
     from vmtrace.providers import errors
-    from vmtrace.providers.options import quantity
     from vmtrace.providers.swarm.seed import SeedOrder
 
     if arguments.torrent is not None and arguments.write_torrent is not None:
         raise errors.UsageError("--write-torrent: goes with a torrent that is made: leave --torrent out")
     torrent = _torrent(arguments)
-    rate = None if arguments.rate is None else quantity("--rate", arguments.rate.removesuffix("/s"), size_bytes)
+    rate = read_option("--rate", arguments.rate, lambda text: size_bytes(text.removesuffix("/s")))
     if rate is not None and rate < 1:
         raise errors.UsageError(f"--rate {arguments.rate}: expected more than 0")
     return SeedOrder(
@@ -93,21 +93,20 @@ def _order(arguments: argparse.Namespace) -> "SeedOrder":
         bind=tuple(arguments.bind) or ("0.0.0.0", "::"),
         port=_port(arguments.port),
         rate_bytes_s=rate,
-        duration_s=None if arguments.duration is None else quantity("--duration", arguments.duration, duration_s),
+        duration_s=read_option("--duration", arguments.duration, duration_s),
     )
 
 
 def _torrent(arguments: argparse.Namespace) -> "Torrent":
     from vmtrace.formats.quantities import size_bytes
     from vmtrace.providers import errors
-    from vmtrace.providers.options import quantity
     from vmtrace.providers.swarm.torrent import made_torrent, piece_size_of, read_torrent, write_torrent
 
     if arguments.torrent is not None:
         if arguments.piece_size is not None:
             raise errors.UsageError("--piece-size: goes with a torrent that is made: leave --torrent out")
         return read_torrent(arguments.torrent)
-    piece_bytes = 0 if arguments.piece_size is None else quantity("--piece-size", arguments.piece_size, size_bytes)
+    piece_bytes = read_option("--piece-size", arguments.piece_size, size_bytes) or 0
     made = made_torrent(arguments.file, tuple(arguments.tracker), piece_size_of(piece_bytes))
     if arguments.write_torrent is not None:
         write_torrent(made, arguments.write_torrent)

@@ -2,8 +2,11 @@
 
 import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import TypeVar
 from urllib.parse import urlsplit
+
+from vmtrace.formats.quantities import duration_s
 
 T = TypeVar("T")
 
@@ -45,6 +48,42 @@ def repeats(text: str) -> int:
     if not 1 <= value <= 100_000:
         raise ValueError(f"{text!r}: expected a whole number from 1 to 100000")
     return value
+
+
+def number_within(least: float, most: float) -> Callable[[str], float]:
+    """Reads a number between these."""
+
+    def read(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not least <= value <= most:
+            raise ValueError(f"{text!r}: expected a number from {least:g} to {most:g}")
+        return value
+
+    return read
+
+
+def time_within(most_s: float) -> Callable[[str], float]:
+    """Reads a time above zero, and not longer than this."""
+
+    def read(text: str) -> float:
+        value = duration_s(text)
+        if not 0 < value <= most_s:
+            most = "" if math.isinf(most_s) else f", up to {most_s:g} s"
+            raise ValueError(f"{text!r}: expected a time above 0{most}")
+        return value
+
+    return read
+
+
+def check_ca_bundle(path: Path | None) -> None:
+    """Raises the `UsageError` of providers for a file that is not there."""
+    from vmtrace.providers import errors
+
+    if path is not None and not path.is_file():
+        raise errors.UsageError(f"--ca-bundle {path}: there is no such file")
 
 
 def instant_ns(text: str, *, zone_needed: bool = False) -> int:

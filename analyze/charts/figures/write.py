@@ -7,12 +7,11 @@ from pathlib import Path
 
 import matplotlib as mpl
 
-from vmtrace.analyze.charts.figures import rtt, spacing, throughput, time_sequence, window
 from vmtrace.analyze.charts.figures.axes import STYLE
+from vmtrace.analyze.charts.figures.kinds import KINDS, draw
 from vmtrace.analyze.charts.packet_series import ConnectionSeries
 from vmtrace.analyze.read.atomic import make_folder, writing
 
-KINDS = (time_sequence, rtt, spacing, window, throughput)
 FORMATS = ("png", "svg")
 
 
@@ -29,10 +28,10 @@ def _write_kinds(series: ConnectionSeries, folder: Path, formats: Sequence[str])
 
     written = []
     for kind in KINDS:
-        figure = kind.draw(series)
+        figure = draw(kind, series)
         FigureCanvasAgg(figure)
         for form in formats:
-            path = folder / f"connection-{series.record['id']}-{kind.NAME}.{form}"
+            path = folder / f"connection-{series.record['id']}-{kind}.{form}"
             # Without a date in it the same capture gives the same file.
             metadata = {"Date": None} if form == "svg" else None
             with mpl.rc_context(STYLE), writing(path) as out:

@@ -121,15 +121,14 @@ class Questions:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
 
         from vmtrace.analyze.charts.figures.axes import STYLE
-        from vmtrace.analyze.charts.figures.write import KINDS
+        from vmtrace.analyze.charts.figures.kinds import KINDS, draw
         from vmtrace.analyze.charts.packet_series import of_connections
 
-        kinds = {one.NAME: one for one in KINDS}
-        if chart not in kinds:
-            raise QuestionError(f"no chart {chart}: there are {', '.join(kinds)}")
+        if chart not in KINDS:
+            raise QuestionError(f"no chart {chart}: there are {', '.join(KINDS)}")
         trace = self._trace(file)
         self._check(trace, connection)
-        figure = kinds[chart].draw(next(iter(of_connections(trace, [connection]))))
+        figure = draw(chart, next(iter(of_connections(trace, [connection]))))
         FigureCanvasAgg(figure)
         out = BytesIO()
         with mpl.rc_context(STYLE):
