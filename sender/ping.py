@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from vmtrace.capture.icmp import EchoSocket
 from vmtrace.sender.wire.endpoint import Endpoint, connect, resolve
 from vmtrace.sender.wire.errors import WireError
-from vmtrace.sender.wire.records import SocketOptions
+from vmtrace.sender.wire.socket_options import SocketOptions
 
 ICMP, TCP = "icmp", "tcp"
 WAIT_S = 2.0

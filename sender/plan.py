@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from vmtrace.sender.wire.records import UPLOAD, SocketOptions, directions_of
+from vmtrace.sender.wire.records import UPLOAD, directions_of
+from vmtrace.sender.wire.socket_options import SocketOptions
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,8 @@ from typing import Any, Callable, TypeVar
 from vmtrace.formats.quantities import duration_s, size_bytes
 from vmtrace.sender.errors import SenderError
 from vmtrace.sender.plan import Entry, Plan, TransferPlan
-from vmtrace.sender.wire.records import DIRECTIONS, SocketOptions
+from vmtrace.sender.wire.records import DIRECTIONS
+from vmtrace.sender.wire.socket_options import Option, SocketOptions, declared
 
 _Value = TypeVar("_Value")
 _Check = Callable[[object, str], _Value]
@@ -23,10 +24,7 @@ MOST_ENTRIES = 10_000
 MOST_PAIRS = 1_000_000
 MOST_STREAMS = 1_000
 MOST_BYTES = 1 << 50
-MOST_BUFFER_BYTES = 1 << 30
 LONGEST_S = 10 * 366 * 86400.0
-# Linux refuses a TCP_MAXSEG outside of these (net/ipv4/tcp.c).
-_MSS = (88, 32767)
 _LONGEST_NAME = 64
 _ENTRY_KEYS = ("index", "pairs", "probe", "data", "gap_s")
 _PATH_KEYS = ("ip_version", "bind_address", "bind_interface")
@@ -154,17 +152,18 @@ def _checked_transfer(table: Mapping[str, Any], place: str) -> TransferPlan:
         return _optional(table, key, check, place)
 
     streams = optional("streams", _whole(1, MOST_STREAMS)) or 1
+    options = {name: optional(name, _check_of(one)) for name, one in declared(SocketOptions).items()}
     return TransferPlan(
         bytes=max(streams, _size(1, MOST_BYTES)(table["bytes"], f"{place}.bytes")),
         direction=optional("direction", _direction) or DIRECTIONS[0],
         streams=streams,
         tls=optional("tls", _truth) or False,
-        options=SocketOptions(**{name: optional(name, check) for name, check in _OPTIONS.items()}),
+        options=SocketOptions(**options),
     )
 
 
 def _transfer_keys() -> tuple[str, ...]:
-    return ("bytes", "direction", "streams", "tls", *_OPTIONS)
+    return ("bytes", "direction", "streams", "tls", *declared(SocketOptions))
 
 
 def _table(value: object, place: str, keys: tuple[str, ...]) -> Mapping[str, Any]:
@@ -295,11 +294,7 @@ def _interface(value: object, place: str) -> str:
     return text
 
 
-_OPTIONS: dict[str, _Check[Any]] = {
-    "congestion_control": _algorithm,
-    "send_buffer_bytes": _size(1, MOST_BUFFER_BYTES),
-    "receive_buffer_bytes": _size(1, MOST_BUFFER_BYTES),
-    "dscp": _whole(0, 63),
-    "mss_bytes": _whole(*_MSS),
-}
-"""What may be set on the sockets of a transfer (`SocketOptions`): in a plan, in `run.json`, at the receiver."""
+def _check_of(option: Option) -> _Check[Any]:
+    if not option.most:
+        return _algorithm
+    return _size(option.least, option.most) if option.is_size else _whole(option.least, option.most)

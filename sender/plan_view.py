@@ -8,6 +8,7 @@ from typing import Any
 from vmtrace.formats.quantities import plural, shown_bytes, shown_rate, shown_s
 from vmtrace.sender.plan import Plan, TransferPlan
 from vmtrace.sender.plan_record import plan_record
+from vmtrace.sender.wire.socket_options import given
 
 _RATES_BPS = (1e6, 10e6, 100e6, 1e9, 10e9)
 _HEAD = ("index", "pairs", "probe", "data", "idle after each", "bytes of all pairs")
@@ -65,10 +66,7 @@ def _transfer(transfer: TransferPlan) -> str:
         words.append(f"x{transfer.streams}")
     if transfer.tls:
         words.append("TLS")
-    options = transfer.options
-    words += [options.congestion_control] if options.congestion_control else []
-    words += [f"DSCP {options.dscp}"] if options.dscp is not None else []
-    words += [f"MSS {options.mss_bytes}"] if options.mss_bytes is not None else []
+    words += [one.preview.format(value) for one, value in given(transfer.options) if one.preview]
     return " ".join(words)
 
 

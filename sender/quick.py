@@ -16,7 +16,8 @@ from vmtrace.formats.quantities import duration_s, size_bytes
 from vmtrace.sender.errors import UsageError
 from vmtrace.sender.plan import Entry, Plan, TransferPlan
 from vmtrace.sender.plan_record import LONGEST_S, MOST_BYTES, MOST_STREAMS
-from vmtrace.sender.wire.records import BOTH, DOWNLOAD, UPLOAD, SocketOptions
+from vmtrace.sender.wire.records import BOTH, DOWNLOAD, UPLOAD
+from vmtrace.sender.wire.socket_options import SocketOptions
 
 _DEFAULT_S = 10.0
 _PROBE_BYTES = 64 << 10

@@ -26,10 +26,10 @@ from vmtrace.sender.wire.records import (
     RunAccepted,
     RunRequest,
     Sent,
-    SocketOptions,
     TransferRequest,
 )
 from vmtrace.sender.wire.secrecy import secure_sender
+from vmtrace.sender.wire.socket_options import SocketOptions
 
 _Record = TypeVar("_Record")
 _ANSWER_S = 30.0

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import errno
 import ipaddress
-import os
 import socket
 import struct
 from dataclasses import dataclass
 from typing import Callable
 
 from vmtrace.sender.wire.errors import ReceiverGone
-from vmtrace.sender.wire.records import SocketOptions
+from vmtrace.sender.wire.socket_options import SocketOptions, apply_options
 
 DEFAULT_PORT = 5810
 _FAMILIES = {None: socket.AF_UNSPEC, 4: socket.AF_INET, 6: socket.AF_INET6}
-# linux/in.h and linux/tcp.h; Python 3.9 does not name all of them.
-_TCP_CONGESTION = 13
+# linux/tcp.h; Python 3.9 does not name it.
 _TCP_USER_TIMEOUT = 18
 
 
@@ -110,20 +107,6 @@ def connect(
     return sock
 
 
-def apply_options(sock: socket.socket, options: SocketOptions) -> None:
-    """Set what is asked for on a socket; an `OSError` names the option that the system refuses."""
-    _set(sock, socket.SOL_SOCKET, socket.SO_SNDBUF, options.send_buffer_bytes, "send buffer")
-    _set(sock, socket.SOL_SOCKET, socket.SO_RCVBUF, options.receive_buffer_bytes, "receive buffer")
-    _set(sock, socket.IPPROTO_TCP, socket.TCP_MAXSEG, options.mss_bytes, "MSS")
-    if options.congestion_control is not None:
-        _set(sock, socket.IPPROTO_TCP, _TCP_CONGESTION, options.congestion_control.encode(), "congestion control")
-    if options.dscp is not None:
-        if sock.family == socket.AF_INET6:
-            _set(sock, socket.IPPROTO_IPV6, socket.IPV6_TCLASS, options.dscp << 2, "DSCP")
-        if sock.family == socket.AF_INET or _is_mapped(sock):
-            _set(sock, socket.IPPROTO_IP, socket.IP_TOS, options.dscp << 2, "DSCP")
-
-
 def give_up_after(sock: socket.socket, stall_s: float) -> None:
     """Let blocking calls fail once no byte could be moved for this long, without leaving blocking mode.
 
@@ -172,14 +155,6 @@ def _unmapped(host: str) -> str:
     return host[len("::ffff:") :] if host.startswith("::ffff:") and "." in host else host
 
 
-def _is_mapped(sock: socket.socket) -> bool:
-    """An accepted connection of IPv4 on a socket for both versions: its packets have a TOS, no traffic class."""
-    try:
-        return str(sock.getpeername()[0]).startswith("::ffff:")
-    except OSError:
-        return False  # not connected yet: then it is IPv6's
-
-
 def _bind(sock: socket.socket, endpoint: Endpoint) -> None:
     if endpoint.bind_interface is not None:
         try:
@@ -191,14 +166,3 @@ def _bind(sock: socket.socket, endpoint: Endpoint) -> None:
             sock.bind((endpoint.bind_address, 0))
         except OSError as error:
             raise OSError(error.errno, f"cannot send from {endpoint.bind_address}: {error.strerror}") from error
-
-
-def _set(sock: socket.socket, level: int, option: int, value: object, name: str) -> None:
-    if value is None:
-        return
-    try:
-        sock.setsockopt(level, option, value)  # type: ignore[call-overload]
-    except (OSError, OverflowError, TypeError) as error:  # Python tells of a number too large in its own ways
-        shown = value.decode() if isinstance(value, bytes) else value
-        number = error.errno if isinstance(error, OSError) else errno.EINVAL
-        raise OSError(number, f"the system refuses {name} {shown}: {os.strerror(number or errno.EINVAL)}") from error

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Optional, Tuple
 
+from vmtrace.sender.wire.socket_options import SocketOptions
+
 UPLOAD = "upload"
 DOWNLOAD = "download"
 BOTH = "both"
@@ -33,17 +35,6 @@ def directions_of(direction: str) -> Tuple[str, ...]:
 def random_bytes_for(transfer_bytes: int) -> int:
     """Fresh random bytes for a transfer of this size."""
     return DEFAULT_RANDOM_BYTES if transfer_bytes <= BULK_BYTES else BULK_RANDOM_BYTES
-
-
-@dataclass(frozen=True)
-class SocketOptions:
-    """What is set on the sockets of a transfer, at both ends; None leaves the system's default."""
-
-    congestion_control: Optional[str] = None
-    send_buffer_bytes: Optional[int] = None
-    receive_buffer_bytes: Optional[int] = None
-    dscp: Optional[int] = None
-    mss_bytes: Optional[int] = None
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,8 @@ from vmtrace.sender.wire.control import Control
 from vmtrace.sender.wire.data_connection import Stream, pack_subject, send_done, send_go, wait_for_done
 from vmtrace.sender.wire.endpoint import connect, give_up_after, name_of, shut_down
 from vmtrace.sender.wire.errors import ReceiverGone
-from vmtrace.sender.wire.records import UPLOAD, SocketOptions
+from vmtrace.sender.wire.records import UPLOAD
+from vmtrace.sender.wire.socket_options import SocketOptions
 from vmtrace.sender.wire.stream import Progress, Received, receive_stream, send_stream
 from vmtrace.sender.wire.tls import TlsFacts, check_certificate, client_wrap
 from vmtrace.sender.wire.tls import handshake as tls_handshake

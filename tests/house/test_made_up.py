@@ -6,6 +6,7 @@ looks where a user would meet it.
 
 import dataclasses
 import re
+import socket
 import sys
 from pathlib import Path
 from typing import Any
@@ -28,10 +29,15 @@ from vmtrace.providers.queues import changes
 from vmtrace.providers.queues import plan as queue_plan
 from vmtrace.providers.queues import plans as queue_plans
 from vmtrace.providers.queues.plan import Kind, QueuePlan, Stage, plan_of_record
+from vmtrace.receiver.refusal import Refusal
+from vmtrace.receiver.socket_options import check_options, set_options
 from vmtrace.sender import plan_record as pair_plan
 from vmtrace.sender.errors import SenderError
+from vmtrace.sender.plan_view import plan_table
+from vmtrace.sender.wire import socket_options
 from vmtrace.sender.wire.fields import to_json
-from vmtrace.sender.wire.records import SocketOptions, TransferRequest
+from vmtrace.sender.wire.records import TransferRequest
+from vmtrace.sender.wire.socket_options import SocketOptions
 
 ROOT = Path(__file__).parents[2]
 MADE_UP: Any = option("made_up", whole(9), 1, told="what was made up")
@@ -82,10 +88,19 @@ def test_an_option_of_a_queue_plan_is_declared_once(
 
 
 def test_an_option_of_connection_pairs_is_declared_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its type at `SocketOptions`, what it may be in one table: a plan, `run.json` and the receiver have it then."""
-    made_up = dataclasses.make_dataclass("MadeUp", [("made_up", int | None, None)], bases=(SocketOptions,), frozen=True)
+    """One declaration: a plan, `run.json`, its preview, the request, both ends' sockets and the receiver have it."""
+    was_set: list[int] = []
+    declaration: Any = socket_options.option(
+        "made up",
+        lambda _, value: was_set.append(value),
+        least=1,
+        most=9,
+        preview="made up {}",
+        refusal=lambda value: None if value < 7 else f"{value} is too much here",
+    )
+    fields = [("made_up", int | None, declaration)]
+    made_up = dataclasses.make_dataclass("MadeUp", fields, bases=(SocketOptions,), frozen=True)
     monkeypatch.setattr(pair_plan, "SocketOptions", made_up)
-    monkeypatch.setitem(pair_plan._OPTIONS, "made_up", pair_plan._whole(1, 9))
     entries = [{"probe": "1kB", "data": {"bytes": 5, "made_up": 3}}]
     plan = pair_plan.plan_from_record({"transfer": {"made_up": 7}, "entries": entries})
     record = pair_plan.plan_record(plan)
@@ -93,8 +108,21 @@ def test_an_option_of_connection_pairs_is_declared_once(monkeypatch: pytest.Monk
     assert pair_plan.plan_from_record(record) == plan
     with pytest.raises(SenderError, match=r"transfer\.made_up: expected a whole number from 1 to 9"):
         pair_plan.plan_from_record({"transfer": {"made_up": 10}, "entries": entries})
-    request = TransferRequest(1, 1, "data", 5, options=plan.entries[0].data.options)
-    assert to_json(request)["options"]["made_up"] == 3
+    assert "made up 7" in plan_table(plan)
+    probe, data = plan.entries[0].probe.options, plan.entries[0].data.options
+    assert to_json(TransferRequest(1, 1, "data", 5, options=data))["options"]["made_up"] == 3
+    with socket.socket() as sock:
+        socket_options.apply_options(sock, probe)
+        set_options(sock, data)
+    assert was_set == [7, 3]
+    with pytest.raises(Refusal, match="7 is too much here"):
+        check_options(probe)
+    check_options(data)
+
+
+def test_every_option_of_connection_pairs_is_documented() -> None:
+    page = (ROOT / "docs/run-folder.md").read_text()
+    assert [name for name in socket_options.declared(SocketOptions) if f"`{name}`" not in page] == []
 
 
 def test_every_option_of_a_plan_is_documented() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from vmtrace.receiver.refusal import Refusal
 from vmtrace.receiver.socket_options import check_options, set_options
-from vmtrace.sender.wire.records import SocketOptions
+from vmtrace.sender.wire.socket_options import SocketOptions
 
 
 def test_what_is_possible_passes_and_is_set_but_the_mss() -> None:

@@ -10,7 +10,8 @@ import pytest
 from tests.receiver.harness import leaves_nothing
 from vmtrace.receiver.transfer import Transfer
 from vmtrace.sender.wire.data_connection import Stream
-from vmtrace.sender.wire.records import SocketOptions, TransferRequest
+from vmtrace.sender.wire.records import TransferRequest
+from vmtrace.sender.wire.socket_options import SocketOptions
 
 
 class NoWitness:

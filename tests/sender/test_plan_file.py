@@ -16,7 +16,7 @@ from vmtrace.sender.errors import SenderError
 from vmtrace.sender.plan import Entry, TransferPlan
 from vmtrace.sender.plan_file import load_plan, plan_of_text
 from vmtrace.sender.plans import BUILT_IN, LEE2011
-from vmtrace.sender.wire.records import SocketOptions
+from vmtrace.sender.wire.socket_options import SocketOptions
 
 DOCUMENT = Path(__file__).parents[2] / "docs/run-folder.md"
 KIB, MIB = 1024, 1024 * 1024

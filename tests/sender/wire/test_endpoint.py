@@ -9,7 +9,6 @@ import pytest
 from vmtrace.sender.wire.endpoint import (
     Address,
     Endpoint,
-    apply_options,
     connect,
     give_up_after,
     keep_alive,
@@ -19,7 +18,7 @@ from vmtrace.sender.wire.endpoint import (
     shut_down,
 )  # fmt: skip
 from vmtrace.sender.wire.errors import ReceiverGone
-from vmtrace.sender.wire.records import SocketOptions
+from vmtrace.sender.wire.socket_options import SocketOptions
 
 
 @pytest.fixture
@@ -43,35 +42,6 @@ def test_options_are_set_before_the_connection(listener: socket.socket) -> None:
         assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF) == 2 * 65536
         assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) == 1
         assert sock.gettimeout() is None
-
-
-@pytest.mark.parametrize(
-    ("options", "line"),
-    [
-        (
-            SocketOptions(congestion_control="nosuch"),
-            "the system refuses congestion control nosuch: No such file or directory",
-        ),
-        (SocketOptions(send_buffer_bytes=2**40), f"the system refuses send buffer {2**40}: Invalid argument"),
-        (SocketOptions(mss_bytes=10**9), "the system refuses MSS 1000000000: Invalid argument"),
-    ],
-)
-def test_an_option_that_is_refused_is_named(options: SocketOptions, line: str) -> None:
-    with socket.socket() as sock, pytest.raises(OSError, match=line):
-        apply_options(sock, options)
-
-
-def test_dscp_reaches_ipv4_on_a_socket_for_both_versions() -> None:
-    with socket.socket(socket.AF_INET6) as both:
-        both.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
-        both.bind(("::", 0))
-        both.listen()
-        with socket.create_connection(("127.0.0.1", both.getsockname()[1])):
-            accepted, _ = both.accept()
-            with accepted:
-                apply_options(accepted, SocketOptions(dscp=46))
-                assert accepted.getsockopt(socket.IPPROTO_IP, socket.IP_TOS) == 46 << 2
-                assert accepted.getsockopt(socket.IPPROTO_IPV6, socket.IPV6_TCLASS) == 46 << 2
 
 
 def test_a_closed_port_is_explained(listener: socket.socket) -> None:

@@ -16,7 +16,7 @@ from vmtrace.sender.wire.control import Control
 from vmtrace.sender.wire.data_connection import read_subject, send_done
 from vmtrace.sender.wire.endpoint import Endpoint, resolve
 from vmtrace.sender.wire.errors import ReceiverGone, ReceiverRefused
-from vmtrace.sender.wire.records import SocketOptions
+from vmtrace.sender.wire.socket_options import SocketOptions
 from vmtrace.sender.wire.stream import new_block
 from vmtrace.sender.wire.stream_life import Job, StreamLife
 

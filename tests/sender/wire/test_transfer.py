@@ -15,7 +15,8 @@ from vmtrace.sender.wire.control import Control
 from vmtrace.sender.wire.endpoint import Endpoint, resolve
 from vmtrace.sender.wire.errors import KeyRefused, WireError
 from vmtrace.sender.wire.handshake import ACCEPT_BYTES, AUTH_BYTES, HELLO_BYTES
-from vmtrace.sender.wire.records import Arrival, Sent, SocketOptions, TransferRequest
+from vmtrace.sender.wire.records import Arrival, Sent, TransferRequest
+from vmtrace.sender.wire.socket_options import SocketOptions
 from vmtrace.sender.wire.stream import Received
 from vmtrace.sender.wire.transfer import arrival_of, digest_ok, run_transfer
 
