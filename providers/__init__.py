@@ -3,7 +3,7 @@
 FLOORS = (
     # What is known of services and plans, and what one file or one line says.
     *("clock", "clock_sync", "errors", "kind", "plan_options", "process_sockets", "reverse_names", "round_trips"),
-    *("service", "digest_sink", "exchanges", "from_start", "journal", "options", "own_network", "plan", "recording"),
+    *("service", "digest_sink", "exchanges", "journal", "options", "own_network", "plan", "recording"),
     *("resolver", "run_folder", "toml_file", "files", "rates", "removal", "services", "transfer", "endpoints"),
     # One transaction, its price and its limits.
     *("costs", "prices", "registry", "transaction", "budget", "display"),

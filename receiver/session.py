@@ -17,7 +17,6 @@ from vmtrace.capture.interfaces import interface_towards
 from vmtrace.capture.rights import missing_rights
 from vmtrace.receiver.certificate import Certificate
 from vmtrace.receiver.file_desk import FileDesk
-from vmtrace.receiver.host_record import begin_host_record
 from vmtrace.receiver.log import Log
 from vmtrace.receiver.recording import CapturePlan
 from vmtrace.receiver.refusal import Refusal
@@ -241,3 +240,8 @@ def _whole(message: Message, name: str) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
         raise FieldError(f"{name}: expected a whole number")
     return value
+
+
+def begin_host_record(run: StoredRun, interface: str | None) -> HostRecord:
+    """Facts and counters, from now on."""
+    return HostRecord(run.path("facts", 0, ""), run.path("host", 0, ""), interface, metadata=True)

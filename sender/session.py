@@ -28,7 +28,6 @@ from vmtrace.sender.campaign import Campaign
 from vmtrace.sender.display.view import Display, RunEnd, RunView
 from vmtrace.sender.errors import SenderError
 from vmtrace.sender.far_side import FarSide, OverTheWire
-from vmtrace.sender.host_record import begin_host_record
 from vmtrace.sender.instruments import Instruments, RealInstruments
 from vmtrace.sender.link import Link, Patience
 from vmtrace.sender.plan import Plan, TransferPlan
@@ -308,3 +307,9 @@ def _exit_status(ended: End, folder: RunFolder, half: ReceiverHalf | None) -> in
         return BY_SIGNAL
     whole = ended.status == COMPLETE and folder.failed == 0 and (half is None or half.status == COMPLETE)
     return DONE if whole else FAILED
+
+
+def begin_host_record(folder: RunFolder, interface: str | None, *, metadata: bool) -> HostRecord:
+    """Each session of a run has counters of its own."""
+    facts, counters = folder.path_of("facts", 0, ""), folder.path_of("host", folder.sessions, "")
+    return HostRecord(facts, counters, interface, metadata=metadata)

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vmtrace.providers.costs.chunk import DELETE, LIST, READ, Bytes, Chunk, Flags, Ints
+from vmtrace.providers.costs.chunk import DELETE, LIST, READ, Bytes, Chunk, Flags, Ints, grown
 from vmtrace.providers.costs.compiled import Lazily
-from vmtrace.providers.costs.growing import grown
 
 POLICIES = ("lru", "s3-fifo")
 

@@ -1,6 +1,7 @@
 """Consecutive accesses of a trace as columns: what its reader makes, and the ledger and the caches are fed with."""
 
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -27,3 +28,15 @@ class Chunk:
     operations: Bytes
     outside: Flags
     """Not from the region of the service."""
+
+
+Array = TypeVar("Array", bound=npt.NDArray[Any])
+
+
+def grown(array: Array, length: int, fill: float) -> Array:
+    """The array itself, or one at least twice as long that begins with it: growing costs little in the long run."""
+    if len(array) >= length:
+        return array
+    longer = np.full(max(length, 2 * len(array), 1024), fill, array.dtype)
+    longer[: len(array)] = array
+    return longer  # type: ignore[return-value] # the same kind of array

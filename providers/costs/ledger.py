@@ -8,9 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vmtrace.providers.costs.chunk import DELETE, LIST, READ, WRITE, Bytes, Chunk, Flags, Floats, Ints
+from vmtrace.providers.costs.chunk import DELETE, LIST, READ, WRITE, Bytes, Chunk, Flags, Floats, Ints, grown
 from vmtrace.providers.costs.compiled import Lazily
-from vmtrace.providers.costs.growing import grown
 
 # Where each sum stands in `sums`.
 (

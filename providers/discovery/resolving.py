@@ -7,10 +7,10 @@ a row without a reply it is given up for the round. Memory holds the questions u
 import asyncio
 import heapq
 import itertools
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from vmtrace.providers.discovery.pace import Pace
 from vmtrace.providers.discovery.question import REPLIED, Question, Reply, Status, ask
 from vmtrace.providers.discovery.resolvers import Resolver
 
@@ -102,3 +102,29 @@ async def ask_all(
             outcome.given_up[line.resolver] = line.last
             outcome.not_asked += sum(1 for _ in line.questions)
     return outcome
+
+
+class Pace:
+    """Gives out instants, evenly spaced; who waits until its own keeps both rates."""
+
+    def __init__(self, rate_per_s: float, resolver_rate_per_s: float, now_s: Callable[[], float] = time.monotonic):
+        self._gap_s, self._resolver_gap_s = 1 / rate_per_s, 1 / resolver_rate_per_s
+        self._now_s = now_s
+        self._next_s = 0.0
+        self._next_of: dict[Resolver, float] = {}
+
+    def free_in_s(self, resolver: Resolver) -> float:
+        """How long this resolver's own rate keeps it from being asked; 0: no longer."""
+        return max(0.0, self._next_of.get(resolver, 0.0) - self._now_s())
+
+    def reserve_s(self, resolver: Resolver) -> float:
+        """Take the next instant for this resolver; returns how long it is until then."""
+        now_s = self._now_s()
+        at_s = max(now_s, self._next_s, self._next_of.get(resolver, 0.0))
+        self._next_s = max(now_s, self._next_s) + self._gap_s
+        self._next_of[resolver] = at_s + self._resolver_gap_s
+        return at_s - now_s
+
+    async def slot(self, resolver: Resolver) -> None:
+        """Wait until this resolver may be asked."""
+        await asyncio.sleep(self.reserve_s(resolver))

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from vmtrace.capture.campaign import COMPLETE, FAILED, INTERRUPTED, End, begun, outcome_of
 from vmtrace.capture.ending import Ending
@@ -19,6 +19,7 @@ from vmtrace.capture.interfaces import interface_towards
 from vmtrace.capture.interruption import Interruption
 from vmtrace.capture.settings import ANY, CaptureSettings
 from vmtrace.formats.quantities import plural
+from vmtrace.formats.schemas import DISCOVERY_RUN
 from vmtrace.providers.course import status_of
 from vmtrace.providers.discovery import traceroute
 from vmtrace.providers.discovery.certificates import Shown
@@ -29,10 +30,18 @@ from vmtrace.providers.discovery.honesty import CertificateAsking, Honesty
 from vmtrace.providers.discovery.order import DiscoveryOrder
 from vmtrace.providers.discovery.question import Reply
 from vmtrace.providers.discovery.resolving import Round, ask_all, questions_for
-from vmtrace.providers.discovery.run_folder import DiscoveryFolder
 from vmtrace.providers.recording import Recording, check_capture
 from vmtrace.providers.reverse_names import MOST_ADDRESSES, reverse_names
 from vmtrace.providers.round_trips import Echo
+from vmtrace.providers.run_folder import RunFolder
+
+
+class DiscoveryFolder(RunFolder):
+    """One run's folder, open for writing."""
+
+    schema: ClassVar[str] = DISCOVERY_RUN
+    lines: ClassVar[tuple[str, ...]] = ("answers", "certificates", "round_trips", "traces", "reverse_names")
+
 
 Record = dict[str, Any]
 _MOST_INTERFACE_LOOKUPS = 64

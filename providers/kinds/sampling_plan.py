@@ -1,14 +1,18 @@
-"""Plans that sample a service at due times: probes (Poisson), availability and locations (at a period)."""
+"""Plans that sample a service at due times: probes (Poisson), availability and locations (at a period).
+
+Due times follow each other alone and never the probes: one that begins late moves none of the later ones. Source for
+Poisson sampling: V. Paxson, End-to-End Routing Behavior in the Internet, IEEE/ACM ToN 5 (1997), section IV.
+"""
 
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 from vmtrace.providers.kind import AVAILABILITY, LOCATIONS, PROBES
-from vmtrace.providers.kinds.schedule import exponential, late_after_s, periodic
 from vmtrace.providers.plan import DOWNLOAD, UPLOAD
 from vmtrace.providers.plan_options import as_record, longer, option, sizes, some_of, truth, whole
 
@@ -122,3 +126,29 @@ PALANKAR2008_LOCATIONS = SamplingPlan(
     pair=1,
     every_size=True,
 )
+
+
+LEAST_LATE_S = 0.010
+LATE_SHARE = 0.01
+
+
+def exponential(mean_s: float, seed: str) -> Iterator[float]:
+    """Due times of a Poisson process in seconds since the start; the same seed gives the same times."""
+    chance = random.Random(seed)
+    due_s = 0.0
+    while True:
+        due_s += chance.expovariate(1 / mean_s)
+        yield due_s
+
+
+def periodic(every_s: float) -> Iterator[float]:
+    """Due times at a fixed period in seconds since the start; the first at once."""
+    number = 0
+    while True:
+        yield number * every_s
+        number += 1
+
+
+def late_after_s(interval_s: float) -> float:
+    """A probe that begins later than this after its due time is late: 1 % of the interval, at least 10 ms."""
+    return max(LEAST_LATE_S, LATE_SHARE * interval_s)

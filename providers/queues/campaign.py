@@ -29,6 +29,7 @@ from vmtrace.capture.host_record import HostRecord
 from vmtrace.capture.instance_metadata import check_setting
 from vmtrace.formats.durable import read_lines
 from vmtrace.providers.budget import Limits
+from vmtrace.providers.clock import ClockWatch
 from vmtrace.providers.course import error_of, first_state, in_time, interrupted, status_of
 from vmtrace.providers.endpoints import shown_endpoint
 from vmtrace.providers.errors import HOPELESS, ErrorKind, ProvidersError, ServiceError, UsageError
@@ -37,7 +38,6 @@ from vmtrace.providers.journal import Journal, outstanding
 from vmtrace.providers.place import Place, check_place, check_rights, place_of, round_trips
 from vmtrace.providers.queues import registry
 from vmtrace.providers.queues.call_log import CallLog
-from vmtrace.providers.queues.clock_watch import ClockWatch
 from vmtrace.providers.queues.collecting import MARGIN_S, Collector, collector_log
 from vmtrace.providers.queues.contract import QueueFacts, QueueService
 from vmtrace.providers.queues.display import QueueDisplay

@@ -13,7 +13,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from vmtrace.providers.errors import ErrorKind, ServiceError, chain, transport_error
-from vmtrace.providers.from_start import FromStart
 from vmtrace.providers.options import choice, whole_number
 from vmtrace.providers.service import LocalFile, Sdk, Service, Sink, Stored, Target
 
@@ -21,6 +20,29 @@ if TYPE_CHECKING:
     import boto3
     from boto3.s3.transfer import TransferConfig
     from mypy_boto3_s3 import S3Client
+
+
+class FromStart:
+    """Passes each byte of an object on once, in order: the SDK begins a broken download again from its first byte."""
+
+    def __init__(self, sink: Sink) -> None:
+        self._sink = sink
+        self._passed = 0
+        self._position = 0
+
+    def begin(self) -> None:
+        """The next bytes are the object's first."""
+        self._position = 0
+
+    def write(self, data: bytes) -> int:
+        """Take the next bytes; those that went on before are dropped."""
+        known = max(0, self._passed - self._position)
+        self._position += len(data)
+        if len(data) > known:
+            self._sink.write(data[known:])
+            self._passed = self._position
+        return len(data)
+
 
 EXTRA = "s3"
 OPTIONS = {

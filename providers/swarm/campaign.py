@@ -10,19 +10,24 @@ import shutil
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar
 
 from vmtrace.capture.campaign import COMPLETE, INTERRUPTED, End, begun, capture_record, outcome_of
 from vmtrace.capture.errors import CaptureError
 from vmtrace.capture.interruption import Interruption
 from vmtrace.capture.settings import ANY, CaptureSettings
+from vmtrace.formats.durable import make_folder, write_aside
 from vmtrace.formats.quantities import shown_decimal_bytes
+from vmtrace.formats.schemas import SWARM_RUN
 from vmtrace.providers.course import error_of, status_of
 from vmtrace.providers.endpoints import shown_endpoint
 from vmtrace.providers.errors import ProvidersError
 from vmtrace.providers.files import discard
 from vmtrace.providers.recording import Recorded, Recording, capture_filter, check_capture, interface_for
+from vmtrace.providers.run_folder import RunFolder
 from vmtrace.providers.swarm import client
+from vmtrace.providers.swarm.counters import Sample
 from vmtrace.providers.swarm.display import SwarmDisplay
 from vmtrace.providers.swarm.download import FAILED as DOWNLOAD_FAILED
 from vmtrace.providers.swarm.download import FINISHED, STOPPED, Ask, Download, Result
@@ -31,10 +36,33 @@ from vmtrace.providers.swarm.errors import SwarmError
 from vmtrace.providers.swarm.order import SwarmOrder
 from vmtrace.providers.swarm.peers import Peer, reachable
 from vmtrace.providers.swarm.plan import CAPACITY, Planned, planned
-from vmtrace.providers.swarm.run_folder import SwarmFolder
 from vmtrace.providers.swarm.torrent import check_file
 from vmtrace.providers.swarm.tracker import TrackerReplies, ask_trackers
 from vmtrace.providers.swarm.web_seed import FORBIDDEN, NONE, PUBLIC, Access, asked
+
+_HEAD = "time_ns,kind,address,bytes"
+
+
+class SwarmFolder(RunFolder):
+    """One run's folder, open for writing."""
+
+    schema: ClassVar[str] = SWARM_RUN
+    lines: ClassVar[tuple[str, ...]] = ("downloads",)
+
+    def write_samples(self, number: int, samples: list[Sample]) -> str:
+        """Write the client's counters over time; returns the file's name in the folder."""
+        make_folder(self.path / "client")
+        name = f"client/{number:04d}.csv"
+        rows = [f"{one.time_ns},{one.kind},{one.address},{one.bytes}" for one in samples]
+        write_aside(self.path / name, "\n".join([_HEAD, *rows, ""]).encode())
+        return name
+
+    def download_folder(self, number: int) -> Path:
+        """Where a download's file goes; it is discarded once it is checked."""
+        folder = self.path / "files" / f"{number:04d}"
+        folder.mkdir(mode=0o700, parents=True)
+        return folder
+
 
 Record = dict[str, Any]
 _TRACKER_TIMEOUT_S = 20.0

@@ -16,9 +16,8 @@ from tests.analyze.discovery_made import DUBLIN, LAUSANNE, SECOND_NS, START_NS, 
 from vmtrace.analyze.pages.write import write_report_page
 from vmtrace.analyze.read.records.run_folder import RunFolderError
 from vmtrace.analyze.reports.discovery.charts import charts as discovery_charts
-from vmtrace.analyze.reports.discovery.coast import coast_lines
 from vmtrace.analyze.reports.discovery.document import csv_tables, document, provenance
-from vmtrace.analyze.reports.discovery.drawing import world_map
+from vmtrace.analyze.reports.discovery.drawing import coast_lines, world_map
 from vmtrace.analyze.reports.discovery.front_end_places import front_end_places
 from vmtrace.analyze.reports.discovery.page import page_of, sources_bar
 from vmtrace.analyze.reports.discovery.texts import heading, place_text, tables, trouble

@@ -9,7 +9,7 @@ import pytest
 from tests.analyze.pages import words
 from tests.analyze.test_run_tables import results_of
 from vmtrace.analyze.reports.run.limits import LimitRow, limit_rows, limit_sentences
-from vmtrace.analyze.reports.run.page.limits import limits_part
+from vmtrace.analyze.reports.run.page.verdict import limits_part
 from vmtrace.analyze.reports.run.results import RunResults
 from vmtrace.analyze.reports.run.verdict.of_run import run_verdict
 

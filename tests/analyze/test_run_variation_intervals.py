@@ -18,7 +18,7 @@ from tests.analyze.test_run_variation import (
     Campaign,
 )
 from vmtrace.analyze.reports.run.document import document
-from vmtrace.analyze.reports.run.page.intervals import intervals_part
+from vmtrace.analyze.reports.run.page.variation import intervals_part
 from vmtrace.analyze.reports.run.results import RunResults
 from vmtrace.analyze.reports.run.variation.findings import variation
 from vmtrace.analyze.reports.run.variation.interval_words import interval_lines, interval_sentence

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tests.analyze.campaign_made import campaign_of, folder_of, request
-from vmtrace.analyze.reports.storage.campaign_results import campaign_results
+from vmtrace.analyze.reports.storage.result import campaign_results
 
 
 def test_a_step_comes_before_how_many_requests_were_done(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ sys.path.append(str(Path(__file__).parents[2]))
 from tests.analyze.storage_made import START_NS, exchange, measured, run_of, stored
 from vmtrace.analyze.reports.storage import over_time
 from vmtrace.analyze.reports.storage.charts import charts
+from vmtrace.analyze.reports.storage.document import transaction_rows
 from vmtrace.analyze.reports.storage.measured import MeasuredRun, MeasuredTransaction
 from vmtrace.analyze.reports.storage.over_time import (
     DAY,
@@ -24,7 +25,6 @@ from vmtrace.analyze.reports.storage.over_time import (
 )
 from vmtrace.analyze.reports.storage.tables import reports_of
 from vmtrace.analyze.reports.storage.texts import tables
-from vmtrace.analyze.reports.storage.transaction_rows import transaction_rows
 
 MINUTE_NS = 60 * 10**9
 MIDNIGHT_NS = 1_699_920_000 * 10**9

@@ -19,14 +19,13 @@ from vmtrace.analyze.pages.on_terminal import show
 from vmtrace.analyze.pages.write import in_script, write_report_page
 from vmtrace.analyze.read.records.run_folder import RunFolderError
 from vmtrace.analyze.reports.storage.charts import charts
-from vmtrace.analyze.reports.storage.document import csv_tables, document, provenance
+from vmtrace.analyze.reports.storage.document import csv_tables, document, provenance, transaction_rows
 from vmtrace.analyze.reports.storage.measured import MeasuredRun, measure_run
 from vmtrace.analyze.reports.storage.page import page_of
 from vmtrace.analyze.reports.storage.run_folder import named_apart, read_storage_run
 from vmtrace.analyze.reports.storage.tables import Report, reports_of
 from vmtrace.analyze.reports.storage.texts import facts, heading, parts, trouble
 from vmtrace.analyze.reports.storage.texts import tables as texts
-from vmtrace.analyze.reports.storage.transaction_rows import transaction_rows
 from vmtrace.analyze.tables.csv_files import write_tables
 from vmtrace.analyze.tables.schema import load
 

@@ -16,6 +16,7 @@ from tests.analyze.storage_made import (
     use,
 )
 from vmtrace.analyze.reports.storage.connections import connection_rows, most_at_once
+from vmtrace.analyze.reports.storage.document import transaction_rows
 from vmtrace.analyze.reports.storage.groups import block_pairs
 from vmtrace.analyze.reports.storage.limits import limit_rows
 from vmtrace.analyze.reports.storage.measured import Lookup, MeasuredTransaction
@@ -26,7 +27,6 @@ from vmtrace.analyze.reports.storage.tables import Report
 from vmtrace.analyze.reports.storage.texts import tables, trouble
 from vmtrace.analyze.reports.storage.throughput import throughput_rows
 from vmtrace.analyze.reports.storage.time_ledger import login_times, object_times, time_rows
-from vmtrace.analyze.reports.storage.transaction_rows import transaction_rows
 from vmtrace.analyze.reports.storage.troubles import trouble_rows
 
 

@@ -16,8 +16,8 @@ from vmtrace.analyze.read.records.run_folder import RunFolderError, numbered_apa
 from vmtrace.analyze.reports.swarm.charges import PerGb
 from vmtrace.analyze.reports.swarm.charts import charts
 from vmtrace.analyze.reports.swarm.document import csv_tables, document, provenance
-from vmtrace.analyze.reports.swarm.fairness import jain_index, loads
 from vmtrace.analyze.reports.swarm.page import page_of
+from vmtrace.analyze.reports.swarm.rows import jain_index, loads
 from vmtrace.analyze.reports.swarm.run_folder import read_swarm_run
 from vmtrace.analyze.reports.swarm.tables import over_time
 from vmtrace.analyze.reports.swarm.texts import facts, heading, tables, trouble

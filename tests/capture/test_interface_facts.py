@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from vmtrace.capture.interface_facts import interface_facts
+from vmtrace.capture.host_facts import interface_facts
 from vmtrace.lab import namespaces
 
 

@@ -14,9 +14,9 @@ from vmtrace.lab.services.service import Service as Server
 from vmtrace.providers import registry
 from vmtrace.providers.digest_sink import DigestSink
 from vmtrace.providers.files import craft
-from vmtrace.providers.from_start import FromStart
 from vmtrace.providers.plan import Workload
 from vmtrace.providers.service import Target
+from vmtrace.providers.services.s3 import FromStart
 
 SIZE = 300_000
 

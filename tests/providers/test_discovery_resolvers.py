@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vmtrace.providers.discovery.landmarks import read_landmarks
-from vmtrace.providers.discovery.order import Landmark
+from vmtrace.providers.discovery.order import Landmark, read_landmarks
 from vmtrace.providers.discovery.resolvers import Position, Resolver, own_resolvers, parse_position, read_resolvers
 from vmtrace.providers.errors import UsageError
 

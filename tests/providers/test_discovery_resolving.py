@@ -11,10 +11,9 @@ from dnslib import DNSRecord
 
 from tests.cut import cut
 from tests.providers.dns_stand_in import code, given, serving
-from vmtrace.providers.discovery.pace import Pace
 from vmtrace.providers.discovery.question import Reply, Status
 from vmtrace.providers.discovery.resolvers import Resolver
-from vmtrace.providers.discovery.resolving import GIVEN_UP_AFTER, Asking, ask_all, questions_for
+from vmtrace.providers.discovery.resolving import GIVEN_UP_AFTER, Asking, Pace, ask_all, questions_for
 
 FIRST, SECOND = Resolver("192.0.2.1"), Resolver("192.0.2.2")
 

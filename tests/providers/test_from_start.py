@@ -1,7 +1,7 @@
 """An object that an SDK begins again is passed on once."""
 
 from vmtrace.providers.digest_sink import DigestSink
-from vmtrace.providers.from_start import FromStart
+from vmtrace.providers.services.s3 import FromStart
 
 
 def test_what_is_written_again_is_dropped_and_the_rest_goes_on() -> None:

@@ -5,7 +5,7 @@ from itertools import islice, pairwise
 import pytest
 from scipy.stats import kstest
 
-from vmtrace.providers.kinds.schedule import exponential, late_after_s, periodic
+from vmtrace.providers.kinds.sampling_plan import exponential, late_after_s, periodic
 
 
 def test_intervals_are_exponential_with_the_mean_asked_for() -> None:

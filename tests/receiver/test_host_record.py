@@ -1,7 +1,7 @@
 import json
 from pathlib import Path
 
-from vmtrace.receiver.host_record import begin_host_record
+from vmtrace.receiver.session import begin_host_record
 from vmtrace.receiver.storage import Storage
 
 

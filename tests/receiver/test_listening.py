@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from vmtrace.receiver.listening import listen
+from vmtrace.receiver.server import listen
 
 
 def test_it_listens_for_both_versions() -> None:

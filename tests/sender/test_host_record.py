@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
-from vmtrace.sender.host_record import begin_host_record
 from vmtrace.sender.run_folder import RunFolder
+from vmtrace.sender.session import begin_host_record
 
 NewRun = Callable[..., RunFolder]
 

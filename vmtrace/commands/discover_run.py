@@ -96,9 +96,8 @@ def _order(arguments: argparse.Namespace) -> "DiscoveryOrder":
     from vmtrace.formats.quantities import duration_s
     from vmtrace.providers import errors
     from vmtrace.providers.discovery.distances import Spacing
-    from vmtrace.providers.discovery.landmarks import read_landmarks
     from vmtrace.providers.discovery.names import targets
-    from vmtrace.providers.discovery.order import DiscoveryOrder
+    from vmtrace.providers.discovery.order import DiscoveryOrder, read_landmarks
     from vmtrace.providers.discovery.resolvers import own_resolvers, parse_position, read_resolvers
     from vmtrace.providers.discovery.resolving import Asking
 

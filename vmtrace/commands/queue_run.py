@@ -103,7 +103,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _told(end: "End", arguments: argparse.Namespace) -> int:
-    from vmtrace.commands.queue_accounts import accounts_text
+    from vmtrace.commands.queue_clean import accounts_text
 
     folder = arguments.out
     left = [

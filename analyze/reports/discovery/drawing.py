@@ -4,17 +4,42 @@ The map is a plain equirectangular one (a degree is as long anywhere), because c
 date line can be drawn on it by cutting their outlines at the edge.
 """
 
+import json
 import math
 from collections.abc import Iterable, Iterator
+from functools import cache
 from html import escape
+from importlib.resources import files
 
-from vmtrace.analyze.reports.discovery.coast import coast_lines
 from vmtrace.analyze.reports.discovery.geography import Circle, farthest_km, outline
 from vmtrace.analyze.reports.discovery.locating import Location
 from vmtrace.analyze.reports.discovery.report import Report
 from vmtrace.analyze.reports.discovery.texts import addresses_text
 from vmtrace.analyze.words.palette import RUNS
 from vmtrace.analyze.words.units import printable
+
+Line = list[tuple[float, float]]
+"""Longitude and latitude of each point, in degrees."""
+
+
+@cache
+def coast_lines() -> list[Line]:
+    """Those of Natural Earth at 1:110 million (public domain), from the npm package world-atlas 2.0.2.
+
+    `land-110m.json` is that package's file unchanged: TopoJSON, whose arcs are differences of whole numbers.
+    """
+    topology = json.loads((files(__package__) / "land-110m.json").read_text(encoding="utf-8"))
+    (x_step, y_step), (x_first, y_first) = topology["transform"]["scale"], topology["transform"]["translate"]
+    lines = []
+    for arc in topology["arcs"]:
+        x = y = 0
+        line = []
+        for dx, dy in arc:
+            x, y = x + dx, y + dy
+            line.append((x * x_step + x_first, y * y_step + y_first))
+        lines.append(line)
+    return lines
+
 
 _WIDTH, _HEIGHT = 1080, 540
 _TEXT = 'font-family="sans-serif" font-size="11"'

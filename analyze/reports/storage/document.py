@@ -4,7 +4,7 @@ Its parts are the rows that are measured: what they declare is its schema, too.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Annotated, Literal, NotRequired, TypedDict
 
 from vmtrace.analyze.findings.joined import JoinedRow
@@ -21,24 +21,83 @@ from vmtrace.analyze.reports.storage.hedging import HedgingRow
 from vmtrace.analyze.reports.storage.hours import HourTest
 from vmtrace.analyze.reports.storage.limits import LimitRow
 from vmtrace.analyze.reports.storage.locations import LocationRow
+from vmtrace.analyze.reports.storage.measured import MeasuredRun, MeasuredTransaction
 from vmtrace.analyze.reports.storage.network_events import NetworkEvent
-from vmtrace.analyze.reports.storage.over_time import PeriodRow
+from vmtrace.analyze.reports.storage.over_time import PeriodRow, smoothed_line_bps
 from vmtrace.analyze.reports.storage.overhead import AgreementRow, LeftOut, OverheadRow
 from vmtrace.analyze.reports.storage.probes import AddressRow, ProbePeriodRow, SizeRow, SuccessiveRow
+from vmtrace.analyze.reports.storage.records import Direction
 from vmtrace.analyze.reports.storage.round_trips import RoundTripRow
 from vmtrace.analyze.reports.storage.surge import SurgeRow
 from vmtrace.analyze.reports.storage.surge_hosts import all_hosts
 from vmtrace.analyze.reports.storage.sweep import MergeRow, SweepRow
 from vmtrace.analyze.reports.storage.tables import Record, Report, campaign_tables, tables
-from vmtrace.analyze.reports.storage.throughput import ThroughputRow
+from vmtrace.analyze.reports.storage.throughput import ThroughputRow, throughput_bps
 from vmtrace.analyze.reports.storage.time_ledger import TimeRow, object_times
-from vmtrace.analyze.reports.storage.transaction_rows import TransactionRow, transaction_rows
 from vmtrace.analyze.reports.storage.troubles import TroubleRow
 from vmtrace.analyze.stats.estimates import CONFIDENCE
 from vmtrace.analyze.tables.csv_files import flat, with_names
 from vmtrace.analyze.tables.provenance import of_report
 from vmtrace.analyze.tables.schema.typed import FLAT, Count, Positive, one_of, record_of
 from vmtrace.analyze.trace import version
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionRow:
+    """One transaction."""
+
+    transaction: Count
+    workload: str
+    direction: Direction
+    repeat: Count
+    start_ns: int
+    status: str
+    objects: Count
+    moved_bytes: Count
+    throughput_bps: Positive | None
+    smoothed_bps: Positive | None
+    """Running median of its workload and direction; null near the ends and where there are few."""
+    connections: Count | None
+    """None without a capture."""
+    wire_bytes: Count | None
+    """Of the connections to the service."""
+    application_bytes: Count | None
+    packets: Count | None
+    dropped: Count | None
+    lookups: Count | None
+    other_connections: Count | None
+    """In the capture, not to the service."""
+
+
+def transaction_rows(run: MeasuredRun) -> list[TransactionRow]:
+    """In the order of the run."""
+    smoothed = smoothed_line_bps(run)
+    return [_row(one, smoothed[one.transaction.number]) for one in run.transactions]
+
+
+def _row(one: MeasuredTransaction, smoothed: float | None) -> TransactionRow:
+    transaction, captured = one.transaction, one.captured
+    overhead = one.overhead
+    return TransactionRow(
+        transaction=transaction.number,
+        workload=transaction.workload,
+        direction=transaction.direction,
+        repeat=transaction.repeat,
+        start_ns=transaction.start_ns,
+        status=transaction.status,
+        objects=len(one.objects),
+        moved_bytes=sum(stored.moved_bytes for stored in one.objects),
+        throughput_bps=throughput_bps(one),
+        smoothed_bps=smoothed,
+        connections=len(one.connections) if captured else None,
+        wire_bytes=overhead.wire_bytes if captured else None,
+        application_bytes=overhead.application_bytes if captured else None,
+        packets=one.packets,
+        dropped=transaction.capture_dropped,
+        lookups=len(one.lookups) if captured else None,
+        other_connections=one.other_connections if captured else None,
+    )
+
 
 SCHEMA = "vmtrace.storage_report/1"
 

@@ -1,11 +1,11 @@
 """The downloads of a run as rows: each with its sources, their bytes by packets and by the client, and their limits."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated
 
 from vmtrace.analyze.findings.overhead import Overhead
 from vmtrace.analyze.reports.swarm.capacity import CapacityRow, capacities_bps, key_of
-from vmtrace.analyze.reports.swarm.fairness import jain_index, loads
 from vmtrace.analyze.reports.swarm.measured import MeasuredDownload, MeasuredSource
 from vmtrace.analyze.reports.swarm.records import FINISHED, FORBIDDEN, SWARM, WEB_SEED, SwarmRun
 from vmtrace.analyze.tables.schema.typed import Count, Positive, Share, one_of
@@ -274,3 +274,24 @@ def _overhead(one: MeasuredDownload, size_bytes: int | None) -> tuple[int | None
     }
     del parts["application_bytes"]
     return total.wire_bytes, parts
+
+
+def jain_index(values: Sequence[float]) -> float | None:
+    """(sum x)^2 / (n * sum x^2), from 1/n (one of n carries all) to 1; None without values, or where all are 0.
+
+    Source: R. Jain, D. Chiu, W. Hawe, A Quantitative Measure of Fairness and Discrimination for Resource Allocation in
+    Shared Computer Systems, DEC TR-301 (1984).
+    """
+    squares = sum(value * value for value in values)
+    if not values or squares <= 0:
+        return None
+    return sum(values) ** 2 / (len(values) * squares)
+
+
+def loads(shares: Sequence[float], capacities_bps: Sequence[float | None]) -> list[float | None]:
+    """Each share over the source's share of all capacities; None where not all capacities are known."""
+    known = [one for one in capacities_bps if one is not None and one > 0]
+    total = sum(known)
+    if not known or len(known) < len(capacities_bps):
+        return [None] * len(shares)
+    return [share / (capacity / total) for share, capacity in zip(shares, known, strict=True)]

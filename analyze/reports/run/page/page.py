@@ -7,12 +7,10 @@ from vmtrace.analyze.pages.blocks import Block, Figures, Fold, Group, Page, Sect
 from vmtrace.analyze.reports.run.figures import MOST_RUNS
 from vmtrace.analyze.reports.run.human import heading
 from vmtrace.analyze.reports.run.page.answer import answer
-from vmtrace.analyze.reports.run.page.intervals import intervals_part
-from vmtrace.analyze.reports.run.page.limits import limits_part
 from vmtrace.analyze.reports.run.page.pairs import pairs_part
 from vmtrace.analyze.reports.run.page.tables import beside, loss_bursts, metrics, plan, relation, transfers
-from vmtrace.analyze.reports.run.page.variation import two_sides_part, variation_part
-from vmtrace.analyze.reports.run.page.verdict import changes_part, run_verdict_part
+from vmtrace.analyze.reports.run.page.variation import intervals_part, two_sides_part, variation_part
+from vmtrace.analyze.reports.run.page.verdict import changes_part, limits_part, run_verdict_part
 from vmtrace.analyze.reports.run.provenance import Provenance
 from vmtrace.analyze.reports.run.results import RunResults
 from vmtrace.analyze.words.units import printable

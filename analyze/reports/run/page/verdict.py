@@ -1,10 +1,11 @@
-"""What proves the verdict on a run, what would help, and each factor's share."""
+"""What proves the verdict on a run, what would help, each factor's share, and what limited the transfers."""
 
 from collections.abc import Sequence
 
 from vmtrace.analyze.pages.blocks import Block, Fold, Lines, Text
 from vmtrace.analyze.pages.texts import estimate_text, number_text
 from vmtrace.analyze.read.records.run import ROLES
+from vmtrace.analyze.reports.run.limits import LimitRow, limit_rows, limit_sentences
 from vmtrace.analyze.reports.run.results import RunResults
 from vmtrace.analyze.reports.run.variation.findings import variation
 from vmtrace.analyze.reports.run.variation.words import spread_sentence
@@ -15,7 +16,8 @@ from vmtrace.analyze.reports.run.verdict.of_set import FactorChange, verdict_cha
 from vmtrace.analyze.reports.run.verdict.words import confidence_words, place
 from vmtrace.analyze.tables.table import Column, Table, shown
 from vmtrace.analyze.words.factors import IN_WORDS
-from vmtrace.analyze.words.units import count, printable, share, si
+from vmtrace.analyze.words.human_causes import factor_name
+from vmtrace.analyze.words.units import count, printable, seconds, share, si
 from vmtrace.formats.quantities import plural
 
 _NAMES = {"all": "All transfers", "probe": "Probes", "data": "Data transfers"}
@@ -95,3 +97,23 @@ def _evidence(found: RunVerdict) -> tuple[Table, ...]:
 def _factors(found: RunVerdict) -> Fold:
     judged = f"{plural(found.judged, 'transfer')} judged, {count(found.left_open)} undecided"
     return Fold(f"All factors: {judged}", (shown(_FACTORS, found.factors),))
+
+
+def limits_part(run: RunResults) -> tuple[Block, ...]:
+    """A sentence for each role, and time and loss by factor."""
+    rows = limit_rows(run)
+    if not rows:
+        return (Text("No transfer has enough packets in a capture to judge what limited it."),)
+    return (*map(Text, limit_sentences(rows, run.transfers)), shown(_COLUMNS, rows))
+
+
+_COLUMNS: tuple[Column[LimitRow], ...] = (
+    Column("transfers", lambda row: row.role, left=True),
+    Column("factor", lambda row: factor_name(row.factor), left=True),
+    Column("verdict in", lambda row: count(row.first_in)),
+    Column("of", lambda row: count(row.judged)),
+    Column("time", lambda row: seconds(row.time_s)),
+    Column("share of time", lambda row: share(row.time_share)),
+    Column("shortfall", lambda row: si(row.lost_bytes, "B")),
+    Column("share of the shortfall", lambda row: share(row.lost_share)),
+)

@@ -23,8 +23,8 @@ from vmtrace.analyze.reports.run.losses.places import loss_gaps
 from vmtrace.analyze.reports.run.measure import Captures, Measures, flows_of, measure
 from vmtrace.analyze.reports.run.two_sides.two_sides import two_sides
 from vmtrace.analyze.reports.run.unwaited import unwaited
+from vmtrace.analyze.reports.run.verdict.both_sides import verdict_of_both
 from vmtrace.analyze.reports.run.verdict.judged import of_json
-from vmtrace.analyze.reports.run.verdict.of_transfer import verdict_of_both
 from vmtrace.analyze.trace import version
 
 Progress = Callable[[int], object]

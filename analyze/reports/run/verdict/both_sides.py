@@ -8,8 +8,11 @@ Rule: docs/verdict.md, "Two captures of one transfer".
 """
 
 from dataclasses import dataclass, replace
+from typing import Any
 
-from vmtrace.analyze.reports.run.verdict.judged import Agreement, Judged
+from vmtrace.analyze.read.records.run import Side, Transfer
+from vmtrace.analyze.reports.run.measure import Captures, Measures, NotMeasuredError, judged_of, verdict_fields
+from vmtrace.analyze.reports.run.verdict.judged import Agreement, Judged, of_json
 from vmtrace.analyze.words.factors import in_words
 from vmtrace.analyze.words.units import seconds, share
 from vmtrace.analyze.words.verdict import is_open
@@ -178,3 +181,28 @@ def _rounded(confidence: float) -> float:
 
 def _place(one: Judged, near: Judged) -> str:
     return "data sender" if one is near else "data receiver"
+
+
+def verdict_of_both(transfer: Transfer, found: Measures, captures: Captures) -> dict[str, Any]:
+    """The fields of `Measures` that change when the other capture is asked, too; none if there is nothing to ask."""
+    uploads = {connection.upload for connection in transfer.connections}
+    if len(uploads) != 1 or found.captured_at != "data sender":
+        return {}
+    far_side: Side = "receiver" if uploads == {True} else "sender"
+    try:
+        flows = captures.find(far_side, transfer.connections, at_sender=False)
+    except NotMeasuredError:
+        return {}  # `two_sides_problem` tells of it
+    far = judged_of([(flow, flow.trace.records([flow.connection])[0]) for flow in flows])
+    made = together(of_json(found.verdict), far, _facts(found))
+    return verdict_fields(made) if made is not None else {}
+
+
+def _facts(found: Measures) -> Facts:
+    return Facts(
+        lost_segments=found.two_sides_lost_segments,
+        pause_at_sender_s=found.pauses_at_sender_s or 0.0,
+        pause_on_path_s=found.pauses_on_path_s or 0.0,
+        pause_at_receiver_s=found.pauses_at_receiver_s or 0.0,
+        pause_elsewhere_s=found.pauses_elsewhere_s or 0.0,
+    )
