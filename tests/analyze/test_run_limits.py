@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests import golden_texts
 from tests.analyze.pages import words
 from tests.analyze.test_run_tables import results_of
 from vmtrace.analyze.reports.run.limits import LimitRow, limit_rows, limit_sentences
@@ -81,5 +82,4 @@ def test_the_page_says_where_nothing_can_be_judged(small_run: Any) -> None:
 
 def test_the_page_has_sentence_and_numbers(results: RunResults) -> None:
     page = words(limits_part(results))
-    assert "receiver window limited 1 of 2 transfers" in page
-    assert "88.9 %" in page
+    golden_texts.check("the-page-has-sentence-and-numbers", page)

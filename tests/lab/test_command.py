@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests import golden_texts
 from vmtrace.lab import command, namespaces
 from vmtrace.lab.campaign import run as campaign_run
 from vmtrace.lab.campaign.settings import Campaign, CampaignError, Host
@@ -63,8 +64,7 @@ def test_run_hands_plan_and_path_on(runs: Runs, capsys: pytest.CaptureFixture[st
     assert campaign.congestion_control == "cubic"
     assert campaign.profile.base_rtt_s == pytest.approx(0.08)
     said = capsys.readouterr().out
-    assert "p99 0.200 ms" in said
-    assert "round trip 80 ms" in said
+    golden_texts.check("run-hands-plan-and-path-on", said)
 
 
 def test_a_plan_in_a_file_goes_by_its_whole_path_and_decides_congestion_control(

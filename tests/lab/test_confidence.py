@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import golden_texts
 from vmtrace.lab.accuracy import confidence
 from vmtrace.lab.accuracy.confidence import Bin, Told, bins, collect, sections, write
 
@@ -43,10 +44,7 @@ def test_the_interval_of_few_verdicts_is_wide_and_within_bounds() -> None:
 def test_the_table_says_which_bins_are_too_far_or_too_small() -> None:
     lines = sections([*[told(0.95)] * 20, *[told(0.75, right=False)] * 12, told(0.65)])
     text = "\n".join(lines)
-    assert "further than 10 points: 0.7 to 0.8" in text
-    assert "| 0.9 to 1.0 | 20 | 20 | 95% | 100% | 84% to 100% | yes |" in text
-    assert "| 0.7 to 0.8 | 12 | 0 | 75% | 0% | 0% to 24% | **no** |" in text
-    assert "| 0.6 to 0.7 | 1 | 1 | 65% | 100% | 21% to 100% | too few |" in text
+    golden_texts.check("the-table-says-which-bins-are-too-far-or-too-small", text)
 
 
 def test_what_is_wrong_above_four_fifths_is_named() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests import golden_texts
 from vmtrace.sender.plan import Entry, Plan, TransferPlan
 from vmtrace.sender.plan_view import plan_document, plan_table
 from vmtrace.sender.plans import LEE2011
@@ -23,5 +24,4 @@ def test_a_plan_is_shown_with_its_sums() -> None:
 def test_what_is_special_about_a_transfer_is_shown() -> None:
     entry = Entry("x", 1, TransferPlan(1), TransferPlan(2048, "both", 4, tls=True), 2.0)
     row = plan_table(Plan("p", (entry,), repeat=None, duration_s=3600.0))
-    assert "2 KiB both x4 TLS" in row
-    assert "for 1 h 0 min" in row
+    golden_texts.check("what-is-special-about-a-transfer-is-shown", row)
