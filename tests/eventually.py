@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 
-def eventually(true: Callable[[], bool], within_s: float = 20.0) -> bool:
+def eventually(true: Callable[[], object], within_s: float = 20.0) -> bool:
     """Whether it comes true in time; asked every few milliseconds."""
     deadline_s = time.monotonic() + within_s
     while not true():

@@ -12,11 +12,23 @@ from pathlib import Path
 import pytest
 
 from tests.eventually import eventually
-from tests.receiver.harness import KEY, Census, census, leaves_nothing, receiver, stranger, transfer
+from tests.receiver.harness import (
+    GENEROUS,
+    KEY,
+    Census,
+    census,
+    is_over,
+    leaves_nothing,
+    receiver,
+    stranger,
+    transfer,
+)
+from vmtrace.receiver.admission import Admission
 from vmtrace.receiver.certificate import NoCertificate
 from vmtrace.receiver.log import Log
 from vmtrace.receiver.server import Server
 from vmtrace.receiver.settings import AdmissionLimits, ReceiverSettings
+from vmtrace.sender.wire import handshake
 from vmtrace.sender.wire.control import Control
 from vmtrace.sender.wire.endpoint import Endpoint
 from vmtrace.sender.wire.records import RunRequest, TransferRequest
@@ -56,6 +68,41 @@ def test_several_senders_are_served_at_once(tmp_path: Path) -> None:
         for thread in threads:
             thread.join()
     assert failures == []
+
+
+def greeted(sock: socket.socket) -> bool:
+    sock.settimeout(15)
+    try:
+        return len(sock.recv(handshake.HELLO_BYTES, socket.MSG_WAITALL)) == handshake.HELLO_BYTES
+    except OSError:
+        return False
+
+
+def test_the_last_place_goes_to_the_newest_unless_it_is_reserved(tmp_path: Path) -> None:
+    with receiver(tmp_path, replace(GENEROUS, unproven=1)) as there, leaves_nothing(tmp_path):
+        with stranger(there.port, "127.0.0.3") as first, stranger(there.port, "127.0.0.4") as second:
+            assert greeted(first)
+            assert is_over(first)
+            assert greeted(second)
+        with there.sender("127.0.0.2"), stranger(there.port, "127.0.0.2") as known:
+            assert greeted(known)
+            with stranger(there.port, "127.0.0.3") as nobody, stranger(there.port, "127.0.0.2") as another:
+                assert not greeted(nobody)
+                assert greeted(another)
+                assert not is_over(known, 0.2)
+
+
+def test_places_are_reserved_while_streams_are_awaited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Admission, "has_proved", lambda _self, _origin: False)
+    with receiver(tmp_path) as there, leaves_nothing(tmp_path), there.sender("127.0.0.2") as control:
+        for host, reserved in (("127.0.0.2", False), ("127.0.0.3", False), ("127.0.0.2", True)):
+            if reserved:
+                control.prepare(TransferRequest(1, 1, "data", 100))
+            with stranger(there.port, host) as sock:
+                assert greeted(sock)
+                assert eventually(there.server._places.all)
+                assert [(one.host, one.reserved) for one in there.server._places.all()] == [(host, reserved)]
+            assert eventually(lambda: not there.server._places.all())
 
 
 def test_ipv6_and_ipv4_reach_one_receiver(tmp_path: Path) -> None:
