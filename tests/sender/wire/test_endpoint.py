@@ -152,3 +152,5 @@ def test_addresses_have_their_usual_form() -> None:
     assert str(Endpoint("fd00::1")) == "[fd00::1]:5810"
     assert plain_host("::ffff:198.18.0.1") == "198.18.0.1"
     assert plain_host("fe80::1%eth0") == "fe80::1"
+    for plain in ("198.18.0.1", "::ffff:1:2"):
+        assert plain_host(plain) == plain
