@@ -1,7 +1,8 @@
 """`vmtrace storage clean RUN`: remove what a run that was killed, or could not remove all, left at the service."""
 
 import os
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -39,10 +40,16 @@ def first_and_more(left_behind: list[dict[str, Any]]) -> str:
 
 def clean_run(path: Path, ca_bundle: Path | None = None, call_s: float = CALL_S) -> Cleaned:
     """Remove what is left of a run. Raises `ProvidersError` for a folder that is none, or that is being written."""
+    with held(path):
+        return _clean(path, read_run(path), ca_bundle, call_s)
+
+
+@contextmanager
+def held(path: Path) -> Iterator[None]:
+    """Within it nobody else writes to the folder, if there is one; raises `ProvidersError` while somebody does."""
     lock = lock_run(path) if path.is_dir() else -1
     try:
-        state = read_run(path)
-        return _clean(path, state, ca_bundle, call_s)
+        yield
     finally:
         if lock >= 0:
             os.close(lock)
@@ -54,7 +61,7 @@ def _clean(path: Path, state: dict[str, Any], ca_bundle: Path | None, call_s: fl
         raise ProvidersError(f"{path}: {NAME} is missing: look at the service for {told}")
     discard(path / "files")
     before = outstanding(path)
-    target = _target(path, state, ca_bundle)
+    target = target_of(path, state, ca_bundle, "container", "endpoint_told")
     provider = registry.find(target.provider)
 
     def build() -> Service:
@@ -68,18 +75,19 @@ def _clean(path: Path, state: dict[str, Any], ca_bundle: Path | None, call_s: fl
         remover = Remover(build, provider.error_of, journal, path, prefix, observer)
         touched = bool(before.objects) or before.container is not None
         left = remover.everything(target.container, unfinished=touched)
-    _note(path, state, left)
+    note_left(path, state, left)
     return Cleaned(remover.were_there, before.container if remover.container_went else None, left)
 
 
-def _target(path: Path, state: dict[str, Any], ca_bundle: Path | None) -> Target:
-    told, options = _table(state, "tls").get("ca_bundle"), _table(state, "options")
+def target_of(path: Path, state: dict[str, Any], ca_bundle: Path | None, container: str, endpoint: str) -> Target:
+    """Where a run was, by its `run.json`, which has the container and the endpoint that was named under these keys."""
+    bundle, options = _table(state, "tls").get("ca_bundle"), _table(state, "options")
     return Target(
         provider=_word(path, state, "provider"),
-        container=_word(path, state, "container"),
-        endpoint_url=state.get("endpoint_told"),
+        container=_word(path, state, container),
+        endpoint_url=state.get(endpoint),
         region=state.get("region"),
-        ca_bundle=ca_bundle or (Path(told) if isinstance(told, str) and told else None),
+        ca_bundle=ca_bundle or (Path(bundle) if isinstance(bundle, str) and bundle else None),
         options={str(name): str(value) for name, value in options.items()},
     )
 
@@ -96,7 +104,8 @@ def _table(state: dict[str, Any], name: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _note(path: Path, state: dict[str, Any], left: list[dict[str, Any]]) -> None:
+def note_left(path: Path, state: dict[str, Any], left: list[dict[str, Any]]) -> None:
+    """What is at the service still; a run that was killed is one that failed."""
     state["left_behind"] = left
     if state.get("status") == RUNNING:
         state.update(status=FAILED, error="the run was killed; cleaned afterwards", error_kind="other")

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import requires
 from shlex import quote
-from typing import TypeVar
+from types import ModuleType
+from typing import Any, TypeVar
 
 from vmtrace.providers import services
 from vmtrace.providers.errors import ProvidersError, ServiceError, UsageError
@@ -41,15 +42,23 @@ class Provider:
 
 def names() -> list[str]:
     """Of all services; nothing of them is imported."""
-    return sorted(
-        module.name.replace("_", "-") for module in pkgutil.iter_modules(services.__path__) if not module.ispkg
-    )
+    return names_in(services)
+
+
+def names_in(package: ModuleType) -> list[str]:
+    """The services whose modules a package holds; nothing of them is imported."""
+    return sorted(one.name.replace("_", "-") for one in pkgutil.iter_modules(package.__path__) if not one.ispkg)
+
+
+def module_of(name: str, package: ModuleType) -> tuple[str, Any]:
+    """The service of this name, or of the only name that begins so, and its module; raises `UsageError`."""
+    found = matching(name, names_in(package))
+    return found, importlib.import_module(f"{package.__name__}.{found.replace('-', '_')}")
 
 
 def find(name: str) -> Provider:
     """The service of this name, or of the only name that begins so; raises `UsageError`."""
-    found = matching(name, names())
-    module = importlib.import_module(f"{services.__name__}.{found.replace('-', '_')}")
+    found, module = module_of(name, services)
     return Provider(
         found,
         module.EXTRA,

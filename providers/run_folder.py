@@ -91,10 +91,10 @@ class RunFolder:
         os.close(self._lock)
 
 
-def read_run(path: Path) -> Record:
-    """`run.json` of a storage run; raises `ProvidersError` where there is none."""
+def read_run(path: Path, schema: str = STORAGE_RUN, command: str = "vmtrace storage") -> Record:
+    """`run.json` of a run; raises `ProvidersError` where there is none that this command made."""
     try:
-        return read_run_state(path, STORAGE_RUN, "vmtrace storage")
+        return read_run_state(path, schema, command)
     except RunStateError as error:
         raise ProvidersError(str(error)) from error
 

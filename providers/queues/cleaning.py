@@ -5,15 +5,13 @@ A queue that the run made is removed; from one that was there before, only the r
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vmtrace.capture.campaign import FAILED, RUNNING
-from vmtrace.formats.run_state import write_run_state
+from vmtrace.providers.cleaning import held, note_left, target_of
 from vmtrace.providers.errors import ErrorKind, ProvidersError, ServiceError
 from vmtrace.providers.exchanges import HttpObserver
 from vmtrace.providers.journal import NAME, Journal, outstanding
@@ -27,8 +25,6 @@ from vmtrace.providers.queues.progress import progress_of
 from vmtrace.providers.queues.run_folder import read_queue_run
 from vmtrace.providers.queues.task import KEY_FILE
 from vmtrace.providers.registry import sdk_of
-from vmtrace.providers.run_folder import lock_run
-from vmtrace.providers.service import Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +46,11 @@ class _Client:
 
 def clean_queue_run(path: Path, ca_bundle: Path | None = None) -> QueueCleaned:
     """Collect and remove what is left. Raises `ProvidersError` where something is left still; it says what and why."""
-    lock = lock_run(path) if path.is_dir() else -1
     try:
-        return _clean(path, read_queue_run(path), ca_bundle)
+        with held(path):
+            return _clean(path, read_queue_run(path), ca_bundle)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ProvidersError(f"{path / 'run.json'}: {error!r}: this run cannot be cleaned") from error
-    finally:
-        if lock >= 0:
-            os.close(lock)
 
 
 def _clean(path: Path, state: dict[str, Any], ca_bundle: Path | None) -> QueueCleaned:
@@ -67,7 +60,7 @@ def _clean(path: Path, state: dict[str, Any], ca_bundle: Path | None) -> QueueCl
     own = outstanding(path).container == queue
     left = progress_of(path, plan.messages).outstanding()
     if state.get("queue_removed") or not (own or left):
-        _note(path, state, [])
+        note_left(path, state, [])
         return QueueCleaned(0, None)
     provider = registry.find(str(state["provider"]))
     try:
@@ -77,7 +70,7 @@ def _clean(path: Path, state: dict[str, Any], ca_bundle: Path | None) -> QueueCl
             journal = stack.enter_context(Journal(path))
             removed = None
             try:
-                with _client(provider, state, ca_bundle) as service:
+                with _client(provider, path, state, ca_bundle) as service:
                     client = _Client(service, provider.error_of, observer)
                     collected = _collected(path, state, left, plan, client)
                     if own:
@@ -90,17 +83,19 @@ def _clean(path: Path, state: dict[str, Any], ca_bundle: Path | None) -> QueueCl
             if own:
                 journal.removed_container(queue)
     except ServiceError as error:
-        _note(path, state, [{"name": queue, "messages": left, "error": str(error)}])
+        note_left(path, state, [{"name": queue, "messages": left, "error": str(error)}])
         raise ProvidersError(f"{path}: still at the service: {error.told(queue)}") from error
     state.update(collected=True, queue_removed=own)
-    _note(path, state, [])
+    note_left(path, state, [])
     return QueueCleaned(collected, removed)
 
 
 @contextmanager
-def _client(provider: registry.QueueProvider, state: dict[str, Any], ca_bundle: Path | None) -> Iterator[QueueService]:
+def _client(
+    provider: registry.QueueProvider, path: Path, state: dict[str, Any], ca_bundle: Path | None
+) -> Iterator[QueueService]:
     """A client; what its SDK raises becomes a `ServiceError`."""
-    service = registry.build(provider, _target(state, ca_bundle))
+    service = registry.build(provider, target_of(path, state, ca_bundle, "queue", "endpoint_named"))
     try:
         yield service
     except ProvidersError:
@@ -116,22 +111,3 @@ def _collected(path: Path, state: dict[str, Any], left: int, plan: QueuePlan, cl
     with CallLog(collector_log(path)) as log:
         collector = Collector(client.service, seal, log, client.error_of, client.observer)
         return collector.collect(left, max(stage.visibility_s for stage in plan.stages))
-
-
-def _target(state: dict[str, Any], ca_bundle: Path | None) -> Target:
-    named = (state.get("tls") or {}).get("ca_bundle")
-    return Target(
-        provider=str(state["provider"]),
-        container=str(state["queue"]),
-        endpoint_url=state.get("endpoint_named"),
-        region=state.get("region"),
-        ca_bundle=ca_bundle or (Path(named) if isinstance(named, str) and named else None),
-        options={str(name): str(value) for name, value in state["options"].items()},
-    )
-
-
-def _note(path: Path, state: dict[str, Any], left: list[dict[str, Any]]) -> None:
-    state["left_behind"] = left
-    if state.get("status") == RUNNING:
-        state.update(status=FAILED, error="the run was killed; cleaned afterwards", error_kind="other")
-    write_run_state(path, state)

@@ -4,8 +4,6 @@ A module has `EXTRA`, `OPTIONS` and `error_of` as those of `vmtrace.providers.re
 queues), `LIMITS`, and `build(target)`, whose `container` is the queue's name.
 """
 
-import importlib
-import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -13,7 +11,7 @@ from functools import partial
 from vmtrace.providers.errors import ServiceError
 from vmtrace.providers.queues import services
 from vmtrace.providers.queues.contract import Limits, QueueService
-from vmtrace.providers.registry import built, matching, refuse_unknown_options
+from vmtrace.providers.registry import built, module_of, names_in, refuse_unknown_options
 from vmtrace.providers.service import Target
 
 
@@ -32,13 +30,12 @@ class QueueProvider:
 
 def names() -> list[str]:
     """Of all queue services; nothing of them is imported."""
-    return sorted(module.name.replace("_", "-") for module in pkgutil.iter_modules(services.__path__))
+    return names_in(services)
 
 
 def find(name: str) -> QueueProvider:
     """The service of this name, or of the only name with this prefix; raises `UsageError`."""
-    found = matching(name, names())
-    module = importlib.import_module(f"{services.__name__}.{found.replace('-', '_')}")
+    found, module = module_of(name, services)
     return QueueProvider(found, module.EXTRA, module.OPTIONS, module.FIFO, module.LIMITS, module.build, module.error_of)
 
 

@@ -5,11 +5,9 @@ import secrets
 from pathlib import Path
 from typing import Self
 
-from vmtrace.formats.run_state import RunStateError, read_run_state
 from vmtrace.formats.schemas import QUEUE_RUN
-from vmtrace.providers.errors import ProvidersError
 from vmtrace.providers.queues.task import KEY_FILE
-from vmtrace.providers.run_folder import Record, RunFolder
+from vmtrace.providers.run_folder import Record, RunFolder, read_run
 
 
 class QueueFolder(RunFolder):
@@ -35,7 +33,4 @@ class QueueFolder(RunFolder):
 
 def read_queue_run(path: Path) -> Record:
     """`run.json` of a queue run; raises `ProvidersError` where there is none."""
-    try:
-        return read_run_state(path, QUEUE_RUN, "vmtrace queue")
-    except RunStateError as error:
-        raise ProvidersError(str(error)) from error
+    return read_run(path, QUEUE_RUN, "vmtrace queue")

@@ -16,6 +16,7 @@ from typing import Annotated, Any, TypeVar, Union, cast, get_args, get_origin, g
 _LARGEST = 2**63 - 1
 Endpoint = tuple[str, int]
 Record = TypeVar("Record")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,20 +66,23 @@ class Fields:
 
     def names(self) -> list[str]:
         """What is in it, null or not."""
-        return [name.encode("utf-8", "replace").decode("utf-8") for name in self._content]
+        return list(map(_plain, self._content))
 
     def as_json(self) -> str:
         """The whole, keys in order: equal texts are equal objects."""
         return json.dumps(self._content, sort_keys=True)
 
+    def _of(self, kind: type[T], name: str, wanted: str) -> T | None:
+        """What stands there, if it is of this kind."""
+        value = self._content.get(name)
+        if value is not None and not isinstance(value, kind):
+            raise self.wrong(name, wanted)
+        return value
+
     def text(self, name: str) -> str | None:
         """Text, without surrogates that no file or terminal takes."""
-        value = self._content.get(name)
-        if value is None:
-            return None
-        if not isinstance(value, str):
-            raise self.wrong(name, "text")
-        return value.encode("utf-8", "replace").decode("utf-8")
+        value = self._of(str, name, "text")
+        return None if value is None else _plain(value)
 
     def integer(self, name: str) -> int | None:
         """A whole number that 64 bits hold."""
@@ -128,53 +132,29 @@ class Fields:
 
     def flag(self, name: str) -> bool | None:
         """True or false."""
-        value = self._content.get(name)
-        if value is not None and not isinstance(value, bool):
-            raise self.wrong(name, "true or false")
-        return value
+        return self._of(bool, name, "true or false")
 
     def part(self, name: str) -> "Fields | None":
         """An object inside."""
-        value = self._content.get(name)
-        if value is None:
-            return None
-        if not isinstance(value, dict):
-            raise self.wrong(name, "an object")
-        return Fields(value, f"{self._where}: {name}")
+        value = self._of(dict, name, "an object")
+        return None if value is None else Fields(value, f"{self._where}: {name}")
 
     def parts(self, name: str) -> "list[Fields]":
         """The objects of a list inside; an absent list is empty."""
-        value = self._content.get(name)
-        if value is None:
-            return []
-        if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
-            raise self.wrong(name, "a list of objects")
+        value = self._list(dict, name, "a list of objects")
         return [Fields(one, f"{self._where}: {name}[{number}]") for number, one in enumerate(value)]
 
     def texts(self, name: str) -> list[str]:
         """The texts of a list inside; an absent list is empty."""
-        value = self._content.get(name)
-        if value is None:
-            return []
-        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-            raise self.wrong(name, "a list of texts")
-        return [one.encode("utf-8", "replace").decode("utf-8") for one in value]
+        return [_plain(one) for one in self._list(str, name, "a list of texts")]
 
     def values(self, name: str) -> list[Any]:
         """A list inside, of whatever; an absent one is empty."""
-        value = self._content.get(name)
-        if value is None:
-            return []
-        if not isinstance(value, list):
-            raise self.wrong(name, "a list")
-        return value
+        return self._of(list, name, "a list") or []
 
     def lists(self, name: str) -> list[list[Any]]:
         """The lists of a list inside; an absent one is empty."""
-        value = self.values(name)
-        if not all(isinstance(one, list) for one in value):
-            raise self.wrong(name, "a list of lists")
-        return value
+        return self._list(list, name, "a list of lists")
 
     def endpoint(self, name: str) -> "tuple[str, int] | None":
         """Address and port: `10.0.0.1:5810`, `[fd00::1]:5810`, or `["10.0.0.1", 5810]`."""
@@ -192,6 +172,14 @@ class Fields:
             raise self.wrong(name, "an address and a port")
         return found
 
+    def capture(self, *names: str) -> dict[str, Any]:
+        """Of the part `capture`: its file, and these counts and instants, as fields of a dataclass."""
+        part = self.part("capture")
+        if part is None:
+            return dict.fromkeys(("capture_file", *(f"capture_{name}" for name in names)))
+        numbers = {name: part.integer(name) if name.endswith("_ns") else part.count(name) for name in names}
+        return {"capture_file": part.text("file"), **{f"capture_{name}": one for name, one in numbers.items()}}
+
     def read(self, record: type[Record], **given: object) -> Record:
         """A dataclass: its fields as given, else as they stand here under their names, read as their types say.
 
@@ -201,9 +189,21 @@ class Fields:
         found = {name: read(self, name) for name, read in _readers(cast(Any, record)) if name not in given}
         return record(**found, **given)
 
+    def _list(self, kind: type[T], name: str, wanted: str) -> list[T]:
+        """The values of a list, all of this kind; an absent list is empty."""
+        value = self._of(list, name, wanted) or []
+        if not all(isinstance(one, kind) for one in value):
+            raise self.wrong(name, wanted)
+        return value
+
     def wrong(self, name: str, wanted: str) -> FieldError:
         """The error that says that a field is not what it should be."""
         return FieldError(f"{self._where}: {name} is not {wanted}")
+
+
+def _plain(text: str) -> str:
+    """Without surrogates."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 @lru_cache(maxsize=1 << 16)  # a run names the same ends with every object, and addresses take long to read

@@ -183,18 +183,13 @@ class DiscoveryRun:
 
 def name_record(record: Fields) -> NameRecord:
     """A name of `run.json`."""
-    about = {key: record.text(key) for key in ("provider", "region", "label", "city", "country", "iata")}
-    return NameRecord(_needed(record, "name"), **about)
+    return record.read(NameRecord, name=_needed(record, "name"))
 
 
 def resolver_record(record: Fields) -> ResolverRecord:
     """A resolver of `run.json`."""
-    return ResolverRecord(
-        _needed(record, "resolver"),
-        record.text("country"),
-        record.text("network"),
-        position_record(record.part("position")),
-    )
+    position = position_record(record.part("position"))
+    return record.read(ResolverRecord, label=_needed(record, "resolver"), position=position)
 
 
 def position_record(record: Fields | None) -> Position | None:
@@ -222,12 +217,8 @@ def capture_record(record: Fields) -> CaptureRecord:
 
 def echo_record(record: Fields) -> Echo:
     """A line of `round_trips.jsonl`."""
-    return Echo(
-        _needed(record, "front_end"),
-        record.text("method") or "unknown",
-        record.integer("time_ns") or 0,
-        record.amount("rtt_s"),
-    )
+    time_ns = record.integer("time_ns") or 0
+    return record.read(Echo, address=_needed(record, "front_end"), time_ns=time_ns, rtt_s=record.amount("rtt_s"))
 
 
 def trace_record(record: Fields) -> TraceRecord:

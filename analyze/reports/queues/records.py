@@ -129,14 +129,6 @@ def _stage(part: Fields, number: int, first: int) -> Stage:
 
 def stage_end(line: Fields) -> StageEnd:
     """A line of `stages.jsonl`; raises `FieldError`."""
-    capture, session, status = line.part("capture"), line.count("session") or 1, line.text("status") or "failed"
-    return line.read(
-        StageEnd,
-        session=session,
-        status=status,
-        capture_file=capture.text("file") if capture else None,
-        capture_start_ns=capture.integer("start_ns") if capture else None,
-        capture_end_ns=capture.integer("end_ns") if capture else None,
-        capture_dropped=capture.count("dropped") if capture else None,
-        capture_written=capture.count("written") if capture else None,
-    )
+    session, status = line.count("session") or 1, line.text("status") or "failed"
+    capture = line.capture("start_ns", "end_ns", "dropped", "written")
+    return line.read(StageEnd, session=session, status=status, **capture)

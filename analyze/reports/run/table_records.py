@@ -26,7 +26,7 @@ from vmtrace.analyze.reports.run.variation.interval_words import interval_senten
 from vmtrace.analyze.reports.run.variation.intervals import IntervalFinding, interval_findings
 from vmtrace.analyze.reports.run.variation.words import sentence
 from vmtrace.analyze.stats.estimates import ABSENT, Estimate
-from vmtrace.analyze.tables.schema.typed import FLAT, Count, Positive, Share, as_record
+from vmtrace.analyze.tables.schema.typed import FLAT, Count, Positive, Share, as_record, record_of
 
 Record = dict[str, Any]
 
@@ -220,18 +220,15 @@ def _interval_finding(one: IntervalFinding) -> Record:
 
 def _transfer(one: MeasuredTransfer) -> Record:
     pair, transfer, kernel = one.pair, one.transfer, one.transfer.kernel
-    names = ("role", "direction", "streams", "start_ns", "bytes", "duration_s", "goodput_bps")
-    return {
-        "sequence": pair.sequence,
-        "repeat": pair.repeat,
-        "index": pair.index,
-        "pair": pair.number,
-        **{name: getattr(transfer, name) for name in names},
-        "ping_mean_s": pair.rtt.mean_s if pair.rtt else None,
-        "kernel_retransmission_rate": kernel.retransmission_rate if kernel else None,
-        "kernel_min_rtt_s": kernel.min_rtt_s if kernel else None,
-        "congestion_control": kernel.congestion_control if kernel else None,
-        "dropped": transfer.dropped,
-        "trouble": one.capture_trouble,
-        **as_record(one.measures),
-    }
+    return record_of(
+        TransferRecord,
+        transfer,
+        pair,
+        pair=pair.number,
+        ping_mean_s=pair.rtt.mean_s if pair.rtt else None,
+        kernel_retransmission_rate=kernel.retransmission_rate if kernel else None,
+        kernel_min_rtt_s=kernel.min_rtt_s if kernel else None,
+        congestion_control=kernel.congestion_control if kernel else None,
+        trouble=one.capture_trouble,
+        measures=one.measures,
+    )

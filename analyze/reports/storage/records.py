@@ -182,17 +182,14 @@ def transaction_record(fields: Fields) -> Transaction:
     direction = fields.text("direction")
     if direction not in DIRECTIONS:
         raise fields.wrong("direction", "upload or download")
-    login, capture = fields.part("login"), fields.part("capture")
+    login = fields.part("login")
     return fields.read(
         Transaction,
         number=fields.needed("transaction"),
         workload=fields.text("workload") or "",
         status=fields.text("status") or "failed",
         login=exchange_record(login) if login and "start_ns" in login and "end_ns" in login else None,
-        capture_file=capture.text("file") if capture else None,
-        capture_dropped=capture.count("dropped") if capture else None,
-        capture_written=capture.count("written") if capture else None,
-        capture_wire_bytes=capture.count("wire_bytes") if capture else None,
+        **fields.capture("dropped", "written", "wire_bytes"),
         counters=_counters(fields.part("interface")),
         content=fields.text("content") or RANDOM,
         command=fields.part("tool") is not None,

@@ -81,7 +81,7 @@ class SwarmRun(ServiceRun):
 
 def download_record(fields: Fields) -> Download:
     """A line of `downloads.jsonl`; raises `FieldError`."""
-    capture, duration_s = fields.part("capture"), fields.amount("duration_s")
+    duration_s = fields.amount("duration_s")
     if duration_s is None:
         raise fields.wrong("duration_s", "there")
     return fields.read(
@@ -90,9 +90,7 @@ def download_record(fields: Fields) -> Download:
         sources=tuple(_source(source) for source in fields.parts("sources")),
         purpose=_word(fields, "purpose", (SWARM, CAPACITY)),
         web_seed=_word(fields, "web_seed", (PUBLIC, FORBIDDEN, NONE)),
-        capture_file=capture.text("file") if capture else None,
-        capture_dropped=capture.count("dropped") if capture else None,
-        capture_written=capture.count("written") if capture else None,
+        **fields.capture("dropped", "written"),
     )
 
 

@@ -2,13 +2,13 @@
 
 from typing import Annotated, Any, Literal, TypedDict
 
-from vmtrace.analyze.reports.run.changes.compare_runs import Change, RunComparison
+from vmtrace.analyze.reports.run.changes.compare_runs import RunComparison
 from vmtrace.analyze.reports.run.results import RunResults
 from vmtrace.analyze.reports.run.verdict.findings import RunFindingRecord, run_findings
 from vmtrace.analyze.reports.run.verdict.of_set import VerdictChange, verdict_change
 from vmtrace.analyze.stats.estimates import CONFIDENCE
 from vmtrace.analyze.stats.two_samples import Difference
-from vmtrace.analyze.tables.schema.typed import FLAT, Count, Share, as_record, bounds
+from vmtrace.analyze.tables.schema.typed import FLAT, Count, Share, as_record, bounds, record_of
 from vmtrace.analyze.trace import version
 
 Record = dict[str, Any]
@@ -82,7 +82,7 @@ def document(comparison: RunComparison) -> Record:
         "before": _run(comparison.before),
         "after": _run(comparison.after),
         "tested": comparison.tested,
-        "changes": [_change(change) for change in comparison.changes],
+        "changes": [record_of(ChangeRecord, one) for one in comparison.changes],
         "verdicts": as_record(verdict_change(comparison)),
         "notes": list(comparison.notes),
     }
@@ -90,18 +90,12 @@ def document(comparison: RunComparison) -> Record:
 
 def _run(results: RunResults) -> Record:
     run = results.run
-    return {
-        "path": str(run.folder),
-        "name": run.name,
-        **{name: getattr(run.record, name) for name in ("id", "status", "plan", "scale", "start_ns", "end_ns")},
-        "pairs": len(run.complete_pairs),
-        "problems": list(results.problems),
-        "findings": [one.as_record() for one in run_findings(results)],
-    }
-
-
-def _change(one: Change) -> Record:
-    before = ("index", "part", "metric", "n_before", "n_after", "median_before", "median_after")
-    levels, after = ("level_before", "level_after"), ("p_adjusted", "change", "reason")
-    found = {name: getattr(one, name) for name in (*before, *levels)}
-    return found | as_record(one.difference) | {name: getattr(one, name) for name in after}
+    return record_of(
+        RunRecord,
+        run.record,
+        path=str(run.folder),
+        name=run.name,
+        pairs=len(run.complete_pairs),
+        problems=results.problems,
+        findings=[one.as_record() for one in run_findings(results)],
+    )
