@@ -157,11 +157,7 @@ class CaptureFile:
         written = before + walk.records
         captured = walk.end - HEADER_BYTES - RECORD_HEADER_BYTES * written
         return Contents(
-            written,
-            captured,
-            walk.wire_bytes if from_start else None,
-            first if written else None,
-            walk.last_packet_ns,
+            written, captured, walk.wire_bytes if from_start else None, first if written else None, walk.last_packet_ns
         )
 
     def _walk(self, view: mmap.mmap, start: int, size: int) -> _Walk:

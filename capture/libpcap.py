@@ -115,11 +115,7 @@ def _devices(first: ctypes._Pointer[_Device]) -> Iterator[Device]:
         one = at.contents
         description = _text(one.description) if one.description else None
         yield Device(
-            _text(one.name),
-            description,
-            bool(one.flags & _LOOPBACK),
-            bool(one.flags & _UP),
-            bool(one.flags & _RUNNING),
+            _text(one.name), description, bool(one.flags & _LOOPBACK), bool(one.flags & _UP), bool(one.flags & _RUNNING)
         )
         at = one.next
 

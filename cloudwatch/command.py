@@ -124,9 +124,7 @@ def _add_publish(parser: argparse.ArgumentParser) -> None:
         help="each metric by index, and all of verdicts: hundreds of custom metrics (default: at most 40)",
     )
     parser.add_argument(
-        "--no-verdict",
-        action="store_true",
-        help="leave out what limited transfers: fewer custom metrics to pay for",
+        "--no-verdict", action="store_true", help="leave out what limited transfers: fewer custom metrics to pay for"
     )
     _add_output(parser)
 

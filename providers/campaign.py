@@ -10,14 +10,7 @@ import secrets
 from contextlib import ExitStack
 from typing import Any
 
-from vmtrace.capture.campaign import (
-    COMPLETE,
-    INTERRUPTED,
-    RUNNING,
-    End,
-    begin_host_record,
-    outcome_of,
-)
+from vmtrace.capture.campaign import COMPLETE, INTERRUPTED, RUNNING, End, begin_host_record, outcome_of
 from vmtrace.capture.ending import Ending
 from vmtrace.capture.host_record import HostRecord
 from vmtrace.capture.instance_metadata import check_setting
@@ -59,12 +52,7 @@ class _Run:
         default = f"vmtrace-{self._id}"
         self._container = order.container or (default if before is None else str(before["container"]))
         self._target = Target(
-            self._provider.name,
-            self._container,
-            order.endpoint_url,
-            order.region,
-            order.ca_bundle,
-            self._options(),
+            self._provider.name, self._container, order.endpoint_url, order.region, order.ca_bundle, self._options()
         )
         prices = None if order.prices is None else order.prices.prices(self._provider.name, order.region)
         if order.limits.max_cost is not None and prices is None:

@@ -14,15 +14,7 @@ from vmtrace.providers.kinds.sampling_plan import (
 )
 from vmtrace.providers.kinds.surge_plan import GARFINKEL2007_SURGE, SurgePlan
 from vmtrace.providers.kinds.sweep_plan import YOON_UPLOAD, Merges, SweepPlan
-from vmtrace.providers.plan import (
-    CHANGED,
-    COMPRESSIBLE,
-    CONTENTS,
-    RANDOM,
-    REPEATED,
-    Plan,
-    Workload,
-)
+from vmtrace.providers.plan import CHANGED, COMPRESSIBLE, CONTENTS, RANDOM, REPEATED, Plan, Workload
 from vmtrace.providers.plan_options import checked, given, keys_of, named, one_of, size, whole
 from vmtrace.providers.toml_file import load, parsed, refuse_unknown
 

@@ -104,13 +104,7 @@ def _limits() -> tuple[_Limit, ...]:
         _Limit("--max-session-bytes", "N", "bytes of a session", limits.session_bytes, limit),
         _Limit("--max-transfer-time", "S", "seconds a transfer may take", int(limits.transfer_s), limit),
         _Limit("--max-session-time", "S", "seconds a session may take", int(limits.session_s), limit),
-        _Limit(
-            "--max-connection-rate",
-            "N",
-            "connections per second from one address",
-            int(per_second),
-            limit,
-        ),
+        _Limit("--max-connection-rate", "N", "connections per second from one address", int(per_second), limit),
     )
 
 

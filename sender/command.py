@@ -167,10 +167,7 @@ def _add_trouble(parser: argparse.ArgumentParser) -> None:
         help="a transfer without progress has failed after this time (default: 60s)",
     )
     group.add_argument(
-        "--patience",
-        metavar="TIME",
-        type=quick.time_s,
-        help="how long to wait for a lost receiver (default: 1h)",
+        "--patience", metavar="TIME", type=quick.time_s, help="how long to wait for a lost receiver (default: 1h)"
     )
     group.add_argument(
         "--attempts",

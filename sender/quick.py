@@ -32,14 +32,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("without a plan")
     length = group.add_mutually_exclusive_group()
     length.add_argument("-t", "--time", metavar="TIME", type=time_s, help="duration of the transfer (default: 10s)")
-    length.add_argument(
-        "-n",
-        "--bytes",
-        dest="size",
-        metavar="SIZE",
-        type=_size,
-        help="bytes to transfer, e.g. 1GB",
-    )
+    length.add_argument("-n", "--bytes", dest="size", metavar="SIZE", type=_size, help="bytes to transfer, e.g. 1GB")
     group.add_argument(
         "-P", "--parallel", dest="streams", metavar="N", type=whole(1, MOST_STREAMS), help="streams at once"
     )

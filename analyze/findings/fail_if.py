@@ -221,10 +221,7 @@ class Condition:
 
 
 def bind(
-    expression: Expression,
-    columns: Iterable[str],
-    directions: Sequence[str] = DIRECTIONS,
-    texts: Collection[str] = (),
+    expression: Expression, columns: Iterable[str], directions: Sequence[str] = DIRECTIONS, texts: Collection[str] = ()
 ) -> Condition:
     """Find the columns of the metrics. Raises `ExpressionError` for a metric that there is not, and for a text.
 

@@ -9,13 +9,7 @@ from vmtrace.formats.quantities import plural
 
 
 def one_for_each_sender(
-    facts: Facts,
-    kind: str,
-    count: Callable[[Record], int | None],
-    *,
-    does: str,
-    shows: str,
-    confidence: float,
+    facts: Facts, kind: str, count: Callable[[Record], int | None], *, does: str, shows: str, confidence: float
 ) -> Iterator[Finding]:
     """`count` gives the packets of a direction, `does` ends the sentence on them, `shows` names the evidence."""
     by_host: defaultdict[str, list[tuple[Record, int]]] = defaultdict(list)

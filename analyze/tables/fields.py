@@ -187,9 +187,7 @@ ADDED = (
             Field("tls_connections", "integer", "connections with TLS"),
             Field("tls_full_handshakes", "integer", "those with a full handshake"),
             Field(
-                "tls_resumed",
-                "integer",
-                "those that resumed a session; of the others too little was captured to say",
+                "tls_resumed", "integer", "those that resumed a session; of the others too little was captured to say"
             ),
             *(Field(name, "integer", "sums of the ledgers; the parts sum to `wire_bytes`", "bytes") for name in _SUMS),
             Field("tcp_payload_bytes", "integer", "what TCP carried, each byte once", "bytes"),

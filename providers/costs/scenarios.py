@@ -236,10 +236,7 @@ def _beside(way: Beside, context: Context) -> Scenario:
     hours = workload.compute_hours_per_month if way.compute_hours_per_month is None else way.compute_hours_per_month
     results_gb = used.downloaded_gb * way.result_share
     inside = replace(
-        used,
-        downloaded_gb=results_gb,
-        same_region_gb=used.same_region_gb + used.downloaded_gb,
-        compute_hours=hours,
+        used, downloaded_gb=results_gb, same_region_gb=used.same_region_gb + used.downloaded_gb, compute_hours=hours
     )
     notes = [] if way.result_share else ["no results leave the region: give result_share"]
     missing = () if hours else ("compute_hours_per_month",)

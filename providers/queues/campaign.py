@@ -15,15 +15,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from vmtrace.capture.campaign import (
-    COMPLETE,
-    INTERRUPTED,
-    OVER_BUDGET,
-    RUNNING,
-    End,
-    begin_host_record,
-    outcome_of,
-)
+from vmtrace.capture.campaign import COMPLETE, INTERRUPTED, OVER_BUDGET, RUNNING, End, begin_host_record, outcome_of
 from vmtrace.capture.ending import Ending
 from vmtrace.capture.host_record import HostRecord
 from vmtrace.capture.instance_metadata import check_setting

@@ -100,12 +100,7 @@ class SocketOptions:
     )
     # Linux refuses a TCP_MAXSEG outside of these (net/ipv4/tcp.c).
     mss_bytes: Optional[int] = option(
-        "MSS",
-        _plain(socket.IPPROTO_TCP, socket.TCP_MAXSEG),
-        least=88,
-        most=32767,
-        preview="MSS {}",
-        at_receiver=False,
+        "MSS", _plain(socket.IPPROTO_TCP, socket.TCP_MAXSEG), least=88, most=32767, preview="MSS {}", at_receiver=False
     )
 
 

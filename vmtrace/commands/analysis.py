@@ -173,11 +173,7 @@ def check_filter(expression: str) -> None:
 
 
 def _read(
-    paths: list[str],
-    request: Request,
-    bar: Bar,
-    allowance: "Allowance | None",
-    failures: list[str],
+    paths: list[str], request: Request, bar: Bar, allowance: "Allowance | None", failures: list[str]
 ) -> Trace | None:
     """Read what can be read: an input that is no capture is told of and left out."""
     if request.filter is not None:
@@ -289,12 +285,7 @@ class Outputs:
     """What is printed and written of one trace. Each output that fails is told of; the others are still made."""
 
     def __init__(
-        self,
-        trace: Trace,
-        request: Request,
-        bar: Bar,
-        allowance: "Allowance | None",
-        ranges: "AddressRanges | None",
+        self, trace: Trace, request: Request, bar: Bar, allowance: "Allowance | None", ranges: "AddressRanges | None"
     ) -> None:
         self._trace = trace
         self._request = request

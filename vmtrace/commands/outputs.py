@@ -113,11 +113,7 @@ class Afterwards(NamedTuple):
 
 
 def write_all(
-    tasks: Iterable[Task],
-    *,
-    debug: bool,
-    making: Making | None = None,
-    then: Afterwards | None = None,
+    tasks: Iterable[Task], *, debug: bool, making: Making | None = None, then: Afterwards | None = None
 ) -> list[str]:
     """Do all of them; returns one line for each that failed. `making` says what is being made, while it is.
 

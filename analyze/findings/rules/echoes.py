@@ -45,9 +45,4 @@ def _tcp_is_fine(facts: Facts, flow: Record) -> str:
 
 
 def _finding(kind: str, text: str, flow: Record, confidence: float) -> Finding:
-    return Finding(
-        kind=kind,
-        sentence=text,
-        confidence=confidence,
-        flows=[flow["id"]],
-    )
+    return Finding(kind=kind, sentence=text, confidence=confidence, flows=[flow["id"]])

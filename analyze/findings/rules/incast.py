@@ -7,17 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from vmtrace.analyze.findings.facts import (
-    CLIENT,
-    SERVER,
-    Facts,
-    Record,
-    address,
-    end_ns,
-    ids,
-    moments,
-    of_connections,
-)
+from vmtrace.analyze.findings.facts import CLIENT, SERVER, Facts, Record, address, end_ns, ids, moments, of_connections
 from vmtrace.analyze.findings.finding import Finding
 from vmtrace.analyze.findings.rules.causes import RESTS
 from vmtrace.analyze.findings.spans import Covered, Span

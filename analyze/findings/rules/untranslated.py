@@ -5,16 +5,7 @@ Rule: docs/findings.md, "A packet not translated".
 
 from collections.abc import Iterator
 
-from vmtrace.analyze.findings.facts import (
-    CLIENT,
-    SERVER,
-    Facts,
-    Record,
-    end_ns,
-    evidence,
-    grouped,
-    outcome_kind,
-)
+from vmtrace.analyze.findings.facts import CLIENT, SERVER, Facts, Record, end_ns, evidence, grouped, outcome_kind
 from vmtrace.analyze.findings.finding import Finding
 from vmtrace.analyze.words.units import seconds
 

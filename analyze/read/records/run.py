@@ -261,9 +261,7 @@ def _connection(fields: Fields) -> Connection | None:
 
 def _side_capture(fields: Fields, side: Side) -> SideCapture | None:
     found = SideCapture(
-        file=fields.text(f"{side}_file"),
-        dropped=fields.count(f"{side}_dropped"),
-        error=fields.text(f"{side}_error"),
+        file=fields.text(f"{side}_file"), dropped=fields.count(f"{side}_dropped"), error=fields.text(f"{side}_error")
     )
     return None if found == SideCapture(None, None, None) else found
 

@@ -15,16 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from vmtrace.analyze.reports.queues.calls import (
-    DELETE,
-    DELETER,
-    RECEIVE,
-    RECEIVER,
-    SEND,
-    SENDER,
-    TAKER,
-    ProcessLog,
-)
+from vmtrace.analyze.reports.queues.calls import DELETE, DELETER, RECEIVE, RECEIVER, SEND, SENDER, TAKER, ProcessLog
 
 COLUMNS = (
     "start_ns",

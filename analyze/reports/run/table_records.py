@@ -13,12 +13,7 @@ from vmtrace.analyze.reports.run.limits import limit_rows
 from vmtrace.analyze.reports.run.losses.bursts import loss_burst_rows
 from vmtrace.analyze.reports.run.measure import Measures
 from vmtrace.analyze.reports.run.results import RunResults
-from vmtrace.analyze.reports.run.tables import (
-    correlation_rows,
-    metrics_rows,
-    plan_rows,
-    prediction_rows,
-)
+from vmtrace.analyze.reports.run.tables import correlation_rows, metrics_rows, plan_rows, prediction_rows
 from vmtrace.analyze.reports.run.transfers.transfers import MeasuredTransfer
 from vmtrace.analyze.reports.run.two_sides.table import clock_row, two_sides_rows
 from vmtrace.analyze.reports.run.variation.findings import Finding, Judgement, variation

@@ -7,23 +7,13 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
 
-from vmtrace.analyze.reports.storage.availability import (
-    AvailabilityRow,
-    availability_rows,
-    outage_rows,
-    retry_rows,
-)
+from vmtrace.analyze.reports.storage.availability import AvailabilityRow, availability_rows, outage_rows, retry_rows
 from vmtrace.analyze.reports.storage.change_points import ChangePoint
 from vmtrace.analyze.reports.storage.hedging import HedgingRow, hedging_rows
 from vmtrace.analyze.reports.storage.hours import hour_test_rows
 from vmtrace.analyze.reports.storage.locations import LocationRow, location_rows
 from vmtrace.analyze.reports.storage.network_events import NetworkEvent, network_events
-from vmtrace.analyze.reports.storage.packet_facts import (
-    PacketFacts,
-    captures_of_campaign,
-    dropped_by,
-    facts_of,
-)
+from vmtrace.analyze.reports.storage.packet_facts import PacketFacts, captures_of_campaign, dropped_by, facts_of
 from vmtrace.analyze.reports.storage.probes import (
     Lateness,
     address_rows,

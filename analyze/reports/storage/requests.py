@@ -254,10 +254,7 @@ def made(rows: Sequence[dict[str, Any]]) -> Requests:
     arrays: dict[str, Any] = {name: np.array(columns[name], np.int64) for name in _WHOLE}
     arrays |= {name: np.array(columns[name], np.float64) for name in _REAL}
     return Requests(
-        **arrays,
-        error_kinds=tuple(kinds.places),
-        failures=tuple(failures.places),
-        front_ends=tuple(front_ends.places),
+        **arrays, error_kinds=tuple(kinds.places), failures=tuple(failures.places), front_ends=tuple(front_ends.places)
     )
 
 

@@ -88,10 +88,7 @@ def direction_of(step: Step) -> str:
 
 
 def _add(
-    trace: Trace,
-    steps: Sequence[Step],
-    found: dict[int, StepEvidence],
-    ports: Mapping[int, Collection[int]] | None,
+    trace: Trace, steps: Sequence[Step], found: dict[int, StepEvidence], ports: Mapping[int, Collection[int]] | None
 ) -> None:
     if not len(trace):
         return

@@ -15,11 +15,7 @@ from vmtrace.analyze.reports.storage.groups import block_pairs
 from vmtrace.analyze.reports.storage.limits import limit_rows
 from vmtrace.analyze.reports.storage.measured import MeasuredRun
 from vmtrace.analyze.reports.storage.over_time import period_rows, smoothed_line_bps
-from vmtrace.analyze.reports.storage.overhead import (
-    agreement_row,
-    left_out,
-    overhead_rows,
-)
+from vmtrace.analyze.reports.storage.overhead import agreement_row, left_out, overhead_rows
 from vmtrace.analyze.reports.storage.round_trips import round_trip_rows
 from vmtrace.analyze.reports.storage.throughput import throughput_rows
 from vmtrace.analyze.reports.storage.time_ledger import time_rows

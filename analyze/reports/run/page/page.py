@@ -118,26 +118,26 @@ def _further_sections(runs: Sequence[RunResults]) -> tuple[Section, ...]:
             " chance, corrected for lags, for likeness of neighbours in time and for all metrics asked, and goes the"
             " way that could harm; that is a relation, and no proof of a cause. Coverage: the share of a transfer that"
             " has values. Weight: the share of those values' time that lies in the transfer; below 50 % of either"
-            " nothing is more than consistent.",
+            " nothing is more than consistent."
         ),
         Section(
             "why", "Why, and what would help", _each(runs, run_verdict_part),
             hint="Each transfer counts by how long it took, for the factor that its own verdict names; those undecided"
             " count for none. What a change would bring is worked out for each transfer that its verdict says so of;"
-            " all others stay as they were.",
+            " all others stay as they were."
         ),
         *_pairs(runs),
         Section(
             "limits", "What limited the transfers, in time and in bytes", folded("All factors", limits_part),
             hint="Lost is what the rate that a transfer reached at its best would have delivered more in the time of a"
-            " factor.",
+            " factor."
         ),
         Section(
             "limit-influences", "What hosts did while a factor limited",
             folded("Metrics inside and outside of each factor's intervals", intervals_part), wide=True,
             hint="A metric's mean inside the intervals of a factor against that in the rest of the transfers' time,"
             " weighted by overlap. Intervals shorter than a metric's period share it with other time: the difference is"
-            " then smaller than it was.",
+            " then smaller than it was."
         ),
         Section("plan", "As run (Table 1)", folded("Pairs planned, finished and failed", lambda run: (plan(run),))),
         Section(
@@ -149,19 +149,19 @@ def _further_sections(runs: Sequence[RunResults]) -> tuple[Section, ...]:
             wide=True,
             hint="Over transfers, one value of each: means and medians with their 95 % confidence intervals, where"
             " there are enough transfers for one. RTT and loss are those of the packets captured where the data was"
-            " sent; ping is the baseline just before each pair.",
+            " sent; ping is the baseline just before each pair."
         ),
         Section(
             "relation", "What a probe shows of the data transfer",
             folded("Correlation, and prediction by four rules", relation), wide=True,
             hint="A prediction uses only what was known when the data transfer began: its own probe, and earlier pairs"
-            " of the same index. The error is the absolute one, as a share of the throughput that came.",
+            " of the same index. The error is the absolute one, as a share of the throughput that came."
         ),
         Section(
             "two-sides", "Both sides' captures together", folded("Loss, delay and pauses by index", two_sides_part),
             wide=True,
             hint="Packets matched one by one. The delay is true to within the error of the clocks' offset; above the"
-            " least, it is free of it.",
+            " least, it is free of it."
         ),
         Section("transfers", "Transfers", _each(runs, lambda run: (transfers(run),)), wide=True),
     )  # fmt: skip

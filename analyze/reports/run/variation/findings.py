@@ -132,11 +132,7 @@ class _Measured:
 
 
 def _findings(
-    role: Role,
-    transfers: list[MeasuredTransfer],
-    throughput: Floats,
-    groups: NDArray[np.int64],
-    results: RunResults,
+    role: Role, transfers: list[MeasuredTransfer], throughput: Floats, groups: NDArray[np.int64], results: RunResults
 ) -> list[Finding]:
     known = np.where(throughput > 0, throughput, np.nan)
     measured = []

@@ -171,11 +171,7 @@ def _join(periods: Periods, part: _Stretches, whole: _Stretches) -> _Joined:
     # The largest overlap is written last, and stays.
     order = np.argsort(found.overlap_ns, kind="stable")
     transfer[found.period[order]] = whole.transfer[found.stretch[order]]
-    return _Joined(
-        _sums(inside, number),
-        _sums(found, number),
-        transfer,
-    )
+    return _Joined(_sums(inside, number), _sums(found, number), transfer)
 
 
 def _sums(found: Overlaps, number: int) -> Floats:
