@@ -87,10 +87,10 @@ class Ending(Interruption):
 
     def _watch(self, reads: socket.socket) -> None:
         with reads:
-            if not _heard(reads, None):
+            if not _was_signalled(reads, None):
                 return
             ends_s = time.monotonic() + ENDS_WITHIN_S
-            if _heard(reads, _BREAKS_OFF_AFTER_S):
+            if _was_signalled(reads, _BREAKS_OFF_AFTER_S):
                 self._leave()
             if self._over is None:
                 return
@@ -98,7 +98,7 @@ class Ending(Interruption):
                 self._break_off()
             finally:
                 self._broken_off.set()
-            if _heard(reads, ends_s - time.monotonic()) or self._over is not None:
+            if _was_signalled(reads, ends_s - time.monotonic()) or self._over is not None:
                 self._leave()
 
     def _leave(self) -> NoReturn:
@@ -109,7 +109,7 @@ class Ending(Interruption):
             os._exit(_STATUS)
 
 
-def _heard(reads: socket.socket, within_s: float | None) -> bool:
+def _was_signalled(reads: socket.socket, within_s: float | None) -> bool:
     """Whether an ending signal came; False at the end of the time, and when nobody writes any more."""
     wanted: Any = {int(number) for number in ending_signals()}
     ends_s = None if within_s is None else time.monotonic() + within_s

@@ -56,17 +56,17 @@ class DigestSink:
         """Of all that came, in hexadecimal."""
         while self._waiting:
             self._waiting.popleft().result()
-        self._take(self._portion)
+        self._add(self._portion)
         self._portion, self._portion_bytes = [], 0
         return self._digest.hexdigest()
 
     def _hand_over(self) -> None:
-        self._waiting.append(_thread().submit(self._take, self._portion))
+        self._waiting.append(_thread().submit(self._add, self._portion))
         self._portion, self._portion_bytes = [], 0
         if len(self._waiting) > _MOST_PORTIONS:
             self._waiting.popleft().result()
 
-    def _take(self, portion: list[bytes]) -> None:
+    def _add(self, portion: list[bytes]) -> None:
         for block in portion:
             self._digest.update(block)
 

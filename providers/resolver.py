@@ -42,18 +42,18 @@ class Resolver:
 
     def __init__(self, clock: Clock = REAL) -> None:
         self._clock = clock
-        self._heard = threading.local()
+        self._seen = threading.local()
         self._dns = _dnspython()
         self._hosts = _hosts()
 
     def listen(self) -> None:
         """Lookups of this thread are asked anew and kept from now on."""
-        self._heard.lookups = []
+        self._seen.lookups = []
 
-    def heard(self) -> list[NameLookup]:
+    def collected(self) -> list[NameLookup]:
         """The lookups of this thread since `listen`; it listens no longer."""
-        found: list[NameLookup] = getattr(self._heard, "lookups", None) or []
-        self._heard.lookups = None
+        found: list[NameLookup] = getattr(self._seen, "lookups", None) or []
+        self._seen.lookups = None
         return found
 
     def __enter__(self) -> Self:
@@ -67,7 +67,7 @@ class Resolver:
         socket.getaddrinfo = self._original
 
     def _getaddrinfo(self, host: Any, port: Any, *more: Any, **named: Any) -> list[Any]:
-        lookups = getattr(self._heard, "lookups", None)
+        lookups = getattr(self._seen, "lookups", None)
         if lookups is None or not isinstance(host, str) or _is_literal(host):
             return self._original(host, port, *more, **named)
         time_ns, began_ns = self._clock.wall_ns(), self._clock.elapsed_ns()

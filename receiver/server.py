@@ -82,7 +82,7 @@ class Server:
                     if key.fileobj is self._listener:
                         self._accept()
                     elif key.fileobj is not self._awake:
-                        self._hear(key.fd)
+                        self._on_readable(key.fd)
                 self._glance(time.monotonic())
         finally:
             self._close()
@@ -132,7 +132,7 @@ class Server:
         self._places.take(sock.fileno(), newcomer)
         self._selector.register(sock, selectors.EVENT_READ)
 
-    def _hear(self, descriptor: int) -> None:
+    def _on_readable(self, descriptor: int) -> None:
         newcomer = self._places.find(descriptor)
         if newcomer is None:
             return  # dropped meanwhile

@@ -91,8 +91,8 @@ class Tally:
             words = [f"{part}: throughput {shown_rate(total_bps)} ({moved})"]
         words += [f"{100 * rate:.3g} % of segments retransmitted"] if rate is not None else []
         if srtt_s is not None:
-            beside = "" if baseline_s is None else f" (idle: {shown_s(baseline_s)})"
-            words.append(f"mean RTT {shown_s(srtt_s)}{beside}")
+            idle = "" if baseline_s is None else f" (idle: {shown_s(baseline_s)})"
+            words.append(f"mean RTT {shown_s(srtt_s)}{idle}")
         return [", ".join(words)]
 
     def _trouble_lines(self) -> list[str]:

@@ -58,7 +58,7 @@ def find_cuts(
     delay_s: Floats,
     forward: Booleans,
     judge: Judge = lambda cut, _: cut,
-    beside: Booleans | None = None,
+    covered_by_both: Booleans | None = None,
 ) -> tuple[Cut, ...]:
     """All steps, in the order of the sender's capture. `delay_s` is forward or backward, as the clocks say.
 
@@ -68,7 +68,7 @@ def find_cuts(
     sorted_orders = [np.argsort(order, kind="stable") for order in orders]
     cuts: list[Cut] = []
     while len(cuts) < MOST_STEPS:
-        tried = _candidates(orders, sorted_orders, delay_s, forward, beside)
+        tried = _candidates(orders, sorted_orders, delay_s, forward, covered_by_both)
         cut = next((one for one in (judge(one, delay_s) for one in tried) if one is not None), None)
         if cut is None:
             break
@@ -82,10 +82,10 @@ def _candidates(
     sorted_orders: list[NDArray[np.intp]],
     delay_s: Floats,
     forward: Booleans,
-    beside: Booleans | None,
+    covered_by_both: Booleans | None,
 ) -> Iterator[Cut]:
     """What may be steps, the largest first."""
-    rows = [_steps(order, delay_s, forward, beside) for order in sorted_orders]
+    rows = [_steps(order, delay_s, forward, covered_by_both) for order in sorted_orders]
     heads = [next(row, None) for row in rows]
     for _ in range(MOST_TRIED):
         steps = [step for step in heads if step is not None]
@@ -112,7 +112,9 @@ class _Found:
     """Sum of by how much packets would fit better on the other side of the cut."""
 
 
-def _steps(order: NDArray[np.intp], delay_s: Floats, forward: Booleans, beside: Booleans | None) -> Iterator[_Found]:
+def _steps(
+    order: NDArray[np.intp], delay_s: Floats, forward: Booleans, covered_by_both: Booleans | None
+) -> Iterator[_Found]:
     """Steps in this order of the packets, the largest first."""
     count = len(order)
     block = max(_BLOCK, count // _MOST_BLOCKS)
@@ -128,8 +130,8 @@ def _steps(order: NDArray[np.intp], delay_s: Floats, forward: Booleans, beside: 
         step = (moved_forth - moved_back) / 2
         fits = np.abs(moved_forth + moved_back) / 2 <= _DISAGREEMENT * np.abs(step)
     size = np.where(fits & np.isfinite(step), np.abs(step), 0.0)
-    if beside is not None:
-        size[beside[order[block : (blocks - 1) * block : block]]] = 0.0
+    if covered_by_both is not None:
+        size[covered_by_both[order[block : (blocks - 1) * block : block]]] = 0.0
     for best in np.argsort(-size, kind="stable"):
         if size[best] < SMALLEST_STEP_S:
             return

@@ -214,13 +214,13 @@ def _why_sender_paused(view: _View, before: int, after: int) -> tuple[Location, 
     near, far = view.near, view.far
     length_s = (near.time_ns[after] - near.time_ns[before]) / 1e9
     inside = np.arange(before + 1, after)
-    heard = inside[~near.outward[before + 1 : after]]
-    waits_for_it = len(heard) > 0 and near.time_ns[after] - near.time_ns[heard[-1]] <= _PROMPT_S * 1e9
+    from_peer = inside[~near.outward[before + 1 : after]]
+    waits_for_it = len(from_peer) > 0 and near.time_ns[after] - near.time_ns[from_peer[-1]] <= _PROMPT_S * 1e9
     # The first news after a silence, not any of a stream of them that the sender left unused.
-    quiet_s = np.diff(near.time_ns[np.append(before, heard)]) / 1e9 if len(heard) else np.zeros(1)
+    quiet_s = np.diff(near.time_ns[np.append(before, from_peer)]) / 1e9 if len(from_peer) else np.zeros(1)
     if not waits_for_it or quiet_s.max() < _MOST_OF_IT * length_s:
         return _why_unprompted(view, before, after, length_s)
-    news = int(heard[int(np.argmax(quiet_s))])
+    news = int(from_peer[int(np.argmax(quiet_s))])
     if near.delay_s[news] - view.base_s[1] >= _MOST_OF_IT * length_s:
         return Location.PATH, Reason.ACKNOWLEDGEMENT_DELAYED
     answer = int(near.elsewhere[news])
@@ -245,8 +245,8 @@ def _why_unprompted(view: _View, before: int, after: int, length_s: float) -> tu
         return Location.SENDER, Reason.SENDER_PAUSED
     if near.lost[same].any():
         return Location.PATH, Reason.TIMEOUT_AFTER_LOSS
-    heard = np.flatnonzero(~near.outward[before + 1 :])
-    if len(heard) and near.delay_s[before + 1 + heard[0]] - view.base_s[1] >= _MOST_OF_IT * length_s:
+    from_peer = np.flatnonzero(~near.outward[before + 1 :])
+    if len(from_peer) and near.delay_s[before + 1 + from_peer[0]] - view.base_s[1] >= _MOST_OF_IT * length_s:
         return Location.PATH, Reason.ACKNOWLEDGEMENT_DELAYED
     return Location.SENDER, Reason.TIMEOUT
 

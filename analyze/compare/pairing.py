@@ -221,10 +221,10 @@ def _client_ends(sender: Packets, receiver: Packets, pairs: int) -> Booleans:
     ours, theirs = ours[order], theirs[order]
     later_ns, client = receiver.time_ns[theirs] - sender.time_ns[ours], sender.from_client[ours]
     connection = sender.connection[ours]
-    beside = np.flatnonzero((connection[1:] == connection[:-1]) & (client[1:] != client[:-1]))
+    turns = np.flatnonzero((connection[1:] == connection[:-1]) & (client[1:] != client[:-1]))
     # The client's packet is later at the receiver by delay and offset, the server's by offset less delay.
-    round_trip_ns = (later_ns[1:] - later_ns[:-1])[beside] * np.where(client[1:][beside], 1, -1)
-    positive = np.bincount(connection[beside], weights=np.sign(round_trip_ns), minlength=pairs)
+    round_trip_ns = (later_ns[1:] - later_ns[:-1])[turns] * np.where(client[1:][turns], 1, -1)
+    positive = np.bincount(connection[turns], weights=np.sign(round_trip_ns), minlength=pairs)
     ends: Booleans = positive >= 0
     return ends
 

@@ -64,7 +64,7 @@ def read_qlog(path: Path) -> Endpoint:
         clock = _Clock(common)
         for event in events:
             time_ns, name, data = clock.event(event)
-            _take(endpoint, time_ns, name, data)
+            _on_event(endpoint, time_ns, name, data)
     if not endpoint.sent and not endpoint.received:
         raise QlogError(f"{path}: no packet_sent and no packet_received in it")
     return endpoint
@@ -168,7 +168,7 @@ def _number(value: Any) -> float | None:
     return number if math.isfinite(number) and abs(number) < 1e15 else None
 
 
-def _take(endpoint: Endpoint, time_ns: int, name: str, data: Record) -> None:
+def _on_event(endpoint: Endpoint, time_ns: int, name: str, data: Record) -> None:
     if name in ("packet_sent", "packet_received"):
         packet = _packet(_dict(data.get("header")), data)
         if packet is not None:

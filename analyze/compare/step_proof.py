@@ -93,8 +93,8 @@ class Proof:
                 delay_s = delay_s - np.where(cut.behind(*self._packets), np.where(self._forward, 1, -1) * cut.step_s, 0)
                 packet = int(self._packets[end][cut.first])
                 self._hosts[end] = [one.moved(packet, _set_ahead_s(cut)) for one in self._hosts[end]]
-        beside = self._covered[0] & self._covered[1]
-        found = find_cuts(*self._packets, delay_s, self._forward, self._judged, beside)
+        covered_by_both = self._covered[0] & self._covered[1]
+        found = find_cuts(*self._packets, delay_s, self._forward, self._judged, covered_by_both)
         return tuple(sorted((*cuts, *found), key=lambda cut: cut.first))
 
     def _place(self, cut: Cut) -> tuple[int, int]:

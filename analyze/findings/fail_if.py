@@ -154,40 +154,40 @@ class _Parser:
             (lambda: self._chain("and", depth)) if word == "or" else (lambda: self._term(depth))
         )
         terms = [following()]
-        while self._take("word", (word,)):
+        while self._accept("word", (word,)):
             terms.append(following())
         return terms[0] if len(terms) == 1 else Combination(word, tuple(terms))
 
     def _term(self, depth: int) -> Expression:
-        if self._take("bracket", ("(",)):
+        if self._accept("bracket", ("(",)):
             inner = self.expression(depth + 1)
-            if not self._take("bracket", (")",)):
+            if not self._accept("bracket", (")",)):
                 raise self._error("expected ')'")
             return inner
-        metric = self._take("word")
+        metric = self._accept("word")
         if not metric or metric in ("and", "or"):
             raise self._error("expected a metric")
         if metric == "outcome":
             return self._outcome()
-        symbol = self._take("operator", tuple(_OPERATORS))
+        symbol = self._accept("operator", tuple(_OPERATORS))
         if not symbol:
             raise self._error("expected one of " + " ".join(_OPERATORS))
-        number = self._take("number")
+        number = self._accept("number")
         if not number:
             raise self._error("expected a number")
         return Comparison(metric, symbol, float(number))
 
     def _outcome(self) -> OutcomeIs:
-        symbol = self._take("operator", ("=", "==", "!="))
+        symbol = self._accept("operator", ("=", "==", "!="))
         if not symbol:
             return OutcomeIs()
-        kind = self._take("word")
+        kind = self._accept("word")
         if kind not in OUTCOMES:
             close = get_close_matches(kind or "", OUTCOMES, n=3, cutoff=0.4) or OUTCOMES
             raise self._error(f"expected a kind of outcome: {', '.join(close)}")
         return OutcomeIs(kind, symbol == "!=")
 
-    def _take(self, kind: str, allowed: Sequence[str] = ()) -> str | None:
+    def _accept(self, kind: str, allowed: Sequence[str] = ()) -> str | None:
         match = _TOKEN.match(self._text, self._position)
         if not match or match.lastgroup != kind or (allowed and match[kind] not in allowed):
             return None

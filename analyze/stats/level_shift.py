@@ -28,9 +28,9 @@ _MADE, _MADE_FOR_DEPENDENCE = 4_999, 500
 _MOST_AT_ONCE, _FOR_DEPENDENCE = 3, 4
 _LAGS = (1, 2)
 """Noise beside a slow wander hides it at the first lag more than at the second."""
-_BESIDE = 3
+_NEIGHBOURS = 3
 _SUDDEN = 4.0
-"""Robust standard deviations of the differences of all neighbouring stretches of `_BESIDE` values."""
+"""Robust standard deviations of the differences of all neighbouring stretches of `_NEIGHBOURS` values."""
 _SEED = 1979
 _TINY = 1e-12
 
@@ -139,8 +139,8 @@ def _made(n: int, dependence: float, rows: int) -> Floats:
 def _is_sudden(values: Floats, place: int) -> bool:
     """Whether the values on either side of the place differ as no others do."""
     sums = np.concatenate([[0.0], np.cumsum(values)])
-    stretches = (sums[_BESIDE:] - sums[:-_BESIDE]) / _BESIDE
-    differences = stretches[_BESIDE:] - stretches[:-_BESIDE]
+    stretches = (sums[_NEIGHBOURS:] - sums[:-_NEIGHBOURS]) / _NEIGHBOURS
+    differences = stretches[_NEIGHBOURS:] - stretches[:-_NEIGHBOURS]
     usual = 1.4826 * float(np.median(np.abs(differences - np.median(differences))))
-    here = differences[max(0, place - _BESIDE - 1) : place - _BESIDE + 2]
+    here = differences[max(0, place - _NEIGHBOURS - 1) : place - _NEIGHBOURS + 2]
     return bool(np.abs(here).max() >= _SUDDEN * usual)

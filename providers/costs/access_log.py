@@ -73,7 +73,7 @@ class AccessLog:
         for path in files_of(self._path):
             with opened(path) as file:
                 for number, line in enumerate(_lines(file), 1):
-                    self._take(line, columns)
+                    self._on_line(line, columns)
                     if number % _PROGRESS_LINES == 0:
                         self._progress(self._done_bytes + min(file.tell(), path.stat().st_size))
             self._done_bytes += path.stat().st_size
@@ -92,7 +92,7 @@ class AccessLog:
         said = [f"{count:,} {what}" for count, what in parts if count]
         return [f"lines of the access log that were left out: {', '.join(said)}"] if said else []
 
-    def _take(self, line: str, columns: dict[str, list[object]]) -> None:
+    def _on_line(self, line: str, columns: dict[str, list[object]]) -> None:
         found = _LINE.match(line)
         time_s = _time_s(found["time"]) if found is not None else None
         if found is None or time_s is None:

@@ -231,7 +231,7 @@ def _cache(way: Cache, context: Context) -> Scenario:
 
 
 @_made.register
-def _beside(way: Beside, context: Context) -> Scenario:
+def _next_to_data(way: Beside, context: Context) -> Scenario:
     workload, used = context.workload, base_usage(context)
     hours = workload.compute_hours_per_month if way.compute_hours_per_month is None else way.compute_hours_per_month
     results_gb = used.downloaded_gb * way.result_share

@@ -87,7 +87,7 @@ class Requester:
             manner = "timeout" if self.observer.late else manner_of(trouble)
         attempts = self.observer.attempts()
         exchange = self.observer.end(keep_connections=not self.new_connections)
-        lookups = self.resolver.heard() if self.resolver is not None else []
+        lookups = self.resolver.collected() if self.resolver is not None else []
         if error is not None:
             wrong = error.kind == ErrorKind.DIGEST
             facts = {"digest_ok": False if wrong else None, "outcome": mismatch if wrong else FAILED}
@@ -99,9 +99,9 @@ class Requester:
         record = _record(direction, name, size_bytes, facts, error) | {"failure": manner, "own_network": None}
         if manner is not None and self.own_network is not None:
             record["own_network"] = self.own_network.state()
-        return Said({**record, **self._heard(exchange, attempts, lookups, facts)}, error, reference)
+        return Said({**record, **self._on_wire(exchange, attempts, lookups, facts)}, error, reference)
 
-    def _heard(self, exchange: Exchange, attempts: list[Attempt], lookups: list[NameLookup], facts: Record) -> Record:
+    def _on_wire(self, exchange: Exchange, attempts: list[Attempt], lookups: list[NameLookup], facts: Record) -> Record:
         interesting = self.all_attempts or exchange.retries or facts["outcome"] != DONE
         return {
             "lookups": [one.as_record() for one in lookups],

@@ -31,7 +31,7 @@ class Taken:
         return json.dumps([self.number, self.handle]).encode()
 
 
-def taken_of(packet: bytes) -> Taken:
+def received_of(packet: bytes) -> Taken:
     """What `packed` made."""
     number, handle = json.loads(packet)
     return Taken(number, handle)
@@ -44,7 +44,7 @@ def receive_all(desk: Desk, _start_ns: int, way: socket.socket) -> None:
             way.send(one.packed())
 
 
-def take_all(desk: Desk, _start_ns: int) -> None:
+def drain(desk: Desk, _start_ns: int) -> None:
     """Receive and delete, one batch after the other, until the process should end."""
     size = desk.task.stage.delete_batch
     while not desk.post.stopped:
@@ -126,4 +126,4 @@ def _waiting(way: socket.socket, most: int) -> list[Taken]:
             packets.append(way.recv(_PACKET_BYTES))
         except TimeoutError:
             break
-    return [taken_of(packet) for packet in packets if packet]
+    return [received_of(packet) for packet in packets if packet]

@@ -21,7 +21,7 @@ from vmtrace.providers.queues.message import Seal
 from vmtrace.providers.queues.meter import SharedMeter
 from vmtrace.providers.queues.plan import Role
 from vmtrace.providers.queues.post import Post, StoppedError, end_by_signal
-from vmtrace.providers.queues.receiving import delete_all, receive_all, take_all
+from vmtrace.providers.queues.receiving import delete_all, drain, receive_all
 from vmtrace.providers.queues.sending import send_all
 from vmtrace.providers.queues.task import StageTask, task_of_json
 
@@ -68,7 +68,7 @@ def _job(role: Role, way: socket.socket | None) -> Callable[[Desk, int], None]:
     if role == Role.SENDER:
         return send_all
     if role == Role.TAKER:
-        return take_all
+        return drain
     assert way is not None
     return partial(receive_all if role == Role.RECEIVER else delete_all, way=way)
 

@@ -137,7 +137,7 @@ class Download:
             if source.kind != WEB_SEED and peer.client:
                 source.program = one_line(peer.client.decode("utf-8", "replace"))
         for alert in client.pop_alerts():
-            self._heard(alert)
+            self._on_alert(alert)
         self._note_progress()
 
     def _note_progress(self) -> None:
@@ -151,7 +151,7 @@ class Download:
             self._counters.sample(now_ns)
             self._last_sample_ns = now_ns
 
-    def _heard(self, alert: Any) -> None:
+    def _on_alert(self, alert: Any) -> None:
         lt, result = self._lt, self._result
         if isinstance(alert, lt.torrent_finished_alert):
             self._finished, result.end_ns = True, time.time_ns()

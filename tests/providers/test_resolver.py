@@ -45,7 +45,7 @@ def test_a_lookup_has_the_addresses_and_the_ttl_of_the_reply(resolver: Resolver)
     with resolver:
         resolver.listen()
         found = socket.getaddrinfo("s3.test", 443, socket.AF_UNSPEC, socket.SOCK_STREAM)
-        (lookup,) = resolver.heard()
+        (lookup,) = resolver.collected()
     assert [one[4] for one in found] == [("192.0.2.7", 443), ("192.0.2.8", 443)]
     assert (lookup.name, lookup.addresses, lookup.ttl_s) == ("s3.test", ("192.0.2.7", "192.0.2.8"), 5)
     assert lookup.as_record()["addresses"] == ["192.0.2.7", "192.0.2.8"]
@@ -56,7 +56,7 @@ def test_literal_addresses_and_the_hosts_file_ask_no_name_server(resolver: Resol
         resolver.listen()
         socket.getaddrinfo("127.0.0.1", 443, type=socket.SOCK_STREAM)
         socket.getaddrinfo("localhost", 443, type=socket.SOCK_STREAM)
-        (lookup,) = resolver.heard()
+        (lookup,) = resolver.collected()
     assert (lookup.name, lookup.ttl_s) == ("localhost", None)
     assert resolver._dns.asked == []
 
@@ -67,7 +67,7 @@ def test_other_threads_notice_nothing(resolver: Resolver) -> None:
         other = threading.Thread(target=socket.getaddrinfo, args=("localhost", 80))
         other.start()
         other.join()
-        assert resolver.heard() == []
+        assert resolver.collected() == []
 
 
 def test_the_c_library_is_in_its_place_again_afterwards(resolver: Resolver) -> None:

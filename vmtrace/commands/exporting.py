@@ -31,11 +31,11 @@ class Exporting:
 
     def show(self, snapshot: Snapshot) -> None:
         """The state of a stream."""
-        self._take(snapshot.trace, snapshot.leaving)
+        self._export(snapshot.trace, snapshot.leaving)
 
     def end(self, trace: Trace) -> None:
         """The end of a stream, or a capture."""
-        self._take(trace, is_end=True)
+        self._export(trace, is_end=True)
 
     def close(self) -> bool:
         """Push what waits; false if a collector did not get all."""
@@ -43,7 +43,7 @@ class Exporting:
             self._prometheus.close()
         return self._otlp is None or self._otlp.close()
 
-    def _take(self, trace: Trace, leaving: frozenset[int] = frozenset(), *, is_end: bool = False) -> None:
+    def _export(self, trace: Trace, leaving: frozenset[int] = frozenset(), *, is_end: bool = False) -> None:
         self._services.take(trace, leaving, is_end=is_end)
         if self._prometheus is not None:
             self._prometheus.give(self._services.series)

@@ -16,7 +16,7 @@ from vmtrace.formats.quantities import plural
 _LEAST_S = 0.001
 LEAST_SHARE = 0.05
 """Of a connection's time: what saves less is no cause."""
-BESIDE_CONFIDENCE = 0.6
+SECONDARY_CONFIDENCE = 0.6
 """Of a kind that is not the connection's verdict, at most."""
 _NO_CAUSE = ("idle",)
 RESTS = ("client_wait", "application")
@@ -60,8 +60,8 @@ def costs_of(connection: Record) -> Iterator[tuple[str, str, float]]:
         is_verdict = verdict.get("factor") == kind or is_late
         is_second = kind in RESTS and verdict.get("runner_up") == kind
         is_part = saves_s > _PART_OF_TIME * (connection["duration_s"] or 0.0)
-        is_beside = kind in RESTS and bool(verdict) and is_part
-        if kind in _NO_CAUSE or (kind in _ONLY_AS_VERDICT and not (is_verdict or is_second or is_beside)):
+        is_secondary = kind in RESTS and bool(verdict) and is_part
+        if kind in _NO_CAUSE or (kind in _ONLY_AS_VERDICT and not (is_verdict or is_second or is_secondary)):
             continue
         if saves_s >= least_s:
             yield kind, owners.get(kind) or (KINDS[kind].owner if kind in KINDS else "unknown"), saves_s
@@ -71,7 +71,7 @@ def _confidence(kind: str, connection: Record) -> float:
     verdict = connection.get("verdict") or {}
     if verdict.get("factor") == kind:
         return float(verdict["confidence"])
-    return min(BESIDE_CONFIDENCE, float(verdict.get("confidence") or BESIDE_CONFIDENCE))
+    return min(SECONDARY_CONFIDENCE, float(verdict.get("confidence") or SECONDARY_CONFIDENCE))
 
 
 def _finding(kind: str, owner: str, server: str, causes: list[_Cause]) -> Finding:

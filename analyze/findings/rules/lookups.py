@@ -31,15 +31,15 @@ def _of_resolver(facts: Facts, resolver: str, numbers: list[int], limit: Record 
     def some(wanted: Sequence[int]) -> list[Record]:
         return [facts.lookups[number] for number in wanted]
 
-    def those(is_so: Callable[[Record], object], beside: Iterable[int] = ()) -> list[int]:
-        others = set(beside)
+    def those(is_so: Callable[[Record], object], but: Iterable[int] = ()) -> list[int]:
+        others = set(but)
         return [number for number in numbers if number not in others and is_so(facts.lookups[number])]
 
     fragments = those(lambda lookup: lookup.get("fragments_lost"))
     refused = those(_is_refused)
-    silent = those(_got_no_reply, beside=[*fragments, *refused])
+    silent = those(_got_no_reply, but=[*fragments, *refused])
     searched = those(lambda lookup: lookup.get("searched"))
-    slow = those(_is_slow, beside=[*silent, *fragments, *refused])
+    slow = those(_is_slow, but=[*silent, *fragments, *refused])
     names = {one["name"] for one in some(silent)}
     if limit is not None:
         yield _limited(facts, resolver, silent or numbers, limit)

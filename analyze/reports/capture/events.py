@@ -176,12 +176,12 @@ def rows_around(count: int, events: Iterable[int | None], limit: int) -> Integer
     wanted = [row for row in dict.fromkeys(events) if row is not None]
     taken = np.zeros(count, np.bool_)
     around = _AROUND
-    while wanted and _take(taken, wanted, around, limit):
+    while wanted and _add_round(taken, wanted, around, limit):
         around *= 2
     return np.flatnonzero(taken)
 
 
-def _take(taken: NDArray[np.bool_], wanted: Sequence[int], around: int, limit: int) -> bool:
+def _add_round(taken: NDArray[np.bool_], wanted: Sequence[int], around: int, limit: int) -> bool:
     """Take the rows around each; False where the next one's would be too many in all."""
     left = limit - int(np.count_nonzero(taken))
     for row in wanted:

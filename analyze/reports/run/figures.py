@@ -44,12 +44,12 @@ def _inside(run: RunResults, choice: Choice, suffix: str) -> list[Chart]:
     """The figures that look into the chosen pair, and into a usual one of its index beside it."""
     chosen = PairPackets(run, choice)
     usual = run.usual(choice.pair.index)
-    beside = []
+    of_usual_pair = []
     if usual.pair.sequence != choice.pair.sequence:
-        beside = [of_transfer.spacing(PairPackets(run, usual), "figure-5-spacing", suffix)]
+        of_usual_pair = [of_transfer.spacing(PairPackets(run, usual), "figure-5-spacing", suffix)]
     return [
         of_transfer.rtt(chosen, suffix),
-        *beside,
+        *of_usual_pair,
         of_transfer.spacing(chosen, "figure-7-spacing", suffix),
         of_transfer.spacing_and_window(chosen, suffix),
     ]

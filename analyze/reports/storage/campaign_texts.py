@@ -164,11 +164,11 @@ def _events(campaigns: Sequence[Labelled]) -> Table:
 def _changes(campaigns: Sequence[Labelled]) -> Table:
     def rows(campaign: Campaign) -> Iterator[tuple[str, ...]]:
         for one in campaign.change_points:
-            beside = "; ".join(f"{change.what} {change.before} to {change.after}" for change in one.changes)
+            changed = "; ".join(f"{change.what} {change.before} to {change.after}" for change in one.changes)
             yield (
                 si(one.size_bytes, "B"), one.direction, instant(one.last_before_ns)[:19],
                 instant(one.first_after_ns)[:19], _rate(one.before_bps), _rate(one.after_bps), f"{one.ratio:.2f}",
-                f"{one.p:.2g}", beside or ABSENT, one.explanation or ABSENT,
+                f"{one.p:.2g}", changed or ABSENT, one.explanation or ABSENT,
             )  # fmt: skip
 
     head = (

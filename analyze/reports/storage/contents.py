@@ -58,7 +58,7 @@ def content_rows(run: MeasuredRun, overhead: Sequence[OverheadRow]) -> list[Cont
 
 def _row(kind: tuple[str, str], content: str, carried: float, random: float | None) -> ContentRow:
     saves = carried <= (1 - SAVED_SHARE) * (1.0 if random is None else random)
-    beside = "" if random is None else f", random ones {ratio(random)}"
+    against_random = "" if random is None else f", random ones {ratio(random)}"
     does = _SAVING[content][0 if saves else 1]
-    sentence = f"{kind[0]}, {kind[1]}: TCP carried {ratio(carried)} of {content} files{beside}: {does}"
+    sentence = f"{kind[0]}, {kind[1]}: TCP carried {ratio(carried)} of {content} files{against_random}: {does}"
     return ContentRow(*kind, content, carried, random, saves, sentence)

@@ -140,7 +140,7 @@ def read_requests(folder: Path, problems: list[str], window: Window = ALL_TIME) 
             if not window.holds(record["start_ns"]):
                 beyond += 1
                 continue
-            _take(columns, record, kinds, front_ends, failures)
+            _append(columns, record, kinds, front_ends, failures)
             for cause, number in record.get("retry_causes", {}).items():
                 causes[record["direction"], cause] += number
             for lookup in record.get("lookups", ()):
@@ -191,7 +191,7 @@ def _whole(value: Any) -> int:
     return value
 
 
-def _take(
+def _append(
     columns: dict[str, array[Any]], record: dict[str, Any], kinds: _Codes, front_ends: _Codes, failures: _Codes
 ) -> None:
     front_end = record.get("front_end")
@@ -250,7 +250,7 @@ def made(rows: Sequence[dict[str, Any]]) -> Requests:
     kinds, front_ends, failures = _Codes(), _Codes(), _Codes()
     for row in rows:
         _check(row)
-        _take(columns, row, kinds, front_ends, failures)
+        _append(columns, row, kinds, front_ends, failures)
     arrays: dict[str, Any] = {name: np.array(columns[name], np.int64) for name in _WHOLE}
     arrays |= {name: np.array(columns[name], np.float64) for name in _REAL}
     return Requests(

@@ -107,7 +107,7 @@ def _has_trouble(report: Report) -> bool:
 def tables(reports: Sequence[Report]) -> list[Table]:
     """All tables that have rows."""
     makers: tuple[Callable[[Sequence[Report]], Table], ...] = (
-        _beside, _throughput, _overhead, _connections, _times, _limits, _round_trips, _servers, _groups,
+        _side_by_side, _throughput, _overhead, _connections, _times, _limits, _round_trips, _servers, _groups,
         _troubles, _periods, _charges,
     )  # fmt: skip
     campaigns = [(report.label, report.campaign) for report in reports if report.campaign is not None]
@@ -121,7 +121,7 @@ def _rows(
     return tuple((printable(report.label), *cells) for report in reports for cells in rows(report))
 
 
-def _beside(reports: Sequence[Report]) -> Table:
+def _side_by_side(reports: Sequence[Report]) -> Table:
     """Providers side by side: a row for each workload and direction, a column for each run."""
     by_run = [{(row.workload, row.direction): row for row in report.throughput} for report in reports]
     costs = [{(row.workload, row.direction): row for row in report.overhead} for report in reports]

@@ -8,7 +8,7 @@ from vmtrace.analyze.reports.run.figures import MOST_RUNS
 from vmtrace.analyze.reports.run.human import heading
 from vmtrace.analyze.reports.run.page.answer import answer
 from vmtrace.analyze.reports.run.page.pairs import pairs_part
-from vmtrace.analyze.reports.run.page.tables import beside, loss_bursts, metrics, plan, relation, transfers
+from vmtrace.analyze.reports.run.page.tables import loss_bursts, metrics, plan, relation, side_by_side, transfers
 from vmtrace.analyze.reports.run.page.variation import intervals_part, two_sides_part, variation_part
 from vmtrace.analyze.reports.run.page.verdict import changes_part, limits_part, run_verdict_part
 from vmtrace.analyze.reports.run.provenance import Provenance
@@ -33,7 +33,7 @@ def page_of(runs: Sequence[RunResults], charts: Sequence[Chart], provenance: Pro
         answer=answer(runs, lead),
         sections=(
             *_figures(charts),
-            *([_beside(runs, shown)] if len(runs) > 1 else []),
+            *([_side_by_side(runs, shown)] if len(runs) > 1 else []),
             *_further_sections(shown),
         ),
         provenance=provenance,
@@ -52,8 +52,8 @@ def _facts(runs: Sequence[RunResults]) -> tuple[str, ...]:
     return (heading(runs[0]).removeprefix(f"{printable(runs[0].name)}: "), *hosts)
 
 
-def _beside(runs: Sequence[RunResults], shown: Sequence[RunResults]) -> Section:
-    blocks: Blocks = (beside(runs),)
+def _side_by_side(runs: Sequence[RunResults], shown: Sequence[RunResults]) -> Section:
+    blocks: Blocks = (side_by_side(runs),)
     if len(runs) > len(shown):
         blocks += (Text(f"Figures and details below are of the first {len(shown)} runs: vmtrace report RUN makes those"
                         " of another one.", "hint"),)  # fmt: skip

@@ -42,7 +42,7 @@ def _estimate(estimate: Estimate, factor: float) -> Cell:
     return Cell(estimate_text(estimate, factor), estimate.value)
 
 
-_BESIDE: tuple[Column[Overall], ...] = (
+_OVERALL: tuple[Column[Overall], ...] = (
     Column("run", lambda one: Cell(printable(one.run.name)), left=True),
     Column("pairs", lambda one: _count(plan_rows(one.run)[-1].finished)),
     Column("ping mean [ms]", lambda one: Cell(number_text(one.data.ping.mean_s, 1e3), one.data.ping.mean_s)),
@@ -82,9 +82,9 @@ _METRICS: tuple[Column[MetricsRow], ...] = (
 )
 
 
-def beside(runs: Sequence[RunResults]) -> Table:
+def side_by_side(runs: Sequence[RunResults]) -> Table:
     """Several runs in one table: a row each, over all their transfers."""
-    return shown(_BESIDE, map(_overall, runs), sortable=True)
+    return shown(_OVERALL, map(_overall, runs), sortable=True)
 
 
 def _overall(run: RunResults) -> Overall:

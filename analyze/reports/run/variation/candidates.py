@@ -73,7 +73,7 @@ _PING = Metric("ping_mean_s", "RTT without load before the pair", "ping", "s")
 
 def candidates(transfers: Sequence[MeasuredTransfer], side: SideData) -> list[Candidate]:
     """Everything that throughput of these transfers may vary with, also what was not measured."""
-    of_side = [_beside(transfers, one) for one in side.metrics if one.metric.asked]
+    of_side = [_with_metric(transfers, one) for one in side.metrics if one.metric.asked]
     absent = [Candidate(Metric(one.name, one.label, one.source, "count"), {}, reason=one.reason) for one in side.absent]
     return [*_of_transfers(transfers), *of_side, *absent]
 
@@ -121,7 +121,7 @@ def _why_none(metric: Metric, values: Floats) -> str | None:
 _NEEDS_BOTH = frozenset({"two_sides_loss_rate", "one_way_delay_median_s"})
 
 
-def _beside(transfers: Sequence[MeasuredTransfer], periods: Periods) -> Candidate:
+def _with_metric(transfers: Sequence[MeasuredTransfer], periods: Periods) -> Candidate:
     """A metric joined to the transfers at every lag."""
     # A record may hold any number: what lies beyond centuries meets no period, and must not wrap into one.
     begin_ns = np.array([max(-_FAR_NS, min(_FAR_NS, one.transfer.start_ns)) for one in transfers], np.int64)

@@ -244,8 +244,8 @@ def _by_lag(periods: Periods) -> dict[int, Floats]:
     for lag in LAGS:
         other = np.clip(places - lag, 0, max(0, len(places) - 1))
         apart_ns = periods.start_ns[places] - periods.start_ns[other]
-        beside = np.abs(apart_ns - lag * step_ns) < step_ns / 2
-        by_lag[lag] = np.where(beside, periods.value[other], np.nan)
+        one_lag_apart = np.abs(apart_ns - lag * step_ns) < step_ns / 2
+        by_lag[lag] = np.where(one_lag_apart, periods.value[other], np.nan)
     return by_lag
 
 

@@ -13,7 +13,7 @@ from typing import Annotated, Any, TypedDict
 
 from vmtrace.analyze.findings import lines
 from vmtrace.analyze.findings.finding import Finding
-from vmtrace.analyze.findings.rules.causes import BESIDE_CONFIDENCE, cost_words
+from vmtrace.analyze.findings.rules.causes import SECONDARY_CONFIDENCE, cost_words
 from vmtrace.analyze.read.records.run import Role
 from vmtrace.analyze.reports.run.results import RunResults
 from vmtrace.analyze.reports.run.transfers.transfers import MeasuredTransfer
@@ -103,7 +103,7 @@ def _finding(
         Finding(
             kind=kind,
             sentence=f"{len(group):,} of {plural(judged_transfers, 'transfer')}: {cost_words(kind, cost_s, time_s)}.",
-            confidence=max(decided, default=BESIDE_CONFIDENCE),
+            confidence=max(decided, default=SECONDARY_CONFIDENCE),
             owner=owner,
             cost_s=cost_s,
             waited_s=time_s,
