@@ -81,8 +81,8 @@ class _AzureBlob:
     def __init__(self, container: str) -> None:
         from azure.storage.blob import BlobServiceClient
 
-        told = os.environ["AZURE_STORAGE_CONNECTION_STRING"]
-        self._account = BlobServiceClient.from_connection_string(told)
+        shown = os.environ["AZURE_STORAGE_CONNECTION_STRING"]
+        self._account = BlobServiceClient.from_connection_string(shown)
         self._container = self._account.get_container_client(container)
         self.close = self._account.close
 

@@ -108,8 +108,8 @@ def rows(name: str, turns: Sequence[Turn]) -> list[str]:
     }
     lines = []
     for program, rates in programs.items():
-        told = " | ".join(f"{rate / 1e9:.1f}" for rate in (statistics.median(rates), min(rates), max(rates)))
-        lines.append(f"| {name} | {program} | {told} |")
+        shown = " | ".join(f"{rate / 1e9:.1f}" for rate in (statistics.median(rates), min(rates), max(rates)))
+        lines.append(f"| {name} | {program} | {shown} |")
     return lines
 
 

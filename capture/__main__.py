@@ -22,8 +22,8 @@ def main() -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (OSError, ValueError) as error:
-        told = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        print(f"vmtrace: {' '.join(told.split())}", file=sys.stderr)
+        shown = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        print(f"vmtrace: {' '.join(shown.split())}", file=sys.stderr)
         return 1
 
 

@@ -146,10 +146,10 @@ def _series(query: Query, samples: dict[int, float], basic: bool, asked_ns: int 
 
 def _monitoring(points: dict[Query, dict[int, float]]) -> str | None:
     """By the distances between points; one metric with points every minute is enough."""
-    told = {
+    shown = {
         periods.monitoring(list(samples), query.period_s) for query, samples in points.items() if _follows(query.metric)
     }
-    return next((word for word in ("detailed", "basic") if word in told), None)
+    return next((word for word in ("detailed", "basic") if word in shown), None)
 
 
 def _follows(metric: Metric) -> bool:

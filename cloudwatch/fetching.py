@@ -157,11 +157,11 @@ class _Job:
     def nothing_line(self) -> str:
         """Why there may be no points at all."""
         span = self._asked.span
-        told = "".join(f"; {line}" for line in self.problems)
+        shown = "".join(f"; {line}" for line in self.problems)
         return (
             f"CloudWatch in {self.service.region} has no metrics of {self._instance_id} between "
             f"{iso(span.start_ns)} and {iso(span.end_ns)}: is it the right instance "
-            f"(--instance-id), region (--region) and account (--profile)?{told}"
+            f"(--instance-id), region (--region) and account (--profile)?{shown}"
         )
 
     def _agent_metrics(self) -> list[Metric]:

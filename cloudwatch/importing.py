@@ -40,8 +40,8 @@ def import_answers(folder: Path, saved: Saved) -> Result:
     wrong: list[str] = []
     series = series_of(new, wrong)
     if not series:
-        told = "".join(f"; {line}" for line in wrong)
-        raise CloudWatchError(f"{', '.join(saved.names)}: no points of any metric{told}")
+        shown = "".join(f"; {line}" for line in wrong)
+        raise CloudWatchError(f"{', '.join(saved.names)}: no points of any metric{shown}")
     known = {_identity(fetch) for fetch in fetches}
     save(folder, [*fetches, *(fetch for fetch in new if _identity(fetch) not in known)])
     starts_ns = [sample.start_ns for one in series for sample in one.samples]

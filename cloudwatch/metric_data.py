@@ -79,14 +79,14 @@ class Fetch:
         state.status |= {query.id: "Complete" for query in batch}
 
     def _tell_unfinished(self, batch: Sequence[Query], state: "_State") -> None:
-        told = Counter(state.status.get(query.id, "no answer") for query in batch)
+        shown = Counter(state.status.get(query.id, "no answer") for query in batch)
         for status, reason in (
             ("PartialData", "came in part only: try again later"),
             ("InternalError", "were not given (InternalError): try again later"),
             ("Forbidden", "are not for these credentials (Forbidden): allow cloudwatch:GetMetricData"),
             ("no answer", "were not answered"),
         ):
-            if told[status]:
+            if shown[status]:
                 names = sorted(
                     {query.metric.name for query in batch if state.status.get(query.id, "no answer") == status}
                 )

@@ -182,11 +182,11 @@ class _Run:
             status = INTERRUPTED
         error = None
         if self._error is not None:
-            error = self._error.told(self._about())
+            error = self._error.shown(self._about())
         elif status == INTERRUPTED:
             error = "interrupted"
         elif site is not None and site.last_failure is not None:
-            last = site.last_failure.told(self._about())
+            last = site.last_failure.shown(self._about())
             what = "transactions" if self._order.plan.kind == BENCHMARK else "requests"
             error = f"{site.failed} of {site.finished} {what} had failures, the last: {last}"
         if site is not None:

@@ -57,8 +57,8 @@ def held(path: Path) -> Iterator[None]:
 
 def _clean(path: Path, state: dict[str, Any], ca_bundle: Path | None, call_s: float) -> Cleaned:
     if not (path / NAME).exists():
-        told = f"{_word(path, state, 'container')} and names with vmtrace-{_word(path, state, 'id')}/"
-        raise ProvidersError(f"{path}: {NAME} is missing: look at the service for {told}")
+        shown = f"{_word(path, state, 'container')} and names with vmtrace-{_word(path, state, 'id')}/"
+        raise ProvidersError(f"{path}: {NAME} is missing: look at the service for {shown}")
     discard(path / "files")
     before = outstanding(path)
     target = target_of(path, state, ca_bundle, "container", "endpoint_told")

@@ -34,8 +34,8 @@ class DigestSink:
     def write(self, data: bytes | memoryview) -> int:
         """Take the next bytes."""
         if self._most_bytes is not None and self.size_bytes + len(data) > self._most_bytes:
-            told = f"what came back is not what was sent (more than its {self._most_bytes} bytes)"
-            raise ServiceError(ErrorKind.DIGEST, told)
+            shown = f"what came back is not what was sent (more than its {self._most_bytes} bytes)"
+            raise ServiceError(ErrorKind.DIGEST, shown)
         self._portion.append(bytes(data))  # whose buffer it is may be filled anew; bytes themselves are not copied
         self._portion_bytes += len(data)
         if self._portion_bytes >= _PORTION_BYTES:

@@ -91,7 +91,7 @@ class ServiceError(ProvidersError):
         self.kind = kind
         self.remedy = remedy or _REMEDIES.get(kind)
 
-    def told(self, about: str) -> str:
+    def shown(self, about: str) -> str:
         """The line for a person: which service, what happened, what to do."""
         return f"{about}: {self}" + (f": {self.remedy}" if self.remedy else "")
 

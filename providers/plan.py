@@ -39,7 +39,7 @@ class Plan:
 
     name: str
     workloads: tuple[Workload, ...]
-    repeat: int = option("repeat", whole(MOST_REPEATS), 1, told="repetitions, instead of the plan's")
+    repeat: int = option("repeat", whole(MOST_REPEATS), 1, what="repetitions, instead of the plan's")
     wait_s: float = option("wait", pause, 0.0)
     """Between an upload and the download of the same files."""
     idle_s: float = option("idle", pause, 0.0)

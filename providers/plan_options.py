@@ -26,11 +26,11 @@ _MOST_VALUES = 1000
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One option of a plan. `read` raises `ValueError`; with `told` the command line has it, too."""
+    """One option of a plan. `read` raises `ValueError`; with `what` the command line has it, too."""
 
     key: str
     read: Callable[[Any], Any]
-    told: str = ""
+    what: str = ""
     metavar: str = "N"
     kinds: tuple[str, ...] = ()
     """Of plans that have it; empty: all whose fields these are."""
@@ -85,7 +85,7 @@ def with_words(plan: T, words: Mapping[str, str]) -> T:
     values = {
         name: checked(declared.read, from_word(words[declared.destination]), declared.spelling)
         for name, declared in options_of(plan).items()
-        if declared.told and declared.destination in words
+        if declared.what and declared.destination in words
     }
     changed: T = dataclasses.replace(plan, **values)  # type: ignore[type-var] # a dataclass: it has fields
     return changed

@@ -57,12 +57,12 @@ class Remover:
         if error is None:
             return []
         left = outstanding(self.folder)
-        told = str(error)
+        shown = str(error)
         if error.kind == ErrorKind.CONTAINER_NOT_EMPTY and error.remedy:  # unlike the others it is no passing trouble
-            told = f"{told}: {error.remedy}"
-        names = [{"name": name, "reference": reference, "error": told} for name, reference in left.objects.items()]
+            shown = f"{shown}: {error.remedy}"
+        names = [{"name": name, "reference": reference, "error": shown} for name, reference in left.objects.items()]
         if left.container is not None or not names:
-            names.append({"name": container, "reference": container, "error": told})
+            names.append({"name": container, "reference": container, "error": shown})
         return names
 
     def _remove_all(self, service: Service, own: str, names: list[str], unfinished: bool) -> None:

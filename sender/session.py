@@ -79,8 +79,8 @@ def send(
             half = session.fetch(ended)
         except OSError as error:
             # A full disk, most likely: run.json stays as it is, as after `kill -9`.
-            told = ended.error or describe(error)
-            raise SenderError(f"{told}: to go on: vmtrace send --resume {folder.path} --key-file FILE") from error
+            shown = ended.error or describe(error)
+            raise SenderError(f"{shown}: to go on: vmtrace send --resume {folder.path} --key-file FILE") from error
         if ended.status == COMPLETE and half is not None and half.status != COMPLETE:
             complain(f"{half.error}: what is missing comes with: vmtrace fetch {folder.path} --key-file FILE")
         if ended.error is not None:

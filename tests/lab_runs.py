@@ -54,8 +54,8 @@ def _kept(scenario: Scenario) -> Path | None:
     named = os.environ.get("VMTRACE_LAB_CACHE")
     if named == "":
         return None
-    told = f"{scenario!r}\n{platform.release()}\n{sources_digest()}"
-    return Path(named or ROOT / "build/lab-cache") / hashlib.sha256(told.encode()).hexdigest()[:32]
+    shown = f"{scenario!r}\n{platform.release()}\n{sources_digest()}"
+    return Path(named or ROOT / "build/lab-cache") / hashlib.sha256(shown.encode()).hexdigest()[:32]
 
 
 @cache

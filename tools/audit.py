@@ -53,18 +53,18 @@ class Package:
 def crates(root: Path = ROOT) -> list[Package]:
     """Those that the engine is built of, without our own."""
     command = ["cargo", "metadata", "--format-version", "1", "--locked", "--offline", "--all-features"]
-    told = json.loads(subprocess.run(command, cwd=root, check=True, capture_output=True, text=True).stdout)
+    shown = json.loads(subprocess.run(command, cwd=root, check=True, capture_output=True, text=True).stdout)
     lock = tomllib.loads((root / "Cargo.lock").read_text())["package"]
     sums = {(one["name"], one["version"]): one.get("checksum") for one in lock}
-    used = {node["id"] for node in told["resolve"]["nodes"]}
+    used = {node["id"] for node in shown["resolve"]["nodes"]}
     return sorted(
         (
             Package(
                 "cargo", one["name"], one["version"], one["license"],
                 tuple(filter(None, [sums.get((one["name"], one["version"]))])), one["source"],
             )
-            for one in told["packages"]
-            if one["id"] in used and one["id"] not in told["workspace_members"]
+            for one in shown["packages"]
+            if one["id"] in used and one["id"] not in shown["workspace_members"]
         ),
         key=lambda one: (one.name, one.version),
     )  # fmt: skip

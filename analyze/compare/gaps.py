@@ -127,10 +127,10 @@ def locate(near: End, far: End, near_limit_s: float | None, far_limit_s: float |
     spread = usual_rate is not None and sent_rate is not None and sent_rate > _MUCH_SLOWER * usual_rate
     view = _View(near, far, data, arrivals, base_s, usual_rate, spread)
     gaps = [_of_arrival(view, int(place)) for place in far_gaps]
-    told = {gap.sender_frames for gap in gaps if gap.sender_frames}
+    shown = {gap.sender_frames for gap in gaps if gap.sender_frames}
     for place in _long_ones(near.time_ns[data], near_limit_s):
         gap = _of_sender(view, int(place))
-        if gap.sender_frames not in told:
+        if gap.sender_frames not in shown:
             gaps.append(gap)
     return sorted(gaps, key=lambda gap: gap.start_ns)
 

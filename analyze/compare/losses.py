@@ -125,9 +125,9 @@ def _captured_nowhere(
 def _first_acknowledged(side: Side, segments: Integers, positions: Integers) -> Integers:
     """Place (in the capture's order) of the first of these segments that acknowledges all up to each position."""
     said = side.packets.acknowledgement[side.segments.packet[segments]]
-    told = said != NOTHING_ACKNOWLEDGED
-    highest = np.maximum.accumulate(said[told]) if told.any() else said[told]
-    places = np.append(segments[told], _NEVER)
+    reported = said != NOTHING_ACKNOWLEDGED
+    highest = np.maximum.accumulate(said[reported]) if reported.any() else said[reported]
+    places = np.append(segments[reported], _NEVER)
     first: Integers = places[np.searchsorted(highest, positions)]
     return first
 

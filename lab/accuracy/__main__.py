@@ -194,10 +194,10 @@ def _where(count: str, arguments: argparse.Namespace, part: str = "") -> str:
     again = f" --repeat {arguments.repeat}" if arguments.repeat > 1 else ""
     again += f" --parts {part} --seed {arguments.seed} --each {arguments.each}" if part else ""
     again += " --keep" if arguments.keep else ""
-    told = [tools["vmtrace"]] if part else tools.values()
+    shown = [tools["vmtrace"]] if part else tools.values()
     return (
         f"Measured {today} with `make accuracy` (`python -m vmtrace.lab.accuracy{again}`): {count}, Linux "
-        f"{platform.release()}, {os.cpu_count()} processors. {'; '.join(told)}."
+        f"{platform.release()}, {os.cpu_count()} processors. {'; '.join(shown)}."
     )
 
 

@@ -100,18 +100,20 @@ class Bin:
 
 def study(options: Options) -> Outcome:
     """Verdicts on what `limits`, `field` and `programs` have made of that seed."""
-    told = collect(options.out.parent, options.seed, options.each)
-    if not told:
+    shown = collect(options.out.parent, options.seed, options.each)
+    if not shown:
         return Outcome("no transfer of this seed is there: measure limits, field, programs", [], failed=True)
-    write(told, options.out.parent / "confidence.json")
-    return Outcome(f"{len(told)} verdicts on transfers of limits, field and programs", sections(told), failed=False)
+    write(shown, options.out.parent / "confidence.json")
+    return Outcome(f"{len(shown)} verdicts on transfers of limits, field and programs", sections(shown), failed=False)
 
 
 def collect(out: Path, seed: int, each: int) -> list[Told]:
     """All verdicts on what the other parts have left for a seed in a folder."""
     labelled = [("limits", one) for one in verdict_runs.draw(seed, each)]
     labelled += [("field", one) for one in field_runs.draw(seed, each)]
-    found = [told for part, one in labelled for told in _of_labelled(part, one, out / part / f"{one.name}-seed{seed}")]
+    found = [
+        shown for part, one in labelled for shown in _of_labelled(part, one, out / part / f"{one.name}-seed{seed}")
+    ]
     return [*found, *_of_programs(out / "programs", seed)]
 
 

@@ -72,9 +72,9 @@ def measure(wanted: Iterable[Controlled], out: Path, seed: int, *, no_runs: bool
     measured = Measured()
     for transfer, made in gap_runs.each_made(wanted, out, seed, measured.refused, no_runs=no_runs):
         _, way = direction_of(analysis(made.captures["sender"], None), made.data_sender)
-        told = told_of(transfer, way["congestion_control"])
-        measured.told.append(told)
-        print(f"{transfer.name:24} {told.name:8} {told.confidence:.2f} {transfer.told}", flush=True)
+        shown = told_of(transfer, way["congestion_control"])
+        measured.told.append(shown)
+        print(f"{transfer.name:24} {shown.name:8} {shown.confidence:.2f} {transfer.told}", flush=True)
     return measured
 
 

@@ -192,9 +192,9 @@ def retransmissions_at_the_sender(run: Judged) -> Iterable[str]:
 def retransmissions_at_the_receiver(run: Judged) -> Iterable[str]:
     """Within 1 % of those that arrived and can be told there."""
     expected = run.seen_at("receiver", "retransmitted_segments")
-    told = run.receiver.retransmitted
-    if told is None or not near(min(max(told, expected - run.hidden_tails), expected), told, 0.01, 0):
-        yield f"receiver: {told} retransmitted segments, truth {expected} ({run.hidden_tails} of them look new)"
+    shown = run.receiver.retransmitted
+    if shown is None or not near(min(max(shown, expected - run.hidden_tails), expected), shown, 0.01, 0):
+        yield f"receiver: {shown} retransmitted segments, truth {expected} ({run.hidden_tails} of them look new)"
 
 
 def no_loss_where_nothing_was_lost(run: Judged) -> Iterable[str]:

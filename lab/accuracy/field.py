@@ -29,8 +29,8 @@ class Measured:
         """Transfers with such a result at a place, of one kind or of all."""
         return sum(
             number
-            for (of_kind, at, told), number in self.results.items()
-            if (at, told) == (place, result) and kind in {None, of_kind}
+            for (of_kind, at, shown), number in self.results.items()
+            if (at, shown) == (place, result) and kind in {None, of_kind}
         )
 
     def judged(self, place: str) -> int:
@@ -64,10 +64,10 @@ def measure(drawn: Iterable[Labelled], out: Path, seed: int, *, no_runs: bool = 
 
 
 def _judge(measured: Measured, labelled: Labelled, place: str, capture: Path, sender: str) -> None:
-    told = told_of(read_document(capture) or {"connections": []}, sender)
-    result = told.result(labelled.factors)
+    shown = told_of(read_document(capture) or {"connections": []}, sender)
+    result = shown.result(labelled.factors)
     measured.results[labelled.name.rpartition("-")[0], place, result] += 1
-    said = ", ".join(f"{factor} {confidence:.2f}" for factor, confidence in told.ranked) or "nothing"
+    said = ", ".join(f"{factor} {confidence:.2f}" for factor, confidence in shown.ranked) or "nothing"
     print(f"{labelled.name} ({labelled.crossed}) at the {place}: {result}, {said}", flush=True)
     if result == WRONG:
         measured.wrong.append(f"{labelled.name} at the {place}: {said}")

@@ -163,8 +163,10 @@ def study(options: Options) -> Outcome:
             alone = Score.empty()
             for score in (measured.scores[place], alone):
                 score.add(place, found, made.events, made.otherwise)
-            told = ", ".join(f"{truth}: {cause} {count}" for (truth, cause), count in sorted(alone.counts.items()))
-            print(f"{one.name} at the {place}: {told or 'no gaps'}; false stalls {len(alone.false_stalls)}", flush=True)
+            shown = ", ".join(f"{truth}: {cause} {count}" for (truth, cause), count in sorted(alone.counts.items()))
+            print(
+                f"{one.name} at the {place}: {shown or 'no gaps'}; false stalls {len(alone.false_stalls)}", flush=True
+            )
     wrong = any(score.false_stalls for score in measured.scores.values())
     return Outcome(f"{measured.transfers} transfers", sections(measured), failed=wrong)
 

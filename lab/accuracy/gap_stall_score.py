@@ -142,8 +142,8 @@ class StallTally:
     ) -> None:
         """Count a direction's gaps (all of them, in order of time) against what stood still."""
         stalls = [event for event in events if event.truth in HOSTS]
-        told = [gap for gap in gaps if gap.cause in STALLS]
-        for gap in told:
+        shown = [gap for gap in gaps if gap.cause in STALLS]
+        for gap in shown:
             self.told += 1
             if any(_tells(gap, stall, place, known) for stall in stalls):
                 self.right += 1

@@ -81,10 +81,10 @@ def add_transfer(measured: Measured, folder: Path) -> None:
 
 
 def _check_listed(gaps: list[Gap], direction: Mapping[str, Any]) -> None:
-    told, summed = sum(gap.cause in STALLS for gap in gaps), direction["spacing"].get("stalls") or 0
-    if told != summed:
+    shown, summed = sum(gap.cause in STALLS for gap in gaps), direction["spacing"].get("stalls") or 0
+    if shown != summed:
         raise RuntimeError(
-            f"{summed} stalls are counted and {told} listed: the transfer has too many gaps for the list"
+            f"{summed} stalls are counted and {shown} listed: the transfer has too many gaps for the list"
         )
 
 

@@ -112,10 +112,10 @@ class _Times:
 
 def table(result: TimeScore) -> str:
     """The confusion matrix in Markdown: seconds, truth down, told across."""
-    columns = sorted({told for (_, told), time_ns in result.time_ns.items() if time_ns})
+    columns = sorted({shown for (_, shown), time_ns in result.time_ns.items() if time_ns})
     lines = [f"| s | {' | '.join(columns)} | right |", f"|---|{'---:|' * (len(columns) + 1)}"]
     for truth in sorted({truth for (truth, _), time_ns in result.time_ns.items() if time_ns}):
-        seconds = [result.time_ns[truth, told] / 1e9 for told in columns]
+        seconds = [result.time_ns[truth, shown] / 1e9 for shown in columns]
         share = result.time_ns[truth, truth] / 1e9 / max(sum(seconds), 1e-9)
         cells = (f"{value:.1f}" if value >= 0.05 else "" for value in seconds)
         lines.append(f"| {truth} | {' | '.join(cells)} | {share:.0%} |")

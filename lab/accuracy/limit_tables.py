@@ -68,8 +68,8 @@ def triggers(found: Iterable[Triggers]) -> list[str]:
     """The confusion matrix of causes, as far as the sums of each transfer tell, and the share that is right."""
     totals: dict[str, Counter[tuple[str, str]]] = {}
     for one in found:
-        for tool, told in one.told.items():
-            totals.setdefault(tool, Counter()).update(demands.confused(one.kernel, told))
+        for tool, shown in one.told.items():
+            totals.setdefault(tool, Counter()).update(demands.confused(one.kernel, shown))
     told_as = (*KINDS, "none")
     lines = [f"| kernel | {' | '.join(told_as)} |", f"|---|{'---:|' * len(told_as)}"]
     for kind in told_as:

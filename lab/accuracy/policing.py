@@ -80,12 +80,12 @@ def table(videos: Iterable[Judged]) -> list[str]:
         "|---|---:|---:|---:|---:|---:|",
     ]
     for kind, of_kind in sorted(kinds.items()):
-        told = [video for video in of_kind if video.bucket is not None]
-        ratios = sorted(float(video.bucket["sustained_bps"]) / video.label.rate_bps for video in told if video.bucket)
+        shown = [video for video in of_kind if video.bucket is not None]
+        ratios = sorted(float(video.bucket["sustained_bps"]) / video.label.rate_bps for video in shown if video.bucket)
         rates = f"{median(ratios):.3f} ({ratios[0]:.3f} to {ratios[-1]:.3f})" if ratios else ""
         by_verdict = sum(video.factor == "token_bucket" for video in of_kind)
         lossy = sum(video.lost_segments >= _FEWEST_LOST_SEGMENTS for video in of_kind)
-        lines.append(f"| {kind} | {len(of_kind)} | {lossy} | {len(told)} | {by_verdict} | {rates} |")
+        lines.append(f"| {kind} | {len(of_kind)} | {lossy} | {len(shown)} | {by_verdict} | {rates} |")
     return lines
 
 

@@ -84,11 +84,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--has-come", action="store_true", help="waits for no more than what has come")
     parser.add_argument("--buffer", type=int, default=0, help="SO_RCVBUF")
     parser.add_argument("--piece-bytes", type=int, default=0, help="sent in each exchange")
-    told = parser.parse_args(arguments)
+    shown = parser.parse_args(arguments)
     rhythm = Rhythm(
-        told.exchanges, told.wait, told.every, told.read_bytes, told.has_come, told.buffer, told.piece_bytes
+        shown.exchanges, shown.wait, shown.every, shown.read_bytes, shown.has_come, shown.buffer, shown.piece_bytes
     )
-    received = talk(rhythm, told.address, told.port, told.file)
+    received = talk(rhythm, shown.address, shown.port, shown.file)
     return 0 if received or rhythm.piece_bytes else 1
 
 

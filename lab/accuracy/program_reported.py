@@ -161,9 +161,9 @@ def _h2_upload(dice: random.Random) -> ProgramTransfer:
         lambda ends: ["curl", "-sS", "--http2-prior-knowledge", "-o", "/dev/null", "-T", str(ends.folder / FILE),
                       f"http://{ends.url_host}/copy"],
     )  # fmt: skip
-    told = f"`curl --http2-prior-knowledge -T` to `nghttpd -w {bits} -W {bits}`"
+    shown = f"`curl --http2-prior-knowledge -T` to `nghttpd -w {bits} -W {bits}`"
     server = nghttpd("-w", str(bits), "-W", str(bits))
-    return replace(_by_credit(dice, told, bits, server, client), uploads=True)
+    return replace(_by_credit(dice, shown, bits, server, client), uploads=True)
 
 
 # --- readers ---

@@ -74,8 +74,8 @@ def load(folder: Path) -> Made | None:
     known = folder / _MADE
     if not known.exists():
         return None
-    told = json.loads(known.read_text())
-    return Made(told["retransmitted_segments"], told["goodput_bps"], tuple(told["problems"]))
+    shown = json.loads(known.read_text())
+    return Made(shown["retransmitted_segments"], shown["goodput_bps"], tuple(shown["problems"]))
 
 
 def _run_once(transfer: ProgramTransfer, folder: Path) -> Made:

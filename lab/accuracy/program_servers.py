@@ -81,9 +81,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--piece-bytes", type=int, default=_PIECE_BYTES, help="of an answer")
     parser.add_argument("--interval", type=float, default=0.0, metavar="SECONDS", help="from piece to piece")
     parser.add_argument("--read-bps", type=float, default=0.0, help="of uploads")
-    told = parser.parse_args(arguments)
-    manner = Manner(told.answer_bytes, told.think, told.piece_bytes, told.interval, told.read_bps)
-    serve(manner, told.address, told.port).serve_forever()
+    shown = parser.parse_args(arguments)
+    manner = Manner(shown.answer_bytes, shown.think, shown.piece_bytes, shown.interval, shown.read_bps)
+    serve(manner, shown.address, shown.port).serve_forever()
     return 0
 
 

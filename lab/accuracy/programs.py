@@ -122,13 +122,13 @@ def _judged(transfer: ProgramTransfer, folder: Path, *, no_runs: bool, attempts:
     else:
         made = program_runs.run(transfer, folder, attempts)
     sender = ADDRESSES[transfer.ip_version]["sender"]
-    told = {}
+    shown = {}
     for place in PLACES:
         document = read_document(folder / f"{place}.pcap")
         if document is None:
             raise NotMadeError(f"the capture at the {place} cannot be read")
-        told[place] = told_of(document, sender)
-    return Judged(transfer, made, told)
+        shown[place] = told_of(document, sender)
+    return Judged(transfer, made, shown)
 
 
 def sections(measured: Measured) -> list[str]:

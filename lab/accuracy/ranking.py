@@ -191,14 +191,14 @@ def judged(planned: Planned, captures: list[Path]) -> Told:
 
 def study(options: Options) -> Outcome:
     """Whether the costlier of two planted faults comes first; prints a line for each capture."""
-    told = []
+    shown = []
     for planned in options.chosen(plans(options.seed, options.each)):
         done = [made_once(scenario, options.out / scenario.name) for scenario in planned.scenarios]
-        told.append(judged(planned, list(map(capture_of, planned.scenarios, done))))
-        print(_line(told[-1]), flush=True)
-    right, costs = sum(one.in_order for one in told), sum(one.costs_right for one in told)
-    line = f"{right} of {len(told)} in order; {costs} of {2 * len(told)} costs within 10 %"
-    return Outcome(f"{len(told)} captures", [line], failed=right < 0.95 * len(told))
+        shown.append(judged(planned, list(map(capture_of, planned.scenarios, done))))
+        print(_line(shown[-1]), flush=True)
+    right, costs = sum(one.in_order for one in shown), sum(one.costs_right for one in shown)
+    line = f"{right} of {len(shown)} in order; {costs} of {2 * len(shown)} costs within 10 %"
+    return Outcome(f"{len(shown)} captures", [line], failed=right < 0.95 * len(shown))
 
 
 def _line(one: Told) -> str:

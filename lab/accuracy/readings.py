@@ -226,7 +226,7 @@ def _output(command: list[str]) -> str:
 def versions() -> dict[str, str]:
     """First line that each tool says of its version."""
     tshark = _output(["tshark", "--version"]).splitlines()[0]
-    told = subprocess.run(["tcptrace", "-version"], capture_output=True, text=True, check=False)
-    tcptrace = next((line for line in (told.stdout + told.stderr).splitlines() if "ersion" in line), "unknown")
+    shown = subprocess.run(["tcptrace", "-version"], capture_output=True, text=True, check=False)
+    tcptrace = next((line for line in (shown.stdout + shown.stderr).splitlines() if "ersion" in line), "unknown")
     vmtrace = _output([sys.executable, "-m", "vmtrace", "--version"]).strip()
     return {"vmtrace": vmtrace, "tshark": tshark, "tcptrace": tcptrace.strip()}

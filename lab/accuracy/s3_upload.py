@@ -30,8 +30,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("url")
     parser.add_argument("file", type=Path)
     parser.add_argument("parallel", type=int)
-    told = parser.parse_args(arguments)
-    upload(told.url, told.file, told.parallel)
+    shown = parser.parse_args(arguments)
+    upload(shown.url, shown.file, shown.parallel)
     return 0
 
 

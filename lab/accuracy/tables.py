@@ -64,11 +64,11 @@ def _headline(rows: Sequence[Row]) -> list[str]:
     for side, name in (("sender", "at the sender"), ("receiver", "at the receiver")):
         truths = [row.judged.seen_at(side, "retransmitted_segments") for row in rows]
         for tool in ("vmtrace", "tshark", "tcptrace"):
-            told = [row.read[tool, side].retransmitted or 0 for row in rows]
-            wrong = sum(abs(own - truth) for own, truth in zip(told, truths, strict=True))
-            exact = sum(own == truth for own, truth in zip(told, truths, strict=True))
+            shown = [row.read[tool, side].retransmitted or 0 for row in rows]
+            wrong = sum(abs(own - truth) for own, truth in zip(shown, truths, strict=True))
+            exact = sum(own == truth for own, truth in zip(shown, truths, strict=True))
             share = f"{wrong / max(sum(truths), 1):.2%}"
-            lines.append((f"{tool}, {name}", sum(truths), sum(told), wrong, share, f"{exact} of {len(rows)}"))
+            lines.append((f"{tool}, {name}", sum(truths), sum(shown), wrong, share, f"{exact} of {len(rows)}"))
     columns = ("retransmitted segments", "truth", "found", "sum of errors", "error", "runs exact")
     story = "Sums over all runs; the error sums absolute differences of each run. tshark: frames with a flag for it."
     return _table("Retransmitted segments, all runs", story, columns, lines)
@@ -232,8 +232,8 @@ def _causes(rows: Sequence[Row]) -> list[str]:
             continue
         far = demands.own_triggers(row.read["vmtrace", "receiver"].triggers)
         pairs = [f"{kernel[name]} / {own[name]} / {far[name]}" for name in kernel]
-        told, counters = row.read["vmtrace", "sender"].triggers, row.judged.truth["counters"]["sender"]
-        lines.append((row.name, *pairs, told["rack"], told["unknown"], counters.get("TCPLossProbes", 0)))
+        shown, counters = row.read["vmtrace", "sender"].triggers, row.judged.truth["counters"]["sender"]
+        lines.append((row.name, *pairs, shown["rack"], shown["unknown"], counters.get("TCPLossProbes", 0)))
     columns = ("run", "fast or RACK", "timeout", "tail probe", "of fast: RACK's timer", "unknown", "TCPLossProbes")
     story = (
         "Retransmitted data segments: the sender's kernel / vmtrace at the sender / vmtrace at the receiver. Kernel: "

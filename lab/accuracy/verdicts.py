@@ -49,19 +49,19 @@ class Tally:
 
     def add(self, name: str, factors: tuple[str, ...], verdict: Mapping[str, Any] | None) -> str:
         """Counts one verdict; returns how it is called."""
-        told = NONE if verdict is None else str(verdict["factor"])
+        shown = NONE if verdict is None else str(verdict["factor"])
         if verdict is not None and verdict["undetermined_between"]:
-            told = UNDETERMINED
-        self.verdicts[factors[0], told] += 1
-        if told in factors:
+            shown = UNDETERMINED
+        self.verdicts[factors[0], shown] += 1
+        if shown in factors:
             self.right += 1
-        elif told == UNDETERMINED:
+        elif shown == UNDETERMINED:
             self.undetermined += 1
         else:
             self.wrong.append(name)
             if verdict is not None and verdict["confidence"] > _SURE:
                 self.wrong_and_sure.append(name)
-        return told
+        return shown
 
     @property
     def all(self) -> int:
@@ -76,11 +76,11 @@ class Tally:
 
 def table(tally: Tally) -> str:
     """The confusion matrix in Markdown: labels down, verdicts across."""
-    columns = sorted({told for _, told in tally.verdicts})
+    columns = sorted({shown for _, shown in tally.verdicts})
     labels = sorted({label for label, _ in tally.verdicts})
     lines = [f"| limited by | {' | '.join(columns)} |", f"|---|{'---:|' * len(columns)}"]
     for label in labels:
-        cells = (str(tally.verdicts.get((label, told), "")) for told in columns)
+        cells = (str(tally.verdicts.get((label, shown), "")) for shown in columns)
         lines.append(f"| {label} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
@@ -194,16 +194,16 @@ def _seen(made: Made, place: str, witnesses: Witnesses, known: list[Known]) -> S
     connection, way = direction_of(analysis(made.captures[place], None), made.data_sender)
     # What the sender does is seen so much later.
     later_s = {"sender": 0.0, "middle": witnesses.path.delay_s / 2, "receiver": witnesses.path.delay_s}[place]
-    told = limit_score.told_of(way, round(later_s * 1e9))
-    time = limit_score.score(known, told, round(witnesses.round_trip_s * 1e9))
+    shown = limit_score.told_of(way, round(later_s * 1e9))
+    time = limit_score.score(known, shown, round(witnesses.round_trip_s * 1e9))
     return Seen(connection["verdict"], time, way.get("token_bucket"), way["loss"]["by_trigger"])
 
 
 def _line(judged: Judged, place: str, seen: Seen) -> str:
-    told = Tally().add(judged.labelled.name, judged.labelled.factors, seen.verdict)
+    shown = Tally().add(judged.labelled.name, judged.labelled.factors, seen.verdict)
     sure = "" if seen.verdict is None else f" {seen.verdict['confidence']:.2f} {seen.verdict['sentence']}"
     right = "-" if seen.time.share is None else f"{seen.time.share:.0%}"
-    return f"{judged.labelled.name} ({judged.labelled.crossed}) at the {place}: {told}, time right {right};{sure}"
+    return f"{judged.labelled.name} ({judged.labelled.crossed}) at the {place}: {shown}, time right {right};{sure}"
 
 
 def sections(measured: Measured) -> list[str]:

@@ -108,8 +108,8 @@ def _program(kind: str) -> Path:
 
 
 def _terminator() -> str:
-    told = subprocess.run(
+    shown = subprocess.run(
         ["node", "-p", "JSON.stringify(process.versions)"], capture_output=True, text=True, check=True
     )
-    versions = json.loads(told.stdout)
+    versions = json.loads(shown.stdout)
     return f"Node.js {versions['node']} (OpenSSL {versions['openssl']})"

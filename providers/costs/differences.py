@@ -49,10 +49,10 @@ def differences(
     charges: Charges, invoiced: Mapping[str, float], table: RateTable, retries: float = 0
 ) -> list[Difference]:
     """All categories and the total; `retries` are those a month among the requests."""
-    told = dict(invoiced)
-    if TOTAL not in told and all(name in told for name in CATEGORIES):
-        told[TOTAL] = sum(told[name] for name in CATEGORIES)
-    return [_difference(charges, table, retries, name, told.get(name)) for name in (*CATEGORIES, TOTAL)]
+    reported = dict(invoiced)
+    if TOTAL not in reported and all(name in reported for name in CATEGORIES):
+        reported[TOTAL] = sum(reported[name] for name in CATEGORIES)
+    return [_difference(charges, table, retries, name, reported.get(name)) for name in (*CATEGORIES, TOTAL)]
 
 
 def _difference(

@@ -58,8 +58,8 @@ def discover(order: DiscoveryOrder, display: Display) -> DiscoveryEnd:
     """Do what is ordered; raises `ProvidersError` where it cannot begin."""
     ended = threading.Event()
     with ExitStack() as stack:
-        told = f"stopped immediately: what was measured is in {order.out}"
-        interruption = stack.enter_context(Ending(told, ended.set))
+        shown = f"stopped immediately: what was measured is in {order.out}"
+        interruption = stack.enter_context(Ending(shown, ended.set))
         folder = DiscoveryFolder.create(order.out, _first_state(order))
         stack.callback(folder.close)
         stack.callback(display.ended)

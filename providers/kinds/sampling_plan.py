@@ -27,14 +27,14 @@ class SamplingPlan:
 
     kind: str
     name: str
-    sizes_bytes: tuple[int, ...] = option("sizes", sizes, told="sizes of objects, as 1B,1kB,1MB", metavar="SIZE,...")
+    sizes_bytes: tuple[int, ...] = option("sizes", sizes, what="sizes of objects, as 1B,1kB,1MB", metavar="SIZE,...")
     directions: tuple[str, ...] = option("directions", some_of((UPLOAD, DOWNLOAD)))
-    duration_s: float = option("for", longer, told="how long (18h, 7d)", metavar="TIME")
+    duration_s: float = option("for", longer, what="how long (18h, 7d)", metavar="TIME")
     mean_interval_s: float | None = option(
-        "mean_interval", longer, None, told="mean time between them (exponential)", metavar="TIME", kinds=(PROBES,)
+        "mean_interval", longer, None, what="mean time between them (exponential)", metavar="TIME", kinds=(PROBES,)
     )
     every_s: float | None = option(
-        "every", longer, None, told="time between them", metavar="TIME", kinds=(AVAILABILITY, LOCATIONS)
+        "every", longer, None, what="time between them", metavar="TIME", kinds=(AVAILABILITY, LOCATIONS)
     )
     pair: int = option("pair", whole(100), 2)
     """Objects that a probe writes and reads, in one direction after the other."""

@@ -38,7 +38,7 @@ class SurgePlan:
     step_s: float = option("step", longer)
     size_bytes: int = option("size", size)
     directions: tuple[str, ...] = option("directions", some_of((UPLOAD, DOWNLOAD)))
-    duration_s: float = option("for", longer, told="how long (18h, 7d)", metavar="TIME")
+    duration_s: float = option("for", longer, what="how long (18h, 7d)", metavar="TIME")
     scale: float = 1.0
 
     @property

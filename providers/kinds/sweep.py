@@ -84,8 +84,8 @@ class Sweep:
             raise ProvidersError(f"{_MEMORY_FOLDER}: no source in memory: {error.strerror}") from error
         stack.callback(discard, folder)
         if free_bytes < needed:
-            told = shown_decimal_bytes(needed)
-            raise ProvidersError(f"{_MEMORY_FOLDER}: {told} are needed for a source in memory: choose a smaller size")
+            shown = shown_decimal_bytes(needed)
+            raise ProvidersError(f"{_MEMORY_FOLDER}: {shown} are needed for a source in memory: choose a smaller size")
         return folder
 
     def _check_room(self, step: SweepStep) -> None:

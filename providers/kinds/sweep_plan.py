@@ -51,7 +51,7 @@ class SweepPlan:
     part_sizes_bytes: tuple[int, ...] = option("part_sizes", sizes)
     size_bytes: int = option("size", size)
     sources: tuple[str, ...] = option("sources", some_of(SOURCES))
-    repeat: int = option("repeat", whole(MOST_REPEATS), told="repetitions, instead of the plan's")
+    repeat: int = option("repeat", whole(MOST_REPEATS), what="repetitions, instead of the plan's")
     merges: Merges | None = None
     scale: float = 1.0
 

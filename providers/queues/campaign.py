@@ -220,7 +220,7 @@ class _Run:
             self._left("kept for --resume or clean")
         error_text = None
         if self._error is not None:
-            error_text = self._error.told(f"{self._provider.name} ({self._queue})")
+            error_text = self._error.shown(f"{self._provider.name} ({self._queue})")
         elif status == INTERRUPTED:
             error_text = "interrupted"
         self._note_usage()

@@ -84,7 +84,7 @@ def _clean(path: Path, state: dict[str, Any], ca_bundle: Path | None) -> QueueCl
                 journal.removed_container(queue)
     except ServiceError as error:
         note_left(path, state, [{"name": queue, "messages": left, "error": str(error)}])
-        raise ProvidersError(f"{path}: still at the service: {error.told(queue)}") from error
+        raise ProvidersError(f"{path}: still at the service: {error.shown(queue)}") from error
     state.update(collected=True, queue_removed=own)
     note_left(path, state, [])
     return QueueCleaned(collected, removed)

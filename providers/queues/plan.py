@@ -65,23 +65,23 @@ class Stage:
     """To be sent; `take` has none of its own."""
     rate_per_s: float | None = None
     """None: as fast as possible."""
-    size_bytes: int = option("size", _size, 1000, told="size of a message, up to the service's limit", metavar="SIZE")
-    send_batch: int = option("send_batch", _batch, 1, told="messages per send request", metavar="N|largest")
+    size_bytes: int = option("size", _size, 1000, what="size of a message, up to the service's limit", metavar="SIZE")
+    send_batch: int = option("send_batch", _batch, 1, what="messages per send request", metavar="N|largest")
     receive_batch: int = option(
-        "receive_batch", _batch, 1, told="most messages per receive request", metavar="N|largest"
+        "receive_batch", _batch, 1, what="most messages per receive request", metavar="N|largest"
     )
-    delete_batch: int = option("delete_batch", _batch, 1, told="most messages per delete request", metavar="N|largest")
-    senders: int = option("senders", whole(_MOST_PROCESSES), 1, told="processes that send")
-    receivers: int = option("receivers", whole(_MOST_PROCESSES), 1, told="processes that receive")
-    deleters: int = option("deleters", whole(_MOST_PROCESSES), 1, told="processes that delete")
+    delete_batch: int = option("delete_batch", _batch, 1, what="most messages per delete request", metavar="N|largest")
+    senders: int = option("senders", whole(_MOST_PROCESSES), 1, what="processes that send")
+    receivers: int = option("receivers", whole(_MOST_PROCESSES), 1, what="processes that receive")
+    deleters: int = option("deleters", whole(_MOST_PROCESSES), 1, what="processes that delete")
     visibility_s: float = option(
-        "visibility", _lasting(1.0), 30.0, told="how long a received message stays hidden", metavar="TIME"
+        "visibility", _lasting(1.0), 30.0, what="how long a received message stays hidden", metavar="TIME"
     )
-    wait_s: float = option("wait", _lasting(0.0), 0.0, told="time of a long poll; 0: short polling", metavar="TIME")
+    wait_s: float = option("wait", _lasting(0.0), 0.0, what="time of a long poll; 0: short polling", metavar="TIME")
     pause_s: float = option("pause", _lasting(0.0), 0.01)
     """After a receive that found nothing."""
     backlog: int = option(
-        "backlog", whole(MOST_MESSAGES), 1000, told="without a rate: most messages sent and not yet deleted"
+        "backlog", whole(MOST_MESSAGES), 1000, what="without a rate: most messages sent and not yet deleted"
     )
 
     @property

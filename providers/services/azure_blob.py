@@ -264,11 +264,11 @@ def account_client(kind: Any, service: str, target: Target, settings: dict[str, 
     """A client of an account of Azure storage, for one of its services (`blob`, `queue`)."""
     if target.ca_bundle is not None:
         settings = {**settings, "connection_verify": str(target.ca_bundle)}
-    told = os.environ.get("AZURE_STORAGE_CONNECTION_STRING")
+    shown = os.environ.get("AZURE_STORAGE_CONNECTION_STRING")
     try:
-        if told and target.endpoint_url is None:
-            return kind.from_connection_string(told, **settings)
-        parts = dict(part.split("=", 1) for part in (told or "").split(";") if "=" in part)
+        if shown and target.endpoint_url is None:
+            return kind.from_connection_string(shown, **settings)
+        parts = dict(part.split("=", 1) for part in (shown or "").split(";") if "=" in part)
         name = parts.get("AccountName") or os.environ.get("AZURE_STORAGE_ACCOUNT")
         url = target.endpoint_url or (f"https://{name}.{service}.core.windows.net" if name else None)
         if url is None:

@@ -351,8 +351,8 @@ def error_of(error: Exception) -> ServiceError:
     if transport is not None:
         return transport
     if isinstance(error, exceptions.SSLError) and any(isinstance(one, FileNotFoundError) for one in found):
-        told = "AWS_CA_BUNDLE, REQUESTS_CA_BUNDLE or the profile's ca_bundle names a file that is not there"
-        return ServiceError(ErrorKind.TLS_VERIFICATION, told)
+        shown = "AWS_CA_BUNDLE, REQUESTS_CA_BUNDLE or the profile's ca_bundle names a file that is not there"
+        return ServiceError(ErrorKind.TLS_VERIFICATION, shown)
     if any(isinstance(one, exceptions.ConnectionError | exceptions.HTTPClientError) for one in found):
         return ServiceError(ErrorKind.ENDPOINT_GONE, text)
     return ServiceError(ErrorKind.OTHER, text)

@@ -217,7 +217,7 @@ def error_of(error: Exception) -> ServiceError:
     if not isinstance(error, ClientException):
         return ServiceError(ErrorKind.OTHER, text)
     if error.http_status is None:
-        kind, remedy = next(((kind, told) for words, kind, told in _LOGINS if words in text.lower()), _UNKNOWN)
+        kind, remedy = next(((kind, shown) for words, kind, shown in _LOGINS if words in text.lower()), _UNKNOWN)
         return ServiceError(kind, text, remedy)
     kind = _kind_of(error)
     return ServiceError(kind, text, _LOGIN_REMEDY if kind == ErrorKind.CREDENTIALS else None)

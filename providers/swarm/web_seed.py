@@ -89,7 +89,7 @@ def asked(seed: WebSeed, size_bytes: int, ca_bundle: Path | None) -> Access:
             ) from None
     except (OSError, http.client.HTTPException, ValueError) as error:
         found = transport_error(error)
-        why = found.told("") if found is not None else f": {one_line(str(error))}"
+        why = found.shown("") if found is not None else f": {one_line(str(error))}"
         raise SwarmError(f"web seed {seed.shown}{why}") from None
 
 

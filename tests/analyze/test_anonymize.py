@@ -68,8 +68,8 @@ def test_packets_around_a_tunnel_lose_their_addresses() -> None:
     around = [{"kind": "gre", "outer": ["52.95.110.1", "52.95.110.9"], "id": None}]
     flow = {"client": "10.0.0.1:5", "server": "10.0.0.2:9", "icmp_errors": [], "quic": None, "tunnel": around}
     changed = Anonymizer().beyond_tcp({"flows": [flow, {**flow, "tunnel": around}], "tunnels": around})
-    told = [changed["flows"][0]["tunnel"], changed["flows"][1]["tunnel"], changed["tunnels"]]
-    assert told == [[{"kind": "gre", "outer": ["198.18.0.3", "198.18.0.4"], "id": None}]] * 3
+    shown = [changed["flows"][0]["tunnel"], changed["flows"][1]["tunnel"], changed["tunnels"]]
+    assert shown == [[{"kind": "gre", "outer": ["198.18.0.3", "198.18.0.4"], "id": None}]] * 3
 
 
 def test_only_telling_columns_of_a_row_are_changed() -> None:

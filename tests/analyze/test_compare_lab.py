@@ -93,6 +93,6 @@ def test_what_the_application_did_not_write_is_located_at_the_sender(tmp_path: P
 def test_clocks_are_right_where_queues_stand(name: str, tmp_path: Path) -> None:
     (scenario,) = (one for one in clocks.paths(2) if one.name == name)
     shorter = replace(scenario, transfer=replace(scenario.transfer, seconds=3.0))
-    for told in clocks.judged(lab_run(shorter, tmp_path), name, random.Random(7)):
-        assert told.steps_right, told
-        assert told.offset_right, told
+    for shown in clocks.judged(lab_run(shorter, tmp_path), name, random.Random(7)):
+        assert shown.steps_right, shown
+        assert shown.offset_right, shown

@@ -100,8 +100,8 @@ def test_what_is_no_number_is_reported_in_words_and_lists_are_left_to_their_own_
     record["tls"] = {"version": "TLS 1.3", "resumed": True, "early_data": False, "records": 3, "alpn": None}
     text = shown(record)
     assert "why:" not in text
-    for label, told in (("resumed", "yes"), ("early data", "no"), ("records", "3"), ("alpn", ABSENT)):
-        assert cells(text, label)[-1].strip() == told
+    for label, reported in (("resumed", "yes"), ("early data", "no"), ("records", "3"), ("alpn", ABSENT)):
+        assert cells(text, label)[-1].strip() == reported
     labels = [line.strip() for line in text.splitlines()]
     assert record["client_to_server"]["limits"]
     assert not any(label.startswith(("limits", "limit intervals", "not measured ", "peak frames")) for label in labels)
@@ -162,9 +162,9 @@ def test_the_verdict_comes_first_and_the_limits_with_what_they_cost(record: dict
     assert "from the first packet to the last data" in lines[why + 4]
     interval = "between 1.50 Mbit/s and 2.50 Mbit/s"
     assert lines[why + 5] == f"    with twice the window: 2.00 Mbit/s ({interval}) instead of 1.20 Mbit/s"
-    told = lines.index("what limited it, client → server:")
-    assert lines[told + 1].split() == ["receiver", "window", "3.00", "s", "75.0", "%,", "shortfall", "5.00", "MB"]
-    assert lines[told + 2].split()[-2:] == ["75.0", "%"]
+    reported = lines.index("what limited it, client → server:")
+    assert lines[reported + 1].split() == ["receiver", "window", "3.00", "s", "75.0", "%,", "shortfall", "5.00", "MB"]
+    assert lines[reported + 2].split()[-2:] == ["75.0", "%"]
 
 
 def test_a_connection_s_time_begins_with_the_name_that_it_waited_for() -> None:

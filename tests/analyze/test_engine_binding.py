@@ -210,17 +210,17 @@ def test_ctrl_c_stops_the_reading_and_keeps_what_was_measured(endless: Path) -> 
 
 
 def test_other_threads_run_meanwhile_and_progress_is_reported(endless: Path) -> None:
-    told: list[int] = []
+    shown: list[int] = []
     ticks = 0
 
     def progress(consumed_bytes: int) -> None:
-        told.append(consumed_bytes)
-        if len(told) == 10:
+        shown.append(consumed_bytes)
+        if len(shown) == 10:
             signal.raise_signal(signal.SIGINT)
 
     def tick() -> None:
         nonlocal ticks
-        while len(told) < 10:
+        while len(shown) < 10:
             ticks += 1
             time.sleep(0.01)
 
@@ -229,7 +229,7 @@ def test_other_threads_run_meanwhile_and_progress_is_reported(endless: Path) -> 
     analysis = _engine.analyze([[endless]], progress=progress)
     thread.join()
     assert analysis.interrupted
-    assert told == sorted(told)
+    assert shown == sorted(shown)
     assert ticks > 5
 
 

@@ -351,8 +351,8 @@ def test_of_many_connections_those_that_may_have_cost_most_are_looked_at() -> No
 
 
 def test_owner_and_remedy_are_those_of_the_kind_where_a_rule_says_no_more() -> None:
-    told = Finding(kind="dns_slow", sentence="It took 1 s.", confidence=0.9)
-    assert (told.owner, told.remedy) == (KINDS["dns_slow"].owner, KINDS["dns_slow"].remedy)
+    shown = Finding(kind="dns_slow", sentence="It took 1 s.", confidence=0.9)
+    assert (shown.owner, shown.remedy) == (KINDS["dns_slow"].owner, KINDS["dns_slow"].remedy)
     own = Finding(kind="dns_slow", sentence="It took 1 s.", confidence=0.9, owner="path", remedy="Wait.")
     assert (own.owner, own.remedy) == ("path", "Wait.")
     assert Finding(kind="made_up", sentence="It was.", confidence=0.9).owner == "unknown"

@@ -163,12 +163,12 @@ def test_many_inputs_are_summed_up_but_for_those_with_trouble() -> None:
 
 def test_packets_without_a_time_are_reported() -> None:
     header = {"path": "x", "format": "pcapng", "link_types": ["EN10MB"], "packets": 46, "tcp_packets": 46}
-    for number, told in (
+    for number, reported in (
         (46, "no packet has a plausible time"),
         (2, "2 packets without a plausible time"),
     ):
         lines = [line for line, _ in inputs_lines([header | {"capture": {"packets_without_time": number}}])]
-        assert lines[1:] == [f"  {told}"]
+        assert lines[1:] == [f"  {reported}"]
 
 
 def test_names_cannot_steer_the_terminal_or_the_notebook() -> None:

@@ -113,8 +113,8 @@ def ranges(tmp_path: Path) -> Path:
 
 def test_answers_and_address_ranges_tell_servers_without_a_name(capture: Path, ranges: Path) -> None:
     found = of_trace(read_captures(capture), read([ranges]))
-    told = {(one.name, one.service, tuple(one.identified_by)): one.overhead.connections for one in found}
-    assert told == {
+    shown = {(one.name, one.service, tuple(one.identified_by)): one.overhead.connections for one in found}
+    assert shown == {
         ("AWS", "CloudFront", ("dns",)): 1,
         ("Example Cloud", "Objects", ("range",)): 2,
         ("Example Cloud", None, ("range",)): 1,

@@ -234,9 +234,9 @@ def test_packets_of_several_files_have_a_filter_for_each(browser: Any, tmp_path:
     for row in rows:
         wanted.setdefault(row[-1], []).append(row[0].replace(",", ""))
     assert set(wanted) == {"rotated-1.pcap", "rotated-2.pcap"}
-    told = [text for text in body.locator("p").all_inner_texts() if "frame.number" in text]
-    assert len(told) == 2
-    for (file, frames), text in zip(wanted.items(), told, strict=True):
+    reported = [text for text in body.locator("p").all_inner_texts() if "frame.number" in text]
+    assert len(reported) == 2
+    for (file, frames), text in zip(wanted.items(), reported, strict=True):
         assert file in text
         assert f"frame.number in {{{', '.join(frames)}}}" in text
     assert visit.complaints == []

@@ -168,11 +168,11 @@ def test_every_frame_of_the_evidence_has_its_moment(sample: Path) -> None:
         rows = events.rows_of(series)
         packets = dict(zip(rows.frame.tolist(), rows.time_ns.tolist(), strict=True))
         for one in series.record["verdict"]["evidence"]:
-            told = dict(zip(one["frames"], one["times_ns"], strict=True))
-            apart = {frame for frame, time_ns in told.items() if packets[frame] != time_ns}
+            shown = dict(zip(one["frames"], one["times_ns"], strict=True))
+            apart = {frame for frame, time_ns in shown.items() if packets[frame] != time_ns}
             # The opening knows only its first frame; the last interval ends with the FIN behind the last data.
             assert apart <= {one["frames"][0], one["frames"][-1]}
-            assert all(frame == rows.frame[0] or 0 < told[frame] - packets[frame] < 1e6 for frame in apart)
+            assert all(frame == rows.frame[0] or 0 < shown[frame] - packets[frame] < 1e6 for frame in apart)
 
 
 def with_verdict(series: ConnectionSeries, **told: Any) -> ConnectionSeries:

@@ -59,8 +59,8 @@ def test_what_no_transfer_tells_was_lost_is_not_known_and_not_nothing(results: R
     setup = next(row for row in limit_rows(results) if row.factor == "setup")
     assert (setup.lost_bytes, setup.lost_share) == (None, None)
     assert setup.time_share == 1 / 11
-    told = next(one for one in run_verdict(results).factors if one.factor == "setup")
-    assert (told.lost_bytes, told.lost_share) == (None, None)
+    shown = next(one for one in run_verdict(results).factors if one.factor == "setup")
+    assert (shown.lost_bytes, shown.lost_share) == (None, None)
 
 
 def test_a_verdict_left_open_is_judged_and_is_no_factors(results: RunResults) -> None:

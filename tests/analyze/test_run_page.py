@@ -85,9 +85,9 @@ def test_what_became_of_connections_comes_before_the_verdict(small_run: Any, tmp
     run = read_run(small_run.folder)
     silent = json.dumps([["peer_silent", "The server fell silent 9 s before the end."]])
     reset = json.dumps([["reset_by_server", f"The server reset it {HOSTILE}."]])
-    told = dict(zip((2, 3, 5), (silent, silent, reset), strict=True))
+    reported = dict(zip((2, 3, 5), (silent, silent, reset), strict=True))
     transfers = tuple(
-        replace(one, measures=replace(one.measures, outcomes=told.get(one.pair.sequence)))
+        replace(one, measures=replace(one.measures, outcomes=reported.get(one.pair.sequence)))
         if one.transfer.role == "data"
         else one
         for one in Measuring(run).run()

@@ -205,10 +205,10 @@ def test_measures_are_kept_and_used_again_until_the_capture_changes(small_run: A
     run = read_run(small_run.folder)
     first = Measuring(run)
     assert len(first.unread) == 16
-    told: list[int] = []
-    before = first.run(told.append)
-    assert told[-1] == sum(Path(path).stat().st_size for path in _captures(small_run))
-    assert sorted(told) == told
+    shown: list[int] = []
+    before = first.run(shown.append)
+    assert shown[-1] == sum(Path(path).stat().st_size for path in _captures(small_run))
+    assert sorted(shown) == shown
     again = Measuring(run)
     assert again.unread == []
     assert [one.measures for one in again.run()] == [one.measures for one in before]

@@ -73,12 +73,12 @@ def test_terminal_page_and_document_say_the_same(results: RunResults) -> None:
         line for line in verdict_lines(results) if line.startswith(("  1.", "  2."))
     ]
     assert run_verdict_part(results)[0] == Lines(tuple(lines))
-    told = json.loads(as_bytes(document([results], [results.choose(None)])))["runs"][0]["findings"]
-    assert [(one["kind"], one["cost_s"], one["sentence"]) for one in told] == [
+    shown = json.loads(as_bytes(document([results], [results.choose(None)])))["runs"][0]["findings"]
+    assert [(one["kind"], one["cost_s"], one["sentence"]) for one in shown] == [
         (one.finding.kind, one.finding.cost_s, one.finding.sentence) for one in run_findings(results)
     ]
     schema = load("vmtrace.run_report.1")
-    for one in told:
+    for one in shown:
         jsonschema.validate(one, {"$ref": "#/$defs/run_finding", "$defs": schema["$defs"]})
 
 

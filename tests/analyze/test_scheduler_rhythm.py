@@ -49,7 +49,7 @@ def bulk(sender: Awake, receiver: Awake, writes_s: float = 0.0, path: Path = Pat
     segment = wire.ends.full
     wire.tcp(0, True, "S").tcp(2 * way_s, False, "SA").tcp(2 * way_s + 1e-5, True, "A")
     events: list[tuple[float, str, int]] = [(2 * way_s + 0.001, "ack", 0)]
-    sent = arrived = acked = told = 0
+    sent = arrived = acked = shown = 0
     free_s, next_write_s = 0.0, 0.0
     while events:
         time_s, kind, number = heapq.heappop(events)
@@ -71,9 +71,9 @@ def bulk(sender: Awake, receiver: Awake, writes_s: float = 0.0, path: Path = Pat
                 time_s += 1e-6
         elif kind == "data":
             arrived = max(arrived, number)
-            if arrived - told >= 2 or arrived == sent:
-                told = arrived
-                heapq.heappush(events, (time_s + way_s, "ack", told))
+            if arrived - shown >= 2 or arrived == sent:
+                shown = arrived
+                heapq.heappush(events, (time_s + way_s, "ack", shown))
     return wire.trace()
 
 

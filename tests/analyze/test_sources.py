@@ -74,10 +74,10 @@ def test_text_is_no_capture(spool: Spool) -> None:
 
 
 def test_the_copying_tells_how_far_it_is() -> None:
-    told: list[int] = []
-    Spool(told.append).copy(io.BytesIO(bytes(3 << 20)))
-    assert told == sorted(told)
-    assert told[-1] == 3 << 20
+    shown: list[int] = []
+    Spool(shown.append).copy(io.BytesIO(bytes(3 << 20)))
+    assert shown == sorted(shown)
+    assert shown[-1] == 3 << 20
 
 
 def test_ctrl_c_ends_the_copying_and_what_came_is_kept(spool: Spool) -> None:

@@ -166,11 +166,11 @@ def test_runs_that_do_not_belong_together_are_pointed_out(tmp_path: Path) -> Non
             "plan": {"step_s": 600.0 + number},
         }
         runs.append(campaign_of(folder_of(tmp_path / f"run{number}", "surge", [request(0, 8e6)], **more)))
-    told = between(runs)
-    assert len(told) == 3
-    assert "different plans of kind surge" in told[0]
-    assert "did not begin at the same time" in told[1]
-    assert "1.50 s apart" in told[2]
+    shown = between(runs)
+    assert len(shown) == 3
+    assert "different plans of kind surge" in shown[0]
+    assert "did not begin at the same time" in shown[1]
+    assert "1.50 s apart" in shown[2]
     assert between(runs[:1]) == []
 
 

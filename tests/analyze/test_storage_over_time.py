@@ -95,8 +95,8 @@ def test_workloads_and_directions_have_lines_of_their_own_and_failures_none() ->
 def test_hours_and_days_are_those_of_utc() -> None:
     run = run_at((MIDNIGHT_NS - 1, 1e6), (MIDNIGHT_NS, 2e6), (MIDNIGHT_NS + HOUR_NS, 4e6), (MIDNIGHT_NS + DAY_NS, 6e6))
     rows = period_rows(run)
-    told = [(row.period, row.start_ns, row.hour, row.whole, row.mean_bps and round(row.mean_bps)) for row in rows]
-    assert told == [
+    reported = [(row.period, row.start_ns, row.hour, row.whole, row.mean_bps and round(row.mean_bps)) for row in rows]
+    assert reported == [
         (HOUR, MIDNIGHT_NS - HOUR_NS, None, 1, 1_000_000),
         (HOUR, MIDNIGHT_NS, None, 1, 2_000_000),
         (HOUR, MIDNIGHT_NS + HOUR_NS, None, 1, 4_000_000),

@@ -127,8 +127,8 @@ def test_a_capture_that_lost_packets_after_it_was_written_is_left_out(tmp_path: 
     path.write_bytes(path.read_bytes()[:-2000])
     found = report(run)
     assert [one.captured for one in found.run.transactions] == [True, False]
-    (told,) = found.run.problems
-    assert re.fullmatch(rf"incomplete captures: 1 transaction, the first with \d+ of {whole[1]} .*", told)
+    (shown,) = found.run.problems
+    assert re.fullmatch(rf"incomplete captures: 1 transaction, the first with \d+ of {whole[1]} .*", shown)
     assert found.connections[0].transactions == 1
 
 

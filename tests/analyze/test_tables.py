@@ -89,9 +89,9 @@ def test_names_stay_out_of_anonymous_tables(two_transfers: Any, tmp_path: Path) 
     path = two_transfers.write(tmp_path / "x.pcap")
     trace = read(path, options=Options(anonymize=True))
     tables.write_csv(trace, tmp_path / "out", [1], provenance.of(trace, anonymous=True))
-    told = "".join(file.read_text() for file in (tmp_path / "out").iterdir())
-    assert "10.0.0." not in told
-    assert str(tmp_path) not in told
+    shown = "".join(file.read_text() for file in (tmp_path / "out").iterdir())
+    assert "10.0.0." not in shown
+    assert str(tmp_path) not in shown
 
 
 def test_provider_sums_become_a_table(tmp_path: Path) -> None:

@@ -192,11 +192,11 @@ def test_anonymous_results_name_nobody(two_transfers: Any, tmp_path: Path) -> No
     path = two_transfers.write(tmp_path / "x.pcap")
     trace = read(path, options=Options(anonymize=True))
     table = pa.table(trace.connections)
-    told = "".join(
+    shown = "".join(
         (json.dumps(trace.json()), trace.summary(), trace._repr_html_(), str(table.to_pylist()), str(trace.row(0)))
     )
-    assert "10.0.0." not in told
-    assert str(tmp_path) not in told
+    assert "10.0.0." not in shown
+    assert str(tmp_path) not in shown
     assert table["server"].to_pylist() == trace.values("server") == [trace.records([i])[0]["server"] for i in (1, 2)]
     assert len(set(trace.values("server"))) == 1
 

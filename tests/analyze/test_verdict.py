@@ -52,7 +52,7 @@ def test_losses_are_one_cause_and_what_comes_next_has_another_remedy() -> None:
 
 
 def test_no_remedy_makes_a_transfer_slower_than_it_was() -> None:
-    told = 0
+    shown = 0
     for capture in sorted(SAMPLES.glob("*.pcap*")):
         for connection in vmtrace.read(capture).json()["connections"]:
             verdict = connection["verdict"]
@@ -65,8 +65,8 @@ def test_no_remedy_makes_a_transfer_slower_than_it_was() -> None:
                     continue
                 assert what_if["now_bps"] < what_if["goodput_bps"]
                 assert what_if["low_bps"] <= what_if["goodput_bps"] <= (what_if["high_bps"] or float("inf"))
-                told += f"instead of {si(what_if['now_bps'], 'bit/s')}" in text
-    assert told > 5
+                shown += f"instead of {si(what_if['now_bps'], 'bit/s')}" in text
+    assert shown > 5
 
 
 def test_a_prediction_names_its_interval_or_why_there_is_none() -> None:

@@ -36,9 +36,9 @@ def test_who_does_not_end_is_ended() -> None:
     process = deaf()
     process.send_signal(signal.SIGTERM)
     began_s = time.monotonic()
-    said, told = process.communicate(timeout=30)
+    said, shown = process.communicate(timeout=30)
     assert ENDS_WITHIN_S - 0.5 < time.monotonic() - began_s < 20.0
-    assert (process.returncode, said, told) == (130, "broken off\n", "vmtrace: ended at once: look at FOLDER\n")
+    assert (process.returncode, said, shown) == (130, "broken off\n", "vmtrace: ended at once: look at FOLDER\n")
 
 
 @pytest.mark.parametrize("second", [signal.SIGINT, signal.SIGTERM])
@@ -48,9 +48,9 @@ def test_a_second_signal_ends_at_once(second: int) -> None:
     time.sleep(0.6)
     process.send_signal(second)
     began_s = time.monotonic()
-    _, told = process.communicate(timeout=30)
+    _, shown = process.communicate(timeout=30)
     assert time.monotonic() - began_s < 4.0
-    assert (process.returncode, told) == (130, "vmtrace: ended at once: look at FOLDER\n")
+    assert (process.returncode, shown) == (130, "vmtrace: ended at once: look at FOLDER\n")
 
 
 def test_what_goes_on_is_broken_off_once_and_afterwards_signals_are_as_they_were() -> None:

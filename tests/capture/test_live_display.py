@@ -36,11 +36,11 @@ def test_amounts_have_rate_and_time_left_where_these_are_known() -> None:
 def test_a_step_is_due_once_in_its_time() -> None:
     now_s = [0.0]
     every = Every(1.0, lambda: now_s[0])
-    told = []
+    reported = []
     for tenths in range(31):
         now_s[0] = tenths / 10
-        told += [tenths] if every() else []
-    assert told == [10, 20, 30]
+        reported += [tenths] if every() else []
+    assert reported == [10, 20, 30]
 
 
 def test_a_line_is_cut_to_the_terminal_and_leaves_nothing_of_a_longer_one(monkeypatch: pytest.MonkeyPatch) -> None:

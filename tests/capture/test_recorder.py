@@ -477,9 +477,9 @@ def test_what_cannot_be_recorded_is_reported_in_one_line_and_touches_no_file(
     tmp_path: Path, wrong: CaptureSettings, message: str
 ) -> None:
     (tmp_path / "trace.pcap").write_text("older")
-    with pytest.raises(CaptureError, match=message) as told:
+    with pytest.raises(CaptureError, match=message) as shown:
         Recorder(wrong, tmp_path / "trace.pcap").start()
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(shown.value)
     assert [(file.name, file.read_text()) for file in tmp_path.iterdir()] == [("trace.pcap", "older")]
 
 

@@ -63,16 +63,16 @@ def test_wrong_usage_is_status_2(command: Any, capsys: Any, arguments: list[str]
     except SystemExit as ended:
         status = ended.code
     assert status == 2
-    told = capsys.readouterr().err
-    assert told
-    assert "hunter2" not in told
+    shown = capsys.readouterr().err
+    assert shown
+    assert "hunter2" not in shown
 
 
 def test_quiet_prints_nothing_when_all_is_well(moto: Any, ec2_run: Any, command: Any, capfd: Any) -> None:
     moto.put("CPUUtilization", [1.0] * 5, ec2_run.start_ns)
     assert command("fetch", ec2_run.folder, "--endpoint-url", moto.url, "--quiet") == 0
-    told = capfd.readouterr()
-    assert (told.out, told.err) == ("", "")
+    shown = capfd.readouterr()
+    assert (shown.out, shown.err) == ("", "")
 
 
 def test_json_is_a_record_alone_on_standard_output(moto: Any, ec2_run: Any, command: Any, capsys: Any) -> None:

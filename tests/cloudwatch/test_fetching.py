@@ -119,8 +119,8 @@ def test_credentials_are_in_no_file_and_no_output(
     assert command("fetch", ec2_run.folder, "--endpoint-url", scripted.url) == 1
     assert ACCESS_KEY in scripted.raw[-1]  # the request was signed with it
     assert TOKEN in scripted.raw[-1]
-    told = capfd.readouterr()
-    texts = [told.out, told.err, caplog.text]
+    shown = capfd.readouterr()
+    texts = [shown.out, shown.err, caplog.text]
     texts += [path.read_text() for path in ec2_run.folder.rglob("*") if path.is_file()]
     for text in texts:
         for secret in (ACCESS_KEY, SECRET_KEY, TOKEN):
@@ -202,9 +202,9 @@ def test_open_periods_are_waited_for(
     assert command("fetch", run.folder, "--endpoint-url", moto.url) == 0
     assert real_ns() + sum(slept) * NS >= closed_ns
     assert max(slept) <= 1.0
-    told = capsys.readouterr().err
-    assert "until" in told
-    assert "--no-wait" in told
+    shown = capsys.readouterr().err
+    assert "until" in shown
+    assert "--no-wait" in shown
     assert {row["open"] for row in of(run.folder, "CPUUtilization", "Average")} == {"false"}
 
 
@@ -225,9 +225,9 @@ def test_retention_is_named_for_an_old_run(moto: Any, new_run: Any, command: Any
     run = new_run(start_s=int(time.time()) // 3600 * 3600 - 100 * 86_400).facts()
     moto.put("CPUUtilization", [1.0, 2.0], run.start_ns)
     assert command("fetch", run.folder, "--endpoint-url", moto.url) == 0
-    told = capsys.readouterr().err
-    assert "points of 60 s are kept for 15 days, and the run began 100.0 days ago" in told
-    assert "not listed when without points for 14 days" in told
+    shown = capsys.readouterr().err
+    assert "points of 60 s are kept for 15 days, and the run began 100.0 days ago" in shown
+    assert "not listed when without points for 14 days" in shown
     assert {row["period_s"] for row in rows(run.folder)} == {"3600"}
 
 

@@ -126,8 +126,8 @@ def test_an_answer_of_another_time_and_unknown_labels_are_reported(
     results = [{"Id": "m1", "Label": "my label", "Timestamps": times, "Values": [5]}]
     path = saved(tmp_path, "a.json", {"MetricDataResults": results})
     assert command("fetch", ec2_run.folder, "--from", path) == 0
-    told = capsys.readouterr().err
-    golden_texts.check("an-answer-of-another-time-and-unknown-labels-are-reported", told)
+    shown = capsys.readouterr().err
+    golden_texts.check("an-answer-of-another-time-and-unknown-labels-are-reported", shown)
 
 
 @pytest.mark.parametrize("more", [{"NextToken": "x"}, {"StatusCode": "PartialData"}, {"StatusCode": "Complete"}])

@@ -159,14 +159,14 @@ def test_a_hostile_answer_gives_no_number_and_at_most_one_line(scripted: Any, co
 def test_whatever_the_pages_are_every_point_comes_once(data: Any) -> None:
     """A service that cuts its answer at any place, by pages or by parts, gives the same points in the end."""
     points = {START_S + 60 * place: float(place) for place in range(10)}
-    told = Counter[float]()
+    shown = Counter[float]()
 
     def ask(_: str, request: dict[str, Any]) -> dict[str, Any]:
         first = int(request["StartTime"].timestamp()) if "NextToken" not in request else int(request["NextToken"])
         due = {start: value for start, value in points.items() if start >= first}
         length = data.draw(st.integers(1, 10))
         given_ = dict(list(due.items())[:length])
-        told.update(given_.values())
+        shown.update(given_.values())
         if len(given_) == len(due):
             return {"MetricDataResults": [result("q0", given_)]}
         part = result("q0", given_, "PartialData")
@@ -177,7 +177,7 @@ def test_whatever_the_pages_are_every_point_comes_once(data: Any) -> None:
     one = Fetch(ask, SPAN, NO_WAIT)
     one.run([CPU])
     if not one.problems:
-        assert told == Counter(points.values())
+        assert shown == Counter(points.values())
         assert one.points == 10
     else:
         assert one.problems == ["GetMetricData: CPUUtilization came in part only: try again later"]

@@ -186,9 +186,9 @@ def test_a_value_is_put_once_unless_again(moto: Any, ec2_run: Any, command: Any,
     ec2_run.pair(2, start_s=20)
     capsys.readouterr()
     assert command("publish", ec2_run.folder, "--endpoint-url", moto.url, "--json") == 0
-    told = capsys.readouterr()
-    assert json.loads(told.out)["values"] == 8
-    assert "8 values were published before" in told.err
+    shown = capsys.readouterr()
+    assert json.loads(shown.out)["values"] == 8
+    assert "8 values were published before" in shown.err
     assert command("publish", ec2_run.folder, "--endpoint-url", moto.url, "--json", "--again") == 0
     assert json.loads(capsys.readouterr().out)["values"] == 16
     assert command("publish", ec2_run.folder, "--endpoint-url", moto.url) == 0
@@ -216,9 +216,9 @@ def test_values_older_than_two_weeks_are_refused(moto: Any, new_run: Any, comman
         command("publish", run.folder, "--endpoint-url", moto.url)
     run.pair(2, start_s=14 * 86_400)
     assert command("publish", run.folder, "--endpoint-url", moto.url, "--json") == 1
-    told = capsys.readouterr()
-    assert json.loads(told.out)["values"] == 8
-    assert "none older than two weeks" in told.err
+    shown = capsys.readouterr()
+    assert json.loads(shown.out)["values"] == 8
+    assert "none older than two weeks" in shown.err
 
 
 def test_times_of_a_wrong_clock_are_refused(new_run: Any, command: Any) -> None:

@@ -60,8 +60,8 @@ def test_a_corpus_in_a_store_with_faults_gives_the_result_of_files(
     objects.put("bucket", "in/notes.txt", b"no capture")
     out = "s3://bucket/out"
     assert run(["corpus", "analyze", "s3://bucket/in/*", "--out", out, "--json", "--buckets", "3"]) == 0
-    told = capsys.readouterr()
-    assert "notes.txt: text, not a capture" in told.err
+    shown = capsys.readouterr()
+    assert "notes.txt: text, not a capture" in shown.err
     here, there = [json.loads(text) for text in (_document(tmp_path, paths), _stored(objects, "out/analysis.json"))]
     assert here["connections"] == there["connections"]
     statuses = Counter(one.status for one in objects.requests)
@@ -189,6 +189,6 @@ def _stored(objects: ObjectStore, key: str) -> bytes:
 def test_wrong_usage_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["corpus", "analyze", "s3://", "--out", str(tmp_path)]) == 1
     assert run(["corpus", "split", str(tmp_path / "none"), "--buckets", "2", "--to", str(tmp_path)]) == 1
-    told = capsys.readouterr().err.splitlines()
-    assert len(told) == 4
-    assert all(line.startswith("vmtrace: ") for line in told)
+    shown = capsys.readouterr().err.splitlines()
+    assert len(shown) == 4
+    assert all(line.startswith("vmtrace: ") for line in shown)

@@ -63,12 +63,12 @@ def test_every_subcommand_and_option_named_exists(document: Path) -> None:
         before, *words = [*words_of(part)] or [""]
         if Path(before).name != "vmtrace" or not words or words[0].startswith("-"):
             continue
-        told = help_of(words[0])
+        shown = help_of(words[0])
         below = next((word for word in words[1:2] if word.isalpha()), None)
-        if below is not None and re.search(rf"^(?:    |│ ){below} ", told, re.MULTILINE):
-            told = help_of(words[0], below)
+        if below is not None and re.search(rf"^(?:    |│ ){below} ", shown, re.MULTILINE):
+            shown = help_of(words[0], below)
         options = {word.split("=")[0] for word in words[1:] if word.startswith("--")}
-        wrong += [f"{part}: no {option}" for option in options if not re.search(rf"{option}\b", told)]
+        wrong += [f"{part}: no {option}" for option in options if not re.search(rf"{option}\b", shown)]
     assert wrong == []
 
 
@@ -116,6 +116,6 @@ def test_every_figure_that_can_be_written_is_explained() -> None:
     source = "".join(path.read_text() for path in sorted((ROOT / "analyze").rglob("*.py")))
     names = set(re.findall(r'"((?:figure-\d|along-the)[a-z0-9-]*)', source))
     names |= set(re.findall(r'^NAME = "([a-z-]+)"', source, re.MULTILINE))
-    told = "".join((ROOT / f"docs/{page}.md").read_text() for page in ("report", "swarm"))
+    shown = "".join((ROOT / f"docs/{page}.md").read_text() for page in ("report", "swarm"))
     assert len(names) > 12
-    assert {name for name in names if f"`{name}`" not in told} == set()
+    assert {name for name in names if f"`{name}`" not in shown} == set()

@@ -25,8 +25,8 @@ def named_elsewhere(files: Mapping[str, str]) -> dict[str, int]:
 
 def test_few_lines_name_a_factor_outside_of_its_own_file() -> None:
     counts = named_elsewhere({path.relative_to(SOURCES).as_posix(): path.read_text() for path in SOURCES.rglob("*.rs")})
-    told = ", ".join(f"{path} {count}" for path, count in sorted(counts.items(), key=lambda each: -each[1])[:8])
-    assert sum(counts.values()) <= MOST, f"one more file knows a single factor; most: {told}"
+    shown = ", ".join(f"{path} {count}" for path, count in sorted(counts.items(), key=lambda each: -each[1])[:8])
+    assert sum(counts.values()) <= MOST, f"one more file knows a single factor; most: {shown}"
     assert sum(counts.values()) == MOST, "fewer than the bound: lower MOST"
 
 

@@ -40,7 +40,7 @@ from vmtrace.sender.wire.records import TransferRequest
 from vmtrace.sender.wire.socket_options import SocketOptions
 
 ROOT = Path(__file__).parents[2]
-MADE_UP: Any = option("made_up", whole(9), 1, told="what was made up")
+MADE_UP: Any = option("made_up", whole(9), 1, what="what was made up")
 
 
 def help_of(*words: str, capsys: pytest.CaptureFixture[str]) -> str:

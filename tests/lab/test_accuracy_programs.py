@@ -47,8 +47,8 @@ def data(number: int, seq: int, *, in_s: float, out_s: float) -> PacketFate:
 
 
 def judged(verdict: str, *, repeats: int = 3, problems: tuple[str, ...] = ()) -> Judged:
-    told = dict.fromkeys(program_runs.PLACES, Told((verdict,), repeats))
-    return Judged(transfer("nginx-limit"), Made(3, 4e6, problems), told)
+    shown = dict.fromkeys(program_runs.PLACES, Told((verdict,), repeats))
+    return Judged(transfer("nginx-limit"), Made(3, 4e6, problems), shown)
 
 
 def test_a_seed_draws_the_same_transfers_whatever_else_is_drawn() -> None:
@@ -94,8 +94,8 @@ def test_the_setting_says_what_the_path_does() -> None:
 def test_programs_are_told_where_to_listen_and_whom_to_ask(tmp_path: Path) -> None:
     ends = Ends(tmp_path, "fd00:18:1::1")
     nginx("limit_rate 500k;").command(ends)
-    told = (tmp_path / "nginx.conf").read_text()
-    golden_texts.check("programs-are-told-where-to-listen-and-whom-to-ask", told.replace(str(tmp_path), "FOLDER"))
+    shown = (tmp_path / "nginx.conf").read_text()
+    golden_texts.check("programs-are-told-where-to-listen-and-whom-to-ask", shown.replace(str(tmp_path), "FOLDER"))
     assert rsync_daemon().command(ends)[-1] == str(tmp_path / "rsyncd.conf")
     assert "address = fd00:18:1::1" in (tmp_path / "rsyncd.conf").read_text()
     assert scp("-l", "4000").command(ends)[-1].startswith("root@[fd00:18:1::1]:")
@@ -137,9 +137,9 @@ def test_what_is_left_open_is_neither_right_nor_wrong() -> None:
 
 
 def test_one_wrong_connection_makes_a_transfer_wrong() -> None:
-    told = Told(("application", "open", "slow_start"), 0)
-    assert told.result(("application",)) == "wrong"
-    assert told.result(("application", "slow_start")) == "open"
+    shown = Told(("application", "open", "slow_start"), 0)
+    assert shown.result(("application",)) == "wrong"
+    assert shown.result(("application", "slow_start")) == "open"
 
 
 def test_goodput_and_repeats_are_the_log_s() -> None:

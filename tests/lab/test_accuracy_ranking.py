@@ -30,5 +30,5 @@ def test_planted_costs_lie_apart_and_are_drawn_by_the_seed() -> None:
 def test_the_costlier_fault_comes_first(name: str, tmp_path: Path) -> None:
     planned = PLANS[name]
     captures = [ranking.capture_of(scenario, run(scenario, tmp_path / scenario.name)) for scenario in planned.scenarios]
-    told = ranking.judged(planned, captures)
-    assert told.in_order, told
+    shown = ranking.judged(planned, captures)
+    assert shown.in_order, shown

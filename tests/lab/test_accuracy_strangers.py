@@ -44,9 +44,9 @@ def test_the_same_numbers_are_no_difference() -> None:
 
 def test_other_repeats_and_other_connections_are_differences() -> None:
     lines = [line(1, 0), line(2, 0, spurious_retransmission="1"), line(3, 1)]
-    told = list(differences(document(5), lines))
-    assert told == [Difference("connections", 1, 2), Difference("repeated segments", 5, 1, 1)]
-    assert str(told[1]) == "repeated segments of the connection that begins with frame 1: 5, tshark 1"
+    shown = list(differences(document(5), lines))
+    assert shown == [Difference("connections", 1, 2), Difference("repeated segments", 5, 1, 1)]
+    assert str(shown[1]) == "repeated segments of the connection that begins with frame 1: 5, tshark 1"
 
 
 def test_what_was_captured_twice_is_no_repeat() -> None:

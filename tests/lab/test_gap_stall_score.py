@@ -42,8 +42,8 @@ def test_the_probe_timeout_is_that_of_rfc_8985_by_the_senders_own_round_trip() -
 
 
 def test_only_a_stall_that_outlasts_the_probe_must_be_told() -> None:
-    told = counted([gap(99, 301, "local_host_stall")], [stall(100, 300), stall(1000, 1079)])
-    assert (told.real, told.found, told.shorter, told.recall, told.precision) == (1, 1, 1, 1.0, 1.0)
+    shown = counted([gap(99, 301, "local_host_stall")], [stall(100, 300), stall(1000, 1079)])
+    assert (shown.real, shown.found, shown.shorter, shown.recall, shown.precision) == (1, 1, 1, 1.0, 1.0)
     missed = counted([gap(99, 301, "host_or_path")], [stall(100, 300)])
     assert (missed.recall, missed.precision) == (0.0, None)
     golden_texts.check("only-a-stall-that-outlasts-the-probe-must-be-told", str(missed.missed[0]))

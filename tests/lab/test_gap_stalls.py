@@ -60,8 +60,8 @@ def test_a_stall_told_in_either_direction_of_a_transfer_without_one_is_false(
 def test_a_stall_that_is_counted_and_not_listed_stops_the_score(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = document("local_host_stall", "client_to_server")
-    hidden = json.loads(json.dumps(told).replace('"stalls": 1', '"stalls": 2'))
+    shown = document("local_host_stall", "client_to_server")
+    hidden = json.loads(json.dumps(shown).replace('"stalls": 1', '"stalls": 2'))
     keep(tmp_path, Made("losses", {"sender": tmp_path, "receiver": tmp_path}, "198.18.1.1", []))
     monkeypatch.setattr(gap_stalls, "analysis", lambda *_: hidden)
     with pytest.raises(RuntimeError, match="2 stalls are counted and 1 listed"):

@@ -10,8 +10,8 @@ MS = 1_000_000
 
 def test_time_is_right_where_any_of_the_true_names_was_reported() -> None:
     known = [Known(0, 100 * MS, ("slow_start",)), Known(100 * MS, 300 * MS, ("token_bucket", "loss_recovery"))]
-    told = [Told(0, 100 * MS, "slow_start"), Told(100 * MS, 300 * MS, "loss_recovery")]
-    assert score(known, told, 0).share == 1.0
+    shown = [Told(0, 100 * MS, "slow_start"), Told(100 * MS, 300 * MS, "loss_recovery")]
+    assert score(known, shown, 0).share == 1.0
 
 
 def test_a_change_seen_within_a_round_trip_is_right_but_not_strictly() -> None:

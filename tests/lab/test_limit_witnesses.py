@@ -37,8 +37,8 @@ def test_the_verdict_at_the_sender_is_right_or_open_and_none_is_surely_wrong(jud
     for seen in judged.seen.values():
         tally.add(judged.labelled.name, judged.labelled.factors, seen.verdict)
     assert (tally.all, tally.wrong_and_sure) == (len(verdicts.PLACES), [])
-    told = Tally().add(judged.labelled.name, judged.labelled.factors, judged.seen["sender"].verdict)
-    assert told in {*judged.labelled.factors, verdicts.UNDETERMINED}
+    shown = Tally().add(judged.labelled.name, judged.labelled.factors, judged.seen["sender"].verdict)
+    assert shown in {*judged.labelled.factors, verdicts.UNDETERMINED}
 
 
 def test_most_of_the_time_has_the_factor_that_kernel_and_emulator_saw(judged: Judged) -> None:

@@ -86,6 +86,6 @@ def test_single_numbers_are_changed_in_one_or_both_directions() -> None:
     ],
 )
 def test_nonsense_is_reported_in_one_line(setting: str, words: str) -> None:
-    with pytest.raises(ValueError, match=words) as told:
+    with pytest.raises(ValueError, match=words) as shown:
         changed(PROFILES["clean"], [setting])
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(shown.value)

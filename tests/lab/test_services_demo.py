@@ -192,8 +192,8 @@ def test_the_report_counts_the_connections_that_the_server_itself_accepted(done:
     for one in report(done[0]):
         run = run_of(done[0], one["provider"])
         accepted = [len(run.accepted_within(transaction)) for transaction in run.transactions]
-        assert [told["connections"] for told in one["transactions"]] == accepted
-        assert all(told["other_connections"] == 0 for told in one["transactions"])
+        assert [shown["connections"] for shown in one["transactions"]] == accepted
+        assert all(shown["other_connections"] == 0 for shown in one["transactions"])
 
 
 @pytest.mark.root
@@ -210,9 +210,9 @@ def test_the_report_finds_interface_and_capture_agreed_to_the_byte(done: tuple[P
 def test_the_ledger_of_every_workload_sums_to_all_bytes_of_the_wire(done: tuple[Path, str]) -> None:
     for one in report(done[0]):
         of_workload: dict[tuple[str, str], int] = {}
-        for told in one["transactions"]:
-            key = (told["workload"], told["direction"])
-            of_workload[key] = of_workload.get(key, 0) + told["wire_bytes"]
+        for shown in one["transactions"]:
+            key = (shown["workload"], shown["direction"])
+            of_workload[key] = of_workload.get(key, 0) + shown["wire_bytes"]
         assert {(row["workload"], row["direction"]) for row in one["overhead"]} == set(of_workload)
         for row in one["overhead"]:
             assert sum(row["parts_bytes"].values()) == row["wire_bytes"]

@@ -165,9 +165,9 @@ def test_all_of_swift_goes_through_the_proxy_from_login_on(
     refused = Fault(Action.STATUS, "GET", "/vmtrace-faults/object", status=500)
     with fault_proxy.started(swift_service, [refused], chain) as proxy:
         client_of(proxy.service)
-        told = proxy.service.environment
+        shown = proxy.service.environment
         client = swiftclient.Connection(
-            told["ST_AUTH"], told["ST_USER"], told["ST_KEY"], auth_version="1", cacert=told["OS_CACERT"], retries=0
+            shown["ST_AUTH"], shown["ST_USER"], shown["ST_KEY"], auth_version="1", cacert=shown["OS_CACERT"], retries=0
         )
         client.put_container(BUCKET)
         client.put_object(BUCKET, "object", BODY)
@@ -190,8 +190,8 @@ def test_azure_tells_a_server_that_is_busy_by_its_code(
 ) -> None:
     with fault_proxy.started(azurite_service, [Fault(Action.STATUS, "PUT", "/object")], chain) as proxy:
         client_of(proxy.service)
-        told = proxy.service.environment["AZURE_STORAGE_CONNECTION_STRING"]
-        with BlobServiceClient.from_connection_string(told, retry_total=0) as client:
+        shown = proxy.service.environment["AZURE_STORAGE_CONNECTION_STRING"]
+        with BlobServiceClient.from_connection_string(shown, retry_total=0) as client:
             container = client.create_container(BUCKET)
             with pytest.raises(HttpResponseError) as caught:
                 container.upload_blob("object", BODY)

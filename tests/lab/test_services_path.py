@@ -93,13 +93,13 @@ def test_sdk_names_delay_connections_and_wire_bytes_are_all_as_on_a_real_path(
         capture.terminate()
         capture.communicate()
     assert ran.returncode == 0, ran.stderr
-    told = json.loads(ran.stdout)
-    assert told["whole"]
-    assert told["etag"]
-    assert told["address"] == path.places["s3"].address
-    assert told["absent"] == socket.EAI_NONAME
-    assert 2 * RTT_S <= told["opening_s"] < 1.0  # the name, then the TCP handshake
-    assert told["reading_s"] >= RTT_S
+    shown = json.loads(ran.stdout)
+    assert shown["whole"]
+    assert shown["etag"]
+    assert shown["address"] == path.places["s3"].address
+    assert shown["absent"] == socket.EAI_NONAME
+    assert 2 * RTT_S <= shown["opening_s"] < 1.0  # the name, then the TCP handshake
+    assert shown["reading_s"] >= RTT_S
     # The plain connection and the SDK's: what the server accepted is what the client opened.
     connections = service.connections()
     assert {connection.peer_address for connection in connections} == {path.path.hosts["sender"].address}

@@ -22,8 +22,8 @@ class Memory:
     def fail(self, *keys: str) -> None:
         """Raise what is meant for one of these."""
         for key in keys:
-            for told, fault in self.faults.items():
-                if key.endswith(told):
+            for shown, fault in self.faults.items():
+                if key.endswith(shown):
                     raise fault
 
 

@@ -46,10 +46,10 @@ def test_every_workload_is_uploaded_downloaded_and_removed_in_every_repeat(memor
     end = run(out)
     assert (end.status, end.error) == ("complete", None)
     assert memory.containers == {}
-    told = [
+    shown = [
         (one["transaction"], one["workload"], one["repeat"], one["direction"]) for one in lines(out, "transactions")
     ]
-    assert told == [
+    assert shown == [
         (1, "one", 1, "upload"), (2, "one", 1, "download"), (3, "three", 1, "upload"), (4, "three", 1, "download"),
         (5, "one", 2, "upload"), (6, "one", 2, "download"), (7, "three", 2, "upload"), (8, "three", 2, "download"),
     ]  # fmt: skip
@@ -269,8 +269,8 @@ def test_retries_of_each_sdk_are_counted_and_shown_by_direction(
             Action.STATUS,
         ]
     assert (end.status, end.error) == ("complete", None)
-    told = {(one["direction"], one["object"]): one for one in lines(tmp_path / "run", "objects")}
-    assert {key: (one["retries"], one["retry_causes"], one["outcome"]) for key, one in told.items()} == {
+    shown = {(one["direction"], one["object"]): one for one in lines(tmp_path / "run", "objects")}
+    assert {key: (one["retries"], one["retry_causes"], one["outcome"]) for key, one in shown.items()} == {
         ("upload", 1): (1, {"503": 1}, "done"),
         ("upload", 2): (1, {"connection": 1}, "done"),
         ("download", 1): (1, {"500": 1}, "done"),

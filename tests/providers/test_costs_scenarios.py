@@ -99,9 +99,9 @@ def test_a_mean_age_hides_objects_that_go_early_and_lifetimes_do_not() -> None:
     """Of 50 GB a month three tenths live a day and the others 128.14 days: the mean is 90, and nothing seems early."""
     ages = (Lifetime(0.3, 1.0), Lifetime(0.7, 89.7 / 0.7))
     mean = reckoned(days=90, mean_age_days=90.0).base
-    told = reckoned(days=90, mean_age_days=90.0, lifetimes=ages).base
+    shown = reckoned(days=90, mean_age_days=90.0, lifetimes=ages).base
     assert mean.month["storage"] == pytest.approx(100)
-    assert told.month["storage"] == pytest.approx(100 + 0.1 * 50 * 0.3 * 89 / (365 / 12))
+    assert shown.month["storage"] == pytest.approx(100 + 0.1 * 50 * 0.3 * 89 / (365 / 12))
     archived = reckoned(Archive(30), mean_age_days=90.0, lifetimes=ages).charged[1]
     cold = 0.7 * (89.7 / 0.7 - 30) / 90
     assert archived.month["storage"] == pytest.approx(100 - 0.09 * 1000 * cold)

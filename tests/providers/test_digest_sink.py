@@ -45,7 +45,7 @@ def test_more_than_the_object_is_refused_so_that_a_body_without_end_has_one() ->
     heard: list[int] = []
     sink = DigestSink(heard.append, most_bytes=5)
     sink.write(b"abcde")
-    with pytest.raises(ServiceError, match="more than its 5 bytes") as told:
+    with pytest.raises(ServiceError, match="more than its 5 bytes") as shown:
         sink.write(b"f")
-    assert told.value.kind == ErrorKind.DIGEST
+    assert shown.value.kind == ErrorKind.DIGEST
     assert (sink.size_bytes, heard) == (5, [5])

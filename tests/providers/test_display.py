@@ -59,8 +59,8 @@ def test_time_left_is_pauses_and_what_transactions_like_these_took() -> None:
 def test_charges_are_reported_or_said_to_be_unknown() -> None:
     assert left_text(None, None, "") == "time left unknown, charges unknown"
     assert left_text(90, 0.5, "EUR") == "1 min 30 s left, charges 0.5000 EUR left"
-    told = started_text(PLAN, Path("run"), "https://x", None, "")
-    golden_texts.check("charges-are-reported-or-said-to-be-unknown", told)
+    shown = started_text(PLAN, Path("run"), "https://x", None, "")
+    golden_texts.check("charges-are-reported-or-said-to-be-unknown", shown)
     assert "charges at most 1.2500 USD" in started_text(PLAN, Path("run"), "https://x", 1.25, "USD")
 
 
@@ -77,9 +77,9 @@ def test_without_a_terminal_there_is_a_line_for_each(capsys: pytest.CaptureFixtu
     assert isinstance(display, PlainDisplay)
     display.started(PLAN, Path("run"), "https://x", 1.0)
     display.transaction_ends(record(1), 0.5)
-    told = capsys.readouterr().err.splitlines()
-    assert told[1].startswith("[1/8] a upload 1, ")
-    assert told[1].endswith("left, charges 0.5000 USD left")
+    shown = capsys.readouterr().err.splitlines()
+    assert shown[1].startswith("[1/8] a upload 1, ")
+    assert shown[1].endswith("left, charges 0.5000 USD left")
 
 
 def test_quiet_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:

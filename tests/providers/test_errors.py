@@ -20,11 +20,11 @@ def wrapped(inner: BaseException) -> Exception:
 
 def test_a_line_names_the_service_the_trouble_and_the_remedy() -> None:
     error = ServiceError(ErrorKind.CLOCK_SKEW, "RequestTimeTooSkewed:\n the difference is too large")
-    assert error.told("s3 (https://x)") == (
+    assert error.shown("s3 (https://x)") == (
         "s3 (https://x): RequestTimeTooSkewed: the difference is too large: "
         "set this machine's clock (NTP), then run again"
     )
-    assert ServiceError(ErrorKind.OTHER, "odd").told("s3") == "s3: odd"
+    assert ServiceError(ErrorKind.OTHER, "odd").shown("s3") == "s3: odd"
 
 
 @pytest.mark.parametrize(

@@ -88,9 +88,9 @@ def test_a_first_signal_ends_a_run_with_a_queue_that_drips(tmp_path: Path) -> No
         assert running.poll() is None, running.communicate()
         running.send_signal(signal.SIGTERM)
         began_s = time.monotonic()
-        _, told = running.communicate(timeout=60)
+        _, shown = running.communicate(timeout=60)
         assert time.monotonic() - began_s < 8.0
-    assert running.returncode == 130, told
+    assert running.returncode == 130, shown
     state = json.loads((out / "run.json").read_text())
     assert (state["status"], state["queue_removed"]) == ("interrupted", False)
     assert state["left_behind"][0]["name"] == state["queue"]

@@ -70,9 +70,9 @@ def test_a_first_signal_ends_a_dripping_download_with_what_was_measured(
     awaited(running, store.dripping.is_set)
     running.send_signal(number)
     began_s = time.monotonic()
-    _, told = running.communicate(timeout=60)
+    _, shown = running.communicate(timeout=60)
     assert time.monotonic() - began_s < ENDS_WITHIN_S
-    assert (running.returncode, told) == (130, "vmtrace: interrupted\n")
+    assert (running.returncode, shown) == (130, "vmtrace: interrupted\n")
     state = state_of(out)
     assert (state["status"], state["transactions_finished"], state["left_behind"]) == ("interrupted", 2, [])
     assert len((out / "objects.jsonl").read_text().splitlines()) == 3  # two uploads, and the download that broke off
@@ -89,10 +89,10 @@ def test_a_second_signal_ends_at_once_and_says_how_to_clean(store: HostileStore,
     awaited(running, lambda: any("delete" in one for one in store.asked))
     running.send_signal(signal.SIGINT)
     began_s = time.monotonic()
-    _, told = running.communicate(timeout=60)
+    _, shown = running.communicate(timeout=60)
     assert time.monotonic() - began_s < ENDS_WITHIN_S - 1
     assert running.returncode == 130
-    assert told == f"vmtrace: stopped immediately: vmtrace storage clean {out} removes what is left at s3\n"
+    assert shown == f"vmtrace: stopped immediately: vmtrace storage clean {out} removes what is left at s3\n"
     state = state_of(out)
     assert (state["status"], len(state["left_behind"])) == ("interrupted", 3)
 
@@ -109,11 +109,11 @@ def test_a_store_that_will_not_be_cleaned_is_left_in_time(
         setattr(store, name, value)
     running.send_signal(signal.SIGTERM)
     began_s = time.monotonic()
-    _, told = running.communicate(timeout=60)
+    _, shown = running.communicate(timeout=60)
     assert time.monotonic() - began_s < ENDS_WITHIN_S
     assert running.returncode == 130
-    assert told.startswith("vmtrace: interrupted\nvmtrace: s3: left at the service: vmtrace-")
-    assert told.endswith(f"run vmtrace storage clean {out}\n")
+    assert shown.startswith("vmtrace: interrupted\nvmtrace: s3: left at the service: vmtrace-")
+    assert shown.endswith(f"run vmtrace storage clean {out}\n")
     assert {one["name"] for one in state_of(out)["left_behind"]} >= {one.partition("/")[2] for one in store.objects}
     for name in fault:
         setattr(store, name, False)
@@ -126,10 +126,10 @@ def test_a_dripping_download_is_over_at_its_deadline(store: HostileStore, tmp_pa
     out = tmp_path / "run"
     began_s = time.monotonic()
     running = begun(out, "--deadline", "1s")
-    _, told = running.communicate(timeout=60)
+    _, shown = running.communicate(timeout=60)
     assert time.monotonic() - began_s < 20
     assert running.returncode == 1
-    assert "no end within 3 s" in told  # 1 s, and 2 s for 20 kB
+    assert "no end within 3 s" in shown  # 1 s, and 2 s for 20 kB
     lines = [json.loads(line) for line in (out / "objects.jsonl").read_text().splitlines()]
     assert [one["outcome"] for one in lines] == ["done", "done", "failed"]
     assert lines[-1]["error_kind"] == "endpoint_gone"

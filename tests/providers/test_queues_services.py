@@ -136,7 +136,7 @@ def test_a_purge_in_progress_says_what_to_do() -> None:
     from botocore.exceptions import ClientError
 
     error = ClientError({"Error": {"Code": "PurgeQueueInProgress", "Message": "m"}}, "PurgeQueue")
-    assert "run again" in registry.find("sqs").error_of(error).told("q")
+    assert "run again" in registry.find("sqs").error_of(error).shown("q")
 
 
 def test_an_sdk_that_is_not_installed_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:

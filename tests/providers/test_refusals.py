@@ -78,8 +78,8 @@ def test_a_refused_account_is_reported_with_the_remedy_whatever_was_asked(
     error = bench.told(work)
     client.close()
     assert error.kind == kind
-    assert REMEDIES[kind] in error.told("x")
-    assert "\n" not in error.told("x")
+    assert REMEDIES[kind] in error.shown("x")
+    assert "\n" not in error.shown("x")
 
 
 @pytest.mark.parametrize(("provider", "refusal", "kind"), REFUSALS)
@@ -111,7 +111,7 @@ def test_a_container_s_quota_is_reported_and_what_fits_still_goes_in(
     kept = service.upload("first", small)
     error = bench.told(lambda: service.upload("second", large))
     assert error.kind == ErrorKind.QUOTA
-    assert "free some space" in error.told("x")
+    assert "free some space" in error.shown("x")
     service.delete([kept.reference])
     service.remove_container()
 

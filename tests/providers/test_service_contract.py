@@ -59,7 +59,7 @@ def test_a_container_that_is_there_already_is_a_name_clash(bench: Bench, service
 def test_a_container_that_is_not_there_is_reported(bench: Bench) -> None:
     error = bench.told(bench.client("vmtrace-nowhere").login)
     assert error.kind == ErrorKind.NO_SUCH_CONTAINER
-    assert "leave --bucket out" in error.told("x")
+    assert "leave --bucket out" in error.shown("x")
 
 
 @pytest.mark.parametrize("bench", SOME, indirect=True)
@@ -75,9 +75,9 @@ def test_a_container_with_something_of_somebody_else_stays(bench: Bench, service
 def test_wrong_credentials_are_reported(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wrong")
     monkeypatch.setenv("ST_KEY", "wrong")
-    told = os.environ.get("AZURE_STORAGE_CONNECTION_STRING", "")
-    key = told.partition("AccountKey=")[2].partition(";")[0]
-    monkeypatch.setenv("AZURE_STORAGE_CONNECTION_STRING", told.replace(key, "d3Jvbmc=") if key else told)
+    shown = os.environ.get("AZURE_STORAGE_CONNECTION_STRING", "")
+    key = shown.partition("AccountKey=")[2].partition(";")[0]
+    monkeypatch.setenv("AZURE_STORAGE_CONNECTION_STRING", shown.replace(key, "d3Jvbmc=") if key else shown)
     assert bench.told(bench.client().login).kind in {ErrorKind.CREDENTIALS, ErrorKind.ACCESS_DENIED}
 
 
@@ -94,7 +94,7 @@ def test_azure_without_credentials_names_the_variables(monkeypatch: pytest.Monke
     with pytest.raises(ServiceError) as refused:
         registry.build(registry.find("azure"), Target("azure-blob", "box"))
     assert refused.value.kind == ErrorKind.CREDENTIALS
-    assert "set AZURE_STORAGE_CONNECTION_STRING" in refused.value.told("azure-blob")
+    assert "set AZURE_STORAGE_CONNECTION_STRING" in refused.value.shown("azure-blob")
 
 
 @pytest.mark.parametrize("bench", ALL, indirect=True)
@@ -105,7 +105,7 @@ def test_a_certificate_that_is_not_trusted_is_reported(bench: Bench, tmp_path: P
     trustme.CA().cert_pem.write_to_path(other)
     error = bench.told(bench.client(ca_bundle=other).login)
     assert error.kind == ErrorKind.TLS_VERIFICATION
-    assert "--ca-bundle" in error.told("x")
+    assert "--ca-bundle" in error.shown("x")
 
 
 @pytest.mark.parametrize("bench", SOME, indirect=True)
@@ -171,10 +171,10 @@ def test_a_certificate_file_that_is_not_there_and_a_region_that_is_not_valid_are
     error = bench.told(client.create_container)
     client.close()
     assert error.kind == ErrorKind.UNSUPPORTED
-    assert "--region" in error.told("s3")
+    assert "--region" in error.shown("s3")
     monkeypatch.setenv("AWS_CA_BUNDLE", "/nowhere.pem")
     client = bench.client()
     error = bench.told(client.login)
     client.close()
     assert error.kind == ErrorKind.TLS_VERIFICATION
-    assert "AWS_CA_BUNDLE" in error.told("s3")
+    assert "AWS_CA_BUNDLE" in error.shown("s3")

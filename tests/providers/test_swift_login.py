@@ -100,7 +100,7 @@ def test_a_login_that_is_refused_is_one_line_that_names_what_to_set(
     client = account(**changed).client()
     for step in (client.login, client.create_container):
         error = Bench(registry.find("swift"), "x", {}).told(step)
-        line = error.told("swift")
+        line = error.shown("swift")
         assert error.kind == kind
         assert remedy in line
         assert "\n" not in line
@@ -115,7 +115,7 @@ def test_a_url_that_is_no_identity_service_s_is_reported(account: Callable[..., 
     error = bench.told(client.login)
     client.close()
     assert error.kind == ErrorKind.UNSUPPORTED
-    assert "check OS_AUTH_URL" in error.told("swift")
+    assert "check OS_AUTH_URL" in error.shown("swift")
 
 
 @pytest.mark.parametrize("missing", ["ST_USER", "ST_KEY"])
@@ -129,4 +129,4 @@ def test_a_login_by_v1_without_a_user_or_key_is_reported_before_anything_is_sent
     error = bench.told(client.login)
     client.close()
     assert error.kind == ErrorKind.CREDENTIALS
-    assert missing in error.told("swift")
+    assert missing in error.shown("swift")

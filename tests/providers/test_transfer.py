@@ -212,8 +212,8 @@ def test_the_digest_of_a_large_download_is_worked_out_beside_the_next_and_its_li
     assert slow.lines_before[:2] == [0, 0]
     assert first is None
     slow.mover.settle()
-    told = [str(error) for error in (second, third) if error is not None]
-    assert told == ["p/0001/1: what came back is not what was sent (2000000 of 2000000 bytes)"]
+    shown = [str(error) for error in (second, third) if error is not None]
+    assert shown == ["p/0001/1: what came back is not what was sent (2000000 of 2000000 bytes)"]
     assert [(line["object"], line["outcome"]) for line in slow.lines] == [(1, "read_error"), (2, "done"), (3, "done")]
     assert [line["digest"] for line in slow.lines] == [hashlib.sha256(content).hexdigest() for content in slow.contents]
     assert slow.lines[0]["end_ns"] <= slow.lines[1]["start_ns"]

@@ -176,9 +176,9 @@ def test_who_cannot_record_is_told_at_the_start_unless_that_is_meant(
     assert (
         command.run(build_parser().parse_args(["--key-file", f"{tmp_path}/key", "--out", str(tmp_path), *words])) == 0
     )
-    told = capsys.readouterr()
-    assert ("transfers will not be recorded here: no right; --no-capture goes on" in told.err) == warned
-    assert "listening on it" in told.out
+    shown = capsys.readouterr()
+    assert ("transfers will not be recorded here: no right; --no-capture goes on" in shown.err) == warned
+    assert "listening on it" in shown.out
 
 
 def test_help_has_examples_and_never_asks_for_the_key_itself() -> None:

@@ -87,16 +87,16 @@ def test_a_transfer_has_one_rate(said: Surfaces) -> None:
         row = said.trace.row(number)
         direction = main_direction(row)
         goodput_bps = one[direction]["goodput_bps"]
-        told = si(goodput_bps, "bit/s")
+        reported = si(goodput_bps, "bit/s")
         shown = column.shows(row)
         assert isinstance(shown, Cell)
-        assert (shown.text, shown.key) == (told, row[f"{direction}_goodput_bps"])
+        assert (shown.text, shown.key) == (reported, row[f"{direction}_goodput_bps"])
         cell = flat[f"{direction}_goodput_bps"]
         assert cell == "" if goodput_bps is None else float(cell) == pytest.approx(goodput_bps, rel=1e-6)
         if "goodput" in columns:
-            assert rows[one["id"]]["cells"][columns.index("goodput")] == told
+            assert rows[one["id"]]["cells"][columns.index("goodput")] == reported
         elif one["id"] in rows:
-            assert told == ABSENT
+            assert reported == ABSENT
 
 
 def test_a_cause_has_one_name_on_the_terminal_and_on_the_page(said: Surfaces) -> None:

@@ -152,10 +152,10 @@ def test_anonymous_outputs_name_nobody(vmtrace: Any, capture: Path, tmp_path: Pa
     )  # fmt: skip
     assert done.returncode == 3
     report = (tmp_path / "r.html").read_text()
-    told = [done.stdout, done.stderr, (tmp_path / "o.json").read_text(), report[: report.index("<script>")]]
-    told += [path.read_text() for path in (tmp_path / "csv").iterdir()]
-    assert "10.0.0." not in "".join(told)
-    assert str(tmp_path) not in "".join(told)
+    shown = [done.stdout, done.stderr, (tmp_path / "o.json").read_text(), report[: report.index("<script>")]]
+    shown += [path.read_text() for path in (tmp_path / "csv").iterdir()]
+    assert "10.0.0." not in "".join(shown)
+    assert str(tmp_path) not in "".join(shown)
 
 
 def test_oversize_and_threads_and_limit_reach_the_engine(vmtrace: Any, capture: Path, tmp_path: Path) -> None:

@@ -16,8 +16,8 @@ def captures(folder: Path, *, packed: bool = False) -> list[str]:
 def test_each_capture_gets_an_index_of_its_owner_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     paths = captures(tmp_path)
     assert run(["index", *paths]) == 0
-    told = [line for line in capsys.readouterr().out.splitlines() if line.startswith("wrote: ")]
-    assert told == [f"wrote: {path}.vmtrace-index" for path in paths]
+    shown = [line for line in capsys.readouterr().out.splitlines() if line.startswith("wrote: ")]
+    assert shown == [f"wrote: {path}.vmtrace-index" for path in paths]
     assert all(Path(f"{path}.vmtrace-index").stat().st_mode & 0o777 == 0o600 for path in paths)
     # A folder of captures with their indexes is read as one of captures.
     assert run(["analyze", str(tmp_path), "--quiet"]) == 0
@@ -28,10 +28,10 @@ def test_what_has_no_index_is_one_line(tmp_path: Path, capsys: pytest.CaptureFix
     paths = captures(tmp_path, packed=True)
     (tmp_path / "notes.txt").write_text("no capture")
     assert run(["index", paths[0], str(tmp_path / "notes.txt"), str(tmp_path / "none.pcap")]) == 1
-    told = capsys.readouterr().err.splitlines()
-    assert len(told) == 3
-    assert all(line.startswith("vmtrace: ") for line in told)
-    assert any("it is compressed" in line for line in told)
+    shown = capsys.readouterr().err.splitlines()
+    assert len(shown) == 3
+    assert all(line.startswith("vmtrace: ") for line in shown)
+    assert any("it is compressed" in line for line in shown)
     assert not list(tmp_path.glob("*.vmtrace-index"))
 
 

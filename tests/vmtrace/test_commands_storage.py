@@ -85,9 +85,9 @@ def test_ctrl_c_leaves_nothing_and_what_was_killed_is_cleaned(
 
     running = begun([*words, tmp_path / "one"], tmp_path / "one")
     running.send_signal(signal.SIGINT)
-    _, told = running.communicate(timeout=60)
-    assert (running.returncode, told.splitlines()[0]) == (130, "vmtrace: interrupted")
-    if "left at the service" in told:  # a busy machine has no time left for it within 5 s: it says so
+    _, shown = running.communicate(timeout=60)
+    assert (running.returncode, shown.splitlines()[0]) == (130, "vmtrace: interrupted")
+    if "left at the service" in shown:  # a busy machine has no time left for it within 5 s: it says so
         subprocess.run(command("clean", tmp_path / "one"), check=True, capture_output=True)
     assert state_of(tmp_path / "one")["status"] == "interrupted"
     assert not is_there(tmp_path / "one")

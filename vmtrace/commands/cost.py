@@ -136,5 +136,5 @@ def _invoiced(path: Path | None, reckoned: "Estimate", source: "Source") -> "dic
         raise UsageError(f"--invoice {describe(error)}") from error
     by_name = {one.scenario.name: one for one in reckoned.charged}
     return {
-        name: differences(by_name[name], told, source.context.table, source.retries) for name, told in found.items()
+        name: differences(by_name[name], shown, source.context.table, source.retries) for name, shown in found.items()
     }

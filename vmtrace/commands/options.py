@@ -186,11 +186,11 @@ def add_ca_bundle(parser: argparse._ActionsContainer, default: str = "") -> None
 
 def add_plan_option(to: argparse._ActionsContainer, declared: "Option", kinds: tuple[str, ...] = ()) -> None:
     """An option that plans declare; `kinds` of plans have it, and no others."""
-    told = f"{', '.join(kinds)}: {declared.told}" if kinds else declared.told
+    shown = f"{', '.join(kinds)}: {declared.what}" if kinds else declared.what
     if declared.destination == "duration":
-        add_duration(to, told)
+        add_duration(to, shown)
     else:
-        to.add_argument(declared.spelling, metavar=declared.metavar, help=told)
+        to.add_argument(declared.spelling, metavar=declared.metavar, help=shown)
 
 
 def add_charge_limits(parser: argparse.ArgumentParser, moved: str, table: str) -> None:

@@ -123,9 +123,9 @@ def write_all(
     for place, write in tasks:
         # Nothing but the output itself goes where standard output may show.
         piped = str(place) == STANDARD_OUTPUT
-        told = nullcontext() if making is None or piped else making(Path(place).name)
+        shown = nullcontext() if making is None or piped else making(Path(place).name)
         try:
-            with told, guarded_output() if piped else nullcontext():
+            with shown, guarded_output() if piped else nullcontext():
                 write()
             written += [] if piped else [place]
             to_program |= piped

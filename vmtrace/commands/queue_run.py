@@ -97,7 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
     except errors.UsageError as error:
         raise UsageError(f"{error} (see vmtrace queue run --help)") from error
     except errors.ServiceError as error:
-        complain(error.told(arguments.provider or str(arguments.out)))
+        complain(error.shown(arguments.provider or str(arguments.out)))
         return Exit.FAILED
     return _told(end, arguments)
 
@@ -170,7 +170,7 @@ def _declared() -> "list[Option]":
     from vmtrace.providers.plan_options import options_of
     from vmtrace.providers.queues.plan import Stage
 
-    return [one for one in options_of(Stage).values() if one.told]
+    return [one for one in options_of(Stage).values() if one.what]
 
 
 def _plan(arguments: argparse.Namespace) -> "QueuePlan":

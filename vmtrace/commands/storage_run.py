@@ -121,7 +121,7 @@ def run(arguments: argparse.Namespace) -> int:
     except errors.UsageError as error:
         raise UsageError(f"{error} (see vmtrace storage run --help)") from error
     except errors.ServiceError as error:
-        complain(error.told(arguments.provider))
+        complain(error.shown(arguments.provider))
         return Exit.FAILED
     return _told(end, arguments)
 
@@ -280,7 +280,7 @@ def _options_of_plans() -> "dict[str, tuple[Option, tuple[str, ...]]]":
     found: dict[str, tuple[Option, tuple[str, ...]]] = {}
     for kind, plan in PLANS.items():
         for one in options_of(plan, kind).values():
-            if one.told:
+            if one.what:
                 found[one.destination] = one, (*found.get(one.destination, (one, ()))[1], kind)
     return found
 

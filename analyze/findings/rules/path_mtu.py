@@ -16,9 +16,9 @@ KIND = "path_mtu"
 def find(facts: Facts) -> Iterator[Finding]:
     """One finding for each connection that ICMP told."""
     for one in facts.connections:
-        told = [error for error in one.get("icmp_errors") or () if _is_too_big(error)]
-        if told and facts.is_open(KIND, one):
-            yield _finding(one, told)
+        shown = [error for error in one.get("icmp_errors") or () if _is_too_big(error)]
+        if shown and facts.is_open(KIND, one):
+            yield _finding(one, shown)
 
 
 def _is_too_big(error: Record) -> bool:

@@ -24,13 +24,13 @@ def find(facts: Facts) -> Iterator[Finding]:
         return
     died = [one for one in facts.connections if outcome_kind(one) in _DIED and one["handshake"].get("complete")]
     by_end = {side: grouped(died, side) for side in ("client", "server")}
-    told = set()
+    shown = set()
     for stray, here, there in strays:
         for side, other in (("client", "server"), ("server", "client")):
             for one in by_end[side].get(here, ()):
                 is_same = one[other] == there or (side == "server" and _port(one["client"]) != _port(there))
-                if not is_same and one["id"] not in told and one["start_ns"] <= stray["start_ns"] <= end_ns(one):
-                    told.add(one["id"])
+                if not is_same and one["id"] not in shown and one["start_ns"] <= stray["start_ns"] <= end_ns(one):
+                    shown.add(one["id"])
                     yield _finding(one, stray, there)
 
 

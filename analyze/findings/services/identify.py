@@ -84,17 +84,17 @@ def identify(facts: Facts, answers: Answers, ranges: AddressRanges) -> Identity:
     address = address.strip("[]")
     client = facts.client.rpartition(":")[0].strip("[]")
     looked_up = answers.names_of(address, client, facts.start_ns)
-    told = (
+    shown = (
         ("sni", (facts.sni,) if facts.sni else ()),
         ("certificate", facts.certificate_names),
         ("dns", looked_up),
     )
-    for by, names in told:
+    for by, names in shown:
         for name in names:
             service = service_of(name)
             if service is not None:
                 return Identity(*service, name, by)
-    named = next(((by, names[0]) for by, names in told if names), None)
+    named = next(((by, names[0]) for by, names in shown if names), None)
     found = ranges.service_of(address)
     if found is not None:
         return Identity(*found, named[1] if named else None, "range")

@@ -152,11 +152,11 @@ class Counters:
 
     def _interval_s(self) -> float:
         try:
-            told = float(self._table.provenance.get("interval_s", ""))
+            shown = float(self._table.provenance.get("interval_s", ""))
         except ValueError:
-            told = 0.0
+            shown = 0.0
         good = self._seconds[self._seconds > 0]
-        return max(told, float(np.median(good)) if len(good) else 0.0)
+        return max(shown, float(np.median(good)) if len(good) else 0.0)
 
     def _difference(self, column: str, absent: float | None = None) -> Floats:
         if column not in self._table.columns and absent is not None:

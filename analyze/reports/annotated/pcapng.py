@@ -88,9 +88,9 @@ def _of_pcapng(source: BinaryIO, sink: BinaryIO, remarks: Remarks, only: Collect
     named = False
     for order, kind, body in _blocks(source):
         if kind == _SECTION:
-            told = _comments(order, [remarks.file] if not frame else (), body[16:])
+            shown = _comments(order, [remarks.file] if not frame else (), body[16:])
             # How long the section is changes; -1 says that it is not told.
-            sink.write(_block(order, kind, body[:8] + b"\xff" * 8 + told))
+            sink.write(_block(order, kind, body[:8] + b"\xff" * 8 + shown))
             continue
         if kind not in (_PACKET, _OLD_PACKET, _SIMPLE_PACKET):
             sink.write(_block(order, kind, body))

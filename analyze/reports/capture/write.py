@@ -97,12 +97,12 @@ def _table(found: Sequence[dict[str, Any]], files: Sequence[str]) -> tuple[list[
         Column("file", lambda row: files[row["input"]] if files else "", left=True),
     )
     rows = shown(columns, found).rows
-    told = [place for place in range(len(columns)) if any(row.texts[place] not in ("", ABSENT) for row in rows)]
-    return [{"title": columns[place].title or "data", "left": columns[place].left} for place in told], [
+    reported = [place for place in range(len(columns)) if any(row.texts[place] not in ("", ABSENT) for row in rows)]
+    return [{"title": columns[place].title or "data", "left": columns[place].left} for place in reported], [
         {
             "id": record["id"],
-            "cells": [row.texts[place] for place in told],
-            "keys": [cell.key if isinstance(cell := row.cells[place], Cell) else None for place in told],
+            "cells": [row.texts[place] for place in reported],
+            "keys": [cell.key if isinstance(cell := row.cells[place], Cell) else None for place in reported],
             "ends": f"{printable(record['client'])} - {printable(record['server'])}",
         }
         for record, row in zip(found, rows, strict=True)

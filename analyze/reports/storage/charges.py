@@ -37,10 +37,10 @@ def charge_rows(run: StorageRun, invoiced: Amounts | None = None) -> list[Charge
     if run.cost is None:
         return []
     predicted = {**(run.charges or {}), TOTAL: run.cost}
-    told = dict(invoiced or {})
-    if TOTAL not in told and all(name in told for name in CATEGORIES):
-        told[TOTAL] = sum(told[name] for name in CATEGORIES)
-    return [_row(name, run.currency or "", predicted.get(name), told.get(name)) for name in (*CATEGORIES, TOTAL)]
+    shown = dict(invoiced or {})
+    if TOTAL not in shown and all(name in shown for name in CATEGORIES):
+        shown[TOTAL] = sum(shown[name] for name in CATEGORIES)
+    return [_row(name, run.currency or "", predicted.get(name), shown.get(name)) for name in (*CATEGORIES, TOTAL)]
 
 
 def _row(category: str, currency: str, predicted: float | None, invoiced: float | None) -> ChargeRow:

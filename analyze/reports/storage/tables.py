@@ -106,9 +106,9 @@ def reports_of(
     services = [run.run.provider for run in runs]
     short = all(len(name) <= _SHORT_NAME for name in names)
     labels = names if short else services if len(set(services)) == len(runs) else None
-    told, measured = invoiced or {}, campaigns or {}
+    shown, measured = invoiced or {}, campaigns or {}
     return [
-        Report(run, labels[at] if labels else f"#{at + 1}", told.get(run.name), measured.get(run.name))
+        Report(run, labels[at] if labels else f"#{at + 1}", shown.get(run.name), measured.get(run.name))
         for at, run in enumerate(runs)
     ]
 

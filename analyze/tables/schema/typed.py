@@ -93,12 +93,12 @@ def _object(record: type, definitions: dict[str, Schema]) -> Schema:
 
 
 def _keys(record: type, definitions: dict[str, Schema]) -> Iterator[tuple[str, Schema]]:
-    told = _docstrings(record)
+    shown = _docstrings(record)
     for name, key, hint in _written(record):
         if key is None:
             yield from _keys(hint.__origin__, definitions)
         else:
-            yield key, told.get(name, {}) | _value(hint, definitions)
+            yield key, shown.get(name, {}) | _value(hint, definitions)
 
 
 @cache

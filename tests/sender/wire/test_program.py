@@ -35,8 +35,8 @@ def test_trouble_is_one_line_and_status_1(error: Exception, line: str, capsys: p
 
 def test_a_defect_is_one_line_that_says_where(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(argparse.ArgumentParser, run_that_raises(KeyError("id")), []) == 1
-    told = capsys.readouterr().err
-    assert re.fullmatch(r"vmtrace: KeyError: 'id' at wire/test_program\.py:\d+ \(a defect: .*\)\n", told)
+    shown = capsys.readouterr().err
+    assert re.fullmatch(r"vmtrace: KeyError: 'id' at wire/test_program\.py:\d+ \(a defect: .*\)\n", shown)
 
 
 def test_an_interruption_is_status_130(capsys: pytest.CaptureFixture[str]) -> None:

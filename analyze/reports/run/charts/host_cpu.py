@@ -95,13 +95,13 @@ def _until_ns(results: RunResults) -> int:
 def _of_periods(side: SideData) -> str:
     host = [one for one in side.of("host") if one.metric.name.endswith("_cpu")]
     cloud = [one for one in side.of("cloudwatch") if one.metric.name == "cloudwatch_CPUUtilization"]
-    told = []
+    reported = []
     if host:
         length_s = float(np.median([(one.period_s or 0.0) * _step(one) for one in host]))
-        told.append(f"the hosts' own counters over {seconds(length_s)}")
+        reported.append(f"the hosts' own counters over {seconds(length_s)}")
     if cloud:
-        told.append(f"CloudWatch's averages over {seconds(cloud[0].period_s)}")
-    return " and ".join(told)
+        reported.append(f"CloudWatch's averages over {seconds(cloud[0].period_s)}")
+    return " and ".join(reported)
 
 
 def _step(periods: Periods) -> int:

@@ -46,14 +46,14 @@ def interval_lines(results: RunResults) -> Iterator[str]:
     of_interest = {"host_stall", "unknown", first.factor, first.runner_up}
     for factor in dict.fromkeys(one.factor for one in found):
         own = [one for one in found if one.factor == factor]
-        told = [one for one in own if one.judgement in _TOLD]
+        shown = [one for one in own if one.judgement in _TOLD]
         clear = [one for one in own if one.judgement == "not_the_cause"] if factor in of_interest else []
-        if not told and not clear:
+        if not shown and not clear:
             continue
         yield ""
         number = f"{plural(own[0].intervals, 'interval')} in {plural(own[0].transfers, 'transfer')}"
         yield f"while {in_words([factor])} limited ({number}):"
-        yield from (f"  {interval_sentence(one)}" for one in told)
+        yield from (f"  {interval_sentence(one)}" for one in shown)
         yield from _clear(clear)
 
 
