@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vmtrace.commands.outputs import Task, opened, wanted
+from vmtrace.commands.outputs import Task, wanted, write_record
 
 if TYPE_CHECKING:
     from vmtrace.providers.costs.differences import Difference
@@ -34,12 +34,9 @@ def outputs(arguments: argparse.Namespace, made: Made) -> Iterator[Task]:
 
 def _write_json(made: Made, place: str) -> None:
     from vmtrace.analyze.trace import version
-    from vmtrace.analyze.words.document import as_bytes
     from vmtrace.providers.costs.document import document
 
-    content = document(made.estimate, version(), made.replay, made.invoiced)
-    with opened(place) as write:
-        write(as_bytes(content))
+    write_record(document(made.estimate, version(), made.replay, made.invoiced), place)
 
 
 def _write_figures(made: Made, folder: Path) -> None:

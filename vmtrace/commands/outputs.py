@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from functools import partial
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO, TypeVar
 
 from vmtrace.analyze.read.stores import url_of
 from vmtrace.errors import CommandError, complain, describe, guarded_output
@@ -164,6 +164,15 @@ def _failure(error: OSError | ModuleNotFoundError, place: str | Path) -> str:
 def _is_about(error: OSError, place: str | Path) -> bool:
     """False where it is an input that made trouble."""
     return error.filename in (None, _NAME) or Path(str(error.filename)).is_relative_to(place)
+
+
+def write_record(record: Any, place: str) -> None:
+    """A document as JSON into a file, or to standard output."""
+    from vmtrace.analyze.words.document import as_bytes
+
+    content = as_bytes(record)  # made before the place is touched
+    with opened(place) as write:
+        write(content)
 
 
 @contextmanager

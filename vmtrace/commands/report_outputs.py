@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from vmtrace.commands.one_screen import on_one_screen
 from vmtrace.commands.options import add_csv, add_display, add_figures, add_html, add_json
-from vmtrace.commands.outputs import Afterwards, Task, opened, printed, wanted, write_all
+from vmtrace.commands.outputs import Afterwards, Task, printed, wanted, write_all, write_record
 from vmtrace.errors import CommandError, complain, describe
 from vmtrace.formats import STANDARD_OUTPUT
 from vmtrace.progress import Bar
@@ -160,11 +160,7 @@ class Outputs:
         return import_module(f"{self._kind.package}.{self._kind.modules.get(name, name)}")
 
     def _write_json(self, place: str) -> None:
-        from vmtrace.analyze.words.document import as_bytes
-
-        content = as_bytes(self._module("document").document(self._reports, *self._chosen))
-        with opened(place) as write:
-            write(content)
+        write_record(self._module("document").document(self._reports, *self._chosen), place)
 
     def _write_csv(self, folder: Path) -> None:
         from vmtrace.analyze.tables.csv_files import write_tables
