@@ -50,15 +50,15 @@ def names_in(package: ModuleType) -> list[str]:
     return sorted(one.name.replace("_", "-") for one in pkgutil.iter_modules(package.__path__) if not one.ispkg)
 
 
-def module_of(name: str, package: ModuleType) -> tuple[str, Any]:
-    """The service of this name, or of the only name that begins so, and its module; raises `UsageError`."""
-    found = matching(name, names_in(package))
-    return found, importlib.import_module(f"{package.__name__}.{found.replace('-', '_')}")
+def module_of(name: str, package: ModuleType) -> Any:
+    """The module of a service."""
+    return importlib.import_module(f"{package.__name__}.{name.replace('-', '_')}")
 
 
 def find(name: str) -> Provider:
     """The service of this name, or of the only name that begins so; raises `UsageError`."""
-    found, module = module_of(name, services)
+    found = matching(name, names())
+    module = module_of(found, services)
     return Provider(
         found,
         module.EXTRA,

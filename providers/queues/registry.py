@@ -11,7 +11,7 @@ from functools import partial
 from vmtrace.providers.errors import ServiceError
 from vmtrace.providers.queues import services
 from vmtrace.providers.queues.contract import Limits, QueueService
-from vmtrace.providers.registry import built, module_of, names_in, refuse_unknown_options
+from vmtrace.providers.registry import built, matching, module_of, names_in, refuse_unknown_options
 from vmtrace.providers.service import Target
 
 
@@ -35,7 +35,8 @@ def names() -> list[str]:
 
 def find(name: str) -> QueueProvider:
     """The service of this name, or of the only name with this prefix; raises `UsageError`."""
-    found, module = module_of(name, services)
+    found = matching(name, names())
+    module = module_of(found, services)
     return QueueProvider(found, module.EXTRA, module.OPTIONS, module.FIFO, module.LIMITS, module.build, module.error_of)
 
 
