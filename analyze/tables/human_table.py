@@ -6,8 +6,10 @@ terminal escapes.
 """
 
 import io
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from pathlib import PurePath
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +21,6 @@ from vmtrace.analyze.words import beyond_tcp
 from vmtrace.analyze.words.human_causes import why
 from vmtrace.analyze.words.path_rtt import median_of_path_s, path_rtt_min_s
 from vmtrace.analyze.words.server_names import cell
-from vmtrace.analyze.words.short_names import short_names
 from vmtrace.analyze.words.units import ABSENT, count, instant, printable, ratio, seconds, share, si
 from vmtrace.analyze.words.verdict import is_on_the_clients_data
 from vmtrace.formats.quantities import plural
@@ -439,3 +440,16 @@ def _words(reason: str) -> str:
 
 def _float(value: object) -> float | None:
     return value if isinstance(value, float) else None
+
+
+def short_names(paths: Sequence[str]) -> list[str]:
+    """For each path its last parts: the name alone, or with as many folders as it takes to be the only one."""
+    parts = [PurePath(path).parts or (path,) for path in paths]
+    lengths = [1] * len(paths)
+    for _ in range(max(map(len, parts), default=0)):
+        names = ["/".join(one[-length:]) for one, length in zip(parts, lengths, strict=True)]
+        counted = Counter(names)
+        if max(counted.values(), default=0) <= 1:
+            break
+        lengths = [length + (counted[name] > 1) for length, name in zip(lengths, names, strict=True)]
+    return ["/".join(one[-length:]).removeprefix("//") for one, length in zip(parts, lengths, strict=True)]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from vmtrace.analyze.findings.allowances.rate import RateError, parse_bps
+from vmtrace.analyze.findings.allowances.published import RateError, parse_bps
 
 
 @pytest.mark.parametrize(

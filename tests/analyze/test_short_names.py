@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vmtrace.analyze.words.short_names import short_names
+from vmtrace.analyze.tables.human_table import short_names
 
 
 def test_the_name_is_enough_where_it_is_the_only_one() -> None:

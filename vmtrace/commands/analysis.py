@@ -115,15 +115,15 @@ def _check_places(request: Request) -> None:
 def _allowance(request: Request) -> "Allowance | None":
     if request.allowance is None and request.instance_type is None:
         return None
-    from vmtrace.analyze.findings.allowances import published, rate
+    from vmtrace.analyze.findings.allowances import published
 
     if request.allowance is not None and request.instance_type is not None:
         raise UsageError("--instance-type and --allowance: give one of them")
     try:
         if request.allowance is not None:
-            return published.of_rate(rate.parse_bps(request.allowance))
+            return published.of_rate(published.parse_bps(request.allowance))
         return published.of_instance_type(request.instance_type or "")
-    except rate.RateError as error:
+    except published.RateError as error:
         raise UsageError(f"--allowance {error}") from None
     except published.UnknownInstanceTypeError:
         raise UsageError(
