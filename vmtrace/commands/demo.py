@@ -181,9 +181,8 @@ def _port_of(process: "subprocess.Popen[str]") -> str:
 
 
 def _report(folder: Path, *, everything: bool) -> int:
-    from vmtrace.commands.run_report import Request
-    from vmtrace.commands.run_report import run as run_report
+    from vmtrace.commands import report
 
-    page, figures = folder / "report.html", folder / "figures"
-    request = Request((folder,), html=page, figures=figures, everything=everything, most_lines=_REPORT_LINES)
-    return run_report(request)
+    words = [str(folder), "--html", str(folder / "report.html"), "--figures", str(folder / "figures")]
+    arguments = report.build_parser().parse_args([*words, *(["--all"] if everything else [])])
+    return report.run(arguments, _REPORT_LINES)

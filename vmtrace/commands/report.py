@@ -1,12 +1,24 @@
-"""`vmtrace report`: its options. What it does with them is `vmtrace.commands.run_report`."""
+"""`vmtrace report`: read runs, measure their captures, print, write. Owns the order of these and the exit status."""
 
 import argparse
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from vmtrace.capture.options import whole
-from vmtrace.commands.options import add_window, filled, new_parser, window_of
-from vmtrace.commands.report_outputs import PAGE_BY_DEFAULT, add_outputs
+from vmtrace.commands.kinds import Kind, redirect
+from vmtrace.commands.options import add_window, new_parser, window_of
+from vmtrace.commands.report_outputs import PAGE_BY_DEFAULT, Outputs, ReportKind, add_outputs
+from vmtrace.errors import Exit, UsageError
+from vmtrace.missing import REPORTS, require
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from vmtrace.analyze.reports.run.results import Choice, RunResults
+
+_KIND = ReportKind("vmtrace.analyze.reports.run", {"charts": "figures", "page": "page.page"}, piped_width=120)
 _EXAMPLES = """\
   vmtrace report RUN
       the answer on the terminal, and everything as RUN/report.html
@@ -53,10 +65,58 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Do what the options say; returns the exit status."""
-    from vmtrace.commands.run_report import Request
-    from vmtrace.commands.run_report import run as run_report
+def run(arguments: argparse.Namespace, most_lines: int | None = None) -> int:
+    """Do what was asked; returns the exit status.
 
-    given = {"runs": tuple(arguments.runs), "window": window_of(arguments), "everything": arguments.all}
-    return run_report(filled(Request, arguments, **given))
+    `most_lines` of the answer are printed, where others have printed before it; None: what one screen holds.
+    """
+    from vmtrace.commands.runs import measure_runs, read_runs
+
+    instead = redirect(arguments.runs, Kind.RUN)
+    if instead is not None:
+        raise UsageError(instead)
+    failures = list[str]()
+    runs = read_runs(list(dict.fromkeys(arguments.runs)), failures, window_of(arguments))
+    if not runs:
+        return Exit.FAILED
+    require(*REPORTS)
+    measured = measure_runs(runs, quiet=arguments.quiet, match_sides=arguments.match_sides)
+    choices = _choices(measured, arguments.pair)
+    outputs = Outputs(
+        _KIND, measured, arguments, chosen=(choices,), show=partial(_show, measured, arguments.all, most_lines)
+    )
+    failures += outputs.make()
+    return Exit.FAILED if failures else Exit.DONE
+
+
+def _choices(runs: "Sequence[RunResults]", sequence: int | None) -> "list[Choice]":
+    """The pair of each run that is drawn. A run without the one asked for shows its own choice, if another has it."""
+    from vmtrace.analyze.reports.run.results import NoSuchPairError
+
+    choices: list[Choice] = []
+    missing = list[NoSuchPairError]()
+    for one in runs:
+        try:
+            choices.append(one.choose(sequence))
+        except NoSuchPairError as error:
+            missing.append(error)
+            choices.append(one.choose(None))
+    if len(missing) == len(runs):
+        raise UsageError(f"--pair {missing[0]}")
+    return choices
+
+
+def _show(runs: "Sequence[RunResults]", everything: bool, most_lines: int | None, console: "Console") -> None:
+    """The human answer."""
+    if not everything:
+        from vmtrace.analyze.reports.run import human_short
+
+        human_short.show(runs, console, most_lines or human_short.MOST_LINES)
+        return
+    from vmtrace.analyze.reports.run import human
+
+    for number, one in enumerate(runs):
+        if number:
+            console.print()
+        human.show(one, console)
+    human.show_changes(runs, console)
