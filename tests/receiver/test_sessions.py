@@ -3,6 +3,7 @@ from typing import cast
 
 import pytest
 
+from tests.eventually import eventually
 from vmtrace.receiver.refusal import BusyRefusal
 from vmtrace.receiver.session import Session
 from vmtrace.receiver.sessions import Sessions
@@ -43,7 +44,7 @@ def test_sessions_are_found_until_they_end() -> None:
     fill = [sessions.full]
     started(sessions, two)
     assert [*fill, sessions.full] == [False, True]
-    assert sessions.find(b"1") is not None
+    assert sessions.find(b"1") is cast(Session, one)
     assert sessions.awaited_from("198.18.0.1") == 6
     assert sessions.awaited_from("198.18.0.2") == 0
     sessions.check_time(50)
@@ -61,6 +62,8 @@ def test_a_run_has_one_session_and_the_later_one_wins() -> None:
     sessions.claim("run", started(sessions, two))
     assert one.over.is_set()
     assert not two.over.is_set()
+    assert eventually(lambda: sessions.find(b"1") is None)
+    assert sessions._runs == {"run": cast(Session, two)}
     sessions.end()
     assert sessions._runs == {}
 

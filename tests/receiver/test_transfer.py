@@ -1,5 +1,6 @@
 """A transfer at the receiver, its connections given by hand; with real senders it is in tests/sender/wire."""
 
+import hashlib
 import socket
 import threading
 import time
@@ -8,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.receiver.harness import leaves_nothing
-from vmtrace.receiver.transfer import Transfer
-from vmtrace.sender.wire.data_connection import Stream
-from vmtrace.sender.wire.records import TransferRequest
+from vmtrace.receiver.transfer import Ended, Transfer
+from vmtrace.sender.wire.data_connection import Stream, send_done, send_go
+from vmtrace.sender.wire.records import Sent, TransferRequest
 from vmtrace.sender.wire.socket_options import SocketOptions
 
 
@@ -51,6 +52,17 @@ def test_a_transfer_is_over_when_its_last_stream_is() -> None:
             assert ours.recv(22, socket.MSG_WAITALL).startswith(b"acceptDONE")
         ended = transfer.wait(30 if error is None else 0.2)
         assert (ended.error, ended.received is None, ended.sent) == (error, error is not None, None)
+
+
+def test_of_a_download_the_receiver_says_what_it_sent() -> None:
+    transfer = Transfer(TransferRequest(1, 1, "data", 10, "download"), None, NoWitness(), 30)
+    ours, theirs = connection()
+    with ours:
+        assert transfer.take(Stream(b"s" * 16, 1, 0, "download"), theirs, b"")
+        send_go(ours)
+        content = ours.recv(10, socket.MSG_WAITALL)
+        send_done(ours, 10)
+    assert transfer.wait(30) == Ended(None, Sent((10,), (hashlib.sha256(content).hexdigest(),)), None)
 
 
 def test_a_stream_is_taken_once_and_none_after_the_end() -> None:
