@@ -19,7 +19,7 @@ from vmtrace.analyze.reports.discovery.charts import charts as discovery_charts
 from vmtrace.analyze.reports.discovery.document import csv_tables, document, provenance
 from vmtrace.analyze.reports.discovery.drawing import coast_lines, world_map
 from vmtrace.analyze.reports.discovery.page import page_of, sources_bar
-from vmtrace.analyze.reports.discovery.places import front_end_places
+from vmtrace.analyze.reports.discovery.report import front_end_places
 from vmtrace.analyze.reports.discovery.texts import heading, place_text, tables, trouble
 from vmtrace.analyze.tables.csv_files import write_tables
 from vmtrace.analyze.tables.schema import load

@@ -102,7 +102,7 @@ def _places(folders: Sequence[Path], failures: list[str]) -> "dict[str, FrontEnd
     """Where the front ends of discovery runs are, by address; a run that cannot be read is one line of trouble."""
     if not folders:
         return {}
-    from vmtrace.analyze.reports.discovery.places import front_end_places
+    from vmtrace.analyze.reports.discovery.report import front_end_places
     from vmtrace.commands.discover_report import read_runs
 
     return front_end_places(read_runs(folders, failures))

@@ -4,15 +4,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from vmtrace.analyze.findings.services.ranges import AddressRanges
 from vmtrace.analyze.reports.discovery.calibration import BestLine, best_line
 from vmtrace.analyze.reports.discovery.geography import Circle, distance_km, farthest_km
 from vmtrace.analyze.reports.discovery.hints import REVERSE_NAME, ROUTER_NAME, SAME_SITE, Hint, hints_of, region_hint
 from vmtrace.analyze.reports.discovery.locating import Verdict, locate
 from vmtrace.analyze.reports.discovery.records import DiscoveryRun, NameRecord, TraceRecord
-from vmtrace.analyze.reports.discovery.report import measured, report_of
 from vmtrace.analyze.reports.discovery.round_trips import RoundTrips, least_by_address
-from vmtrace.analyze.reports.storage.front_ends import FrontEndPlace
 
 _NEAR_ROUTER_S = 0.003
 """A router whose round trip is this close to the front end's is taken to stand where that stands."""
@@ -147,14 +144,3 @@ def _traces_by_address(runs: Sequence[DiscoveryRun]) -> dict[str, list[tuple[int
         for trace in run.traces:
             found[trace.address].append((number, trace))
     return dict(found)
-
-
-def front_end_places(runs: Sequence[DiscoveryRun]) -> dict[str, FrontEndPlace]:
-    """Of every address that these runs located together; empty without runs."""
-    problems: list[str] = []
-    report = report_of(measured(runs, problems, lambda _: None), AddressRanges(), problems)
-    return {
-        address: FrontEndPlace(at.city, at.iata, at.country, at.lat, at.lon, at.radius_km, at.confidence)
-        for address, row in report.addresses.items()
-        if (at := row.location) is not None
-    }

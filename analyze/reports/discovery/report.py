@@ -15,6 +15,7 @@ from vmtrace.analyze.reports.discovery.records import CertificateRecord, Discove
 from vmtrace.analyze.reports.discovery.round_trips import RoundTrips, round_trips
 from vmtrace.analyze.reports.discovery.run_folder import captures_of
 from vmtrace.analyze.reports.discovery.steering import Steering, steering
+from vmtrace.analyze.reports.storage.front_ends import FrontEndPlace
 from vmtrace.analyze.tables.schema.typed import Count, Positive, bounds
 
 
@@ -285,3 +286,14 @@ def _region_round_trips(name: NameRow) -> Iterable[RegionRoundTrip]:
 def _published(address: str, ranges: AddressRanges) -> str | None:
     found = ranges.service_of(address)
     return None if found is None else " ".join(filter(None, (found.provider, found.service, found.region)))
+
+
+def front_end_places(runs: Sequence[DiscoveryRun]) -> dict[str, FrontEndPlace]:
+    """Of every address that these runs located together; empty without runs."""
+    problems: list[str] = []
+    report = report_of(measured(runs, problems, lambda _: None), AddressRanges(), problems)
+    return {
+        address: FrontEndPlace(at.city, at.iata, at.country, at.lat, at.lon, at.radius_km, at.confidence)
+        for address, row in report.addresses.items()
+        if (at := row.location) is not None
+    }
