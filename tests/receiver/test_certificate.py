@@ -24,6 +24,7 @@ def test_a_certificate_is_made_once_and_its_owners_alone(tmp_path: Path) -> None
     assert made.transfers.minimum_version == ssl.TLSVersion.TLSv1_2
     assert made.control.minimum_version == ssl.TLSVersion.TLSv1_3
     assert made.digest.hex() == made.sha256
+    assert made.control.num_tickets == 0
 
 
 def test_without_openssl_there_is_one_clear_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.eventually import eventually
 from tests.receiver.harness import leaves_nothing
 from vmtrace.receiver.transfer import Ended, Transfer
 from vmtrace.sender.wire.data_connection import Stream, send_done, send_go
@@ -63,6 +64,18 @@ def test_of_a_download_the_receiver_says_what_it_sent() -> None:
         content = ours.recv(10, socket.MSG_WAITALL)
         send_done(ours, 10)
     assert transfer.wait(30) == Ended(None, Sent((10,), (hashlib.sha256(content).hexdigest(),)), None)
+
+
+def test_of_a_download_that_lacks_a_stream_nothing_is_said() -> None:
+    transfer = Transfer(TransferRequest(1, 1, "data", 20, "download", 2), None, NoWitness(), 30)
+    ours, theirs = connection()
+    with ours:
+        assert transfer.take(Stream(b"s" * 16, 1, 1, "download"), theirs, b"")
+        send_go(ours)
+        assert len(ours.recv(10, socket.MSG_WAITALL)) == 10
+        send_done(ours, 10)
+        assert eventually(lambda: transfer._sent == {1})
+    assert transfer.wait(0.2).sent is None
 
 
 def test_a_stream_is_taken_once_and_none_after_the_end() -> None:
