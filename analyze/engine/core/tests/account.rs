@@ -4,9 +4,7 @@
 //! `tcp/verdict/factors/waits.rs`, `tcp/verdict/savings.rs`, `tcp/verdict/factors/server_wait.rs`, `tcp/verdict/factors/client_wait.rs`,
 //! `tcp/verdict/factors/expect_continue.rs`, `tcp/verdict/factors/http2_window.rs` (real captures: tests/traces/test_field2.py).
 
-use crate::playbook;
-
-use playbook::*;
+use crate::playbook::*;
 use vmtrace_core::tcp::account::account;
 use vmtrace_core::tcp::account::entry::Entry;
 use vmtrace_core::tcp::events::factor::Factor;

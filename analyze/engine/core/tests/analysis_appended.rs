@@ -1,12 +1,9 @@
 //! Captures appended in one file whose times overlap by more than a second: what sorting them gives, read once.
 //!
 //! Subjects: `analysis/runs.rs`, `analysis/run_search.rs`, `read/reopen.rs`.
-#![allow(clippy::unwrap_used)]
 
-use crate::playbook;
-
-use playbook::captures::{Frame, Order, enhanced, interface, plain_pcap, section};
-use playbook::*;
+use crate::playbook::captures::{Frame, Order, enhanced, interface, plain_pcap, section};
+use crate::playbook::*;
 use vmtrace_core::analysis::{Analysis, Options};
 use vmtrace_core::tcp::rows::rows::Field;
 

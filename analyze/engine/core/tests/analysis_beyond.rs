@@ -1,16 +1,13 @@
 //! Frames without TCP in runs of their own: names, flows and what connections waited for are those of one reading.
 //!
 //! Subjects: `analysis/slices/beyond.rs`, `analysis/slices/frames.rs`, `analysis/outline.rs`.
-#![allow(clippy::unwrap_used, clippy::panic)]
-
-use crate::datagram_flows::{in_vxlan, ip, udp};
-use crate::playbook;
 
 use std::collections::BTreeMap;
 use std::io::Cursor;
 
-use playbook::captures::{Frame, plain_pcap};
-use playbook::*;
+use crate::datagram_flows::{in_vxlan, ip, udp};
+use crate::playbook::captures::{Frame, plain_pcap};
+use crate::playbook::*;
 use serde_json::Value;
 use vmtrace_core::analysis::slices::beyond::{Outlined, beyond};
 use vmtrace_core::analysis::slices::bucket::{Slice, analyze_slices};

@@ -2,14 +2,11 @@
 //!
 //! Subjects: `tcp/flow/weighing.rs`, `tcp/flow/unanswered.rs`, `tcp/flow/memory_budget.rs`,
 //! `output/describe/unanswered.rs`.
-#![allow(clippy::unwrap_used)]
-
-use crate::playbook;
 
 use std::io::Cursor;
 
-use playbook::captures::{Frame, plain_pcap};
-use playbook::*;
+use crate::playbook::captures::{Frame, plain_pcap};
+use crate::playbook::*;
 use vmtrace_core::analysis::{Analysis, NoObserver, Options, analyze, analyze_in_parts};
 use vmtrace_core::read::Input;
 

@@ -2,10 +2,8 @@
 //!
 //! Subjects: `analysis/echoes.rs`, `decode/echo.rs`, `output/echoes.rs`.
 
-use crate::playbook;
-
-use playbook::captures::Frame;
-use playbook::*;
+use crate::playbook::captures::Frame;
+use crate::playbook::*;
 use vmtrace_core::analysis::Options;
 use vmtrace_core::output::echoes;
 

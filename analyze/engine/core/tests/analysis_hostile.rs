@@ -2,13 +2,10 @@
 //!
 //! Subjects: `analysis/stage.rs`, `analysis/reading.rs`, `tcp/connection/connection.rs`, `tcp/connection/groups.rs`,
 //! `tcp/direction/direction.rs`, `tcp/summary/summarize.rs`.
-#![allow(clippy::unwrap_used, clippy::panic)]
 
-use crate::playbook;
-
-use playbook::captures::cases;
-use playbook::hostile::{file, frames, lines};
-use playbook::*;
+use crate::playbook::captures::cases;
+use crate::playbook::hostile::{file, frames, lines};
+use crate::playbook::*;
 use proptest::prelude::*;
 use vmtrace_core::analysis::{Analysis, Options};
 use vmtrace_core::tcp::rows::rows::Field;

@@ -1,14 +1,11 @@
 //! Packets of a connection from the stretches that hold them: those of reading everything, with the same numbers.
 //!
 //! Subjects: `analysis/flow_index.rs`, `analysis/indexed.rs`.
-#![allow(clippy::unwrap_used, clippy::panic)]
-
-use crate::playbook;
 
 use std::io::Cursor;
 
-use playbook::captures::{Frame, plain_pcap};
-use playbook::*;
+use crate::playbook::captures::{Frame, plain_pcap};
+use crate::playbook::*;
 use vmtrace_core::analysis::flow_index::FlowIndex;
 use vmtrace_core::analysis::indexed::{Stretches, packets_of_stretches};
 use vmtrace_core::analysis::slices::split::split;

@@ -2,13 +2,10 @@
 //! flows alone.
 //!
 //! Subjects: `tcp/flow/selection.rs`, `analysis/results.rs`.
-#![allow(clippy::unwrap_used)]
 
-use crate::playbook;
-
-use playbook::captures::{Frame, cases, plain_pcap};
-use playbook::hostile::{file, frames, lines};
-use playbook::*;
+use crate::playbook::captures::{Frame, cases, plain_pcap};
+use crate::playbook::hostile::{file, frames, lines};
+use crate::playbook::*;
 use proptest::prelude::*;
 use vmtrace_core::analysis::{Analysis, Options};
 use vmtrace_core::output::packets;

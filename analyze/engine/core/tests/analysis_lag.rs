@@ -1,10 +1,8 @@
 //! A host that was recorded late is detected, and analysed without that (docs/methods.md, section 2 rule 4).
 
-use crate::playbook;
-
-use playbook::captures::{cases, plain_pcap};
-use playbook::hostile::{self, lines};
-use playbook::*;
+use crate::playbook::captures::{cases, plain_pcap};
+use crate::playbook::hostile::{self, lines};
+use crate::playbook::*;
 use proptest::prelude::*;
 use vmtrace_core::analysis::{Analysis, NoObserver, Options, analyze};
 use vmtrace_core::output::packets;

@@ -1,20 +1,16 @@
 //! A reading that is looked at while it goes on: each look gives what the file up to there gives, and the end what the file gives.
 //!
 //! Subjects: `analysis/live.rs`, `analysis/kept.rs`, `analysis/serial.rs`, `tcp/flow/forget.rs`, `tcp/flow/forgotten.rs`, `keyed.rs`, `dns/lookups.rs`, `flows/table.rs`.
-#![allow(clippy::unwrap_used)]
 
 use std::io::{ErrorKind, Read};
 
 use crate::datagram_flows::udp;
-use crate::playbook;
-use crate::soup;
-
-use playbook::captures::plain_pcap;
-use playbook::segment::{ack, data, fin, syn, syn_ack};
-use playbook::{Talk, analysis_of_files, json_of, merged, ms};
+use crate::playbook::captures::plain_pcap;
+use crate::playbook::segment::{ack, data, fin, syn, syn_ack};
+use crate::playbook::{Talk, analysis_of_files, json_of, merged, ms};
+use crate::soup::file::pcap;
+use crate::soup::talk::soup as soup_of;
 use proptest::prelude::*;
-use soup::file::pcap;
-use soup::talk::soup as soup_of;
 use vmtrace_core::analysis::kept::Keep;
 use vmtrace_core::analysis::live::Live;
 use vmtrace_core::analysis::{NoObserver, Options};

@@ -1,13 +1,10 @@
 //! Captures of two points drawn at random and merged as mergecap does: the numbers are those of the sender's capture.
 //!
 //! Subjects: `analysis/points_apart.rs`, `analysis/gaps_to_copies.rs`, `analysis/turnarounds.rs`, `analysis/hops_apart.rs`, `analysis/copies.rs`.
-#![allow(clippy::unwrap_used)]
 
-use crate::playbook;
-
-use playbook::captures::{Frame, plain_pcap};
-use playbook::two_points::{Dice, Ids, Second, World};
-use playbook::*;
+use crate::playbook::captures::{Frame, plain_pcap};
+use crate::playbook::two_points::{Dice, Ids, Second, World};
+use crate::playbook::*;
 use vmtrace_core::analysis::{Analysis, Options};
 
 fn drawn(dice: &mut Dice) -> World {

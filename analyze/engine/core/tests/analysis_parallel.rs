@@ -1,13 +1,10 @@
 //! The number of threads changes nothing: serial and parallel runs write the same JSON, byte by byte.
 //!
 //! Subjects: `analysis/serial.rs`, `analysis/stage.rs`, `analysis/whole.rs`.
-#![allow(clippy::unwrap_used, clippy::panic)]
 
-use crate::playbook;
-
-use playbook::captures::{Frame, cases, plain_pcap};
-use playbook::hostile::{file, frames, lines};
-use playbook::*;
+use crate::playbook::captures::{Frame, cases, plain_pcap};
+use crate::playbook::hostile::{file, frames, lines};
+use crate::playbook::*;
 use proptest::prelude::*;
 use vmtrace_core::analysis::{Analysis, FilterCompiler, NoObserver, Options, analyze};
 use vmtrace_core::output::packets;
@@ -88,9 +85,9 @@ fn fragmented(frames: &[Frame], length: usize) -> Vec<Frame> {
 
 #[test]
 fn many_connections() {
-    let file = plain_pcap(&transfers(60));
+    let file = plain_pcap(&transfers(300));
     let serial = analysis(std::slice::from_ref(&file), threads(1));
-    assert_eq!(serial.connections.len(), 60);
+    assert_eq!(serial.connections.len(), 300);
     assert!(
         serial.connections.iter().all(|connection| connection.directions[CLIENT].loss.by_trigger == [1, 0, 0, 0, 0])
     );

@@ -1,17 +1,14 @@
 //! Connections that do not fit into memory together are analysed in parts: the result is that of one reading, byte by byte.
 //!
 //! Subjects: `analysis/part.rs`, `analysis/options.rs`, `analysis/failure.rs`.
-#![allow(clippy::unwrap_used, clippy::panic)]
-
-use crate::playbook;
 
 use std::cell::Cell;
 use std::io::{Cursor, Error};
 use std::sync::Mutex;
 
-use playbook::captures::{Frame, cases, plain_pcap};
-use playbook::hostile::{file, frames, lines};
-use playbook::*;
+use crate::playbook::captures::{Frame, cases, plain_pcap};
+use crate::playbook::hostile::{file, frames, lines};
+use crate::playbook::*;
 use proptest::prelude::*;
 use vmtrace_core::analysis::{Analysis, Failure, NoObserver, Observer, Options, analyze, analyze_in_parts};
 use vmtrace_core::read::{Input, ReadError};

@@ -1,16 +1,13 @@
 //! Packets split to slices by address pair, and the connections of each bucket: the result is that of one reading.
 //!
 //! Subjects: `analysis/slices/split.rs`, `analysis/slices/bucket.rs`, `analysis/slices/piece.rs`.
-#![allow(clippy::unwrap_used, clippy::panic)]
-
-use crate::playbook;
 
 use std::collections::BTreeMap;
 use std::io::{Cursor, Error};
 
-use playbook::captures::{Frame, cases, plain_pcap};
-use playbook::hostile::{file, frames, lines};
-use playbook::*;
+use crate::playbook::captures::{Frame, cases, plain_pcap};
+use crate::playbook::hostile::{file, frames, lines};
+use crate::playbook::*;
 use proptest::prelude::*;
 use vmtrace_core::analysis::slices::bucket::{Slice, analyze_slices};
 use vmtrace_core::analysis::slices::split::split;

@@ -2,12 +2,9 @@
 //!
 //! Subjects: `tcp/flow/table.rs`,
 //! `tcp/summary/stragglers.rs`, `tcp/flow/slot.rs`.
-#![allow(clippy::unwrap_used, clippy::panic)]
 
-use crate::playbook;
-
-use playbook::captures::{Frame, plain_pcap};
-use playbook::*;
+use crate::playbook::captures::{Frame, plain_pcap};
+use crate::playbook::*;
 use vmtrace_core::analysis::{Analysis, Options};
 
 fn closed(number: u32) -> Talk {

@@ -2,13 +2,10 @@
 //! set stays a step of the clock.
 //!
 //! Subjects: `analysis/time_order.rs`, `analysis/set_back.rs`.
-#![allow(clippy::unwrap_used)]
 
-use crate::playbook;
-
-use playbook::captures::{Frame, Order, block, cases, enhanced, interface, plain_pcap, section};
-use playbook::hostile::{self, lines};
-use playbook::*;
+use crate::playbook::captures::{Frame, Order, block, cases, enhanced, interface, plain_pcap, section};
+use crate::playbook::hostile::{self, lines};
+use crate::playbook::*;
 use proptest::prelude::*;
 use vmtrace_core::analysis::{Analysis, Options};
 use vmtrace_core::tcp::rows::rows::Field;

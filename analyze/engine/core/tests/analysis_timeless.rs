@@ -1,12 +1,9 @@
 //! A capture that gives its packets no time: what was sent is reported, and nothing that takes a time to measure.
 //!
 //! Subjects: `analysis/reading.rs`.
-#![allow(clippy::unwrap_used, clippy::panic)]
 
-use crate::playbook;
-
-use playbook::captures::{Order, block, enhanced, interface, plain_pcap, section};
-use playbook::*;
+use crate::playbook::captures::{Order, block, enhanced, interface, plain_pcap, section};
+use crate::playbook::*;
 use serde_json::Value;
 use vmtrace_core::analysis::Options;
 

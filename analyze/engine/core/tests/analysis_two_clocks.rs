@@ -1,12 +1,9 @@
 //! Captures of both hosts in one file while their clocks differ: by whatever they do, the numbers are those of the sender's capture.
 //!
 //! Subjects: `analysis/one_point.rs`, `analysis/pairs.rs`, `analysis/point_labels.rs`.
-#![allow(clippy::unwrap_used)]
 
-use crate::playbook;
-
-use playbook::captures::{Frame, Order, cases, enhanced, interface, plain_pcap, section};
-use playbook::*;
+use crate::playbook::captures::{Frame, Order, cases, enhanced, interface, plain_pcap, section};
+use crate::playbook::*;
 use proptest::prelude::*;
 use vmtrace_core::analysis::{Analysis, Options};
 

@@ -2,9 +2,7 @@
 //!
 //! Subjects: `tcp/summary/bounds.rs`.
 
-use crate::playbook;
-
-use playbook::*;
+use crate::playbook::*;
 use vmtrace_core::tcp::events::bounds::ListBound;
 
 fn reached(talk: &Talk) -> Vec<ListBound> {

@@ -1,8 +1,6 @@
 //! Captures on all interfaces of a host: between two of them frames of many segments are cut, or segments joined.
 
-use crate::playbook;
-
-use playbook::*;
+use crate::playbook::*;
 use vmtrace_core::tcp::summary::summary::DirectionSummary;
 
 const RTT: f64 = 20.0;

@@ -3,9 +3,7 @@
 //!
 //! Subjects: `tcp/connection/far_jump.rs`, `tcp/connection/on_packet.rs`, `tcp/connection/own_data.rs`, `tcp/connection/acknowledged.rs`.
 
-use crate::playbook;
-
-use playbook::*;
+use crate::playbook::*;
 use proptest::prelude::*;
 use vmtrace_core::tcp::events::close::Close;
 use vmtrace_core::tcp::loss::retransmissions::LossCounters;

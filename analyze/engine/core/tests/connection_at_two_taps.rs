@@ -3,10 +3,8 @@
 //!
 //! Subjects: `tcp/capture/two_taps.rs`.
 
-use crate::playbook;
-
-use playbook::captures::Frame;
-use playbook::*;
+use crate::playbook::captures::Frame;
+use crate::playbook::*;
 use vmtrace_core::tcp::summary::summary::ConnectionSummary;
 
 /// One way between the capture points, which are beside the hosts.

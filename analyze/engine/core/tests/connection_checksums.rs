@@ -2,11 +2,8 @@
 //!
 //! Subjects: `tcp/capture/checksums.rs`, `tcp/connection/checksums.rs`.
 
-use crate::captures;
-use crate::playbook;
-
-use captures::Frame;
-use playbook::*;
+use crate::captures::Frame;
+use crate::playbook::*;
 use serde_json::Value;
 use vmtrace_core::analysis::Options;
 

@@ -2,9 +2,7 @@
 //!
 //! Subjects: `tcp/events/ecn.rs`.
 
-use crate::playbook;
-
-use playbook::*;
+use crate::playbook::*;
 use vmtrace_core::packet::tcp_flags::{ACK, AE, CWR, ECE, SYN};
 use vmtrace_core::tcp::events::ecn::{Echoes, Feedback};
 use vmtrace_core::tcp::events::factor::Factor;

@@ -2,9 +2,7 @@
 //!
 //! Subjects: `tcp/connection/crossing.rs`, `tcp/connection/handshake.rs`, `tcp/flow/resumed.rs`.
 
-use crate::playbook;
-
-use playbook::*;
+use crate::playbook::*;
 use proptest::prelude::*;
 use vmtrace_core::tcp::events::factor::Factor;
 use vmtrace_core::tcp::summary::summary::ConnectionSummary;

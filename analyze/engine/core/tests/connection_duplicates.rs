@@ -3,9 +3,7 @@
 //!
 //! Subjects: `tcp/events/copy.rs`, `tcp/capture/recent_packets.rs`.
 
-use crate::playbook;
-
-use playbook::*;
+use crate::playbook::*;
 use vmtrace_core::tcp::loss::retransmissions::LossCounters;
 
 fn client(talk: &Talk) -> LossCounters {

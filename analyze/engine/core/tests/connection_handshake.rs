@@ -5,9 +5,7 @@
 //! `tcp/connection/rtt_by_echo.rs`, `tcp/rtt/echo_loop.rs`,
 //! `tcp/connection/opened.rs`, `tcp/connection/syn_late.rs`, `tcp/verdict/by_time.rs`.
 
-use crate::playbook;
-
-use playbook::*;
+use crate::playbook::*;
 use vmtrace_core::packet::tcp_flags::ACK;
 use vmtrace_core::tcp::connection::vantage::Side;
 use vmtrace_core::tcp::events::factor::Factor;

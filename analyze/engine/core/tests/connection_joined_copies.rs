@@ -1,9 +1,7 @@
 //! Copies that a host with receive offload joined to what came directly behind them: the head of such a frame has passed before,
 //! the rest is new (docs/methods.md, section 2 rule 3).
 
-use crate::playbook;
-
-use playbook::*;
+use crate::playbook::*;
 
 const RTT: f64 = 40.0;
 /// Number of the client's segment 0 in a [`stream`]: the opening takes two.

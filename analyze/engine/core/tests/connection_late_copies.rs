@@ -1,9 +1,7 @@
 //! Copies that the network delivers long after the packet, behind many others: they are no retransmissions (docs/methods.md,
 //! section 2 rule 3).
 
-use crate::playbook;
-
-use playbook::*;
+use crate::playbook::*;
 
 const RTT: f64 = 40.0;
 /// Frames of the handshake.

@@ -2,9 +2,7 @@
 //!
 //! Subjects: `tcp/connection/nearer.rs`, `tcp/events/offer.rs`, `tcp/verdict/factors/receiver_window.rs`.
 
-use crate::playbook;
-
-use playbook::*;
+use crate::playbook::*;
 use proptest::prelude::*;
 use vmtrace_core::tcp::events::factor::Factor;
 use vmtrace_core::tcp::events::offer::Scaling;

@@ -3,9 +3,7 @@
 //!
 //! Subjects: `tcp/events/openings.rs`, `tcp/connection/open.rs`, `tcp/connection/without_data.rs`.
 
-use crate::playbook;
-
-use playbook::*;
+use crate::playbook::*;
 
 /// SYNs that equal each other in every bit, so many milliseconds apart: how many count, and how many are copies.
 fn equal_syns(count: usize, apart_ms: f64) -> (u64, u32) {

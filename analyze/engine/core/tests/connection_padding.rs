@@ -1,8 +1,6 @@
 //! Zeros that pad short frames, counted into the IP length: no data. Short segments of zeros that are data stay data.
 
-use crate::playbook;
-
-use playbook::*;
+use crate::playbook::*;
 use proptest::prelude::*;
 use vmtrace_core::tcp::summary::summary::ConnectionSummary;
 

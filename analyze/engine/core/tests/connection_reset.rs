@@ -2,9 +2,7 @@
 //!
 //! Subjects: `tcp/connection/closing.rs`.
 
-use crate::playbook;
-
-use playbook::*;
+use crate::playbook::*;
 use vmtrace_core::tcp::events::close::Close;
 use vmtrace_core::tcp::summary::summary::ConnectionSummary;
 

@@ -2,11 +2,8 @@
 //!
 //! Subjects: `tcp/connection/rewritten.rs`, `tcp/connection/open.rs`, `tcp/summary/kept.rs`.
 
-use crate::captures;
-use crate::playbook;
-
-use captures::Frame;
-use playbook::*;
+use crate::captures::Frame;
+use crate::playbook::*;
 use vmtrace_core::analysis::{Analysis, Options};
 
 /// So much later a packet is on the other side of the device.

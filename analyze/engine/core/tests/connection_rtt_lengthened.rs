@@ -3,10 +3,8 @@
 //!
 //! Subjects: `tcp/rtt/covering.rs`.
 
-use crate::playbook;
-
-use playbook::gaps::{gaps, segment};
-use playbook::*;
+use crate::playbook::gaps::{gaps, segment};
+use crate::playbook::*;
 use vmtrace_core::analysis::Options;
 use vmtrace_core::tcp::gaps::cause::Cause;
 use vmtrace_core::tcp::rows::rows::Field;

@@ -2,9 +2,7 @@
 //!
 //! Subjects: `tcp/connection/standstills.rs`.
 
-use crate::playbook;
-
-use playbook::*;
+use crate::playbook::*;
 
 const ROUND_TRIP_MS: f64 = 20.0;
 

@@ -2,13 +2,10 @@
 //!
 //! Subjects: `flows/table.rs`, `flows/application.rs`, `flows/protocols.rs`, `flows/neighbours.rs`, `analysis/others.rs`,
 //! `flows/arrivals.rs`, `flows/flow.rs`, `flows/layouts.rs`, `flows/media_clock.rs`, `decode/other.rs`, `output/describe/flows.rs`.
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 use crate::frames;
-use crate::playbook;
-
-use playbook::captures::{Frame, cases, frame};
-use playbook::*;
+use crate::playbook::captures::{Frame, cases, frame};
+use crate::playbook::*;
 use proptest::prelude::*;
 use vmtrace_core::analysis::{Analysis, Options};
 use vmtrace_core::flows::Flow;

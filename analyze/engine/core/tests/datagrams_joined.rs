@@ -2,16 +2,15 @@
 //!
 //! Subjects: `quic/joined.rs`, `flows/layouts.rs`, `flows/flow.rs`, `flows/table.rs`.
 
-use proptest::prelude::*;
-use serde_json::Value;
-use vmtrace_core::analysis::{Analysis, Options};
-
 use crate::datagram_flows::udp;
 use crate::messages::{extension, message};
 use crate::playbook::captures::Frame;
 use crate::playbook::{analysis_of, json_of};
 use crate::quic_with_keys::{CLIENT_PARAMETERS, SECRETS, SERVER_PARAMETERS, keys, stream};
 use crate::sealed::{ODCID, RANDOM, client_hello, crypto, handshake, initial, server_hello, short};
+use proptest::prelude::*;
+use serde_json::Value;
+use vmtrace_core::analysis::{Analysis, Options};
 
 const PORTS: [u16; 2] = [40_000, 443];
 

@@ -1,13 +1,10 @@
 //! Joining of IP fragments: completeness, bounds, counting.
 //!
 //! Subjects: `decode/ip_header.rs`, `decode/reason.rs`.
-#![allow(clippy::unwrap_used, clippy::panic)]
 
 use crate::captures::Frame;
-use crate::frames;
+use crate::frames::*;
 use crate::playbook::{CLIENT, SERVER, Talk, ack, analysis_of, data, json_of};
-
-use frames::*;
 use proptest::prelude::*;
 use serde_json::Value;
 use vmtrace_core::analysis::Options;

@@ -3,11 +3,8 @@
 //! Subjects: `decode/frame.rs`, `decode/walk.rs`, `decode/view.rs`, `decode/link.rs`, `decode/ethernet.rs`,
 //! `decode/ppp.rs`, `decode/mpls.rs`, `decode/wifi.rs`, `decode/ip.rs`, `decode/tunnel.rs`, `decode/numbers.rs`,
 //! `decode/tcp.rs`.
-#![allow(clippy::unwrap_used, clippy::panic)]
 
-use crate::frames;
-
-use frames::*;
+use crate::frames::*;
 use vmtrace_core::decode::{Decoded, ReasonCounts, Undecoded, decode};
 use vmtrace_core::packet::{Packet, option_bits, tcp_flags};
 use vmtrace_core::read::Record;

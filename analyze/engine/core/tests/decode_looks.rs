@@ -1,14 +1,11 @@
 //! Tunnels that no port proves: read where the packet inside does, counted where it cannot, and never found in other UDP.
 //!
 //! Subjects: `decode/look.rs`, `decode/proof.rs`, `decode/unread.rs`, `decode/tunnel.rs`, `decode/udp.rs`, `decode/entered.rs`, `decode/unknown_tag.rs`, `analysis/tunnels.rs`.
-#![allow(clippy::unwrap_used, clippy::panic)]
 
 use crate::captures;
-use crate::frames;
+use crate::frames::*;
 use crate::playbook;
-
-use frames::*;
-use playbook::two_points::Dice;
+use crate::playbook::two_points::Dice;
 use proptest::prelude::*;
 use serde_json::Value;
 use vmtrace_core::analysis::Options;

@@ -2,11 +2,8 @@
 //!
 //! Subjects: `decode/batch.rs`, `decode/frame.rs`, `decode/fast.rs`, `decode/fixed.rs`, `decode/tags.rs`,
 //! `decode/envelope.rs`, `decode/erf.rs`, `decode/gre.rs`, `decode/l2tp.rs`, `decode/access.rs`, `decode/over_udp.rs`.
-#![allow(clippy::unwrap_used, clippy::panic)]
 
-use crate::frames;
-
-use frames::*;
+use crate::frames::*;
 use proptest::prelude::*;
 use vmtrace_core::decode::fragments::Reassembler;
 use vmtrace_core::decode::options::{Options, OptionsEnd};

@@ -1,14 +1,11 @@
 //! Packets of IPv6 that go between other hosts than their header names: routing headers with segments left, home addresses.
 //!
 //! Subjects: `decode/routing.rs`, `decode/frame.rs`, `decode/ip.rs`.
-#![allow(clippy::unwrap_used, clippy::panic)]
 
-use crate::frames;
+use crate::frames::*;
 use crate::playbook;
-
-use frames::*;
-use playbook::captures::{Frame, frame};
-use playbook::{CLIENT, SERVER, START_NS, Talk, ack, analysis_in_small_chunks, analysis_of, data, json_of, ms};
+use crate::playbook::captures::{Frame, frame};
+use crate::playbook::{CLIENT, SERVER, START_NS, Talk, ack, analysis_in_small_chunks, analysis_of, data, json_of, ms};
 use serde_json::Value;
 use vmtrace_core::analysis::{Analysis, Options};
 use vmtrace_core::decode::walk::tunnels;

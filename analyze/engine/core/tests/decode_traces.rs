@@ -4,7 +4,6 @@
 //! tshark, the test says so and passes.
 //!
 //! Subjects: `decode/batch.rs`, `decode/reason.rs`.
-#![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -79,9 +78,7 @@ fn walk(bytes: Vec<u8>) -> Option<Chunk> {
             original_length,
             frame: records.len() as u32 + 1,
             link_type,
-            input: 0,
-            interface: 0,
-            fcs_length: 0,
+            ..Record::default()
         });
         at += 16 + captured_length as usize;
     }

@@ -1,9 +1,6 @@
 //! Packets that were cut before they were put into a tunnel, as mirrors of traffic do: their lengths are those of their own headers.
-#![allow(clippy::unwrap_used, clippy::panic)]
 
-use crate::frames;
-
-use frames::*;
+use crate::frames::*;
 use proptest::prelude::*;
 
 /// A mirrored packet in a tunnel of each kind; the outer headers are those of what is left of it.

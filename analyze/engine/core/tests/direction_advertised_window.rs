@@ -3,9 +3,7 @@
 //! Subjects: `tcp/direction/on_ack.rs`,
 //! `tcp/connection/without_data.rs`.
 
-use crate::playbook;
-
-use playbook::*;
+use crate::playbook::*;
 use vmtrace_core::analysis::Options;
 use vmtrace_core::tcp::summary::summary::{DirectionSummary, SpacingSummary};
 

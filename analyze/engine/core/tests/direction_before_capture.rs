@@ -3,9 +3,7 @@
 //! Subjects: `tcp/direction/sent_before.rs`,
 //! `tcp/direction/acknowledged_unseen.rs`.
 
-use crate::playbook;
-
-use playbook::*;
+use crate::playbook::*;
 use vmtrace_core::tcp::summary::summary::DirectionSummary;
 
 const RTT: f64 = 40.0;

@@ -1,9 +1,7 @@
 //! SACK blocks about numbers that were never sent: a firewall that randomises sequence numbers leaves those in options as they
 //! were. What they should have said is not known, and named as such.
 
-use crate::playbook;
-
-use playbook::*;
+use crate::playbook::*;
 use proptest::prelude::*;
 use vmtrace_core::tcp::summary::summary::DirectionSummary;
 

@@ -2,9 +2,7 @@
 //!
 //! Subjects: `tcp/loss/recovery.rs`.
 
-use crate::playbook;
-
-use playbook::*;
+use crate::playbook::*;
 use vmtrace_core::tcp::events::retransmission::Trigger;
 
 /// Retransmissions of the client by trigger: fast, rto, tlp, rack, unknown.

@@ -1,11 +1,8 @@
 //! Small writes that Nagle's algorithm keeps back until delayed acknowledgements come (docs/verdict.md).
 //!
 //! Subjects: `tcp/sender/nagle.rs`, `tcp/verdict/factors/nagle_delayed_ack.rs`.
-#![allow(clippy::unwrap_used)]
 
-use crate::playbook;
-
-use playbook::*;
+use crate::playbook::*;
 use vmtrace_core::tcp::events::factor::Factor;
 
 const RTT: f64 = 20.0;

@@ -3,9 +3,7 @@
 //! Subjects: `tcp/direction/holes.rs`, `tcp/direction/passed_over.rs`, `tcp/direction/on_data.rs`, `tcp/direction/retransmitted_unseen.rs`.
 
 use crate::captures::cases;
-use crate::playbook;
-
-use playbook::*;
+use crate::playbook::*;
 use proptest::prelude::*;
 use vmtrace_core::tcp::summary::summary::DirectionSummary;
 

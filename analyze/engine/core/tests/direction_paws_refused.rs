@@ -3,9 +3,7 @@
 //!
 //! Subjects: `tcp/loss/refusals.rs`.
 
-use crate::playbook;
-
-use playbook::*;
+use crate::playbook::*;
 
 const RTT: f64 = 40.0;
 /// TSval of the first repeat, which the receiver echoes from then on.

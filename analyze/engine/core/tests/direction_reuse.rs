@@ -1,16 +1,12 @@
 //! A direction's conversation state that is used again for another connection is as new: whatever packets made of it.
-#![allow(clippy::unwrap_used, clippy::panic)]
-
-use crate::soup;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::soup::talk::soup as soup_of;
+use crate::soup::ways::compare;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
-
-use soup::talk::soup as soup_of;
-use soup::ways::compare;
 use vmtrace_core::tcp::direction::direction::Live;
 use vmtrace_core::tcp::flow::table::Shard;
 

@@ -1,9 +1,7 @@
 //! Segments that become larger while a connection lasts, as those of a sender do that probes what the path takes (RFC 4821): the
 //! numbers of its packets tell (docs/methods.md, section 2).
 
-use crate::playbook;
-
-use playbook::*;
+use crate::playbook::*;
 
 /// The client has shown by four frames without PSH that its segments are of 1300 bytes, of the 1448 that the server takes. Then it sends
 /// these frames, all with PSH, one each millisecond, and each is acknowledged at once. `numbers` of a frame: how many it takes.

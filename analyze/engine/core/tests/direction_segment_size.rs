@@ -3,9 +3,7 @@
 //! Subjects: `tcp/capture/frame_sizes.rs`,
 //! `tcp/direction/sizes.rs`.
 
-use crate::playbook;
-
-use playbook::*;
+use crate::playbook::*;
 use vmtrace_core::tcp::summary::summary::DirectionSummary;
 
 /// Positions and lengths of `lengths` in a row.

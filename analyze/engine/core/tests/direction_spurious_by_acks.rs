@@ -3,9 +3,7 @@
 //!
 //! Subjects: `tcp/loss/awaited.rs`.
 
-use crate::playbook;
-
-use playbook::*;
+use crate::playbook::*;
 
 const RTT: f64 = 40.0;
 

@@ -1,15 +1,12 @@
 //! Names looked up in a capture: whose address it is, through aliases, over UDP and TCP, and what harm a message can do.
 //!
 //! Subjects: `dns/lookups.rs`, `dns/message.rs`, `dns/stream.rs`, `output/lookups.rs`.
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
-
-use crate::frames;
-use crate::playbook;
 
 use std::net::IpAddr;
 
-use playbook::captures::{Frame, cases, frame};
-use playbook::*;
+use crate::frames;
+use crate::playbook::captures::{Frame, cases, frame};
+use crate::playbook::*;
 use proptest::prelude::*;
 use vmtrace_core::analysis::{Analysis, Options};
 use vmtrace_core::dns::{DnsStreams, Exchange, Lookup, Lookups, Transport, read_message};

@@ -1,12 +1,10 @@
 //! What programs waited for: types, retries and suffixes of a name put together, and the connections that followed.
 //!
 //! Subjects: `dns/resolutions.rs`, `output/describe/names.rs`.
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
-
-use crate::playbook::{START_NS, ms};
 
 use std::net::IpAddr;
 
+use crate::playbook::{START_NS, ms};
 use vmtrace_core::dns::resolutions::{Follower, Resolution, resolutions};
 use vmtrace_core::dns::{Exchange, Lookups, Transport};
 

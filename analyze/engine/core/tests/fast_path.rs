@@ -5,15 +5,11 @@
 //!
 //! Subjects: `tcp/direction/fast_path.rs`, `tcp/connection/steady.rs`,
 //! `tcp/direction/observers.rs`, `tcp/direction/placed.rs`, `tcp/events/context.rs`.
-#![allow(clippy::unwrap_used, clippy::panic)]
 
-use crate::soup;
-
+use crate::soup::talk::soup as soup_of;
+use crate::soup::ways::compare;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
-
-use soup::talk::soup as soup_of;
-use soup::ways::compare;
 use vmtrace_core::packet::tcp_flags::{FIN, RST, SYN};
 use vmtrace_core::tcp::flow::table::Shard;
 

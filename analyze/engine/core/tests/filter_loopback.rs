@@ -1,5 +1,4 @@
 //! Loopback frames of other systems, as a filter that libpcap compiled on this one expects them.
-#![allow(clippy::unwrap_used)]
 
 use vmtrace_core::filter::Loopback;
 use vmtrace_core::link_type::{ETHERNET, LOOP, NULL};

@@ -1,13 +1,10 @@
 //! BPF programs: the check, each operation, and real filters against libpcap's own verdict.
 //!
 //! Subjects: `filter/mod.rs`, `filter/instruction.rs`, `filter/machine.rs`.
-#![allow(clippy::unwrap_used, clippy::panic)]
-
-use crate::frames;
 
 use std::process::Command;
 
-use frames::*;
+use crate::frames::*;
 use proptest::prelude::*;
 use vmtrace_core::filter::{InvalidProgram, Program};
 

@@ -2,9 +2,7 @@
 //!
 //! Subjects: `tcp/flow/table.rs`, `tcp/events/ends.rs`.
 
-use crate::playbook;
-
-use playbook::*;
+use crate::playbook::*;
 use vmtrace_core::analysis::Options;
 use vmtrace_core::tcp::events::close::Close;
 use vmtrace_core::tcp::rows::rows::Field;

@@ -2,11 +2,8 @@
 //!
 //! Subjects: `tcp/flow/taken_over.rs`, `tcp/connection/elsewhere.rs`, `tcp/connection/doubtful.rs`.
 
-use crate::captures;
-use crate::playbook;
-
-use captures::Frame;
-use playbook::*;
+use crate::captures::Frame;
+use crate::playbook::*;
 use vmtrace_core::analysis::{Analysis, Options};
 
 /// A request and its response without anything else, behind so much time, with these first numbers.

@@ -3,10 +3,8 @@
 //! Subjects: `tcp/gaps/pending.rs`, `tcp/gaps/receiver_return.rs`, `tcp/gaps/heard.rs`, `tcp/gaps/evidence.rs`,
 //! `tcp/gaps/measures.rs`, `tcp/gaps/causes/held_back.rs`, `tcp/gaps/causes/stalled_sender.rs`, `tcp/gaps/causes/capture.rs`.
 
-use crate::playbook;
-
-use playbook::gaps::*;
-use playbook::*;
+use crate::playbook::gaps::*;
+use crate::playbook::*;
 use vmtrace_core::tcp::events::factor::Factor;
 use vmtrace_core::tcp::gaps::cause::Cause;
 

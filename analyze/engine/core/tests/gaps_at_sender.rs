@@ -5,10 +5,8 @@
 //! `tcp/gaps/causes/waiting.rs`, `tcp/gaps/causes/application.rs`, `tcp/gaps/gather.rs`, `tcp/gaps/watch.rs`, `tcp/gaps/state.rs`,
 //! `tcp/direction/last_data.rs`, `tcp/connection/watching.rs`, `tcp/sender/silences.rs`.
 
-use crate::playbook;
-
-use playbook::gaps::*;
-use playbook::*;
+use crate::playbook::gaps::*;
+use crate::playbook::*;
 use vmtrace_core::tcp::gaps::cause::Cause;
 
 /// Full segments without PSH at each millisecond from `from` to `to`, numbered by that (from 50 on).

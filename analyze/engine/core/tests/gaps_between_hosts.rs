@@ -4,10 +4,8 @@
 //! Subjects: `tcp/gaps/undecided.rs`, `tcp/gaps/undecided_gap.rs`, `tcp/gaps/path_rate.rs`, `tcp/gaps/suspicion.rs`,
 //! `tcp/gaps/causes/stalled_receiver.rs`.
 
-use crate::playbook;
-
-use playbook::gaps::{gaps, segment};
-use playbook::*;
+use crate::playbook::gaps::{gaps, segment};
+use crate::playbook::*;
 use vmtrace_core::tcp::gaps::cause::Cause;
 
 /// Round trips between the capture and the receiver, and between it and the sender, without any queue, ms.

@@ -3,10 +3,8 @@
 //!
 //! Subjects: `tcp/gaps/receiver_return.rs`.
 
-use crate::playbook;
-
-use playbook::gaps::*;
-use playbook::*;
+use crate::playbook::gaps::*;
+use crate::playbook::*;
 use vmtrace_core::tcp::gaps::cause::Cause;
 
 /// At the client (10 ms from the server) or at the server; both have timestamps.

@@ -3,10 +3,9 @@
 //! Subjects: `http2/frame.rs`, `http2/ordered.rs`, `http2/reader.rs`, `http2/record_keys.rs`, `http2/sealed.rs`, `http2/tracker.rs`, `http2/windows.rs`,
 //! `output/describe/http2.rs`.
 
+use crate::playbook::ms;
 use proptest::prelude::*;
 use vmtrace_core::http2::{Http2Summary, Http2Tracker};
-
-use crate::playbook::ms;
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const DATA: u8 = 0;

@@ -5,10 +5,8 @@
 //! `tcp/verdict/factors/slow_start.rs`, `tcp/verdict/factors/receiver_window.rs`,
 //! `tcp/verdict/factors/congestion_window.rs`, `tcp/verdict/factors/unknown.rs`, `tcp/limits/second_stage.rs`.
 
-use crate::playbook;
-
-use playbook::modelled::*;
-use playbook::*;
+use crate::playbook::modelled::*;
+use crate::playbook::*;
 use vmtrace_core::tcp::events::factor::Factor;
 
 #[test]

@@ -2,9 +2,7 @@
 //!
 //! Subjects: `tcp/limits/ack_wait.rs`, `tcp/verdict/factors/ack_path_full.rs`.
 
-use crate::playbook;
-
-use playbook::modelled::*;
+use crate::playbook::modelled::*;
 use vmtrace_core::tcp::events::factor::Factor;
 
 /// A window that grows by a segment a round trip, whose acknowledgements wait for up to 200 ms behind what others send: a queue that

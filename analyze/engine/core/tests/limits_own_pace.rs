@@ -3,9 +3,7 @@
 //! Subjects: `tcp/verdict/factors/application.rs`, `tcp/limits/application.rs`,
 //! `tcp/verdict/factors/doubts.rs`.
 
-use crate::playbook;
-
-use playbook::*;
+use crate::playbook::*;
 use vmtrace_core::tcp::events::factor::Factor;
 
 const FIRST_MS: f64 = 300.0;

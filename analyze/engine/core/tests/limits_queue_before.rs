@@ -4,8 +4,7 @@
 //! Subjects: `tcp/connection/loops.rs`.
 
 use crate::playbook;
-
-use playbook::modelled::*;
+use crate::playbook::modelled::*;
 use vmtrace_core::tcp::events::factor::Factor;
 
 fn behind_its_link(transfer: Transfer) -> Transfer {

@@ -4,9 +4,7 @@
 //!
 //! Subjects: `tcp/verdict/factors/bottleneck_bandwidth.rs`.
 
-use crate::playbook;
-
-use playbook::*;
+use crate::playbook::*;
 use vmtrace_core::tcp::events::factor::Factor;
 use vmtrace_core::tcp::summary::summary::ConnectionSummary;
 

@@ -1,9 +1,7 @@
 //! A send buffer, or a congestion window, before and after a loss (docs/verdict.md, `send_buffer`): rounds of so many
 //! segments each, written down, of which the first of some is lost once.
 
-use crate::playbook;
-
-use playbook::*;
+use crate::playbook::*;
 use vmtrace_core::tcp::events::factor::Factor;
 
 /// Rounds one after another.

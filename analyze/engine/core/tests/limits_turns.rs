@@ -4,9 +4,7 @@
 //! Subjects: `tcp/sender/turns.rs`, `tcp/verdict/factors/idle.rs`, `tcp/verdict/factors/application_window.rs`,
 //! `tcp/verdict/factors/path_outage.rs`, `tcp/limits/after_data.rs`.
 
-use crate::playbook;
-
-use playbook::*;
+use crate::playbook::*;
 use vmtrace_core::tcp::events::factor::Factor;
 use vmtrace_core::tcp::summary::summary::ConnectionSummary;
 

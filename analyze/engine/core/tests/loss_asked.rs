@@ -1,9 +1,7 @@
 //! Acknowledgements that are equal bit by bit and answer a retransmission or a probe each: all of them arrived. Copies that the
 //! capture made stay copies.
 
-use crate::playbook;
-
-use playbook::*;
+use crate::playbook::*;
 use proptest::prelude::*;
 use vmtrace_core::tcp::loss::retransmissions::LossCounters;
 

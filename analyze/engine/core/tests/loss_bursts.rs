@@ -1,8 +1,6 @@
 //! Losses together or alone, and acknowledgements that were lost (docs/methods.md, section 5).
 
-use crate::playbook;
-
-use playbook::*;
+use crate::playbook::*;
 use vmtrace_core::tcp::summary::summary::{AcknowledgementLoss, DirectionSummary};
 
 fn client(talk: &Talk) -> DirectionSummary {

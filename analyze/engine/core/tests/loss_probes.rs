@@ -1,9 +1,7 @@
 //! Keep-alives of one byte that their receiver reports as duplicates (Windows, SMB, WebSocket): probes, and no copies by the
 //! network (RFC 9293 section 3.8.4, RFC 2883).
 
-use crate::playbook;
-
-use playbook::*;
+use crate::playbook::*;
 use proptest::prelude::*;
 use vmtrace_core::tcp::loss::retransmissions::LossCounters;
 

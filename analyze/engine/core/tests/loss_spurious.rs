@@ -3,9 +3,7 @@
 //! Subjects: `tcp/direction/spurious_timeout.rs`, `tcp/events/segment.rs`,
 //! `tcp/direction/on_sack.rs`, `tcp/direction/ack_signs.rs`.
 
-use crate::playbook;
-
-use playbook::*;
+use crate::playbook::*;
 use vmtrace_core::tcp::loss::retransmissions::LossCounters;
 
 fn client(talk: Talk) -> LossCounters {

@@ -4,10 +4,8 @@
 //! `tcp/events/place.rs`, `tcp/events/outcome_kind.rs`, `tcp/connection/ending_notes.rs`, `analysis/icmp_errors.rs`,
 //! `output/describe/outcome.rs`.
 
-use crate::playbook;
-
-use playbook::captures::Frame;
-use playbook::*;
+use crate::playbook::captures::Frame;
+use crate::playbook::*;
 use vmtrace_core::analysis::Options;
 use vmtrace_core::tcp::events::outcome_kind::OutcomeKind;
 use vmtrace_core::tcp::outcome::groups;

@@ -5,11 +5,8 @@
 //! `tcp/outcome/kinds/handshake_incomplete.rs`, `tcp/outcome/kinds/large_segments_lost.rs`,
 //! `tcp/outcome/kinds/receiver_stopped_reading.rs`, `tcp/outcome/kinds/silent.rs`, `tcp/outcome/kinds/no_response.rs`,
 //! `tcp/outcome/kinds/idle_then_reset.rs`, `tcp/outcome/kinds/reset.rs`.
-#![allow(clippy::unwrap_used)]
 
-use crate::playbook;
-
-use playbook::*;
+use crate::playbook::*;
 use vmtrace_core::tcp::events::outcome_kind::OutcomeKind;
 use vmtrace_core::tcp::outcome::case::Outcome;
 

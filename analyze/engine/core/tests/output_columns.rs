@@ -2,15 +2,12 @@
 //!
 //! Subjects: `output/describe/visitor.rs`, `output/describe/connection.rs`, `output/describe/direction.rs`,
 //! `output/key.rs`, `output/packets.rs`.
-#![allow(clippy::unwrap_used, clippy::panic)]
-
-use crate::playbook;
 
 use std::collections::BTreeMap;
 
-use playbook::captures::{cases, plain_pcap};
-use playbook::hostile::{file, frames, lines};
-use playbook::*;
+use crate::playbook::captures::{cases, plain_pcap};
+use crate::playbook::hostile::{file, frames, lines};
+use crate::playbook::*;
 use proptest::prelude::*;
 use serde_json::Value;
 use vmtrace_core::analysis::{Analysis, Options};

@@ -4,11 +4,8 @@
 //! `output/describe/loss.rs`, `output/describe/round_trips.rs`, `output/describe/spacing.rs`, `output/describe/tls.rs`,
 //! `output/describe/ledger.rs`, `output/describe/evidence.rs`, `output/link_names.rs`,
 //! `tcp/summary/not_measured.rs`, `output/json_writer.rs`.
-#![allow(clippy::unwrap_used, clippy::panic)]
 
-use crate::playbook;
-
-use playbook::*;
+use crate::playbook::*;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use vmtrace_core::analysis::Analysis;

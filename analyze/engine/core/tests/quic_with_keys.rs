@@ -3,14 +3,13 @@
 //! Subjects: `quic/inside.rs`, `quic/counting.rs`, `quic/levels.rs`, `quic/parameters.rs`, `quic/round_trip.rs`, `quic/streams.rs`, `secrets/aead.rs`,
 //! `secrets/derive.rs`, `secrets/mod.rs`, `analysis/fallbacks.rs`.
 
-use vmtrace_core::quic::{CloseKind, QuicState, QuicSummary, UdpPayload};
-use vmtrace_core::secrets::SharedKeys;
-
 use crate::messages::{extension, message};
 use crate::playbook::ms;
 use crate::sealed::{
     CLIENT_ID, ODCID, RANDOM, SERVER_ID, client_hello, crypto, handshake, initial, server_hello, short, updated,
 };
+use vmtrace_core::quic::{CloseKind, QuicState, QuicSummary, UdpPayload};
+use vmtrace_core::secrets::SharedKeys;
 
 /// Secrets of the handshake and of application data, each of the client and the server.
 pub const SECRETS: [[[u8; 32]; 2]; 2] = [[[1; 32], [2; 32]], [[3; 32], [4; 32]]];

@@ -4,11 +4,10 @@
 //! `quic/spin.rs`, `quic/state.rs`, `quic/summary.rs`, `quic/version.rs`, `output/describe/quic.rs`,
 //! `output/fields/quic.rs`.
 
-use proptest::prelude::*;
-use vmtrace_core::quic::{CloseKind, QuicState, QuicSummary, UdpPayload};
-
 use crate::playbook::ms;
 use crate::sealed::{CLIENT_ID, ODCID, SERVER_ID, client_hello, crypto, handshake, initial, server_hello, short};
+use proptest::prelude::*;
+use vmtrace_core::quic::{CloseKind, QuicState, QuicSummary, UdpPayload};
 
 struct Talk(QuicState);
 

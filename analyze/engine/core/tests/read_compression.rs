@@ -1,13 +1,11 @@
 //! Compressed captures: read as if they were not, kept up to a break, bounded in memory.
 //!
 //! Subjects: `read/unpack.rs`, `read/gzip.rs`, `read/bzip2.rs`, `read/lz4.rs`, `read/xz.rs`, `read/zstd.rs`, `read/read_error.rs`.
-#![allow(clippy::unwrap_used, clippy::panic)]
 
-use crate::captures;
-
-use captures::*;
-use proptest::prelude::*;
 use std::io::Write;
+
+use crate::captures::*;
+use proptest::prelude::*;
 use vmtrace_core::read::ReadError;
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {

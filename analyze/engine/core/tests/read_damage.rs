@@ -2,13 +2,11 @@
 //!
 //! Subjects: `read/ledger.rs`, `read/records/judge.rs`, `read/records/search.rs`, `read/records/record_walk.rs`,
 //! `read/pcapng/search.rs`, `read/walk.rs`.
-#![allow(clippy::unwrap_used, clippy::panic)]
 
-use crate::captures;
-
-use captures::*;
-use proptest::prelude::*;
 use std::time::{Duration, Instant};
+
+use crate::captures::*;
+use proptest::prelude::*;
 use vmtrace_core::read::{Damage, Record};
 
 const T: i64 = 1_700_000_000_000_000_000;

@@ -1,12 +1,9 @@
 //! Files of Endace's record format, which begin with a record.
 //!
 //! Subjects: `read/records/erf.rs`.
-#![allow(clippy::unwrap_used, clippy::panic)]
 
-use crate::captures;
+use crate::captures::*;
 use crate::frames;
-
-use captures::*;
 
 /// A record of an Ethernet frame at so many milliseconds.
 fn record(milliseconds: u32, frame: &[u8]) -> Vec<u8> {

@@ -3,11 +3,8 @@
 //! Subjects: `read/foreign.rs`, `read/endian.rs`, `read/input_facts.rs`, `read/record.rs`, `read/records/layout.rs`,
 //! `read/records/pcap.rs`, `read/records/snoop.rs`, `read/pcapng/mod.rs`, `read/pcapng/blocks.rs`,
 //! `read/pcapng/packets.rs`, `read/file_source.rs`.
-#![allow(clippy::unwrap_used, clippy::panic)]
 
-use crate::captures;
-
-use captures::*;
+use crate::captures::*;
 use proptest::prelude::*;
 use vmtrace_core::read::{CHUNK_BYTES, Chunk, ChunkSource, FileSource, ReadError, Record};
 

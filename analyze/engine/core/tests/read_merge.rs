@@ -1,11 +1,8 @@
 //! Several inputs as one: in time order, each in its own order, nothing lost, errors told once.
 //!
 //! Subjects: `read/same_point.rs`, `read/chunk_source.rs`.
-#![allow(clippy::unwrap_used, clippy::panic)]
 
-use crate::captures;
-
-use captures::*;
+use crate::captures::*;
 use proptest::prelude::*;
 use vmtrace_core::read::{Input, ReadError, Record, open, shared_frames};
 

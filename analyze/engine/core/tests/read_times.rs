@@ -1,12 +1,9 @@
 //! Times of pcapng: impossible ones, resolutions, and captures that have none.
 //!
 //! Subjects: `read/input_facts.rs`.
-#![allow(clippy::unwrap_used, clippy::panic)]
 
-use crate::captures;
+use crate::captures::*;
 use crate::playbook;
-
-use captures::*;
 use vmtrace_core::analysis::Options;
 use vmtrace_core::read::Record;
 

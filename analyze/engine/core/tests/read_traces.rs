@@ -1,11 +1,9 @@
 //! Real captures of many tools: as many packets as the manifest says, and what damage there is in them.
-#![allow(clippy::unwrap_used, clippy::panic)]
 
-use crate::captures;
-
-use captures::{Outcome, drain, read, read_slowly};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+
+use crate::captures::{Outcome, drain, read, read_slowly};
 use vmtrace_core::read::FileSource;
 
 /// The folder of captures, if there is one here.

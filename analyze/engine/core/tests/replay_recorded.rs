@@ -4,7 +4,6 @@
 //! `tcp/replay/path.rs`, `tcp/replay/change.rs`, `tcp/replay/window.rs`, `tcp/replay/seen.rs`, `tcp/events/holder.rs`.
 //!
 //! The numbers of each transfer are those that the engine had of its capture; the truth is the median of the changed transfers.
-#![allow(clippy::unwrap_used, clippy::panic)]
 
 use vmtrace_core::tcp::events::factor::Factor;
 use vmtrace_core::tcp::limits::runs::FactorRun;

@@ -4,9 +4,7 @@
 //! Subjects: `tcp/connection/speaking.rs`, `tcp/connection/turns.rs`, `tcp/connection/opened_texts.rs`, `output/describe/requests.rs`,
 //! `tcp/requests/exchanges.rs`.
 
-use crate::playbook;
-
-use playbook::*;
+use crate::playbook::*;
 use proptest::prelude::*;
 use vmtrace_core::output::json::JsonHeader;
 use vmtrace_core::tcp::requests::exchanges::Reason;

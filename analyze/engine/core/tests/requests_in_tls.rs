@@ -3,11 +3,8 @@
 //! Subjects: `tls/spoken.rs`, `tls/outbox.rs`, `tls/message_filter.rs`, `tls/cut.rs`, `tls/chosen.rs`, `tls/tracker.rs`, `tls/lane.rs`,
 //! `tcp/connection/speaking.rs`, `tcp/requests/exchanges.rs`.
 
-use crate::messages;
-use crate::playbook;
-
-use messages::*;
-use playbook::*;
+use crate::messages::*;
+use crate::playbook::*;
 use proptest::prelude::*;
 use vmtrace_core::tcp::requests::exchanges::Reason;
 use vmtrace_core::tcp::requests::longest::Exchange;

@@ -2,9 +2,7 @@
 //!
 //! Subjects: `tcp/rows/rows.rs`, `tcp/rows/recorder.rs`, `tcp/connection/packet_row.rs`, `tcp/events/sent.rs`.
 
-use crate::playbook;
-
-use playbook::*;
+use crate::playbook::*;
 use vmtrace_core::analysis::Options;
 use vmtrace_core::tcp::rows::rows::{Field, Rows};
 

@@ -1,8 +1,6 @@
 //! Round trips while losses are repaired: what SACK and timestamps answer (docs/methods.md, section 4).
 
-use crate::playbook;
-
-use playbook::*;
+use crate::playbook::*;
 use vmtrace_core::analysis::Options;
 use vmtrace_core::tcp::events::acked::Rejected;
 use vmtrace_core::tcp::rows::rows::Field;

@@ -3,9 +3,7 @@
 //! Subjects: `tcp/rtt/samples.rs`,
 //! `tcp/events/acked.rs`.
 
-use crate::playbook;
-
-use playbook::*;
+use crate::playbook::*;
 use vmtrace_core::tcp::summary::summary::DirectionSummary;
 
 /// Number of samples, shortest and longest, milliseconds.

@@ -2,11 +2,7 @@
 //!
 //! Subjects: `tcp/shared_limits/mod.rs`, `tcp/summary/over_time.rs`, `tcp/verdict/shared.rs`, `output/describe/document.rs`.
 
-#![allow(clippy::panic)]
-
-use crate::playbook;
-
-use playbook::*;
+use crate::playbook::*;
 use vmtrace_core::analysis::{Analysis, Options};
 use vmtrace_core::tcp::events::factor::Factor;
 

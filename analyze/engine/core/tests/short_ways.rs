@@ -2,7 +2,6 @@
 //!
 //! A connection whose packets are wanted one by one goes by the general rules alone: every capture is analysed with all its
 //! connections so, and with none.
-#![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

@@ -4,15 +4,11 @@
 //!
 //! Subjects: `analysis/reading.rs`, `analysis/time_order.rs`, `tcp/connection/acceptable.rs`, `tcp/outcome/mod.rs`,
 //! `tcp/requests/exchanges.rs`.
-#![allow(clippy::unwrap_used)]
 
-use crate::playbook;
-use crate::soup;
-
-use playbook::{analysis_of_files, check_consistency, json_of};
+use crate::playbook::{analysis_of_files, check_consistency, json_of};
+use crate::soup::file::pcap;
+use crate::soup::talk::soup as soup_of;
 use proptest::prelude::*;
-use soup::file::pcap;
-use soup::talk::soup as soup_of;
 use vmtrace_core::analysis::Options;
 
 proptest! {

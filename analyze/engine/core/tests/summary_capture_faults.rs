@@ -4,9 +4,7 @@
 //! Subjects: `tcp/connection/environment.rs`,
 //! `tcp/connection/clock_steps.rs`.
 
-use crate::playbook;
-
-use playbook::*;
+use crate::playbook::*;
 use vmtrace_core::tcp::summary::summary::DirectionSummary;
 
 fn client(talk: &Talk) -> DirectionSummary {

@@ -2,9 +2,7 @@
 //!
 //! Subjects: `tcp/summary/summary.rs`, `tcp/summary/direction_rates.rs`.
 
-use crate::playbook;
-
-use playbook::*;
+use crate::playbook::*;
 use proptest::prelude::*;
 
 /// So many flights of `segments` from the server, each acknowledged; its goodput and why there is none.

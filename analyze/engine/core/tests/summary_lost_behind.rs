@@ -2,9 +2,7 @@
 //!
 //! Subjects: `tcp/summary/summarize.rs`, `tcp/summary/summarize_direction.rs`.
 
-use crate::playbook;
-
-use playbook::*;
+use crate::playbook::*;
 use proptest::prelude::*;
 use vmtrace_core::tcp::summary::summary::DirectionSummary;
 

@@ -1,12 +1,9 @@
 //! Names in a server's certificate: out of a certificate built byte by byte, out of any bytes, and through a connection.
 //!
 //! Subjects: `tls/certificate.rs`.
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
-use crate::playbook;
-
-use playbook::captures::cases;
-use playbook::*;
+use crate::playbook::captures::cases;
+use crate::playbook::*;
 use proptest::prelude::*;
 use vmtrace_core::tls::{CertificateNames, certificate_names};
 

@@ -2,9 +2,6 @@
 //! encrypted records comes from tshark with the session's keys.
 //!
 //! Subjects: `tls/phase.rs`, `tls/conclusion.rs`.
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
-
-use crate::support;
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -14,7 +11,8 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use support::Segment;
+use crate::support;
+use crate::support::Segment;
 use vmtrace_core::tls::{EarlyData, StreamBytes, StreamDirection, TlsFacts};
 
 /// A folder with a key and a certificate that goes with the test.

@@ -3,14 +3,11 @@
 //!
 //! Subjects: `tls/side.rs`, `tls/reader.rs`, `tls/handshake.rs`, `tls/hello.rs`, `tls/tally.rs`,
 //! `tcp/connection/payload_feed.rs`.
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
-use crate::messages;
+use crate::messages::*;
 use crate::support;
-
-use messages::*;
+use crate::support::{DIRECTIONS, Segment};
 use proptest::prelude::*;
-use support::{DIRECTIONS, Segment};
 use vmtrace_core::tls::StreamDirection::{self, ClientToServer, ServerToClient};
 use vmtrace_core::tls::{StreamBytes, TlsFacts, TlsTracker};
 

@@ -1,10 +1,8 @@
 //! The TLS facts of real captures against tshark's.
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
-
-use crate::support;
 
 use std::collections::BTreeMap;
 
+use crate::support;
 use vmtrace_core::tls::TlsFacts;
 
 /// What tshark says of one connection.

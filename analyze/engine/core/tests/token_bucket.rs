@@ -3,11 +3,8 @@
 //!
 //! Subjects: `tcp/token_bucket/mod.rs`, `tcp/token_bucket/bucket.rs`, `tcp/token_bucket/fit.rs`,
 //! `tcp/token_bucket/shaper.rs`, `tcp/token_bucket/policer.rs`.
-#![allow(clippy::unwrap_used, clippy::panic)]
 
-use crate::playbook;
-
-use playbook::*;
+use crate::playbook::*;
 use proptest::prelude::*;
 use vmtrace_core::tcp::rates::series::{Bin, Series};
 use vmtrace_core::tcp::token_bucket::bucket::{BucketTerms, CountedBytes, LimiterKind, TokenBucket};

@@ -3,11 +3,8 @@
 //!
 //! Subjects: `tcp/token_bucket/level.rs`, `tcp/limits/bucket.rs`, `tcp/limits/moves.rs`, `tcp/direction/sampling.rs`,
 //! `tcp/rates/rates.rs`.
-#![allow(clippy::unwrap_used, clippy::panic)]
 
-use crate::playbook;
-
-use playbook::*;
+use crate::playbook::*;
 use vmtrace_core::tcp::events::factor::Factor;
 use vmtrace_core::tcp::rates::series::{Bin, Series};
 use vmtrace_core::tcp::summary::summary::ConnectionSummary;

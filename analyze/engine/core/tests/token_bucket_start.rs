@@ -2,7 +2,6 @@
 //! section 8): series made by a model of a window behind a queue.
 //!
 //! Subjects: `tcp/token_bucket/ahead.rs`.
-#![allow(clippy::panic)]
 
 use vmtrace_core::tcp::rates::series::{Bin, Series};
 use vmtrace_core::tcp::token_bucket::bucket::{BucketTerms, CountedBytes, LimiterKind, TokenBucket};

@@ -5,10 +5,8 @@
 //! `tcp/verdict/factors/rule.rs`, `tcp/verdict/factors/host_stall.rs`, `tcp/verdict/factors/loss_recovery.rs`,
 //! `tcp/verdict/factors/timeout_wait.rs`.
 
-use crate::playbook;
-
-use playbook::modelled::*;
-use playbook::*;
+use crate::playbook::modelled::*;
+use crate::playbook::*;
 use vmtrace_core::analysis::Options;
 use vmtrace_core::tcp::events::factor::Factor;
 use vmtrace_core::tcp::limits::runs::FactorRun;

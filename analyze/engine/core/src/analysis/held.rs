@@ -236,9 +236,7 @@ mod tests {
             original_length: 1,
             frame,
             link_type: 1,
-            input: 0,
-            interface: 0,
-            fcs_length: 0,
+            ..Record::default()
         };
         let records = times_ns.iter().zip(0..).map(record).collect();
         Chunk { bytes: (0..times_ns.len() as u8).collect(), records, stretch: None }

@@ -111,14 +111,10 @@ mod tests {
     fn record(packet: &Packet) -> Record {
         Record {
             time_ns: packet.time_ns,
-            offset: 0,
-            captured_length: 0,
             original_length: packet.wire_length,
             frame: packet.frame,
             link_type: 1,
-            input: 0,
-            interface: 0,
-            fcs_length: 0,
+            ..Record::default()
         }
     }
 

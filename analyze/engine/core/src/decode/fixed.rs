@@ -7,8 +7,7 @@
 //! here, too.
 
 use crate::decode::hash;
-use crate::decode::numbers::ether_type;
-use crate::decode::numbers::protocol;
+use crate::decode::numbers::{ether_type, protocol};
 use crate::packet::{Packet, option_bits};
 use crate::read::record::Record;
 

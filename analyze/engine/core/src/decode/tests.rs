@@ -118,14 +118,13 @@ proptest! {
         let captured = shape.captured.min(frame.len());
         let record = Record {
             time_ns: 5,
-            offset: 0,
             captured_length: captured as u32,
             original_length: frame.len() as u32,
             frame: 1,
             link_type: shape.link_type,
             input: 2,
-            interface: 0,
             fcs_length: shape.fcs_length,
+            ..Record::default()
         };
         let mut packet = Packet::default();
         if fast::packet(&frame[..captured], &record, &mut packet).is_some() {
@@ -145,15 +144,12 @@ fn the_shapes_of_the_property_reach_the_fast_path() {
         shape.is_ok_and(|shape| {
             let frame = shape.frame();
             let record = Record {
-                time_ns: 0,
-                offset: 0,
                 captured_length: frame.len() as u32,
                 original_length: frame.len() as u32,
                 frame: 1,
                 link_type: shape.link_type,
-                input: 0,
-                interface: 0,
                 fcs_length: shape.fcs_length,
+                ..Record::default()
             };
             fast::packet(&frame, &record, &mut Packet::default()).is_some()
         })

@@ -1,7 +1,7 @@
 //! What reading hands on: chunks of bytes, and records that say where in them each frame lies.
 
 /// Where one captured frame lies, and when it was seen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Record {
     /// Capture time, Unix nanoseconds. [`Record::NO_TIME`] where the format gives none (pcapng simple packet blocks).
     pub time_ns: i64,

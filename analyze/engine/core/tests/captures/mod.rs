@@ -1,8 +1,8 @@
 //! Builds capture files byte by byte, and reads them back.
-#![allow(dead_code, clippy::unwrap_used)]
+
+use std::io::Read;
 
 use proptest::prelude::ProptestConfig;
-use std::io::Read;
 use vmtrace_core::read::{Chunk, ChunkSource, FileSource, InputFacts, ReadError, Record};
 
 /// How often a property is tried; `VMTRACE_PROPERTY_TIMES` multiplies it (`make test-long`).

@@ -1,6 +1,4 @@
 //! Little builders of frames for the decoder's tests: each function puts one header before a payload.
-#![allow(dead_code, reason = "each test program uses some of them")]
-#![allow(clippy::unwrap_used, clippy::panic)]
 
 use proptest::prelude::ProptestConfig;
 use proptest::test_runner::FileFailurePersistence;
@@ -96,14 +94,12 @@ pub fn wifi(subtype: u8, flags: u8, more: &[u8], payload: &[u8]) -> Vec<u8> {
 pub fn record(link_type: u16, frame: &[u8]) -> Record {
     Record {
         time_ns: 1_700_000_000_123_456_789,
-        offset: 0,
         captured_length: frame.len() as u32,
         original_length: frame.len() as u32,
         frame: 7,
         link_type,
         input: 3,
-        interface: 0,
-        fcs_length: 0,
+        ..Record::default()
     }
 }
 

@@ -1,5 +1,4 @@
 //! TLS records and handshake messages, byte by byte (RFC 8446).
-#![allow(dead_code, missing_docs)]
 
 pub fn record(kind: u8, body: &[u8]) -> Vec<u8> {
     let length = (body.len() as u16).to_be_bytes();

@@ -1,10 +1,9 @@
 //! What the tests of gaps ask of a talk, and the path most of them are on.
 
+use super::{CLIENT, Segment, Talk, data, ms};
 use vmtrace_core::analysis::Options;
 use vmtrace_core::tcp::gaps::cause::Cause;
 use vmtrace_core::tcp::summary::summary::SpacingSummary;
-
-use super::{CLIENT, Segment, Talk, data, ms};
 
 /// Distances of the client's data, with a limit of one's own for what is oversize.
 pub fn spacing_with(talk: &Talk, limit_ns: Option<u64>) -> SpacingSummary {

@@ -1,10 +1,9 @@
 //! Random packets on a few connections: numbers, flags, options, lengths and times that no stack would send, mixed with
 //! enough plausible ones to lead deep into the rules.
 
-use proptest::prelude::*;
-
 use super::{Segment, Talk, data};
 use crate::captures::{Frame, Order, enhanced, interface, option, section};
+use proptest::prelude::*;
 
 /// One random packet: which connection, which side, when after the one before.
 #[derive(Clone)]

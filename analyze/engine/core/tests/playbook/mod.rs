@@ -10,8 +10,6 @@
 //! Positions count from the first payload byte of a side. What a line does not say is filled in as a plain stack would:
 //! identifications count up by wire segments, an acknowledgement repeats the last one of its side, timestamps (if in use)
 //! tick once a millisecond. Segments are made in [`segment`]; [`Talk`] gives them addresses, numbers and times.
-#![allow(dead_code, reason = "each test program uses some of the words")]
-#![allow(clippy::unwrap_used, clippy::panic)]
 
 pub(crate) use crate::captures;
 pub mod gaps;

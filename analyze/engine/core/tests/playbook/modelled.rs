@@ -3,10 +3,9 @@
 
 use std::collections::VecDeque;
 
+use super::{CLIENT, FULL, SERVER, Segment, Talk, ack, data};
 use vmtrace_core::tcp::events::factor::Factor;
 use vmtrace_core::tcp::summary::summary::ConnectionSummary;
-
-use super::{CLIENT, FULL, SERVER, Segment, Talk, ack, data};
 
 pub const SEGMENT: u32 = FULL;
 /// The server's timestamp clock at 0 ms; it ticks once a millisecond.

@@ -1,10 +1,9 @@
 //! QUIC packets as an endpoint seals them, for tests: keys by HKDF and AEAD of `ring`, as the engine opens them.
 
+use crate::messages::{extension, hello_body, message};
 use ring::aead::quic::{AES_128, HeaderProtectionKey};
 use ring::aead::{AES_128_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 use ring::hkdf::{HKDF_SHA256, KeyType, Prk, Salt};
-
-use crate::messages::{extension, hello_body, message};
 
 pub const RANDOM: [u8; 32] = [7; 32];
 pub const ODCID: [u8; 8] = [0x83, 0x94, 0xc8, 0xf0, 0x3e, 0x51, 0x57, 0x08];

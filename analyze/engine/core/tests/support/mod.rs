@@ -1,5 +1,4 @@
 //! Captures read through tshark for the TLS tests: a second, independent decoder of link layers, tunnels and TLS.
-#![allow(dead_code, clippy::unwrap_used, clippy::panic, missing_docs)]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -150,11 +149,6 @@ impl Connection {
         passed.extend(&fresh);
         passed.sort_unstable();
         fresh
-    }
-
-    /// Stream length of a direction.
-    pub fn length(&self, index: usize) -> u64 {
-        self.highest[index]
     }
 }
 

@@ -6,7 +6,7 @@
 use std::io::Read;
 use std::net::IpAddr;
 
-use crate::analysis::slices::piece::{broken, fill};
+use crate::analysis::slices::piece::{broken, put_header, read_header, read_whole};
 use crate::analysis::tunnels::{put_path, read_path};
 use crate::decode::batch::{Batch, OtherAt};
 use crate::decode::entered::TunnelPath;
@@ -26,9 +26,6 @@ const HEADER_BYTES: usize = 12;
 
 /// Numbers of a frame, before its bytes.
 const FRAME_BYTES: usize = 38;
-
-/// No piece is longer.
-const LONGEST_BYTES: usize = 64 << 20;
 
 /// What a frame is, in its numbers.
 const IP: u8 = 0;
@@ -122,11 +119,7 @@ impl FramesWriter {
         let mut piece = std::mem::take(&mut self.bytes);
         let frames = std::mem::take(&mut self.frames);
         let length = piece.len().saturating_sub(HEADER_BYTES) as u32;
-        if let Some(header) = piece.first_chunk_mut::<HEADER_BYTES>() {
-            let (magic, rest) = header.split_at_mut(MAGIC.len());
-            magic.copy_from_slice(&MAGIC);
-            rest.copy_from_slice(&[frames, length].map(u32::to_le_bytes).concat());
-        }
+        put_header(&mut piece, MAGIC, [frames, length]);
         piece
     }
 }
@@ -151,21 +144,8 @@ impl FramesPiece {
         self.chunk.clear();
         self.batch.clear();
         self.beginnings.clear();
-        let mut header = [0; HEADER_BYTES];
-        match fill(reader, &mut header)? {
-            0 => return Ok(false),
-            HEADER_BYTES => {}
-            _ => return Err(broken("it is cut short")),
-        }
-        let mut numbers = Packed::new(&header);
-        let (magic, count, length) = (numbers.bytes(), numbers.u32().unwrap_or(0), numbers.u32().unwrap_or(0) as usize);
-        if magic != Some(MAGIC) || length > LONGEST_BYTES {
-            return Err(broken("it is no slice of this version"));
-        }
-        self.chunk.bytes.resize(length, 0);
-        if fill(reader, &mut self.chunk.bytes)? != length {
-            return Err(broken("it is cut short"));
-        }
+        let Some((count, [length])) = read_header(reader, MAGIC)? else { return Ok(false) };
+        read_whole(reader, &mut self.chunk.bytes, length)?;
         let mut at = 0;
         for _ in 0..count {
             at = self.take(at, inputs).ok_or_else(|| broken("its frames do not fit together"))?;
@@ -213,19 +193,9 @@ impl FramesPiece {
         let other = placed.tunnelled(is_tunnelled);
         self.batch.others.push(OtherAt { record, frames, wire_bytes, other });
         let original_length = wire_bytes as u32;
-        let (offset, captured_length, link_type, interface, fcs_length) = (start, captured, 0, 0, 0);
-        let record = Record {
-            time_ns,
-            frame,
-            input,
-            offset,
-            captured_length,
-            original_length,
-            link_type,
-            interface,
-            fcs_length,
-        };
-        self.chunk.records.push(record);
+        let (offset, captured_length) = (start, captured);
+        let placed = Record { time_ns, frame, input, offset, captured_length, original_length, ..Record::default() };
+        self.chunk.records.push(placed);
         Some(end as usize)
     }
 }

@@ -65,12 +65,8 @@ impl PieceWriter {
         let mut piece = std::mem::take(&mut self.bytes);
         let packets = std::mem::take(&mut self.packets);
         let length = piece.len().saturating_sub(HEADER_BYTES) as u32;
-        let of_tunnels = self.tunnels.len() as u32;
-        if let Some(header) = piece.first_chunk_mut::<HEADER_BYTES>() {
-            let numbers = [packets, length, of_tunnels].map(u32::to_le_bytes).concat();
-            let (magic, rest) = header.split_at_mut(MAGIC.len());
-            magic.copy_from_slice(&MAGIC);
-            rest.copy_from_slice(&numbers);
+        put_header(&mut piece, MAGIC, [packets, length, self.tunnels.len() as u32]);
+        if packets > 0 {
             piece.append(&mut self.tunnels);
         }
         piece
@@ -112,53 +108,30 @@ fn numbers(packet: &Packet, place: u64) -> [u8; PACKET_BYTES] {
     out
 }
 
-/// Reads numbers one behind the other; 0 behind the end.
-struct NumberReader<'a>(&'a [u8]);
-
-impl NumberReader<'_> {
-    fn next<const N: usize>(&mut self) -> [u8; N] {
-        let Some((head, rest)) = self.0.split_first_chunk::<N>() else { return [0; N] };
-        self.0 = rest;
-        *head
-    }
-
-    fn u16(&mut self) -> u16 {
-        u16::from_le_bytes(self.next())
-    }
-
-    fn u32(&mut self) -> u32 {
-        u32::from_le_bytes(self.next())
-    }
-
-    fn u64(&mut self) -> u64 {
-        u64::from_le_bytes(self.next())
-    }
-}
-
 /// The packet of these numbers, whose bytes start at `at`, with its place and the number of its bytes.
-fn packet_of(numbers: &[u8], at: u32) -> (Packet, u64, usize) {
-    let mut read = NumberReader(numbers);
-    let place = read.u64();
+fn packet_of(numbers: &[u8], at: u32) -> Option<(Packet, u64, usize)> {
+    let mut read = Packed::new(numbers);
+    let place = read.u64()?;
     // In the order of the fields below, which is that of their writing.
     let mut packet = Packet {
-        time_ns: read.u64() as i64,
-        address_key: read.u64(),
-        flow_hash: read.u32(),
-        ports: read.u32(),
-        sequence: read.u32(),
-        acknowledgement: read.u32(),
-        tsval: read.u32(),
-        tsecr: read.u32(),
-        payload_length: read.u32(),
-        payload_captured: read.u32(),
-        wire_length: read.u32(),
-        frame: read.u32(),
-        window: read.u16(),
-        ip_id: read.u16(),
-        checksum: read.u16(),
-        flags: read.u16(),
-        ip_header_length: read.u16(),
-        input: read.u16(),
+        time_ns: read.u64()? as i64,
+        address_key: read.u64()?,
+        flow_hash: read.u32()?,
+        ports: read.u32()?,
+        sequence: read.u32()?,
+        acknowledgement: read.u32()?,
+        tsval: read.u32()?,
+        tsecr: read.u32()?,
+        payload_length: read.u32()?,
+        payload_captured: read.u32()?,
+        wire_length: read.u32()?,
+        frame: read.u32()?,
+        window: read.u16()?,
+        ip_id: read.u16()?,
+        checksum: read.u16()?,
+        flags: read.u16()?,
+        ip_header_length: read.u16()?,
+        input: read.u16()?,
         address_offset: at,
         options_offset: 0,
         payload_offset: 0,
@@ -168,13 +141,13 @@ fn packet_of(numbers: &[u8], at: u32) -> (Packet, u64, usize) {
         ip_version: 0,
         options: 0,
     };
-    let [options_captured, tcp_header_length, ttl, ip_version, options] = read.next();
+    let [options_captured, tcp_header_length, ttl, ip_version, options] = read.bytes()?;
     packet = Packet { options_captured, tcp_header_length, ttl, ip_version, options, ..packet };
     let options_at = address_bytes(ip_version) + header_bytes(&packet);
     let payload_at = options_at + usize::from(options_captured);
     packet.options_offset = at + options_at as u32;
     packet.payload_offset = at + payload_at as u32;
-    (packet, place, payload_at + packet.payload_captured as usize)
+    Some((packet, place, payload_at + packet.payload_captured as usize))
 }
 
 /// The packets of a piece.
@@ -199,27 +172,11 @@ impl Piece {
         self.packets.clear();
         self.places.clear();
         self.tunnels.clear();
-        let mut header = [0; HEADER_BYTES];
-        match fill(reader, &mut header)? {
-            0 => return Ok(false),
-            HEADER_BYTES => {}
-            _ => return Err(broken("it is cut short")),
-        }
-        let mut numbers = NumberReader(&header);
-        let (magic, count) = (numbers.next(), numbers.u32());
-        let [length, of_tunnels] = [numbers.u32() as usize, numbers.u32() as usize];
-        if magic != MAGIC || length > LONGEST_BYTES || of_tunnels > LONGEST_BYTES {
-            return Err(broken("it is no slice of this version"));
-        }
-        self.bytes.resize(length, 0);
-        if fill(reader, &mut self.bytes)? != length {
-            return Err(broken("it is cut short"));
-        }
+        let Some((count, [length, of_tunnels])) = read_header(reader, MAGIC)? else { return Ok(false) };
+        read_whole(reader, &mut self.bytes, length)?;
         self.walk(count)?;
-        let mut tunnels = vec![0; of_tunnels];
-        if fill(reader, &mut tunnels)? != of_tunnels {
-            return Err(broken("it is cut short"));
-        }
+        let mut tunnels = Vec::new();
+        read_whole(reader, &mut tunnels, of_tunnels)?;
         let mut rest = Packed::new(&tunnels);
         while !rest.is_empty() {
             self.tunnels.push(FlowTunnels::read(&mut rest).ok_or_else(|| broken("its tunnels do not fit together"))?);
@@ -230,9 +187,10 @@ impl Piece {
     fn walk(&mut self, count: u32) -> std::io::Result<()> {
         let mut at = 0;
         for _ in 0..count {
-            let Some(numbers) = self.bytes.get(at..at + PACKET_BYTES) else { return Err(broken("it is cut short")) };
+            let numbers = self.bytes.get(at..at + PACKET_BYTES);
             at += PACKET_BYTES;
-            let (packet, place, length) = packet_of(numbers, at as u32);
+            let found = numbers.and_then(|numbers| packet_of(numbers, at as u32));
+            let Some((packet, place, length)) = found else { return Err(broken("it is cut short")) };
             at += length;
             let is_later = self.places.last().is_none_or(|&last| last < place);
             if at > self.bytes.len() || !is_later || !matches!(packet.ip_version, 4 | 6) {
@@ -249,8 +207,41 @@ pub(super) fn broken(what: &str) -> std::io::Error {
     std::io::Error::new(ErrorKind::InvalidData, format!("a damaged slice: {what}; split its inputs again"))
 }
 
+/// Writes what a piece begins with into the room that was left for it: magic, packets or frames, and the bytes of each part behind it.
+pub(super) fn put_header<const N: usize>(piece: &mut [u8], magic: [u8; 4], numbers: [u32; N]) {
+    let header = [magic].into_iter().chain(numbers.map(u32::to_le_bytes)).flatten();
+    piece.iter_mut().zip(header).for_each(|(place, byte)| *place = byte);
+}
+
+/// Reads that: packets or frames, and the bytes of each part. None at the end.
+pub(super) fn read_header<const N: usize>(
+    reader: &mut dyn Read,
+    magic: [u8; 4],
+) -> std::io::Result<Option<(u32, [usize; N])>> {
+    let mut header = vec![0; size_of_val(&magic) + size_of::<u32>() * (1 + N)];
+    match fill(reader, &mut header)? {
+        0 => return Ok(None),
+        found if found < header.len() => return Err(broken("it is cut short")),
+        _ => {}
+    }
+    let mut read = Packed::new(&header);
+    let (found, count) = (read.bytes(), read.u32().unwrap_or(0));
+    let lengths = [(); N].map(|()| read.u32().unwrap_or(0) as usize);
+    if found == Some(magic) && lengths.iter().all(|&length| length <= LONGEST_BYTES) {
+        Ok(Some((count, lengths)))
+    } else {
+        Err(broken("it is no slice of this version"))
+    }
+}
+
+/// Reads so many bytes in place of what is in `room`.
+pub(super) fn read_whole(reader: &mut dyn Read, room: &mut Vec<u8>, length: usize) -> std::io::Result<()> {
+    room.resize(length, 0);
+    if fill(reader, room)? == length { Ok(()) } else { Err(broken("it is cut short")) }
+}
+
 /// Reads until `room` is full or the reader ends; how many bytes it were.
-pub(super) fn fill(reader: &mut dyn Read, room: &mut [u8]) -> std::io::Result<usize> {
+fn fill(reader: &mut dyn Read, room: &mut [u8]) -> std::io::Result<usize> {
     let mut filled = 0;
     while let Some(rest) = room.get_mut(filled..).filter(|rest| !rest.is_empty()) {
         match reader.read(rest) {
