@@ -2,8 +2,7 @@
 
 use crate::decode::entered::Entered;
 use crate::decode::layer::Layer;
-use crate::decode::numbers::ether_type;
-use crate::decode::numbers::protocol;
+use crate::decode::numbers::{ether_type, protocol};
 use crate::decode::reason::Undecoded;
 use crate::decode::view::{HeaderPart, View};
 

@@ -1,12 +1,9 @@
 //! Whether bytes lead to an IP packet whose own checksum says so: what a port does not prove, or only half.
 
-use crate::decode::ethernet;
 use crate::decode::layer::Layer;
-use crate::decode::link;
 use crate::decode::numbers::protocol;
-use crate::decode::ppp;
 use crate::decode::view::View;
-use crate::decode::wifi;
+use crate::decode::{ethernet, link, ppp, wifi};
 
 /// How much must be right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,12 +1,11 @@
 //! Protocols on IP that carry frames or packets.
 
 use crate::decode::entered::Entered;
-use crate::decode::ip;
 use crate::decode::layer::Layer;
 use crate::decode::numbers::protocol;
 use crate::decode::reason::Undecoded;
 use crate::decode::view::{HeaderPart, View};
-use crate::decode::{gre, l2tp, udp};
+use crate::decode::{gre, ip, l2tp, udp};
 
 /// What an IP protocol is.
 pub(super) enum Step {

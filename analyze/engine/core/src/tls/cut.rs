@@ -7,12 +7,11 @@
 //!
 //! Rule: docs/methods.md, "Records that a snap length cut".
 
-use crate::tls::chosen;
 use crate::tls::conclusion::{Negotiated, Pair, USUAL_TLS13_OVERHEAD};
 use crate::tls::entry::{Entry, Moment};
 use crate::tls::message_filter::{MOST_PREFACE_BYTES, MOST_REQUEST_BYTES, MOST_SETTINGS_BYTES};
-use crate::tls::phase;
 use crate::tls::side::RecordSide;
+use crate::tls::{chosen, phase};
 
 /// Records of a client before its Finished (certificate, its proof), and that itself.
 const MOST_FLIGHT: usize = 4;

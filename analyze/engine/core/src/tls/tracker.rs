@@ -1,17 +1,16 @@
 //! One connection's TLS tracker: order, search and record walk of both directions behind one small value.
 
-use crate::tls::chosen;
 use crate::tls::conclusion::{self, Negotiated, Pair};
 use crate::tls::cut::{Cut, CutRecords};
 use crate::tls::facts::TlsFacts;
 use crate::tls::lane::{RecordLane, State};
 use crate::tls::message_filter::Filter;
-use crate::tls::reader;
 use crate::tls::side::RecordSide;
 use crate::tls::spoken::Spoken;
 use crate::tls::stream::{Origin, StreamPiece};
 use crate::tls::stream_direction::StreamDirection;
 use crate::tls::tally::StreamBytes;
+use crate::tls::{chosen, reader};
 
 /// Follows TLS in the two byte streams of one connection.
 ///

@@ -2,14 +2,9 @@
 
 use crate::decode::options::SackBlocks;
 use crate::packet::{Packet, option_bits, tcp_flags};
-use crate::tcp::connection::closing;
 use crate::tcp::connection::connection::{Connection, offers_are_known};
-use crate::tcp::connection::crossing;
-use crate::tcp::connection::ending_notes;
 use crate::tcp::connection::groups::{Agreed, Doubts, Endings, Streams, Terms};
-use crate::tcp::connection::loops;
-use crate::tcp::connection::payload_feed;
-use crate::tcp::connection::watching;
+use crate::tcp::connection::{closing, crossing, ending_notes, loops, payload_feed, watching};
 use crate::tcp::direction::direction::Direction;
 use crate::tcp::direction::on_ack;
 use crate::tcp::events::acked::AckProgress;

@@ -7,14 +7,12 @@
 //! the rest is new.
 
 use crate::packet::{Packet, option_bits, tcp_flags};
-use crate::tcp::connection::at_two_taps;
 use crate::tcp::connection::connection::offers_are_known;
 use crate::tcp::connection::groups::{Doubts, Terms};
-use crate::tcp::connection::loops;
-use crate::tcp::direction::before_capture;
+use crate::tcp::connection::{at_two_taps, loops};
 use crate::tcp::direction::direction::{Direction, Live, direction_and_peer};
 use crate::tcp::direction::on_ack::is_plain;
-use crate::tcp::direction::segment_size;
+use crate::tcp::direction::{before_capture, segment_size};
 use crate::tcp::events::copy::{Copied, CopySeen};
 use crate::tcp::kernel::{
     FASTEST_ANSWER, FLAGS_OF_ONE, LONGEST_DISTANCE_NS, LONGEST_NUMBERED_NS, LONGEST_WAY_NS, LONGEST_WITHOUT_NUMBERS_NS,

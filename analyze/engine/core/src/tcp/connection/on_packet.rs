@@ -4,30 +4,18 @@
 //! direction and its acknowledgement to the other.
 
 use crate::packet::{Packet, tcp_flags};
-use crate::tcp::connection::acceptable;
 use crate::tcp::connection::acceptable::Judged;
-use crate::tcp::connection::acknowledged;
 use crate::tcp::connection::acknowledged::Proved;
-use crate::tcp::connection::checksums;
-use crate::tcp::connection::clock_steps;
-use crate::tcp::connection::congestion_bits;
 use crate::tcp::connection::connection::Connection;
-use crate::tcp::connection::crossing;
 use crate::tcp::connection::doubtful::{DoubtfulPackets, has_numbers_of};
-use crate::tcp::connection::duplicates;
 use crate::tcp::connection::elsewhere::is_elsewhere;
-use crate::tcp::connection::ending_notes;
 use crate::tcp::connection::environment::Environment;
-use crate::tcp::connection::far_jump;
-use crate::tcp::connection::loops;
-use crate::tcp::connection::open;
-use crate::tcp::connection::own_data;
 use crate::tcp::connection::packet_row::packet_row;
 use crate::tcp::connection::padded::may_be_padded;
-use crate::tcp::connection::padding;
-use crate::tcp::connection::rtt_by_echo;
-use crate::tcp::connection::speaking;
-use crate::tcp::connection::watching;
+use crate::tcp::connection::{
+    acceptable, acknowledged, checksums, clock_steps, congestion_bits, crossing, duplicates, ending_notes, far_jump,
+    loops, open, own_data, padding, rtt_by_echo, speaking, watching,
+};
 use crate::tcp::direction::direction::Direction;
 use crate::tcp::direction::sampling;
 use crate::tcp::events::copy::Copied;

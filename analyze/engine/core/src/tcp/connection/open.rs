@@ -3,21 +3,16 @@
 
 use crate::decode::options::Options;
 use crate::packet::{Packet, tcp_flags};
-use crate::tcp::connection::acceptable;
-use crate::tcp::connection::at_two_taps;
-use crate::tcp::connection::congestion_bits;
 use crate::tcp::connection::connection::{Connection, advertised_shift};
-use crate::tcp::connection::crossing;
-use crate::tcp::connection::ending_notes;
 use crate::tcp::connection::environment::Environment;
 use crate::tcp::connection::groups::{Agreed, Terms, Watch};
-use crate::tcp::connection::opened;
-use crate::tcp::connection::own_data;
 use crate::tcp::connection::packet_row::packet_row;
 use crate::tcp::connection::reset::{Believed, is_acceptable};
-use crate::tcp::connection::rewritten;
 use crate::tcp::connection::rewritten::RewrittenOpening;
 use crate::tcp::connection::watchers::Watchers;
+use crate::tcp::connection::{
+    acceptable, at_two_taps, congestion_bits, crossing, ending_notes, opened, own_data, rewritten,
+};
 use crate::tcp::direction::before_capture;
 use crate::tcp::direction::direction::Direction;
 use crate::tcp::events::bounds::ListBound;

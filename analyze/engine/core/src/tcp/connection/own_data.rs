@@ -2,12 +2,9 @@
 
 use crate::packet::{Packet, tcp_flags};
 use crate::tcp::connection::connection::{Connection, peer_of};
-use crate::tcp::connection::payload_feed;
-use crate::tcp::connection::speaking;
-use crate::tcp::connection::without_data;
+use crate::tcp::connection::{payload_feed, speaking, without_data};
 use crate::tcp::direction::direction::direction_and_peer;
-use crate::tcp::direction::on_data;
-use crate::tcp::direction::sampling;
+use crate::tcp::direction::{on_data, sampling};
 use crate::tcp::events::sent::{Arrived, Delivered, SentKind};
 
 /// The packet's own direction: data, FIN, probe or nothing.

@@ -8,10 +8,8 @@
 use crate::http2::Http2Reader;
 use crate::packet::{Packet, tcp_flags};
 use crate::tcp::connection::groups::{Speech, Streams, Terms};
-use crate::tcp::connection::loops;
-use crate::tcp::connection::nearer;
-use crate::tcp::connection::opened_texts;
 use crate::tcp::connection::turns::{MOST_LOOKED_AT, hand_over, payload_end, turn_of};
+use crate::tcp::connection::{loops, nearer, opened_texts};
 use crate::tcp::direction::direction::Direction;
 use crate::tcp::requests::exchanges::{MOST_CONTROL_BYTES, Reason};
 use crate::tcp::requests::longest::Longest;

@@ -3,23 +3,15 @@
 //! Here it is asked what stands in the way of that; what the packets change are the rules of every packet to change.
 
 use crate::packet::{Packet, tcp_flags};
-use crate::tcp::connection::acceptable;
-use crate::tcp::connection::acknowledged;
 use crate::tcp::connection::acknowledged::Proved;
-use crate::tcp::connection::clock_steps;
 use crate::tcp::connection::connection::{Connection, peer_of};
-use crate::tcp::connection::ending_notes;
 use crate::tcp::connection::environment::Environment;
-use crate::tcp::connection::on_packet;
-use crate::tcp::connection::own_data;
 use crate::tcp::connection::padded::may_be_padded;
-use crate::tcp::connection::standstills;
-use crate::tcp::connection::watching;
-use crate::tcp::connection::without_data;
+use crate::tcp::connection::{
+    acceptable, acknowledged, clock_steps, ending_notes, on_packet, own_data, standstills, watching, without_data,
+};
 use crate::tcp::direction::direction::direction_and_peer;
-use crate::tcp::direction::fast_path;
-use crate::tcp::direction::on_data;
-use crate::tcp::direction::sampling;
+use crate::tcp::direction::{fast_path, on_data, sampling};
 use crate::tcp::events::ecn;
 use crate::tcp::events::sent::Delivered;
 

@@ -4,25 +4,19 @@
 //! Costs next to nothing while data flows: `Connection::is_watched` is a few compares.
 
 use crate::packet::{Packet, option_bits};
-use crate::tcp::connection::congestion_bits;
 use crate::tcp::connection::connection::{Connection, advertised_shift};
 use crate::tcp::connection::environment::Environment;
 use crate::tcp::connection::groups::{Terms, Watch};
-use crate::tcp::connection::loops;
-use crate::tcp::connection::nearer;
-use crate::tcp::connection::standstills;
 use crate::tcp::connection::watchers::Watchers;
+use crate::tcp::connection::{congestion_bits, loops, nearer, standstills};
 use crate::tcp::direction::direction::{Direction, direction_and_peer};
-use crate::tcp::direction::retransmitted_unseen;
-use crate::tcp::direction::segment_size;
+use crate::tcp::direction::{retransmitted_unseen, segment_size};
 use crate::tcp::events::context::Context;
 use crate::tcp::events::sent::Arrived;
 use crate::tcp::gaps::evidence::{CapturePlace, GapEvidence};
-use crate::tcp::gaps::gather;
 use crate::tcp::gaps::pending::Pending;
-use crate::tcp::gaps::receiver_return;
 use crate::tcp::gaps::state::shortest_gap_ns;
-use crate::tcp::gaps::watch;
+use crate::tcp::gaps::{gather, receiver_return, watch};
 use crate::tcp::kernel::{ANSWER_NS, PAUSE_NS, SILENCE_NS};
 use crate::tcp::limits::inferred_window::InferredWindow;
 use crate::tcp::limits::rules::RoundRule;

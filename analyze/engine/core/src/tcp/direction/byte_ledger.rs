@@ -35,16 +35,13 @@ impl ByteLedger {
     pub fn add_first_transmission(&mut self, packet: &Packet) {
         // Headers first: what a malformed length claims beyond the frame is in no part.
         let mut rest = packet.wire_length;
-        let mut take = |wanted: u32| {
+        let options = u32::from(packet.tcp_header_length).saturating_sub(20);
+        let parts = [u32::from(packet.ip_header_length), 20, options, packet.payload_length].map(|wanted| {
             let taken = wanted.min(rest);
             rest -= taken;
             u64::from(taken)
-        };
-        self.ip += take(u32::from(packet.ip_header_length));
-        self.tcp_header += take(20);
-        self.tcp_options += take(u32::from(packet.tcp_header_length).saturating_sub(20));
-        self.payload += take(packet.payload_length);
-        self.link += u64::from(rest);
+        });
+        self.add_parts(parts, u64::from(packet.wire_length));
     }
 
     /// Packets as for [`Self::add_first_transmission`], all at once.
@@ -52,12 +49,20 @@ impl ByteLedger {
         let (packets, payload_bytes, wire_bytes) =
             (together.packets(), together.payload_bytes(), together.wire_bytes());
         let Shape { ip_header_length, tcp_header_length, .. } = together.shape;
-        let (ip, tcp) = (u64::from(ip_header_length) * packets, u64::from(tcp_header_length) * packets);
+        let [ip, tcp, tcp_header] =
+            [u64::from(ip_header_length), u64::from(tcp_header_length), 20].map(|one| one * packets);
+        self.add_parts([ip, tcp_header, tcp - tcp_header, payload_bytes], wire_bytes);
+    }
+
+    /// IP header, TCP header, its options and payload of what is sent first. What is left of its bytes on the wire is the link's.
+    #[inline(always)]
+    fn add_parts(&mut self, parts: [u64; 4], wire_bytes: u64) {
+        let [ip, tcp_header, tcp_options, payload] = parts;
         self.ip += ip;
-        self.tcp_header += 20 * packets;
-        self.tcp_options += tcp - 20 * packets;
-        self.payload += payload_bytes;
-        self.link += wire_bytes - ip - tcp - payload_bytes;
+        self.tcp_header += tcp_header;
+        self.tcp_options += tcp_options;
+        self.payload += payload;
+        self.link += wire_bytes - parts.iter().sum::<u64>();
     }
 
     /// A packet that repeats what was sent, of whose payload `new_payload` bytes are new.

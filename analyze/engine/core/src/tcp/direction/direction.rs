@@ -17,6 +17,7 @@ use crate::tcp::direction::send_queue::SegmentQueue;
 use crate::tcp::direction::sent_before::Before;
 use crate::tcp::direction::sizes::SegmentSize;
 use crate::tcp::events::offer::Offer;
+use crate::tcp::events::segment::Segment;
 use crate::tcp::loss::loss::Loss;
 use crate::tcp::loss::retransmissions::LossCounters;
 use crate::tcp::rates::rates::Rates;
@@ -166,6 +167,14 @@ impl Live {
         Box::default()
     }
 
+    /// Bytes that are outstanding and no more in flight (RFC 6675). After a timeout everything is lost that was not retransmitted,
+    /// with or without a report of what arrived.
+    #[inline(always)]
+    pub(super) fn relief_bytes(&self) -> u64 {
+        let (lost, resent) = self.segments.lost_and_resent();
+        (self.acks.scoreboard.total() + lost).saturating_sub(resent)
+    }
+
     /// Makes it as new, for another connection: only the room of its lists stays. Each tracker at its place, since all of them made
     /// elsewhere would have to be copied, and each by name, so that the compiler misses none. A test compares it with a new one.
     pub fn renew(&mut self) {
@@ -205,8 +214,39 @@ impl Direction {
         if self.ttl == 0 {
             self.ttl = packet.ttl;
         }
-        self.packets += 1;
-        self.wire_bytes += u64::from(packet.wire_length);
+        self.add_packets(1, u64::from(packet.wire_length));
+    }
+
+    #[inline(always)]
+    fn add_packets(&mut self, packets: u64, wire_bytes: u64) {
+        self.packets += packets;
+        self.wire_bytes += wire_bytes;
+    }
+
+    /// Packets with data, each a segment.
+    #[inline(always)]
+    pub(super) fn add_data(&mut self, packets: u64, payload_bytes: u64) {
+        self.data_packets += packets;
+        self.data_segments += packets;
+        self.payload_bytes += payload_bytes;
+    }
+
+    /// A frame of data is cut into so many segments.
+    #[inline(always)]
+    pub(super) fn add_cut(&mut self, segments: u32) {
+        if segments > 1 {
+            self.superpackets += 1;
+            self.data_segments += u64::from(segments - 1);
+        }
+    }
+
+    /// Data behind all that was sent: it is outstanding.
+    #[inline(always)]
+    pub(super) fn append(&mut self, segment: Segment) -> &mut Live {
+        self.max = segment.end();
+        let live = Live::of(&mut self.live);
+        live.segments.push(segment);
+        live
     }
 
     /// Sets where positions begin: at a SYN, `position` is behind it. What was known of other positions is forgotten.
@@ -229,11 +269,8 @@ impl Direction {
         let together = &self.together;
         let (packets, payload_bytes, wire_bytes) =
             (together.packets(), together.payload_bytes(), together.wire_bytes());
-        self.packets += packets;
-        self.wire_bytes += wire_bytes;
-        self.data_packets += packets;
-        self.data_segments += packets;
-        self.payload_bytes += payload_bytes;
+        self.add_packets(packets, wire_bytes);
+        self.add_data(packets, payload_bytes);
         self.unique_payload_bytes += payload_bytes;
         self.ledger.add_together(&self.together);
         self.together = Together::default();

@@ -85,6 +85,7 @@ pub(crate) fn show_acked(
     context: &Context,
 ) -> AckProgress {
     let AckWindow { shift: window_shift, is_told: has_window } = window;
+    direction.una = direction.una.max(position);
     if !has_window && direction.live.is_none() {
         return AckProgress::default();
     }
@@ -94,6 +95,12 @@ pub(crate) fn show_acked(
     }
     let window_bytes = window_shift.map(|_| bytes).filter(|_| has_window);
     let live = Live::of(&mut direction.live);
+    if let Some(trip) = advances {
+        live.acks.when_first_acknowledged.get_or_insert((direction.max, packet.time_ns));
+        if !matches!(trip, RoundTrip::None) {
+            direction.last_data_ns = direction.last_data_ns.max(packet.time_ns);
+        }
+    }
     let acked = Acked {
         packet,
         position,
@@ -102,7 +109,7 @@ pub(crate) fn show_acked(
         window: has_window.then(|| Advertised {
             bytes: window_bytes,
             is_closed: packet.window == 0,
-            relief: relief_bytes(live),
+            relief: live.relief_bytes(),
         }),
     };
     observers(live).on_acked(&acked, context);
@@ -141,13 +148,6 @@ fn numbering(live: &Live, start: Option<u64>, packet: &Packet, una: u64, accepte
     let whole = start.is_some_and(|start| live.last_data.is_followed_by(start))
         && (!live.holes.reach_beyond(una) || live.size.uneven.may_hold_more(live.last_data.length));
     Numbering { whole, most_bytes: u32::from(most_payload(accepted_segment_size, packet)).min(ETHERNET_PAYLOAD) }
-}
-
-/// After a timeout everything is lost that was not retransmitted, with or without a report of what arrived.
-#[inline(always)]
-fn relief_bytes(live: &Live) -> u64 {
-    let (lost, resent) = live.segments.lost_and_resent();
-    (live.acks.scoreboard.total() + lost).saturating_sub(resent)
 }
 
 /// Takes the round trip into the samples. Returns the smoothed one where the sender's pace is to be looked at.

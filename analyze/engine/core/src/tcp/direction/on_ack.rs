@@ -4,19 +4,14 @@
 //! give a round trip), then the window. Sources: RFC 9293 section 3.4, RFC 2018, RFC 2883, RFC 6675, RFC 3522.
 
 use crate::packet::{Packet, option_bits, tcp_flags};
-use crate::tcp::direction::acknowledged_unseen;
-use crate::tcp::direction::before_capture;
 use crate::tcp::direction::direction::{Direction, Live};
-use crate::tcp::direction::loss_trigger;
-use crate::tcp::direction::observers;
 use crate::tcp::direction::observers::AckWindow;
-use crate::tcp::direction::on_sack;
-use crate::tcp::direction::sampling;
-use crate::tcp::direction::spurious_by_acks;
-use crate::tcp::direction::spurious_timeout;
+use crate::tcp::direction::{
+    acknowledged_unseen, before_capture, loss_trigger, observers, on_sack, sampling, spurious_by_acks, spurious_timeout,
+};
 use crate::tcp::events::acked::{AckProgress, Rejected, RoundTrip};
 use crate::tcp::events::context::Context;
-use crate::tcp::events::segment::{Acknowledged, Segment, Unmarked};
+use crate::tcp::events::segment::{Acknowledged, Segment};
 use crate::tcp::kernel::FARTHEST_JUMP;
 use crate::tcp::loss::retransmissions::LossCounters;
 use crate::tcp::stats::sequence::{serial_difference, unwrap};
@@ -119,17 +114,7 @@ fn advance_in_order(direction: &mut Direction, packet: &Packet, position: u64, c
     }
     let live =
         direction.live.as_deref_mut().filter(|live| is_in_order(live, context)).filter(|_| direction.fin.is_none())?;
-    let Unmarked { newest, wire_segments, latest_time_ns } = live.segments.acknowledge_unmarked(position)?;
-    direction.una = position;
-    direction.last_data_ns = direction.last_data_ns.max(packet.time_ns);
-    live.acks.when_first_acknowledged.get_or_insert((direction.max, packet.time_ns));
-    Some(if newest.time_ns < latest_time_ns {
-        RoundTrip::Rejected(Rejected::LaterCovered, wire_segments)
-    } else if packet.time_ns < newest.time_ns {
-        RoundTrip::Rejected(Rejected::BeforeData, wire_segments)
-    } else {
-        RoundTrip::Sample(newest, wire_segments)
-    })
+    live.segments.acknowledge_unmarked(position).map(|covered| RoundTrip::of(&covered, packet))
 }
 
 #[inline(never)]
@@ -142,7 +127,6 @@ fn advance(
     context: &Context,
 ) -> Option<RoundTrip> {
     let before = direction.una;
-    direction.una = position;
     if let Some(fin) = direction.fin
         && position > fin
     {
@@ -152,7 +136,7 @@ fn advance(
     let live = direction.live.as_deref_mut()?;
     let mut acknowledged = live.segments.acknowledge(position, reported_before);
     if let Some(fin_ns) = later_fin_ns {
-        acknowledged.latest_time_ns = acknowledged.latest_time_ns.max(fin_ns);
+        acknowledged.covered.latest_time_ns = acknowledged.covered.latest_time_ns.max(fin_ns);
     }
     direction.loss.reordered += if live.acks.reports_are_cut { 0 } else { acknowledged.late_originals };
     let mut original_ns = None;
@@ -172,15 +156,11 @@ fn advance(
     if !live.acks.scoreboard.is_empty() {
         live.acks.scoreboard.remove_below(position);
     }
-    live.acks.when_first_acknowledged.get_or_insert((direction.max, packet.time_ns));
     if live.loss.asked.is_some() {
         take_asked(live, packet.time_ns, position);
     }
     if live.loss.recovering.is_running() {
         loss_trigger::check_recovery(live, position, direction.max, packet.time_ns);
-    }
-    if acknowledged.wire_segments > 0 {
-        direction.last_data_ns = direction.last_data_ns.max(packet.time_ns);
     }
     Some(trip)
 }
@@ -248,8 +228,10 @@ fn take_asked(live: &mut Live, time_ns: i64, position: u64) {
 /// The round trip that an acknowledgement gives, if it is clean, or why it is not.
 #[inline]
 fn round_trip(live: &mut Live, packet: &Packet, acknowledged: &Acknowledged, not_all_seen: bool) -> RoundTrip {
-    let segments = acknowledged.wire_segments;
-    let Some(newest) = acknowledged.newest else { return RoundTrip::None };
+    let covered = &acknowledged.covered;
+    if covered.newest.is_none() {
+        return RoundTrip::None;
+    }
     let held_back = acknowledged.any_sacked || live.acks.duplicate_acknowledgements > 0;
     let reason = if not_all_seen || acknowledged.partial {
         Rejected::NotAllSeen
@@ -258,14 +240,10 @@ fn round_trip(live: &mut Live, packet: &Packet, acknowledged: &Acknowledged, not
         Rejected::Retransmitted
     } else if held_back {
         Rejected::HeldBack
-    } else if newest.time_ns < acknowledged.latest_time_ns {
-        Rejected::LaterCovered
-    } else if packet.time_ns < newest.time_ns {
-        Rejected::BeforeData
     } else {
-        return RoundTrip::Sample(newest, segments);
+        return RoundTrip::of(covered, packet);
     };
-    RoundTrip::Rejected(reason, segments)
+    RoundTrip::Rejected(reason, covered.wire_segments)
 }
 
 /// Nothing is missing and no acknowledgement says so, as far as records tell that are kept beside the segments.

@@ -5,12 +5,8 @@
 use crate::packet::{Packet, tcp_flags};
 use crate::tcp::direction::byte_ledger::Together;
 use crate::tcp::direction::direction::{Direction, Live};
-use crate::tcp::direction::observers;
-use crate::tcp::direction::on_old_data;
-use crate::tcp::direction::passed_over;
 use crate::tcp::direction::placed::{Peer, Placed};
-use crate::tcp::direction::retransmitted_unseen;
-use crate::tcp::direction::segment_size;
+use crate::tcp::direction::{observers, on_old_data, passed_over, retransmitted_unseen, segment_size};
 use crate::tcp::events::context::Context;
 use crate::tcp::events::segment::Segment;
 use crate::tcp::events::sent::{Arrived, Data, Delivered, SentKind, is_short};
@@ -88,11 +84,9 @@ fn begin_with_first(direction: &mut Direction, packet: &Packet, first: u32) {
 
 #[inline]
 fn count_data(direction: &mut Direction, packet: &Packet, segments: u32) {
-    direction.data_packets += 1;
-    direction.data_segments += u64::from(segments);
-    direction.payload_bytes += u64::from(packet.payload_length);
+    direction.add_data(1, u64::from(packet.payload_length));
+    direction.add_cut(segments);
     direction.largest_payload = direction.largest_payload.max(packet.payload_length);
-    direction.superpackets += u64::from(segments > 1);
     if direction.first_data_ns.is_none() {
         direction.first_data_ns = Some(packet.time_ns);
         direction.first_data_frame = packet.frame;
@@ -110,7 +104,7 @@ fn new_data(direction: &mut Direction, placed: &Placed<'_>, delivered: &mut Deli
         retransmitted_unseen::note_first_flight_lost(direction, placed);
         passed_over::pass_over(direction, packet, start, placed.context.beside_sender);
     }
-    let live = append(direction, placed.record(start, end, 0));
+    let live = direction.append(placed.record(start, end, 0));
     if packet.payload_length == 1 && live.acks.window_closed {
         live.loss.probed_at = Some(start);
         direction.loss.probes += 1;
@@ -119,28 +113,16 @@ fn new_data(direction: &mut Direction, placed: &Placed<'_>, delivered: &mut Deli
     delivered.add(start, end, false);
 }
 
-/// Data behind all that was sent: it is outstanding.
-#[inline(always)]
-fn append(direction: &mut Direction, segment: Segment) -> &mut Live {
-    direction.max = segment.end();
-    let live = Live::of(&mut direction.live);
-    live.segments.push(segment);
-    live
-}
-
 /// Takes the next data in order that [`fast_path`](crate::tcp::direction::fast_path) has proved to be no more than that, and that
 /// goes together with what came before; with as much of it as [`observers::show_sent`] wants.
 #[inline(always)]
 pub fn next_data(direction: &mut Direction, packet: &Packet, follows: bool, context: &Context, peer: Peer<'_>) {
     direction.together.add();
     let Together { segment_size, segments, is_short, .. } = direction.together;
-    if segments > 1 {
-        direction.superpackets += 1;
-        direction.data_segments += u64::from(segments - 1);
-    }
+    direction.add_cut(segments);
     let start = direction.max;
     let end = start + u64::from(packet.payload_length);
-    append(direction, Segment::of(packet, [start, end], segment_size, 0));
+    direction.append(Segment::of(packet, [start, end], segment_size, 0));
     let (is_contiguous, kind) = (true, SentKind::Data);
     let data = Data { packet, start, end, highest: end, segments, segment_size, is_short, is_contiguous, kind };
     observers::show_sent(direction, data, follows, context, peer);

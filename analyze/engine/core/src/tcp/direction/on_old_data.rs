@@ -9,12 +9,10 @@
 //! Rule: docs/methods.md, "Data seen before".
 
 use crate::packet::{Packet, tcp_flags};
-use crate::tcp::direction::before_capture;
 use crate::tcp::direction::direction::{Direction, Live};
 use crate::tcp::direction::holes::Exposure;
-use crate::tcp::direction::loss_trigger;
-use crate::tcp::direction::paws_refused;
 use crate::tcp::direction::placed::Placed;
+use crate::tcp::direction::{before_capture, loss_trigger, paws_refused};
 use crate::tcp::events::retransmission::{Retransmission, Trigger};
 use crate::tcp::events::segment::{state, wire_segments};
 use crate::tcp::events::sent::{Arrived, Delivered, SentKind};
@@ -211,8 +209,7 @@ fn take_late_bytes(direction: &mut Direction, placed: &Placed<'_>, original: boo
         direction.max = end;
     }
     direction.unique_payload_bytes += unique;
-    let (lost, resent) = live.segments.lost_and_resent();
-    live.view.set_relief(packet.time_ns, (live.acks.scoreboard.total() + lost).saturating_sub(resent));
+    live.view.set_relief(packet.time_ns, live.relief_bytes());
 }
 
 /// The receiver has reported data behind it (RFC 2018), and of this nothing: what passed here did not arrive. Beside the

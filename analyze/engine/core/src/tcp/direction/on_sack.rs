@@ -2,12 +2,8 @@
 
 use crate::decode::options::SackBlocks;
 use crate::packet::{Packet, option_bits};
-use crate::tcp::direction::acknowledged_unseen;
-use crate::tcp::direction::before_capture;
 use crate::tcp::direction::direction::{Direction, Live};
-use crate::tcp::direction::foreign_blocks;
-use crate::tcp::direction::paws_refused;
-use crate::tcp::direction::spurious_by_acks;
+use crate::tcp::direction::{acknowledged_unseen, before_capture, foreign_blocks, paws_refused, spurious_by_acks};
 use crate::tcp::events::context::Context;
 use crate::tcp::stats::sequence::unwrap;
 

@@ -6,9 +6,8 @@
 
 use crate::packet::{option_bits, tcp_flags};
 use crate::tcp::direction::direction::{Direction, Live};
-use crate::tcp::direction::on_old_data;
-use crate::tcp::direction::passed_over;
 use crate::tcp::direction::placed::Placed;
+use crate::tcp::direction::{on_old_data, passed_over};
 use crate::tcp::events::context::Context;
 use crate::tcp::events::retransmission::{Retransmission, Trigger};
 use crate::tcp::events::segment::state;
@@ -86,10 +85,8 @@ pub(crate) fn unseen_again(direction: &mut Direction, placed: &Placed<'_>, deliv
     if start > before {
         passed_over::pass_over(direction, packet, start, context.beside_sender);
     }
-    let live = Live::of(&mut direction.live);
-    live.segments.push(placed.record(start, end, state::RETRANSMITTED));
+    direction.append(placed.record(start, end, state::RETRANSMITTED));
     direction.unique_payload_bytes += end - start;
-    direction.max = end;
     let trigger = on_old_data::count_retransmission(direction, placed, end, None, false);
     delivered.add(start, end, true);
     Arrived { kind: SentKind::Retransmission, trigger: Some(trigger), ..Arrived::default() }

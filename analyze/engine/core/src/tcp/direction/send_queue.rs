@@ -7,7 +7,7 @@
 
 use crate::tcp::direction::tsval_history::{Stamp, Stamps};
 use crate::tcp::direction::wide_queue::Wide;
-use crate::tcp::events::segment::{Acknowledged, Reported, Retransmitted, Sampled, Segment, Unmarked, state};
+use crate::tcp::events::segment::{Acknowledged, Covered, Reported, Retransmitted, Sampled, Segment, state};
 use crate::tcp::stats::reuse::room_of;
 
 /// See the module.
@@ -146,21 +146,17 @@ impl SegmentQueue {
     /// As [`Self::acknowledge`] where nothing had been reported before. None if it covers nothing, or anything but unmarked
     /// segments; then nothing has changed.
     #[inline(always)]
-    pub fn acknowledge_unmarked(&mut self, position: u64) -> Option<Unmarked> {
-        let (mut newest, mut covered) = (None, 0);
-        let (mut wire_segments, mut latest_time_ns) = (0, i64::MIN);
+    pub fn acknowledge_unmarked(&mut self, position: u64) -> Option<Covered> {
+        let (mut covered, mut records) = (Covered::default(), 0);
         for segment in self.open().iter().take_while(|segment| segment.start < position) {
             if segment.end() > position || segment.state != 0 {
                 return None;
             }
-            wire_segments += segment.wire_segments();
-            latest_time_ns = latest_time_ns.max(segment.time_ns);
-            newest = Some(segment);
-            covered += 1;
+            covered.add(segment);
+            records += 1;
         }
-        let newest = Sampled::of(newest?);
-        self.front += covered;
-        Some(Unmarked { newest, wire_segments, latest_time_ns })
+        self.front += records;
+        (records > 0).then_some(covered)
     }
 
     /// Takes off everything below `position`; `highest_sacked` is what had been reported before.
@@ -172,7 +168,7 @@ impl SegmentQueue {
     }
 
     pub(super) fn acknowledge_listed(&mut self, position: u64, highest_sacked: u64) -> Acknowledged {
-        let mut result = Acknowledged { latest_time_ns: i64::MIN, ..Acknowledged::default() };
+        let mut result = Acknowledged::default();
         let before = self.front;
         while let Some(segment) = self.list.get(self.front) {
             if segment.end() > position {
@@ -181,15 +177,11 @@ impl SegmentQueue {
                 }
                 break;
             }
-            result.wire_segments += segment.wire_segments();
-            result.latest_time_ns = result.latest_time_ns.max(segment.time_ns);
+            result.covered.add(segment);
             if segment.state != 0 || segment.start < highest_sacked {
                 self.acknowledge_marked(before, highest_sacked, &mut result);
             }
             self.front += 1;
-        }
-        if self.front > before && result.newest.is_none() {
-            result.newest = self.list.get(self.front - 1).map(Sampled::of);
         }
         result
     }
@@ -217,9 +209,7 @@ impl SegmentQueue {
         if segment.length <= u32::from(segment.segment_size) {
             result.partial = true;
         } else {
-            result.newest = Some(Sampled::of(&covered));
-            result.wire_segments += covered.wire_segments();
-            result.latest_time_ns = result.latest_time_ns.max(segment.time_ns);
+            result.covered.add(&covered);
             result.any_retransmitted |= segment.is(state::RETRANSMITTED);
             result.any_sacked |= segment.is(state::SACKED);
         }

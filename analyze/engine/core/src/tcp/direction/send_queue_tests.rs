@@ -20,8 +20,8 @@ fn queue(count: u64) -> SegmentQueue {
 #[test]
 fn a_cumulative_acknowledgement_belongs_to_the_newest_segment() {
     let acknowledged = queue(3).acknowledge(2000, 0);
-    assert_eq!(acknowledged.newest.map(|segment| segment.time_ns), Some(1));
-    assert_eq!(acknowledged.wire_segments, 2);
+    assert_eq!(acknowledged.covered.newest.map(|segment| segment.time_ns), Some(1));
+    assert_eq!(acknowledged.covered.wire_segments, 2);
 }
 
 #[test]
@@ -29,8 +29,8 @@ fn an_acknowledgement_inside_a_superpacket_leaves_the_rest() {
     let mut queue = SegmentQueue::default();
     queue.push(segment(0, 5000, 7));
     let acknowledged = queue.acknowledge(2000, 0);
-    assert_eq!((acknowledged.wire_segments, acknowledged.newest.map(|s| s.time_ns)), (2, Some(7)));
-    assert_eq!(queue.acknowledge(5000, 0).wire_segments, 3);
+    assert_eq!((acknowledged.covered.wire_segments, acknowledged.covered.newest.map(|s| s.time_ns)), (2, Some(7)));
+    assert_eq!(queue.acknowledge(5000, 0).covered.wire_segments, 3);
 }
 
 #[test]
@@ -202,10 +202,10 @@ fn many_records_in_any_order_make_a_tree_and_few_a_list_again() {
     assert!(queue.wide.is_none());
     (0..2000).rev().for_each(|n| queue.insert(segment(2000 * n, 1000, n as i64)));
     assert!(queue.wide.is_some() && queue.list.capacity() == 0);
-    assert_eq!(queue.acknowledge(3_000_000, 0).wire_segments, 3000);
+    assert_eq!(queue.acknowledge(3_000_000, 0).covered.wire_segments, 3000);
     assert_eq!(queue.recent(2_999_999).map(Segment::end), Some(3_000_000));
     queue.push(segment(4_000_000, 1000, 0));
-    assert_eq!(queue.acknowledge(3_900_000, 0).wire_segments, 900);
+    assert_eq!(queue.acknowledge(3_900_000, 0).covered.wire_segments, 900);
     assert!(queue.wide.is_none());
     assert_eq!((queue.open().len(), queue.last().map(Segment::end)), (101, Some(4_001_000)));
 }

@@ -1,7 +1,7 @@
 //! An acknowledgement as it is passed on: what it acknowledges, the round trip it completes, and the window it advertises.
 
 use crate::packet::Packet;
-use crate::tcp::events::segment::Sampled;
+use crate::tcp::events::segment::{Covered, Sampled};
 
 /// Why an acknowledged wire segment gives no sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +37,18 @@ pub enum RoundTrip {
 }
 
 impl RoundTrip {
+    /// That of what `packet` covers, where nothing but the order of their times can stand against it.
+    #[inline(always)]
+    pub fn of(covered: &Covered, packet: &Packet) -> Self {
+        let &Covered { newest, wire_segments, latest_time_ns } = covered;
+        match newest {
+            None => Self::None,
+            Some(newest) if newest.time_ns < latest_time_ns => Self::Rejected(Rejected::LaterCovered, wire_segments),
+            Some(newest) if packet.time_ns < newest.time_ns => Self::Rejected(Rejected::BeforeData, wire_segments),
+            Some(newest) => Self::Sample(newest, wire_segments),
+        }
+    }
+
     /// The sample in nanoseconds and the frame that was sampled, when `packet` completes it.
     #[inline(always)]
     pub fn sample(&self, packet: &Packet) -> Option<(u64, u32)> {

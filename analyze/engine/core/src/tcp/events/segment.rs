@@ -110,15 +110,38 @@ impl Sampled {
     }
 }
 
+/// The segments that an acknowledgement covers.
+#[derive(Debug, Clone, Copy)]
+pub struct Covered {
+    /// The wire segment whose acknowledgement this is: the last of all.
+    pub newest: Option<Sampled>,
+    /// How many on the wire.
+    pub wire_segments: u32,
+    /// Latest transmission time among all of them.
+    pub latest_time_ns: i64,
+}
+
+impl Default for Covered {
+    fn default() -> Self {
+        Self { newest: None, wire_segments: 0, latest_time_ns: i64::MIN }
+    }
+}
+
+impl Covered {
+    /// One more, behind the others.
+    #[inline(always)]
+    pub fn add(&mut self, segment: &Segment) {
+        self.newest = Some(Sampled::of(segment));
+        self.wire_segments += segment.wire_segments();
+        self.latest_time_ns = self.latest_time_ns.max(segment.time_ns);
+    }
+}
+
 /// What an acknowledgement took off the queue.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Acknowledged {
-    /// The wire segment whose acknowledgement this is: the last of all that are covered.
-    pub newest: Option<Sampled>,
-    /// Wire segments covered.
-    pub wire_segments: u32,
-    /// Latest transmission time among all that is covered.
-    pub latest_time_ns: i64,
+    /// All that it covers.
+    pub covered: Covered,
     /// The first covered record, if it had been retransmitted.
     pub first_retransmitted: Option<Segment>,
     /// Something covered had been retransmitted.
@@ -129,17 +152,6 @@ pub struct Acknowledged {
     pub late_originals: u32,
     /// The acknowledgement ends inside a segment that is no superpacket.
     pub partial: bool,
-}
-
-/// What an acknowledgement took off the queue that covers whole segments, none of them marked in any way.
-#[derive(Debug, Clone, Copy)]
-pub struct Unmarked {
-    /// The last of all that are covered.
-    pub newest: Sampled,
-    /// Wire segments covered, at least one.
-    pub wire_segments: u32,
-    /// Latest transmission time among them.
-    pub latest_time_ns: i64,
 }
 
 /// What a selective acknowledgement brought of a stretch.

@@ -5,9 +5,7 @@
 
 use crate::packet::{Packet, tcp_flags};
 use crate::tcp::connection::connection::Connection;
-use crate::tcp::connection::crossing;
-use crate::tcp::connection::open;
-use crate::tcp::connection::rewritten;
+use crate::tcp::connection::{crossing, open, rewritten};
 use crate::tcp::events::close::{Close, Refused};
 use crate::tcp::events::openings::Openings;
 use crate::tcp::loss::asked::Asked;

@@ -6,8 +6,7 @@
 
 use crate::tcp::connection::{checksums, on_packet, steady};
 use crate::tcp::flow::{resumed, taken_over};
-use crate::tcp::summary::stragglers;
-use crate::tcp::summary::summarize;
+use crate::tcp::summary::{stragglers, summarize};
 use std::collections::VecDeque;
 
 use hashbrown::HashTable;

@@ -26,7 +26,7 @@ impl RoundTrips {
         if packet.options & option_bits::TIMESTAMPS != 0
             && packet.tsecr == repeat.tsval
             && repeat.state & state::SAME_STAMP == 0
-            && acknowledged.latest_time_ns <= repeat.time_ns
+            && acknowledged.covered.latest_time_ns <= repeat.time_ns
         {
             self.recovery.get_or_insert_default().add(packet, Sampled::of(&repeat), Answered::ByTimestamp);
         }

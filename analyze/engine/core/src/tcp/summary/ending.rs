@@ -4,10 +4,9 @@
 use std::net::IpAddr;
 
 use crate::decode::icmp::IcmpError;
-use crate::tcp::connection::closing;
 use crate::tcp::connection::connection::Connection;
 use crate::tcp::connection::ending_log::{EndingLog, SideLog};
-use crate::tcp::connection::loops;
+use crate::tcp::connection::{closing, loops};
 use crate::tcp::direction::direction::Direction;
 use crate::tcp::direction::fates::Fates;
 use crate::tcp::events::close::Close;

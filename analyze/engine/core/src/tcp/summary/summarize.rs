@@ -2,16 +2,11 @@
 
 use crate::http2::Http2Summary;
 use crate::tcp::capture::recent_packets::RecentPackets;
-use crate::tcp::connection::checksums;
-use crate::tcp::connection::closing;
 use crate::tcp::connection::connection::Connection;
 use crate::tcp::connection::environment::Environment;
 use crate::tcp::connection::groups::{Speech, Streams, Terms, Watch};
-use crate::tcp::connection::nearer;
-use crate::tcp::connection::speaking;
-use crate::tcp::connection::syn_late;
 use crate::tcp::connection::vantage::{Clues, Vantage};
-use crate::tcp::connection::watching;
+use crate::tcp::connection::{checksums, closing, nearer, speaking, syn_late, watching};
 use crate::tcp::direction::direction::{Direction, direction_and_peer};
 use crate::tcp::direction::segment_size;
 use crate::tcp::events::offer::Scaling;

@@ -4,8 +4,7 @@
 
 use crate::http2::WindowUse;
 use crate::tcp::events::factor::Factor;
-use crate::tcp::limits::moves::move_empty_time;
-use crate::tcp::limits::moves::take_time;
+use crate::tcp::limits::moves::{move_empty_time, take_time};
 use crate::tcp::limits::summary::LimitsSummary;
 
 /// Share of a stretch in which the sender stood from which on the window limited all of it.
