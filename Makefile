@@ -189,6 +189,7 @@ budget: $(STAMPS)/system-test $(STAMPS)/install-dev ## the same in the profile `
 	@echo '== budget'
 	@cargo build --profile quick --locked --quiet --example analyze --example bench_generate --package vmtrace-core
 	@PROFILE=quick $(BIN)/python -m tools.engine_instructions --check
+	@$(BIN)/python -m tools.engine_ratios --profile quick
 	@$(BIN)/python -m tools.engine_growth --profile quick
 
 growth: $(STAMPS)/system-test $(STAMPS)/install-dev ## how instructions grow with a capture, family by family (SIZE=1000)

@@ -29,8 +29,12 @@ _GENERATED: dict[str, tuple[str, dict[str, int], tuple[str, ...]]] = {
 }
 # What two of the kinds below are made of.
 _LONG = (*_BULK, "--rtt-ms", "300")
+_SAME_SECONDS = [("bulk", _SEVERAL, _LONG), ("bulk", _SEVERAL, (*_LONG, "--client", "7"))]
+# The packets of `appended` in order of time: no kind of its own, but what that is compared with.
+IN_ORDER = "in-order"
 _TOGETHER = {
-    "appended": [("bulk", _SEVERAL, _LONG), ("bulk", _SEVERAL, (*_LONG, "--client", "7"))],
+    "appended": _SAME_SECONDS,
+    IN_ORDER: _SAME_SECONDS,
     "policed-among": [_GENERATED["few"], _GENERATED["policed"]],
 }
 # Kinds made of those.

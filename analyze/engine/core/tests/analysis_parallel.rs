@@ -1,6 +1,6 @@
 //! The number of threads changes nothing: serial and parallel runs write the same JSON, byte by byte.
 //!
-//! Subjects: `analysis/serial.rs`, `analysis/stage.rs`, `analysis/whole.rs`.
+//! Subjects: `analysis/serial.rs`, `analysis/stage.rs`, `analysis/whole.rs`, `output/json_connections.rs`.
 
 use crate::playbook::captures::{Frame, cases, plain_pcap};
 use crate::playbook::hostile::{file, frames, lines};

@@ -28,9 +28,8 @@ fn chunk(link_type: u16, cut: u32, mut rest: &[u8]) -> Chunk {
             original_length: frame.len() as u32 + cut,
             frame: number + 1,
             link_type,
-            input: 0,
-            interface: 0,
             fcs_length: if cut == 4 { 4 } else { 0 },
+            ..Record::default()
         });
         chunk.bytes.extend_from_slice(frame);
         rest = next;

@@ -287,6 +287,7 @@ impl Reading {
             summary
         });
         Analysis {
+            threads: options.threads,
             interrupted,
             is_exhausted,
             inputs: inputs.collect(),

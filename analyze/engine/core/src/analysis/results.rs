@@ -123,6 +123,8 @@ impl Datagrams {
 /// All results.
 #[derive(Debug, Default)]
 pub struct Analysis {
+    /// As many threads as have read may write; 0 and 1 both mean one.
+    pub threads: usize,
     /// The run was ended early.
     pub interrupted: bool,
     /// There was no room for more: the rest was not read.
@@ -178,6 +180,7 @@ impl Analysis {
             connection.id = connection.id.saturating_add(connections);
             connection.input = connection.input.saturating_add(inputs);
         }
+        self.threads = self.threads.max(next.threads);
         self.interrupted |= next.interrupted;
         self.is_exhausted |= next.is_exhausted;
         self.unanswered.merge(next.unanswered);

@@ -413,17 +413,7 @@ mod tests {
     }
 
     fn record(time_ns: i64) -> Record {
-        Record {
-            time_ns,
-            offset: 0,
-            captured_length: 0,
-            original_length: 60,
-            frame: 0,
-            link_type: 1,
-            input: 0,
-            interface: 0,
-            fcs_length: 0,
-        }
+        Record { time_ns, original_length: 60, link_type: 1, ..Record::default() }
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::analysis::pairs::Pairs;
 use crate::analysis::point_labels::TwoClocks;
 use crate::analysis::points_apart::PointsApart;
 use crate::analysis::second_look::Sample;
-use crate::decode::frame::{Decoded, decode};
+use crate::decode::frame::decode_segment;
 use crate::packet::Packet;
 use crate::read::chunk_source::ChunkSource;
 use crate::read::record::{Chunk, Record};
@@ -60,12 +60,10 @@ fn each_packet(
     observer: &dyn Observer,
     take: &mut dyn FnMut(&Record, &Packet, &[u8]) -> bool,
 ) {
-    let mut chunk = Chunk::default();
+    let (mut chunk, mut packet) = (Chunk::default(), Packet::default());
     while source.next_chunk(&mut chunk).unwrap_or(false) && !observer.progress(source.consumed_bytes()) {
         for record in &chunk.records {
-            if let Decoded::Tcp(packet) = decode(&chunk.bytes, record)
-                && !take(record, &packet, &chunk.bytes)
-            {
+            if decode_segment(&chunk.bytes, record, &mut packet) && !take(record, &packet, &chunk.bytes) {
                 return;
             }
         }

@@ -25,17 +25,32 @@ pub enum Decoded {
 #[must_use]
 pub fn decode(bytes: &[u8], record: &Record) -> Decoded {
     let mut packet = Packet::default();
-    let outcome = match fast::packet(bytes, record, &mut packet) {
-        Some(()) => Outcome::Tcp,
-        None => match walk::frame(bytes, record) {
-            Ok(WalkEnd::Readdressed(_)) => decode_apart(bytes, record, &mut packet),
-            found => taken(found, &mut packet),
-        },
-    };
-    match outcome {
+    match decode_beside(bytes, record, &mut packet) {
         Outcome::Tcp | Outcome::TcpInTunnel => Decoded::Tcp(packet),
         Outcome::Fragment => Decoded::Fragment,
         Outcome::Other(other) => Decoded::None(other.reason),
+    }
+}
+
+/// As [`decode`], for many frames one after the other: a segment is written to where the caller wants it. False if the frame is none.
+#[inline]
+pub fn decode_segment(bytes: &[u8], record: &Record, packet: &mut Packet) -> bool {
+    matches!(decode_beside(bytes, record, packet), Outcome::Tcp | Outcome::TcpInTunnel)
+}
+
+#[inline(always)]
+fn decode_beside(bytes: &[u8], record: &Record, packet: &mut Packet) -> Outcome {
+    match fast::packet(bytes, record, packet) {
+        Some(()) => Outcome::Tcp,
+        None => walk_beside(bytes, record, packet),
+    }
+}
+
+#[inline(never)]
+fn walk_beside(bytes: &[u8], record: &Record, packet: &mut Packet) -> Outcome {
+    match walk::frame(bytes, record) {
+        Ok(WalkEnd::Readdressed(_)) => decode_apart(bytes, record, packet),
+        found => taken(found, packet),
     }
 }
 

@@ -3,13 +3,12 @@
 use std::io::{self, Write};
 
 use crate::analysis::results::Analysis;
-use crate::output::describe::connection::connection;
 use crate::output::describe::document::{head, tail};
 use crate::output::describe::endpoint::push_endpoint;
 use crate::output::describe::names;
-use crate::output::describe::outcome::around;
 use crate::output::describe::visitor::{Common, Visitor};
-use crate::output::fixed::{Seconds, push_float, push_signed, push_unsigned, rounded};
+use crate::output::fixed::{push_float, push_signed, push_unsigned, rounded};
+use crate::output::json_connections::Wanted;
 use crate::output::json_writer::Json;
 use crate::output::key::{Key, key};
 use crate::tcp::summary::summary::ConnectionSummary;
@@ -27,9 +26,6 @@ pub struct JsonHeader {
     pub with_intervals: Option<bool>,
 }
 
-/// Bytes gathered before they are written: few enough that a writer which copies them finds them in a near cache.
-const BUFFER_BYTES: usize = 64 << 10;
-
 /// With more connections their limits are reported in sum only, unless one is chosen.
 const MOST_CONNECTIONS_WITH_RUNS: usize = 100;
 
@@ -42,33 +38,13 @@ impl Analysis {
         let only = header.only_connections.as_deref();
         let are_few = || only.map_or(self.connections.len(), <[u32]>::len) <= MOST_CONNECTIONS_WITH_RUNS;
         let with_runs = header.with_intervals.unwrap_or_else(are_few);
-        let out_bytes = Vec::with_capacity(BUFFER_BYTES + 16_384);
-        let mut json = Json { out: out_bytes, common: Default::default(), with_runs, seconds: Seconds::default() };
+        let mut json = Json::new(with_runs);
         json.out.push(b'{');
         head(self, &header.vmtrace_version, &header.input_paths, &mut json);
         let lookup_of = names::of_connections(self, &names::listed(&self.resolutions.list));
         json.key(key!("connections"));
         json.out.push(b'[');
-        let wanted = |id: u32| only.is_none_or(|only| only.binary_search(&id).is_ok());
-        let mut connections = self.connections.iter().filter(|summary| wanted(summary.id)).peekable();
-        while let Some(summary) = connections.next() {
-            // Summaries of many connections are in no cache: the next one is fetched while this one is written.
-            if let Some(next) = connections.peek() {
-                next.touch();
-            }
-            // What is written goes out before the last comma, which the end of the list may have to replace.
-            if json.out.len() >= BUFFER_BYTES {
-                let comma = json.out.pop();
-                out.write_all(&json.out)?;
-                json.out.clear();
-                json.out.extend(comma);
-            }
-            json.out.extend_from_slice(b"\n{");
-            connection(summary, &mut json);
-            let lookup = lookup_of.get(&summary.id).copied();
-            around(lookup, summary.icmp_related(), &mut json);
-            json.close(b'}');
-        }
+        Wanted { only, lookup_of }.write(self, &mut json, out)?;
         json.close(b']');
         // What is about all connections stands in the document of all, and in that without any.
         tail(self, only.is_none_or(<[u32]>::is_empty), &mut json);

@@ -4,6 +4,9 @@ use crate::output::describe::visitor::Common;
 use crate::output::fixed::Seconds;
 use crate::output::key::Key;
 
+/// Bytes gathered before they are written: few enough that a writer which copies them finds them in a near cache.
+pub(super) const BUFFER_BYTES: usize = 64 << 10;
+
 /// Nothing in it has to be escaped. All bytes are asked, many at a time, which is less than stopping at the first.
 fn is_plain(text: &str) -> bool {
     let plain = |byte: u8| (b' '..=b'~').contains(&byte) & !matches!(byte, b'"' | b'\\' | b'<' | b'>' | b'&');
@@ -22,6 +25,15 @@ pub(super) struct Json {
 }
 
 impl Json {
+    pub(super) fn new(with_runs: bool) -> Self {
+        Self { out: Self::room(), common: Default::default(), seconds: Seconds::default(), with_runs }
+    }
+
+    /// For what is gathered, and the connection that completes it.
+    pub(super) fn room() -> Vec<u8> {
+        Vec::with_capacity(BUFFER_BYTES + 16_384)
+    }
+
     #[inline]
     pub(super) fn key(&mut self, key: Key) {
         self.constant(key.texts().quoted);

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! describe/  the document, field by field (key: a field's name and when it is in the JSON)
-//! json       the document, written as a stream (fixed: numbers as text; link_names; json_writer: brackets, lists, strings)
+//! json       the document, written as a stream (json_connections: by several threads; fixed: numbers as text; link_names;
+//!            json_writer: brackets, lists, strings)
 //! columns    one value for each connection, packet (packets), second, looked-up name (lookups) or ping (echoes)
 //! fields/    what each field means: schema, documentation and `vmtrace fields` follow from it
 //! made_up_factor_tests  a limiting factor of the tests alone, in the JSON
@@ -14,6 +15,7 @@ pub mod echoes;
 pub mod fields;
 mod fixed;
 pub mod json;
+mod json_connections;
 mod json_writer;
 pub mod key;
 pub mod link_names;
