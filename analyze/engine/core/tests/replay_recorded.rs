@@ -57,6 +57,7 @@ impl Pair {
             bytes: number(2),
             segment_bytes: number(3),
             total_s: number(4),
+            data_s: f64::INFINITY,
             round_trip_s: number(5),
             behind_s: number(6),
             sender_opens: self.sender_opens,
@@ -151,6 +152,7 @@ fn seen(runs: &[FactorRun]) -> Seen<'_> {
         bytes: runs.iter().map(|run| run.bytes).sum::<u64>() as f64,
         segment_bytes: 1448.0,
         total_s: 4.05,
+        data_s: f64::INFINITY,
         round_trip_s: 0.05,
         behind_s: 0.0,
         sender_opens: true,
@@ -253,4 +255,31 @@ fn an_application_that_always_has_data_is_as_fast_as_the_path_or_the_window() {
     assert!(by_path.goodput_bps > 3.0 * by_path.now_bps && by_path.goodput_bps <= 8.0 * 5e6, "{by_path:?}");
     let by_window = predict(&seen(&runs), Change::BusyApplication).unwrap();
     assert!(by_window.goodput_bps <= 8.0 * 65_535.0 / 0.05, "{by_window:?}");
+}
+
+/// A response of 100 kB that slow start brought, at the server and at its client: there a round trip passes before the first data, and
+/// a packet of the close comes two seconds after the last.
+#[test]
+fn a_response_is_predicted_at_its_client_as_at_its_server() {
+    let run = |start_ms: i64, end_ms: i64, factor, bytes| FactorRun {
+        start_ns: start_ms * 1_000_000,
+        end_ns: end_ms * 1_000_000,
+        factor,
+        bytes,
+        frames: [0; 2],
+    };
+    let [opening, wait, grows] = [Factor::Setup, Factor::ServerWait, Factor::SlowStart];
+    let at_server = [run(0, 200, opening, 0), run(200, 210, wait, 0), run(210, 810, grows, 100_000)];
+    let at_client = [
+        run(0, 200, opening, 0),
+        run(200, 410, wait, 0),
+        run(410, 1010, grows, 100_000),
+        run(1010, 3000, Factor::Idle, 0),
+    ];
+    let of = |runs| Seen { round_trip_s: 0.2, sender_opens: false, ..seen(runs) };
+    let server = Seen { total_s: 0.81, ..of(&at_server) };
+    let client = Seen { total_s: 3.0, behind_s: 0.2, data_s: 0.4, ..of(&at_client) };
+    let [server, client] = [server, client].map(|seen| predict(&seen, Change::Warm).expect("predicted"));
+    assert!((client.now_bps / server.now_bps - 1.0).abs() < 1e-9, "{server:?} {client:?}");
+    assert!((client.goodput_bps / server.goodput_bps - 1.0).abs() < 1e-9, "{server:?} {client:?}");
 }

@@ -11,6 +11,8 @@ use crate::tcp::limits::summary::LimitsSummary;
 pub(crate) struct SenderEnding {
     /// Since when nothing was in flight; none if something is not acknowledged, or the window is closed.
     pub(crate) idle_since_ns: Option<i64>,
+    /// All is acknowledged, and away from the sender, which has not heard of it yet.
+    pub(crate) is_unheard: bool,
     /// The window is closed, and nothing is in flight.
     pub(crate) is_closed: bool,
     /// What was retransmitted waits for its acknowledgement.
@@ -31,6 +33,7 @@ impl SenderEnding {
         let since_ns = live.view.idle_since_ns().filter(|_| all_acknowledged);
         Some(Self {
             idle_since_ns: since_ns.map(|since_ns| since_ns.max(direction.last_data_ns).min(end_ns)),
+            is_unheard: all_acknowledged && live.view.has_unheard(),
             is_closed: live.view.is_limited_now() && live.view.flight_bytes() == 0,
             is_repairing: live.loss.recovery.is_some_and(|recovery| direction.una < recovery.point),
             end_ns: end_ns.max(direction.last_data_ns),

@@ -17,8 +17,10 @@ pub struct Seen<'a> {
     pub bytes: f64,
     /// Payload of a full segment.
     pub segment_bytes: f64,
-    /// From the first packet to the last data or acknowledgement, seconds.
+    /// From the first packet to the last, seconds.
     pub total_s: f64,
+    /// From its first data to the acknowledgement of the last, as they passed, seconds; infinite if that is not known.
+    pub data_s: f64,
     /// Round trip without a queue, seconds.
     pub round_trip_s: f64,
     /// An acknowledgement takes so much less time to the capture point than to the sender, seconds.

@@ -56,7 +56,7 @@ pub fn timeline(seen: &Seen) -> Vec<Event> {
 fn shorten_first_turn(events: &mut [Event], behind_s: f64) {
     let mut left_s = behind_s;
     for event in events.iter_mut().filter(|event| event.at_bytes <= 0.0) {
-        if let What::Pause(Holder::Turn | Holder::Application, time_s) = &mut event.what {
+        if let What::Pause(Holder::Turn | Holder::Application | Holder::ServerWait, time_s) = &mut event.what {
             let taken_s = time_s.min(left_s);
             *time_s -= taken_s;
             left_s -= taken_s;
@@ -67,8 +67,15 @@ fn shorten_first_turn(events: &mut [Event], behind_s: f64) {
 /// Seconds up to the last data that was delivered, as the sender saw it: what comes after it is no part of the transfer.
 pub fn duration_s(seen: &Seen) -> f64 {
     let after = seen.runs.iter().rev().take(runs_after_the_end(seen));
-    let behind_s = if seen.sender_opens { seen.behind_s } else { 0.0 };
-    seen.total_s + behind_s - after.map(FactorRun::duration_ns).sum::<u64>() as f64 / 1e9
+    let rest_s = seen.total_s - after.map(FactorRun::duration_ns).sum::<u64>() as f64 / 1e9;
+    // Away from the sender its last acknowledgement is heard of later than it passes.
+    let passed_s = if seen.behind_s > 0.0 { rest_s.min(before_data_s(seen) + seen.data_s) } else { rest_s };
+    if seen.sender_opens { passed_s + seen.behind_s } else { passed_s }
+}
+
+/// Seconds before the first run that delivers something.
+fn before_data_s(seen: &Seen) -> f64 {
+    seen.runs.iter().take_while(|run| run.bytes == 0).map(FactorRun::duration_ns).sum::<u64>() as f64 / 1e9
 }
 
 /// Runs at the end in which nobody had anything to send.

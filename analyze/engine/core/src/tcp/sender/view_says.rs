@@ -19,6 +19,11 @@ impl SenderView {
         self.turns.idle_since_ns(self.busy_ns).filter(|_| self.flight == 0)
     }
 
+    /// Acknowledgements are on their way to the sender.
+    pub(crate) fn has_unheard(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
     /// The pauses of the data so far, and what ended them.
     pub fn pauses(&self) -> SenderPauses {
         self.restarts.pauses()

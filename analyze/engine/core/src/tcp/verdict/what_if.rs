@@ -39,6 +39,7 @@ pub(crate) fn seen<'a>(case: &Case<'a>) -> Seen<'a> {
         bytes: direction.unique_payload_bytes as f64,
         segment_bytes: f64::from(direction.segment_size.max(1)),
         total_s: limits.time_ns() as f64 / 1e9,
+        data_s: direction.data_time_ns.get().map_or(f64::INFINITY, |time_ns| (time_ns as f64 + least_ns) / 1e9),
         round_trip_s: round_trip_ns / 1e9,
         behind_s: (round_trip_ns - least_ns).max(0.0) / 1e9,
         sender_opens: case.side == 0,

@@ -41,6 +41,7 @@ fn parts(ending: &SenderEnding, before: Factor) -> [(i64, Factor); 2] {
     match ending.idle_since_ns {
         Some(since_ns) => [(since_ns, before), (ending.end_ns, Factor::Idle)],
         None if ending.is_closed => [(ending.end_ns, Factor::ReceiverWindow); 2],
+        None if ending.is_unheard => [(ending.end_ns, before); 2],
         None if ending.is_repairing => [(ending.end_ns, Factor::TimeoutWait); 2],
         None => [(ending.end_ns, Factor::Idle); 2],
     }
@@ -55,6 +56,7 @@ mod tests {
     /// What happened after one second of slow start.
     struct After {
         idle_since_s: Option<f64>,
+        is_unheard: bool,
         is_closed: bool,
         is_repairing: bool,
         end_s: f64,
@@ -70,6 +72,7 @@ mod tests {
                 &mut summary,
                 &SenderEnding {
                     idle_since_ns: self.idle_since_s.map(at),
+                    is_unheard: self.is_unheard,
                     is_closed: self.is_closed,
                     is_repairing: self.is_repairing,
                     end_ns: at(self.end_s),
@@ -82,12 +85,14 @@ mod tests {
         }
     }
 
-    const QUIET: After = After { idle_since_s: None, is_closed: false, is_repairing: false, end_s: 21.0 };
+    const QUIET: After =
+        After { idle_since_s: None, is_unheard: false, is_closed: false, is_repairing: false, end_s: 21.0 };
 
     #[test]
     fn waiting_at_the_end_belongs_to_what_is_waited_for() {
         let acknowledged = After { idle_since_s: Some(1.5), end_s: 3.0, ..QUIET };
         assert_eq!(acknowledged.seconds(), [(Factor::SlowStart, 0.5), (Factor::Idle, 1.5)]);
+        assert_eq!(After { is_unheard: true, ..QUIET }.seconds(), [(Factor::SlowStart, 20.0)]);
         assert_eq!(After { is_closed: true, ..QUIET }.seconds(), [(Factor::ReceiverWindow, 20.0)]);
         assert_eq!(After { is_repairing: true, ..QUIET }.seconds(), [(Factor::TimeoutWait, 20.0)]);
         assert_eq!(QUIET.seconds(), [(Factor::Idle, 20.0)]);
