@@ -34,6 +34,9 @@ const SLOWER_BEHIND_QUEUE: f64 = 0.35;
 
 const LONGEST_QUEUE_GROWTH_NS: i64 = 1_000_000_000;
 
+/// A clock that is ahead of time by such a part of it, one in so many, has shorter ticks than was thought.
+const AHEAD_DIVISOR: i64 = 4;
+
 /// TSval against capture time, for one direction.
 #[derive(Debug, Clone, Copy)]
 pub struct TimestampClock {
@@ -99,12 +102,15 @@ impl TimestampClock {
     }
 
     /// How much later than the first packet the newest came, by the side's own clock: a queue that has grown since then, and what two clocks
-    /// drift apart. None while their rate is not known.
+    /// drift apart. None while their rate is not known, or was mistaken.
     pub fn late_ns(&self) -> Option<i64> {
         let first = self.first?;
         let tick_ns = self.tick_ns.or_else(|| estimate(first, self.last, LONGEST_QUEUE_GROWTH_NS, 0.0))?;
         let stamped_ns = (f64::from(serial_difference(self.last.1, first.1)) * tick_ns) as i64;
-        Some(self.last.0.saturating_sub(first.0).saturating_sub(stamped_ns))
+        let passed_ns = self.last.0.saturating_sub(first.0);
+        // While a queue grew, longer ticks seemed to fit.
+        let is_ahead = stamped_ns > passed_ns.saturating_add(passed_ns / AHEAD_DIVISOR);
+        (!is_ahead).then(|| passed_ns.saturating_sub(stamped_ns))
     }
 
     /// Could the side have sent this TSval? Some middleboxes and experimental kernels put other things into the echo.
@@ -237,6 +243,22 @@ mod tests {
         assert_eq!(late_ms(&clock), Some(0));
         clock.add(4000 * MILLISECOND + 150 * MILLISECOND, 4000);
         assert_eq!(late_ms(&clock), Some(150));
+    }
+
+    #[test]
+    fn a_clock_behind_a_queue_that_grows_for_seconds_is_not_taken_for_a_slower_one() {
+        let mut clock = TimestampClock::default();
+        // What was sent in 130 ms takes half a second, and a second takes a quarter more later.
+        let late_ms: Vec<Option<i64>> = (0..200i64)
+            .map(|index| {
+                let at_ms = index * 35;
+                clock.add(at_ms * MILLISECOND, (at_ms * at_ms / (at_ms + 1400).max(1)) as u32);
+                clock.late_ns().map(|late_ns| late_ns / MILLISECOND)
+            })
+            .collect();
+        assert_eq!(clock.tick_ns(), Some(1e9 / 250.0), "as it seemed at first");
+        assert!(late_ms.iter().flatten().all(|late_ms| *late_ms > -200), "{late_ms:?}");
+        assert_eq!(late_ms.last(), Some(&None));
     }
 
     #[test]
