@@ -11,7 +11,7 @@ use crate::tcp::shared_limits::groups::SharingFlow;
 use crate::tcp::shared_limits::member::{FEWEST_CELLS, members};
 use crate::tcp::shared_limits::sum::{SharedSum, series, shares};
 use crate::tcp::token_bucket;
-use crate::tcp::token_bucket::bucket::{BucketTerms, CountedBytes, TokenBucket};
+use crate::tcp::token_bucket::bucket::{BucketTerms, CountedBytes, FEWEST_LOST_SEGMENTS, LimiterKind, TokenBucket};
 use crate::tcp::token_bucket::fit::{median, quantile};
 
 /// Cells in which two of them or more were there.
@@ -71,22 +71,19 @@ pub(crate) struct Flat {
 
 /// None if there is no such rate.
 pub(crate) fn find(sum: &SharedSum, flows: &[&SharingFlow]) -> Option<Flat> {
-    let everyone: Vec<usize> = (0..flows.len()).collect();
-    by_bucket(sum, flows, &everyone).or_else(|| from_the_beginning(sum, flows))
+    let bucket = bucket_of(flows);
+    bucket
+        .and_then(|bucket| by_bucket(sum, flows, bucket))
+        .or_else(|| from_the_beginning(sum, flows))
+        .or_else(|| bucket.and_then(|bucket| by_losses(sum, flows, bucket)))
 }
 
 /// The sum runs through a token bucket: first at a higher rate, then at a lower one.
-fn by_bucket(sum: &SharedSum, flows: &[&SharingFlow], everyone: &[usize]) -> Option<Flat> {
-    let bucket = bucket_of(flows)?;
+fn by_bucket(sum: &SharedSum, flows: &[&SharingFlow], bucket: TokenBucket) -> Option<Flat> {
     let from = (0..sum.cells()).find(|&cell| sum.at_ns(cell) >= bucket.switch_ns)?;
     let members = members(sum, |members, cell| cell >= from && sum.there(members, cell) > 1);
     // What a bucket let pass before, it let pass of all that share it.
-    let (bucket, members) = if members.len() == everyone.len() {
-        (bucket, members)
-    } else {
-        let rest: Vec<&SharingFlow> = members.iter().map(|&member| flows[member]).collect();
-        (bucket_of(&rest)?, members)
-    };
+    let bucket = of_members(flows, &members, bucket)?;
     let from = (0..sum.cells()).find(|&cell| sum.at_ns(cell) >= bucket.switch_ns)?;
     let level = bucket.sustained_bps * sum.cell_s() / 8.0;
     let shown = CellsShown::of(sum, &members, level, from)?;
@@ -102,6 +99,39 @@ fn by_bucket(sum: &SharedSum, flows: &[&SharingFlow], everyone: &[usize]) -> Opt
         between_ns,
         confidence,
     })
+}
+
+/// All of them lose, and what they lose is lost when one bucket of all is empty. However their sum varies: they rest, or lose so much at once
+/// that all of them wait.
+///
+/// Rule: docs/verdict.md, "A policer that several empty".
+fn by_losses(sum: &SharedSum, flows: &[&SharingFlow], bucket: TokenBucket) -> Option<Flat> {
+    let lost = |flow: &SharingFlow| flow.series.bins.iter().map(|bin| f64::from(bin.lost_bytes)).sum::<f64>();
+    let loses = |member: &usize| lost(flows[*member]) >= FEWEST_LOST_SEGMENTS * flows[*member].segment_bytes;
+    let members: Vec<usize> = (0..flows.len()).filter(loses).collect();
+    // Each may have a bucket of its own; then the losses of one do not follow from what the others have.
+    let is_explained = members.iter().all(|&member| flows[member].has_bucket);
+    if members.len() < 2 || is_explained {
+        return None;
+    }
+    let bucket = of_members(flows, &members, bucket).filter(|bucket| bucket.kind == LimiterKind::Policer)?;
+    Some(Flat {
+        members,
+        is_bucket: true,
+        rate_bps: bucket.sustained_bps,
+        burst_bytes: Some(bucket.burst_bytes),
+        between_ns: [bucket.switch_ns, sum.at_ns(sum.cells())],
+        confidence: bucket.confidence.min(WITHOUT_QUEUE_CONFIDENCE),
+    })
+}
+
+/// The bucket of these alone, where `of_all` is that of all.
+fn of_members(flows: &[&SharingFlow], members: &[usize], of_all: TokenBucket) -> Option<TokenBucket> {
+    if members.len() == flows.len() {
+        return Some(of_all);
+    }
+    let rest: Vec<&SharingFlow> = members.iter().map(|&member| flows[member]).collect();
+    bucket_of(&rest)
 }
 
 fn bucket_of(flows: &[&SharingFlow]) -> Option<TokenBucket> {

@@ -191,3 +191,46 @@ fn a_rate_that_loses_much_and_never_has_a_queue_is_a_policers() {
     let queued = kind(with_losses(|number| 12_000 + 20 * (number % 100) as u32));
     assert_ne!(queued.map(|(is_bucket, _)| is_bucket), Some(true));
 }
+
+/// Two transfers that send 1.4 times what one policer lets pass, and rest in turn, in which its bucket fills by half.
+fn policed() -> Vec<SharingFlow> {
+    const DEPTH: f64 = 40.0 * RATE;
+    let mut tokens = DEPTH;
+    let mut bins = [Vec::new(), Vec::new()];
+    for bin in 0..900usize {
+        tokens = (tokens + RATE).min(DEPTH);
+        let sent = [0, 1].map(|number| if (bin / 75 + 2 * number) % 4 == 0 { 0.0 } else { 0.7 * RATE });
+        let all: f64 = sent.iter().sum();
+        let share = (tokens / all).min(1.0);
+        tokens -= share * all;
+        for (bins, sent) in bins.iter_mut().zip(sent) {
+            bins.push((share * sent, (1.0 - share) * sent));
+        }
+    }
+    let of = |(place, bins): (usize, &Vec<(f64, f64)>)| {
+        let mut flow = flow(place, 0, &bins.iter().map(|bin| bin.0).collect::<Vec<f64>>());
+        for (bin, (_, lost)) in flow.series.bins.iter_mut().zip(bins) {
+            bin.lost_bytes = *lost as u32;
+        }
+        flow
+    };
+    bins.iter().enumerate().map(of).collect()
+}
+
+#[test]
+fn a_policer_of_transfers_that_rest_is_found_by_what_they_lose() {
+    let flat = found(&policed()).expect("a policer");
+    let rate_bps = RATE * 8e9 / BIN_NS as f64;
+    assert!(flat.is_bucket && flat.members == [0, 1], "{flat:?}");
+    assert!((flat.rate_bps / rate_bps - 1.0).abs() < 0.02, "{} instead of {rate_bps}", flat.rate_bps);
+}
+
+#[test]
+fn what_each_loses_by_a_bucket_of_its_own_is_no_policer_of_both() {
+    let mut flows = policed();
+    flows.iter_mut().for_each(|flow| flow.has_bucket = true);
+    assert_eq!(found(&flows), None);
+    let mut flows = policed();
+    flows[0].series.bins.iter_mut().for_each(|bin| bin.lost_bytes = 0);
+    assert_eq!(found(&flows), None, "one that loses nothing shares no policer");
+}
