@@ -15,6 +15,13 @@ use crate::tcp::rates::steady::steady_bps;
 use crate::tcp::token_bucket::bucket::{BucketTerms, CountedBytes, LimiterKind, TokenBucket};
 use crate::tcp::token_bucket::{self, Found};
 
+/// Times in which a bucket was empty that must agree about its rate, how nearly, and of how many bins each.
+const FEWEST_TIMES: usize = 3;
+
+const SAME_RATE: f64 = 0.03;
+
+const FEWEST_BINS: usize = 20;
+
 /// What held the rate of a direction, and when.
 pub(super) enum HeldRate {
     ByBucket(TokenBucket, Vec<[i64; 2]>),
@@ -22,9 +29,11 @@ pub(super) enum HeldRate {
 }
 
 impl HeldRate {
-    pub(super) fn policer(&self) -> Option<&TokenBucket> {
+    pub(super) fn policer(&self) -> Option<(&TokenBucket, &[[i64; 2]])> {
         match self {
-            Self::ByBucket(bucket, _) => Some(bucket).filter(|bucket| bucket.kind == LimiterKind::Policer),
+            Self::ByBucket(bucket, empty_ns) => {
+                Some((bucket, empty_ns.as_slice())).filter(|(bucket, _)| bucket.kind == LimiterKind::Policer)
+            }
             Self::ByLink(_) => None,
         }
     }
@@ -116,6 +125,25 @@ impl<'a> OverTime<'a> {
         let more_bps = bucket.rate_before_bps - bucket.sustained_bps;
         let saved = |min_rtt_ns| is_saved_up(bucket.burst_bytes, more_bps, self.segment_bytes, min_rtt_ns);
         !self.min_rtt_ns.is_some_and(saved) && come_after_few(reductions.list(), self.segment_bytes)
+    }
+
+    /// Each of several times in which the bucket was empty, with rests between them, passed at its rate: what few packets in each round trip
+    /// come to differs from one to the next.
+    pub(super) fn passes_the_same(&self, bucket: &TokenBucket, empty_ns: &[[i64; 2]]) -> bool {
+        let delivered_bytes = self.delivered_bytes();
+        let at_bin = |at_ns: i64| {
+            let bin = at_ns.saturating_sub(self.series.start_ns).max(0) / self.series.bin_ns.max(1);
+            usize::try_from(bin).map_or(delivered_bytes.len(), |bin| bin.min(delivered_bytes.len()))
+        };
+        let rates_bps = empty_ns.iter().filter_map(|times_ns| {
+            let [from, to] = times_ns.map(at_bin);
+            let bins = delivered_bytes.get(from + 1..to.saturating_sub(1)).filter(|bins| bins.len() >= FEWEST_BINS)?;
+            let bytes: u64 = bins.iter().map(|&bytes| u64::from(bytes)).sum();
+            Some(bytes as f64 * self.overhead * 8e9 / (bins.len() as f64 * self.series.bin_ns as f64))
+        });
+        let alike: Vec<bool> =
+            rates_bps.map(|rate_bps| (rate_bps / bucket.sustained_bps - 1.0).abs() <= SAME_RATE).collect();
+        alike.len() >= FEWEST_TIMES && alike.iter().all(|&is_alike| is_alike)
     }
 
     /// Payload delivered, bin by bin.

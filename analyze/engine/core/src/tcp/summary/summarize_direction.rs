@@ -207,15 +207,16 @@ pub(super) fn summarise(
     summary.token_bucket = bucket_of(held);
 }
 
-/// What held the rate of the data; no policer where losses came after few segments each, or where the path carried nothing.
+/// What held the rate of the data; no policer where losses came after few segments each, unless it passed the same again and again, or where
+/// the path carried nothing.
 fn held_rate(
     over_time: &OverTime,
     direction: &Direction,
     limits: &LimitsSummary,
     outages_ns: &[[i64; 2]],
 ) -> Option<HeldRate> {
-    let is_another = |bucket: &TokenBucket| {
-        over_time.losses_come_after_few(&limits.reductions, bucket)
+    let is_another = |(bucket, empty_ns): (&TokenBucket, &[[i64; 2]])| {
+        over_time.losses_come_after_few(&limits.reductions, bucket) && !over_time.passes_the_same(bucket, empty_ns)
             || are_most_since(outages_ns, bucket.switch_ns, limits)
     };
     over_time.held_rate(direction, &limits.runs).filter(|held| !held.policer().is_some_and(is_another))
