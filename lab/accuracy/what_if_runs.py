@@ -18,7 +18,7 @@ from vmtrace.lab.accuracy import gap_runs
 from vmtrace.lab.accuracy.gap_runs import StalledGuest
 from vmtrace.lab.description import Scenario
 from vmtrace.lab.hosts import HostSettings, Topology
-from vmtrace.lab.impairments import Impairments, TokenBucket
+from vmtrace.lab.impairments import Hold, Impairments, TokenBucket
 from vmtrace.lab.pcap_file import read_packets
 from vmtrace.lab.stalls import Stalls
 from vmtrace.lab.transfer import Kind, NotDoneError, Transfer
@@ -220,9 +220,20 @@ def _stalls(dice: random.Random, name: str) -> Pair:
     return Pair(name, NO_STALLS, base, replace(base, stalls=Stalls(1000, 1001, 0.1, 0.2)))
 
 
+def _stopped(dice: random.Random, name: str) -> Pair:
+    """A full window on a path that stops twice, by the clock: a faster transfer is over before, or soon after."""
+    base = _window(dice, name).base
+    assert isinstance(base, Scenario)
+    holds = tuple(Hold(at_s + dice.uniform(-0.3, 0.3), dice.uniform(0.35, 0.6)) for at_s in (1.3, 3.4))
+    stopping = replace(base, forward=replace(base.forward, holds=holds), reverse=replace(base.reverse, holds=holds))
+    transfer = stopping.transfer
+    more = replace(transfer, receive_buffer_bytes=2 * transfer.receive_buffer_bytes)
+    return Pair(name, WINDOW, stopping, replace(stopping, transfer=more))
+
+
 _MAKERS: tuple[Callable[[random.Random, str], Pair], ...] = (
     _loss_cubic, _loss_reno, _loss_long, _loss_bbr, _window, _reader, _buffer, _bandwidth, _bucket, _pieces, _pauses,
-    _turns, _warm, _stalls, _reading,
+    _turns, _warm, _stalls, _reading, _stopped,
 )  # fmt: skip
 
 

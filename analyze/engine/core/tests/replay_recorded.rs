@@ -69,6 +69,7 @@ impl Pair {
             closed_window_s: number(14),
             largest_flight_bytes: number(15),
             policed: self.policed,
+            needless_timeouts: false,
         }
     }
 }
@@ -164,6 +165,7 @@ fn seen(runs: &[FactorRun]) -> Seen<'_> {
         closed_window_s: 0.0,
         largest_flight_bytes: 65_535.0,
         policed: false,
+        needless_timeouts: false,
     }
 }
 
@@ -282,4 +284,68 @@ fn a_response_is_predicted_at_its_client_as_at_its_server() {
     let [server, client] = [server, client].map(|seen| predict(&seen, Change::Warm).expect("predicted"));
     assert!((client.now_bps / server.now_bps - 1.0).abs() < 1e-9, "{server:?} {client:?}");
     assert!((client.goodput_bps / server.goodput_bps - 1.0).abs() < 1e-9, "{server:?} {client:?}");
+}
+
+/// Two pauses of half a second in 5.4 s of a full window; what holds it up in them.
+fn paused(holder: Factor) -> Vec<FactorRun> {
+    let run = |start_ms: i64, end_ms: i64, factor, bytes| FactorRun {
+        start_ns: start_ms * 1_000_000,
+        end_ns: end_ms * 1_000_000,
+        factor,
+        bytes,
+        frames: [0; 2],
+    };
+    let window =
+        |start_ms: i64, end_ms: i64| run(start_ms, end_ms, Factor::ReceiverWindow, 1_310 * (end_ms - start_ms) as u64);
+    vec![
+        run(0, 50, Factor::Setup, 0),
+        window(50, 1500),
+        run(1500, 2000, holder, 0),
+        window(2000, 4500),
+        run(4500, 5000, holder, 0),
+        window(5000, 5400),
+    ]
+}
+
+#[test]
+fn a_faster_transfer_is_over_before_the_clock_brings_the_next_pause() {
+    let twice = |holder, needless_timeouts| {
+        let runs = paused(holder);
+        let found = predict(&Seen { total_s: 5.4, needless_timeouts, ..seen(&runs) }, Change::TwiceWindow).unwrap();
+        let bytes: u64 = runs.iter().map(|run| run.bytes).sum();
+        [found.goodput_bps, found.low_bps].map(|bps| bytes as f64 * 8.0 / bps)
+    };
+    // 5.7 MB at twice 1.31 MB/s and the opening take 2.2 s.
+    for (holder, needless_timeouts) in
+        [(Factor::Unknown, false), (Factor::HostStall, false), (Factor::PathOutage, false), (Factor::TimeoutWait, true)]
+    {
+        let [middle_s, long_s] = twice(holder, needless_timeouts);
+        assert!((2.5..3.0).contains(&middle_s), "{holder:?} {middle_s}");
+        assert!(long_s > 3.1, "its bytes may have brought the second, too: {long_s}");
+    }
+    for holder in [Factor::Application, Factor::TimeoutWait] {
+        let [middle_s, _] = twice(holder, false);
+        assert!((3.0..3.5).contains(&middle_s), "{holder:?} {middle_s}");
+    }
+}
+
+#[test]
+fn a_path_that_more_passed_faster_was_not_full_when_it_seemed_so() {
+    let run = |start_ms: i64, end_ms: i64, factor, bytes| FactorRun {
+        start_ns: start_ms * 1_000_000,
+        end_ns: end_ms * 1_000_000,
+        factor,
+        bytes,
+        frames: [0; 2],
+    };
+    // The last round lasts until what follows the data: 1.5 MB/s, after 3 MB/s for seconds.
+    let runs = [
+        run(0, 50, Factor::Setup, 0),
+        run(50, 4050, Factor::ApplicationWindow, 12_000_000),
+        run(4050, 4850, Factor::BottleneckBandwidth, 1_200_000),
+    ];
+    let trains = Some(TrainRates { short_bytes_s: 8e6, long_bytes_s: Some(8e6) });
+    let wide = Seen { total_s: 4.85, window_bytes: Some([4e6, 4e6]), trains, ..seen(&runs) };
+    let twice = predict(&wide, Change::TwiceApplicationWindow).unwrap();
+    assert!((1.4..2.1).contains(&(twice.goodput_bps / twice.now_bps)), "{twice:?}");
 }

@@ -21,7 +21,7 @@ macro_rules! with_factors {
             ClientWait => client_wait, false, Whose::ClientApplication, Holder::ClientWait, "The client's application took its time from response to request.";
             ExpectContinue => expect_continue, false, Whose::ServerApplication, Holder::ClientWait, "The client waited for 100 Continue, which did not come.";
             NagleDelayedAck => nagle_delayed_ack, false, Whose::SenderHost, Holder::Application, "Small writes waited for delayed ACKs (Nagle's algorithm).";
-            PathOutage => path_outage, false, Whose::Path, Holder::Timeout, "The path carried nothing for a while.";
+            PathOutage => path_outage, false, Whose::Path, Holder::Outage, "The path carried nothing for a while.";
             SackNotAgreed => sack_not_agreed, false, Whose::Path, Holder::Repairs, "Repairing one loss in each round trip, since SACK was not agreed.";
             PathMtu => path_mtu, false, Whose::Path, Holder::Repairs, "Segments larger than the path's MTU were retransmitted in smaller ones.";
             AckPathFull => ack_path_full, true, Whose::PathBack, Holder::Acknowledgements, "ACKs waited in a queue of their direction, and the sender for them.";

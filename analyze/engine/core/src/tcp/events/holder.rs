@@ -21,6 +21,8 @@ pub enum Holder {
     Repairs,
     /// A timer after a loss.
     Timeout,
+    /// A path that carried nothing.
+    Outage,
     /// The window of the receiving application.
     PeerApplication,
     /// A token bucket.

@@ -20,7 +20,7 @@ pub(crate) fn retransmitting_ns(summary: &LimitsSummary, requests: &RequestSumma
 }
 
 fn is_repair(factor: Factor) -> bool {
-    matches!(factor.holder(), Holder::Losses | Holder::Timeout | Holder::Repairs)
+    matches!(factor.holder(), Holder::Losses | Holder::Timeout | Holder::Outage | Holder::Repairs)
 }
 
 /// From the ends of requests to the first bytes of their responses, of the exchanges that are known one by one.

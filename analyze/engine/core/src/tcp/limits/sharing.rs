@@ -31,7 +31,8 @@ pub(crate) static OF_OTHERS: [Reassignment; 2] = [
 /// Its rate was that of all together less what the others had; `left_bytes_s` of payload was there for it.
 pub(crate) fn take_sharing(summary: &mut LimitsSummary, sharing: Sharing, left_bytes_s: f64) {
     // What one of them waits for its timers, the others send: it is lost to nobody but it.
-    let is_shadow = |factor: Factor| network_sets_the_rate(factor) || factor.holder() == Holder::Timeout;
+    let is_shadow =
+        |factor: Factor| network_sets_the_rate(factor) || matches!(factor.holder(), Holder::Timeout | Holder::Outage);
     take_time(summary, sharing.factor, is_shadow, &[sharing.between_ns]);
     let bound = summary.allowed_bytes_s.map_or(left_bytes_s, |allowed| allowed.min(left_bytes_s));
     allow_at_most(summary, bound);

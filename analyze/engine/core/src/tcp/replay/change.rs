@@ -76,7 +76,7 @@ impl Change {
             Holder::ClientWait => matches!(self, Self::BusyApplication | Self::NoClientWait),
             Holder::Reader => self == Self::ReadsAtOnce,
             Holder::Stall => self == Self::NoStalls,
-            Holder::Timeout => self.removes_losses(policed),
+            Holder::Timeout | Holder::Outage => self.removes_losses(policed),
             Holder::Bucket => self == Self::NoBucket,
             Holder::Repairs => self == Self::RepairedAtOnce || self.removes_losses(policed),
             _ => false,

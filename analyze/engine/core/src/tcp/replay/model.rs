@@ -12,7 +12,7 @@ const FIRST_WINDOW_BYTES: f64 = 65_535.0;
 
 const WINDOW_AHEAD: f64 = 2.0;
 
-/// What a window that adapts reaches at most: half of Linux's default `tcp_rmem`.
+/// What a window that adapts reaches at most, unless it was larger: half of Linux's default `tcp_rmem`.
 const LARGEST_WINDOW_BYTES: f64 = 3_145_728.0;
 
 /// BBR drains its queue now and then, and sends a little less than the path carries.
@@ -47,16 +47,20 @@ struct Replay<'a> {
     adapted_bytes: f64,
     /// Up to where a pace is in force, and the pace.
     pace: Option<(f64, f64)>,
+    /// When the clock brings the next event: a pace goes on behind it.
+    until_s: f64,
 }
 
-/// Seconds that the transfer takes; none if that is more than can be replayed.
+/// Seconds that the transfer takes; none if that is more than can be replayed. Events are in the order of their bytes, and of the clock.
 pub fn replay(setting: &Setting, events: &[Event]) -> Option<f64> {
     let control = setting
         .warm_segments
         .map_or_else(|| Control::new(setting.kind), |segments| Control::warm(setting.kind, segments));
     let adapted_bytes = FIRST_WINDOW_BYTES.max(setting.warm_segments.unwrap_or(0.0) * setting.segment_bytes);
-    let mut replay = Replay { setting, control, done_bytes: 0.0, time_s: 0.0, adapted_bytes, pace: None };
-    let mut events = events.iter().peekable();
+    let mut replay =
+        Replay { setting, control, done_bytes: 0.0, time_s: 0.0, adapted_bytes, pace: None, until_s: f64::INFINITY };
+    let mut by_clock = events.iter().filter(|event| event.at_s.is_some()).peekable();
+    let mut events = events.iter().filter(|event| event.at_s.is_none()).peekable();
     for _ in 0..MOST_STEPS {
         while let Some(event) = events.next_if(|event| event.at_bytes <= replay.done_bytes + 1.0) {
             replay.take(event);
@@ -64,6 +68,11 @@ pub fn replay(setting: &Setting, events: &[Event]) -> Option<f64> {
         if replay.done_bytes + 1.0 >= setting.bytes {
             return Some(replay.time_s);
         }
+        if let Some(event) = by_clock.next_if(|event| event.at_s <= Some(replay.time_s)) {
+            replay.take(event);
+            continue;
+        }
+        replay.until_s = by_clock.peek().and_then(|event| event.at_s).unwrap_or(f64::INFINITY);
         let until = events.peek().map_or(setting.bytes, |event| event.at_bytes.min(setting.bytes));
         replay.step(until, events.peek().is_none_or(|event| matches!(event.what, What::Pause(..))));
     }
@@ -96,8 +105,10 @@ impl Replay<'_> {
     fn step(&mut self, until_bytes: f64, drains: bool) {
         let Setting { segment_bytes, rate_bytes_s, path, .. } = self.setting;
         if let Some((end_bytes, bytes_s)) = self.pace.filter(|(end_bytes, _)| *end_bytes > self.done_bytes + 1.0) {
-            let bytes = end_bytes.min(until_bytes).max(self.done_bytes + 1.0) - self.done_bytes;
-            self.time_s += bytes / bytes_s.min(*rate_bytes_s);
+            let bytes_s = bytes_s.min(*rate_bytes_s);
+            let up_to_event = (self.until_s - self.time_s) * bytes_s;
+            let bytes = (end_bytes.min(until_bytes) - self.done_bytes).min(up_to_event).max(1.0);
+            self.time_s += bytes / bytes_s;
             self.done_bytes += bytes;
             return;
         }
@@ -126,7 +137,8 @@ impl Replay<'_> {
             is_full: self.control.window() * segment_bytes <= cap_bytes,
         };
         self.control.on_round_trip(&round);
-        self.adapted_bytes = self.adapted_bytes.max(WINDOW_AHEAD * window_bytes).min(LARGEST_WINDOW_BYTES);
+        let largest_bytes = LARGEST_WINDOW_BYTES.max(path.largest_window_bytes.unwrap_or(0.0));
+        self.adapted_bytes = self.adapted_bytes.max(WINDOW_AHEAD * window_bytes).min(largest_bytes);
         // What neither path nor queue holds is lost.
         if self.setting.kind != ControlKind::Bbr
             && (self.control.window() * segment_bytes).min(self.cap_bytes()) > rate * (base_s + path.queue_s)

@@ -2,6 +2,7 @@
 
 use crate::tcp::events::factor::Factor;
 use crate::tcp::events::holder::Holder;
+use crate::tcp::limits::runs::FactorRun;
 use crate::tcp::replay::seen::Seen;
 use crate::tcp::replay::window::WindowLimited;
 
@@ -111,7 +112,7 @@ fn rate(seen: &Seen) -> Option<(Interval, bool)> {
         seen.trains.and_then(|trains| trains.long_bytes_s).is_some_and(|long| (PAUSED..MISLED).contains(&(long / full)))
     };
     // Pauses that the full path was taken for make it slow: trains show that.
-    if let Some(full) = rate_under(seen, Holder::Path).filter(|full| !faster(*full)) {
+    if let Some(full) = rate_under(seen, Holder::Path).filter(|full| !faster(*full) && !is_outdone(seen, *full)) {
         return Some(([0.97 * full, full, 1.05 * full], false));
     }
     let reached = seen.reference_bytes_s.unwrap_or(0.0);
@@ -127,6 +128,16 @@ fn rate(seen: &Seen) -> Option<(Interval, bool)> {
         None => [TRAINS_LOW * short, short, SHORT_TRAINS_HIGH * short],
     };
     Some(([low.max(reached), middle.max(reached), high.max(reached)], false))
+}
+
+/// More passed clearly faster at other times than while the path seemed full: what follows the last data makes the rate small.
+fn is_outdone(seen: &Seen, full_bytes_s: f64) -> bool {
+    let bytes = |is_meant: &dyn Fn(&FactorRun) -> bool| -> u64 {
+        seen.runs.iter().filter(|run| is_meant(run)).map(|run| run.bytes).sum()
+    };
+    let is_path = |run: &FactorRun| run.factor.holder() == Holder::Path;
+    let is_faster = |run: &FactorRun| run.bytes as f64 * 1e9 > PAUSED * full_bytes_s * run.duration_ns() as f64;
+    bytes(&|run| !is_path(run) && is_faster(run)) > bytes(&is_path)
 }
 
 /// What an application writes piece by piece comes as it was written, unless trains are clearly faster than that.

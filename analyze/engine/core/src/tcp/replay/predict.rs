@@ -158,8 +158,9 @@ impl Model<'_> {
     /// Those that reproduce the transfer, the best first.
     fn fitting(&self) -> Result<Vec<Fitting>, Unpredicted> {
         let [_, rate_bytes_s, _] = self.path.rate_bytes_s;
+        let events = at_their_bytes(&self.events);
         let as_it_was =
-            |kind: ControlKind| replay(&self.setting(kind, rate_bytes_s), &self.events).map(|time_s| (kind, time_s));
+            |kind: ControlKind| replay(&self.setting(kind, rate_bytes_s), &events).map(|time_s| (kind, time_s));
         let all: Vec<(ControlKind, f64)> = KINDS.into_iter().filter_map(as_it_was).collect();
         if all.is_empty() {
             return Err(Unpredicted::TooLong);
@@ -175,26 +176,35 @@ impl Model<'_> {
     fn changed_s(&self, change: Change, fitting: &[Fitting]) -> Option<Vec<f64>> {
         let changed = |event: &Event| change.event(*event, self.seen.policed);
         let kept: Vec<Event> = self.events.iter().filter_map(changed).collect();
+        // What the clock brings may have come for the bytes after all.
+        let orders = if kept.iter().any(|event| event.at_s.is_some()) { vec![at_their_bytes(&kept)] } else { vec![] };
+        let orders: Vec<Vec<Event>> = std::iter::once(kept).chain(orders).collect();
         let [low, middle, high] = self.path.rate_bytes_s;
         let rates = [middle, low, high];
         // The same rate takes the same time.
         let differ = (0..rates.len()).filter(|&index| !rates[..index].contains(&rates[index]));
         let mut times_s = Vec::new();
         for fitting in fitting {
-            for rate_bytes_s in differ.clone().map(|index| rates[index]) {
+            let of_rates = differ.clone().map(|index| rates[index]);
+            for (rate_bytes_s, events) in of_rates.flat_map(|rate| orders.iter().map(move |events| (rate, events))) {
                 let mut setting = self.setting(fitting.kind, rate_bytes_s);
                 change.apply(&mut setting);
-                let time_s = replay(&setting, &kept)?;
+                let time_s = replay(&setting, events)?;
                 let corrected_s = time_s * fitting.correction;
                 times_s.extend(if change.keeps_errors() { [corrected_s, time_s] } else { [time_s, corrected_s] });
                 // The window may stay as large as it ever was.
                 let largest = self.path.largest_window_bytes.filter(|most| setting.path.window_bytes != Some(*most));
                 if let Some(largest) = largest {
                     setting.path.window_bytes = Some(largest);
-                    times_s.extend(replay(&setting, &kept));
+                    times_s.extend(replay(&setting, events));
                 }
             }
         }
         Some(times_s)
     }
+}
+
+/// The same events, each where it happened in the stream.
+fn at_their_bytes(events: &[Event]) -> Vec<Event> {
+    events.iter().map(|event| Event { at_s: None, ..*event }).collect()
 }

@@ -43,4 +43,6 @@ pub struct Seen<'a> {
     pub largest_flight_bytes: f64,
     /// A token bucket on the path that drops what exceeds its rate.
     pub policed: bool,
+    /// Timers ran out because packets came late: most of what was retransmitted had not been lost.
+    pub needless_timeouts: bool,
 }

@@ -32,6 +32,8 @@ pub enum What {
 pub struct Event {
     /// Bytes delivered before it.
     pub at_bytes: f64,
+    /// When it happens whatever has been delivered by then, seconds from the first packet; none where its bytes bring it about.
+    pub at_s: Option<f64>,
     /// What happens.
     pub what: What,
 }
@@ -104,11 +106,22 @@ fn event_of(seen: &Seen, run: &FactorRun, [at_bytes, end_bytes]: [f64; 2]) -> Op
     let what = match holder {
         Holder::Reader => return None,
         _ if holder.is_of_the_model() => return None,
-        Holder::Timeout => What::Pause(holder, time_s),
+        Holder::Timeout | Holder::Outage => What::Pause(holder, time_s),
         _ if is_pause(seen, bytes) => What::Pause(holder, time_s),
         _ => What::Pace(holder, end_bytes, bytes / time_s),
     };
-    Some(Event { at_bytes, what })
+    Some(Event { at_bytes, at_s: at_s(seen, run).filter(|_| matches!(what, What::Pause(..))), what })
+}
+
+/// When hosts and paths stop: that does not wait for bytes. A timer runs out for what was lost, or for a path that has stopped.
+fn at_s(seen: &Seen, run: &FactorRun) -> Option<f64> {
+    let by_clock = match run.factor.holder() {
+        Holder::Stall | Holder::Outage | Holder::Unknown => true,
+        Holder::Timeout => seen.needless_timeouts,
+        _ => false,
+    };
+    let first_ns = seen.runs.first()?.start_ns;
+    by_clock.then(|| run.start_ns.saturating_sub(first_ns) as f64 / 1e9)
 }
 
 /// What an open window would have delivered sooner is the reader's, shared out among the runs that the window limited.
@@ -119,7 +132,8 @@ fn waits_for_reader(seen: &Seen) -> Vec<Event> {
     for (run, bytes) in delivered(seen) {
         if run.factor.holder() == Holder::Reader && window.reader_s > 0.0 {
             let time_s = window.reader_s * run.duration_ns() as f64 / 1e9 / window.time_s;
-            events.push(Event { at_bytes: at_bytes + bytes / 2.0, what: What::Pause(Holder::Reader, time_s) });
+            let what = What::Pause(Holder::Reader, time_s);
+            events.push(Event { at_bytes: at_bytes + bytes / 2.0, at_s: None, what });
         }
         at_bytes += bytes;
     }
@@ -130,13 +144,16 @@ fn recoveries(seen: &Seen) -> Vec<Event> {
     let of = |one: &Reduction, at_bytes: f64| {
         let flight_bytes = f64::from(one.flight_bytes);
         let what = if one.by_timeout { What::Timeout(flight_bytes) } else { What::Loss(flight_bytes) };
-        Event { at_bytes, what }
+        Event { at_bytes, at_s: None, what }
     };
-    let mut events: Vec<Event> = seen.reductions.iter().map(|one| of(one, one.position as f64)).collect();
+    // A sender that learns that nothing was lost takes its window up again (RFC 3522, RFC 5682).
+    let counts = |one: &&Reduction| !(one.by_timeout && seen.needless_timeouts);
+    let mut events: Vec<Event> =
+        seen.reductions.iter().filter(counts).map(|one| of(one, one.position as f64)).collect();
     let Some(last) = events.last().copied() else { return events };
-    let more = seen.recoveries.saturating_sub(events.len() as u64).min(MOST_RECOVERIES);
+    let more = seen.recoveries.saturating_sub(seen.reductions.len() as u64).min(MOST_RECOVERIES);
     let apart_bytes = (seen.bytes - last.at_bytes) / (more + 1) as f64;
-    let again = seen.reductions.iter().cycle().take(more as usize).enumerate();
+    let again = seen.reductions.iter().filter(counts).cycle().take(more as usize).enumerate();
     events.extend(again.map(|(number, one)| of(one, last.at_bytes + apart_bytes * (number + 1) as f64)));
     events
 }
