@@ -184,12 +184,13 @@ instructions: $(STAMPS)/install-dev ## the engine's instructions per packet, by 
 	@tools/system-packages bench
 	@cargo build --release --locked --examples --package vmtrace-core
 	@PROFILE=release $(BIN)/python -m tools.engine_instructions
+	@$(BIN)/python -m tools.engine_ratios --profile release
 
 budget: $(STAMPS)/system-test $(STAMPS)/install-dev ## the same in the profile `quick`, against bench/budget.tsv; fails above it
 	@echo '== budget'
 	@cargo build --profile quick --locked --quiet --example analyze --example bench_generate --package vmtrace-core
 	@PROFILE=quick $(BIN)/python -m tools.engine_instructions --check
-	@$(BIN)/python -m tools.engine_ratios --profile quick
+	@$(BIN)/python -m tools.engine_ratios --profile quick --only appended
 	@$(BIN)/python -m tools.engine_growth --profile quick
 
 growth: $(STAMPS)/system-test $(STAMPS)/install-dev ## how instructions grow with a capture, family by family (SIZE=1000)

@@ -1,10 +1,11 @@
-"""Ratios of the engine's instructions, by callgrind; a part of `make budget`, which fails above what is allowed.
+"""Ratios of the engine's instructions, by callgrind: `make budget` fails where `appended` is above what is allowed.
 
     python -m tools.engine_ratios [--only NAME]... [--profile NAME]
 
 `appended` is what captures of the same seconds take that stand one behind the other in a file, over what the same
 packets take in order of time. The others are analysed on two threads: the part of all instructions that the busier
-thread takes. Callgrind runs one thread at a time, so who takes what is chance: the best of some tries counts.
+thread takes. Callgrind runs one thread at a time, so who takes what is chance: the best of some tries counts, and
+`make instructions` alone asks for it.
 """
 
 import argparse
