@@ -31,8 +31,8 @@ from vmtrace.providers.plan_options import (
 @dataclass(frozen=True)
 class _Plan:
     name: str
-    lasts_s: float = option("for", longer, 60.0, told="how long")
-    sizes_bytes: tuple[int, ...] = option("sizes", sizes, (1,), told="of objects", kinds=("probes",))
+    lasts_s: float = option("for", longer, 60.0, what="how long")
+    sizes_bytes: tuple[int, ...] = option("sizes", sizes, (1,), what="of objects", kinds=("probes",))
     pair: int = option("pair", whole(9), 1)
     scale: float = 1.0
     kind: str = "probes"
