@@ -77,7 +77,12 @@ impl Connection {
                 addresses,
                 ports,
             },
-            times: Times { start_ns: packet.time_ns, end_ns: packet.time_ns, passed_ns: [Packet::NEVER_NS; 2] },
+            times: Times {
+                start_ns: packet.time_ns,
+                end_ns: packet.time_ns,
+                end_frame: packet.frame,
+                passed_ns: [Packet::NEVER_NS; 2],
+            },
             directions: Default::default(),
             watch: Watch::NONE,
             terms: Terms {

@@ -46,6 +46,8 @@ pub struct Times {
     pub start_ns: i64,
     /// Time of the last packet.
     pub end_ns: i64,
+    /// Its frame.
+    pub(crate) end_frame: u32,
     /// When the last packet of client, server passed; later than any packet as long as there was none.
     pub(crate) passed_ns: [i64; 2],
 }
@@ -54,7 +56,9 @@ impl Times {
     /// A packet of `side` passes that is believed and no copy.
     #[inline(always)]
     pub(super) fn passes(&mut self, packet: &Packet, side: usize) {
-        self.end_ns = self.end_ns.max(packet.time_ns);
+        if packet.time_ns >= self.end_ns {
+            (self.end_ns, self.end_frame) = (packet.time_ns, packet.frame);
+        }
         self.passed_ns[side] = packet.time_ns;
     }
 }

@@ -319,13 +319,13 @@ pub(crate) fn finish_limits(
     directions: &mut [Direction; 2],
     terms: &Terms,
     opening: SetupTime,
-    end_ns: i64,
+    end: (i64, u32),
     side: usize,
     environment: &Environment,
 ) -> Option<LimitsSummary> {
     let around = around(directions, terms, side);
     let limits = &mut watch.watchers[side].limits;
-    let (mut summary, ending) = finish(limits, &mut directions[side], &around, end_ns, environment.round_rules)?;
+    let (mut summary, ending) = finish(limits, &mut directions[side], &around, end, environment.round_rules)?;
     let is_unscaled = advertised_shift(directions, 1 - side).is_none();
     let nothing_lost = directions[side].loss.retransmitted == 0;
     let stops = standstills::stops(watch);

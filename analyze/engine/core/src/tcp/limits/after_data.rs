@@ -21,13 +21,15 @@ pub(crate) struct SenderEnding {
     pub(crate) end_ns: i64,
     /// Frame of the last data.
     pub(crate) frame: u32,
+    /// Frame of the last packet of the connection.
+    pub(crate) end_frame: u32,
     /// Bytes delivered in all.
     pub(crate) delivered_bytes: u64,
 }
 
 impl SenderEnding {
-    /// `direction` sends the data; the connection's last packet passed at `end_ns`.
-    pub(crate) fn of(direction: &Direction, frame: u32, end_ns: i64) -> Option<Self> {
+    /// `direction` sends the data; `end` is time and frame of the connection's last packet.
+    pub(crate) fn of(direction: &Direction, frame: u32, (end_ns, end_frame): (i64, u32)) -> Option<Self> {
         let live = direction.live.as_deref()?;
         let all_acknowledged = direction.una >= direction.max;
         let since_ns = live.view.idle_since_ns().filter(|_| all_acknowledged);
@@ -38,6 +40,7 @@ impl SenderEnding {
             is_repairing: live.loss.recovery.is_some_and(|recovery| direction.una < recovery.point),
             end_ns: end_ns.max(direction.last_data_ns),
             frame,
+            end_frame,
             delivered_bytes: direction.acknowledged_bytes(),
         })
     }

@@ -53,12 +53,12 @@ pub(crate) fn cut_gap(
     limits.cut(CutGap { start_ns, end_ns, factor, frames, limited, idle });
 }
 
-/// Ends the last round of `direction`'s data; none if no round was ever over.
+/// Ends the last round of `direction`'s data; none if no round was ever over. `end` is the last packet's time and frame.
 pub(crate) fn finish(
     limits: &mut Option<Box<Limits>>,
     direction: &mut Direction,
     around: &Around,
-    end_ns: i64,
+    end: (i64, u32),
     rules: &[RoundRule],
 ) -> Option<(LimitsSummary, Option<SenderEnding>)> {
     let last_ns = direction.last_data_ns;
@@ -66,7 +66,7 @@ pub(crate) fn finish(
     // The last round is over when its data is acknowledged.
     let last_ns = idle_since_ns(direction)
         .filter(|_| direction.una >= direction.max)
-        .map_or(last_ns, |since_ns| since_ns.max(last_ns).min(end_ns));
+        .map_or(last_ns, |since_ns| since_ns.max(last_ns).min(end.0));
     let frame = direction.live.as_ref().map_or(0, |live| live.rates.spacing.last().map_or(0, |(_, frame)| frame));
     direction.live.as_deref_mut()?.view.begin_round(false);
     close_round(limits, direction, (last_ns, frame), around, rules);
@@ -74,7 +74,7 @@ pub(crate) fn finish(
     let live = direction.live.as_deref_mut()?;
     let (trains, reductions) = (live.rates.ack_trains.rates(), std::mem::take(&mut live.loss.reductions).since(base));
     let summary = LimitsSummary { trains, reductions, ..limits.take()?.finish(rules) };
-    Some((summary, SenderEnding::of(direction, frame, end_ns)))
+    Some((summary, SenderEnding::of(direction, frame, end)))
 }
 
 impl Limits {

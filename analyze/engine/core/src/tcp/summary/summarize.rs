@@ -46,7 +46,7 @@ pub fn summary_of(connection: &mut Connection, environment: &Environment) -> Box
     let tls_end_ns = tls_end_ns(directions, facts.as_ref());
     let openings = [0, 1].map(|side| watching::opening(connection, side, tls_end_ns));
     let Connection { watch, directions, terms, times, .. } = &mut *connection;
-    let judgement = judge(watch, directions, terms, openings, times.end_ns, environment);
+    let judgement = judge(watch, directions, terms, openings, (times.end_ns, times.end_frame), environment);
     let handshake = &connection.terms.handshake;
     // Its place comes first, and nothing of it is moved once it stands: it is large.
     let place = Box::new_uninit();
@@ -260,12 +260,12 @@ fn judge(
     directions: &mut [Direction; 2],
     terms: &Terms,
     mut openings: [Option<SetupTime>; 2],
-    end_ns: i64,
+    end: (i64, u32),
     environment: &Environment,
 ) -> Option<Box<Judgement>> {
     let mut finish = |side: usize| {
         let opening = openings[side].take()?;
-        watching::finish_limits(watch, directions, terms, opening, end_ns, side, environment).map(Box::new)
+        watching::finish_limits(watch, directions, terms, opening, end, side, environment).map(Box::new)
     };
     let limits = [finish(0), finish(1)];
     limits.iter().any(Option::is_some).then(|| Box::new(Judgement { limits, decision: None }))

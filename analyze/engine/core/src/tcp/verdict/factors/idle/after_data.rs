@@ -18,8 +18,10 @@ pub(crate) fn take_ending(summary: &mut LimitsSummary, ending: &SenderEnding) {
     let counted: u64 = summary.shares.iter().map(|share| share.bytes).sum();
     let mut bytes = ending.delivered_bytes.saturating_sub(counted);
     let (mut runs, mut marks) = (Runs::from(std::mem::take(&mut summary.runs)), Marks::default());
+    // The sender hears of the last acknowledgement, and the round is over, with the last packet.
+    let end_frame = if ending.is_unheard { ending.end_frame } else { ending.frame };
     for (end_ns, factor) in parts(ending, before) {
-        let run = FactorRun { start_ns, end_ns, factor, bytes, frames: [ending.frame; 2] };
+        let run = FactorRun { start_ns, end_ns, factor, bytes, frames: [ending.frame, end_frame] };
         if run.duration_ns() > 0 {
             let share = Share { time_ns: run.duration_ns(), bytes: std::mem::take(&mut bytes) };
             summary.shares[factor as usize].add(share);
@@ -77,6 +79,7 @@ mod tests {
                     is_repairing: self.is_repairing,
                     end_ns: at(self.end_s),
                     frame: 2,
+                    end_frame: 3,
                     delivered_bytes: 12,
                 },
             );
