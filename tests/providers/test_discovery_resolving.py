@@ -101,7 +101,7 @@ def test_a_question_lost_on_the_way_is_asked_again_within_the_rates() -> None:
 
     replies: list[Reply] = []
     with serving(answer) as resolver:
-        asking = Asking(rate_per_s=100, resolver_rate_per_s=100, timeout_s=0.3, attempts=3)
+        asking = Asking(rate_per_s=100, resolver_rate_per_s=100, timeout_s=5.0, attempts=3)
         names = [f"n{number}.example" for number in range(30)]
         began_s = time.monotonic()
         outcome = asyncio.run(ask_all(questions_for(names, ["A"], [None]), [resolver], asking, replies.append))
