@@ -88,6 +88,11 @@ fn change_of(name: &str) -> Change {
     }
 }
 
+/// A run between two times, in milliseconds.
+fn run(start_ms: i64, end_ms: i64, factor: Factor, bytes: u64) -> FactorRun {
+    FactorRun { start_ns: start_ms * 1_000_000, end_ns: end_ms * 1_000_000, factor, bytes, frames: [0; 2] }
+}
+
 fn run_of(row: &[String]) -> FactorRun {
     let factor = Factor::ALL.into_iter().find(|factor| factor.name() == row[0]).unwrap();
     let number = |at: usize| row[at].parse::<i64>().unwrap();
@@ -263,13 +268,6 @@ fn an_application_that_always_has_data_is_as_fast_as_the_path_or_the_window() {
 /// a packet of the close comes two seconds after the last.
 #[test]
 fn a_response_is_predicted_at_its_client_as_at_its_server() {
-    let run = |start_ms: i64, end_ms: i64, factor, bytes| FactorRun {
-        start_ns: start_ms * 1_000_000,
-        end_ns: end_ms * 1_000_000,
-        factor,
-        bytes,
-        frames: [0; 2],
-    };
     let [opening, wait, grows] = [Factor::Setup, Factor::ServerWait, Factor::SlowStart];
     let at_server = [run(0, 200, opening, 0), run(200, 210, wait, 0), run(210, 810, grows, 100_000)];
     let at_client = [
@@ -288,13 +286,6 @@ fn a_response_is_predicted_at_its_client_as_at_its_server() {
 
 /// Two pauses of half a second in 5.4 s of a full window; what holds it up in them.
 fn paused(holder: Factor) -> Vec<FactorRun> {
-    let run = |start_ms: i64, end_ms: i64, factor, bytes| FactorRun {
-        start_ns: start_ms * 1_000_000,
-        end_ns: end_ms * 1_000_000,
-        factor,
-        bytes,
-        frames: [0; 2],
-    };
     let window =
         |start_ms: i64, end_ms: i64| run(start_ms, end_ms, Factor::ReceiverWindow, 1_310 * (end_ms - start_ms) as u64);
     vec![
@@ -331,13 +322,6 @@ fn a_faster_transfer_is_over_before_the_clock_brings_the_next_pause() {
 
 #[test]
 fn a_path_that_more_passed_faster_was_not_full_when_it_seemed_so() {
-    let run = |start_ms: i64, end_ms: i64, factor, bytes| FactorRun {
-        start_ns: start_ms * 1_000_000,
-        end_ns: end_ms * 1_000_000,
-        factor,
-        bytes,
-        frames: [0; 2],
-    };
     // The last round lasts until what follows the data: 1.5 MB/s, after 3 MB/s for seconds.
     let runs = [
         run(0, 50, Factor::Setup, 0),
