@@ -44,6 +44,11 @@ pub enum Holder {
 }
 
 impl Holder {
+    /// A timer ends it: for what was lost, or for a path that had stopped.
+    pub(crate) fn ends_with_a_timer(self) -> bool {
+        matches!(self, Self::Timeout | Self::Outage)
+    }
+
     /// The model of a replay finds what it does by itself.
     pub(crate) fn is_of_the_model(self) -> bool {
         use Holder::{Acknowledgements, Buffer, Growth, Losses, Path, Window};

@@ -20,7 +20,8 @@ pub(crate) fn retransmitting_ns(summary: &LimitsSummary, requests: &RequestSumma
 }
 
 fn is_repair(factor: Factor) -> bool {
-    matches!(factor.holder(), Holder::Losses | Holder::Timeout | Holder::Outage | Holder::Repairs)
+    let holder = factor.holder();
+    holder.ends_with_a_timer() || matches!(holder, Holder::Losses | Holder::Repairs)
 }
 
 /// From the ends of requests to the first bytes of their responses, of the exchanges that are known one by one.

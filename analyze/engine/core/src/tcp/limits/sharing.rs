@@ -3,7 +3,6 @@
 //! Rule: docs/verdict.md, "What others leave".
 
 use crate::tcp::events::factor::Factor;
-use crate::tcp::events::holder::Holder;
 use crate::tcp::events::sharing::Sharing;
 use crate::tcp::limits::bucket::network_sets_the_rate;
 use crate::tcp::limits::moves::take_time;
@@ -31,8 +30,7 @@ pub(crate) static OF_OTHERS: [Reassignment; 2] = [
 /// Its rate was that of all together less what the others had; `left_bytes_s` of payload was there for it.
 pub(crate) fn take_sharing(summary: &mut LimitsSummary, sharing: Sharing, left_bytes_s: f64) {
     // What one of them waits for its timers, the others send: it is lost to nobody but it.
-    let is_shadow =
-        |factor: Factor| network_sets_the_rate(factor) || matches!(factor.holder(), Holder::Timeout | Holder::Outage);
+    let is_shadow = |factor: Factor| network_sets_the_rate(factor) || factor.holder().ends_with_a_timer();
     take_time(summary, sharing.factor, is_shadow, &[sharing.between_ns]);
     let bound = summary.allowed_bytes_s.map_or(left_bytes_s, |allowed| allowed.min(left_bytes_s));
     allow_at_most(summary, bound);

@@ -175,10 +175,11 @@ impl Model<'_> {
     /// Times of the changed transfer: the likeliest first, then with what else may be true of path, sender and window.
     fn changed_s(&self, change: Change, fitting: &[Fitting]) -> Option<Vec<f64>> {
         let changed = |event: &Event| change.event(*event, self.seen.policed);
-        let kept: Vec<Event> = self.events.iter().filter_map(changed).collect();
+        let mut orders: Vec<Vec<Event>> = vec![self.events.iter().filter_map(changed).collect()];
         // What the clock brings may have come for the bytes after all.
-        let orders = if kept.iter().any(|event| event.at_s.is_some()) { vec![at_their_bytes(&kept)] } else { vec![] };
-        let orders: Vec<Vec<Event>> = std::iter::once(kept).chain(orders).collect();
+        if orders[0].iter().any(|event| event.at_s.is_some()) {
+            orders.push(at_their_bytes(&orders[0]));
+        }
         let [low, middle, high] = self.path.rate_bytes_s;
         let rates = [middle, low, high];
         // The same rate takes the same time.

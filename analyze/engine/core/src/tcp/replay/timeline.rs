@@ -106,8 +106,7 @@ fn event_of(seen: &Seen, run: &FactorRun, [at_bytes, end_bytes]: [f64; 2]) -> Op
     let what = match holder {
         Holder::Reader => return None,
         _ if holder.is_of_the_model() => return None,
-        Holder::Timeout | Holder::Outage => What::Pause(holder, time_s),
-        _ if is_pause(seen, bytes) => What::Pause(holder, time_s),
+        _ if holder.ends_with_a_timer() || is_pause(seen, bytes) => What::Pause(holder, time_s),
         _ => What::Pace(holder, end_bytes, bytes / time_s),
     };
     Some(Event { at_bytes, at_s: at_s(seen, run).filter(|_| matches!(what, What::Pause(..))), what })
