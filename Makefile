@@ -21,7 +21,7 @@ TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 
 # The Cargo profile of the installed engine; quick builds in a third of the time and is nearly as fast.
 PROFILE ?= release
-# Seconds for each fuzz target; 20 is what CI spends.
+# Seconds for each fuzz target, in CI too.
 FUZZ_SECONDS ?= 10
 RUN_TESTS = $(BIN)/pytest --durations=25
 # What providers-demo is given, e.g. PROVIDERS_DEMO="--scale 0.1 --rtt 0.04".
