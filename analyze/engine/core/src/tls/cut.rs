@@ -34,6 +34,9 @@ const SETTINGS_ACKNOWLEDGED_BYTES: [u64; 2] = [9, 22];
 /// The same of a server, and window updates.
 const SERVER_CONTROL_BYTES: [u64; 4] = [9, 13, 22, 26];
 
+/// From the server's first byte to the client's Finished passes a round trip from here to the client, and what the client computes.
+const HANDSHAKE_TO_LOOP: i64 = 2;
+
 /// A client of HTTP/2 sends no more requests before it acknowledges settings.
 const REQUESTS_BEFORE_ACKNOWLEDGEMENT: usize = 3;
 
@@ -53,8 +56,8 @@ pub(super) enum Cut {
     No,
     /// The handshake goes on, or its end was not captured.
     Handshake,
-    /// The handshake is over.
-    Data,
+    /// The handshake is over, which took the client so long from the server's first byte on.
+    Data { loop_ns: i64 },
     /// It is known what data is.
     Known(CutRecords),
 }
@@ -64,13 +67,16 @@ impl Cut {
     pub(super) fn follow(self, client: &mut RecordSide, server: &mut RecordSide, finish: bool) -> Self {
         match self {
             Self::No => begin(client, server).follow(client, server, finish),
-            Self::Handshake if ends_handshake(client, server) => {
-                client.outbox.take_all();
-                server.outbox.take_all();
-                Self::Data.follow(client, server, finish)
-            }
-            Self::Data => known(client, server, finish).map_or(self, Self::Known),
-            _ => self,
+            Self::Handshake => match ends_handshake(client, server) {
+                Some(end_ns) => {
+                    client.outbox.take_all();
+                    server.outbox.take_all();
+                    data(server, end_ns).follow(client, server, finish)
+                }
+                None => self,
+            },
+            Self::Data { loop_ns } => known(client, server, loop_ns, finish).map_or(self, Self::Known),
+            Self::Known(_) => self,
         }
     }
 }
@@ -91,7 +97,11 @@ fn begin(client: &mut RecordSide, server: &mut RecordSide) -> Cut {
         client.client_outcome.and_then(|outcome| outcome.finished_ns).map_or(i64::MIN, |(start_ns, _)| start_ns);
     server.outbox.waiting_mut().retain(|entry| entry.start.0 > end_ns);
     server.outbox.take_all();
-    Cut::Data
+    data(server, end_ns)
+}
+
+fn data(server: &RecordSide, end_ns: i64) -> Cut {
+    Cut::Data { loop_ns: end_ns.saturating_sub(server.start_ns).max(0) }
 }
 
 /// TLS before 1.3, by the ServerHello or by messages that 1.3 encrypts.
@@ -101,13 +111,13 @@ fn is_older(client: &RecordSide, server: &RecordSide) -> bool {
     by_hello.unwrap_or(client.is_older || server.is_older)
 }
 
-/// The client has sent its Finished, or data: what was handshake before is left out.
-fn ends_handshake(client: &mut RecordSide, server: &mut RecordSide) -> bool {
+/// When the client sent its Finished, or data: what was handshake before is left out.
+fn ends_handshake(client: &mut RecordSide, server: &mut RecordSide) -> Option<i64> {
     let is_older = is_older(client, server);
     let end =
         if is_older { client.outbox.waiting().first().map(|entry| entry.start) } else { take_finished(client, server) };
     end.into_iter().for_each(|end| server.outbox.waiting_mut().retain(|entry| entry.start > end));
-    end.is_some()
+    end.map(|(end_ns, _)| end_ns)
 }
 
 /// Leaves out the client's flight of TLS 1.3: when its Finished began.
@@ -122,20 +132,20 @@ fn take_finished(client: &mut RecordSide, server: &RecordSide) -> Option<Moment>
     is_read.then(|| client.outbox.waiting_mut().drain(flight..=finished)).map(|_| start)
 }
 
-fn known(client: &mut RecordSide, server: &mut RecordSide, finish: bool) -> Option<CutRecords> {
+fn known(client: &mut RecordSide, server: &mut RecordSide, loop_ns: i64, finish: bool) -> Option<CutRecords> {
     let is_tls13 = !is_older(client, server);
     let overhead = overhead(client, server, is_tls13);
     let pair = Pair { client: Some(client), server: Some(server) };
-    let chosen = chosen::is_http2(&pair).or_else(|| shows_http2(client, server, overhead));
+    let chosen = chosen::is_http2(&pair).or_else(|| shows_http2(client, server, overhead, loop_ns));
     let http2 = chosen.or_else(|| finish.then_some(false))?;
     if is_tls13 {
-        leave_out_tickets(client, server);
+        leave_out_tickets(client, server, loop_ns);
     }
     Some(CutRecords { http2, is_tls13, overhead })
 }
 
-fn leave_out_tickets(client: &mut RecordSide, server: &mut RecordSide) {
-    let tickets = tickets(client.outbox.waiting(), server.outbox.waiting());
+fn leave_out_tickets(client: &mut RecordSide, server: &mut RecordSide, loop_ns: i64) {
+    let tickets = tickets(client.outbox.waiting(), server.outbox.waiting(), loop_ns);
     server.outbox.waiting_mut().drain(..tickets);
     let hidden =
         server.outbox.waiting().first().filter(|entry| tickets == 0 && !entry.is_record).map(|entry| entry.start);
@@ -152,7 +162,7 @@ fn overhead(client: &RecordSide, server: &RecordSide, is_tls13: bool) -> u16 {
 }
 
 /// Whether the lengths of the first records are those of HTTP/2; none until they show.
-fn shows_http2(client: &RecordSide, server: &RecordSide, overhead: u16) -> Option<bool> {
+fn shows_http2(client: &RecordSide, server: &RecordSide, overhead: u16, loop_ns: i64) -> Option<bool> {
     let plain = |entry: &Entry| entry.bytes.saturating_sub(u64::from(overhead));
     let is_record = |entry: &&Entry, lengths: &[u64]| entry.is_record && lengths.contains(&plain(entry));
     let (first, later) = client.outbox.waiting().split_first()?;
@@ -160,7 +170,7 @@ fn shows_http2(client: &RecordSide, server: &RecordSide, overhead: u16) -> Optio
         return Some(false);
     }
     let replies = server.outbox.waiting();
-    let replies = replies.get(tickets(client.outbox.waiting(), replies)..).unwrap_or_default();
+    let replies = replies.get(tickets(client.outbox.waiting(), replies, loop_ns)..).unwrap_or_default();
     let acknowledges = later.iter().any(|entry| is_record(&entry, &SETTINGS_ACKNOWLEDGED_BYTES));
     if acknowledges || replies.iter().any(|entry| is_record(&entry, &SERVER_CONTROL_BYTES)) {
         return Some(true);
@@ -178,11 +188,12 @@ fn shows_http2(client: &RecordSide, server: &RecordSide, overhead: u16) -> Optio
 }
 
 /// Session tickets that a server of TLS 1.3 sends first, at least two that are equally long, without a word of the client in
-/// between unless the first was unasked for. Each is a record that can be read, or all are in one segment behind the first.
-fn tickets(requests: &[Entry], entries: &[Entry]) -> usize {
+/// between unless the first was unasked for. A client that speaks sooner than it could hear the first goes on with its request. Each is a record that can be read, or all are in one segment behind the first.
+fn tickets(requests: &[Entry], entries: &[Entry], loop_ns: i64) -> usize {
     let Some((first, later)) = entries.split_first() else { return 0 };
     let unasked = requests.first().is_none_or(|request| request.start > first.start);
-    let next = requests.iter().map(|request| request.start).find(|start| *start > first.start);
+    let heard_ns = first.start.0.saturating_add(loop_ns / HANDSHAKE_TO_LOOP);
+    let next = requests.iter().map(|request| request.start).find(|start| *start > first.start && start.0 >= heard_ns);
     let in_time = |entry: &Entry| unasked || next.is_none_or(|next| entry.start < next);
     let is_ticket = |entry: &Entry| entry.is_record && phase::is_ticket_pair(first.bytes, entry.bytes);
     let alike = later.iter().take_while(|entry| is_ticket(entry) && in_time(entry)).count();
@@ -210,7 +221,7 @@ mod tests {
     #[test]
     fn tickets_come_in_pairs() {
         let unread = |bytes| Entry { is_record: false, ..record(1, bytes) };
-        let of = |entries: &[Entry]| tickets(&[record(0, 90)], entries);
+        let of = |entries: &[Entry]| tickets(&[record(0, 90)], entries, 0);
         assert_eq!(of(&[record(1, 266), record(2, 266), record(3, 900)]), 2);
         assert_eq!(of(&[record(1, 255), unread(260), record(3, 900)]), 2, "in one segment");
         assert_eq!(of(&[record(1, 255), unread(1000)]), 0, "a response of several records");
@@ -220,7 +231,13 @@ mod tests {
     #[test]
     fn equal_responses_to_two_requests_are_no_tickets() {
         let entries = [record(1, 266), record(5, 266)];
-        assert_eq!(tickets(&[record(0, 90), record(3, 90)], &entries), 0);
-        assert_eq!(tickets(&[record(2, 90), record(3, 90)], &entries), 2, "the first was unasked for");
+        assert_eq!(tickets(&[record(0, 90), record(3, 90)], &entries, 0), 0);
+        assert_eq!(tickets(&[record(2, 90), record(3, 90)], &entries, 0), 2, "the first was unasked for");
+    }
+
+    #[test]
+    fn a_client_that_cannot_have_heard_the_first_ticket_goes_on_with_its_request() {
+        let (upload, entries) = ([record(0, 90), record(3, 16_401)], [record(1, 266), record(5, 266)]);
+        assert_eq!([0, 4, 5].map(|loop_ns| tickets(&upload, &entries, loop_ns)), [0, 0, 2]);
     }
 }

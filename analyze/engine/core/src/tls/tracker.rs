@@ -242,7 +242,7 @@ impl TlsTracker {
     pub fn is_settled(&self) -> bool {
         match self.cut {
             Cut::No => self.lanes.iter().all(|lane| lane.side().is_some_and(RecordSide::is_settled)),
-            Cut::Handshake | Cut::Data => false,
+            Cut::Handshake | Cut::Data { .. } => false,
             Cut::Known(_) => true,
         }
     }
@@ -251,7 +251,7 @@ impl TlsTracker {
     fn note_cut(&mut self, direction: StreamDirection) {
         let is_lost = |lane: &RecordLane| lane.side().is_some_and(|side| side.lost.is_some());
         let begins = self.cut == Cut::No && self.lanes.iter().any(is_lost) && !self.is_settled();
-        if !begins && !matches!(self.cut, Cut::Handshake | Cut::Data) {
+        if !begins && !matches!(self.cut, Cut::Handshake | Cut::Data { .. }) {
             return;
         }
         let [first, second] = &mut self.lanes;
