@@ -57,7 +57,8 @@ impl AfterLosses {
         } else if round.repairs {
             if self.repairs.is_none() {
                 self.close(evidence);
-                let before = round.largest.max(self.before.unwrap_or(0.0));
+                let now = if round.is_blurred { 0.0 } else { round.largest };
+                let before = now.max(self.before.unwrap_or(0.0));
                 self.repairs = Some(Repairs { before, usual: recent.usual(), reductions: 0 });
             }
             self.repairs.iter_mut().for_each(|repairs| repairs.reductions += round.reductions);

@@ -34,7 +34,7 @@ impl Observed {
         }
         self.after_losses.take(round, &self.recent, &mut self.evidence);
         self.probes.take(round, &self.recent, &mut self.evidence);
-        if !round.is_bound && !is_small(round) {
+        if !round.is_bound && !round.is_blurred && !is_small(round) {
             self.recent.push(round.mean);
         }
     }

@@ -144,3 +144,31 @@ fn slow_start_after_four_segments_is_no_probe() {
     [4.0, 4.0, 8.0, 16.0, 20.0, 40.0, 60.0].into_iter().for_each(|flight| sender.round(flight, |_| ()));
     assert_eq!(sender.observed.finish(), None);
 }
+
+#[test]
+fn without_sack_the_flight_of_repairs_names_nothing() {
+    // What has arrived behind the hole counts as in flight: 1.4 times the window, so that seven tenths look like half.
+    let sawtooth = |is_blurred: bool| {
+        let mut sender = Sender::default();
+        for _ in 0..6 {
+            (0..16).for_each(|trip| sender.round(cubic(24.0, trip), |_| ()));
+            let before = cubic(24.0, 15);
+            sender.round(1.4 * before, |round| {
+                (round.repairs, round.reductions, round.is_blurred) = (true, 1, is_blurred)
+            });
+        }
+        sender.named().map(|(control, _)| control)
+    };
+    assert_eq!(sawtooth(true), Some(ShownControl::Cubic));
+    assert_ne!(sawtooth(false), Some(ShownControl::Cubic));
+    // Nor are they rises of BBR, one in eight round trips.
+    let risen = |is_blurred: bool| {
+        let mut sender = Sender::default();
+        for _ in 0..8 {
+            sender.round(75.0, |round| (round.repairs, round.is_blurred) = (true, is_blurred));
+            (0..7).for_each(|_| sender.round(60.0, |_| ()));
+        }
+        sender.named().map(|(control, _)| control)
+    };
+    assert_eq!([risen(true), risen(false)], [None, Some(ShownControl::Bbr)]);
+}

@@ -60,6 +60,8 @@ impl BandwidthProbes {
         self.look_for_small(round, usual, evidence);
         if round.is_bound {
             (self.rise, self.last_rise_ns) = (None, None);
+        } else if round.is_blurred {
+            self.rise = None;
         } else if self.small.is_none()
             // Most rounds are no rise, whatever is usual.
             && (self.rise.is_some() || round.mean >= LEAST_RISE * recent.least())

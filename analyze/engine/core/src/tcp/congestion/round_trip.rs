@@ -15,6 +15,8 @@ pub struct FlightRoundTrip {
     pub rtt_ns: Option<u64>,
     /// Something was retransmitted.
     pub repairs: bool,
+    /// Without SACK, and something is missing: what has arrived behind it counts as in flight.
+    pub is_blurred: bool,
     /// Recoveries that began.
     pub reductions: u32,
     /// Something else than a window was in the way: a timer, a mark, the receiver's window.

@@ -94,7 +94,7 @@ impl Limits {
             self.route.seen(rtt_ns);
         }
         if self.control.begins_with(round.max_flight, round.segment_size) {
-            self.control.take(&round.round_trip());
+            self.control.take(&round.round_trip(self.sack));
         }
         self.rounds.push(round.into());
         self.slow_start.take(&mut self.rounds);

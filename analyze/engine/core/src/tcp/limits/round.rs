@@ -207,15 +207,17 @@ impl Round {
     }
 
     /// As congestion control counts, in segments.
-    pub fn round_trip(&self) -> FlightRoundTrip {
+    pub fn round_trip(&self, sack: bool) -> FlightRoundTrip {
         let segment_bytes = f64::from(self.segment_size.max(1));
+        let is_blurred = !sack && (self.retransmitted > 0 || self.recovering_ns > 0);
         FlightRoundTrip {
             start_ns: self.start_ns,
             end_ns: self.end_ns,
             largest: self.max_flight as f64 / segment_bytes,
             mean: self.mean_flight / segment_bytes,
             rtt_ns: self.rtt_ns,
-            repairs: self.retransmitted > 0,
+            repairs: self.retransmitted > 0 || is_blurred,
+            is_blurred,
             reductions: self.reductions,
             is_bound: self.limited_ns > 0 || self.timeouts > 0 || self.marked,
             timed_out: self.timeouts > 0,
