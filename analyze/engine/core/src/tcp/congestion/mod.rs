@@ -8,6 +8,7 @@
 //! after_losses   how far each loss reduced the flight, and how it grew after that
 //! probes         rounds in which BBR probes for more, and those in which it probes for the shortest round trip
 //! evidence       what was counted, and the name it comes to
+//! without_sack   how sure a name is where holes are not reported
 //! observed       all of it together
 //! ```
 //!
@@ -22,3 +23,4 @@ pub mod observed;
 pub(crate) mod probes;
 pub(crate) mod recent;
 pub mod round_trip;
+pub(crate) mod without_sack;

@@ -5,6 +5,7 @@ use crate::tcp::congestion::evidence::{CongestionEvidence, Named};
 use crate::tcp::congestion::probes::{BandwidthProbes, is_small};
 use crate::tcp::congestion::recent::Recent;
 use crate::tcp::congestion::round_trip::FlightRoundTrip;
+use crate::tcp::congestion::without_sack::less_sure;
 
 /// A flight of which one segment more or less is not too much.
 const FEWEST_SEGMENTS: u64 = 12;
@@ -39,10 +40,10 @@ impl Observed {
         }
     }
 
-    /// There are no more rounds. None if nothing was seen that tells one congestion control from another.
-    pub fn finish(mut self) -> Option<Named> {
+    /// There are no more rounds; `sack`: both sides use it. None if nothing was seen that tells one congestion control from another.
+    pub fn finish(mut self, sack: bool) -> Option<Named> {
         self.after_losses.close(&mut self.evidence);
-        self.evidence.named()
+        self.evidence.named().map(|named| if sack { named } else { less_sure(named) })
     }
 }
 

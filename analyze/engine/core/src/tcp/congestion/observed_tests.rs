@@ -1,6 +1,7 @@
 //! Flights of senders that are made up here, round trip by round trip.
 //!
-//! Subjects: `tcp/congestion/observed.rs`, `tcp/congestion/after_losses.rs`, `tcp/congestion/probes.rs`, `tcp/congestion/round_trip.rs`.
+//! Subjects: `tcp/congestion/observed.rs`, `tcp/congestion/after_losses.rs`, `tcp/congestion/probes.rs`, `tcp/congestion/round_trip.rs`,
+//! `tcp/congestion/without_sack.rs`.
 
 use super::*;
 use crate::tcp::congestion::evidence::ShownControl;
@@ -44,7 +45,7 @@ impl Sender {
     }
 
     fn named(self) -> Option<(ShownControl, f64)> {
-        self.observed.finish().and_then(|named| named.control)
+        self.observed.finish(true).and_then(|named| named.control)
     }
 
     /// BBR that neither loses nor is held up: one of eight rounds with a quarter more.
@@ -79,7 +80,7 @@ fn what_is_reduced_and_grows_otherwise_has_no_name() {
     // Seven eighths are a Scalable TCP's, and half with a fifth of a segment a round trip is nobody's here.
     for (beta, growth) in [(0.875, 1.0), (0.5, 0.2), (0.6, 1.0)] {
         let trips = ((1.0 - beta) * 100.0 / growth) as usize;
-        let named = Sender::sawtooth(100.0, beta, trips, |after, trip| after + growth * trip as f64).observed.finish();
+        let named = Sender::sawtooth(100.0, beta, trips, |after, trip| after + growth * trip as f64).observed.finish(true);
         assert_eq!(named.expect("losses were seen").control, None, "{beta} {growth}");
     }
 }
@@ -91,7 +92,7 @@ fn a_window_that_another_limit_holds_shows_nothing() {
         (0..20).for_each(|_| sender.round(40.0, |round| round.is_bound = true));
         sender.round(40.0, |round| (round.repairs, round.reductions, round.is_bound) = (true, 1, true));
     }
-    assert_eq!(sender.observed.finish(), None);
+    assert_eq!(sender.observed.finish(true), None);
 }
 
 #[test]
@@ -104,7 +105,7 @@ fn what_a_timer_repaired_does_not_count() {
         });
         sender.round(2.0, |round| round.repairs = true);
     }
-    assert_eq!(sender.observed.finish(), None);
+    assert_eq!(sender.observed.finish(true), None);
 }
 
 #[test]
@@ -121,7 +122,7 @@ fn a_quarter_more_now_and_then_is_nothing() {
         sender.round(75.0, |_| ());
         (0..rest).for_each(|_| sender.round(60.0, |_| ()));
     }
-    assert_eq!(sender.observed.finish(), None);
+    assert_eq!(sender.observed.finish(true), None);
 }
 
 #[test]
@@ -131,7 +132,7 @@ fn four_segments_for_a_fifth_of_a_second_and_losses_that_reduce_nothing_are_bbr(
         (0..9).for_each(|_| sender.round(60.0, |_| ()));
         sender.loss(60.0);
     }
-    assert!(matches!(sender.observed.finish(), Some(named) if named.control.is_none()), "losses alone show no more");
+    assert!(matches!(sender.observed.finish(true), Some(named) if named.control.is_none()), "losses alone show no more");
     (0..4).for_each(|_| sender.round(4.0, |_| ()));
     (0..9).for_each(|_| sender.round(60.0, |_| ()));
     assert!(matches!(sender.named(), Some((ShownControl::Bbr, confidence)) if confidence > 0.8));
@@ -142,7 +143,7 @@ fn slow_start_after_four_segments_is_no_probe() {
     let mut sender = Sender::default();
     (0..9).for_each(|_| sender.round(60.0, |_| ()));
     [4.0, 4.0, 8.0, 16.0, 20.0, 40.0, 60.0].into_iter().for_each(|flight| sender.round(flight, |_| ()));
-    assert_eq!(sender.observed.finish(), None);
+    assert_eq!(sender.observed.finish(true), None);
 }
 
 #[test]
@@ -171,4 +172,19 @@ fn without_sack_the_flight_of_repairs_names_nothing() {
         sender.named().map(|(control, _)| control)
     };
     assert_eq!([risen(true), risen(false)], [None, Some(ShownControl::Bbr)]);
+}
+
+#[test]
+fn without_sack_no_name_is_sure() {
+    let sure = |sack: bool| {
+        let sender = Sender::sawtooth(40.0, 0.5, 20, |after, trip| after + trip as f64);
+        sender.observed.finish(sack).and_then(|named| named.control)
+    };
+    assert_eq!([sure(true), sure(false)], [0.95, 0.75].map(|confidence| Some((ShownControl::Reno, confidence))));
+    // One that is less sure with SACK stays so.
+    let seen = |sack: bool| {
+        let evidence = CongestionEvidence { reno: 3, neither: 1, ..CongestionEvidence::default() };
+        Observed { evidence, ..Observed::default() }.finish(sack)
+    };
+    assert_eq!(seen(true), seen(false));
 }

@@ -43,7 +43,7 @@ pub struct Limits {
     loss_seen: bool,
     plateau: Plateau,
     /// Both sides use SACK.
-    sack: bool,
+    pub(crate) sack: bool,
     shares: Shares,
     underlying: Shares,
     runs: Runs,
@@ -316,7 +316,7 @@ impl Limits {
             turn_ways_ns: self.turn_ways_ns,
             marks: self.marks.into_list(),
             shortest_ns,
-            control: self.control.finish(),
+            control: self.control.finish(self.sack),
             ..LimitsSummary::default()
         }
     }

@@ -111,6 +111,8 @@ pub(crate) fn close_round(
         return;
     }
     let limits = limits.get_or_insert_with(|| Limits::begin(first_data, around));
+    // In mid-stream the first report shows it.
+    limits.sack |= around.sack;
     if let Some(farther_rtt_ns) = around.farther_rtt_ns {
         limits.disown_shorter(farther_rtt_ns);
     }
