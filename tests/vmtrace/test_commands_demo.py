@@ -58,6 +58,7 @@ def test_the_demo_transfers_and_reports_beside_the_users_own_modules(own_files: 
 
 @pytest.mark.slow
 @pytest.mark.root
+@pytest.mark.untimed
 @pytest.mark.parametrize("plan", cut([SHORT, demo._PLAN], 1), ids=["short", "whole"])
 def test_over_the_emulated_path_it_says_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plan: str) -> None:
     reason = namespaces.missing_requirement()
