@@ -101,10 +101,12 @@ import resource, sys, time
 from pathlib import Path
 from vmtrace.providers.costs.simulate import Wanted, replay
 wanted = Wanted(archive_after_s=86400.0, cache_sizes_bytes=(10**13,))
+def most_mib():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 replay(Path(sys.argv[1]), wanted)
-begun = time.process_time()
+few_mib, begun = most_mib(), time.process_time()
 found = replay(Path(sys.argv[2]), wanted)
-print(found.rows / (time.process_time() - begun), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+print(found.rows / (time.process_time() - begun), few_mib, most_mib())
 """
 
 
@@ -128,12 +130,8 @@ def many(path: Path, count: int) -> Path:
 def test_memory_does_not_grow_with_accesses_and_a_million_take_a_second(tmp_path: Path) -> None:
     few, more = many(tmp_path / "few.parquet", 600_000), many(tmp_path / "more.parquet", 3_000_000)
 
-    def measured(second: Path) -> tuple[float, float]:
-        words = [sys.executable, "-c", REPLAY, str(few), str(second)]
-        done = subprocess.run(words, check=True, capture_output=True, text=True, cwd=Path(__file__).parents[2])
-        rate, kib = map(float, done.stdout.split())
-        return rate, kib / 1024
-
-    (_, few_mib), (rate, more_mib) = measured(few), measured(more)
+    words = [sys.executable, "-c", REPLAY, str(few), str(more)]
+    done = subprocess.run(words, check=True, capture_output=True, text=True, cwd=Path(__file__).parents[2])
+    rate, few_mib, more_mib = map(float, done.stdout.split())
     assert more_mib < few_mib + 64
     assert rate > 1_000_000, "accesses per CPU-second: a busy machine makes no difference"
