@@ -169,14 +169,14 @@ CELLS = st.one_of(
 def _table(header: str, rows: list[str], data: st.DataObject) -> str:
     """A table of a run folder with some cells, or a whole line, replaced by anything."""
     lines = [row.split(",") for row in (header, *rows)]
-    for _ in range(data.draw(st.integers(0, 4))):
+    for _ in range(data.draw(st.integers(0, 8))):
         line = data.draw(st.sampled_from(lines))
         line[data.draw(st.integers(0, len(line) - 1))] = data.draw(CELLS)
     return "".join(",".join(line) + "\n" for line in lines)
 
 
 @hypothesis.settings(
-    max_examples=40, deadline=None, suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture]
+    max_examples=20, deadline=None, suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture]
 )
 @given(data=st.data())
 @pytest.mark.slow
