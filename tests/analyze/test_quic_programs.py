@@ -145,7 +145,7 @@ def test_windows_are_found_where_they_hold_a_sender_back_and_nowhere_else(window
     for one in narrow:
         assert one["times"] >= 2
         assert one["window_of"] == "stream"
-        assert one["limited_s"] > RTT_S
+        assert one["limited_s"] > RTT_S / 2, "a program that comes late has used part of the round trip"
 
 
 CLOSES = {

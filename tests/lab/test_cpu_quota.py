@@ -49,14 +49,13 @@ def test_a_program_that_runs_is_held_with_its_children() -> None:
             with cpu_quota.of_running("held", busy.pid, 0.1) as group:
                 members = (group / "cgroup.procs").read_text().split()
                 ends_s = time.monotonic() + 60
-                while (stopped := cpu_quota.throttled(group))[0] < 3 and time.monotonic() < ends_s:
+                # The kernel counts a stop when it begins, and its time when it ends.
+                while (stops := cpu_quota.throttled(group))[0] < 3 or stops[1] == 0:
+                    assert time.monotonic() < ends_s, stops
                     time.sleep(0.1)
         finally:
             children = Path(f"/proc/{busy.pid}/task/{busy.pid}/children").read_text().split()
             for each in (*map(int, children), busy.pid):
                 os.kill(each, signal.SIGKILL)
     assert len(members) == 2
-    stops, stopped_s = stopped
-    assert stops >= 3
-    assert stopped_s > 0
     assert not group.exists()
