@@ -6,6 +6,7 @@ import errno
 import socket
 import threading
 import time
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -90,6 +91,16 @@ def test_the_last_place_goes_to_the_newest_unless_it_is_reserved(tmp_path: Path)
                 assert not greeted(nobody)
                 assert greeted(another)
                 assert not is_over(known, 0.2)
+
+
+def test_the_unproven_get_half_of_the_descriptors_at_most(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vmtrace.receiver.server.open_files", lambda: 6)
+    patient = replace(GENEROUS, unproven=64, introduction_s=600)
+    with receiver(tmp_path, patient) as there, leaves_nothing(tmp_path), ExitStack() as strangers:
+        first, *others = [strangers.enter_context(stranger(there.port, f"127.0.{n}.1")) for n in range(2, 6)]
+        assert is_over(first)
+        assert all(greeted(one) for one in others)
+        assert len(there.server._places) == 3
 
 
 def test_places_are_reserved_while_streams_are_awaited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import dataclasses
 import errno
+import hashlib
 import json
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from tests.sender.fakes import FakeFarSide, FakeInstruments, raising
+from tests.sender.fakes import FakeControl, FakeFarSide, FakeInstruments, raising
 from vmtrace.capture.errors import CaptureError
 from vmtrace.capture.settings import CaptureSettings
+from vmtrace.sender import session
 from vmtrace.sender.display.view import Display, RunEnd, RunView
 from vmtrace.sender.errors import SenderError
 from vmtrace.sender.plan import Plan, TransferPlan
 from vmtrace.sender.run_folder import RunFolder
-from vmtrace.sender.session import Order, check_limits, send
+from vmtrace.sender.session import Order, check_limits, fetch, send
 from vmtrace.sender.settings import Settings
 from vmtrace.sender.wire.endpoint import Endpoint
 from vmtrace.sender.wire.errors import ReceiverGone
@@ -74,6 +77,76 @@ def test_a_session_that_does_all_ends_with_0_and_a_summary(new_run: NewRun) -> N
     assert sending.display.views[0].capture == "packets are recorded: here on lo, there on eth0"
     assert sending.display.ends[0].summary.startswith("complete: 3 of 3 pairs finished")
     assert sending.complaints == []
+
+
+def test_run_json_says_where_both_parties_are(new_run: NewRun) -> None:
+    sending = Sending(new_run(settings=QUICK, begun=False), FakeFarSide())
+    sending.run()
+    for party, address in (("sender", FakeControl.local_address), ("receiver", FakeControl.peer_address)):
+        assert (sending.state[party]["address"], sending.state[party]["port"]) == address
+
+
+@pytest.mark.parametrize(
+    ("here", "there", "line"),
+    [
+        (True, None, "packets are recorded: here on lo, not at the receiver"),
+        (False, "eth0", "packets are recorded: not at this side, there on eth0"),
+    ],
+)
+def test_who_records_alone_is_said(new_run: NewRun, here: bool, there: str | None, line: str) -> None:
+    far_side = FakeFarSide()
+    far_side.accepted = dataclasses.replace(far_side.accepted, capture_interface=there)
+    sending = Sending(new_run(settings=dataclasses.replace(QUICK, capture=here), begun=False), far_side)
+    sending.run()
+    assert sending.display.views[0].capture == line
+
+
+def test_packets_are_recorded_at_the_interface_towards_the_receiver(
+    new_run: NewRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session, "interface_towards", lambda host: f"towards {host}")
+    sending = Sending(new_run(settings=dataclasses.replace(QUICK, interface=None), begun=False), FakeFarSide())
+    sending.run()
+    assert sending.state["sender"]["capture"]["interface"] == "towards 198.18.2.1"
+
+
+@pytest.mark.parametrize(
+    ("changed", "asked"),
+    [
+        ({}, []),
+        ({"host_counters": True}, [("lo", False)]),
+        ({"host_counters": True, "instance_metadata": True, "interface": "any"}, [(None, True)]),
+        ({"host_counters": True, "capture": False}, [(None, False)]),
+    ],
+)
+def test_counters_are_of_the_interface_that_is_recorded(
+    new_run: NewRun, monkeypatch: pytest.MonkeyPatch, changed: dict[str, Any], asked: list[tuple[str | None, bool]]
+) -> None:
+    def begun(_folder: RunFolder, interface: str | None, *, metadata: bool) -> SimpleNamespace:
+        begun_with.append((interface, metadata))
+        return SimpleNamespace(stop=lambda: "host.csv: No space left")
+
+    begun_with: list[tuple[str | None, bool]] = []
+    monkeypatch.setattr(session, "begin_host_record", begun)
+    settings = dataclasses.replace(QUICK, **{"instance_metadata": False, **changed})
+    sending = Sending(new_run(settings=settings, begun=False), FakeFarSide())
+    assert sending.run() == 0
+    assert begun_with == asked
+    assert sending.display.notices == ["host.csv: No space left"] * len(asked)
+
+
+@pytest.mark.parametrize("ping", [False, True])
+def test_round_trips_are_measured_where_they_are_wanted(
+    new_run: NewRun, monkeypatch: pytest.MonkeyPatch, ping: bool
+) -> None:
+    def baseline(_endpoint: Endpoint, address: str, *_: object) -> SimpleNamespace:
+        made.append(address)
+        return SimpleNamespace(before=lambda _sequence: None, close=lambda: made.append(""))
+
+    made: list[str] = []
+    monkeypatch.setattr(session, "baseline_of", baseline)
+    Sending(new_run(settings=dataclasses.replace(QUICK, ping=ping), begun=False), FakeFarSide()).run()
+    assert made == (["198.18.2.1", ""] if ping else [])
 
 
 def test_pairs_that_failed_end_with_1(new_run: NewRun) -> None:
@@ -140,6 +213,49 @@ def test_a_half_that_does_not_come_ends_with_1(new_run: NewRun) -> None:
     assert sending.state["status"] == "complete"
 
 
+class Interrupted(FakeFarSide):
+    """Ctrl-C while its file comes."""
+
+    def send_file(self, file: RemoteFile, write: Callable[[bytes], object]) -> None:  # noqa: ARG002
+        raise KeyboardInterrupt
+
+
+SOME = RemoteFile(0, "packets", 1, "probe", 4, hashlib.sha256(b"some").hexdigest())
+
+
+def test_a_half_that_is_interrupted_ends_with_1_and_is_missing(new_run: NewRun) -> None:
+    far_side = Interrupted()
+    far_side.files = [SOME]
+    sending = Sending(new_run(settings=QUICK, begun=False), far_side)
+    assert sending.run() == 1
+    reason = "interrupted while the receiver's files were fetched"
+    assert sending.state["receiver_half"] == {"status": "missing", "files": 0, "bytes": 0, "error": reason}
+    assert sending.complaints[0].startswith(reason)
+
+
+@pytest.mark.parametrize(
+    ("far_side", "size", "status", "complaint"),
+    [
+        (FakeFarSide(), 4, 0, None),
+        (FakeFarSide(), 1 << 60, 1, "the receiver's files need"),
+        (Interrupted(), 4, 130, "interrupted: what was fetched stays"),
+    ],
+)
+def test_fetching_later_ends_as_it_went(
+    new_run: NewRun, monkeypatch: pytest.MonkeyPatch,
+    far_side: FakeFarSide, size: int, status: int, complaint: str | None,
+) -> None:  # fmt: skip
+    far_side.files, far_side.contents = [dataclasses.replace(SOME, bytes=size)], {0: b"some"}
+    monkeypatch.setattr(session, "OverTheWire", lambda _endpoint, _key: far_side)
+    complaints: list[str] = []
+    folder = new_run(settings=QUICK)
+    order = Order(Endpoint("198.18.2.1"), b"k" * 32)
+    assert fetch(folder, order, Listening(), complaints.append) == status
+    assert len(complaints) == (complaint is not None)
+    assert complaint is None or complaint in complaints[0]
+    assert far_side.opened[0].run_id == folder.run_id
+
+
 def test_a_half_that_is_not_wanted_is_left_there(new_run: NewRun) -> None:
     sending = Sending(new_run(settings=QUICK, begun=False), FakeFarSide(), fetch=False)
     assert sending.run() == 0
@@ -164,6 +280,15 @@ def test_a_metadata_setting_that_makes_no_sense_begins_no_session(
     with pytest.raises(ValueError, match="VMTRACE_METADATA=yes: must be never"):
         Sending(folder, FakeFarSide()).run()
     assert not (folder.path / "run.json").exists()
+
+
+def test_a_metadata_setting_is_not_looked_at_where_it_has_no_use(
+    new_run: NewRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VMTRACE_METADATA", "yes")
+    for counters, metadata in ((False, True), (True, False)):
+        settings = dataclasses.replace(QUICK, host_counters=counters, instance_metadata=metadata)
+        assert Sending(new_run(settings=settings, begun=False), FakeFarSide()).run() == 0
 
 
 def test_without_the_right_to_capture_one_line_names_the_way_on(new_run: NewRun) -> None:
@@ -218,3 +343,11 @@ def test_a_plan_beyond_the_receivers_limits_does_not_begin(plan: Plan, transfer:
     entry = dataclasses.replace(plan.entries[0], data=transfer)
     with pytest.raises(SenderError, match=reason):
         check_limits(dataclasses.replace(plan, entries=(entry,)), accepted)
+
+
+@pytest.mark.parametrize("transfer_bytes", [1 << 20, 1 << 30])
+def test_a_plan_as_large_as_the_receivers_limits_begins(plan: Plan, transfer_bytes: int) -> None:
+    limits = Limits(transfer_bytes, 1 << 20, 60.0, 3600.0, 2)
+    accepted = dataclasses.replace(FakeFarSide().accepted, limits=limits, tls=True)
+    data = TransferPlan(1 << 20, streams=2, tls=True)
+    check_limits(dataclasses.replace(plan, entries=(dataclasses.replace(plan.entries[0], data=data),)), accepted)
