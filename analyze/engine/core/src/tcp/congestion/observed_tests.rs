@@ -80,7 +80,8 @@ fn what_is_reduced_and_grows_otherwise_has_no_name() {
     // Seven eighths are a Scalable TCP's, and half with a fifth of a segment a round trip is nobody's here.
     for (beta, growth) in [(0.875, 1.0), (0.5, 0.2), (0.6, 1.0)] {
         let trips = ((1.0 - beta) * 100.0 / growth) as usize;
-        let named = Sender::sawtooth(100.0, beta, trips, |after, trip| after + growth * trip as f64).observed.finish(true);
+        let named =
+            Sender::sawtooth(100.0, beta, trips, |after, trip| after + growth * trip as f64).observed.finish(true);
         assert_eq!(named.expect("losses were seen").control, None, "{beta} {growth}");
     }
 }
@@ -132,7 +133,10 @@ fn four_segments_for_a_fifth_of_a_second_and_losses_that_reduce_nothing_are_bbr(
         (0..9).for_each(|_| sender.round(60.0, |_| ()));
         sender.loss(60.0);
     }
-    assert!(matches!(sender.observed.finish(true), Some(named) if named.control.is_none()), "losses alone show no more");
+    assert!(
+        matches!(sender.observed.finish(true), Some(named) if named.control.is_none()),
+        "losses alone show no more"
+    );
     (0..4).for_each(|_| sender.round(4.0, |_| ()));
     (0..9).for_each(|_| sender.round(60.0, |_| ()));
     assert!(matches!(sender.named(), Some((ShownControl::Bbr, confidence)) if confidence > 0.8));
