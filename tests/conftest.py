@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections.abc import Callable, Generator, Iterator
@@ -141,6 +142,17 @@ _SLOW = frozenset({"browser", "binaries", "traces"})
 """Fixtures that start Chromium, build programs with cargo, or hand out the collected captures."""
 _WAITING = ("root", "server", "slow")
 """Marks of tests that take long, the longest first."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Of what is made while tests are collected nearly all stays: nobody looks for garbage in it, then or later."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)
