@@ -102,7 +102,7 @@ def test_an_input_that_takes_too_long_alone_too_is_a_finding(tmp_path: Path) -> 
     assert found == (1, "fuzz one: FAILED: timeout (again when the input is run alone)")
 
 
-def test_a_machine_that_stood_still_is_no_finding_and_is_said(tmp_path: Path) -> None:
+def test_a_stalled_machine_is_no_finding_and_is_said(tmp_path: Path) -> None:
     line = "fuzz one: 9 runs, 7 edges, nothing found: what took too long does not when alone, a/unit"
     assert fuzzed(tmp_path, said=TIMEOUT, end="exit 70") == (0, line)
 
