@@ -33,7 +33,7 @@ def peak_bytes(binaries: Path, capture: Path) -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("kind", "most_bytes"), [("short", 1900), ("open", 13_000)])
+@pytest.mark.parametrize(("kind", "most_bytes"), [("short", 1450), ("open", 13_000)])
 def test_one_more_connection_takes_no_more_than_its_bound(
     binaries: Path, tmp_path: Path, kind: str, most_bytes: int
 ) -> None:

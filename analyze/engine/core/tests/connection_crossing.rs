@@ -180,8 +180,7 @@ fn data_after_a_timeout_is_no_acknowledgement_of_the_handshake() {
     let summary = acknowledgement_lost(Talk::new(), 235.0, 3.0, 11).summary();
     assert_eq!(summary.handshake_loops_ns(), [Some(ms(3.005)), Some(ms(0.01))], "clocked by the first acknowledgement");
     let limits = summary.limits(CLIENT).expect("judged");
-    let [setup, timeout] =
-        [Factor::Setup, Factor::TimeoutWait].map(|factor| limits.shares[factor as usize].time_ns as i64);
+    let [setup, timeout] = [Factor::Setup, Factor::TimeoutWait].map(|factor| limits.shares[factor].time_ns as i64);
     assert!(setup < ms(1.0) && (ms(230.0)..ms(240.0)).contains(&timeout), "{setup} {timeout}");
 }
 
@@ -190,7 +189,7 @@ fn late_data_whose_acknowledgement_alone_was_lost_waited_for_nobody() {
     let summary = acknowledgement_lost(Talk::new(), 235.0, 3.0, 1).summary();
     assert_eq!((summary.handshake_complete, summary.handshake_rtt_ns()), (true, None));
     let limits = summary.limits(CLIENT).expect("judged");
-    assert_eq!(limits.shares[Factor::TimeoutWait as usize].time_ns, 0);
+    assert_eq!(limits.shares[Factor::TimeoutWait].time_ns, 0);
 }
 
 #[test]

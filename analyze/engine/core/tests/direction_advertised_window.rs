@@ -73,8 +73,8 @@ fn a_closed_window_is_timed_until_it_opens() {
         .client(350.1, data(1000, 1000))
         .server(400.0, ack(2000).window(0))
         .client(430.0, ack(0));
-    let window = client(&talk).window;
-    assert_eq!((window.zero_windows, window.zero_time_ns as i64), (3, ms(250.0 + 30.0)), "the second to the end");
+    let extras = client(&talk).extras;
+    assert_eq!((extras.zero_windows, extras.zero_time_ns as i64), (3, ms(250.0 + 30.0)), "the second to the end");
 }
 
 #[test]

@@ -91,7 +91,7 @@ fn two_prove_nothing_and_neither_does_a_few_among_many() {
 fn the_verdict_names_it_with_the_packets() {
     let summary = exchanges(DELAY, written(0.05)).summary();
     let verdict = summary.verdict().unwrap();
-    let kept_back = summary.limits(CLIENT).unwrap().shares[Factor::NagleDelayedAck as usize];
+    let kept_back = summary.limits(CLIENT).unwrap().shares[Factor::NagleDelayedAck];
     assert_eq!(kept_back.time_ns as i64, ms(10.0 * DELAY), "not the application's time");
     assert!(verdict.sentence.contains("Nagle's algorithm held back 10 small writes"), "{}", verdict.sentence);
     // Behind the opening and the first answer: the first write, its acknowledgement, the second write, and so on.

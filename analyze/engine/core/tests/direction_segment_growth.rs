@@ -27,7 +27,7 @@ fn in_segments_of(size: u32) -> impl Fn(u32) -> u16 {
 /// Segment size, segments, and frames of more than one.
 fn segments(talk: &Talk) -> (u16, u64, u32) {
     let sent = talk.summary().directions[CLIENT].clone();
-    (sent.segment_size, sent.data_segments, sent.superpackets)
+    (sent.segment_size, sent.data_segments, sent.extras.superpackets)
 }
 
 #[test]

@@ -40,7 +40,7 @@ fn sent(talk: &Talk) -> DirectionSummary {
 /// Segment size, segments, and frames of more than one.
 fn segments(talk: &Talk) -> (u16, u64, u32) {
     let sent = sent(talk);
-    (sent.segment_size, sent.data_segments, sent.superpackets)
+    (sent.segment_size, sent.data_segments, sent.extras.superpackets)
 }
 
 #[test]

@@ -319,8 +319,8 @@ fn beside_the_receiver_one_that_spoke_when_the_data_was_due_already_did_not_hold
 
 /// Time of stalls in the limits of the client's data, ms.
 fn stalled_ms(talk: &Talk) -> u64 {
-    let shares = talk.summary().limits(CLIENT).map(|limits| limits.shares);
-    shares.map_or(0, |shares| shares[Factor::HostStall as usize].time_ns / 1_000_000)
+    let shares = talk.summary().limits(CLIENT).map(|limits| limits.shares.clone());
+    shares.map_or(0, |shares| shares[Factor::HostStall].time_ns / 1_000_000)
 }
 
 #[test]

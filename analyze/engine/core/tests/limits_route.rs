@@ -84,6 +84,6 @@ fn a_flight_that_stays_the_same_on_a_longer_path_is_no_token_bucket() {
     // In bursts, and spread over the shorter round trip.
     for segments in [20, 190] {
         let (summary, _) = rounds(|round| if round < BEFORE { SHORT_MS } else { LONG_MS }, |_| segments);
-        assert_eq!(summary.directions[CLIENT].token_bucket, None, "{segments} segments");
+        assert_eq!(summary.directions[CLIENT].extras.token_bucket, None, "{segments} segments");
     }
 }

@@ -183,8 +183,8 @@ fn bursts(after_ms: f64) -> Talk {
 fn they_are_its_limit_after_a_loss_too() {
     let summary = at_pace(Some(1000)).summary();
     assert_eq!(summary.verdict().map(|verdict| verdict.factor), Some(Factor::Application));
-    let shares = summary.limits(CLIENT).expect("long enough").shares;
-    assert_eq!(shares[Factor::SendBuffer as usize].time_ns, 0);
+    let shares = &summary.limits(CLIENT).expect("long enough").shares;
+    assert_eq!(shares[Factor::SendBuffer].time_ns, 0);
 }
 
 /// Ten segments every 10 ms, 7 ms after what was sent two pieces before is acknowledged. One of them may be lost once.

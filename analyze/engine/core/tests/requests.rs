@@ -195,11 +195,11 @@ proptest! {
     ) {
         let summary = talk(rtt_ms, &rounds).summary();
         let requests = summary.requests().expect("requests");
-        prop_assert_eq!(requests.longest.totals.count, rounds.len() as u64);
+        prop_assert_eq!(requests.longest.totals().count, rounds.len() as u64);
         let waited_ms: f64 = rounds.iter().map(|(wait_ms, ..)| rtt_ms + wait_ms).sum();
-        let told_ms = requests.longest.totals.first_byte_ns as f64 / 1e6;
+        let told_ms = requests.longest.totals().first_byte_ns as f64 / 1e6;
         prop_assert!((told_ms - waited_ms).abs() < 0.001 * rounds.len() as f64, "{} of {}", told_ms, waited_ms);
         let bytes = (rounds.iter().map(|(_, asked, _)| u64::from(*asked)).sum::<u64>(), rounds.iter().map(|(.., segments)| *segments as u64 * 1000).sum());
-        prop_assert_eq!((requests.longest.totals.request_bytes, requests.longest.totals.response_bytes), bytes);
+        prop_assert_eq!((requests.longest.totals().request_bytes, requests.longest.totals().response_bytes), bytes);
     }
 }

@@ -238,7 +238,7 @@ fn selective_acknowledgements_of_what_was_never_sent_are_ignored() {
 fn a_superpacket_counts_as_the_segments_it_becomes() {
     let talk = Talk::seen_at_client(40.0).client(50.0, data(0, 64_500)).server(90.0, ack(64_500));
     let direction = client(&talk);
-    assert_eq!((direction.data_packets, direction.data_segments, direction.superpackets), (1, 65, 1));
+    assert_eq!((direction.data_packets, direction.data_segments, direction.extras.superpackets), (1, 65, 1));
     assert_eq!((direction.largest_payload, direction.segment_size), (64_500, 1000));
 }
 
@@ -247,7 +247,10 @@ fn packets_longer_than_the_ip_length_can_say_have_the_frames_length() {
     for base in [Talk::seen_at_client(40.0), Talk::new().over_ipv6().open(40.0, 0.1)] {
         let talk = base.client(50.0, data(0, 150_000).length_zero()).server(90.0, ack(150_000));
         let direction = client(&talk);
-        assert_eq!((direction.payload_bytes, direction.data_segments, direction.superpackets), (150_000, 150, 1));
+        assert_eq!(
+            (direction.payload_bytes, direction.data_segments, direction.extras.superpackets),
+            (150_000, 150, 1)
+        );
         assert_eq!(direction.unseen_acknowledged_bytes, 0);
     }
 }

@@ -417,7 +417,7 @@ fn conversation(backlogged: bool) -> Talk {
 fn a_shaped_conversation_says_so_in_the_document() {
     let talk = conversation(true);
     let summary = talk.summary();
-    let bucket = summary.directions[CLIENT].token_bucket.as_deref().unwrap();
+    let bucket = summary.directions[CLIENT].extras.token_bucket.as_deref().unwrap();
     // 1000 bytes of payload are 1040 bytes of IP.
     assert!(
         close_to(bucket.rate_before_bps, 16.64e6, 0.02) && close_to(bucket.sustained_bps, 4.16e6, 0.02),
@@ -468,7 +468,7 @@ fn in_between(at_ms: impl Fn(f64) -> f64) -> Talk {
 #[test]
 fn between_the_hosts_two_even_rates_without_a_pause_are_a_shaper() {
     let summary = in_between(passes_ms).summary();
-    let bucket = summary.directions[CLIENT].token_bucket.as_deref().unwrap();
+    let bucket = summary.directions[CLIENT].extras.token_bucket.as_deref().unwrap();
     assert_eq!(bucket.kind, LimiterKind::Shaper);
     assert!(close_to(bucket.sustained_bps, 4.16e6, 0.02), "{bucket:?}");
 }
@@ -480,7 +480,7 @@ fn between_the_hosts_a_lower_rate_that_comes_in_bursts_with_pauses_is_no_shaper(
         true => passes_ms(packet),
         false => passes_ms(packet - (packet % 20.0)) + (packet % 20.0) * 0.05,
     };
-    assert_eq!(in_between(bursts).summary().directions[CLIENT].token_bucket, None);
+    assert_eq!(in_between(bursts).summary().directions[CLIENT].extras.token_bucket, None);
 }
 
 /// A shaper between the sender and the capture, whose queue the sender's echoes show. Now and then a packet is lost, either on
@@ -521,7 +521,7 @@ fn losing(lost_before_here: bool) -> Talk {
 fn losses_before_the_capture_make_the_arrivals_the_delivered() {
     // What passes here has come through the bucket, however late it is acknowledged.
     let summary = losing(true).summary();
-    let bucket = summary.directions[CLIENT].token_bucket.as_deref().unwrap();
+    let bucket = summary.directions[CLIENT].extras.token_bucket.as_deref().unwrap();
     assert_eq!(bucket.kind, LimiterKind::Shaper);
     assert!((bucket.switch_ns - START_NS - ms(1050.0)).abs() <= ms(20.0), "{bucket:?}");
     assert!(close_to(bucket.sustained_bps, 4.2e6, 0.03), "{bucket:?}");
@@ -530,14 +530,14 @@ fn losses_before_the_capture_make_the_arrivals_the_delivered() {
 #[test]
 fn losses_beyond_the_capture_leave_the_acknowledged_the_delivered() {
     // What passes here may have been lost beyond it: what is acknowledged comes in lumps, at no even rate.
-    assert_eq!(losing(false).summary().directions[CLIENT].token_bucket, None);
+    assert_eq!(losing(false).summary().directions[CLIENT].extras.token_bucket, None);
 }
 
 #[test]
 fn a_conversation_that_the_application_slows_says_nothing() {
     let summary = conversation(false).summary();
-    assert_eq!(summary.directions[CLIENT].token_bucket, None);
-    let peaks = summary.directions[CLIENT].peaks.as_deref().unwrap();
+    assert_eq!(summary.directions[CLIENT].extras.token_bucket, None);
+    let peaks = summary.directions[CLIENT].extras.peaks.as_deref().unwrap();
     assert_eq!(peaks[2].wire_bytes, 200 * 1054, "two packets a millisecond");
 }
 
@@ -546,7 +546,7 @@ fn a_short_conversation_carries_nothing_of_this() {
     let talk = Talk::seen_at_client(40.0)
         .each(0..63, |talk, at| talk.client(50.0 + f64::from(at), data(i64::from(at) * 1000, 1000)));
     let direction = &talk.summary().directions[CLIENT];
-    assert!(direction.peaks.is_none() && direction.token_bucket.is_none());
+    assert!(direction.extras.peaks.is_none() && direction.extras.token_bucket.is_none());
     assert!(!json_of(&talk.analysis()).contains("peak_rate_bps"));
 }
 

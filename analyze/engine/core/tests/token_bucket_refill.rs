@@ -62,7 +62,7 @@ fn a_bucket_that_an_idle_time_filled_limits_nothing_until_it_is_empty_again() {
     // 1500 tokens last for a second at 2 packets a millisecond; 4 s later the transfer rests for two seconds, which fill
     // 1000 tokens: another 667 ms.
     let summary = shaped(&[(50.0, 3500), (6050.0, 3000)]);
-    let bucket = summary.directions[CLIENT].token_bucket.as_deref().unwrap();
+    let bucket = summary.directions[CLIENT].extras.token_bucket.as_deref().unwrap();
     assert_eq!(bucket.kind, LimiterKind::Shaper);
     let last_ms = |from: f64, tokens: f64| from + tokens / (LINE - SUSTAINED) + ROUND_TRIP_MS;
     let first_ms = last_ms(50.0, DEPTH);
@@ -85,7 +85,7 @@ fn a_burst_that_the_idle_time_had_filled_tokens_for_is_not_the_buckets() {
     let writes: Vec<(f64, usize)> =
         [(50.0, 3500)].into_iter().chain((0..4).map(|burst| (6050.0 + 2500.0 * f64::from(burst), 900))).collect();
     let summary = shaped(&writes);
-    assert!(summary.directions[CLIENT].token_bucket.is_some());
+    assert!(summary.directions[CLIENT].extras.token_bucket.is_some());
     let runs = &summary.limits(CLIENT).unwrap().runs;
     assert!(share_of_bucket(&summary, 6050.0, 16_000.0) == 0.0, "{runs:?}");
     assert!(share_of_bucket(&summary, 1200.0, 4000.0) > 0.95, "{runs:?}");

@@ -106,13 +106,13 @@ fn policed(kind: LimiterKind) -> ConnectionSummary {
         refill_bps: None,
         confidence: 0.9,
     };
-    summary.directions[CLIENT].token_bucket = Some(Box::new(bucket));
+    summary.directions[CLIENT].extras.token_bucket = Some(Box::new(bucket));
     let limits = summary.judgement.as_deref_mut().and_then(|judgement| judgement.limits[CLIENT].as_deref_mut());
     let limits = limits.expect("long enough to judge");
     limits.reference_bytes_s = Some(3e6);
     limits.shares = Shares::default();
     for run in &runs {
-        limits.shares[run.factor as usize] = Share { time_ns: run.duration_ns(), bytes: run.bytes };
+        limits.shares[run.factor] = Share { time_ns: run.duration_ns(), bytes: run.bytes };
     }
     limits.runs = runs;
     summary.decide();

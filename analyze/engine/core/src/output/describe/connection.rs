@@ -80,7 +80,7 @@ fn opening_and_closing(summary: &ConnectionSummary, visitor: &mut impl Visitor) 
 
 fn offload(summary: &ConnectionSummary, visitor: &mut impl Visitor) {
     visitor.object(key!("offload"), true);
-    visitor.flag(key!("coalesced"), Some(summary.directions.iter().any(|direction| direction.superpackets > 0)));
+    visitor.flag(key!("coalesced"), Some(summary.directions.iter().any(|direction| direction.extras.superpackets > 0)));
     let largest = summary.directions.iter().map(|direction| u64::from(direction.largest_payload)).max();
     visitor.integer(key!("largest_segment_bytes"), largest);
     visitor.end();

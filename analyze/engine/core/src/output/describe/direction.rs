@@ -109,14 +109,14 @@ fn congestion_marks(summary: &DirectionSummary, visitor: &mut impl Visitor) {
 fn peak_rates(summary: &DirectionSummary, visitor: &mut impl Visitor) {
     let keys = [key!("1ms"), key!("10ms"), key!("100ms")];
     let windows = keys.into_iter().zip(WINDOWS_NS).enumerate();
-    let peak = |window: usize| summary.peaks.as_ref().map(|peaks| &peaks[window]);
-    if visitor.optional_object(key!("peak_rate_bps", IfKnown), summary.peaks.is_some()) {
+    let peak = |window: usize| summary.extras.peaks.as_ref().map(|peaks| &peaks[window]);
+    if visitor.optional_object(key!("peak_rate_bps", IfKnown), summary.extras.peaks.is_some()) {
         for (window, (key, window_ns)) in windows.clone() {
             visitor.number(key, peak(window).map(|peak| rate_bps(peak, window_ns)));
         }
         visitor.end();
     }
-    if visitor.optional_object(key!("peak_frames", IfKnown), summary.peaks.is_some()) {
+    if visitor.optional_object(key!("peak_frames", IfKnown), summary.extras.peaks.is_some()) {
         for (window, (key, _)) in windows {
             visitor.integers(key, peak(window).into_iter().flat_map(|peak| peak.frames).map(u64::from));
         }
@@ -125,7 +125,7 @@ fn peak_rates(summary: &DirectionSummary, visitor: &mut impl Visitor) {
 }
 
 fn token_bucket(summary: &DirectionSummary, visitor: &mut impl Visitor) {
-    let bucket = summary.token_bucket.as_deref();
+    let bucket = summary.extras.token_bucket.as_deref();
     if visitor.optional_object(key!("token_bucket", IfKnown), bucket.is_some()) {
         let whole = |value: f64| value.round() as u64;
         visitor.word(key!("kind"), bucket.map(|bucket| bucket.kind.name()));
@@ -160,8 +160,8 @@ fn window(direction: &DirectionSummary, visitor: &mut impl Visitor) {
     visitor.integer(key!("min_bytes"), summary.extremes.map(|(min, _, _)| min));
     visitor.number(key!("mean_bytes"), summary.extremes.map(|(_, mean, _)| mean));
     visitor.integer(key!("max_bytes"), summary.extremes.map(|(_, _, max)| max));
-    visitor.integer(key!("zero_windows"), Some(u64::from(summary.zero_windows)));
-    visitor.exact_seconds(key!("zero_window_time_s"), Some(summary.zero_time_ns as i64));
+    visitor.integer(key!("zero_windows"), Some(u64::from(direction.extras.zero_windows)));
+    visitor.exact_seconds(key!("zero_window_time_s"), Some(direction.extras.zero_time_ns as i64));
     visitor.exact_seconds(key!("limited_time_s"), summary.limited_ns.get().map(|time| time as i64));
     visitor.number(key!("limited_fraction"), direction.limited_fraction());
     visitor.end();

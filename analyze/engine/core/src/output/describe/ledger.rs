@@ -10,9 +10,10 @@ pub(super) fn ledger(summary: &ConnectionSummary, visitor: &mut impl Visitor) {
     let sum = |field: fn(&DirectionSummary) -> u64| summary.directions.iter().map(field).sum::<u64>();
     let wire = sum(|direction| direction.ledger.total());
     let payload = sum(|direction| direction.ledger.payload);
-    let handshake = sum(|direction| direction.stream.as_ref().map_or(0, |stream| stream.tls_handshake)).min(payload);
-    let record =
-        sum(|direction| direction.stream.as_ref().map_or(0, |stream| stream.tls_record)).min(payload - handshake);
+    let handshake =
+        sum(|direction| direction.extras.stream.as_ref().map_or(0, |stream| stream.tls_handshake)).min(payload);
+    let record = sum(|direction| direction.extras.stream.as_ref().map_or(0, |stream| stream.tls_record))
+        .min(payload - handshake);
     let application = payload - handshake - record;
     visitor.object(key!("ledger"), true);
     visitor.integer(key!("wire_bytes"), Some(wire));

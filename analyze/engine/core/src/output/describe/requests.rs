@@ -42,7 +42,7 @@ fn totals(requests: Option<&RequestSummary>, visitor: &mut impl Visitor) {
     if !visitor.optional_object(key!("request_totals"), requests.is_some()) {
         return;
     }
-    let totals = requests.map(|requests| &requests.longest.totals);
+    let totals = requests.map(|requests| requests.longest.totals());
     let nanoseconds = |value_ns: Option<u64>| value_ns.and_then(|value_ns| i64::try_from(value_ns).ok());
     visitor.integer(key!("count"), totals.map(|totals| totals.count));
     let listed = requests.map(|requests| requests.longest.list.len() as u64);
@@ -56,7 +56,7 @@ fn totals(requests: Option<&RequestSummary>, visitor: &mut impl Visitor) {
     visitor.exact_seconds(key!("response_s"), nanoseconds(totals.map(|totals| totals.response_ns)));
     let retransmitting_ns = requests.map(|requests| requests.retransmitting_ns);
     visitor.exact_seconds(key!("retransmitting_s"), nanoseconds(retransmitting_ns));
-    visitor.exact_seconds(key!("between_s"), nanoseconds(requests.map(|requests| requests.longest.between_ns)));
+    visitor.exact_seconds(key!("between_s"), nanoseconds(requests.map(|requests| requests.longest.between_ns())));
     visitor
         .exact_seconds(key!("server_loop_s"), nanoseconds(requests.and_then(|requests| requests.server_loop_ns.get())));
     quantiles(requests.map_or([None; 2], |requests| requests.longest.quantiles()), visitor);

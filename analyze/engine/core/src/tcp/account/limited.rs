@@ -37,9 +37,9 @@ pub(super) fn fill(ledger: &mut Ledger, summary: &ConnectionSummary, (side, othe
         _ if rule(factor).least_share.is_infinite() => None,
         _ => savings.as_ref().map(|savings| savings.ns(factor) as u64),
     };
-    let shares = case.as_ref().map_or(limits.shares, blame);
+    let shares = case.as_ref().map_or_else(|| limits.shares.clone(), blame);
     let idle = Factor::Idle;
-    let idle_ns = shares[idle as usize].time_ns;
+    let idle_ns = shares[idle].time_ns;
     let mut left_ns = idle_ns - limits.after_data_ns.min(idle_ns);
     // Whoever opened the connection has no more to ask.
     ledger.add(Owner::ClientApplication, idle, idle_ns - left_ns, Some(0));
@@ -59,7 +59,7 @@ pub(super) fn fill(ledger: &mut Ledger, summary: &ConnectionSummary, (side, othe
         ledger.add(owner(summary, factor, side), factor, time_ns - path_ns, saves_ns);
     };
     add(idle, left_ns, Some(0));
-    for (factor, share) in Factor::ALL.into_iter().zip(&shares).filter(|(factor, _)| *factor != idle) {
+    for (factor, share) in shares.iter().filter(|(factor, _)| *factor != idle) {
         add(factor, share.time_ns, saves_ns(factor));
     }
 }

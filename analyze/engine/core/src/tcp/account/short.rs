@@ -20,10 +20,11 @@ pub(super) fn fill(ledger: &mut Ledger, summary: &ConnectionSummary, all_ns: u64
     take(opener, Factor::Setup, opening_ns(summary), true);
     let Ok(requests) = summary.requests() else { return };
     let [server_ns, client_ns] = [requests.server_wait_ns(), requests.client_wait_ns()].map(|wait| wait.unwrap_or(0));
-    take(Owner::ServerApplication, Factor::ExpectContinue, requests.longest.expected.time_ns, true);
+    take(Owner::ServerApplication, Factor::ExpectContinue, requests.longest.expected().time_ns, true);
     take(Owner::ServerApplication, Factor::ServerWait, server_ns, true);
     take(Owner::ClientApplication, Factor::ClientWait, client_ns, true);
-    let after_ns = requests.longest.end_ns.and_then(|end_ns| u64::try_from(summary.end_ns.saturating_sub(end_ns)).ok());
+    let after_ns =
+        requests.longest.sums().end_ns.and_then(|end_ns| u64::try_from(summary.end_ns.saturating_sub(end_ns)).ok());
     take(Owner::ClientApplication, Factor::Idle, after_ns.unwrap_or(0), false);
     let path_ns = moving_ns(requests, server_ns).min(left_ns);
     ledger.add(Owner::Path, Factor::Unknown, path_ns, None);
@@ -44,8 +45,8 @@ fn opening_ns(summary: &ConnectionSummary) -> u64 {
 
 /// Requests and responses on their way, and the round trips in between.
 fn moving_ns(requests: &RequestSummary, server_ns: u64) -> u64 {
-    let totals = &requests.longest.totals;
-    let between_ns = requests.longest.between_ns.saturating_sub(requests.client_wait_ns().unwrap_or(0));
+    let totals = requests.longest.totals();
+    let between_ns = requests.longest.between_ns().saturating_sub(requests.client_wait_ns().unwrap_or(0));
     let told_ns = totals.request_ns.saturating_add(totals.response_ns).saturating_add(totals.first_byte_ns);
     told_ns.saturating_sub(server_ns).saturating_add(between_ns)
 }

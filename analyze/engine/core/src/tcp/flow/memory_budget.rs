@@ -19,7 +19,7 @@ pub(super) struct Weighed {
 }
 
 /// What a connection leaves, with its place in tables and what its lists hold on average.
-const RESULT_BYTES: usize = size_of::<ConnectionSummary>() + 448;
+const RESULT_BYTES: usize = size_of::<ConnectionSummary>() + 512;
 
 /// What hangs on a connection, and on each of its directions with data: measured with a million short ones.
 const LISTS_BYTES: usize = 768;

@@ -55,8 +55,8 @@ pub(crate) fn take_straggler(summary: &mut LimitsSummary, end_ns: i64, frame: u3
     if share.time_ns == 0 {
         return;
     }
-    summary.shares[idle as usize].add(share);
-    summary.underlying[idle as usize].add(share);
+    summary.shares[idle].add(share);
+    summary.underlying[idle].add(share);
     summary.after_data_ns = summary.after_data_ns.saturating_add(share.time_ns);
     let mut runs = Runs::from(std::mem::take(&mut summary.runs));
     runs.push(run);

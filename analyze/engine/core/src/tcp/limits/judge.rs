@@ -155,7 +155,7 @@ impl Limits {
             self.turn_ways_ns = self.turn_ways_ns.saturating_add(ways_ns);
         }
         for (factor, share) in parts.list() {
-            self.shares[factor as usize].add(share);
+            self.shares[factor].add(share);
             if factor.holder() == Holder::Window {
                 counted.share.add(share);
             }
@@ -163,7 +163,7 @@ impl Limits {
         let factors = parts.list().map(|(factor, _)| factor).chain(cuts.iter().map(|gap| gap.factor));
         self.marks.push(end_ns, round.frames[1], factors);
         let whole = Share { time_ns: round.duration_ns(), bytes: round.delivered_bytes };
-        self.underlying[underlying as usize].add(whole);
+        self.underlying[underlying].add(whole);
         if underlying.holder() == Holder::Window {
             (counted.underlying, counted.rounds) = (whole, 1);
             self.plateau.count(&counted);
@@ -230,8 +230,8 @@ impl Limits {
     fn move_to_send_buffer(&mut self, between_ns: [i64; 2], counted: &Counted) {
         let [from, to] = [Factor::CongestionWindow, Factor::SendBuffer];
         for (shares, share) in [(&mut self.shares, counted.share), (&mut self.underlying, counted.underlying)] {
-            let moved = shares[from as usize].take(share);
-            shares[to as usize].add(moved);
+            let moved = shares[from].take(share);
+            shares[to].add(moved);
         }
         self.window_rounds.take(&counted.window_rounds);
         self.runs.move_to(to, |factor| factor == from, between_ns);
@@ -266,8 +266,8 @@ impl Limits {
             }
             round.change(|round| round.cut(overlap_ns, gap));
             let share = Share { time_ns: overlap_ns, bytes: 0 };
-            self.shares[gap.factor as usize].add(share);
-            self.underlying[gap.factor as usize].add(share);
+            self.shares[gap.factor].add(share);
+            self.underlying[gap.factor].add(share);
             cuts.push(CutGap { start_ns, end_ns, ..*gap });
         }
         let end_ns = round.end_ns;

@@ -14,9 +14,9 @@ pub(crate) fn move_to(
     between_ns: &[[i64; 2]],
 ) -> Shares {
     let taken = rename_meant(summary, to, is_meant, between_ns);
-    for (factor, share) in Factor::ALL.into_iter().zip(taken) {
-        let moved = summary.shares[factor as usize].take(share);
-        summary.shares[to as usize].add(moved);
+    for (factor, share) in taken.iter() {
+        let moved = summary.shares[factor].take(share);
+        summary.shares[to].add(moved);
     }
     taken
 }
@@ -36,7 +36,7 @@ fn rename_meant(
     let mut taken = Shares::default();
     for &one_ns in between_ns {
         let moved = runs.move_to(to, &is_meant, one_ns);
-        taken.iter_mut().zip(moved).for_each(|(share, moved)| share.add(moved));
+        moved.iter().for_each(|(factor, share)| taken[factor].add(share));
     }
     summary.runs = runs.into_list();
     let within = |time_ns: i64| between_ns.iter().any(|&[from_ns, to_ns]| from_ns < time_ns && time_ns <= to_ns);
@@ -50,10 +50,10 @@ fn rename_meant(
 
 /// So much of a factor was another one, in which nothing is delivered: what is left of the factor has delivered its bytes.
 pub(crate) fn move_time(summary: &mut LimitsSummary, (from, to): (Factor, Factor), time_ns: u64) {
-    let bytes = if time_ns == summary.shares[from as usize].time_ns { u64::MAX } else { 0 };
+    let bytes = if time_ns == summary.shares[from].time_ns { u64::MAX } else { 0 };
     for shares in [&mut summary.shares, &mut summary.underlying] {
-        let moved = shares[from as usize].take(Share { time_ns, bytes });
-        shares[to as usize].add(moved);
+        let moved = shares[from].take(Share { time_ns, bytes });
+        shares[to].add(moved);
     }
 }
 
@@ -65,10 +65,10 @@ pub(crate) fn move_empty_time(
     between_ns: &[[i64; 2]],
 ) {
     let taken = rename_meant(summary, to, is_meant, between_ns);
-    for (factor, share) in Factor::ALL.into_iter().zip(taken) {
+    for (factor, share) in taken.iter() {
         for shares in [&mut summary.shares, &mut summary.underlying] {
-            let moved = shares[factor as usize].take(Share { bytes: 0, ..share });
-            shares[to as usize].add(moved);
+            let moved = shares[factor].take(Share { bytes: 0, ..share });
+            shares[to].add(moved);
         }
     }
 }
@@ -76,8 +76,8 @@ pub(crate) fn move_empty_time(
 /// All of a factor was another one, as the whole connection shows.
 pub(crate) fn move_all(summary: &mut LimitsSummary, from: Factor, to: Factor) {
     for shares in [&mut summary.shares, &mut summary.underlying] {
-        let moved = std::mem::take(&mut shares[from as usize]);
-        shares[to as usize].add(moved);
+        let moved = std::mem::take(&mut shares[from]);
+        shares[to].add(moved);
     }
     let spans: Vec<[i64; 2]> =
         summary.runs.iter().filter(|run| run.factor == from).map(|run| [run.start_ns, run.end_ns]).collect();
@@ -97,10 +97,10 @@ pub(crate) fn take_time(
 
 fn move_underlying(summary: &mut LimitsSummary, to: Factor, taken: &Shares) {
     let mut wanted = Share::default();
-    taken.iter().for_each(|share| wanted.add(*share));
+    taken.iter().for_each(|(_, share)| wanted.add(share));
     for factor in Factor::ALL.into_iter().filter(|factor| factor.shows_capacity()) {
-        let moved = summary.underlying[factor as usize].take(wanted);
+        let moved = summary.underlying[factor].take(wanted);
         wanted.take(moved);
-        summary.underlying[to as usize].add(moved);
+        summary.underlying[to].add(moved);
     }
 }

@@ -96,7 +96,7 @@ impl Runs {
             }
             let [before, rest] = run.split(start_ns);
             let [within, after] = rest.split(end_ns);
-            taken[run.factor as usize].add(Share { time_ns: within.duration_ns(), bytes: within.bytes });
+            taken[run.factor].add(Share { time_ns: within.duration_ns(), bytes: within.bytes });
             [before, FactorRun { factor: to, ..within }, after].into_iter().for_each(|part| self.push(part));
         }
         taken

@@ -1,5 +1,7 @@
 //! Time and bytes that fall to each limiting factor.
 
+use std::ops::{Index, IndexMut};
+
 use crate::tcp::events::factor::Factor;
 
 /// A gap that has a factor of its own.
@@ -29,6 +31,9 @@ pub struct Share {
 }
 
 impl Share {
+    /// No time, no bytes.
+    const NOTHING: Self = Self { time_ns: 0, bytes: 0 };
+
     /// Puts another one to it. Clocks that jump back and forth can make more time than a number holds.
     pub(crate) fn add(&mut self, other: Self) {
         self.time_ns = self.time_ns.saturating_add(other.time_ns);
@@ -44,5 +49,59 @@ impl Share {
     }
 }
 
-/// Shares of all factors.
-pub type Shares = [Share; Factor::COUNT];
+/// Shares of all factors. Few have one in a transfer, and only these take room.
+#[derive(Debug, Clone, Default)]
+pub struct Shares(Vec<(Factor, Share)>);
+
+impl Shares {
+    /// Those that were changed, in the order of the factors. All others are nothing.
+    pub fn iter(&self) -> impl Iterator<Item = (Factor, Share)> {
+        self.0.iter().copied()
+    }
+
+    /// They stay as they are for long: without room for others, or for what came to nothing.
+    pub(crate) fn shrink(&mut self) {
+        self.0.retain(|(_, share)| *share != Share::NOTHING);
+        self.0.shrink_to_fit();
+    }
+
+    fn place(&self, factor: Factor) -> Result<usize, usize> {
+        self.0.binary_search_by_key(&factor, |(factor, _)| *factor)
+    }
+}
+
+impl Index<Factor> for Shares {
+    type Output = Share;
+
+    fn index(&self, factor: Factor) -> &Share {
+        self.place(factor).map_or(&Share::NOTHING, |place| &self.0[place].1)
+    }
+}
+
+impl IndexMut<Factor> for Shares {
+    fn index_mut(&mut self, factor: Factor) -> &mut Share {
+        let place = self.place(factor).unwrap_or_else(|place| {
+            self.0.insert(place, (factor, Share::NOTHING));
+            place
+        });
+        &mut self.0[place].1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_read_as_they_were_written_in_the_order_of_factors() {
+        let mut shares = Shares::default();
+        shares[Factor::Idle].add(Share { time_ns: 5, bytes: 1 });
+        shares[Factor::Setup].add(Share { time_ns: 7, bytes: 2 });
+        shares[Factor::Idle].add(Share { time_ns: 1, bytes: 1 });
+        assert_eq!(
+            [shares[Factor::Idle].time_ns, shares[Factor::Setup].time_ns, shares[Factor::Unknown].time_ns],
+            [6, 7, 0]
+        );
+        assert_eq!(shares.iter().map(|(factor, _)| factor).collect::<Vec<_>>(), [Factor::Setup, Factor::Idle]);
+    }
+}

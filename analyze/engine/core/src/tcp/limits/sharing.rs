@@ -34,12 +34,12 @@ pub(crate) fn take_sharing(summary: &mut LimitsSummary, sharing: Sharing, left_b
     take_time(summary, sharing.factor, is_shadow, &[sharing.between_ns]);
     let bound = summary.allowed_bytes_s.map_or(left_bytes_s, |allowed| allowed.min(left_bytes_s));
     allow_at_most(summary, bound);
-    summary.sharing = Some(sharing);
+    summary.sharing = Some(Box::new(sharing));
 }
 
 /// It may carry so much payload at most. What the whole transfer reached was possible, whatever is said to be allowed.
 pub(crate) fn allow_at_most(summary: &mut LimitsSummary, allowed_bytes_s: f64) {
-    let bytes: u64 = summary.shares.iter().map(|share| share.bytes).sum();
+    let bytes: u64 = summary.shares.iter().map(|(_, share)| share.bytes).sum();
     let reached_bytes_s = bytes as f64 * 1e9 / summary.time_ns().saturating_sub(summary.after_data_ns).max(1) as f64;
     let allowed_bytes_s = allowed_bytes_s.max(reached_bytes_s);
     summary.allowed_bytes_s = Some(allowed_bytes_s);
@@ -59,7 +59,7 @@ mod tests {
             let end_ns = at_ns + seconds * 1_000_000_000;
             limits.runs.push(FactorRun { start_ns: at_ns, end_ns, factor, bytes, frames: [1, 2] });
             for shares in [&mut limits.shares, &mut limits.underlying] {
-                shares[factor as usize].add(Share { time_ns: (end_ns - at_ns) as u64, bytes });
+                shares[factor].add(Share { time_ns: (end_ns - at_ns) as u64, bytes });
             }
             at_ns = end_ns;
         }
@@ -77,11 +77,8 @@ mod tests {
         let [window, repairs] = [(Factor::CongestionWindow, 6, 600_000), (Factor::LossRecovery, 2, 400_000)];
         let mut limits = limits(&[window, repairs, (Factor::TimeoutWait, 2, 0)]);
         take_sharing(&mut limits, sharing(10), 125_000.0);
-        assert_eq!(limits.shares[Factor::BottleneckBandwidth as usize].bytes, 1_000_000);
-        assert_eq!(
-            [Factor::LossRecovery, Factor::TimeoutWait].map(|factor| limits.shares[factor as usize].time_ns),
-            [0; 2]
-        );
+        assert_eq!(limits.shares[Factor::BottleneckBandwidth].bytes, 1_000_000);
+        assert_eq!([Factor::LossRecovery, Factor::TimeoutWait].map(|factor| limits.shares[factor].time_ns), [0; 2]);
         assert_eq!(limits.reference_bytes_s, Some(125_000.0));
     }
 
@@ -89,7 +86,7 @@ mod tests {
     fn what_the_application_left_unused_is_not_taken_from_it() {
         let mut limits = limits(&[(Factor::CongestionWindow, 6, 600_000), (Factor::Application, 4, 0)]);
         take_sharing(&mut limits, sharing(10), 125_000.0);
-        assert_eq!(limits.shares[Factor::Application as usize].time_ns, 4_000_000_000);
+        assert_eq!(limits.shares[Factor::Application].time_ns, 4_000_000_000);
     }
 
     #[test]

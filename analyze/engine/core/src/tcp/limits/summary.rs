@@ -73,7 +73,7 @@ pub struct LimitsSummary {
     /// The sender's congestion control, as it is known at the sender; none where nothing showed one.
     pub control: Option<Named>,
     /// The limit that the connection shares with others.
-    pub sharing: Option<Sharing>,
+    pub sharing: Option<Box<Sharing>>,
 }
 
 /// One entry of the result.
@@ -90,15 +90,22 @@ pub struct Limit {
 }
 
 impl LimitsSummary {
+    /// It stays for long: without room for more.
+    pub(crate) fn shrink(&mut self) {
+        self.shares.shrink();
+        self.underlying.shrink();
+        self.runs.shrink_to_fit();
+        self.marks.shrink_to_fit();
+    }
+
     /// Nanoseconds judged.
     pub fn time_ns(&self) -> u64 {
-        self.shares.iter().map(|share| share.time_ns).sum()
+        self.shares.iter().map(|(_, share)| share.time_ns).sum()
     }
 
     /// Nanoseconds in which somebody held the transfer up.
     pub(crate) fn held_ns(&self, holder: Holder) -> u64 {
-        let shares = Factor::ALL.into_iter().zip(&self.shares);
-        shares.filter(|(factor, _)| factor.holder() == holder).map(|(_, share)| share.time_ns).sum()
+        self.shares.iter().filter(|(factor, _)| factor.holder() == holder).map(|(_, share)| share.time_ns).sum()
     }
 
     /// Bytes that the reference rate would have delivered in a share's time beyond what was delivered.
@@ -110,15 +117,15 @@ impl LimitsSummary {
     /// Factors that took time, the longest first.
     pub fn list(&self) -> Vec<Limit> {
         let all_ns = self.time_ns().max(1) as f64;
-        let mut list: Vec<Limit> = Factor::ALL
+        let mut list: Vec<Limit> = self
+            .shares
             .iter()
-            .zip(&self.shares)
             .filter(|(_, share)| share.time_ns > 0)
-            .map(|(&factor, share)| Limit {
+            .map(|(factor, share)| Limit {
                 factor,
                 time_ns: share.time_ns,
                 fraction: share.time_ns as f64 / all_ns,
-                lost_bytes: self.lost_bytes(share),
+                lost_bytes: self.lost_bytes(&share),
             })
             .collect();
         list.sort_by_key(|limit| std::cmp::Reverse(limit.time_ns));

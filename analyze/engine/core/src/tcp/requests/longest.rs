@@ -90,8 +90,8 @@ impl Sketches {
 
     /// Takes all exchanges of a connection.
     pub fn add_all(&mut self, longest: &Longest) {
-        match &longest.sketches {
-            Some(all) => self.merge(all),
+        match &longest.all {
+            Some(all) => self.merge(&all.1),
             None => longest.list.iter().for_each(|listed| self.add(listed)),
         }
     }
@@ -119,29 +119,21 @@ pub struct Waits {
     pub time_ns: u64,
 }
 
-/// See the module.
+/// All exchanges together, in order of time.
 #[derive(Debug, Default, Clone)]
-pub struct Longest {
-    /// In order of time.
-    pub list: Vec<Exchange>,
-    /// Of all.
-    pub totals: RequestTotals,
-    /// Of all, as soon as some are not listed.
-    pub sketches: Option<Box<Sketches>>,
+pub(crate) struct RequestSums {
+    pub(crate) totals: RequestTotals,
     /// From the end of each response to the next request, nanoseconds.
-    pub between_ns: u64,
-    /// Waits between the head of a request that asks for 100 Continue and its body.
-    pub expected: Waits,
+    pub(crate) between_ns: u64,
     /// The last response ended.
-    pub end_ns: Option<i64>,
+    pub(crate) end_ns: Option<i64>,
 }
 
-impl Longest {
-    /// Takes the next exchange.
-    pub fn add(&mut self, exchange: Exchange) {
+impl RequestSums {
+    fn add(&mut self, exchange: &Exchange) {
         let between_ns = self.end_ns.and_then(|end_ns| u64::try_from(exchange.start.0.saturating_sub(end_ns)).ok());
         self.between_ns = self.between_ns.saturating_add(between_ns.unwrap_or(0));
-        self.end_ns = Some(exchange.start.0.saturating_add(i64::try_from(exchange.duration_ns()).unwrap_or(i64::MAX)));
+        self.end_ns = Some(exchange.at_ns(exchange.duration_ns()));
         self.totals.add(&RequestTotals {
             count: 1,
             request_bytes: exchange.request_bytes,
@@ -150,25 +142,81 @@ impl Longest {
             first_byte_ns: exchange.first_byte_ns,
             response_ns: exchange.response_ns,
         });
+    }
+}
+
+/// See the module. Most connections have one exchange, and a capture may hold a million of them: what follows from the list is
+/// kept only where that is not all.
+#[derive(Debug, Default, Clone)]
+pub struct Longest {
+    /// In order of time.
+    pub list: Vec<Exchange>,
+    /// As soon as some are not listed.
+    all: Option<Box<(RequestSums, Sketches)>>,
+    expected: Option<Box<Waits>>,
+}
+
+impl Longest {
+    /// Takes the next exchange.
+    pub fn add(&mut self, exchange: Exchange) {
         if self.list.len() < MOST_LISTED {
             if self.list.is_empty() {
-                // Most connections have one, and a capture may hold a million of them.
                 self.list.reserve_exact(1);
             }
             self.list.push(exchange);
             return;
         }
-        if self.sketches.is_none() {
-            self.sketches = Some(Box::new(self.all_listed()));
+        if self.all.is_none() {
+            self.all = Some(Box::new((self.sums(), self.all_listed())));
         }
-        self.sketches.iter_mut().for_each(|sketches| sketches.add(&exchange));
+        if let Some((sums, sketches)) = self.all.as_deref_mut() {
+            sums.add(&exchange);
+            sketches.add(&exchange);
+        }
         self.replace_shortest(exchange);
+    }
+
+    /// Takes a wait between the head of a request that asks for 100 Continue and its body.
+    pub fn add_expected(&mut self, wait_ns: u64) {
+        let expected = self.expected.get_or_insert_default();
+        expected.count += 1;
+        expected.time_ns = expected.time_ns.saturating_add(wait_ns);
+    }
+
+    /// There are no more.
+    pub fn shrink(&mut self) {
+        self.list.shrink_to_fit();
+    }
+
+    /// All exchanges together.
+    pub(crate) fn sums(&self) -> RequestSums {
+        if let Some((sums, _)) = self.all.as_deref() {
+            return sums.clone();
+        }
+        let mut sums = RequestSums::default();
+        self.list.iter().for_each(|exchange| sums.add(exchange));
+        sums
+    }
+
+    /// Sums of all exchanges.
+    pub fn totals(&self) -> RequestTotals {
+        self.sums().totals
+    }
+
+    /// From the end of each response to the next request, nanoseconds.
+    pub fn between_ns(&self) -> u64 {
+        self.sums().between_ns
+    }
+
+    /// Waits for 100 Continue.
+    pub fn expected(&self) -> Waits {
+        self.expected.as_deref().copied().unwrap_or_default()
     }
 
     /// Quantiles of time to first byte and of duration, of all exchanges. Most connections have few: they need no sketch.
     pub fn quantiles(&self) -> [Quantiles; 2] {
-        match &self.sketches {
-            Some(sketches) => sketches.as_ref().clone().quantiles(),
+        match &self.all {
+            Some(all) => all.1.clone().quantiles(),
             None => {
                 [self.sorted_quantiles(|listed| listed.first_byte_ns), self.sorted_quantiles(Exchange::duration_ns)]
             }
@@ -228,7 +276,7 @@ mod tests {
             prop_assert!(longest.list.is_sorted_by_key(|listed| listed.start));
             listed.sort_unstable_by_key(|duration_ns| std::cmp::Reverse(*duration_ns));
             prop_assert_eq!(&listed[..], &sorted[..sorted.len().min(MOST_LISTED)]);
-            prop_assert_eq!(longest.totals.count, durations_ns.len() as u64);
+            prop_assert_eq!(longest.totals().count, durations_ns.len() as u64);
             let mut all = Sketches::default();
             all.add_all(&longest);
             all.duration.settle();

@@ -70,7 +70,7 @@ impl Servers {
         }
         let server = self.0.entry(key).or_insert_with(|| Server { first: place, ..Server::default() });
         server.connections += 1;
-        server.totals.add(&requests.longest.totals);
+        server.totals.add(&requests.longest.totals());
         server.sketches.add_all(&requests.longest);
     }
 

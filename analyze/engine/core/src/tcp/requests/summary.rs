@@ -1,6 +1,6 @@
 //! What stays of a connection's requests, and which part of their time is the largest.
 
-use crate::tcp::requests::longest::Longest;
+use crate::tcp::requests::longest::{Longest, RequestSums};
 use crate::tcp::stats::compact::Measured;
 
 /// Parts of the time that requests take, in order.
@@ -57,7 +57,7 @@ pub struct RequestSummary {
 impl RequestSummary {
     /// Each part with its time, nanoseconds.
     pub fn parts(&self) -> [(RequestPart, u64); 7] {
-        let totals = &self.longest.totals;
+        let RequestSums { totals, between_ns, .. } = self.longest.sums();
         let retransmitting_ns = self.retransmitting_ns.min(totals.first_byte_ns);
         [
             (RequestPart::Handshake, self.handshake_ns.get().unwrap_or(0)),
@@ -66,44 +66,46 @@ impl RequestSummary {
             (RequestPart::FirstByte, totals.first_byte_ns - retransmitting_ns),
             (RequestPart::Retransmission, retransmitting_ns),
             (RequestPart::Response, totals.response_ns),
-            (RequestPart::Between, self.longest.between_ns),
+            (RequestPart::Between, between_ns),
         ]
     }
 
     /// All parts together.
     pub fn time_ns(&self) -> u64 {
-        self.parts().iter().fold(0u64, |sum, (_, time_ns)| sum.saturating_add(*time_ns))
+        all_ns(&self.parts())
     }
 
     /// All that requests took, without what passed between them.
     pub fn exchanges_ns(&self) -> u64 {
-        self.time_ns() - self.longest.between_ns.min(self.time_ns())
+        let time_ns = self.time_ns();
+        time_ns - self.longest.between_ns().min(time_ns)
     }
 
     /// The part that took more than half of the time.
     ///
     /// Rule: docs/methods.md, "The largest part of requests".
     pub fn largest(&self) -> Option<(RequestPart, u64)> {
-        let half_ns = self.time_ns() / 2;
-        self.parts().into_iter().find(|(_, time_ns)| *time_ns > half_ns)
+        let parts = self.parts();
+        let half_ns = all_ns(&parts) / 2;
+        parts.into_iter().find(|(_, time_ns)| *time_ns > half_ns)
     }
 
     /// Of the time to first byte, what the path took: one round trip for each exchange.
     pub fn path_ns(&self) -> Option<u64> {
-        let totals = &self.longest.totals;
+        let totals = self.longest.totals();
         self.server_loop_ns.get().map(|loop_ns| loop_ns.saturating_mul(totals.count).min(totals.first_byte_ns))
     }
 
     /// Of the time to first byte, what the server's application took; none where the path's part is not known.
     pub fn server_wait_ns(&self) -> Option<u64> {
         self.path_ns()
-            .map(|path_ns| (self.longest.totals.first_byte_ns - path_ns).saturating_sub(self.retransmitting_ns))
+            .map(|path_ns| (self.longest.totals().first_byte_ns - path_ns).saturating_sub(self.retransmitting_ns))
     }
 
     /// From the end of a response to the next request, what the path took: one round trip to the client for each.
     pub fn client_path_ns(&self) -> Option<u64> {
-        let pauses = self.longest.totals.count.saturating_sub(1);
-        self.client_loop_ns.get().map(|loop_ns| loop_ns.saturating_mul(pauses).min(self.longest.between_ns))
+        let pauses = self.longest.totals().count.saturating_sub(1);
+        self.client_loop_ns.get().map(|loop_ns| loop_ns.saturating_mul(pauses).min(self.longest.between_ns()))
     }
 
     /// What passes between messages because they are on their way.
@@ -113,8 +115,12 @@ impl RequestSummary {
 
     /// From the end of a response to the next request, what the client's application took.
     pub fn client_wait_ns(&self) -> Option<u64> {
-        self.client_path_ns().map(|path_ns| self.longest.between_ns - path_ns)
+        self.client_path_ns().map(|path_ns| self.longest.between_ns() - path_ns)
     }
+}
+
+fn all_ns(parts: &[(RequestPart, u64)]) -> u64 {
+    parts.iter().fold(0, |sum, (_, time_ns)| sum.saturating_add(*time_ns))
 }
 
 #[cfg(test)]
@@ -161,7 +167,8 @@ mod tests {
     #[test]
     fn a_client_that_lets_time_pass_between_requests_has_the_largest_part() {
         let mut requests = summary(0, 400, 100);
-        requests.longest.between_ns = 700;
+        let next = Exchange { start: (1200, 4), first_byte_ns: 0, response_ns: 0, ..requests.longest.list[0] };
+        requests.longest.add(next);
         assert_eq!(requests.largest(), Some((RequestPart::Between, 700)));
         assert_eq!(requests.exchanges_ns(), 600);
     }

@@ -77,7 +77,7 @@ fn flow(connection: &mut ConnectionSummary, place: usize, side: usize) -> Option
         segment_bytes: kept.segment_bytes,
         overhead: kept.overhead,
         beside_sender: kept.beside_sender,
-        has_bucket: direction.token_bucket.is_some(),
+        has_bucket: direction.extras.token_bucket.is_some(),
         series: kept.series,
     })
 }

@@ -112,7 +112,7 @@ pub fn give(connections: &mut [Box<ConnectionSummary>], given: &[Given]) {
     for &Given { place, side, sharing, left_bytes_s } in given {
         let Some(connection) = connections.get_mut(place) else { continue };
         let is_part = |bps: f64| bps < OWN_BUCKET * sharing.rate_bps;
-        connection.directions[side].token_bucket.take_if(|bucket| is_part(bucket.sustained_bps));
+        connection.directions[side].extras.token_bucket.take_if(|bucket| is_part(bucket.sustained_bps));
         let limits = connection.judgement.as_deref_mut().and_then(|judgement| judgement.limits[side].as_deref_mut());
         if let Some(limits) = limits {
             reassign(reassignments(), limits, &Facts { sharing: Some((sharing, left_bytes_s)), ..Facts::default() });

@@ -29,6 +29,12 @@ impl<T: Usual> From<&T> for Seldom<T> {
     }
 }
 
+impl<T: Usual> From<T> for Seldom<T> {
+    fn from(value: T) -> Self {
+        Self((value != *T::USUAL).then(|| Box::new(value)))
+    }
+}
+
 impl<T: Usual> Deref for Seldom<T> {
     type Target = T;
 

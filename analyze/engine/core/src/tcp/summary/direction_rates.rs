@@ -16,7 +16,7 @@ impl DirectionSummary {
         self.window.limited_ns = Measured::NONE;
         self.spacing = SpacingSummary { oversize_threshold_ns, ..SpacingSummary::default() };
         (self.round_trips, self.delayed_trips, self.flight) = (None, 0, None);
-        (self.peaks, self.token_bucket) = (None, None);
+        (self.extras.peaks, self.extras.token_bucket) = (None, None);
         if let Some(details) = &mut self.details {
             (details.recovery_trips, details.without_stalls) = (None, None);
             (details.nagle_waits, details.lag_ns) = (None, None);

@@ -77,8 +77,8 @@ pub fn summary_of(connection: &mut Connection, environment: &Environment) -> Box
             directions: Default::default(),
             judgement,
             tls: facts.map(Box::new),
-            no_requests: requests.as_ref().err().copied().unwrap_or(Reason::NoExchange),
-            details: connection_details(connection, requests.ok(), http2, host),
+            requests,
+            details: connection_details(connection, http2, host),
             lookups: connection.streams.dns.take().map(|streams| Box::new(streams.into_lookups())),
             ended_by: 0,
             ended_by_ns: i64::MIN,
@@ -124,15 +124,15 @@ fn summarise_both(
 /// What TLS made of the payload stays with each direction.
 fn take_stream(summary: &mut ConnectionSummary, stream: [Option<StreamBytes>; 2]) {
     for (direction, bytes) in summary.directions.iter_mut().zip(stream) {
-        direction.stream = bytes.map(Box::new);
+        direction.extras.stream = bytes.map(Box::new);
     }
 }
 
 /// What messages say of the limits: whose pauses they were, and whose window. `is_http2` is known by its preface.
 fn take_messages(summary: &mut ConnectionSummary, is_http2: bool, rules: &[Reassignment]) {
-    let ConnectionSummary { details, judgement, tls, directions, .. } = summary;
+    let ConnectionSummary { requests, details, judgement, tls, directions, .. } = summary;
     let Some(judgement) = judgement.as_deref_mut() else { return };
-    if let Some(requests) = details.as_deref_mut().and_then(|all| all.requests.as_mut()) {
+    if let Ok(requests) = requests {
         let of_client = judgement.limits[0].as_deref();
         requests.retransmitting_ns = of_client.map_or(0, |limits| retransmitting_ns(limits, requests));
     }
@@ -140,13 +140,16 @@ fn take_messages(summary: &mut ConnectionSummary, is_http2: bool, rules: &[Reass
     let is_http2 = is_http2 || tls.as_deref().is_some_and(|tls| tls.alpn.as_deref() == Some("h2"));
     for (side, limits) in judgement.limits.iter_mut().enumerate() {
         let facts = Facts {
-            requests: details.and_then(|all| all.requests.as_ref()).map(|requests| (requests, side)),
+            requests: requests.as_deref().ok().map(|requests| (requests, side)),
             http2: details.and_then(|all| all.http2.as_deref()).and_then(|http2| http2.windows.get(side)),
             is_http2,
             kept_back: directions[side].nagle_waits().map(|waits| (waits, side)),
             ..Facts::default()
         };
-        limits.iter_mut().for_each(|limits| reassign(rules, limits, &facts));
+        if let Some(limits) = limits {
+            reassign(rules, limits, &facts);
+            limits.shrink();
+        }
     }
 }
 
@@ -175,7 +178,7 @@ fn requests(
     directions: &[Direction; 2],
     terms: &Terms,
     tls: Option<&TlsFacts>,
-) -> Result<RequestSummary, Reason> {
+) -> Result<Box<RequestSummary>, Reason> {
     let found = speaking::finish_requests(speech, streams, directions, terms, tls.is_some());
     streams.tls = None;
     let longest = found?;
@@ -186,26 +189,25 @@ fn requests(
     let [client_loop_ns, server_loop_ns] = [0, 1]
         .map(|side| nearer::data_loop_ns(terms, directions, side).and_then(|loop_ns| u64::try_from(loop_ns).ok()));
     let tls_ns = tls_s.map(|seconds| (seconds * 1e9) as u64);
-    Ok(RequestSummary {
+    Ok(Box::new(RequestSummary {
         longest,
         handshake_ns: opened_ns.into(),
         tls_ns: tls_ns.into(),
         server_loop_ns: server_loop_ns.into(),
         client_loop_ns: client_loop_ns.into(),
         retransmitting_ns: 0,
-    })
+    }))
 }
 
 fn connection_details(
     connection: &Connection,
-    requests: Option<RequestSummary>,
     http2: Option<Box<Http2Summary>>,
     host: Option<Box<str>>,
 ) -> Option<Box<ConnectionDetails>> {
     let (nearer, bounds) = (nearer::nearer(connection).map(Box::new), bounds_reached(connection));
-    let is_plain = nearer.is_none() && requests.is_none() && bounds.is_empty() && http2.is_none() && host.is_none();
+    let is_plain = nearer.is_none() && bounds.is_empty() && http2.is_none() && host.is_none();
     let rest = ConnectionDetails::default();
-    (!is_plain).then(|| Box::new(ConnectionDetails { nearer, requests, bounds, http2, host, ..rest }))
+    (!is_plain).then(|| Box::new(ConnectionDetails { nearer, bounds, http2, host, ..rest }))
 }
 
 /// Where the connection was captured.

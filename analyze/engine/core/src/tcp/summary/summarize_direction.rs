@@ -21,7 +21,7 @@ use crate::tcp::summary::durations::Durations;
 use crate::tcp::summary::over_time::{HeldRate, OverTime};
 use crate::tcp::summary::shown::{Flights, Shown};
 use crate::tcp::summary::summary::{
-    AcknowledgementLoss, DirectionDetails, DirectionSummary, GapCauses, SpacingSummary, WindowSummary,
+    AcknowledgementLoss, DirectionDetails, DirectionExtras, DirectionSummary, GapCauses, SpacingSummary, WindowSummary,
 };
 use crate::tcp::token_bucket::bucket::TokenBucket;
 
@@ -145,7 +145,6 @@ pub(super) fn summarise(
     summary.data_segments = direction.data_segments;
     summary.payload_bytes = direction.payload_bytes;
     summary.unique_payload_bytes = direction.unique_payload_bytes;
-    summary.superpackets = u32::try_from(direction.superpackets).unwrap_or(u32::MAX);
     summary.largest_payload = direction.largest_payload;
     summary.segment_size = segment_size::segment_size(direction, &packet);
     summary.data_time_ns = data_time_ns.into();
@@ -162,20 +161,19 @@ pub(super) fn summarise(
     summary.window = WindowSummary {
         scale: context.shift,
         extremes: direction.window.extremes().filter(|_| context.shift.is_some()),
-        zero_windows: direction.window.zero_windows,
-        zero_time_ns: direction.window.zero_time_ns(context.end_ns),
         limited_ns: Measured::default(),
     };
     let (peaks, series) = sampling::finish_steps(direction);
-    summary.peaks = peaks;
+    let extras = DirectionExtras { peaks, ..extras(direction, context) };
+    let closed = (extras.zero_windows, extras.zero_time_ns);
+    summary.extras = extras.into();
     summarise_conversation(direction, context, summary);
     let Some(limits) = limits else {
         let held = series.and_then(|series| over_time(&series, direction, context).held_rate(direction, &[]));
-        summary.token_bucket = bucket_of(held);
-        return;
+        return take_bucket(held, summary);
     };
     let mut facts = Facts {
-        closed: context.shift.is_none().then_some((summary.window.zero_windows, summary.window.zero_time_ns)),
+        closed: context.shift.is_none().then_some(closed),
         offers: Some((offers, u64::from(direction.loss.retransmitted))),
         ..Facts::default()
     };
@@ -204,7 +202,16 @@ pub(super) fn summarise(
     });
     limits.leaves_in_pairs = leaves_in_pairs(direction);
     reassign(context.reassignments, limits, &facts);
-    summary.token_bucket = bucket_of(held);
+    take_bucket(held, summary);
+}
+
+fn extras(direction: &Direction, context: &SummaryContext) -> DirectionExtras {
+    DirectionExtras {
+        superpackets: u32::try_from(direction.superpackets).unwrap_or(u32::MAX),
+        zero_windows: direction.window.zero_windows,
+        zero_time_ns: direction.window.zero_time_ns(context.end_ns),
+        ..DirectionExtras::default()
+    }
 }
 
 /// What held the rate of the data; no policer where losses came after few segments each, unless it passed the same again and again, or where
@@ -243,10 +250,9 @@ fn over_time<'a>(series: &'a Series, direction: &Direction, context: &SummaryCon
     OverTime::of(series, direction, context.min_rtt_ns, [context.beside_sender, context.beside_receiver])
 }
 
-fn bucket_of(held: Option<HeldRate>) -> Option<Box<TokenBucket>> {
-    match held {
-        Some(HeldRate::ByBucket(bucket, _)) => Some(Box::new(bucket)),
-        _ => None,
+fn take_bucket(held: Option<HeldRate>, summary: &mut DirectionSummary) {
+    if let Some(HeldRate::ByBucket(bucket, _)) = held {
+        summary.extras.token_bucket = Some(Box::new(bucket));
     }
 }
 
@@ -310,7 +316,8 @@ fn summarise_spacing(
         }
         None => live.rates.spacing.oversize_from_ns(min_rtt_ns),
     };
-    summary.durations = Durations::of(&live.rates.spacing.moments, &live.rates.spacing.sketch, [0.5, 0.99]);
+    summary.durations =
+        Durations::of(&live.rates.spacing.moments, &live.rates.spacing.sketch, [0.5, 0.99]).map(Box::new);
     summary.oversize_threshold_ns = threshold_ns;
 }
 

@@ -25,7 +25,7 @@ use crate::tcp::requests::summary::RequestSummary;
 use crate::tcp::rtt::covering::WithoutStalls;
 use crate::tcp::rtt::samples::RecoveryTrips;
 use crate::tcp::sender::nagle::NagleWaits;
-use crate::tcp::stats::compact::{Measured, Seldom};
+use crate::tcp::stats::compact::{Measured, Seldom, Usual};
 use crate::tcp::summary::decision::Decision;
 use crate::tcp::summary::durations::Durations;
 use crate::tcp::summary::ending::{Ending, IcmpErrors};
@@ -38,7 +38,7 @@ use crate::tls::{StreamBytes, TlsFacts};
 #[derive(Debug, Clone, Default)]
 pub struct SpacingSummary {
     /// Statistics with median and 99th percentile; none below two data packets.
-    pub durations: Option<Durations<2>>,
+    pub durations: Option<Box<Durations<2>>>,
     /// The limit that unusually long pauses exceed.
     pub oversize_threshold_ns: u64,
     /// The gaps and their causes; none if no gap was long.
@@ -91,10 +91,6 @@ pub struct WindowSummary {
     pub scale: Option<u8>,
     /// Smallest, mean, largest window in bytes; none without advertisements or scale.
     pub extremes: Option<(u64, f64, u64)>,
-    /// Advertisements of zero.
-    pub zero_windows: u32,
-    /// Time the window was closed.
-    pub zero_time_ns: u64,
     /// Time the window left no room for a segment; none if the scale is unknown.
     pub limited_ns: Measured,
 }
@@ -119,6 +115,28 @@ pub struct DirectionDetails {
     pub lag_ns: Option<i64>,
     /// Packets that came in IP fragments.
     pub in_fragments: u32,
+}
+
+/// What short transfers have none of.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct DirectionExtras {
+    /// Frames of more than one wire segment.
+    pub superpackets: u32,
+    /// Advertisements of a window of zero.
+    pub zero_windows: u32,
+    /// Time the window was closed.
+    pub zero_time_ns: u64,
+    /// The most bytes in short windows; none below [`crate::tcp::kernel::FEWEST_DATA_PACKETS`].
+    pub peaks: Option<Box<Peaks>>,
+    /// A token bucket on the way, if the rates show one.
+    pub token_bucket: Option<Box<TokenBucket>>,
+    /// What TLS made of the payload; none if it was not recognised.
+    pub stream: Option<Box<StreamBytes>>,
+}
+
+impl Usual for DirectionExtras {
+    const USUAL: &'static Self =
+        &Self { superpackets: 0, zero_windows: 0, zero_time_ns: 0, peaks: None, token_bucket: None, stream: None };
 }
 
 /// See [`DirectionDetails`].
@@ -153,8 +171,6 @@ pub struct DirectionSummary {
     pub payload_bytes: u64,
     /// Payload bytes, each position once.
     pub unique_payload_bytes: u64,
-    /// Frames of more than one wire segment.
-    pub superpackets: u32,
     /// Largest payload of a frame.
     pub largest_payload: u32,
     /// Payload of a full wire segment.
@@ -175,12 +191,8 @@ pub struct DirectionSummary {
     pub loss: Seldom<LossCounters>,
     /// What only some directions show; none if that is nothing.
     pub details: Option<Box<DirectionDetails>>,
-    /// The most bytes in short windows; none below [`crate::tcp::kernel::FEWEST_DATA_PACKETS`].
-    pub peaks: Option<Box<Peaks>>,
-    /// A token bucket on the way, if the rates show one.
-    pub token_bucket: Option<Box<TokenBucket>>,
-    /// What TLS made of the payload; none if it was not recognised.
-    pub stream: Option<Box<StreamBytes>>,
+    /// What short transfers have none of.
+    pub extras: Seldom<DirectionExtras>,
     /// The limit that unusually long pauses exceed was the user's.
     pub oversize_limit_is_fixed: bool,
     /// Window.
@@ -224,8 +236,6 @@ pub struct Judgement {
 pub struct ConnectionDetails {
     /// The opening was answered by something nearer than what acknowledges data.
     pub nearer: Option<Box<Nearer>>,
-    /// Requests and responses.
-    pub requests: Option<RequestSummary>,
     /// Lists that were full.
     pub bounds: BoundsReached,
     /// Frames of HTTP/2.
@@ -291,8 +301,8 @@ pub struct ConnectionSummary {
     pub tls: Option<Box<TlsFacts>>,
     /// What only some connections show; none if that is nothing.
     pub details: Option<Box<ConnectionDetails>>,
-    /// Why there are no requests in it, if there are none.
-    pub no_requests: Reason,
+    /// Requests and responses, or why none are reported.
+    pub requests: Result<Box<RequestSummary>, Reason>,
     /// Names looked up over it, until they are gathered.
     pub lookups: Option<Box<Lookups>>,
     /// Signature of the last packet since only this summary is kept.
@@ -314,9 +324,9 @@ impl ConnectionSummary {
     /// For a capture that gives its packets no time: they all have the same one then, from which nothing follows.
     pub fn forget_times(&mut self) {
         (self.handshake_loops, self.teardown, self.judgement) = ([Measured::NONE; 2], Measured::NONE, None);
-        (self.answered_nearer, self.no_requests) = (None, Reason::NoTime);
+        (self.answered_nearer, self.requests) = (None, Err(Reason::NoTime));
         if let Some(details) = &mut self.details {
-            (details.nearer, details.requests) = (None, None);
+            details.nearer = None;
         }
         self.ending = None;
         self.directions.iter_mut().for_each(DirectionSummary::forget_times);
@@ -344,7 +354,7 @@ impl ConnectionSummary {
 
     /// Requests and responses, or why none are reported.
     pub fn requests(&self) -> Result<&RequestSummary, Reason> {
-        self.details.as_deref().and_then(|details| details.requests.as_ref()).ok_or(self.no_requests)
+        self.requests.as_deref().map_err(|reason| *reason)
     }
 
     /// What answered the opening, if that is nearer than what acknowledges data.
@@ -419,7 +429,9 @@ mod tests {
 
     #[test]
     fn a_million_summaries_fit_in_memory() {
-        // Allocators round up to the next of their sizes, and the one above this is 1,280.
-        assert!(size_of::<ConnectionSummary>() <= 1024, "{} bytes", size_of::<ConnectionSummary>());
+        // Allocators round up to the next of their sizes, and those above these are 1,024 and 96.
+        assert!(size_of::<ConnectionSummary>() <= 896, "{} bytes", size_of::<ConnectionSummary>());
+        assert!(size_of::<RequestSummary>() <= 80, "{} bytes", size_of::<RequestSummary>());
+        assert!(size_of::<LimitsSummary>() <= 512, "{} bytes", size_of::<LimitsSummary>());
     }
 }

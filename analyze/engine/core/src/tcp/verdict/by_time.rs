@@ -21,7 +21,7 @@ const WHERE_PACKETS_ARE_MISSING: f64 = 0.5;
 /// None if nothing took so much of it.
 pub(crate) fn decide(case: &Case) -> Option<Decision> {
     let shares = &case.limits.shares;
-    let time_ns = |factor: Factor| shares[factor as usize].time_ns;
+    let time_ns = |factor: Factor| shares[factor].time_ns;
     let all_ns = case.limits.time_ns().saturating_sub(case.limits.held_ns(Holder::Turn));
     let factor =
         Factor::ALL.into_iter().filter(|factor| rule(*factor).explains_alone).max_by_key(|factor| time_ns(*factor))?;

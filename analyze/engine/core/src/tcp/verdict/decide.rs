@@ -41,8 +41,7 @@ pub fn decide(case: &Case) -> Option<Decision> {
     let disturbances = ranking(weight, |factor| rule(*factor).least_share.is_finite());
     let is_blamed = |&(factor, weight): &(Factor, f64)| weight >= rule(factor).least_share * time_ns;
     // Nothing took much: what set the rate?
-    let limiting =
-        ranking(|factor| limits.underlying[factor as usize].bytes as f64, |factor| rule(*factor).sets_the_rate);
+    let limiting = ranking(|factor| limits.underlying[factor].bytes as f64, |factor| rule(*factor).sets_the_rate);
     let worst = disturbances.first().copied();
     let limit_ns = limiting.first().map_or(0.0, |(factor, _)| savings.of_limit_ns(*factor));
     let by_lost_bytes = disturbances.iter().any(is_blamed) || worst.is_some_and(|(_, worst_ns)| worst_ns > limit_ns);

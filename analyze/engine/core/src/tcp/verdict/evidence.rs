@@ -54,7 +54,7 @@ fn of_nagle(case: &Case, decision: &Decision) -> Option<Evidence> {
 
 fn of_factor(case: &Case, factor: Factor) -> Option<Evidence> {
     let limits = case.limits;
-    let share = &limits.shares[factor as usize];
+    let share = &limits.shares[factor];
     let own = (rule(factor).intervals)(case);
     let mut runs = if own.is_empty() { with_their_frames(&limits.runs, factor) } else { own };
     let number = runs.len();

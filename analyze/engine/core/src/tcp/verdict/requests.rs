@@ -6,7 +6,7 @@ use crate::tcp::verdict::words::{bytes, push_decimal, push_fine_seconds};
 /// The sentence; none where no part took more than half of the time.
 pub fn sentence(requests: &RequestSummary) -> Option<String> {
     let (part, time_ns) = requests.largest()?;
-    let totals = &requests.longest.totals;
+    let totals = requests.longest.totals();
     let mut text = String::with_capacity(USUAL_BYTES);
     text.push_str(match part {
         RequestPart::Handshake => "The TCP handshake was ",
@@ -118,7 +118,7 @@ mod tests {
             Some("Retransmitting requests was 3.20 s of the 3.70 s that 4 requests took: the path had lost them.")
         );
         let mut late = requests(0, 10_000_000, 0, Some(20_000_000));
-        late.longest.between_ns = 9_000_000_000;
+        (0..).zip(&mut late.longest.list).for_each(|(turn, one)| one.start.0 = turn * 3_010_000_000);
         assert_eq!(
             sentence(&late).as_deref(),
             Some(

@@ -39,7 +39,7 @@ impl Savings {
 
     /// Nanoseconds.
     pub(crate) fn ns(&self, factor: Factor) -> f64 {
-        let share = &self.shares[factor as usize];
+        let share = &self.shares[factor];
         let twice_bytes_s = || (2.0 * rate_bytes_s(share)).min(self.path_bytes_s.unwrap_or(f64::INFINITY));
         let next_bytes_s = match rule(factor).next {
             Next::Path => self.path_bytes_s.unwrap_or(self.reference_bytes_s),
@@ -53,14 +53,14 @@ impl Savings {
 
     /// Of the factor that set the rate, where nothing shows what limits next: with twice of it.
     pub(crate) fn of_limit_ns(&self, factor: Factor) -> f64 {
-        let share = &self.shares[factor as usize];
+        let share = &self.shares[factor];
         self.ns(factor).max(saved_ns(share, 2.0 * rate_bytes_s(share)))
     }
 }
 
 /// A receiver that does not read leaves no room in a window of any size.
 fn is_closed_mostly(case: &Case) -> bool {
-    case.direction.window.zero_time_ns * 2 > case.limits.held_ns(Holder::Reader)
+    case.direction.extras.zero_time_ns * 2 > case.limits.held_ns(Holder::Reader)
 }
 
 fn rate_bytes_s(share: &Share) -> f64 {

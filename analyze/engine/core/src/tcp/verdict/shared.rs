@@ -9,7 +9,7 @@ use crate::tcp::verdict::words::rate;
 
 /// The shared limit that is behind this factor.
 pub(crate) fn sharing<'a>(case: &Case<'a>, factor: Factor) -> Option<&'a Sharing> {
-    case.limits.sharing.as_ref().filter(|sharing| sharing.factor == factor)
+    case.limits.sharing.as_deref().filter(|sharing| sharing.factor == factor)
 }
 
 /// The first half of the sentence; none where nothing is shared.

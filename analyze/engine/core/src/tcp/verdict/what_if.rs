@@ -48,9 +48,9 @@ pub(crate) fn seen<'a>(case: &Case<'a>) -> Seen<'a> {
         reference_bytes_s: limits.reference_bytes_s,
         allowed_bytes_s: limits.allowed_bytes_s,
         window_bytes: direction.window.extremes.map(|(least, _, most)| [least as f64, most as f64]),
-        closed_window_s: direction.window.zero_time_ns as f64 / 1e9,
+        closed_window_s: direction.extras.zero_time_ns as f64 / 1e9,
         largest_flight_bytes: direction.flight.map_or(0.0, |(_, most)| most.get() as f64),
         needless_timeouts: 2 * direction.loss.spurious > direction.loss.retransmitted,
-        policed: direction.token_bucket.as_deref().is_some_and(|bucket| bucket.kind == LimiterKind::Policer),
+        policed: direction.extras.token_bucket.as_deref().is_some_and(|bucket| bucket.kind == LimiterKind::Policer),
     }
 }

@@ -42,7 +42,7 @@ const LEAST_SHARE: f64 = 0.3;
 ///
 /// Rule: docs/verdict.md, "Pauses until ACKs come".
 fn take_pauses(limits: &mut LimitsSummary) {
-    let waited_ns = limits.shares[RULE.factor as usize].time_ns as f64;
+    let waited_ns = limits.shares[RULE.factor].time_ns as f64;
     if waited_ns >= LEAST_SHARE * limits.time_ns() as f64 && waited_ns > 0.0 {
         move_all(limits, Factor::Unknown, RULE.factor);
     }

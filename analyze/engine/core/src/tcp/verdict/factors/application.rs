@@ -59,7 +59,7 @@ fn bounds(case: &Case) -> Vec<ConfidenceBound> {
 /// Pieces came at half of what the path carried or more. A small send buffer lets pieces go as well, when an acknowledgement has come,
 /// which nothing shows away from it without timestamps.
 fn may_be_a_buffer(case: &Case) -> bool {
-    let Share { time_ns, bytes } = case.limits.shares[Factor::Application as usize];
+    let Share { time_ns, bytes } = case.limits.shares[Factor::Application];
     let carried = case.limits.reference_bytes_s.map_or(0.0, |bytes_s| bytes_s * time_ns as f64 / 1e9);
     !doubts::is_timed(case) && !doubts::is_beside_sender(case) && 2.0 * bytes as f64 > carried
 }

@@ -113,7 +113,7 @@ fn bounds(case: &Case) -> Vec<ConfidenceBound> {
 
 /// Where nothing but the path limited it, the transfer had run clearly faster than while the bottleneck bandwidth did.
 fn ran_faster(limits: &LimitsSummary) -> bool {
-    let share = &limits.shares[Factor::BottleneckBandwidth as usize];
+    let share = &limits.shares[Factor::BottleneckBandwidth];
     let rate_bytes_s = share.bytes as f64 * 1e9 / share.time_ns.max(1) as f64;
     limits.reference_bytes_s.is_some_and(|reference| reference >= ANOTHER_RATE * rate_bytes_s)
 }

@@ -23,7 +23,7 @@ pub const RULE: FactorRule = FactorRule {
 };
 
 fn because(case: &Case, tally: &Tally) -> String {
-    let count = case.connection.requests().map_or(0, |requests| requests.longest.expected.count).max(1);
+    let count = case.connection.requests().map_or(0, |requests| requests.longest.expected().count).max(1);
     let each = fine_seconds(tally.share.time_ns / count);
     let requests = if count == 1 { "a request".to_owned() } else { format!("each of {count} requests") };
     format!("In {requests} the client waited {each} for 100 Continue, which the server did not send")

@@ -38,7 +38,7 @@ pub const RULE: FactorRule = FactorRule {
 
 /// The path stopped, so that nothing else has to have dropped what was lost.
 pub(super) fn has_stopped(case: &Case) -> bool {
-    case.limits.shares[RULE.factor as usize].time_ns > 0
+    case.limits.shares[RULE.factor].time_ns > 0
 }
 
 fn because(case: &Case, tally: &Tally) -> String {

@@ -81,7 +81,7 @@ fn because(case: &Case, tally: &Tally) -> String {
     if is_closed_mostly(case, &tally.share) {
         return format!(
             "The receiver closed its window for {}: its application read too slowly",
-            seconds(window.zero_time_ns)
+            seconds(case.direction.extras.zero_time_ns)
         );
     }
     if let Some(InferredWindow { scale, bytes: most }) = case.limits.inferred_window {
@@ -111,7 +111,7 @@ const FASTER: f64 = 1.1;
 
 /// A receiver that does not read leaves no room in a window of any size.
 fn is_closed_mostly(case: &Case, share: &Share) -> bool {
-    case.direction.window.zero_time_ns * 2 > share.time_ns
+    case.direction.extras.zero_time_ns * 2 > share.time_ns
 }
 
 /// What both sides made of window scaling, if that keeps the window as small as it is.
@@ -120,7 +120,7 @@ fn is_closed_mostly(case: &Case, share: &Share) -> bool {
 fn unscaled(case: &Case) -> Option<Scaling> {
     let most = case.direction.window.extremes.map_or(0, |(_, _, most)| most);
     let scaling = case.connection.scaling;
-    let is_closed = is_closed_mostly(case, &case.limits.shares[Factor::ReceiverWindow as usize]);
+    let is_closed = is_closed_mostly(case, &case.limits.shares[Factor::ReceiverWindow]);
     let is_unscaled = !is_closed && matches!(scaling, Scaling::OfferedNotAgreed | Scaling::NotOffered);
     (is_unscaled && most >= NEAR_LARGEST_UNSCALED).then_some(scaling)
 }
@@ -133,7 +133,7 @@ fn bounds(case: &Case) -> Vec<ConfidenceBound> {
     let inferred = ConfidenceBound { confidence: INFERRED_CONFIDENCE, needed: "a capture with the handshake" };
     let inferred = case.limits.inferred_window.map(|_| inferred);
     // Zero is zero at any scale.
-    let is_closed = is_closed_mostly(case, &case.limits.shares[Factor::ReceiverWindow as usize]);
+    let is_closed = is_closed_mostly(case, &case.limits.shares[Factor::ReceiverWindow]);
     inferred.into_iter().chain(doubts::unknown_window(case).filter(|_| !is_closed)).collect()
 }
 
@@ -154,6 +154,6 @@ fn instead(case: &Case) -> Option<Instead> {
 
 /// A window that is closed for most of its time is its reader's.
 fn is_shut(summary: &ConnectionSummary, side: usize) -> bool {
-    let limited_ns = summary.limits(side).map_or(0, |limits| limits.shares[Factor::ReceiverWindow as usize].time_ns);
-    summary.directions[side].window.zero_time_ns * 2 > limited_ns
+    let limited_ns = summary.limits(side).map_or(0, |limits| limits.shares[Factor::ReceiverWindow].time_ns);
+    summary.directions[side].extras.zero_time_ns * 2 > limited_ns
 }

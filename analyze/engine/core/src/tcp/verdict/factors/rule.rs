@@ -217,10 +217,7 @@ pub struct Tally {
 impl Tally {
     /// That of a factor in a case.
     pub fn of(case: &Case, factor: Factor) -> Self {
-        Self {
-            share: case.limits.shares[factor as usize],
-            reference_bps: case.limits.reference_bytes_s.unwrap_or(0.0) * 8.0,
-        }
+        Self { share: case.limits.shares[factor], reference_bps: case.limits.reference_bytes_s.unwrap_or(0.0) * 8.0 }
     }
 
     /// The rate while it limited, bits/s.

@@ -51,7 +51,7 @@ fn because(case: &Case, tally: &Tally) -> String {
 
 fn bounds(case: &Case) -> Vec<ConfidenceBound> {
     let limits = case.limits;
-    let [own, path] = [RULE.factor, doubts::the_path().factor].map(|factor| limits.shares[factor as usize].time_ns);
+    let [own, path] = [RULE.factor, doubts::the_path().factor].map(|factor| limits.shares[factor].time_ns);
     let may_be_shaped = path > own / FULL_DIVISOR;
     let shaped =
         ConfidenceBound { confidence: BESIDE_A_FULL_PATH, needed: "the queueing discipline of the sender's host" };

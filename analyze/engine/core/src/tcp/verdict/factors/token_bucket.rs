@@ -126,14 +126,14 @@ impl Trips {
 ///
 /// Rule: docs/verdict.md, "Timeouts after a policer".
 pub(crate) fn blame(case: &Case) -> Shares {
-    let mut shares = case.limits.shares;
-    let policer = case.direction.token_bucket.as_deref().filter(|bucket| bucket.kind == LimiterKind::Policer);
+    let mut shares = case.limits.shares.clone();
+    let policer = case.direction.extras.token_bucket.as_deref().filter(|bucket| bucket.kind == LimiterKind::Policer);
     if let Some(policer) = policer {
         let waits = |run: &&FactorRun| run.factor == Factor::TimeoutWait && run.end_ns > policer.switch_ns;
         for wait in case.limits.runs.iter().filter(waits) {
             let share = Share { time_ns: wait.duration_ns(), bytes: wait.bytes };
-            let policed = shares[Factor::TimeoutWait as usize].take(share);
-            shares[Factor::TokenBucket as usize].add(policed);
+            let policed = shares[Factor::TimeoutWait].take(share);
+            shares[Factor::TokenBucket].add(policed);
         }
     }
     shares
@@ -145,7 +145,7 @@ fn because(_case: &Case, tally: &Tally) -> String {
 
 /// A policer shows by what it drops.
 fn bounds(case: &Case) -> Vec<ConfidenceBound> {
-    let is_policed = case.direction.token_bucket.as_deref().is_some_and(|bucket| bucket.kind == LimiterKind::Policer);
+    let is_policed = case.direction.extras.token_bucket.as_deref().is_some_and(|bucket| bucket.kind == LimiterKind::Policer);
     let of_capture =
         ConfidenceBound { confidence: WHERE_PACKETS_ARE_MISSING, needed: "a capture that misses no packets" };
     if is_policed && case.direction.loss_caveat().is_some() { vec![of_capture] } else { Vec::new() }

@@ -15,7 +15,7 @@ pub(super) const NEARLY_ALL: f64 = 0.8;
 /// The sender of the data is the client (0) or the server (1).
 pub(crate) fn take_waits(summary: &mut LimitsSummary, requests: &RequestSummary, side: usize) {
     // The client's part of it lies within its request, and no response has come.
-    let expect = (Factor::ExpectContinue, requests.longest.expected.time_ns);
+    let expect = (Factor::ExpectContinue, requests.longest.expected().time_ns);
     let [server_ns, client_ns] = [requests.server_wait_ns(), requests.client_wait_ns()].map(|wait| wait.unwrap_or(0));
     // To its sender an own wait is its application's, the other one the turn of its peer; a round in which both are has one name.
     let [own, turn] = [Factor::Application, Factor::Idle];
@@ -37,12 +37,12 @@ pub(crate) fn take_waits(summary: &mut LimitsSummary, requests: &RequestSummary,
 }
 
 fn turn_ns(summary: &LimitsSummary) -> u64 {
-    summary.shares[Factor::Idle as usize].time_ns.saturating_sub(summary.after_data_ns)
+    summary.shares[Factor::Idle].time_ns.saturating_sub(summary.after_data_ns)
 }
 
 /// Takes up to so much; says how much it was.
 fn take(summary: &mut LimitsSummary, requests: &RequestSummary, (from, to): (Factor, Factor), wait_ns: u64) -> u64 {
-    let there_ns = if from == Factor::Idle { turn_ns(summary) } else { summary.shares[from as usize].time_ns };
+    let there_ns = if from == Factor::Idle { turn_ns(summary) } else { summary.shares[from].time_ns };
     let time_ns = wait_ns.min(there_ns);
     if time_ns > 0 {
         move_time(summary, (from, to), time_ns);
@@ -66,7 +66,7 @@ fn spans(requests: &RequestSummary, to: Factor) -> Vec<[i64; 2]> {
     if to == Factor::ServerWait {
         return first_byte_spans(requests);
     }
-    let all_listed = list.len() as u64 == requests.longest.totals.count;
+    let all_listed = list.len() as u64 == requests.longest.totals().count;
     let between = |pair: &[Exchange]| [pair[0].at_ns(pair[0].duration_ns()), pair[1].start.0];
     if all_listed { list.windows(2).map(between).collect() } else { Vec::new() }
 }
@@ -95,7 +95,7 @@ mod tests {
         for (factor, tenths, bytes) in parts {
             let end_ns = start_ns + tenths * SECOND / 10;
             summary.runs.push(FactorRun { start_ns, end_ns, factor, bytes, frames: [1, 2] });
-            summary.shares[factor as usize].add(Share { time_ns: (end_ns - start_ns) as u64, bytes });
+            summary.shares[factor].add(Share { time_ns: (end_ns - start_ns) as u64, bytes });
             start_ns = end_ns;
         }
         summary
@@ -128,7 +128,7 @@ mod tests {
     fn waits_are_those_of_the_application_that_the_other_side_waits_for() {
         let mut summary = limits();
         take_waits(&mut summary, &requests(SECOND as u64), 1);
-        let seconds = |factor: Factor| summary.shares[factor as usize].time_ns as f64 / 1e9;
+        let seconds = |factor: Factor| summary.shares[factor].time_ns as f64 / 1e9;
         assert_eq!(
             [Factor::ServerWait, Factor::ClientWait].map(seconds),
             [2.0, 1.0],
@@ -143,12 +143,11 @@ mod tests {
     #[test]
     fn a_wait_that_a_round_hides_is_found_in_what_else_the_round_was() {
         let mut summary = limits();
-        let idle = summary.shares[Factor::Idle as usize];
-        summary.shares[Factor::Application as usize]
-            .add(Share { time_ns: idle.time_ns - summary.after_data_ns, bytes: 0 });
-        summary.shares[Factor::Idle as usize].time_ns = summary.after_data_ns;
+        let idle = summary.shares[Factor::Idle];
+        summary.shares[Factor::Application].add(Share { time_ns: idle.time_ns - summary.after_data_ns, bytes: 0 });
+        summary.shares[Factor::Idle].time_ns = summary.after_data_ns;
         take_waits(&mut summary, &requests(SECOND as u64), 1);
-        let seconds = |factor: Factor| summary.shares[factor as usize].time_ns as f64 / 1e9;
+        let seconds = |factor: Factor| summary.shares[factor].time_ns as f64 / 1e9;
         assert_eq!([Factor::ClientWait, Factor::ServerWait].map(seconds), [1.0, 2.0]);
         assert_eq!([Factor::Idle, Factor::Application].map(seconds), [1.0, 0.1], "a message's way is nobody's wait");
     }
@@ -157,7 +156,7 @@ mod tests {
     fn what_no_request_explains_stays_the_applications() {
         let mut summary = limits();
         take_waits(&mut summary, &requests(SECOND as u64 / 4), 1);
-        let seconds = |factor: Factor| summary.shares[factor as usize].time_ns as f64 / 1e9;
+        let seconds = |factor: Factor| summary.shares[factor].time_ns as f64 / 1e9;
         assert_eq!([Factor::ServerWait, Factor::Application].map(seconds), [0.5, 0.85]);
     }
 }

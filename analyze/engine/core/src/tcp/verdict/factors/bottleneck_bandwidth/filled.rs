@@ -31,8 +31,8 @@ pub(crate) fn take_filled(summary: &mut LimitsSummary, min_rtt_ns: u64) {
     let filled: Vec<[i64; 2]> = summary.runs.iter().filter(is_filled).map(|run| [run.start_ns, run.end_ns]).collect();
     let taken =
         moves::move_to(summary, Factor::BottleneckBandwidth, |factor| factor == Factor::CongestionWindow, &filled);
-    let moved = summary.underlying[Factor::CongestionWindow as usize].take(taken[Factor::CongestionWindow as usize]);
-    summary.underlying[Factor::BottleneckBandwidth as usize].add(moved);
+    let moved = summary.underlying[Factor::CongestionWindow].take(taken[Factor::CongestionWindow]);
+    summary.underlying[Factor::BottleneckBandwidth].add(moved);
 }
 
 /// The rate of the path where queues show it: for half of their time it was no higher. None if that is too little time to tell.
@@ -63,8 +63,8 @@ mod tests {
             let end_ns = start_ns + duration_ms * MS;
             let run = FactorRun { start_ns, end_ns, factor, bytes: bytes_ms * duration_ms as u64, frames: [1, 2] };
             let share = Share { time_ns: run.duration_ns(), bytes: run.bytes };
-            summary.shares[factor as usize].add(share);
-            summary.underlying[factor as usize].add(share);
+            summary.shares[factor].add(share);
+            summary.underlying[factor].add(share);
             summary.runs.push(run);
             start_ns = end_ns;
         }
@@ -78,8 +78,8 @@ mod tests {
         let factors = [Factor::BottleneckBandwidth, Factor::CongestionWindow];
         let of = |factor: Factor| {
             let of_runs: u64 = summary.runs.iter().filter(|run| run.factor == factor).map(FactorRun::duration_ns).sum();
-            assert_eq!(of_runs, summary.shares[factor as usize].time_ns);
-            assert_eq!(summary.shares[factor as usize], summary.underlying[factor as usize]);
+            assert_eq!(of_runs, summary.shares[factor].time_ns);
+            assert_eq!(summary.shares[factor], summary.underlying[factor]);
             of_runs / MS as u64
         };
         factors.map(of)

@@ -42,9 +42,9 @@ pub(crate) fn take_full_link(summary: &mut LimitsSummary) {
     let mut answered = Share::default();
     let is_answer = |factor: Factor| matches!(factor, Factor::CongestionWindow | Factor::LossRecovery);
     for factor in Factor::ALL.into_iter().filter(|factor| is_answer(*factor)) {
-        answered.add(summary.shares[factor as usize]);
+        answered.add(summary.shares[factor]);
     }
-    let full_ns = summary.shares[Factor::BottleneckBandwidth as usize].time_ns;
+    let full_ns = summary.shares[Factor::BottleneckBandwidth].time_ns;
     let reductions = summary.reduced_rounds;
     let is_of_queue = reductions.queued as f64 >= QUEUED_SHARE * reductions.all as f64;
     let is_used = answered.bytes as f64 * 1e9 >= LEAST_USE * reference_bytes_s * answered.time_ns as f64;
@@ -64,10 +64,10 @@ pub(crate) fn take_full_link(summary: &mut LimitsSummary) {
         let spans: Vec<[i64; 2]> = runs.map(|run| [run.start_ns, run.end_ns]).collect();
         let taken = moves::move_to(summary, Factor::BottleneckBandwidth, is_answer, &spans);
         let mut wanted = Share::default();
-        taken.iter().for_each(|share| wanted.add(*share));
+        taken.iter().for_each(|(_, share)| wanted.add(share));
         // Beneath repairs the window was the limit.
-        let moved = summary.underlying[Factor::CongestionWindow as usize].take(wanted);
-        summary.underlying[Factor::BottleneckBandwidth as usize].add(moved);
+        let moved = summary.underlying[Factor::CongestionWindow].take(wanted);
+        summary.underlying[Factor::BottleneckBandwidth].add(moved);
     }
 }
 
@@ -88,12 +88,12 @@ mod tests {
             let bytes = kilobytes_s * 1000 * (end - start) as u64;
             let run = FactorRun { start_ns: start * SECOND, end_ns: end * SECOND, factor, bytes, frames: [1, 2] };
             let share = Share { time_ns: run.duration_ns(), bytes };
-            (summary.shares[factor as usize], summary.underlying[factor as usize]) = (share, share);
+            (summary.shares[factor], summary.underlying[factor]) = (share, share);
             summary.runs.push(run);
         }
         take_full_link(&mut summary);
-        let seconds = |factor: Factor| summary.shares[factor as usize].time_ns / SECOND as u64;
-        let of = |factor: Factor| summary.underlying[factor as usize].time_ns / SECOND as u64;
+        let seconds = |factor: Factor| summary.shares[factor].time_ns / SECOND as u64;
+        let of = |factor: Factor| summary.underlying[factor].time_ns / SECOND as u64;
         assert_eq!([seconds(link), seconds(window)], [of(link), of(window)]);
         [seconds(link), seconds(window)]
     }

@@ -28,13 +28,13 @@ pub(crate) fn take_held(summary: &mut LimitsSummary, [start_ns, end_ns]: [i64; 2
         return;
     }
     let taken = moves::move_to(summary, Factor::BottleneckBandwidth, is_meant, &[[start_ns, end_ns]]);
-    let of = |factor: Factor| taken[factor as usize];
+    let of = |factor: Factor| taken[factor];
     summary.clocked = of(Factor::SendBuffer).time_ns > 0;
     let mut wanted = of(Factor::CongestionWindow);
     wanted.add(of(Factor::LossRecovery));
     for (factor, share) in [(Factor::CongestionWindow, wanted), (Factor::SendBuffer, of(Factor::SendBuffer))] {
-        let moved = summary.underlying[factor as usize].take(share);
-        summary.underlying[Factor::BottleneckBandwidth as usize].add(moved);
+        let moved = summary.underlying[factor].take(share);
+        summary.underlying[Factor::BottleneckBandwidth].add(moved);
     }
 }
 
@@ -55,14 +55,14 @@ mod tests {
         for &(factor, seconds) in list {
             let end_ns = start_ns + seconds * SECOND;
             let run = FactorRun { start_ns, end_ns, factor, bytes: 1000 * seconds as u64, frames: [1, 2] };
-            summary.shares[factor as usize].add(Share { time_ns: run.duration_ns(), bytes: run.bytes });
-            summary.underlying[factor as usize].add(Share { time_ns: run.duration_ns(), bytes: run.bytes });
+            summary.shares[factor].add(Share { time_ns: run.duration_ns(), bytes: run.bytes });
+            summary.underlying[factor].add(Share { time_ns: run.duration_ns(), bytes: run.bytes });
             summary.runs.push(run);
             start_ns = end_ns;
         }
         take_held(&mut summary, [SECOND, 9 * SECOND], clocked);
         [Factor::BottleneckBandwidth, Factor::CongestionWindow, Factor::LossRecovery, Factor::SendBuffer]
-            .map(|factor| summary.shares[factor as usize].time_ns / SECOND as u64)
+            .map(|factor| summary.shares[factor].time_ns / SECOND as u64)
     }
 
     #[test]

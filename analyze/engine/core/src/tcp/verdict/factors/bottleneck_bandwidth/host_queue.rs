@@ -33,12 +33,12 @@ mod tests {
     /// Nanoseconds of the link and of the send buffer, of 1000 that seemed the send buffer's.
     fn taken_ns(paused_ns: u64, waited_ns: u64, answered_ns: u64) -> [u64; 2] {
         let mut summary = LimitsSummary::default();
-        summary.shares[Factor::SendBuffer as usize] = Share { time_ns: 1000, bytes: 10 };
+        summary.shares[Factor::SendBuffer] = Share { time_ns: 1000, bytes: 10 };
         let pauses = SenderPauses { paused_ns, waited_ns, answered_ns, ..SenderPauses::default() };
         summary.buffer_rounds = BufferRounds { time_ns: 1000, pauses };
         take_host_queue(&mut summary);
-        assert_eq!(summary.clocked, summary.shares[Factor::BottleneckBandwidth as usize].time_ns > 0);
-        [Factor::BottleneckBandwidth, Factor::SendBuffer].map(|factor| summary.shares[factor as usize].time_ns)
+        assert_eq!(summary.clocked, summary.shares[Factor::BottleneckBandwidth].time_ns > 0);
+        [Factor::BottleneckBandwidth, Factor::SendBuffer].map(|factor| summary.shares[factor].time_ns)
     }
 
     #[test]

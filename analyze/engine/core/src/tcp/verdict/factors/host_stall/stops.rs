@@ -32,10 +32,10 @@ fn settle_with(summary: &mut LimitsSummary, settled: &Settled, moves: fn(Share) 
     let taken = runs.move_to(to, |factor| from.is_none_or(|from| from == factor), [start_ns, end_ns]);
     summary.runs = runs.into_list();
     marks::move_to(&mut summary.marks, to, from, [start_ns, end_ns]);
-    for (factor, share) in Factor::ALL.into_iter().zip(taken) {
+    for (factor, share) in taken.iter() {
         for shares in [&mut summary.shares, &mut summary.underlying] {
-            let moved = shares[factor as usize].take(moves(share));
-            shares[to as usize].add(moved);
+            let moved = shares[factor].take(moves(share));
+            shares[to].add(moved);
         }
     }
 }
@@ -93,23 +93,23 @@ mod tests {
             runs: vec![run(0, 100, stall), run(100, 150, application), run(150, 200, stall)],
             ..LimitsSummary::default()
         };
-        summary.shares[stall as usize] = Share { time_ns: 150, bytes: 200 };
+        summary.shares[stall] = Share { time_ns: 150, bytes: 200 };
         settle(&mut summary, &Settled { start_ns: 90, end_ns: 160, proved: GapProof::NoStall(Cause::PathHold, false) });
         let runs: Vec<_> = summary.runs.iter().map(|run| (run.start_ns, run.end_ns, run.factor)).collect();
         let parts =
             [(0, 90, stall), (90, 100, unknown), (100, 150, application), (150, 160, unknown), (160, 200, stall)];
         assert_eq!(runs, parts);
-        assert_eq!([stall, unknown].map(|factor| summary.shares[factor as usize].time_ns), [130, 20]);
+        assert_eq!([stall, unknown].map(|factor| summary.shares[factor].time_ns), [130, 20]);
     }
 
     #[test]
     fn what_was_delivered_around_a_stop_stays_with_what_limited_it() {
         let (link, stall) = (Factor::BottleneckBandwidth, Factor::HostStall);
         let mut summary = LimitsSummary { runs: vec![run(0, 100, link)], ..LimitsSummary::default() };
-        summary.shares[link as usize] = Share { time_ns: 100, bytes: 100 };
+        summary.shares[link] = Share { time_ns: 100, bytes: 100 };
         settle_empty(&mut summary, &Settled { start_ns: 20, end_ns: 80, proved: GapProof::Stall });
-        assert_eq!(summary.shares[link as usize], Share { time_ns: 40, bytes: 100 });
-        assert_eq!(summary.shares[stall as usize], Share { time_ns: 60, bytes: 0 });
+        assert_eq!(summary.shares[link], Share { time_ns: 40, bytes: 100 });
+        assert_eq!(summary.shares[stall], Share { time_ns: 60, bytes: 0 });
     }
 
     #[test]
@@ -119,15 +119,15 @@ mod tests {
             ..LimitsSummary::default()
         };
         for shares in [&mut summary.shares, &mut summary.underlying] {
-            shares[Factor::CongestionWindow as usize] = Share { time_ns: 100, bytes: 100 };
-            shares[Factor::TimeoutWait as usize] = Share { time_ns: 100, bytes: 0 };
+            shares[Factor::CongestionWindow] = Share { time_ns: 100, bytes: 100 };
+            shares[Factor::TimeoutWait] = Share { time_ns: 100, bytes: 0 };
         }
         settle(&mut summary, &Settled { start_ns: 50, end_ns: 180, proved: GapProof::Stall });
         let runs: Vec<_> = summary.runs.iter().map(|run| (run.start_ns, run.end_ns, run.factor)).collect();
         let (window, stall, timeout) = (Factor::CongestionWindow, Factor::HostStall, Factor::TimeoutWait);
         assert_eq!(runs, [(0, 50, window), (50, 180, stall), (180, 200, timeout)]);
         for shares in [&summary.shares, &summary.underlying] {
-            assert_eq!([window, stall, timeout].map(|factor| shares[factor as usize].time_ns), [50, 130, 20]);
+            assert_eq!([window, stall, timeout].map(|factor| shares[factor].time_ns), [50, 130, 20]);
         }
         assert_eq!(summary.runs.iter().map(|run| run.bytes).sum::<u64>(), 200);
     }

@@ -77,7 +77,7 @@ mod tests {
         let run =
             FactorRun { start_ns: 0, end_ns: 1000 * MS, factor: Factor::Application, bytes: 100_000, frames: [1, 9] };
         let share = Share { time_ns: run.duration_ns(), bytes: run.bytes };
-        (summary.shares[run.factor as usize], summary.underlying[run.factor as usize]) = (share, share);
+        (summary.shares[run.factor], summary.underlying[run.factor]) = (share, share);
         summary.runs.push(run);
         let stalls: Vec<Stall> =
             stalls_ms.iter().map(|[from, to]| Stall { from_ns: from * MS, to_ns: to * MS }).collect();
@@ -86,7 +86,7 @@ mod tests {
             &mut summary,
             &WindowUse { limited_ns, times: stalls.len() as u64, stalls, ..WindowUse::default() },
         );
-        [Factor::Application, Factor::Http2Window].map(|factor| summary.shares[factor as usize])
+        [Factor::Application, Factor::Http2Window].map(|factor| summary.shares[factor])
     }
 
     #[test]

@@ -15,7 +15,7 @@ pub(crate) fn take_ending(summary: &mut LimitsSummary, ending: &SenderEnding) {
     // The last data is on its way: that is what the path and the windows take, but none of an application's time.
     let is_moving = last.shows_capacity() || matches!(last, Factor::LossRecovery | Factor::ReceiverWindow);
     let before = if is_moving { last } else { Factor::Idle };
-    let counted: u64 = summary.shares.iter().map(|share| share.bytes).sum();
+    let counted: u64 = summary.shares.iter().map(|(_, share)| share.bytes).sum();
     let mut bytes = ending.delivered_bytes.saturating_sub(counted);
     let (mut runs, mut marks) = (Runs::from(std::mem::take(&mut summary.runs)), Marks::default());
     // The sender hears of the last acknowledgement, and the round is over, with the last packet.
@@ -24,8 +24,8 @@ pub(crate) fn take_ending(summary: &mut LimitsSummary, ending: &SenderEnding) {
         let run = FactorRun { start_ns, end_ns, factor, bytes, frames: [ending.frame, end_frame] };
         if run.duration_ns() > 0 {
             let share = Share { time_ns: run.duration_ns(), bytes: std::mem::take(&mut bytes) };
-            summary.shares[factor as usize].add(share);
-            summary.underlying[factor as usize].add(share);
+            summary.shares[factor].add(share);
+            summary.underlying[factor].add(share);
             let idle_ns = if factor == Factor::Idle { share.time_ns } else { 0 };
             summary.after_data_ns = summary.after_data_ns.saturating_add(idle_ns);
             marks.push(start_ns, ending.frame, std::iter::once(factor));
@@ -83,7 +83,7 @@ mod tests {
                     delivered_bytes: 12,
                 },
             );
-            let time_s = |factor: Factor| summary.shares[factor as usize].time_ns as f64 / 1e9;
+            let time_s = |factor: Factor| summary.shares[factor].time_ns as f64 / 1e9;
             Factor::ALL.map(|factor| (factor, time_s(factor))).into_iter().filter(|(_, time_s)| *time_s > 0.0).collect()
         }
     }

@@ -13,7 +13,7 @@ pub(super) fn take_held_back(summary: &mut LimitsSummary, waits: &NagleWaits, si
     let own_wait = if side == 0 { Factor::ClientWait } else { Factor::ServerWait };
     let mut left_ns = waits.time_ns;
     for from in [Factor::Application, own_wait] {
-        let there_ns = summary.shares[from as usize].time_ns;
+        let there_ns = summary.shares[from].time_ns;
         let time_ns = left_ns.min(there_ns);
         if time_ns == 0 {
             continue;
@@ -40,10 +40,10 @@ mod tests {
     fn left(factors: [(Factor, u64); 2], kept_back: u64, side: usize) -> [u64; 3] {
         let mut summary = LimitsSummary::default();
         for (factor, time_ns) in factors {
-            summary.shares[factor as usize] = Share { time_ns, bytes: 0 };
+            summary.shares[factor] = Share { time_ns, bytes: 0 };
         }
         take_held_back(&mut summary, &NagleWaits { count: 3, time_ns: kept_back, places: Vec::new() }, side);
-        [factors[0].0, factors[1].0, Factor::NagleDelayedAck].map(|factor| summary.shares[factor as usize].time_ns)
+        [factors[0].0, factors[1].0, Factor::NagleDelayedAck].map(|factor| summary.shares[factor].time_ns)
     }
 
     #[test]

@@ -41,9 +41,9 @@ mod tests {
     fn taken_ns(factor: Factor) -> u64 {
         let mut summary = LimitsSummary { shortest_ns: Some(10), ..LimitsSummary::default() };
         summary.runs.push(FactorRun { start_ns: 0, end_ns: 100, factor, bytes: 0, frames: [1, 2] });
-        summary.shares[factor as usize] = Share { time_ns: 100, bytes: 0 };
+        summary.shares[factor] = Share { time_ns: 100, bytes: 0 };
         take_path_mtu(&mut summary, [20, 30]);
-        summary.shares[Factor::PathMtu as usize].time_ns
+        summary.shares[Factor::PathMtu].time_ns
     }
 
     #[test]

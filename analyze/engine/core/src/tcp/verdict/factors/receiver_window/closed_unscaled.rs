@@ -30,7 +30,7 @@ pub(crate) fn take_closed(summary: &mut LimitsSummary, zero_windows: u32, closed
 fn take(summary: &mut LimitsSummary, from: &[Factor], mut left_ns: u64) {
     for &from in from {
         let after_ns = if from == Factor::Idle { summary.after_data_ns } else { 0 };
-        let time_ns = summary.shares[from as usize].time_ns.saturating_sub(after_ns).min(left_ns);
+        let time_ns = summary.shares[from].time_ns.saturating_sub(after_ns).min(left_ns);
         if time_ns > 0 {
             let runs = summary.runs.iter().filter(|run| run.factor == from && run.duration_ns() >= SHORTEST_NS);
             let spans: Vec<[i64; 2]> = runs.map(|run| [run.start_ns, run.end_ns]).collect();
@@ -52,12 +52,12 @@ mod tests {
     #[test]
     fn time_with_the_window_closed_is_the_windows_and_no_more() {
         let mut summary = LimitsSummary::default();
-        summary.shares[Factor::Application as usize] = Share { time_ns: 100, bytes: 7 };
+        summary.shares[Factor::Application] = Share { time_ns: 100, bytes: 7 };
         take_closed(&mut summary, 1, 60);
-        assert_eq!(summary.shares[Factor::ReceiverWindow as usize].time_ns, 0, "one proves nothing");
+        assert_eq!(summary.shares[Factor::ReceiverWindow].time_ns, 0, "one proves nothing");
         take_closed(&mut summary, 7, 60);
         let times_ns = |summary: &LimitsSummary| {
-            [Factor::Application, Factor::ReceiverWindow].map(|factor| summary.shares[factor as usize].time_ns)
+            [Factor::Application, Factor::ReceiverWindow].map(|factor| summary.shares[factor].time_ns)
         };
         assert_eq!(times_ns(&summary), [40, 60]);
     }
@@ -65,10 +65,10 @@ mod tests {
     #[test]
     fn a_reader_that_stops_again_and_again_also_took_what_the_capture_does_not_explain() {
         let mut summary = LimitsSummary::default();
-        summary.shares[Factor::Application as usize] = Share { time_ns: 50, bytes: 0 };
-        summary.shares[Factor::Unknown as usize] = Share { time_ns: 100, bytes: 0 };
+        summary.shares[Factor::Application] = Share { time_ns: 50, bytes: 0 };
+        summary.shares[Factor::Unknown] = Share { time_ns: 100, bytes: 0 };
         take_closed(&mut summary, 8, 60);
-        let of = |factor: Factor| summary.shares[factor as usize].time_ns;
+        let of = |factor: Factor| summary.shares[factor].time_ns;
         assert_eq!([Factor::Application, Factor::Unknown, Factor::ReceiverWindow].map(of), [0, 46, 104]);
     }
 }

@@ -13,8 +13,8 @@ pub(crate) fn take_inferred(summary: &mut LimitsSummary, window: InferredWindow,
         summary.runs.iter().filter(|run| stood(run.factor)).map(|run| [run.start_ns, run.end_ns]).collect();
     let taken = move_to(summary, Factor::ReceiverWindow, stood, &spans);
     for factor in [Factor::SendBuffer, Factor::CongestionWindow] {
-        let moved = summary.underlying[factor as usize].take(taken[factor as usize]);
-        summary.underlying[Factor::ReceiverWindow as usize].add(moved);
+        let moved = summary.underlying[factor].take(taken[factor]);
+        summary.underlying[Factor::ReceiverWindow].add(moved);
     }
 }
 
@@ -30,12 +30,12 @@ mod tests {
         for (factor, start, end) in [(Factor::SendBuffer, 0, 1), (Factor::CongestionWindow, 1, 3)] {
             let [start_ns, end_ns] = [start, end].map(|at: i64| at * 1_000_000_000);
             summary.runs.push(FactorRun { start_ns, end_ns, factor, bytes: 1000, frames: [1, 2] });
-            summary.shares[factor as usize].add(Share { time_ns: (end_ns - start_ns) as u64, bytes: 1000 });
+            summary.shares[factor].add(Share { time_ns: (end_ns - start_ns) as u64, bytes: 1000 });
         }
         take_inferred(&mut summary, InferredWindow { scale: 3, bytes: 64_000 }, nothing_lost);
         assert_eq!(summary.inferred_window.map(|window| window.scale), Some(3));
         [Factor::SendBuffer, Factor::CongestionWindow, Factor::ReceiverWindow]
-            .map(|factor| summary.shares[factor as usize].time_ns / 1_000_000_000)
+            .map(|factor| summary.shares[factor].time_ns / 1_000_000_000)
     }
 
     #[test]

@@ -30,13 +30,13 @@ mod tests {
     fn repairs(offers: [Offer; 2], retransmitted: u64) -> [u64; 2] {
         let mut summary = LimitsSummary::default();
         let repairs = Factor::LossRecovery;
-        summary.shares[repairs as usize] = Share { time_ns: 100, bytes: 9 };
+        summary.shares[repairs] = Share { time_ns: 100, bytes: 9 };
         summary.runs.push(FactorRun { start_ns: 0, end_ns: 100, factor: repairs, bytes: 9, frames: [1, 2] });
         take_without_sack(&mut summary, offers, retransmitted);
         let runs_ns =
             |factor: Factor| summary.runs.iter().filter(|run| run.factor == factor).map(FactorRun::duration_ns).sum();
-        assert_eq!(summary.shares[Factor::SackNotAgreed as usize].time_ns, runs_ns(Factor::SackNotAgreed));
-        [repairs, Factor::SackNotAgreed].map(|factor| summary.shares[factor as usize].time_ns)
+        assert_eq!(summary.shares[Factor::SackNotAgreed].time_ns, runs_ns(Factor::SackNotAgreed));
+        [repairs, Factor::SackNotAgreed].map(|factor| summary.shares[factor].time_ns)
     }
 
     #[test]

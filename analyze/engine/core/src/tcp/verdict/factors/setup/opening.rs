@@ -28,8 +28,8 @@ pub(super) fn take_opening(summary: &mut LimitsSummary, opening: SetupTime) {
         let run = FactorRun { start_ns, end_ns, factor, bytes: 0, frames: [opening.frame; 2] };
         if run.duration_ns() > 0 {
             let share = Share { time_ns: run.duration_ns(), bytes: 0 };
-            summary.shares[factor as usize].add(share);
-            summary.underlying[factor as usize].add(share);
+            summary.shares[factor].add(share);
+            summary.underlying[factor].add(share);
             first.push(run);
         }
     };
@@ -54,9 +54,9 @@ pub(super) fn take_opening(summary: &mut LimitsSummary, opening: SetupTime) {
 /// A run is named by the longest part of its rounds: what is more than that part comes from what a handshake looks like.
 fn move_to_setup(shares: &mut Shares, mut wanted: Share, from: Factor) {
     for factor in [from, Factor::Idle, Factor::Application] {
-        let moved = shares[factor as usize].take(wanted);
+        let moved = shares[factor].take(wanted);
         wanted.take(moved);
-        shares[Factor::Setup as usize].add(moved);
+        shares[Factor::Setup].add(moved);
     }
 }
 
@@ -70,8 +70,8 @@ mod tests {
     fn a_run_across_the_end_of_the_handshake_is_setup_up_to_there() {
         let mut summary = LimitsSummary::default();
         for shares in [&mut summary.shares, &mut summary.underlying] {
-            shares[Factor::Idle as usize] = Share { time_ns: 1_000_000_000, bytes: 0 };
-            shares[Factor::Application as usize] = Share { time_ns: 1_000_000_000, bytes: 800 };
+            shares[Factor::Idle] = Share { time_ns: 1_000_000_000, bytes: 0 };
+            shares[Factor::Application] = Share { time_ns: 1_000_000_000, bytes: 800 };
         }
         summary.runs =
             vec![FactorRun { start_ns: SECOND, end_ns: 3 * SECOND, factor: Factor::Idle, bytes: 800, frames: [4, 9] }];
@@ -86,7 +86,7 @@ mod tests {
             waited_for_timer: false,
         };
         take_opening(&mut summary, opening);
-        let times_ns = |factor: Factor| summary.shares[factor as usize].time_ns;
+        let times_ns = |factor: Factor| summary.shares[factor].time_ns;
         let all = [Factor::Setup, Factor::Idle, Factor::Application].map(times_ns);
         assert_eq!(all, [2_500_000_000, 0, 500_000_000], "of 3 s");
         let runs: Vec<_> = summary.runs.iter().map(|run| (run.factor, run.start_ns, run.end_ns)).collect();
