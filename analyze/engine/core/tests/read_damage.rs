@@ -281,6 +281,13 @@ fn hostile_files_take_linear_time() {
     let sound = pcap_record(Order::Little, MICROSECONDS, &frame(T, 60, &[0x77; 60])).repeat(4);
     let lures = [sound, odd].concat().repeat(60_000);
     files.push([pcap_header(Order::Little, MICROSECONDS, 16 << 20, 1), lures].concat());
+    // Counts of drops, each of which changes the sum over all interfaces.
+    let order = Order::Little;
+    let counted = enhanced(order, 7, 5, &frame(T, 60, &[0x77; 60]), &option(order, 4, &order.u64(1)));
+    let statistics = block(order, 5, &[order.words(&[7, 0, 5]), option(order, 7, &order.u64(1))].concat());
+    let interfaces = [section(order), interface(order, 1, 0, &[]).repeat(60_000)].concat();
+    files.push([interfaces.clone(), counted.repeat(400_000)].concat());
+    files.push([interfaces, statistics.repeat(400_000)].concat());
     for (number, file) in files.iter().enumerate() {
         let start = Instant::now();
         let records = read(file).records.len();

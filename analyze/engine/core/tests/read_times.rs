@@ -2,10 +2,12 @@
 //!
 //! Subjects: `read/input_facts.rs`.
 
+use std::io::Cursor;
+
 use crate::captures::*;
 use crate::playbook;
 use vmtrace_core::analysis::Options;
-use vmtrace_core::read::Record;
+use vmtrace_core::read::{Chunk, ChunkSource, FileSource, Record};
 
 const YEARS_NS: i64 = 49 * 365 * 86_400 * 1_000_000_000;
 
@@ -44,6 +46,44 @@ fn captures_put_together_may_be_years_apart() {
     assert_eq!(timeless(&pcapng(Order::Little, &late)).0, [0; 0]);
     let last = sent(10, &[9]);
     assert_eq!(timeless(&pcapng(Order::Little, &last)).0, [0; 0], "nothing follows that says otherwise");
+}
+
+#[test]
+fn no_time_is_further_than_the_farthest_whatever_clocks_and_stamps_say() {
+    let order = Order::Little;
+    let stamped = |offset_s: i64, stamps: &[u64]| {
+        let options = [option(order, 9, &[9]), option(order, 14, &order.u64(offset_s as u64))].concat();
+        let packets = stamps.iter().flat_map(|stamp| enhanced(order, 0, *stamp, &frames(1)[0], &[]));
+        [section(order), interface(order, 1, 0, &options)].concat().into_iter().chain(packets).collect::<Vec<u8>>()
+    };
+    let weeks: Vec<u64> = (0..3000).map(|week| week * 40 * 86_400 * 1_000_000_000).collect();
+    for (file, with_times) in [
+        (stamped(i64::MIN, &[0, 5, 1000]), 0),
+        (stamped(i64::MAX, &[1 << 63, 5, 0]), 0),
+        (stamped(0, &[1 << 63, (1 << 63) + 7, u64::MAX]), 0),
+        (stamped(0, &weeks), weeks.iter().filter(|stamp| **stamp < 1 << 62).count()),
+    ] {
+        let records = read(&file).records;
+        let times = records.iter().map(|record| record.time_ns).filter(|time_ns| *time_ns != Record::NO_TIME);
+        let times: Vec<i64> = times.collect();
+        assert_eq!(times.len(), with_times);
+        assert!(times.iter().all(|time_ns| time_ns.unsigned_abs() <= Record::FARTHEST_TIME_NS as u64));
+    }
+}
+
+#[test]
+fn the_packet_after_one_of_an_odd_time_is_not_looked_for_without_end() {
+    let order = Order::Little;
+    let mut large = order.words(&[0x0bad, 16 << 20]);
+    large.resize(16 << 20, 0);
+    let file = [pcapng(order, &sent(2, &[1])), large.repeat(8)].concat();
+    let mut source = FileSource::new(Box::new(Cursor::new(file)), 0);
+    let (mut chunk, mut most_bytes, mut packets) = (Chunk::default(), 0, 0);
+    while source.next_chunk(&mut chunk).unwrap() {
+        (most_bytes, packets) = (most_bytes.max(chunk.bytes.capacity()), packets + chunk.records.len());
+    }
+    assert_eq!(packets, 2);
+    assert!(most_bytes < 64 << 20, "{most_bytes} bytes at hand");
 }
 
 #[test]

@@ -166,7 +166,9 @@ impl Interface {
             Scale::Times(factor) => stamp.checked_mul(factor)?.wrapping_add_signed(self.offset_ns) as i64,
             Scale::Over(_) | Scale::Binary(_) => self.time_ns(stamp),
         };
-        near(time_ns, last_ns).then_some(time_ns)
+        // Neighbours of neighbours, and sums that wrapped, must not leave the times that are.
+        let is_a_time = time_ns.wrapping_add(Record::FARTHEST_TIME_NS) >= 0;
+        (near(time_ns, last_ns) && is_a_time).then_some(time_ns)
     }
 
     /// Seconds of one unit of time.
@@ -227,15 +229,42 @@ impl Drops {
         }
         Some((u32_at::<E>(body, 8)?, drops, well_formed))
     }
+}
 
-    /// Adds the drops of another interface.
-    pub(super) fn add(&mut self, other: Self) {
-        let sum = |a: Option<u64>, b: Option<u64>| match (a, b) {
-            (Some(a), Some(b)) => Some(a.saturating_add(b)),
-            (a, b) => a.or(b),
-        };
-        self.by_kernel = sum(self.by_kernel, other.by_kernel);
-        self.by_interface = sum(self.by_interface, other.by_interface);
+/// Drops of all interfaces together, kept as each of them changes: there may be thousands, and a count in every block.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct DropsOfAll {
+    by_kernel: DropSum,
+    by_interface: DropSum,
+}
+
+impl DropsOfAll {
+    /// An interface's drops become others.
+    pub(super) fn replace(&mut self, before: Drops, after: Drops) {
+        self.by_kernel.replace(before.by_kernel, after.by_kernel);
+        self.by_interface.replace(before.by_interface, after.by_interface);
+    }
+
+    pub(super) fn together(&self) -> Drops {
+        Drops { by_kernel: self.by_kernel.get(), by_interface: self.by_interface.get() }
+    }
+}
+
+/// The sum of the numbers that are known.
+#[derive(Debug, Clone, Copy, Default)]
+struct DropSum {
+    known: u64,
+    sum: u128,
+}
+
+impl DropSum {
+    fn replace(&mut self, before: Option<u64>, after: Option<u64>) {
+        self.known = self.known + u64::from(after.is_some()) - u64::from(before.is_some());
+        self.sum = self.sum + u128::from(after.unwrap_or(0)) - u128::from(before.unwrap_or(0));
+    }
+
+    fn get(self) -> Option<u64> {
+        (self.known > 0).then(|| u64::try_from(self.sum).unwrap_or(u64::MAX))
     }
 }
 

@@ -10,7 +10,7 @@ pub(crate) mod search;
 
 use crate::read::endian::{Big, Endian, Little, array_at, u32_at};
 use crate::read::ledger::InputLedger;
-use crate::read::pcapng::blocks::{Block, Drops, Interface, MALFORMED_OPTION, TLS_KEY_LOG, block_type};
+use crate::read::pcapng::blocks::{Block, Drops, DropsOfAll, Interface, MALFORMED_OPTION, TLS_KEY_LOG, block_type};
 use crate::read::record::Record;
 use crate::read::walk::{BytesAtHand, CUT_SHORT, MAX_FRAME_BYTES, Stop, Walk, Walked};
 
@@ -46,8 +46,8 @@ pub(super) struct PcapngWalk {
     interfaces: Vec<Interface>,
     /// How many there were in the sections before.
     first_interface: usize,
-    /// Drops of the sections before.
-    drops: Drops,
+    /// Drops of this section and those before.
+    drops: DropsOfAll,
     /// Drops that packets themselves report.
     dropped_before_packets: Option<u64>,
     /// Time of the last packet that has one.
@@ -65,7 +65,7 @@ pub(super) fn open(input: u16, ledger: &mut InputLedger) -> Box<dyn Walk> {
         frame: 0,
         interfaces: Vec::new(),
         first_interface: 0,
-        drops: Drops::default(),
+        drops: DropsOfAll::default(),
         dropped_before_packets: None,
         last_ns: Record::NO_TIME,
         lost: None,
@@ -172,6 +172,7 @@ impl PcapngWalk {
         let (Some((_, drops, well_formed)), Some(interface)) = (parsed, interface) else {
             return block.report_unusable("statistics of an interface that is not described", ledger);
         };
+        self.drops.replace(interface.drops, drops);
         interface.drops = drops;
         if !well_formed {
             block.report_malformed_option(ledger);
@@ -186,17 +187,9 @@ impl PcapngWalk {
         }
     }
 
-    fn section_drops(&self) -> Drops {
-        let mut drops = self.drops;
-        for interface in &self.interfaces {
-            drops.add(interface.drops);
-        }
-        drops
-    }
-
     /// What interface statistics say counts; what single packets say only where these are silent.
     fn sum_drops(&self, ledger: &mut InputLedger) {
-        let drops = self.section_drops();
+        let drops = self.drops.together();
         ledger.facts.dropped_by_kernel = drops.by_kernel.or(self.dropped_before_packets);
         ledger.facts.dropped_by_interface = drops.by_interface;
     }
@@ -233,7 +226,6 @@ impl PcapngWalk {
             ledger.damage(window.base + at as u64, 0, MALFORMED_OPTION);
         }
         ledger.headers += 1;
-        self.drops = self.section_drops();
         self.first_interface = self.first_interface.saturating_add(self.interfaces.len());
         self.interfaces.clear();
         self.order = order;
@@ -259,7 +251,7 @@ fn secrets<E: Endian>(block: Block<'_>, ledger: &mut InputLedger) {
 impl Walk for PcapngWalk {
     fn jump(&mut self, frame: u32) {
         (self.frame, self.lost) = (frame.wrapping_sub(1), None);
-        (self.drops, self.dropped_before_packets) = (Drops::default(), None);
+        (self.drops, self.dropped_before_packets) = (DropsOfAll::default(), None);
         self.interfaces.iter_mut().for_each(|interface| interface.drops = Drops::default());
     }
 

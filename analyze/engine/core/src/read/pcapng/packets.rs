@@ -97,10 +97,14 @@ impl PcapngWalk {
                 let next_ns = interface.time_ns(u64::from(word(3)) << 32 | u64::from(word(4)));
                 return Ok(next_ns != Record::NO_TIME && near(next_ns, last_ns) && !near(next_ns, time_ns));
             }
-            if word(0) == block_type::SECTION_HEADER || !(FRAMING_BYTES as u32..=MAX_BLOCK_BYTES).contains(&word(1)) {
+            at += word(1) as usize;
+            // All up to there must be at hand: no more than for the largest block.
+            if word(0) == block_type::SECTION_HEADER
+                || (word(1) as usize) < FRAMING_BYTES
+                || at - block.at > MAX_BLOCK_BYTES as usize
+            {
                 return Ok(false);
             }
-            at += word(1) as usize;
         }
         Ok(false)
     }
