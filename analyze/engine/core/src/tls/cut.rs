@@ -57,7 +57,7 @@ pub(super) enum Cut {
     /// The handshake goes on, or its end was not captured.
     Handshake,
     /// The handshake is over, which took the client so long from the server's first byte on.
-    Data { loop_ns: i64 },
+    Data { loop_us: u32 },
     /// It is known what data is.
     Known(CutRecords),
 }
@@ -75,7 +75,9 @@ impl Cut {
                 }
                 None => self,
             },
-            Self::Data { loop_ns } => known(client, server, loop_ns, finish).map_or(self, Self::Known),
+            Self::Data { loop_us } => {
+                known(client, server, i64::from(loop_us) * 1000, finish).map_or(self, Self::Known)
+            }
             Self::Known(_) => self,
         }
     }
@@ -101,7 +103,8 @@ fn begin(client: &mut RecordSide, server: &mut RecordSide) -> Cut {
 }
 
 fn data(server: &RecordSide, end_ns: i64) -> Cut {
-    Cut::Data { loop_ns: end_ns.saturating_sub(server.start_ns).max(0) }
+    let loop_us = end_ns.saturating_sub(server.start_ns) / 1000;
+    Cut::Data { loop_us: u32::try_from(loop_us.max(0)).unwrap_or(u32::MAX) }
 }
 
 /// TLS before 1.3, by the ServerHello or by messages that 1.3 encrypts.
