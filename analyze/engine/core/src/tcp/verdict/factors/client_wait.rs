@@ -43,5 +43,9 @@ fn intervals(case: &Case) -> Vec<FactorRun> {
         bytes: 0,
         frames: [pair[0].frames[1], pair[1].start.1],
     };
-    if list.len() as u64 == requests.longest.totals().count { list.windows(2).map(between).collect() } else { Vec::new() }
+    if list.len() as u64 == requests.longest.totals().count {
+        list.windows(2).map(between).collect()
+    } else {
+        Vec::new()
+    }
 }

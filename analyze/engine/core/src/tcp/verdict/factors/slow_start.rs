@@ -33,8 +33,8 @@ fn because(_case: &Case, tally: &Tally) -> String {
 
 /// Losses ended it, and what they left took longer: whether the opening or the losses cost more shows in a longer transfer.
 fn instead(case: &Case) -> Option<Instead> {
-    let [own_ns, window_ns, repairs_ns] = [RULE.factor, Factor::CongestionWindow, Factor::LossRecovery]
-        .map(|factor| case.limits.shares[factor].time_ns);
+    let [own_ns, window_ns, repairs_ns] =
+        [RULE.factor, Factor::CongestionWindow, Factor::LossRecovery].map(|factor| case.limits.shares[factor].time_ns);
     let is_longer = window_ns + repairs_ns > own_ns;
     let may_be = case.direction.lost_inferred() > 0 && is_longer;
     may_be.then_some(Instead { factor: Factor::CongestionWindow, needed: "a longer transfer" })

@@ -145,7 +145,8 @@ fn because(_case: &Case, tally: &Tally) -> String {
 
 /// A policer shows by what it drops.
 fn bounds(case: &Case) -> Vec<ConfidenceBound> {
-    let is_policed = case.direction.extras.token_bucket.as_deref().is_some_and(|bucket| bucket.kind == LimiterKind::Policer);
+    let is_policed =
+        case.direction.extras.token_bucket.as_deref().is_some_and(|bucket| bucket.kind == LimiterKind::Policer);
     let of_capture =
         ConfidenceBound { confidence: WHERE_PACKETS_ARE_MISSING, needed: "a capture that misses no packets" };
     if is_policed && case.direction.loss_caveat().is_some() { vec![of_capture] } else { Vec::new() }
