@@ -185,7 +185,7 @@ impl Exchanges {
     /// All exchanges, or why there are none.
     pub fn finish(mut self) -> Result<Longest, Reason> {
         self.close();
-        let count = self.longest.totals().count;
+        let count = self.longest.count();
         match self.over {
             Some(reason) => Err(reason),
             None if self.has_streams(count) => Err(Reason::Overlapping),
@@ -231,7 +231,7 @@ mod tests {
         let list = [said(0, 100, 130, 400), said(SERVER, 1000, 1500, 9000), said(0, 2000, 2000, 10)];
         let longest = told(&list).expect("one");
         let exchange = longest.list[0];
-        assert_eq!(longest.totals().count, 1, "the last request has no response");
+        assert_eq!(longest.count(), 1, "the last request has no response");
         assert_eq!((exchange.request_ns, exchange.first_byte_ns, exchange.response_ns), (30, 870, 500));
         assert_eq!((exchange.request_bytes, exchange.response_bytes, exchange.frames), (400, 9000, [1000, 1500]));
     }
@@ -249,7 +249,7 @@ mod tests {
         let of = |body: u64| {
             let maybe = Said { interim: Interim::Maybe, ..said(SERVER, 200, 200, 25) };
             let list = [said(0, 100, 100, 200), maybe, said(0, 300, 500, body), said(SERVER, 900, 900, 300)];
-            told(&list).expect("some").totals().count
+            told(&list).expect("some").count()
         };
         assert_eq!([of(90_000), of(200)], [1, 2]);
     }
@@ -257,7 +257,7 @@ mod tests {
     #[test]
     fn a_greeting_is_no_response() {
         let list = [said(SERVER, 1, 1, 60), said(0, 100, 100, 20), said(SERVER, 200, 200, 30)];
-        assert_eq!(told(&list).expect("one").totals().count, 1);
+        assert_eq!(told(&list).expect("one").count(), 1);
     }
 
     #[test]
@@ -272,7 +272,7 @@ mod tests {
         let update = Said { informed: false, ..said(0, 300, 300, 13) };
         let list = [said(0, 100, 100, 200), said(SERVER, 200, 290, 9000), update, said(SERVER, 310, 400, 9000)];
         let longest = told(&list).expect("one");
-        assert_eq!((longest.totals().count, longest.list[0].response_bytes), (1, 18_000));
+        assert_eq!((longest.count(), longest.list[0].response_bytes), (1, 18_000));
     }
 
     #[test]
@@ -314,7 +314,7 @@ mod tests {
             records: records(last_bytes),
             ..said(SERVER, start_ns, start_ns + 90, 20_000)
         };
-        let of = |list: &[Said]| told(list).expect("some").totals().count;
+        let of = |list: &[Said]| told(list).expect("some").count();
         let ask = said(0, 100, 100, 200);
         assert_eq!(
             of(&[ask, part(200, 36), part(290, 36), update, part(310, 16_384)]),
@@ -338,7 +338,7 @@ mod tests {
                 exchanges.said(&Said { records, ..said(0, turn * 1000, turn * 1000, 80) }, false);
                 exchanges.said(&said(SERVER, turn * 1000 + 100, turn * 1000 + 200, 900), false);
             }
-            exchanges.finish().map(|longest| longest.totals().count)
+            exchanges.finish().map(|longest| longest.count())
         };
         assert_eq!(of(&[1, 1, 0, 1]), Ok(4));
         assert_eq!([of(&[1, 3, 1]), of(&[2]), of(&[1, 1, 1, 2])], [Err(Reason::Overlapping); 3]);
@@ -351,7 +351,7 @@ mod tests {
             Said { records: Records { http2: true, hidden: true, ..Records::default() }, ..said(0, 300, 300, 60) };
         assert_eq!(told(&[hidden, said(SERVER, 400, 400, 900)]).expect_err("unread"), Reason::SnapLength);
         let ask = said(0, 100, 100, 60);
-        assert_eq!(told(&[ask, hidden, said(SERVER, 400, 400, 900)]).expect("a body").totals().count, 1);
+        assert_eq!(told(&[ask, hidden, said(SERVER, 400, 400, 900)]).expect("a body").count(), 1);
     }
 
     #[test]
@@ -369,7 +369,7 @@ mod tests {
         exchanges.said(&said(SERVER, 200, 210, 130), false);
         exchanges.upgraded();
         (0..40).for_each(|index| exchanges.said(&said((index % 2) as u8, 300 + index, 300 + index, 90), false));
-        assert_eq!(exchanges.finish().expect("one").totals().count, 1);
+        assert_eq!(exchanges.finish().expect("one").count(), 1);
     }
 
     #[test]

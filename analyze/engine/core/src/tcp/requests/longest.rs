@@ -198,6 +198,16 @@ impl Longest {
         sums
     }
 
+    /// The list has every exchange.
+    pub fn lists_all(&self) -> bool {
+        self.all.is_none()
+    }
+
+    /// How many there are, listed or not.
+    pub fn count(&self) -> u64 {
+        self.all.as_deref().map_or(self.list.len() as u64, |(sums, _)| sums.totals.count)
+    }
+
     /// Sums of all exchanges.
     pub fn totals(&self) -> RequestTotals {
         self.sums().totals
@@ -276,7 +286,8 @@ mod tests {
             prop_assert!(longest.list.is_sorted_by_key(|listed| listed.start));
             listed.sort_unstable_by_key(|duration_ns| std::cmp::Reverse(*duration_ns));
             prop_assert_eq!(&listed[..], &sorted[..sorted.len().min(MOST_LISTED)]);
-            prop_assert_eq!(longest.totals().count, durations_ns.len() as u64);
+            prop_assert_eq!([longest.totals().count, longest.count()], [durations_ns.len() as u64; 2]);
+            prop_assert_eq!(longest.lists_all(), longest.count() <= MOST_LISTED as u64);
             let mut all = Sketches::default();
             all.add_all(&longest);
             all.duration.settle();

@@ -104,7 +104,7 @@ impl RequestSummary {
 
     /// From the end of a response to the next request, what the path took: one round trip to the client for each.
     pub fn client_path_ns(&self) -> Option<u64> {
-        let pauses = self.longest.totals().count.saturating_sub(1);
+        let pauses = self.longest.count().saturating_sub(1);
         self.client_loop_ns.get().map(|loop_ns| loop_ns.saturating_mul(pauses).min(self.longest.between_ns()))
     }
 

@@ -164,7 +164,7 @@ pub(super) fn summarise(
         limited_ns: Measured::default(),
     };
     let (peaks, series) = sampling::finish_steps(direction);
-    let extras = DirectionExtras { peaks, ..extras(direction, context) };
+    let extras = DirectionExtras { peaks, ..extras_of(direction, context) };
     let closed = (extras.zero_windows, extras.zero_time_ns);
     summary.extras = extras.into();
     summarise_conversation(direction, context, summary);
@@ -205,7 +205,7 @@ pub(super) fn summarise(
     take_bucket(held, summary);
 }
 
-fn extras(direction: &Direction, context: &SummaryContext) -> DirectionExtras {
+fn extras_of(direction: &Direction, context: &SummaryContext) -> DirectionExtras {
     DirectionExtras {
         superpackets: u32::try_from(direction.superpackets).unwrap_or(u32::MAX),
         zero_windows: direction.window.zero_windows,

@@ -26,7 +26,7 @@ pub const RULE: FactorRule = FactorRule {
 };
 
 fn because(case: &Case, tally: &Tally) -> String {
-    let count = case.connection.requests().map_or(0, |requests| requests.longest.totals().count);
+    let count = case.connection.requests().map_or(0, |requests| requests.longest.count());
     let pauses = count.saturating_sub(1);
     let requests = if pauses == 1 { "its next request".to_owned() } else { format!("{pauses} of its requests") };
     format!("The client's application took {} between the end of a response and {requests}", tally.time())
@@ -43,7 +43,7 @@ fn intervals(case: &Case) -> Vec<FactorRun> {
         bytes: 0,
         frames: [pair[0].frames[1], pair[1].start.1],
     };
-    if list.len() as u64 == requests.longest.totals().count {
+    if requests.longest.lists_all() {
         list.windows(2).map(between).collect()
     } else {
         Vec::new()

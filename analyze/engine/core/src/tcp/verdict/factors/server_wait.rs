@@ -37,7 +37,7 @@ pub const RULE: FactorRule = FactorRule {
 };
 
 fn because(case: &Case, tally: &Tally) -> String {
-    let count = case.connection.requests().map_or(0, |requests| requests.longest.totals().count);
+    let count = case.connection.requests().map_or(0, |requests| requests.longest.count());
     let responses = if count == 1 { "a response".to_owned() } else { format!("{count} responses") };
     format!("The server's application took {} before {responses}", tally.time())
 }

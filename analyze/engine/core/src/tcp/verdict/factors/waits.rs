@@ -66,7 +66,7 @@ fn spans(requests: &RequestSummary, to: Factor) -> Vec<[i64; 2]> {
     if to == Factor::ServerWait {
         return first_byte_spans(requests);
     }
-    let all_listed = list.len() as u64 == requests.longest.totals().count;
+    let all_listed = requests.longest.lists_all();
     let between = |pair: &[Exchange]| [pair[0].at_ns(pair[0].duration_ns()), pair[1].start.0];
     if all_listed { list.windows(2).map(between).collect() } else { Vec::new() }
 }
