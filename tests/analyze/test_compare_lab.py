@@ -78,6 +78,7 @@ def test_loss_and_delay_are_those_of_the_path(name: str, tmp_path: Path) -> None
 def test_what_the_path_held_is_located_on_the_path(tmp_path: Path) -> None:
     # A late emulator lets go all at once, or at a rate of its own: so would a receiving host that stood still.
     def check(done: Run) -> None:
+        assert done.agreed
         held = [gap for gap in compared(done).total[0].gaps if (gap.receiver_gap_s or 0.0) > 0.12]
         assert [gap.location.value for gap in held] == ["path"] * 3
 
