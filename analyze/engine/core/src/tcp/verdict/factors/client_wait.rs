@@ -43,9 +43,5 @@ fn intervals(case: &Case) -> Vec<FactorRun> {
         bytes: 0,
         frames: [pair[0].frames[1], pair[1].start.1],
     };
-    if requests.longest.lists_all() {
-        list.windows(2).map(between).collect()
-    } else {
-        Vec::new()
-    }
+    if requests.longest.lists_all() { list.windows(2).map(between).collect() } else { Vec::new() }
 }
